@@ -1,0 +1,358 @@
+/* ab_plugin.h - the one header a plugin includes.
+ *
+ * A plugin is one shared object that exports one constant, `ab_plugin_v1`. It links against nothing of ablate:
+ *
+ *     cc -shared -fPIC -I<include> mine.c -o mine.so
+ *
+ * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs.
+ * An attention or posenc author writes only the forward pass, in the host tensor operations below. Backward,
+ * step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check` come free.
+ *
+ * Tensors. An ab_t names a value of the graph being built; it belongs to its context and dies with it; nothing here
+ * is freed by a plugin. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads, time, width per
+ * head; axis -1 is the last. "Rows" are packed real tokens [rows, d_model], without padding.
+ * Errors. ab_t 0 is the failed tensor: an operation given it returns it, and the context keeps the first error with
+ * the plugin's file and line and both shapes. A plugin needs no error handling of its own.
+ */
+#ifndef AB_PLUGIN_H
+#define AB_PLUGIN_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define AB_ABI_MAJOR 1u
+#define AB_ABI_MINOR 1u
+#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 1.0 hosts */
+#define AB_TARGET_MINOR AB_ABI_MINOR
+#endif
+#define AB_MAGIC 0x41424c54u           /* 'ABLT' */
+
+typedef struct ab_ctx ab_ctx;          /* one graph being built */
+typedef struct { int32_t id; } ab_t;   /* one tensor of it; 0 = failed */
+typedef struct ab_host ab_host;
+
+typedef enum { AB_ATTENTION = 1, AB_POSENC, AB_OPTIM, AB_TASK } ab_kind;
+
+/* ---- parameters: one table gives INI schema, defaults, ranges and help -------------------------------------- */
+
+typedef enum { AB_INT = 1, AB_REAL, AB_BOOL, AB_CHOICE, AB_TEXT } ab_type;
+/* Storage in the config struct: AB_INT, AB_BOOL and AB_CHOICE (index into choices) int64_t; AB_REAL double;
+ * AB_TEXT const char * (owned by the host, lives as long as the config). */
+typedef struct {                       /* one INI key; {0} ends the table */
+    const char *name;
+    ab_type type;
+    size_t offset;                     /* offsetof(config, field) */
+    double def, min, max;              /* AB_CHOICE: def is the index; AB_TEXT, AB_BOOL: min and max unused */
+    const char *choices;               /* AB_CHOICE: "post|pre"; AB_TEXT: the default text or NULL;
+                                          AB_INT: words that stand for -1, -2, ... ("auto") or NULL */
+    const char *doc;                   /* what it is, with its unit in brackets: "longest sequence [tokens]". Required. */
+} ab_param;
+
+/* ---- attention ------------------------------------------------------------------------------------------------ */
+
+enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };      /* roles: encoder self, decoder self (masked), encoder-decoder */
+enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };  /* posenc hooks */
+
+typedef struct {                       /* where this call stands in the model */
+    int64_t heads, d_k, d_v, d_model;
+    int64_t layer, n_layers;           /* layer counts from 0 */
+    uint32_t role;                     /* AB_SELF, AB_CAUSAL or AB_CROSS */
+    uint32_t training;                 /* 1: dropout is on */
+    double dropout;                    /* attention_dropout of the run */
+} ab_info;
+
+typedef struct {
+    uint32_t roles;                    /* which roles it can play */
+    uint32_t accepts;                  /* which posenc hooks it honours; a pair that does not fit is refused before the run */
+    /* x: rows of queries' side; mem: rows of keys' side (the same ab_t as x in self attention). Returns rows [rows, d_model]. */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x, ab_t mem);
+} ab_attention;
+
+/* ---- positional encodings: every hook may be NULL, meaning it leaves the value as it is ---------------------------- */
+
+enum { AB_RELATIVE = 1 };              /* claim: shifting every position changes nothing; `ablate check` tests it */
+typedef struct {
+    uint32_t claims;
+    ab_t (*embed)(ab_ctx *c, const void *cfg, ab_t x, ab_t pos);                    /* rows [rows,d_model], ids [rows] */
+    ab_t (*rotate)(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos);                  /* [B,H,T,d], ids [T] */
+    ab_t (*bias)(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos);                 /* ids -> [1, H or 1, Tq, Tk] */
+    ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos);   /* s [B,H,Tq,Tk] */
+    ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);           /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
+} ab_posenc;
+
+/* ---- optimizers --------------------------------------------------------------------------------------------------- */
+
+enum { AB_ELEMENTWISE = 1 };           /* update is called once, on the flat vector of all parameters, and run in tiles */
+typedef struct {
+    uint32_t flags;
+    uint32_t n_slots;                  /* state vectors per parameter, 0 at the start; at most 4 */
+    const char *const *slots;          /* their names, for checkpoints ("m", "v") */
+    /* p, g, slot[i]: parameter, gradient, state of one shape; lr, step (1, 2, ...): one element each.
+     * New values are given back with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
+    void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
+} ab_optim;
+
+/* ---- tasks ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum { AB_TRAIN, AB_DEV, AB_TEST, AB_SPLITS } ab_split;
+typedef struct { const char *src, *tgt; } ab_example;   /* one line of UTF-8 each, NUL-terminated; borrowed until close */
+typedef enum {                         /* how a side's text becomes ids */
+    AB_VOCAB_SUBWORD = 1,              /* trained on the fly on the train split (keys vocab, vocab_size) */
+    AB_VOCAB_WORDS                     /* blank-separated symbols, every one that occurs in training */
+} ab_vocab;
+typedef enum {                         /* how per-sentence statistics, summed over sentences, give the metric's value */
+    AB_SUM_RATIO,                      /* stats: part, whole -> 100 part / whole */
+    AB_SUM_BLEU,                       /* stats: sys_len, ref_len, 4 counts, 4 totals */
+    AB_SUM_F1                          /* stats: matched, gold, found -> 100 * 2 matched / (gold + found) */
+} ab_sum;
+typedef struct {                       /* one figure of a scored set */
+    char name[24], signature[160];     /* "BLEU", "nrefs:1|case:mixed|..." */
+    double value;                      /* higher is better */
+    ab_sum sum;
+    int64_t n_stats;                   /* doubles a sentence (2, 10 or 3), 0 when there are none */
+    const double *stats;               /* [n_sentences][n_stats]; borrowed until the next score or close */
+} ab_metric;
+typedef struct {                       /* what a task may ask of the host while it opens */
+    const char *data_dir;              /* where corpora lie: $ABLATE_DATA, or data/ */
+    int64_t seed;                      /* for data that is generated */
+    int64_t no_data;                   /* since 1.1. 1: a trained model is used; the data need not be there: count is 0 */
+} ab_env;
+enum { AB_SHARED_VOCAB = 1 };          /* one vocabulary for both sides (needed for tied embeddings) */
+typedef struct {                       /* what an opened task wants of the vocabularies */
+    uint32_t flags;                    /* AB_SHARED_VOCAB, or 0 */
+    ab_vocab src, tgt;
+    const char *const *symbols;        /* [n_symbols] words of its lines, each one token whole, whatever the kind of vocabulary; */
+    int64_t n_symbols;                 /* they must occur in the lines. Borrowed until close */
+} ab_vocabs;
+enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST };     /* the ids before the first real token */
+typedef struct {
+    uint32_t flags;
+    ab_vocab src_vocab, tgt_vocab;
+    /* Reads or makes the data. Returns 0, or -1 with words in err (file, line, what was found and expected). */
+    int (*open)(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n);
+    int64_t (*count)(void *self, ab_split split);
+    void (*get)(void *self, ab_split split, int64_t i, ab_example *out);
+    /* hyp[i] is the decoded line for example i of the split. Fills up to max metrics; returns how many, or -1 and err.
+     * The first one is the task's headline figure. */
+    int (*score)(void *self, ab_split split, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
+    void (*close)(void *self);
+    /* Since 1.1; each may be NULL. */
+    /* Vocabularies that depend on the settings: changes *v, which holds what flags, src_vocab and tgt_vocab say. */
+    void (*vocabs)(void *self, ab_vocabs *v);
+    /* Constraints on decoding: the five below, all or none. `vocabulary` tells the target side's tokens (a blank in a subword is
+     * U+2581) before any `start`. It returns 1: every output is to be constrained; 0: only those that `accepts` refuses; or -1
+     * and err. A state is a value: `advance` makes a new one and leaves the old one as it is; every state is given to `release`
+     * once. `allowed` may be called by several threads at a time, on different states; the others by one. */
+    int (*vocabulary)(void *self, const char *const *tokens, int64_t n, char *err, size_t n_err);
+    /* src: the source line; ids [n]: its tokens, without the end; most: tokens that an output may have, without the end. */
+    void *(*start)(void *self, const char *src, const int32_t *ids, int64_t n, int64_t most);
+    void *(*advance)(void *self, void *state, int32_t token);      /* one token more, never AB_ID_END */
+    void (*allowed)(void *self, const void *state, uint8_t *mask); /* mask [tokens]: 1 may follow (AB_ID_END too), 0 not */
+    void (*release)(void *self, void *state);
+    /* 1: the output is a well-formed one for the source line. Of an unconstrained search the host takes the best hypothesis that
+     * is, else searches again under the constraints. NULL: every output is. */
+    int (*accepts)(void *self, const char *src, const char *output);
+    /* Using a trained model (`ablate parse`). Texts are borrowed until the next call of the same function.
+     * prepare: the source line for a line that was typed in. present: what is shown of the output for it. */
+    const char *(*prepare)(void *self, const char *typed);
+    const char *(*present)(void *self, const char *typed, const char *output);
+} ab_task;
+
+/* ---- fused operations: a meaning in host operations, and optional kernels for it ---------------------------------------- */
+
+typedef struct { void *data; int64_t dim[4]; int32_t dtype; } ab_view;     /* dtype: 0 float, 1 double, 2 bfloat16, 3 int32 */
+typedef struct {                       /* one kernel call */
+    const ab_view *in; int n_in; ab_view out;
+    const void *attr;
+    void *stream;                      /* CUDA: launch here, never wait */
+} ab_run;
+typedef struct {
+    const char *name, *doc;
+    int n_in;                          /* at most 4 */
+    ab_t (*lower)(ab_ctx *c, const ab_t *in, const void *attr);            /* the definition, and the tests' reference */
+    /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of lower. */
+    void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
+    int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": lower runs. NULL: lower runs */
+    int (*cuda)(const ab_run *r);
+} ab_op;
+
+/* ---- the one exported symbol ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t magic, major, minor, size, iface_size;
+    ab_kind kind;
+    const char *name, *doc, *paper, *version;          /* name and doc are required; paper: "Vaswani et al. 2017, eq. 1" */
+    size_t cfg_size;
+    const ab_param *params;
+    const ab_op *const *ops;           /* fused operations that `ablate check` tests on their own; NULL-terminated, or NULL */
+    const void *iface;                 /* ab_attention, ab_posenc, ab_optim or ab_task */
+    const ab_host **host;              /* the host fills this before it calls anything */
+} ab_plugin;
+
+/* ---- what the host offers ---------------------------------------------------------------------------------------------------- */
+
+typedef enum {                         /* ab_map: one input, elementwise */
+    AB_EXP = 1, AB_LOG, AB_TANH, AB_SIGMOID, AB_RELU, AB_SQRT, AB_SQUARE, AB_ABS, AB_SIGN, AB_COS, AB_SIN, AB_ELU1, AB_RECIP
+} ab_fn;                               /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
+
+typedef struct {                       /* a corpus score, for tasks */
+    double value; char signature[160];
+    const double *stats;               /* [n][10], owned by the host until the next call */
+} ab_bleu;
+
+typedef struct {                       /* bracketing F1 of trees, after EVALB with its COLLINS.prm (PTB brackets, a tree a line) */
+    double f1, strict_f1;              /* strict: errors and skips count their gold brackets as missed */
+    int64_t errors, skipped;           /* sentences: other words than the gold tree, or no tree; no words that count */
+    const double *stats;               /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips. All three are */
+    const double *strict;              /* [n][3] the same, gold counted always         owned by the host until the next call */
+    const double *complete;            /* [n][2] for AB_SUM_RATIO: every bracket matches, counted (neither error nor skip) */
+} ab_f1;
+
+/* Filled in by a step of ab_scan: the state after time t from x_t [B,n] and the state before [B,d]. */
+typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
+
+struct ab_host {                       /* append only: new functions go to the end and raise AB_ABI_MINOR */
+    uint32_t size, minor;
+    ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
+    int64_t (*dim)(ab_ctx *c, ab_t x, int axis);                    /* axis -1 is the last */
+    const ab_info *(*info)(ab_ctx *c);
+    ab_t (*fail)(ab_ctx *c, const char *words);                     /* refuse, in words; returns the failed tensor */
+    /* elementwise, with broadcasting over axes of length 1 */
+    ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
+    ab_t (*least)(ab_ctx *c, ab_t a, ab_t b);                       /* the smaller; ties give the gradient to a */
+    ab_t (*less)(ab_ctx *c, ab_t a, ab_t b);                        /* a < b as 0 or 1; no gradient */
+    ab_t (*scale)(ab_ctx *c, ab_t a, double by);
+    ab_t (*shift)(ab_ctx *c, ab_t a, double by);
+    ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
+    ab_t (*dropout)(ab_ctx *c, ab_t a, double p);                   /* identity when not training */
+    /* over an axis */
+    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                       /* the axis stays, with length 1 */
+    ab_t (*softmax)(ab_ctx *c, ab_t s);                             /* over the last axis; -inf weighs 0 */
+    ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);      /* the last two axes; the others broadcast */
+    /* shapes */
+    ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
+    ab_t (*swap)(ab_ctx *c, ab_t a, int axis1, int axis2);
+    ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
+    ab_t (*join)(ab_ctx *c, ab_t a, ab_t b, int axis);
+    ab_t (*turn)(ab_ctx *c, ab_t a);                                /* (x1,x2) -> (-x2,x1), halves of the last axis */
+    /* ids and tables */
+    ab_t (*rows)(ab_ctx *c, ab_t table, ab_t ids);                  /* [n,d],[T] -> [T,d] */
+    ab_t (*real)(ab_ctx *c, ab_t ids);                              /* ids as numbers */
+    ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                       /* [T],[n] -> [T,n] */
+    ab_t (*gap)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
+    ab_t (*dist)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
+    ab_t (*pick)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk] */
+    ab_t (*bucket)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of pick: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
+    ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
+                  size_t cfg_size);                                 /* f depends on *cfg and i only: tables are kept */
+    /* learned values: named below the layer that calls; the same name gives the same value. Uniform in [-scale, scale];
+     * scale 0: zeros; scale < 0: normal with standard deviation -scale */
+    ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
+    ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
+    ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
+    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* optimizers only: p or slot takes this value at the end */
+    /* the attention kit: what makes a plugin's forward also its decoder */
+    ab_t (*project)(ab_ctx *c, ab_t x, int what);                   /* 'q','k','v': linear, split heads, rotate, remember;
+                                                                       'K','V': the same, but in decoding only this step's */
+    ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale);        /* scale q.k + position + mask: [B,H,Tq,Tk] */
+    ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf where a key may not be seen (future, padding) */
+    ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);            /* only the position hooks bias and scores, no mask */
+    ab_t (*mix)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's part in values */
+    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);/* softmax(scores).v in one fused operation where it can be */
+    ab_t (*prefix)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
+                                                                       from ab_key_now, ab_value_now: decoding carries the sum */
+    ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    ab_t (*unpack)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding */
+    ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n], the queries' side */
+    ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);  /* [1,B,T,n] -> [1,B,T,d]; padding
+                                                                       passes the state on; decoding carries it */
+    ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
+    ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
+    ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */
+    /* for tasks */
+    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out, char *err, size_t n_err);
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);  /* one block: free_lines frees it */
+    void (*free_lines)(char **lines);
+    /* since 1.1 */
+    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
+};
+
+/* A plugin calls the host by these. */
+extern const ab_host *ab_host_;
+#define AB_AT_(c)                  ab_host_->at(c, __FILE__, __LINE__)
+#define AB_DIMS_(...)              (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define ab_dim(c, x, i)            ab_host_->dim(AB_AT_(c), x, i)
+#define ab_info(c)                 ab_host_->info(AB_AT_(c))
+#define ab_fail(c, words)          ab_host_->fail(AB_AT_(c), words)
+#define ab_add(c, a, b)            ab_host_->add(AB_AT_(c), a, b)
+#define ab_sub(c, a, b)            ab_host_->sub(AB_AT_(c), a, b)
+#define ab_mul(c, a, b)            ab_host_->mul(AB_AT_(c), a, b)
+#define ab_div(c, a, b)            ab_host_->div(AB_AT_(c), a, b)
+#define ab_least(c, a, b)          ab_host_->least(AB_AT_(c), a, b)
+#define ab_less(c, a, b)           ab_host_->less(AB_AT_(c), a, b)
+#define ab_scale(c, a, k)          ab_host_->scale(AB_AT_(c), a, k)
+#define ab_shift(c, a, k)          ab_host_->shift(AB_AT_(c), a, k)
+#define ab_map(c, a, f)            ab_host_->map(AB_AT_(c), a, f)
+#define ab_dropout(c, a, p)        ab_host_->dropout(AB_AT_(c), a, p)
+#define ab_sum_axis(c, a, axis)    ab_host_->sum(AB_AT_(c), a, axis)
+#define ab_softmax(c, s)           ab_host_->softmax(AB_AT_(c), s)
+#define ab_matmul(c, a, b, ta, tb) ab_host_->matmul(AB_AT_(c), a, b, ta, tb)
+#define ab_reshape(c, a, ...)      ab_host_->reshape(AB_AT_(c), a, AB_DIMS_(__VA_ARGS__))
+#define ab_swap(c, a, i, j)        ab_host_->swap(AB_AT_(c), a, i, j)
+#define ab_slice(c, a, axis, i, n) ab_host_->slice(AB_AT_(c), a, axis, i, n)
+#define ab_join(c, a, b, axis)     ab_host_->join(AB_AT_(c), a, b, axis)
+#define ab_turn(c, a)              ab_host_->turn(AB_AT_(c), a)
+#define ab_rows(c, t, i)           ab_host_->rows(AB_AT_(c), t, i)
+#define ab_real(c, i)              ab_host_->real(AB_AT_(c), i)
+#define ab_outer(c, a, b)          ab_host_->outer(AB_AT_(c), a, b)
+#define ab_gap(c, q, k)            ab_host_->gap(AB_AT_(c), q, k)
+#define ab_dist(c, q, k, n)        ab_host_->dist(AB_AT_(c), q, k, n)
+#define ab_pick(c, x, i)           ab_host_->pick(AB_AT_(c), x, i)
+#define ab_bucket(c, p, i, n)      ab_host_->bucket(AB_AT_(c), p, i, n)
+#define ab_const(c, v, ...)        ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
+/* cfg: a typed pointer; its sizeof is what f may depend on. */
+#define ab_table(c, f, cfg, ...)   ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+#define ab_weight(c, name, s, ...) ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
+#define ab_linear(c, x, name, n, bias) ab_host_->linear(AB_AT_(c), x, name, n, bias)
+#define ab_call(c, op, attr, n, ...) ab_host_->call(AB_AT_(c), op, (const ab_t[]){__VA_ARGS__}, attr, n)
+#define ab_assign(c, to, value)    ab_host_->assign(AB_AT_(c), to, value)
+#define ab_query(c, x)             ab_host_->project(AB_AT_(c), x, 'q')
+#define ab_key(c, x)               ab_host_->project(AB_AT_(c), x, 'k')
+#define ab_value(c, x)             ab_host_->project(AB_AT_(c), x, 'v')
+#define ab_key_now(c, x)           ab_host_->project(AB_AT_(c), x, 'K')
+#define ab_value_now(c, x)         ab_host_->project(AB_AT_(c), x, 'V')
+#define ab_scores(c, q, k, s)      ab_host_->scores(AB_AT_(c), q, k, s)
+#define ab_mask(c, s)              ab_host_->mask(AB_AT_(c), s)
+#define ab_position(c, s, q, k)    ab_host_->position(AB_AT_(c), s, q, k)
+#define ab_mix(c, p, v)            ab_host_->mix(AB_AT_(c), p, v)
+#define ab_attend(c, q, k, v, s)   ab_host_->attend(AB_AT_(c), q, k, v, s)
+#define ab_prefix(c, q, k, v)      ab_host_->prefix(AB_AT_(c), q, k, v)
+#define ab_output(c, y)            ab_host_->output(AB_AT_(c), y)
+#define ab_unpack(c, x)            ab_host_->unpack(AB_AT_(c), x)
+#define ab_pack(c, x)              ab_host_->pack(AB_AT_(c), x)
+#define ab_scan(c, f, cfg, x, d, back) ab_host_->scan(AB_AT_(c), f, cfg, x, d, back)
+#define ab_qpos(c)                 ab_host_->qpos(AB_AT_(c))
+#define ab_kpos(c)                 ab_host_->kpos(AB_AT_(c))
+#define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
+
+#define AB_KIND_(x)                                                                                                  \
+    _Generic((x), const ab_attention *: AB_ATTENTION, const ab_posenc *: AB_POSENC, const ab_optim *: AB_OPTIM,      \
+             const ab_task *: AB_TASK)
+/* AB_PLUGIN(config, params, &self, .name = "mine", .doc = "what it does", .paper = "who, when"); */
+#define AB_PLUGIN(cfg_t, table, iface_, ...)                                                                         \
+    __attribute__((visibility("hidden"))) const ab_host *ab_host_;                                                   \
+    __attribute__((visibility("default"))) const ab_plugin ab_plugin_v1 = {.magic = AB_MAGIC,                        \
+                                                                           .major = AB_ABI_MAJOR,                    \
+                                                                           .minor = AB_TARGET_MINOR,                 \
+                                                                           .size = sizeof(ab_plugin),                \
+                                                                           .iface_size = sizeof(*(iface_)),          \
+                                                                           .kind = AB_KIND_(iface_),                 \
+                                                                           .cfg_size = sizeof(cfg_t),                \
+                                                                           .params = (table),                        \
+                                                                           .iface = (iface_),                        \
+                                                                           .host = &ab_host_,                        \
+                                                                           __VA_ARGS__}
+#endif

@@ -1,0 +1,40 @@
+/* error.c - the first error is kept, and a broken invariant aborts. */
+#include "base/base.h"
+#include <stdlib.h>
+#include <string.h>
+
+int fail(err *e, const char *fmt, ...)
+{
+    if (!e || e->text[0]) return -1;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, args);
+    va_end(args);
+    if (!e->text[0]) strcpy(e->text, "failed without a reason");
+    return -1;
+}
+
+int fail_in(err *e, const char *fmt, ...)
+{
+    if (!e) return -1;
+    err whole; /* apart from e: the arguments may point into its text */
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(whole.text, sizeof whole.text, fmt, args);
+    va_end(args);
+    size_t n = strlen(whole.text);
+    snprintf(whole.text + n, sizeof whole.text - n, "%s", e->text);
+    memcpy(e->text, whole.text, sizeof e->text);
+    return -1;
+}
+
+void broken(const char *fmt, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "broken: %s\n", text);
+    abort();
+}

@@ -1,0 +1,174 @@
+/* file.c - whole files, atomic writes, folders, lines. */
+#include "base/base.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_to_read(const char *path, err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    return fd;
+}
+
+/* Up to n bytes; fewer only at the end of the file, -1 with errno on an error. */
+static ssize_t read_some(int fd, void *to, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = read(fd, (char *)to + done, n - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+int file_read(const char *path, str *out, err *e)
+{
+    str_clear(out);
+    int fd = open_to_read(path, e);
+    if (fd < 0) return -1;
+    struct stat info;
+    size_t step = 64 * 1024; /* pipes and /proc have no size */
+    if (!fstat(fd, &info) && info.st_size > 0) step = (size_t)info.st_size + 1;
+    ssize_t got;
+    do {
+        out->s = grow(out->s, &out->cap, out->n + step + 1, 1);
+        got = read_some(fd, out->s + out->n, step);
+        if (got > 0) out->n += (size_t)got;
+    } while (got == (ssize_t)step);
+    out->s[out->n] = 0;
+    if (got < 0) {
+        fail(e, "%s: cannot be read: %s", path, strerror(errno));
+        str_clear(out);
+    }
+    close(fd);
+    return got < 0 ? -1 : 0;
+}
+
+static int write_all(int fd, const void *data, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(fd, (const char *)data + done, n - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return -1;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+/* The name must be on the disk too, or a crash could bring the old file back. */
+static int sync_folder_of(const char *path, err *e)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? xstrdup(".") : xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    /* EINVAL, ENOTSUP: a file system that does not know fsync of a folder */
+    if (fd < 0 || (fsync(fd) && errno != EINVAL && errno != ENOTSUP))
+        rc = fail(e, "%s: folder cannot be synced: %s", folder, strerror(errno));
+    if (fd >= 0) close(fd);
+    free(folder);
+    return rc;
+}
+
+/* A new file beside `path`; its name in *name (the caller frees) or NULL. */
+static int open_temporary(const char *path, char **name, err *e)
+{
+    static unsigned count;
+    for (int tries = 0; tries < 1000; tries++) { /* a killed process of the same id may have left some */
+        unsigned id = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+        *name = xprintf("%s.%ld-%u.tmp", path, (long)getpid(), id);
+        int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) return fd;
+        free(*name);
+        *name = NULL;
+        if (errno != EEXIST) break;
+    }
+    return fail(e, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+int file_write(const char *path, const void *data, size_t n, err *e)
+{
+    char *name;
+    int fd = open_temporary(path, &name, e);
+    if (fd < 0) return -1;
+    bool ok = !write_all(fd, data, n) && !fsync(fd);
+    int why = errno;
+    if (close(fd) && ok) ok = false, why = errno;
+    if (ok && rename(name, path)) ok = false, why = errno;
+    if (!ok) {
+        unlink(name);
+        fail(e, "%s: cannot be written: %s", path, strerror(why));
+    }
+    free(name);
+    return ok ? sync_folder_of(path, e) : -1;
+}
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info);
+}
+
+bool is_folder(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+int make_folders(const char *path, err *e)
+{
+    if (!*path) return fail(e, "a folder without a name cannot be made");
+    char *name = xstrdup(path);
+    int rc = 0;
+    for (char *end = name + 1; !rc; end++) {
+        if (*end && *end != '/') continue;
+        char was = *end;
+        *end = 0;
+        if (mkdir(name, 0777)) {
+            int why = errno;
+            if (!is_folder(name)) rc = fail(e, "%s: folder cannot be made: %s", name, strerror(why));
+        }
+        *end = was;
+        if (!was) break;
+    }
+    free(name);
+    return rc;
+}
+
+char *path_join(const char *a, const char *b)
+{
+    if (*b == '/' || !*a) return xstrdup(b);
+    return xprintf("%s%s%s", a, has_suffix(a, "/") || !*b ? "" : "/", b);
+}
+
+int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e)
+{
+    *lines = NULL;
+    *n = 0;
+    if (file_read(path, text, e)) return -1;
+    size_t cap = 0;
+    char **list = grow(NULL, &cap, 1, sizeof *list), *end = text->s + text->n;
+    for (char *line = text->s; line < end;) {
+        char *stop = memchr(line, '\n', (size_t)(end - line)), *next = stop ? stop + 1 : end;
+        if (!stop) stop = end;
+        if (stop > line && stop[-1] == '\r') stop--;
+        *stop = 0;
+        if (memchr(line, 0, (size_t)(stop - line))) {
+            free(list);
+            size_t at = *n + 1;
+            *n = 0;
+            return fail(e, "%s:%zu: a zero byte; this is not a text file", path, at);
+        }
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = line;
+        line = next;
+    }
+    *lines = list;
+    return 0;
+}

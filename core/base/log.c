@@ -1,0 +1,44 @@
+/* log.c - the clock and the log. */
+#include "base/base.h"
+#include <stdlib.h>
+#include <time.h>
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double now(void) { return seconds(CLOCK_REALTIME); }
+double ticks(void) { return seconds(CLOCK_MONOTONIC); }
+
+static FILE *log_file; /* NULL: stderr, which is no constant */
+static enum log_level log_least = LOG_INFO;
+
+void log_to(FILE *f, enum log_level least)
+{
+    log_file = f;
+    log_least = least;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+    static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
+    if (level < log_least) return;
+    FILE *f = log_file ? log_file : stderr;
+    str line = {0};
+    str_add(&line, prefix[level]);
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0) broken("log line \"%s\" cannot be printed", fmt);
+    str_add(&line, text);
+    str_addc(&line, '\n');
+    fwrite(line.s, 1, line.n, f); /* in one piece: lines of several threads do not mix */
+    fflush(f);
+    free(text);
+    str_free(&line);
+}

@@ -1,0 +1,130 @@
+/* memory.c - allocation that never returns NULL, growing arrays, arenas. */
+#include "base/base.h"
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *got(void *p, size_t n)
+{
+    if (!p) broken("out of memory: %zu bytes were refused", n);
+    return p;
+}
+
+/* Zero bytes become one, so that NULL always means refused. */
+static size_t at_least_one(size_t n) { return n ? n : 1; }
+
+void *xmalloc(size_t n) { return got(malloc(at_least_one(n)), n); }
+
+void *xcalloc(size_t n, size_t size)
+{
+    size_t all;
+    if (__builtin_mul_overflow(n, size, &all)) broken("out of memory: %zu times %zu bytes", n, size);
+    return got(calloc(1, at_least_one(all)), all);
+}
+
+void *xrealloc(void *p, size_t n) { return got(realloc(p, at_least_one(n)), n); }
+
+char *xstrdup(const char *s) { return xstrndup(s, strlen(s)); }
+
+char *xstrndup(const char *s, size_t n)
+{
+    n = strnlen(s, n);
+    char *copy = xmalloc(n + 1);
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* The printed text, in the arena, or from xmalloc where there is none. */
+static char *print_into(arena *a, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0) broken("format \"%s\" cannot be printed", fmt);
+    char *s = a ? arena_alloc(a, (size_t)n + 1) : xmalloc((size_t)n + 1);
+    vsnprintf(s, (size_t)n + 1, fmt, args);
+    return s;
+}
+
+char *xprintf(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *s = print_into(NULL, fmt, args);
+    va_end(args);
+    return s;
+}
+
+void *grow(void *p, size_t *cap, size_t n, size_t size)
+{
+    if (n <= *cap && p) return p;
+    size_t more = *cap + *cap / 2 + 8, bytes;
+    if (more < n) more = n;
+    if (__builtin_mul_overflow(more, size, &bytes)) broken("out of memory: %zu times %zu bytes", more, size);
+    p = xrealloc(p, bytes);
+    *cap = more;
+    return p;
+}
+
+/* ---- arenas: blocks in a list, the newest that has room first ---- */
+
+struct arena_block {
+    arena_block *next;
+    size_t used, size; /* bytes of `bytes` */
+    alignas(16) char bytes[];
+};
+enum { BLOCK_BYTES = 16 * 1024 };
+
+void *arena_alloc(arena *a, size_t n)
+{
+    if (n > SIZE_MAX / 2) broken("out of memory: %zu bytes were refused", n);
+    n = (at_least_one(n) + 15) & ~(size_t)15;
+    arena_block *b = a->head;
+    if (!b || b->size - b->used < n) {
+        bool large = n > BLOCK_BYTES / 4;
+        size_t size = large ? n : BLOCK_BYTES;
+        arena_block *fresh = xcalloc(1, sizeof *fresh + size);
+        fresh->size = size;
+        if (large && b) { /* goes behind the head, which still has room for small things */
+            fresh->next = b->next;
+            b->next = fresh;
+        } else {
+            fresh->next = b;
+            a->head = fresh;
+        }
+        b = fresh;
+    }
+    void *p = b->bytes + b->used;
+    b->used += n;
+    return p;
+}
+
+char *arena_strdup(arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
+
+char *arena_strndup(arena *a, const char *s, size_t n)
+{
+    n = strnlen(s, n);
+    char *copy = arena_alloc(a, n + 1);
+    memcpy(copy, s, n);
+    return copy;
+}
+
+char *arena_printf(arena *a, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *s = print_into(a, fmt, args);
+    va_end(args);
+    return s;
+}
+
+void arena_free(arena *a)
+{
+    for (arena_block *b = a->head, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    a->head = NULL;
+}

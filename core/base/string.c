@@ -1,0 +1,229 @@
+/* string.c - growing strings, small helpers on text, numbers in text, the nearest name. */
+#include "base/base.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- str ---- */
+
+void str_addn(str *b, const char *s, size_t n)
+{
+    uintptr_t from = (uintptr_t)s, own = (uintptr_t)b->s;
+    bool inside =
+        b->s && from >= own && from <= own + b->n; /* adding a part of itself: it moves with the bytes */
+    b->s = grow(b->s, &b->cap, b->n + n + 1, 1);
+    if (inside) s = b->s + (from - own);
+    if (n) memmove(b->s + b->n, s, n);
+    b->n += n;
+    b->s[b->n] = 0;
+}
+
+void str_add(str *b, const char *s) { str_addn(b, s, strlen(s)); }
+void str_addc(str *b, char c) { str_addn(b, &c, 1); }
+
+void str_addf(str *b, const char *fmt, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, fmt, args);
+    va_end(args);
+    if (n < 0) broken("format \"%s\" cannot be printed", fmt);
+    if ((size_t)n < sizeof small) {
+        str_addn(b, small, (size_t)n);
+    } else {
+        char *large = xmalloc((size_t)n + 1);
+        vsnprintf(large, (size_t)n + 1, fmt, again);
+        str_addn(b, large, (size_t)n);
+        free(large);
+    }
+    va_end(again);
+}
+
+void str_clear(str *b)
+{
+    b->n = 0;
+    if (b->s) b->s[0] = 0;
+}
+
+void str_free(str *b)
+{
+    free(b->s);
+    *b = (str){0};
+}
+
+const char *str_text(const str *b) { return b->s ? b->s : ""; }
+
+/* ---- text ---- */
+
+static bool blank(char c) { return isspace((unsigned char)c); }
+static bool digit(char c) { return c >= '0' && c <= '9'; }
+
+char *trim(char *s)
+{
+    while (blank(*s)) s++;
+    size_t n = strlen(s);
+    while (n && blank(s[n - 1])) n--;
+    s[n] = 0;
+    return s;
+}
+
+bool same(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+bool has_prefix(const char *s, const char *prefix) { return !strncmp(s, prefix, strlen(prefix)); }
+
+bool has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && !memcmp(s + n - m, suffix, m);
+}
+
+/* ---- numbers ---- */
+
+/* A decimal number [+-]digits[.digits][e[+-]digits] and what follows it. The digits are read into `value`
+ * (negative, so that the least int64 fits) until they overflow; `exponent` is the power of ten they stand at.
+ */
+struct decimal {
+    int64_t value;
+    bool negative, overflow, plain; /* plain: digits only */
+    int exponent;
+    const char *rest;
+};
+
+static const char *digits_of(struct decimal *d, const char *s, int step)
+{
+    for (; digit(*s); s++) {
+        if (*s == '0' && d->value == 0) {
+            d->exponent += step;
+            continue;
+        }
+        d->overflow |= __builtin_mul_overflow(d->value, 10, &d->value);
+        d->overflow |= __builtin_sub_overflow(d->value, *s - '0', &d->value);
+        d->exponent += step;
+    }
+    return s;
+}
+
+static bool read_decimal(const char *s, struct decimal *d)
+{
+    *d = (struct decimal){.plain = true};
+    if (*s == '+' || *s == '-') d->negative = *s++ == '-';
+    const char *whole = s;
+    s = digits_of(d, s, 0);
+    bool any = s > whole;
+    if (*s == '.') {
+        const char *part = ++s;
+        s = digits_of(d, s, -1);
+        any |= s > part;
+        d->plain = false;
+    }
+    if (!any) return false;
+    if (*s == 'e' || *s == 'E') {
+        bool down = s[1] == '-';
+        const char *e = s + 1 + (s[1] == '-' || s[1] == '+');
+        if (!digit(*e)) return false;
+        int power = 0;
+        for (; digit(*e); e++)
+            if (power < 100000) power = power * 10 + (*e - '0');
+        d->exponent += down ? -power : power;
+        d->plain = false;
+        s = e;
+    }
+    d->rest = s;
+    return true;
+}
+
+bool parse_int(const char *s, int64_t *out)
+{
+    struct decimal d;
+    if (!s || !read_decimal(s, &d) || d.overflow) return false;
+    if (*d.rest) {
+        if (d.rest[1]) return false;
+        if (*d.rest == 'k')
+            d.exponent += 3;
+        else if (*d.rest == 'M')
+            d.exponent += 6;
+        else
+            return false;
+    } else if (!d.plain && strchr(s, '.') && !strpbrk(s, "eE")) {
+        return false; /* 3.0 is a real number's spelling, not an integer's */
+    }
+    if (d.value == 0) d.exponent = 0;
+    for (; d.exponent > 0; d.exponent--)
+        if (__builtin_mul_overflow(d.value, 10, &d.value)) return false;
+    for (; d.exponent < 0; d.exponent++) {
+        if (d.value % 10) return false;
+        d.value /= 10;
+    }
+    if (!d.negative && __builtin_sub_overflow(0, d.value, &d.value)) return false;
+    *out = d.value;
+    return true;
+}
+
+bool parse_real(const char *s, double *out)
+{
+    struct decimal d;
+    if (!s || !read_decimal(s, &d) || *d.rest) return false;
+    double x = strtod(s, NULL);
+    if (!isfinite(x)) return false;
+    *out = x;
+    return true;
+}
+
+const char *format_real(double x, char out[32])
+{
+    if (isnan(x)) return strcpy(out, "nan");
+    if (isinf(x)) return strcpy(out, x < 0 ? "-inf" : "inf");
+    int digits = 1;
+    do snprintf(out, 32, "%.*e", digits - 1, x);
+    while (strtod(out, NULL) != x && ++digits <= 17);
+    int power = atoi(strchr(out, 'e') + 1);
+    if (power >= digits && power < 16)
+        snprintf(out, 32, "%.0f", x); /* %g would write 100000 as 1e+05 */
+    else
+        snprintf(out, 32, "%.*g", digits, x);
+    return out;
+}
+
+/* ---- the nearest name ---- */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Edit distance: insert, delete, change a byte, exchange two neighbours. `rows` holds 3 * (strlen(b) + 1). */
+static size_t distance(const char *a, const char *b, size_t *rows)
+{
+    size_t m = strlen(b), *before = rows, *last = rows + m + 1, *row = rows + 2 * (m + 1);
+    for (size_t j = 0; j <= m; j++) last[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
+            d = least(d, 1 + least(last[j], row[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d = least(d, before[j - 2] + 1);
+            row[j] = d;
+        }
+        size_t *spare = before;
+        before = last, last = row, row = spare;
+    }
+    return last[m];
+}
+
+const char *nearest(const char *given, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t n_given = strlen(given), limit = 1 + n_given / 3, *rows = NULL, cap = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!candidates[i]) continue;
+        size_t m = strlen(candidates[i]);
+        if (m > n_given + limit || n_given > m + limit) continue;
+        rows = grow(rows, &cap, 3 * (m + 1), sizeof *rows);
+        size_t d = distance(given, candidates[i], rows);
+        if (d > limit || (best && d == limit)) continue;
+        best = candidates[i];
+        limit = d; /* the next must be nearer */
+    }
+    free(rows);
+    return best;
+}

@@ -1,0 +1,116 @@
+/* vmath.h - exp, log, tanh and sigmoid of floats, and bf16, for inner loops.
+ *
+ * No branch, no call: a loop over them becomes vector instructions (-O3 -fno-math-errno -fno-trapping-math).
+ * The largest errors are in units in the last place (ulp) of the float result, over all finite arguments,
+ * with and without fused multiply-add; tests/unit/base/test_vmath.c holds them. NaN gives NaN. Rounding must
+ * be to nearest, the default. Polynomials: Moshier's Cephes library, single precision (expf, logf, tanhf).
+ */
+#ifndef ABLATE_VMATH_H
+#define ABLATE_VMATH_H
+#include <stdint.h>
+
+static inline uint32_t float_bits(float x)
+{
+    union {
+        float f;
+        uint32_t u;
+    } both = {.f = x};
+    return both.u;
+}
+
+static inline float float_of_bits(uint32_t u)
+{
+    union {
+        uint32_t u;
+        float f;
+    } both = {.u = u};
+    return both.f;
+}
+
+/* e^x within 2 ulp; 0 below -103.98 (so for -infinity), infinity above 88.73; results below 1.2e-38 lose
+ * digits as subnormal numbers do. */
+static inline float vexpf(float x)
+{
+    x = x < -104.0f ? -104.0f : x; /* in this order NaN stays NaN */
+    x = x > 89.0f ? 89.0f : x;
+    /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low
+     * bits. */
+    float shifted = x * 1.44269504088896341f + 12582912.0f;
+    float n = shifted - 12582912.0f;
+    float r = x - n * 0.693359375f; /* ln 2 in two parts, the first short enough for n times it to be exact */
+    r = r - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    /* times 2^n in two steps: 2^n alone leaves the range of normal numbers at both ends */
+    int32_t power = (int32_t)(float_bits(shifted) - 0x4b400000u), half = power >> 1;
+    return p * float_of_bits((uint32_t)(half + 127) << 23) *
+           float_of_bits((uint32_t)(power - half + 127) << 23);
+}
+
+/* Natural logarithm within 2 ulp; log(0) = -infinity, NaN below 0, log(infinity) = infinity; subnormal
+ * arguments count. */
+static inline float vlogf(float x)
+{
+    float up = x < 0x1p-126f ? x * 0x1p23f : x;
+    /* up = 2^e m, sqrt(1/2) <= m < sqrt(2) */
+    uint32_t u = float_bits(up) - 0x3f3504f3u;
+    float e = (float)((int32_t)u >> 23) - (x < 0x1p-126f ? 23.0f : 0.0f);
+    float m = float_of_bits((u & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    float z = m * m;
+    float p = 7.0376836292e-2f;
+    p = p * m - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    p = p * m * z + e * -2.12194440e-4f - 0.5f * z;
+    float y = m + p + e * 0.693359375f;
+    y = x == 0.0f ? -__builtin_inff() : y;
+    y = x < __builtin_inff() ? y : x; /* infinity and NaN */
+    return x < 0.0f ? __builtin_nanf("") : y;
+}
+
+/* Hyperbolic tangent within 2 ulp; exactly -1 and 1 at the ends. */
+static inline float vtanhf(float x)
+{
+    float a = float_of_bits(float_bits(x) & 0x7fffffffu);
+    float z = a * a;
+    float p = -5.70498872745e-3f;
+    p = p * z + 2.06390887954e-2f;
+    p = p * z - 5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z - 3.33332819422e-1f;
+    float small = p * z * a + a;
+    float large = 1.0f - 2.0f / (vexpf(2.0f * a) + 1.0f);
+    return float_of_bits(float_bits(a < 0.625f ? small : large) | (float_bits(x) & 0x80000000u));
+}
+
+/* 1 / (1 + e^-x) within 3 ulp. */
+static inline float vsigmoidf(float x)
+{
+    float e = vexpf(-float_of_bits(float_bits(x) & 0x7fffffffu)); /* of -|x|: never overflows */
+    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+/* ---- bf16: the upper half of a float ---- */
+
+typedef uint16_t bf16;
+
+static inline float from_bf16(bf16 h) { return float_of_bits((uint32_t)h << 16); }
+
+/* To the nearest, ties to even; beyond the largest, infinity; NaN keeps its sign and upper bits and is made
+ * quiet. */
+static inline bf16 to_bf16(float x)
+{
+    uint32_t u = float_bits(x), rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16, quiet = u >> 16 | 0x40u;
+    return (bf16)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+#endif

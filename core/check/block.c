@@ -1,0 +1,112 @@
+/* block.c - a single attention call on a tape of its own. */
+#include "check/block.h"
+#include <stdlib.h>
+#include <string.h>
+
+static ab_t lengths(ab_ctx *c, const block_spec *s)
+{
+    int32_t v[32];
+    for (int64_t b = 0; b < s->batch; b++) v[b] = s->length ? s->length[b] : (int32_t)s->time;
+    return t_ids(c, s->batch, v);
+}
+
+static kit kit_for(block *b, const block_spec *s, ab_t x, ab_t mem)
+{
+    ab_ctx *c = b->c;
+    ab_t off = t_ids(c, s->batch + 1, b->offset);
+    ab_t qpos = t_input(c, "qpos", I32, PHASE_STEP, 1, 1, 1, s->time),
+         kpos = t_input(c, "kpos", I32, PHASE_STEP, 1, 1, 1, s->time);
+    return (kit){.info = {.heads = s->heads,
+                          .d_k = s->d_k,
+                          .d_v = s->d_v,
+                          .d_model = s->d_model,
+                          .n_layers = 1,
+                          .role = s->role},
+                 .pos = s->position && s->role != AB_CROSS ? &s->position->iface.posenc : NULL,
+                 .pos_cfg = s->position_cfg,
+                 .bias = true,
+                 .x = x,
+                 .mem = mem,
+                 .q_rows = b->rows,
+                 .k_rows = b->rows,
+                 .batch = s->batch,
+                 .q_time = s->time,
+                 .k_time = s->time,
+                 .q_off = off,
+                 .k_off = off,
+                 .qpos = qpos,
+                 .kpos = kpos,
+                 .klen = lengths(c, s)};
+}
+
+int block_trace(block *b, const block_spec *s, err *e)
+{
+    *b = (block){0};
+    if (s->batch > 32) return fail(e, "a block of %lld sentences, at most 32", (long long)s->batch);
+    for (int64_t i = 0; i < s->batch; i++)
+        b->offset[i + 1] = b->offset[i] + (s->length ? s->length[i] : (int32_t)s->time);
+    b->rows = b->offset[s->batch];
+    ab_ctx *c = b->c = tape_new(&b->values, &cpu_backend, F64, false);
+    ab_t x = t_input(c, "x", F64, PHASE_STEP, 1, 1, b->rows, s->d_model), mem = x;
+    if (s->role == AB_CROSS) mem = t_input(c, "mem", F64, PHASE_STEP, 1, 1, b->rows, s->d_model);
+    ab_t pos = t_input(c, "rows_pos", I32, PHASE_STEP, 1, 1, 1, b->rows);
+    if (s->position && s->position->iface.posenc.embed && s->role != AB_CROSS)
+        x = mem = s->position->iface.posenc.embed(c, s->position_cfg, x, pos);
+    kit k = kit_for(b, s, x, mem);
+    c->kit = &k;
+    ab_t y = s->attention->iface.attention.forward(c, s->attention_cfg, x, mem);
+    c->kit = NULL;
+    if (y.id && (tape_at(c, y)->dim[2] != b->rows || tape_at(c, y)->dim[3] != s->d_model)) {
+        char found[64];
+        tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", s->attention->desc.name,
+                  shape_text(tape_at(c, y)->dim, found), (long long)b->rows, (long long)s->d_model);
+    }
+    t_keep(c, y, "y");
+    if (!y.id) tape_fail(c, "attention '%s' gave no tensor", s->attention->desc.name);
+    if (!c->error.text[0]) return 0;
+    fail(e, "%s", c->error.text);
+    block_close(b);
+    return -1;
+}
+
+static void *input(const block *b, const char *name)
+{
+    ab_t x = tape_find(b->c, name);
+    return x.id ? tape_at(b->c, x)->data : NULL;
+}
+
+int block_plan(block *b, uint64_t seed, err *e)
+{
+    params_alloc(&b->values, F64, 0, seed);
+    ab_ctx *c = b->c;
+    if (tape_plan(c, NULL, NULL)) return fail(e, "%s", c->error.text);
+    b->x = input(b, "x"), b->mem = input(b, "mem");
+    b->rows_pos = input(b, "rows_pos"), b->qpos = input(b, "qpos"), b->kpos = input(b, "kpos");
+    b->y = input(b, "y");
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].op == OP_INPUT && c->v[i].data)
+            memset(c->v[i].data, 0, (size_t)node_count(&c->v[i]) * dtype_size(c->v[i].type));
+    ab_t q = tape_find(c, "qpos");
+    int32_t time = (int32_t)node_count(tape_at(c, q));
+    for (int32_t t = 0; t < time; t++) {
+        if (b->qpos) b->qpos[t] = t;
+        if (b->kpos) b->kpos[t] = t;
+    }
+    for (int32_t s = 0; b->rows_pos && b->offset[s] < b->rows; s++)
+        for (int32_t r = b->offset[s]; r < b->offset[s + 1]; r++) b->rows_pos[r] = r - b->offset[s];
+    return 0;
+}
+
+int block_run(block *b, err *e)
+{
+    b->values.version++;
+    return tape_run(b->c, &(run_options){.from = PHASE_CONST}) ? fail(e, "%s", b->c->error.text) : 0;
+}
+
+void block_close(block *b)
+{
+    cpu_forget(&b->values);
+    tape_free(b->c);
+    params_free(&b->values);
+    *b = (block){0};
+}

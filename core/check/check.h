@@ -1,0 +1,31 @@
+/* check.h - the conformance kit: does a plugin keep what its interface promises?
+ *
+ * Every check builds something small around the plugin (whole models in double precision, a single attention,
+ * a vector of parameters, the task's own examples) and measures. A check that presupposes another one that
+ * failed is not made: one mistake gives one failure.
+ */
+#ifndef ABLATE_CHECK_H
+#define ABLATE_CHECK_H
+#include "plugin/plugin.h"
+
+typedef enum {
+    CHECK_OK,
+    CHECK_FAIL,
+    CHECK_NONE
+} check_outcome; /* CHECK_NONE: does not apply, words say why */
+typedef struct {
+    const char *name; /* of the check */
+    check_outcome outcome;
+    double measured, bound; /* the largest figure seen and what is allowed; measured < 0: no figure */
+    char words[2048];       /* what is wrong and where to look; or what was looked at */
+} check_result;
+
+enum { CHECK_MOST = 24 };
+/* All checks of p's kind, in order; returns how many. */
+size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
+void check_print(const char *title, const check_result *r, size_t n, FILE *f);
+
+/* `ablate check [KIND/NAME | NAME | FILE.so] ...`; without names every plugin at hand. 0: all ok; 1: some
+ * failed; 2: usage. */
+int check_command(int argc, char **argv);
+#endif

@@ -1,0 +1,102 @@
+/* internal.h - what the checks share: results, models around a plugin, sentences, one pass over them. */
+#ifndef ABLATE_CHECK_INTERNAL_H
+#define ABLATE_CHECK_INTERNAL_H
+#include "check/check.h"
+#include "cpu/cpu.h"
+#include "model/model.h"
+#include "text/vocab.h"
+
+/* ---- results ---- */
+
+void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first failure's words stay */
+void check_none(check_result *r, const char *fmt, ...)
+    PRINTF_LIKE(2, 3); /* unless something failed already */
+void check_note(check_result *r, const char *fmt, ...)
+    PRINTF_LIKE(2, 3); /* what was looked at, when all is well */
+/* Keeps the largest figure; true when it is beyond the bound (or not a number). */
+bool check_beyond(check_result *r, double figure);
+
+/* ---- a plugin among others ---- */
+
+typedef struct {                             /* which attention in each place, with which positions */
+    const char *attention[ROLES], *position; /* paths of shared objects */
+    char words[96];                          /* "dot with alibi": for messages */
+} pairing;
+/* An attention goes with every posenc at hand that it honours (a place it cannot take is scaled_dot's), a
+ * posenc with scaled_dot. Sets r when there is nothing to pair it with. The array lives until the next call.
+ */
+size_t check_pairings(const plugin *p, const pairing **out, check_result *r);
+typedef void (*pairing_check)(const pairing *w, check_result *r);
+void check_each_pairing(const plugin *p, check_result *r, pairing_check f); /* up to the first failure */
+
+enum { CHECK_VOCAB = 13 };
+typedef struct {
+    dtype compute;
+    double dropout; /* of all three places */
+    bool generic;   /* attention never fused */
+} model_kind;
+/* A small model with values that fp32 holds exactly, the same for every kind. */
+int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
+void check_model_close(model *m);
+double check_number(const void *v, dtype type, size_t i); /* element i of F64 or F32 numbers */
+/* A number in [-1, 1) that depends on place and i only. */
+double check_hashed(uint64_t place, uint64_t i);
+
+/* ---- sentences and batches ---- */
+
+enum { MOST_SENTENCES = 8, MOST_TOKENS = 24, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
+typedef struct {
+    int64_t n;
+    int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
+    int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
+} sentences;
+void check_sentences(sentences *s); /* four of unlike lengths */
+void check_one(const sentences *from, int64_t i, sentences *to);
+
+typedef struct {
+    int32_t src[MOST_ROWS], src_pos[MOST_ROWS], src_off[MOST_SENTENCES + 1];
+    int32_t in[MOST_ROWS], out[MOST_ROWS], pos[MOST_ROWS], off[MOST_SENTENCES + 1];
+    model_batch b;
+    int64_t real_rows; /* of targets */
+} packed;
+typedef struct {
+    model *m;
+    ab_ctx *c;
+    packed p;
+} pass;
+/* Traces, plans and fills in a loss tape. more_rows: dummy rows behind the last sentence; more_time: the
+ * padded time axis is so much longer than the longest sentence. */
+int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
+              err *e);
+void pass_close(pass *p);
+int pass_run(pass *p, uint64_t seed, err *e);
+double pass_loss(const pass *p);             /* sum of the smoothed losses */
+double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
+
+/* ---- the checks ---- */
+
+typedef void (*check_run)(const plugin *p, check_result *r);
+void check_parameters(const plugin *p, check_result *r);
+void check_build(const plugin *p, check_result *r);
+void check_kernels(const plugin *p, check_result *r);
+void check_op_gradients(const plugin *p, check_result *r);
+void check_gradient(const plugin *p, check_result *r);
+void check_future(const plugin *p, check_result *r);
+void check_padding(const plugin *p, check_result *r);
+void check_batch(const plugin *p, check_result *r);
+void check_decode(const plugin *p, check_result *r);
+void check_same_seed(const plugin *p, check_result *r);
+void check_dropout(const plugin *p, check_result *r);
+void check_relative(const plugin *p, check_result *r);
+void check_fused(const plugin *p, check_result *r);
+void check_fp32(const plugin *p, check_result *r);
+void check_bf16(const plugin *p, check_result *r);
+void check_tiles(const plugin *p, check_result *r);
+void check_elementwise(const plugin *p, check_result *r);
+void check_minimises(const plugin *p, check_result *r);
+void check_resumes(const plugin *p, check_result *r);
+void check_open(const plugin *p, check_result *r);
+void check_examples(const plugin *p, check_result *r);
+void check_repeatable(const plugin *p, check_result *r);
+void check_score(const plugin *p, check_result *r);
+#endif

@@ -1,0 +1,255 @@
+/* optim.c - an optimizer's update: tiled against all at once, element by element, on a quadratic, after a
+ * restart. */
+#include "check/internal.h"
+#include "train/optim.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 2 * 4096 + 48, FEW = 64, STEPS = 3 }; /* MANY: no multiple of the tile, but of PARAM_ALIGN */
+
+typedef struct { /* a model that is nothing but one vector of parameters */
+    model m;
+    optimizer *o;
+    double *grad;
+    size_t n;
+} bench;
+
+static int bench_open(bench *b, const plugin *p, size_t n, err *e)
+{
+    *b = (bench){.n = n};
+    model *m = &b->m;
+    m->optimizer = p;
+    m->compute = F64;
+    m->backend = &cpu_backend;
+    m->optimizer_cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
+    if (p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, m->optimizer_cfg, &m->memory, e))
+        return -1;
+    ab_ctx *c = tape_new(&m->params, &cpu_backend, F64, false);
+    t_param(c, "w", (int64_t[4]){1, 1, 1, (int64_t)n}, 1, 0);
+    tape_free(c);
+    params_alloc(&m->params, F64, p->iface.optim.n_slots, 5);
+    b->grad = xcalloc(m->params.total, sizeof *b->grad);
+    b->o = optim_open(m, e);
+    return b->o ? 0 : -1;
+}
+
+static void bench_close(bench *b)
+{
+    optim_close(b->o);
+    free(b->grad);
+    cpu_forget(&b->m.params);
+    model_free(&b->m);
+}
+
+static double *values(const bench *b) { return b->m.params.value; }
+static void some_gradient(double *g, size_t n, int64_t step)
+{
+    for (size_t i = 0; i < n; i++) g[i] = check_hashed(70 + (uint64_t)step, i);
+}
+
+/* ---- tiles ---- */
+
+typedef struct { /* the update as one tape over whole vectors */
+    ab_ctx *c;
+    ab_t p, g, slot[4], lr, step, new_p, new_slot[4];
+} whole;
+
+/* The values assigned to each place are kept and read; nothing is overwritten while the tape runs. */
+static int whole_open(whole *t, bench *b, err *e)
+{
+    const ab_optim *rule = &b->m.optimizer->iface.optim;
+    ab_ctx *c = t->c = tape_new(&b->m.params, &cpu_backend, F64, false);
+    int64_t n = (int64_t)b->n;
+    t->p = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, n);
+    t->g = t_input(c, "g", F64, PHASE_STEP, 1, 1, 1, n);
+    for (uint32_t i = 0; i < rule->n_slots; i++)
+        t->slot[i] = t_input(c, arena_printf(&c->memory, "slot%u", i), F64, PHASE_STEP, 1, 1, 1, n);
+    t->lr = t_input(c, "lr", F64, PHASE_STEP, 1, 1, 1, 1);
+    t->step = t_input(c, "step", F64, PHASE_STEP, 1, 1, 1, 1);
+    rule->update(c, b->m.optimizer_cfg, t->p, t->g, t->slot, t->lr, t->step);
+    int32_t end = c->n;
+    for (int32_t i = 1; i < end; i++) {
+        if (c->v[i].op != OP_ASSIGN) continue;
+        c->v[i].live = false;
+        ab_t value = t_reshape(c, (ab_t){c->v[i].in[1]}, c->v[i].dim); /* a name of its own, whatever it is */
+        int32_t to = c->v[i].in[0];
+        t_keep(c, value, arena_printf(&c->memory, "new of %d", (int)to));
+        if (to == t->p.id) t->new_p = value;
+        for (uint32_t k = 0; k < rule->n_slots; k++)
+            if (to == t->slot[k].id) t->new_slot[k] = value;
+    }
+    if (!t->new_p.id) tape_fail(c, "update never assigns p");
+    for (uint32_t k = 0; k < rule->n_slots; k++)
+        if (!t->new_slot[k].id) tape_fail(c, "update never assigns slot %u", k);
+    return tape_plan(c, NULL, NULL) ? fail(e, "%s", c->error.text) : 0;
+}
+
+static void put(ab_ctx *c, ab_t x, const double *v)
+{
+    node *n = tape_at(c, x);
+    if (n->data) memcpy(n->data, v, (size_t)node_count(n) * sizeof *v);
+}
+
+/* One update of p and slots by the whole tape. */
+static int whole_step(whole *t, double *p, const double *g, double *const slot[4], uint32_t n_slots,
+                      double lr, double step, err *e)
+{
+    ab_ctx *c = t->c;
+    size_t bytes = (size_t)node_count(tape_at(c, t->p)) * sizeof *p;
+    put(c, t->p, p), put(c, t->g, g), put(c, t->lr, &lr), put(c, t->step, &step);
+    for (uint32_t i = 0; i < n_slots; i++) put(c, t->slot[i], slot[i]);
+    if (tape_run(c, &(run_options){.from = PHASE_CONST})) return fail(e, "%s", c->error.text);
+    memcpy(p, tape_at(c, t->new_p)->data, bytes);
+    for (uint32_t i = 0; i < n_slots; i++) memcpy(slot[i], tape_at(c, t->new_slot[i])->data, bytes);
+    return 0;
+}
+
+static void compare_vectors(const double *tiled, const double *all, size_t n, const char *what, int64_t step,
+                            check_result *r)
+{
+    for (size_t i = 0; i < n; i++)
+        if (check_beyond(r, fabs(tiled[i] - all[i]) / fmax(1, fabs(all[i]))))
+            check_fail(r, "after step %lld %s at element %zu is %.12g by tiles and %.12g by the whole vector",
+                       (long long)step, what, i, tiled[i], all[i]);
+}
+
+void check_tiles(const plugin *p, check_result *r)
+{
+    bench b;
+    whole t = {0};
+    err e = {0};
+    uint32_t n_slots = p->iface.optim.n_slots;
+    double *mine = xcalloc(MANY, sizeof *mine), *slot[4] = {0};
+    for (uint32_t i = 0; i < n_slots; i++) slot[i] = xcalloc(MANY, sizeof *slot[i]);
+    if (!bench_open(&b, p, MANY, &e) && !whole_open(&t, &b, &e)) {
+        memcpy(mine, values(&b), MANY * sizeof *mine);
+        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++) {
+            some_gradient(b.grad, MANY, step);
+            if (optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e)) break;
+            if (whole_step(&t, mine, b.grad, slot, n_slots, 0.01, (double)step, &e)) break;
+            compare_vectors(values(&b), mine, MANY, "p", step, r);
+            for (uint32_t i = 0; i < n_slots; i++)
+                compare_vectors(b.m.params.slot[i], slot[i], MANY, "a slot", step, r);
+        }
+    }
+    if (e.text[0]) check_fail(r, "%s", e.text);
+    tape_free(t.c);
+    bench_close(&b);
+    free(mine);
+    for (int i = 0; i < 4; i++) free(slot[i]);
+}
+
+/* ---- element by element ---- */
+
+void check_elementwise(const plugin *p, check_result *r)
+{
+    bench b;
+    err e = {0};
+    if (!bench_open(&b, p, MANY, &e)) {
+        /* equal values and gradients in some places, others around them: those places must stay equal */
+        for (size_t i = 0; i < MANY; i += 97) values(&b)[i] = 0.25;
+        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++) {
+            some_gradient(b.grad, MANY, step);
+            for (size_t i = 0; i < MANY; i += 97) b.grad[i] = 0.5 / (double)step;
+            optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
+        }
+        for (size_t i = 0; i < MANY && !e.text[0]; i += 97)
+            if (check_beyond(r, fabs(values(&b)[i] - values(&b)[0])))
+                check_fail(r,
+                           "elements with one value and one gradient get %.12g at place 0 and %.12g at place "
+                           "%zu: the update mixes "
+                           "elements or depends on the place, but AB_ELEMENTWISE says that it does not",
+                           values(&b)[0], values(&b)[i], i);
+    }
+    if (e.text[0]) check_fail(r, "%s", e.text);
+    bench_close(&b);
+}
+
+/* ---- it minimises ---- */
+
+static double quadratic(const bench *b, double *grad)
+{
+    double sum = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        double curvature = 1.25 + 0.75 * check_hashed(81, i), away = values(b)[i] - check_hashed(82, i);
+        grad[i] = curvature * away;
+        sum += curvature * away * away / 2;
+    }
+    return sum;
+}
+
+/* What is left of the loss after 400 steps with a rate that falls to zero. */
+static double left_over(const plugin *p, double lr, err *e)
+{
+    enum { UPDATES = 400 };
+    bench b;
+    double first = NAN, last = NAN;
+    if (!bench_open(&b, p, FEW, e)) {
+        first = quadratic(&b, b.grad);
+        for (int64_t step = 1; step <= UPDATES && !e->text[0]; step++) {
+            optim_update(b.o, b.grad, 1, lr * (1 - (double)(step - 1) / UPDATES), step, NULL, e);
+            last = quadratic(&b, b.grad);
+        }
+    }
+    bench_close(&b);
+    return last / first;
+}
+
+void check_minimises(const plugin *p, check_result *r)
+{
+    static const double rates[] = {1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001};
+    double best = INFINITY, rate = 0;
+    err e = {0};
+    for (size_t i = 0; i < LENGTH(rates) && !e.text[0]; i++) {
+        double left = left_over(p, rates[i], &e);
+        if (left < best) best = left, rate = rates[i];
+    }
+    if (e.text[0])
+        check_fail(r, "%s", e.text);
+    else if (check_beyond(r, best))
+        check_fail(r,
+                   "400 updates leave %.3g of the loss of a well-conditioned quadratic at the best of seven "
+                   "learning rates (%g)",
+                   best, rate);
+    else
+        check_note(r, "left of a quadratic's loss after 400 updates, learning rate %g", rate);
+}
+
+/* ---- a restart ---- */
+
+static void steps_from(bench *b, int64_t first, int64_t last, err *e)
+{
+    for (int64_t step = first; step <= last && !e->text[0]; step++) {
+        some_gradient(b->grad, b->n, step);
+        optim_update(b->o, b->grad, 1, 0.01, step, NULL, e);
+    }
+}
+
+void check_resumes(const plugin *p, check_result *r)
+{
+    bench through, again;
+    err e = {0};
+    size_t bytes = FEW * sizeof(double);
+    uint32_t n_slots = p->iface.optim.n_slots;
+    int bad = bench_open(&through, p, FEW, &e);
+    bad |= bench_open(&again, p, FEW, &e);
+    if (!bad) {
+        steps_from(&through, 1, 3, &e);
+        memcpy(values(&again), values(&through), bytes);
+        for (uint32_t i = 0; i < n_slots; i++)
+            memcpy(again.m.params.slot[i], through.m.params.slot[i], bytes);
+        steps_from(&through, 4, 6, &e);
+        steps_from(&again, 4, 6, &e);
+        for (size_t i = 0; i < FEW && !e.text[0]; i++)
+            if (check_beyond(r, fabs(values(&through)[i] - values(&again)[i])))
+                check_fail(r,
+                           "from the same parameters and slots after step 3, step 6 gives %.17g and %.17g: "
+                           "something is kept outside "
+                           "the slots, so a resumed run goes another way",
+                           values(&through)[i], values(&again)[i]);
+    }
+    if (e.text[0]) check_fail(r, "%s", e.text);
+    bench_close(&through);
+    bench_close(&again);
+}

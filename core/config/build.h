@@ -1,0 +1,101 @@
+/* build.h - internal to this folder: what reading and expanding an INI pass to each other. Everything lives
+ * in the spec's arena. Errors are collected, a line each, in build.errors; a step that met errors goes on
+ * where it can. */
+#ifndef ABLATE_CONFIG_BUILD_H
+#define ABLATE_CONFIG_BUILD_H
+#include "config/spec.h"
+
+/* ---- reader.c: text -> sections of key = value ---- */
+
+typedef struct {
+    const char *where; /* "table3.ini:12", or "command line" */
+    const char *key;
+    const char *value; /* without comment and outer blanks, quotes kept */
+} ini_entry;
+typedef struct {
+    const char *where;
+    const char *title; /* the words between the brackets, single blanks between them */
+    ini_entry *at;
+    size_t n, cap;
+} ini_section;
+typedef struct {
+    ini_section *at;
+    size_t n, cap;
+} ini_file;
+
+/* Reports what is no line of an INI, and duplicate sections. */
+void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
+/* Appends to a section; the strings are borrowed. */
+void ini_add(ini_section *s, ini_entry e, arena *a);
+
+/* ---- values.c: one entry -> checked values ---- */
+
+typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 items */
+    const char *where, *label; /* label: the key as written */
+    size_t m, n;
+    const char **keys;   /* [m], full names ("rotary.base") */
+    const char ***items; /* [n][m] canonical values; NULL where a value was refused */
+    bool bad;            /* some value or the key was refused */
+} value_list;
+
+typedef struct {
+    const plugin_schema *schema;
+    const char *path;
+} known_plugin; /* path: NULL when known by name */
+
+typedef struct { /* one experiment being built */
+    spec *s;
+    arena *a; /* &s->mem */
+    str *errors;
+    const plugin_schemas *plugins;
+    known_plugin *known;
+    size_t n_known;
+    settings base; /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
+    ini_entry *base_params; /* where those parameters were set (key: the full name) */
+    size_t n_base_params, cap_base_params;
+    const char **row_where; /* [rows of s] */
+    const char *only_where; /* where the selection was given */
+    size_t cap_rows;
+} build;
+
+/* Array `old` of n elements with room for one more, in the arena. */
+void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a);
+
+/* "where: key: words\n" to the errors. */
+void complain(build *b, const char *where, const char *key, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Text split at `mark` outside quotes, each part trimmed, quotes kept. */
+size_t split_text(const char *text, char mark, const char ***parts, arena *a);
+const char *unquote(const char *text, arena *a);
+/* Checks keys and values of one entry. prefix: the plugin of a [PLUGIN] section, or NULL. */
+value_list read_list(build *b, const char *prefix, const ini_entry *e);
+/* The parameter of a full key, or NULL. A dotted key is looked for in every known plugin of that name. */
+const ab_param *key_param(const build *b, const char *key);
+/* The plugin that a core key's value names, or NULL. */
+const plugin_schema *value_plugin(const build *b, const char *kind, const char *value);
+/* Integers: "1, 2, 5..8, 1..9:2". False after a complaint. */
+bool read_seeds(build *b, const char *where, const char *text);
+
+/* ---- rows.c: values -> rows ---- */
+
+typedef struct {
+    setting *at;
+    size_t n;
+} assignment; /* what one row sets, in order */
+
+/* Rows of one [sweep]: its lists combined as `combine` says (NULL, "each", "grid" or "zip"). False after a
+ * complaint. */
+bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists,
+                   size_t n_lists, assignment **out, size_t *n);
+/* Takes the rows out that `exclude` names ("heads=32 layers=8, heads=1"). False after a complaint. */
+bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *n);
+/* "heads=1 d_k=512" */
+const char *assignment_text(const build *b, const assignment *set);
+/* Appends a row; NULL after a complaint. where: for messages about it. paper_row may be NULL. */
+spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
+                  const char *paper_row);
+
+/* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----
+ */
+
+void finish_rows(build *b);
+#endif

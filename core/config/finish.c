@@ -1,0 +1,156 @@
+/* finish.c - from what rows set to what they are: resolved settings, config, JSON, hash; equal rows;
+ * selection. */
+#include "config/build.h"
+#include <fnmatch.h>
+#include <string.h>
+
+/* Calls `take` for every plugin that the row runs (one plugin may come up more than once). `attention` itself
+ * only stands in for the three places, which are resolved by now. */
+static void each_plugin(build *b, const spec_row *row,
+                        void (*take)(build *, const spec_row *, const plugin_schema *, void *), void *user)
+{
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const plugin_schema *s =
+            kind && !same(one->key, "attention") ? value_plugin(b, kind, one->value) : NULL;
+        if (s) take(b, row, s, user);
+    }
+}
+
+static void put_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    settings *out = user;
+    for (const ab_param *p = s->params; p && p->name; p++) {
+        const char *key = arena_printf(b->a, "%s.%s", s->name, p->name),
+                   *given = settings_get(&row->given, key);
+        settings_put(out, key, given ? given : param_default(p, b->a), b->a);
+        if (settings_get(&b->base, key)) continue;
+        /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
+        settings_put(&b->s->rows[0].given, key, param_default(p, b->a), b->a);
+    }
+}
+
+typedef struct {
+    const plugin_schema *s;
+    bool clash;
+} clash_search;
+
+static void look_for_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    (void)b, (void)row;
+    clash_search *c = user;
+    bool both = s->params && s->params->name && c->s->params && c->s->params->name;
+    c->clash |= s != c->s && same(s->name, c->s->name) && both;
+}
+
+/* Two plugins of one name whose parameters cannot be told apart. */
+static void check_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    clash_search c = {s, false};
+    each_plugin(b, row, look_for_clash, &c);
+    bool *found = user;
+    if (c.clash && !*found)
+        complain(b, b->row_where[row->order], row->name,
+                 "found two plugins named %s that both have parameters, expected different names", s->name);
+    *found |= c.clash;
+}
+
+static bool resolve_row(build *b, spec_row *row)
+{
+    err e = {{0}};
+    settings all = {0};
+    if (config_from_settings(&row->given, &row->config, b->a, &e)) {
+        complain(b, b->row_where[row->order], row->name, "%s", e.text);
+        return false;
+    }
+    config_unbind(&row->config, NULL, config_params, &all, b->a);
+    for (size_t i = 0; i < all.n; i++)
+        if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
+    settings params = {0};
+    bool clash = false;
+    each_plugin(b, row, check_clash, &clash);
+    each_plugin(b, row, put_params, &params);
+    for (size_t i = 0; i < params.n; i++)
+        settings_put(&row->settings, params.at[i].key, params.at[i].value, b->a);
+    return true;
+}
+
+static const ab_param *lookup(void *user, const char *key) { return key_param(user, key); }
+
+static void write_row(build *b, spec_row *row)
+{
+    str json = {0};
+    config_to_json(&row->settings, lookup, b, &json);
+    row->json = arena_strdup(b->a, str_text(&json));
+    str_free(&json);
+    config_hash(&row->settings, row->hash);
+    for (size_t i = 0; i < row->order && row->same_as < 0; i++)
+        if (same(b->s->rows[i].hash, row->hash)) row->same_as = (int)i;
+}
+
+/* ---- parameters that no plugin of the row or of any row reads ---- */
+
+static void check_used(build *b)
+{
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        const spec_row *row = &b->s->rows[i];
+        for (size_t k = 0; k < row->swept.n; k++)
+            if (strchr(row->swept.at[k].key, '.') && !settings_get(&row->settings, row->swept.at[k].key))
+                complain(b, b->row_where[i], row->swept.at[k].key,
+                         "found a parameter of a plugin that row %s does not use, expected one that it uses",
+                         row->name);
+    }
+    for (size_t k = 0; k < b->n_base_params; k++) {
+        bool used = false;
+        for (size_t i = 0; i < b->s->n_rows; i++)
+            used |= settings_get(&b->s->rows[i].settings, b->base_params[k].key) != NULL;
+        if (!used)
+            complain(b, b->base_params[k].where, b->base_params[k].key,
+                     "found a parameter of a plugin that no row uses, expected one that some row uses");
+    }
+}
+
+/* ---- selection ---- */
+
+static bool chosen_by(const spec_row *row, const char *pattern)
+{
+    return same(row->name, pattern) || (*row->group && same(row->group, pattern)) ||
+           !fnmatch(pattern, row->name, 0);
+}
+
+static void select_rows(build *b)
+{
+    spec *s = b->s;
+    const char **names = arena_alloc(b->a, 2 * s->n_rows * sizeof *names);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        s->rows[i].selected = !s->n_only;
+        names[2 * i] = s->rows[i].name, names[2 * i + 1] = s->rows[i].group;
+    }
+    for (size_t k = 0; k < s->n_only; k++) {
+        bool any = false;
+        for (size_t i = 0; i < s->n_rows; i++)
+            if (chosen_by(&s->rows[i], s->only[k])) any = s->rows[i].selected = true;
+        if (any) continue;
+        const char *near = nearest(s->only[k], names, 2 * s->n_rows);
+        complain(b, b->only_where, "only",
+                 "found \"%s\", which no row matches, expected a row, a group or a pattern%s%s%s", s->only[k],
+                 near && *near ? "; did you mean " : "", near ? near : "", near && *near ? "?" : "");
+    }
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const spec_row *row = &s->rows[i];
+        if (row->selected) s->rows[row->same_as < 0 ? i : (size_t)row->same_as].run = true;
+    }
+    for (size_t i = 0; i < s->n_rows; i++) s->n_runs += s->rows[i].run ? s->n_seeds : 0;
+}
+
+void finish_rows(build *b)
+{
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        if (!resolve_row(b, &b->s->rows[i]) && !i)
+            return; /* what is wrong with base is wrong with most rows */
+    if (b->errors->n) return;
+    for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i]);
+    check_used(b);
+    select_rows(b);
+}

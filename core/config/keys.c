@@ -1,0 +1,116 @@
+/* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in
+ * `config`. */
+#include "config/config.h"
+#include <string.h>
+
+#define AT(field) offsetof(config, field)
+#define INT(field, def, min, max, words, doc)                                                                \
+    {                                                                                                        \
+#field, AB_INT, AT(field), def, min, max, words, doc                                                 \
+    }
+#define REAL(field, def, min, max, doc)                                                                      \
+    {                                                                                                        \
+#field, AB_REAL, AT(field), def, min, max, NULL, doc                                                 \
+    }
+#define BOOL(field, def, doc)                                                                                \
+    {                                                                                                        \
+#field, AB_BOOL, AT(field), def, 0, 0, NULL, doc                                                     \
+    }
+#define CHOICE(field, def, words, doc)                                                                       \
+    {                                                                                                        \
+#field, AB_CHOICE, AT(field), def, 0, 0, words, doc                                                  \
+    }
+#define TEXT(field, def, doc)                                                                                \
+    {                                                                                                        \
+#field, AB_TEXT, AT(field), 0, 0, 0, def, doc                                                        \
+    }
+
+enum { MOST_STEPS = 1000000000 };
+
+/* clang-format off */
+const ab_param config_params[] = {
+    /* plugins */
+    TEXT(task, "translation", "task plugin: what is learned and how it is scored"),
+    TEXT(attention, "scaled_dot", "attention plugin of all three places: encoder, decoder, between them (section 3.2)"),
+    TEXT(attention_encoder, "same", "attention plugin of the encoder's self-attention; same = as attention"),
+    TEXT(attention_decoder, "same", "attention plugin of the decoder's masked self-attention; same = as attention"),
+    TEXT(attention_cross, "same", "attention plugin from decoder to encoder; same = as attention"),
+    TEXT(position, "sinusoid", "positional encoding plugin, in both stacks (section 3.5)"),
+    TEXT(optimizer, "adam", "optimizer plugin (section 5.3)"),
+    TEXT(plugin_path, "", "further folders with plugins [folders, separated by colons]"),
+    /* model */
+    INT(layers, 6, 1, 256, NULL, "layers of each stack [layers] (N in Table 3, section 3.1)"),
+    INT(layers_encoder, -1, 1, 256, "same", "layers of the encoder [layers]; same = as layers"),
+    INT(layers_decoder, -1, 1, 256, "same", "layers of the decoder [layers]; same = as layers"),
+    INT(d_model, 512, 1, 65536, NULL, "width of embeddings and sublayer outputs [values] (section 3.1)"),
+    INT(d_ff, 2048, 1, 262144, NULL, "inner width of the feed-forward sublayers [values] (section 3.3)"),
+    INT(heads, 8, 1, 1024, NULL, "attention heads [heads] (h in Table 3, section 3.2.2)"),
+    INT(d_k, -1, 1, 65536, "auto", "width of a head's queries and keys [values]; auto = d_model / heads (section 3.2.2)"),
+    INT(d_v, -1, 1, 65536, "auto", "width of a head's values [values]; auto = d_model / heads (section 3.2.2)"),
+    CHOICE(norm, NORM_POST, "post|pre", "layer normalisation: post = LN(x + sublayer(x)) (section 3.1); pre = x + sublayer(LN(x)), and one LN after each stack"),
+    REAL(dropout, 0.1, 0, 0.99, "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
+    REAL(attention_dropout, 0, 0, 0.99, "dropout on attention weights [probability]"),
+    REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the ReLU [probability]"),
+    REAL(label_smoothing, 0.1, 0, 0.99, "label smoothing eps [probability] (section 5.4); perplexity is always of the unsmoothed loss"),
+    CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others", "where eps goes in a vocabulary of V: all = eps/V on every token, the gold one has 1 - eps + eps/V "
+           "(Szegedy et al. 2015, which the paper cites); others = eps/(V-1) on the others, the gold one has 1 - eps (the paper's code)"),
+    CHOICE(share_embeddings, SHARE_ALL, "all|target|none", "one table for: all = source, target and softmax (section 3.4); target = target and softmax; none = three tables"),
+    BOOL(bias, 1, "biases on the q, k, v and o projections, as in the paper's code; the feed-forward sublayers always have them"),
+    CHOICE(qkv_init, QKV_FUSED, "fused|separate", "Glorot uniform initial q, k, v: fused = as one matrix for the three, as in the paper's code; separate = each on its own, sqrt(2) times larger"),
+    REAL(layer_norm_eps, 1e-6, 1e-12, 0.1, "added to the variance in layer normalisation [variance]"),
+    /* text */
+    CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "how text becomes tokens; bpe is the paper's (section 5.1)"),
+    INT(vocab_size, 32000, 8, 1000000, NULL, "vocabulary, special tokens counted [tokens]; the paper: about 37000 for En-De, 32000 for En-Fr (section 5.1)"),
+    INT(max_length, 256, 2, 65536, NULL, "longer training pairs (either side) are left out and counted [tokens]"),
+    BOOL(lowercase, 0, "lowercase the text before anything else"),
+    /* training */
+    CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16", "numbers of the matrix products; auto = bf16 where the device has hardware for it; weights are always kept in fp32"),
+    CHOICE(schedule, SCHEDULE_NOAM, "noam|linear|constant|cosine", "learning rate at update s: noam = lr d_model^-0.5 min(s^-0.5, s warmup^-1.5) (section 5.3); "
+           "the others rise linearly to lr over warmup, then: linear and cosine fall to lr_min at the last step, constant stays"),
+    REAL(lr, 1, 0, 1000, "learning rate at its highest; for noam the factor before d_model^-0.5 (1 in the paper)"),
+    REAL(lr_min, 0, 0, 1000, "learning rate at the end of linear and cosine"),
+    INT(warmup, 4000, 0, MOST_STEPS, NULL, "updates over which the learning rate rises [updates] (section 5.3)"),
+    INT(steps, 100000, 1, MOST_STEPS, NULL, "length of training [updates] (section 5.2)"),
+    INT(batch_tokens, 25000, 16, 100000000, NULL, "source tokens and target tokens of a batch, each at most this [tokens] (section 5.1)"),
+    INT(accumulate, 1, 1, 65536, NULL, "batches whose gradients make one update [batches]"),
+    REAL(clip_norm, 0, 0, 1e9, "largest norm of the whole gradient; 0 = no clipping, as in the paper"),
+    INT(eval_every, 1000, 1, MOST_STEPS, NULL, "dev perplexity is measured every so many updates, and at the end [updates]"),
+    INT(save_every, 1000, 1, MOST_STEPS, NULL, "a checkpoint is written every so many updates, and at the end [updates]"),
+    INT(keep, 5, 1, 10000, NULL, "newest checkpoints that are kept [checkpoints]"),
+    INT(average, 1, 1, 10000, NULL, "checkpoints whose weights are averaged for the result [checkpoints]; 1 = none, as in Table 3; Table 2 has 5 and 20 (section 6.1)"),
+    INT(patience, 0, 0, 10000, NULL, "stop after so many evaluations in a row without a better dev perplexity [evaluations]; 0 = never"),
+    CHOICE(select, SELECT_LAST, "last|best", "checkpoint used for the result: last, or best dev perplexity; an average ends at it"),
+    INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set by `seeds` of [experiment], never in the INI itself"),
+    /* decoding */
+    CHOICE(decode_split, DECODE_TEST, "dev|test", "part of the data that is decoded and scored; Table 3 is on dev, Table 2 on test"),
+    INT(beam, 4, 1, 1000, NULL, "hypotheses in the beam search [hypotheses] (section 6.1); 1 = greedy"),
+    REAL(alpha, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
+    INT(max_extra, 50, 0, 65536, NULL, "an output is at most so much longer than its input [tokens] (section 6.1)"),
+    INT(decode_batch, 64, 1, 65536, NULL, "sentences decoded together [sentences]; the output does not depend on it"),
+    /* machine */
+    TEXT(device, "auto", "where to compute: auto, cpu, cuda or cuda:N"),
+    INT(threads, 0, 0, 4096, NULL, "CPU threads of a run [threads]; 0 = all there are"),
+    {0}};
+
+/* Core keys whose value names a plugin. */
+static const char *const plugin_keys[][2] = {
+    {"task", "task"}, {"attention", "attention"}, {"attention_encoder", "attention"}, {"attention_decoder", "attention"},
+    {"attention_cross", "attention"}, {"position", "posenc"}, {"optimizer", "optim"},
+};
+/* Keys that cannot change a result. */
+static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
+/* clang-format on */
+
+const char *config_plugin_kind(const char *key)
+{
+    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
+        if (same(plugin_keys[i][0], key)) return plugin_keys[i][1];
+    return NULL;
+}
+
+bool config_is_hashed(const char *key)
+{
+    for (size_t i = 0; i < LENGTH(unhashed); i++)
+        if (same(unhashed[i], key)) return false;
+    return true;
+}

@@ -1,0 +1,78 @@
+/* print.c - the expansion of an experiment as an INI that reads back to the same rows. */
+#include "config/build.h"
+#include <string.h>
+
+/* A text that the reader would take apart, or cut, is written in quotes. in_list: commas separate there. */
+static bool needs_quotes(const char *text, bool in_list)
+{
+    size_t n = strlen(text);
+    if (!n || text[0] == ' ' || text[n - 1] == ' ') return true;
+    if (in_list && strchr(text, ',')) return true;
+    for (const char *p = text; *p; p++)
+        if ((*p == '#' || *p == ';') && (p == text || p[-1] == ' ' || p[-1] == '\t')) return true;
+    return false;
+}
+
+static void print_text(FILE *f, const char *key, const char *text, bool in_list)
+{
+    const char *quote = needs_quotes(text, in_list) ? "\"" : "";
+    fprintf(f, "%s = %s%s%s\n", key, quote, text, quote);
+}
+
+static void print_list(FILE *f, const char *key, const char *const *texts, size_t n)
+{
+    fprintf(f, "%s = ", key);
+    for (size_t i = 0; i < n; i++) {
+        const char *quote = needs_quotes(texts[i], true) ? "\"" : "";
+        fprintf(f, "%s%s%s%s", i ? ", " : "", quote, texts[i], quote);
+    }
+    fprintf(f, "\n");
+}
+
+static void print_settings(FILE *f, const settings *s)
+{
+    for (size_t i = 0; i < s->n; i++) print_text(f, s->at[i].key, s->at[i].value, true);
+}
+
+/* A name that is not fit for a section's title goes into a key. */
+static bool fits_title(const char *name)
+{
+    enum { LONGEST_NAME = 41 }; /* 49 bytes of title less "variant " */
+    size_t n = strlen(name);
+    return n <= LONGEST_NAME && !strpbrk(name, "];\"\t") && !strstr(name, "  ") && name[0] != ' ' &&
+           name[n - 1] != ' ';
+}
+
+static void print_row(FILE *f, const spec *s, const spec_row *row)
+{
+    bool equal = row->same_as >= 0;
+    fprintf(f, "\n# %s%s; config %.12s\n",
+            row->run ? "to train"
+            : equal  ? "equal to "
+                     : "not selected",
+            equal ? s->rows[row->same_as].name : "", row->hash);
+    if (row->is_base)
+        fprintf(f, "[base]\n");
+    else if (fits_title(row->name))
+        fprintf(f, "[variant %s]\n", row->name);
+    else
+        fprintf(f, "[variant row %zu]\n", row->order), print_text(f, "name", row->name, false);
+    if (*row->group) print_text(f, "group", row->group, false);
+    if (!same(row->paper_row, row->name)) print_text(f, "paper_row", row->paper_row, true);
+    print_settings(f, row->is_base ? &row->given : &row->swept);
+}
+
+void spec_print(const spec *s, FILE *f)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
+    fprintf(f, "# %s: %zu rows, %zu to train x %zu seed%s = %zu runs\n", s->path, s->n_rows, rows, s->n_seeds,
+            s->n_seeds == 1 ? "" : "s", s->n_runs);
+    fprintf(f, "[experiment]\n");
+    print_text(f, "name", s->name, false);
+    if (*s->note) print_text(f, "note", s->note, false);
+    if (*s->paper) print_text(f, "paper", s->paper, false);
+    fprintf(f, "seeds = %s\n", s->seeds_text);
+    if (s->n_only) print_list(f, "only", s->only, s->n_only);
+    for (size_t i = 0; i < s->n_rows; i++) print_row(f, s, &s->rows[i]);
+}

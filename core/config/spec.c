@@ -1,0 +1,464 @@
+/* spec.c - from an INI's sections and the command line to the rows of an experiment. */
+#include "config/build.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, PLUGIN };
+
+typedef struct { /* one section, or what -s adds to one */
+    enum section_kind kind;
+    const char *where, *name; /* name: of the sweep, variant or plugin */
+    const ini_entry *at;
+    size_t n;
+    value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
+    const ini_entry *combine, *exclude, *paper_row, *group, *alias; /* own keys, or NULL */
+    bool bad;
+} section;
+
+typedef struct {
+    build b;
+    section *at;
+    size_t n;
+    bool base_bad; /* what all rows share was refused: do not look at rows */
+} input;
+
+/* ---- sections ---- */
+
+/* The words after "sweep " or "variant ". */
+static const char *name_after(const char *title, const char *kind)
+{
+    size_t n = strlen(kind);
+    return has_prefix(title, kind) && title[n] == ' ' ? title + n + 1 : NULL;
+}
+
+static section classify(const ini_section *from, arena *a)
+{
+    const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant");
+    section s = {.where = from->where, .at = from->at, .n = from->n};
+    s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
+    s.kind = same(from->title, "experiment") ? EXPERIMENT
+             : same(from->title, "base")     ? BASE
+             : sweep                         ? SWEEP
+             : variant                       ? VARIANT
+                                             : PLUGIN;
+    s.name = sweep ? sweep : variant ? variant : from->title;
+    return s;
+}
+
+static bool names_plugin(const build *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_known; i++)
+        if (same(b->known[i].schema->name, name)) return true;
+    return false;
+}
+
+/* A section that is none of ours must be a plugin's. */
+static void check_title(build *b, section *s)
+{
+    if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
+    const char **names = arena_alloc(b->a, (b->n_known + 4) * sizeof *names);
+    static const char *const own[] = {"experiment", "base", "sweep", "variant"};
+    memcpy(names, own, sizeof own);
+    for (size_t i = 0; i < b->n_known; i++) names[4 + i] = b->known[i].schema->name;
+    const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + 4);
+    if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
+    complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
+             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME] or a "
+             "plugin's name%s%s%s",
+             near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+    s->bad = true;
+}
+
+/* ---- keys of a section that are no settings ---- */
+
+/* The place of such a key in its section, or NULL. */
+static const ini_entry **own_key(section *s, const char *key)
+{
+    bool sweep = s->kind == SWEEP, variant = s->kind == VARIANT;
+    if (same(key, "paper_row") && s->kind != PLUGIN) return &s->paper_row;
+    if (same(key, "combine") && sweep) return &s->combine;
+    if (same(key, "exclude") && sweep) return &s->exclude;
+    if (same(key, "group") && variant) return &s->group;
+    if (same(key, "name") && variant) return &s->alias;
+    return NULL;
+}
+
+static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(key, '.'); }
+
+/* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first
+ * round. */
+static void read_entries(build *b, section *s, bool dotted)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const ini_entry *e = &s->at[i];
+        if (has_dot(s, e->key) != dotted) continue;
+        const ini_entry **own = own_key(s, e->key);
+        if (own) {
+            if (*own)
+                complain(b, e->where, e->key, "found a second time, expected once; the first is at %s",
+                         (*own)->where),
+                    s->bad = true;
+            *own = e;
+            continue;
+        }
+        value_list l = read_list(b, s->kind == PLUGIN ? s->name : NULL, e);
+        if (!l.bad && l.n > 1 && s->kind != SWEEP) {
+            complain(b, e->where, e->key,
+                     "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
+                     l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas"
+                                                                          : "");
+            l.bad = true;
+        }
+        s->lists[i] = l;
+        s->bad |= l.bad;
+    }
+}
+
+/* A key set twice in two of the sections given (or in one). */
+static void check_duplicates(build *b, section *s, section *other)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < other->n && (s != other || k < i); k++)
+            for (size_t p = 0; p < s->lists[i].m; p++)
+                for (size_t q = 0; q < other->lists[k].m; q++) {
+                    if (!same(s->lists[i].keys[p], other->lists[k].keys[q])) continue;
+                    complain(b, s->at[i].where, s->lists[i].keys[p],
+                             "found a second time, expected once; the first is at %s", other->at[k].where);
+                    s->bad = true;
+                }
+}
+
+/* ---- [experiment] ---- */
+
+static const ini_entry *find_entry(const section *s, const char *key)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (same(s->at[i].key, key)) return &s->at[i];
+    return NULL;
+}
+
+static void check_experiment_keys(build *b, const section *s)
+{
+    static const char *const keys[] = {"name", "note", "seeds", "paper", "only"};
+    for (size_t i = 0; i < s->n; i++) {
+        const ini_entry *e = &s->at[i];
+        bool known = false;
+        for (size_t k = 0; k < LENGTH(keys); k++) known |= same(keys[k], e->key);
+        const char *near = known ? NULL : nearest(e->key, keys, LENGTH(keys));
+        if (!known)
+            complain(b, e->where, e->key,
+                     "found an unknown key in [experiment], expected name, note, seeds, paper or only%s%s%s",
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        if (find_entry(s, e->key) != e)
+            complain(b, e->where, e->key, "found a second time, expected once; the first is at %s",
+                     find_entry(s, e->key)->where);
+    }
+}
+
+static const char *text_entry(build *b, const section *s, const char *key, const char *otherwise)
+{
+    const ini_entry *e = find_entry(s, key);
+    return e ? unquote(e->value, b->a) : otherwise;
+}
+
+/* "experiments/table3.ini" -> "table3" */
+static const char *stem(const char *path, arena *a)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    size_t n = strlen(file);
+    return arena_strndup(a, file, has_suffix(file, ".ini") ? n - 4 : n);
+}
+
+static void check_name(build *b, const section *s)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    const ini_entry *e = find_entry(s, "name");
+    const char *name = b->s->name;
+    if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
+        complain(b, e ? e->where : b->s->path, "name",
+                 "found \"%s\", expected letters, digits, _ - and . only, a letter or digit first", name);
+}
+
+static void read_experiment(build *b, const section *s, const spec_options *o)
+{
+    const ini_entry *seeds = find_entry(s, "seeds"), *only = find_entry(s, "only");
+    if (s) check_experiment_keys(b, s);
+    b->s->name = text_entry(b, s, "name", stem(b->s->path, b->a));
+    b->s->note = text_entry(b, s, "note", "");
+    b->s->paper = text_entry(b, s, "paper", "");
+    check_name(b, s);
+    b->s->seeds_text = o->seeds ? arena_strdup(b->a, o->seeds) : seeds ? seeds->value : "1";
+    read_seeds(b, o->seeds ? "command line" : seeds ? seeds->where : "", b->s->seeds_text);
+    b->only_where = o->n_only ? "command line" : only ? only->where : "";
+    if (o->n_only) {
+        b->s->only = arena_alloc(b->a, o->n_only * sizeof *b->s->only);
+        b->s->n_only = o->n_only;
+        for (size_t i = 0; i < o->n_only; i++) b->s->only[i] = arena_strdup(b->a, o->only[i]);
+    } else if (only && *only->value) {
+        b->s->n_only = split_text(only->value, ',', &b->s->only, b->a);
+        for (size_t i = 0; i < b->s->n_only; i++) b->s->only[i] = unquote(b->s->only[i], b->a);
+    }
+}
+
+/* ---- the command line: single values go to [base], lists make the sweep "cli" ---- */
+
+static section *read_options(input *in, const spec_options *o)
+{
+    build *b = &in->b;
+    section *both = arena_alloc(b->a, 2 * sizeof *both); /* base, sweep */
+    ini_section rest[2] = {{0}};
+    for (size_t i = 0; i < o->n_set; i++) {
+        const char *equals = strchr(o->set[i], '=');
+        bool text = true;
+        for (const char *p = o->set[i]; *p; p++) text &= (unsigned char)*p >= ' ' && *p != 0x7f;
+        if (!equals || !text) {
+            complain(b, "command line", o->set[i], "found %s, expected -s key=value",
+                     equals ? "a control character" : "no =");
+            continue;
+        }
+        const char *key = trim(arena_strndup(b->a, o->set[i], (size_t)(equals - o->set[i])));
+        const char *value = trim(arena_strdup(b->a, equals + 1)), **items;
+        bool own = same(key, "combine") || same(key, "exclude"),
+             list = split_text(value, ',', &items, b->a) > 1;
+        bool range = !strchr(key, '/') && key_param(b, key) && key_param(b, key)->type == AB_INT &&
+                     strstr(value, "..");
+        ini_add(&rest[own || list || range], (ini_entry){"command line", key, value}, b->a);
+    }
+    for (int k = 0; k < 2; k++)
+        both[k] = (section){.kind = k ? SWEEP : BASE,
+                            .where = "command line",
+                            .name = k ? "cli" : NULL,
+                            .at = rest[k].at,
+                            .n = rest[k].n,
+                            .lists = arena_alloc(b->a, (rest[k].n + 1) * sizeof(value_list))};
+    return both;
+}
+
+/* ---- base ---- */
+
+static void put_base(build *b, const section *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const value_list *l = &s->lists[i];
+        for (size_t j = 0; !l->bad && l->n && j < l->m; j++) {
+            settings_put(&b->base, l->keys[j], l->items[0][j], b->a);
+            if (!strchr(l->keys[j], '.')) continue;
+            b->base_params = build_room(b->base_params, &b->cap_base_params, b->n_base_params,
+                                        sizeof *b->base_params, b->a);
+            b->base_params[b->n_base_params++] = (ini_entry){l->where, l->keys[j], l->items[0][j]};
+        }
+    }
+}
+
+/* A row that sets a key itself does not follow -s: say so. */
+static void warn_overrides(build *b, const section *options)
+{
+    for (size_t i = 0; i < options->n; i++)
+        for (size_t j = 0; j < options->lists[i].m; j++) {
+            const char *key = options->lists[i].keys[j], *own;
+            str rows = {0};
+            for (size_t r = 0; r < b->s->n_rows; r++)
+                if ((own = settings_get(&b->s->rows[r].swept, key)))
+                    str_addf(&rows, "%s%s (%s)", rows.n ? ", " : "", b->s->rows[r].name, own);
+            if (rows.n)
+                str_addf(&b->s->warnings, "-s %s changes [base]; rows that set it keep theirs: %s\n", key,
+                         str_text(&rows));
+            str_free(&rows);
+        }
+}
+
+/* ---- rows ---- */
+
+/* The published rows of a section's n rows, or NULL when it names none. */
+static const char **paper_rows(build *b, const section *s, size_t n)
+{
+    const char **names;
+    if (!s->paper_row) return NULL;
+    size_t found = split_text(s->paper_row->value, ',', &names, b->a);
+    if (found != n) {
+        complain(b, s->paper_row->where, "paper_row", "found %zu name%s, expected %zu, one a row", found,
+                 found == 1 ? "" : "s", n);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) names[i] = unquote(names[i], b->a);
+    return names;
+}
+
+static void add_sweep(build *b, section *s)
+{
+    assignment *rows = NULL;
+    value_list *lists = arena_alloc(b->a, (s->n + 1) * sizeof *lists);
+    size_t n_lists = 0, n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->lists[i].m) lists[n_lists++] = s->lists[i];
+    if (!n_lists) {
+        complain(b, s->where, arena_printf(b->a, "[sweep %s]", s->name),
+                 "found no list, expected key = value, value, ...");
+        return;
+    }
+    /* Which lists there are is known even where a value was refused: `combine` is checked all the same. */
+    if (!combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n) || s->bad) return;
+    if (s->exclude && !exclude_rows(b, s->exclude, rows, &n)) return;
+    const char **paper = paper_rows(b, s, n);
+    for (size_t i = 0; i < n; i++)
+        add_row(b, s->where, s->name, arena_printf(b->a, "%s/%s", s->name, assignment_text(b, &rows[i])),
+                &rows[i], paper ? paper[i] : NULL);
+}
+
+static void add_variant(build *b, section *s)
+{
+    assignment set = {0};
+    size_t n = 0;
+    if (s->bad) return;
+    for (size_t i = 0; i < s->n; i++) n += s->lists[i].m;
+    set.at = arena_alloc(b->a, (n + 1) * sizeof *set.at);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->lists[i].m; j++)
+            set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
+    const char **paper = paper_rows(b, s, 1);
+    const char *name = s->alias ? unquote(s->alias->value, b->a) : s->name;
+    if (!set.n)
+        complain(b, s->where, arena_printf(b->a, "[variant %s]", s->name),
+                 "found no setting, expected key = value");
+    else if (!*name)
+        complain(b, s->where, "name", "found no name, expected text");
+    else
+        add_row(b, s->where, s->group ? unquote(s->group->value, b->a) : "", name, &set,
+                paper ? *paper : NULL);
+}
+
+/* ---- all of it ---- */
+
+static void read_sections(input *in, section *options)
+{
+    build *b = &in->b;
+    section *base[2] = {NULL, options};
+    for (int dotted = 0; dotted < 2; dotted++) {
+        for (size_t i = 0; dotted && i < in->n; i++) check_title(b, &in->at[i]);
+        for (size_t i = 0; i < in->n; i++)
+            if (in->at[i].kind != EXPERIMENT && !(in->at[i].kind == PLUGIN && in->at[i].bad))
+                read_entries(b, &in->at[i], dotted);
+        for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
+    }
+    for (size_t i = 0; i < in->n; i++) {
+        section *s = &in->at[i];
+        if (s->kind == EXPERIMENT) continue;
+        check_duplicates(b, s, s);
+        in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
+        if (s->kind == BASE) base[0] = s;
+        for (size_t k = 0; k < in->n; k++)
+            if (s->kind == PLUGIN && in->at[k].kind == BASE) check_duplicates(b, s, &in->at[k]);
+    }
+    for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], &options[i]);
+    in->base_bad |= options[0].bad;
+    for (const ab_param *p = config_params; p->name; p++)
+        if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
+    if (base[0]) put_base(b, base[0]);
+    for (size_t i = 0; i < in->n; i++)
+        if (in->at[i].kind == PLUGIN) put_base(b, &in->at[i]);
+    put_base(b, base[1]);
+    const char **paper = base[0] ? paper_rows(b, base[0], 1) : NULL;
+    add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
+}
+
+static void build_spec(input *in, const spec_options *o)
+{
+    build *b = &in->b;
+    ini_file file = {0};
+    const section *experiment = NULL;
+    ini_split(b->s->text, b->s->n_text, b->s->path, &file, b->a, b->errors);
+    in->at = arena_alloc(b->a, (file.n + 1) * sizeof *in->at);
+    in->n = file.n;
+    for (size_t i = 0; i < file.n; i++) {
+        in->at[i] = classify(&file.at[i], b->a);
+        if (in->at[i].kind == EXPERIMENT) experiment = &in->at[i];
+    }
+    section *options = read_options(in, o);
+    read_experiment(b, experiment, o);
+    read_sections(in, options);
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->at[i].kind == SWEEP) add_sweep(b, &in->at[i]);
+        if (in->at[i].kind == VARIANT) add_variant(b, &in->at[i]);
+    }
+    if (options[1].n) add_sweep(b, &options[1]);
+    if (!in->base_bad) finish_rows(b);
+    warn_overrides(b, &options[0]);
+}
+
+/* ---- errors in the order of the file ---- */
+
+typedef struct {
+    const char *text;
+    size_t n;
+    long line;
+    size_t order;
+} message;
+
+static int by_line(const void *a, const void *b)
+{
+    const message *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line)
+                              : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Appends the lines of `found`; those that name no line of the file (the command line's) come first. */
+static void sort_errors(const char *found, const char *path, str *out, arena *a)
+{
+    size_t n = 0, at = strlen(path);
+    for (const char *p = found; *p; p++) n += *p == '\n';
+    message *list = arena_alloc(a, (n + 1) * sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strcspn(found, "\n") + 1;
+        bool here = has_prefix(found, path) && found[at] == ':';
+        list[i] = (message){found, length, here ? strtol(found + at + 1, NULL, 10) : 0, i};
+        found += length;
+    }
+    qsort(list, n, sizeof *list, by_line);
+    for (size_t i = 0; i < n; i++) str_addn(out, list[i].text, list[i].n);
+}
+
+static int parse(spec *s, const char *text, size_t n, const char *path, const spec_options *o,
+                 const plugin_schemas *plugins, str *errors)
+{
+    str found = {0};
+    *s = (spec){0};
+    s->path = arena_strdup(&s->mem, path);
+    s->text = arena_strndup(&s->mem, text, n);
+    s->n_text = n;
+    input in = {.b = {.s = s, .a = &s->mem, .errors = &found, .plugins = plugins, .n_known = plugins->n}};
+    in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
+    for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){&plugins->list[i], NULL};
+    build_spec(&in, o ? o : &(spec_options){0});
+    int rc = found.n ? -1 : 0;
+    sort_errors(str_text(&found), s->path, errors, &s->mem);
+    if (rc) spec_free(s);
+    str_free(&found);
+    return rc;
+}
+
+int spec_parse(spec *s, const char *text, const char *path, const spec_options *o,
+               const plugin_schemas *plugins, str *errors)
+{
+    return parse(s, text, strlen(text), path, o, plugins, errors);
+}
+
+int spec_read(spec *s, const char *path, const spec_options *o, const plugin_schemas *plugins, str *errors)
+{
+    str text = {0};
+    err e = {{0}};
+    *s = (spec){0};
+    if (file_read(path, &text, &e)) {
+        str_addf(errors, "%s\n", e.text);
+        return str_free(&text), -1;
+    }
+    int rc = parse(s, str_text(&text), text.n, path, o, plugins, errors);
+    str_free(&text);
+    return rc;
+}
+
+void spec_free(spec *s)
+{
+    arena_free(&s->mem);
+    str_free(&s->warnings);
+    *s = (spec){0};
+}

@@ -1,0 +1,41 @@
+/* attend.h - scaled dot-product attention on packed rows (Vaswani et al. 2017, section 3.2): what its kernels
+ * are given.
+ *
+ * One (sentence, head) is worked on at a time, in the thread's own memory; the score matrix never leaves the
+ * cache. The backward pass computes the probabilities again from the log-sum-exp of each row (Dao et al.
+ * 2022).
+ */
+#ifndef ABLATE_CPU_ATTEND_H
+#define ABLATE_CPU_ATTEND_H
+#include "cpu/fused.h"
+
+typedef struct {
+    void *data;
+    int64_t stride;
+} columns; /* head 0's first column in row 0; elements from row to row */
+typedef struct {
+    int64_t n_sentences, heads, d_k, d_v;
+    const int32_t *q_off, *k_off; /* [n_sentences + 1] first rows */
+    columns q, k, v, y;
+    columns dq, dk, dv, dy; /* backward */
+    void *lse;              /* [rows, heads] */
+    bool causal;
+    int64_t longest; /* keys; of dropout's flat index */
+    double scale;
+    dropout drop;
+} attend_args;
+typedef struct {
+    int64_t sentence, head;
+    int64_t q0, nq, k0, nk;
+} attend_item; /* first rows, numbers of rows */
+
+/* The keys query t may see: 0 .. n - 1. */
+static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
+{
+    return a->causal && t + 1 < nk ? t + 1 : nk;
+}
+
+/* bf16 rows by AMX tiles, where tiles_usable(): attend_tiles.c */
+void attend_tiles(const attend_args *a, const attend_item *it);
+void attend_tiles_back(const attend_args *a, const attend_item *it);
+#endif

@@ -1,0 +1,35 @@
+/* cpu.h - the CPU backend: one kernel an operation, cpu_NAME, as op.h describes them.
+ *
+ * Threads: OpenMP; every kernel splits its work into contiguous ranges by omp_get_max_threads(), sums in a
+ * fixed order.
+ */
+#ifndef ABLATE_CPU_H
+#define ABLATE_CPU_H
+#include "graph/op.h"
+
+extern const backend cpu_backend;
+
+/* Does this machine multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
+bool cpu_has_bf16(void);
+void cpu_threads(int n); /* 0: all; to be called before the first kernel */
+const char *
+cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512 amx-bf16, oneDNN 2.6.3"; static storage */
+/* Frees packed copies of weights and cached primitives that belong to `s` (before params_free). */
+void cpu_forget(const params *s);
+
+#define CPU_KERNELS(X)                                                                                       \
+    X(ADD)                                                                                                   \
+    X(SUB) X(MUL) X(DIV) X(LEAST) X(LESS) X(SCALE) X(SHIFT) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUMTO)   \
+        X(SPREAD) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(SWAP) X(SLICE) X(PLACE) X(JOIN) X(TURN) X(ROWS)     \
+            X(ROWS_BACK) X(REAL) X(GAP) X(DIST) X(PICK) X(BUCKET) X(MASK) X(HEADS) X(MERGE) X(LINEAR)        \
+                X(LINEAR_DX) X(LINEAR_DW) X(COLSUM) X(RELU_BACK) X(EMBED) X(EMBED_BACK) X(NORM) X(NORM_BACK) \
+                    X(DROPADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(REMEMBER) X(RECALL) X(STORE) X(CE)  \
+                        X(CALL) X(ASSIGN)
+#define CPU_DECLARE(name) int cpu_##name(const call *k, err *e);
+CPU_KERNELS(CPU_DECLARE)
+
+/* Whole-vector services (tiled.c). */
+int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
+double cpu_sum_squares(const void *v, int64_t n, dtype type);
+void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type);
+#endif

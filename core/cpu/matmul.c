@@ -1,0 +1,170 @@
+/* matmul.c - MATMUL: many small products, typically [T,d] x [d,T] for T and d of 5 to 64, or a few large
+ * ones.
+ *
+ * A tile of the product stays in registers while the inner axis passes by (a's numbers one by one, b's rows
+ * as vectors); b is brought into rows first where they lie across or far apart.
+ */
+#include "cpu/generic.h"
+#include "cpu/simd.h"
+
+enum {
+    TILE_VECTORS = 2,
+    INNER = 256,      /* of the inner axis at a time: a strip of b fills half the L1 cache */
+    PACK_ROWS = 32,   /* rows of a from which bringing b's rows together pays */
+    BLOCK_ROWS = 128, /* of the product, in one piece of work */
+    BLOCK_COLS = 256,
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    MASKED_f32 = 1, /* loading part of a vector costs no more than loading a whole one */
+#else
+    MASKED_f32 = 0,
+#endif
+    MASKED_f64 = 0
+};
+
+typedef struct {
+    const void *a, *b;
+    void *c; /* [batch 0, batch 1, rows, cols] */
+    int64_t batch[2], rows, cols, inner;
+    int64_t a_batch[2], b_batch[2]; /* elements from one batch entry to the next; 0: repeated */
+    int64_t a_row, a_step;          /* elements to the next row of a, and along the inner axis */
+    int64_t b_row, b_col;           /* elements along the inner axis, and to the next column of b */
+    int64_t block_i, block_j, blocks_i, blocks_j;
+} product;
+
+/* ---- sixteen by sixteen numbers with rows and columns exchanged ---- */
+
+#define LOW(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+INLINE void shuffle_round(v16f *to, const v16f *from)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES / 2; i++) {
+        to[2 * i] = LOW(from[i], from[i + LANES / 2]);
+        to[2 * i + 1] = HIGH(from[i], from[i + LANES / 2]);
+    }
+}
+
+/* to[k][j] = from[j][k] for j < 16, k < n; zeros for j >= rows. */
+static void turn_block_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int rows, int n)
+{
+    v16f x[LANES], y[LANES];
+    if (rows == LANES && n == LANES) {
+#pragma GCC unroll 16
+        for (int j = 0; j < LANES; j++) x[j] = load_f32(from + j * from_row);
+    } else {
+#pragma GCC unroll 16
+        for (int j = 0; j < LANES; j++) x[j] = j < rows ? load_part_f32(from + j * from_row, n) : (v16f){0};
+    }
+    shuffle_round(y, x);
+    shuffle_round(x, y);
+    shuffle_round(y, x);
+    shuffle_round(x, y);
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++)
+        if (k < n) store_f32(to + k * to_row, x[k]);
+}
+
+/* A vector of doubles here is one register wide, so that a tile of them stays in registers. */
+typedef double v8d __attribute__((vector_size(64)));
+typedef double v8d_at __attribute__((vector_size(64), aligned(8), may_alias));
+enum { WIDE_f64 = 8 };
+
+static void turn_block_f64(double *to, int64_t to_row, const double *from, int64_t from_row, int rows, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < WIDE_f64; j++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
+}
+
+INLINE v16f vector_f32(const float *p) { return load_f32(p); }
+INLINE v16f vector_part_f32(const float *p, int n) { return load_part_f32(p, n); }
+INLINE void put_f32(float *p, v16f x) { store_f32(p, x); }
+INLINE void put_part_f32(float *p, v16f x, int n) { store_part_f32(p, x, n); }
+INLINE v8d vector_f64(const double *p) { return *(const v8d_at *)p; }
+INLINE v8d vector_part_f64(const double *p, int n)
+{
+    v8d x = {0};
+    memcpy(&x, p, (size_t)n * sizeof *p);
+    return x;
+}
+INLINE void put_f64(double *p, v8d x) { *(v8d_at *)p = x; }
+INLINE void put_part_f64(double *p, v8d x, int n) { memcpy(p, &x, (size_t)n * sizeof *p); }
+
+#define S f32
+#ifdef __AVX512F__
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+#define VECTOR v16f
+#define WIDE   LANES
+#include "cpu/matmul_tiles.h"
+#undef S
+#define S         f64
+#define TILE_ROWS 4
+#define VECTOR    v8d
+#define WIDE      WIDE_f64
+#include "cpu/matmul_tiles.h"
+
+/* ---- the call ---- */
+
+static int shape(const call *k, product *p, err *e)
+{
+    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    int64_t sa[4], sb[4];
+    strides_of(a, sa);
+    strides_of(b, sb);
+    *p = (product){.a = a->data,
+                   .b = b->data,
+                   .c = c->data,
+                   .batch = {c->dim[0], c->dim[1]},
+                   .rows = c->dim[2],
+                   .cols = c->dim[3],
+                   .inner = a->dim[turn_a ? 2 : 3],
+                   .a_batch = {sa[0], sa[1]},
+                   .b_batch = {sb[0], sb[1]},
+                   .a_row = turn_a ? 1 : a->dim[3],
+                   .a_step = turn_a ? a->dim[3] : 1,
+                   .b_row = turn_b ? 1 : b->dim[3],
+                   .b_col = turn_b ? b->dim[3] : 1};
+    if (p->inner != b->dim[turn_b ? 3 : 2] || p->rows != a->dim[turn_a ? 3 : 2] ||
+        p->cols != b->dim[turn_b ? 2 : 3])
+        return fail(e, "MATMUL: the shapes of a, b and their product do not fit");
+    return 0;
+}
+
+int cpu_MATMUL(const call *k, err *e)
+{
+    const view *c = &k->out[0];
+    product p;
+    if (!is_real(c) || k->in[0].type != c->type || k->in[1].type != c->type) return wrong_type(k, e);
+    if (shape(k, &p, e)) return -1;
+    if (!count_of(c)) return 0;
+    if (!p.inner) {
+        memset(c->data, 0, bytes_of(c));
+        return 0;
+    }
+    if (p.cols == 1) { /* a column is also the row (a b)' = b' a' */
+        p = (product){.a = p.b,
+                      .b = p.a,
+                      .c = p.c,
+                      .batch = {p.batch[0], p.batch[1]},
+                      .rows = 1,
+                      .cols = p.rows,
+                      .inner = p.inner,
+                      .a_batch = {p.b_batch[0], p.b_batch[1]},
+                      .b_batch = {p.a_batch[0], p.a_batch[1]},
+                      .a_row = 0,
+                      .a_step = p.b_row,
+                      .b_row = p.a_step,
+                      .b_col = p.a_row};
+    }
+    p.block_i = BLOCK_ROWS;
+    p.block_j = BLOCK_COLS;
+    p.blocks_i = (p.rows + p.block_i - 1) / p.block_i;
+    p.blocks_j = (p.cols + p.block_j - 1) / p.block_j;
+    int64_t pieces = p.batch[0] * p.batch[1] * p.blocks_i * p.blocks_j, work = count_of(c) * p.inner / 8;
+    over_range(pieces, 1, work, c->type == F64 ? products_f64 : products_f32, &p);
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* norm.c - layer normalisation of a residual sum with its dropout (Ba et al. 2016; Vaswani et al. 2017,
+ * section 5.4). */
+#include "cpu/fused.h"
+#include "cpu/simd.h"
+#include <stdlib.h>
+
+/* Arguments of both passes; rows [rows,width]; statistics and parameters are F32, or F64 beside F64 rows. */
+typedef struct {
+    int64_t rows, width;
+    const void *x, *s, *gain, *bias; /* s: NULL for none */
+    void *y, *z, *stats;             /* z: NULL when there is no s */
+    const void *dy;                  /* backward: x is z */
+    void *dz, *ds, *dgain, *dbias;   /* ds: NULL when it would equal dz */
+    double eps;
+    dropout drop;
+} norm_args;
+
+#define S f32
+#include "cpu/norm.inc"
+#undef S
+#define S f64
+#include "cpu/norm.inc"
+#undef S
+#define S bf16
+#include "cpu/norm.inc"
+#undef S
+
+int cpu_NORM(const call *k, err *e)
+{
+    (void)e;
+    norm_args a = {.rows = rows_of(&k->in[0]),
+                   .width = width_of(&k->in[0]),
+                   .x = k->in[0].data,
+                   .s = k->in[1].data,
+                   .gain = k->in[2].data,
+                   .bias = k->in[3].data,
+                   .y = k->out[0].data,
+                   .z = k->in[1].data ? k->out[1].data : NULL,
+                   .stats = k->out[2].data,
+                   .eps = k->a.f[1],
+                   .drop = dropout_of(k, k->a.i[0])};
+    BY_TYPE(k->in[0].type, norm, &a);
+    return 0;
+}
+
+int cpu_NORM_BACK(const call *k, err *e)
+{
+    (void)e;
+    norm_args a = {.rows = rows_of(&k->in[0]),
+                   .width = width_of(&k->in[0]),
+                   .x = k->in[0].data,
+                   .stats = k->in[1].data,
+                   .gain = k->in[2].data,
+                   .dy = k->in[3].data,
+                   .dz = k->out[0].data,
+                   .ds = k->a.i[1] ? k->out[1].data : NULL,
+                   .dgain = k->out[2].data,
+                   .dbias = k->out[3].data,
+                   .drop = dropout_of(k, k->a.i[0])};
+    BY_TYPE(k->in[0].type, norm_back, &a);
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* batch.c - a plan of the epoch (order, cuts, batch order), and batches copied out of it. */
+#include "data/batch.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { POOL_BATCHES = 64 }; /* batches' worth of pairs sorted together, when the caller does not say */
+
+struct batcher {
+    const pairs *p;
+    batch_options o;
+    int64_t pool; /* [pairs] */
+    batch_state next;
+    int64_t planned; /* the epoch that the plan below is for, -1: none */
+    int64_t *order;  /* [p->n]: pairs in the order of the plan */
+    int64_t *cut;    /* [n_batches+1]: batch k is order[cut[k]] .. order[cut[k+1]-1] */
+    int64_t *turn;   /* [n_batches]: which batch comes when */
+    int64_t n_batches;
+    double fill;
+    int32_t *words; /* arrays of the batch given last */
+    int64_t *example;
+    size_t words_cap, example_cap;
+};
+
+static int64_t src_len(const pairs *p, int64_t i) { return p->src_at[i + 1] - p->src_at[i]; }
+static int64_t tgt_len(const pairs *p, int64_t i) { return p->tgt_at[i + 1] - p->tgt_at[i]; }
+
+/* ---- the plan of an epoch ---- */
+
+typedef struct {
+    int64_t pair, tgt, src, rank;
+} sorting; /* rank: place before sorting, so that sorting is stable */
+
+static int by_length(const void *a, const void *b)
+{
+    const sorting *x = a, *y = b;
+    if (x->tgt != y->tgt) return x->tgt < y->tgt ? -1 : 1;
+    if (x->src != y->src) return x->src < y->src ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
+}
+
+/* Sort order[0..n) by target then source length, upwards or downwards. */
+static void sort_pool(const pairs *p, int64_t *order, int64_t n, bool down)
+{
+    sorting *s = xmalloc((size_t)n * sizeof *s);
+    for (int64_t i = 0; i < n; i++) s[i] = (sorting){order[i], tgt_len(p, order[i]), src_len(p, order[i]), i};
+    qsort(s, (size_t)n, sizeof *s, by_length);
+    for (int64_t i = 0; i < n; i++) order[down ? n - 1 - i : i] = s[i].pair;
+    free(s);
+}
+
+static void shuffle(int64_t *a, int64_t n, rng *r)
+{
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)rng_below(r, (uint64_t)i + 1), t = a[i];
+        a[i] = a[j];
+        a[j] = t;
+    }
+}
+
+/* Cut the order into batches, each as full as the budget allows. */
+static void cut_batches(batcher *b)
+{
+    const pairs *p = b->p;
+    int64_t src = 0, tgt = 0, n = 0;
+    double filled = 0;
+    b->n_batches = 0;
+    b->cut[0] = 0;
+    for (int64_t i = 0; i <= p->n; i++) {
+        int64_t s = i < p->n ? src_len(p, b->order[i]) : 0, t = i < p->n ? tgt_len(p, b->order[i]) : 0;
+        bool full = src + s > b->o.batch_tokens || tgt + t > b->o.batch_tokens ||
+                    (b->o.max_sentences && n == b->o.max_sentences);
+        if (full || i == p->n) {
+            filled += (double)(src > tgt ? src : tgt) / (double)b->o.batch_tokens;
+            b->cut[++b->n_batches] = i;
+            src = tgt = n = 0;
+        }
+        src += s, tgt += t, n++;
+    }
+    b->fill = filled / (double)b->n_batches;
+}
+
+static void plan(batcher *b)
+{
+    if (b->planned == b->next.epoch) return;
+    int64_t n = b->p->n;
+    for (int64_t i = 0; i < n; i++) b->order[i] = i;
+    rng r = rng_seed(b->o.seed, (uint64_t)b->next.epoch);
+    if (b->o.train) shuffle(b->order, n, &r);
+    bool down = !b->o.train;
+    for (int64_t i = 0; i < n; i += b->pool, down = !down)
+        sort_pool(b->p, b->order + i, i + b->pool < n ? b->pool : n - i, down);
+    cut_batches(b);
+    for (int64_t k = 0; k < b->n_batches; k++) b->turn[k] = k;
+    if (b->o.train) shuffle(b->turn, b->n_batches, &r);
+    b->planned = b->next.epoch;
+}
+
+batcher *batcher_new(const pairs *p, const batch_options *o, err *e)
+{
+    int64_t budget = o->batch_tokens;
+    if (p->n < 1 || budget < 1) {
+        fail(e, "batches of %lld tokens from %lld pairs: expected at least one of each", (long long)budget,
+             (long long)p->n);
+        return NULL;
+    }
+    for (int64_t i = 0; i < p->n; i++) {
+        if (src_len(p, i) <= budget && tgt_len(p, i) <= budget) continue;
+        fail(e,
+             "example %lld has %lld source and %lld target tokens (its end counted), more than batch_tokens "
+             "= %lld; raise batch_tokens or set max_length = %lld",
+             (long long)p->example[i] + 1, (long long)src_len(p, i), (long long)tgt_len(p, i),
+             (long long)budget, (long long)budget);
+        return NULL;
+    }
+    batcher *b = xcalloc(1, sizeof *b);
+    *b = (batcher){.p = p, .o = *o, .planned = -1};
+    int64_t rows = p->src_at[p->n] > p->tgt_at[p->n] ? p->src_at[p->n] : p->tgt_at[p->n];
+    int64_t batches = (rows + budget - 1) / budget, pool = o->pool ? o->pool : POOL_BATCHES;
+    b->pool = o->train ? (p->n * pool + batches - 1) / batches : p->n;
+    if (b->pool < 1 || b->pool > p->n) b->pool = p->n;
+    b->order = xmalloc((size_t)p->n * sizeof *b->order);
+    b->cut = xmalloc(((size_t)p->n + 1) * sizeof *b->cut);
+    b->turn = xmalloc((size_t)p->n * sizeof *b->turn);
+    plan(b);
+    return b;
+}
+
+void batcher_free(batcher *b)
+{
+    if (!b) return;
+    free(b->order);
+    free(b->cut);
+    free(b->turn);
+    free(b->words);
+    free(b->example);
+    free(b);
+}
+
+/* ---- batches ---- */
+
+static int64_t round_up(int64_t n, int64_t to) { return to > 1 ? (n + to - 1) / to * to : n; }
+
+/* Sizes of batch k. */
+static void measure(const batcher *b, int64_t k, batch *out)
+{
+    *out = (batch){.n_sentences = b->cut[k + 1] - b->cut[k], .epoch = b->next.epoch, .index = b->next.index};
+    for (int64_t i = b->cut[k]; i < b->cut[k + 1]; i++) {
+        int64_t s = src_len(b->p, b->order[i]), t = tgt_len(b->p, b->order[i]);
+        out->src_rows += s, out->tgt_rows += t;
+        if (s > out->src_longest) out->src_longest = s;
+        if (t > out->tgt_longest) out->tgt_longest = t;
+    }
+    out->src_cap = round_up(out->src_rows, b->o.round);
+    out->tgt_cap = round_up(out->tgt_rows, b->o.round);
+}
+
+/* Copy one side of batch k: ids (and for the target the shifted ids), positions, offsets; then the dummy
+ * rows. */
+static void copy_side(const batcher *b, int64_t k, bool target, int64_t cap, int32_t *in, int32_t *out,
+                      int32_t *pos, int32_t *offset)
+{
+    const pairs *p = b->p;
+    const int64_t *at = target ? p->tgt_at : p->src_at;
+    int64_t row = 0;
+    for (int64_t i = b->cut[k]; i < b->cut[k + 1]; i++) {
+        int64_t pair = b->order[i], n = at[pair + 1] - at[pair];
+        const int32_t *ids = (target ? p->tgt : p->src) + at[pair];
+        *offset++ = (int32_t)row;
+        for (int64_t j = 0; j < n; j++, row++) {
+            in[row] = !target ? ids[j] : j ? ids[j - 1] : VOCAB_BOS;
+            if (target) out[row] = ids[j];
+            pos[row] = (int32_t)j;
+        }
+    }
+    *offset = (int32_t)row;
+    for (; row < cap; row++) {
+        in[row] = VOCAB_PAD;
+        if (target) out[row] = -1;
+        pos[row] = 0;
+    }
+}
+
+static void fill(batcher *b, int64_t k, batch *out)
+{
+    measure(b, k, out);
+    size_t n = (size_t)out->n_sentences, s = (size_t)out->src_cap, t = (size_t)out->tgt_cap;
+    b->words = grow(b->words, &b->words_cap, 2 * s + 3 * t + 2 * (n + 1), sizeof *b->words);
+    b->example = grow(b->example, &b->example_cap, n, sizeof *b->example);
+    int32_t *src_ids = b->words, *src_pos = src_ids + s, *tgt_in = src_pos + s, *tgt_out = tgt_in + t,
+            *tgt_pos = tgt_out + t;
+    int32_t *src_offset = tgt_pos + t, *tgt_offset = src_offset + n + 1;
+    copy_side(b, k, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
+    copy_side(b, k, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
+    for (size_t i = 0; i < n; i++) b->example[i] = b->p->example[b->order[b->cut[k] + (int64_t)i]];
+    out->src_ids = src_ids, out->src_pos = src_pos, out->src_offset = src_offset;
+    out->tgt_in = tgt_in, out->tgt_out = tgt_out, out->tgt_pos = tgt_pos, out->tgt_offset = tgt_offset;
+    out->example = b->example;
+}
+
+bool batcher_next(batcher *b, batch *out)
+{
+    plan(b);
+    if (b->next.index == b->n_batches) {
+        if (!b->o.train) return false;
+        b->next = (batch_state){b->next.epoch + 1, 0};
+        plan(b);
+    }
+    fill(b, b->turn[b->next.index], out);
+    b->next.index++;
+    return true;
+}
+
+void batcher_rewind(batcher *b) { b->next = (batch_state){0, 0}; }
+
+batch_state batcher_state(const batcher *b) { return b->next; }
+
+int batcher_seek(batcher *b, batch_state s, err *e)
+{
+    batch_state before = b->next;
+    b->next = s;
+    if (s.epoch >= 0 && (b->o.train || !s.epoch)) {
+        plan(b);
+        if (s.index >= 0 && s.index <= b->n_batches) return 0;
+    }
+    int64_t n = b->n_batches;
+    b->next = before;
+    plan(b);
+    return fail(e,
+                "no batch %lld in epoch %lld: an epoch of this data has %lld batches; was the checkpoint "
+                "made with other data or settings?",
+                (long long)s.index, (long long)s.epoch, (long long)n);
+}
+
+int64_t batcher_count(const batcher *b) { return b->n_batches; }
+double batcher_fill(const batcher *b) { return b->fill; }

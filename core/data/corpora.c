@@ -1,0 +1,249 @@
+/* corpora.c - from downloads to a corpus's folder, and the command `data`. */
+#include "data/corpora.h"
+#include "data/fetch.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* ---- what is there ---- */
+
+static bool first_of_out(const corpus *c, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (same(c->pieces[k].out, c->pieces[i].out)) return false;
+    return true;
+}
+
+static char *out_path(const corpus *c, const char *dir, const char *out)
+{
+    return xprintf("%s/%s/%s", dir, c->name, out);
+}
+
+void corpus_state(const corpus *c, const char *dir, int *here, int *all)
+{
+    *here = *all = 0;
+    for (int i = 0; i < c->n_pieces; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *path = out_path(c, dir, c->pieces[i].out);
+        ++*all;
+        *here += file_exists(path);
+        free(path);
+    }
+}
+
+int64_t corpus_download_bytes(const corpus *c)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < c->n_pieces; i++) {
+        bool before = false;
+        for (int k = 0; k < i; k++) before |= c->pieces[k].from == c->pieces[i].from;
+        if (!before) sum += c->pieces[i].from->bytes;
+    }
+    return sum;
+}
+
+/* ---- getting ---- */
+
+/* Where a download is kept: DIR/downloads/host_path with '_' for '/', so that equal names of two hosts stay
+ * apart. */
+static char *download_path(const download *d, const char *dir)
+{
+    char *name = xstrdup(strstr(d->url, "://") + strlen("://"));
+    for (char *c = name; *c; c++)
+        if (*c == '/') *c = '_';
+    char *path = xprintf("%s/downloads/%s", dir, name);
+    free(name);
+    return path;
+}
+
+/* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
+static int assemble(const corpus *c, const char *dir, const char *out, err *e)
+{
+    char *part = xprintf("%s/%s/%s.part", dir, c->name, out),
+         *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
+    unlink(part);
+    int rc = 0;
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
+        if (!same(c->pieces[i].out, out)) continue;
+        char *from = download_path(c->pieces[i].from, dir);
+        rc = fetch_download(c->pieces[i].from, from, e);
+        if (!rc) rc = fetch_unpack(&c->pieces[i], from, part, scratch, e);
+        free(from);
+    }
+    if (rc) unlink(part);
+    free(part);
+    free(scratch);
+    return rc;
+}
+
+static int count_lines(const char *path, int64_t *n, err *e)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    enum { BLOCK = 1 << 20 };
+    char *block = xmalloc(BLOCK);
+    *n = 0;
+    for (size_t got; (got = fread(block, 1, BLOCK, f)) > 0;)
+        for (const char *at = block, *end = block + got; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+            ++*n;
+    bool bad = ferror(f);
+    free(block);
+    fclose(f);
+    return bad ? fail(e, "%s: cannot be read", path) : 0;
+}
+
+/* The languages of one text must have as many lines: "train.en" against "train.de". */
+static int check_lines(const corpus *c, const char *dir, err *e)
+{
+    int64_t *lines = xcalloc((size_t)c->n_pieces, sizeof *lines);
+    int rc = 0;
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
+        if (!first_of_out(c, i)) continue;
+        const char *out = c->pieces[i].out;
+        char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *whole = out_path(c, dir, out);
+        rc = count_lines(file_exists(part) ? part : whole, &lines[i], e);
+        size_t stem = (size_t)(strrchr(out, '.') - out) + 1;
+        for (int k = 0; k < i && !rc; k++)
+            if (first_of_out(c, k) && !strncmp(c->pieces[k].out, out, stem) && lines[k] != lines[i])
+                rc = fail(e, "%s has %lld lines, but %s of the same text has %lld", out, (long long)lines[i],
+                          c->pieces[k].out, (long long)lines[k]);
+        free(part);
+        free(whole);
+    }
+    free(lines);
+    return rc;
+}
+
+/* Give every new file its name. */
+static int publish(const corpus *c, const char *dir, err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *part = xprintf("%s/%s/%s.part", dir, c->name, c->pieces[i].out),
+             *whole = out_path(c, dir, c->pieces[i].out);
+        if (file_exists(part) && rename(part, whole))
+            rc = fail(e, "%s: cannot be renamed to %s: %s", part, whole, strerror(errno));
+        free(part);
+        free(whole);
+    }
+    return rc;
+}
+
+static int get_locked(const corpus *c, const char *dir, err *e)
+{
+    for (int i = 0; i < c->n_pieces; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *whole = out_path(c, dir, c->pieces[i].out);
+        int rc = file_exists(whole) ? 0 : assemble(c, dir, c->pieces[i].out, e);
+        free(whole);
+        if (rc) return -1;
+    }
+    return check_lines(c, dir, e) || publish(c, dir, e) ? -1 : 0;
+}
+
+int corpus_get(const corpus *c, const char *dir, err *e)
+{
+    int here, all;
+    corpus_state(c, dir, &here, &all);
+    if (here == all) {
+        log_line(LOG_INFO, "%s: all %d files are in %s/%s", c->name, all, dir, c->name);
+        return 0;
+    }
+    char *folder = path_join(dir, c->name), *downloads = path_join(dir, "downloads"),
+         *lock = path_join(downloads, ".lock");
+    int rc = make_folders(folder, e) || make_folders(downloads, e) ? -1 : 0;
+    if (!rc) {
+        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* two at once would write the same files */
+        while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
+        rc = get_locked(c, dir, e);
+        if (fd >= 0) close(fd);
+    }
+    if (!rc) log_line(LOG_INFO, "%s: %d files in %s; %s may be removed", c->name, all, folder, downloads);
+    free(folder);
+    free(downloads);
+    free(lock);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int usage(const char *words, const char *what)
+{
+    if (words) fprintf(stderr, "ablate data: %s%s\n", words, what ? what : "");
+    fprintf(stderr, "usage: ablate data list [--dir DIR]\n"
+                    "       ablate data get NAME... [--dir DIR]\n"
+                    "DIR: where corpora lie; else $ABLATE_DATA, else data\n");
+    return 2;
+}
+
+static int list(const char *dir)
+{
+    printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "what it is; licence");
+    for (int i = 0; i < n_known_corpora; i++) {
+        const corpus *c = &known_corpora[i];
+        int here, all;
+        corpus_state(c, dir, &here, &all);
+        char state[32];
+        snprintf(state, sizeof state, here == all ? "here" : here ? "%d of %d" : "not here", here, all);
+        printf("%-16s %7.1f MB  %-12s %s; %s\n", c->name, (double)corpus_download_bytes(c) / 1e6, state,
+               c->about, c->licence);
+    }
+    return 0;
+}
+
+static const corpus *find(const char *name)
+{
+    for (int i = 0; i < n_known_corpora; i++)
+        if (same(known_corpora[i].name, name)) return &known_corpora[i];
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
+    const char *near = nearest(name, names, n);
+    fprintf(stderr, "ablate data: no corpus '%s' is known", name);
+    if (near) fprintf(stderr, "; is it '%s'?", near);
+    fprintf(stderr, " Known are:");
+    for (size_t i = 0; i < n; i++) fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
+int data_main(int argc, char **argv)
+{
+    const char *dir = getenv("ABLATE_DATA");
+    const char *names[64];
+    int n = 0;
+    for (int i = 2; i < argc; i++) {
+        if (same(argv[i], "--dir")) {
+            if (++i == argc) return usage("--dir needs a folder", NULL);
+            dir = argv[i];
+        } else if (argv[i][0] == '-' || n == (int)LENGTH(names)) {
+            return usage("unexpected ", argv[i]);
+        } else {
+            names[n++] = argv[i];
+        }
+    }
+    if (!dir || !*dir) dir = "data";
+    if (argc > 1 && same(argv[1], "list")) return n ? usage("unexpected ", names[0]) : list(dir);
+    if (argc < 2 || !same(argv[1], "get"))
+        return usage(argc > 1 ? "expected list or get, found " : NULL, argc > 1 ? argv[1] : NULL);
+    if (!n) return usage("get what? `ablate data list` shows the names", NULL);
+    for (int i = 0; i < n; i++)
+        if (!find(names[i])) return unknown(names[i]);
+    int rc = 0;
+    for (int i = 0; i < n; i++) {
+        err e = {{0}};
+        if (!corpus_get(find(names[i]), dir, &e)) continue;
+        fprintf(stderr, "ablate data get %s: %s\n", names[i], e.text);
+        rc = 1;
+    }
+    return rc;
+}

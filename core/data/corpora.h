@@ -1,0 +1,45 @@
+/* corpora.h - corpora that the program knows where to get, with the checksums of their files.
+ *
+ * A corpus becomes one folder of plain text files (train.en, train.de, ...), each joined from pieces of the
+ * public downloads. Downloads are kept in FOLDER/downloads, are resumed after a break, and count only when
+ * their sha256 is right. $ABLATE_DATA_MIRROR, when set, takes the place of every "https://": the host's name
+ * becomes a folder there.
+ */
+#ifndef ABLATE_CORPORA_H
+#define ABLATE_CORPORA_H
+#include "base/base.h"
+
+typedef struct { /* one downloaded file */
+    const char *url;
+    int64_t bytes;
+    const char *sha256; /* 64 hexadecimal digits */
+} download;
+
+typedef struct {     /* a piece of one text file; pieces of the same `out` are joined in their order */
+    const char *out; /* "train.en" */
+    const download *from;
+    const char *member; /* name inside the tar archive; NULL: the download is the file itself */
+    bool gzip;          /* the piece itself is gzipped (besides a .tgz around it) */
+} piece;
+
+typedef struct {
+    const char *name, *about, *licence;
+    const piece *pieces;
+    int n_pieces;
+} corpus;
+
+extern const corpus known_corpora[];
+extern const int n_known_corpora;
+
+/* Make folder dir/NAME with every file of the corpus; files that are there already are left alone. Says on
+ * the log what it does. 0, or -1 and e: no network, a wrong checksum (both sums named), an archive without a
+ * member, sides of unlike length. */
+int corpus_get(const corpus *c, const char *dir, err *e);
+/* How many of the corpus's files are in dir/NAME, and how many there should be. */
+void corpus_state(const corpus *c, const char *dir, int *here, int *all);
+int64_t corpus_download_bytes(const corpus *c); /* of all its downloads */
+
+/* The command: argv[0] is "data"; `data list [--dir DIR]`, `data get NAME... [--dir DIR]`. DIR: else
+ * $ABLATE_DATA, else data. Returns the exit code: 0, 1 when a download failed, 2 for a usage error. */
+int data_main(int argc, char **argv);
+#endif

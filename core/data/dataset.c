@@ -1,0 +1,199 @@
+/* dataset.c - lines to ids, split by split. */
+#include "data/dataset.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
+
+/* Gather both sides' lines of the train split; which: 1 source, 2 target, 3 both. The lines belong to the
+ * task. */
+static const char **train_lines(const ab_task *task, void *self, int which, int64_t *n)
+{
+    int64_t count = task->count(self, AB_TRAIN), sides = which == 3 ? 2 : 1;
+    const char **lines = xmalloc((size_t)(count * sides + 1) * sizeof *lines);
+    *n = 0;
+    for (int side = 1; side <= 2; side++) {
+        if (!(which & side)) continue;
+        for (int64_t i = 0; i < count; i++) {
+            ab_example x;
+            task->get(self, AB_TRAIN, i, &x);
+            lines[(*n)++] = side == 1 ? x.src : x.tgt;
+        }
+    }
+    return lines;
+}
+
+static vocab *side_vocab(const ab_task *task, void *self, int which, const ab_vocabs *asked, vocab_kind kind,
+                         int64_t size, bool lowercase, const char *cache_dir, err *e)
+{
+    int64_t n;
+    const char **lines = train_lines(task, self, which, &n);
+    bool words = (which == 2 ? asked->tgt : asked->src) == AB_VOCAB_WORDS;
+    vocab *v = vocab_with_symbols(cache_dir, words ? TOKENS_WORDS : kind, words ? 0 : size, lowercase,
+                                  asked->symbols, asked->n_symbols, lines, n, e);
+    free(lines);
+    return v;
+}
+
+int dataset_vocabs(const ab_task *task, void *self, bool shared, vocab_kind kind, int64_t size,
+                   bool lowercase, const char *cache_dir, vocab **src, vocab **tgt, err *e)
+{
+    ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
+    *src = *tgt = NULL;
+    if (task->vocabs) task->vocabs(self, &asked);
+    shared = asked.flags & AB_SHARED_VOCAB;
+    if (shared && asked.src != asked.tgt)
+        return fail(
+            e, "this task has subwords on one side and words on the other: they cannot share a vocabulary");
+    *src = side_vocab(task, self, shared ? 3 : 1, &asked, kind, size, lowercase, cache_dir, e);
+    if (!*src) return -1;
+    *tgt = shared ? *src : side_vocab(task, self, 2, &asked, kind, size, lowercase, cache_dir, e);
+    if (*tgt) return 0;
+    vocab_free(*src);
+    *src = NULL;
+    return -1;
+}
+
+/* ---- one split ---- */
+
+typedef struct { /* pairs being gathered */
+    id_list src, tgt;
+    int64_t *src_at, *tgt_at, *example; /* [n_given + 1] */
+    pairs p;
+} gathering;
+
+static void gather_start(gathering *g, int64_t n_given)
+{
+    *g = (gathering){.p.n_given = n_given};
+    size_t bytes = ((size_t)n_given + 1) * sizeof(int64_t);
+    g->src_at = xcalloc(1, bytes);
+    g->tgt_at = xcalloc(1, bytes);
+    g->example = xcalloc(1, bytes);
+}
+
+static void gather_free(gathering *g)
+{
+    id_list_free(&g->src);
+    id_list_free(&g->tgt);
+    free(g->src_at);
+    free(g->tgt_at);
+    free(g->example);
+}
+
+static int encode_side(const vocab *v, const char *line, id_list *out, err *e)
+{
+    if (vocab_encode(v, line, out, e)) return -1;
+    out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
+    out->id[out->n++] = VOCAB_EOS;
+    return 0;
+}
+
+/* Add pair i; with `filter` it may be dropped (see dataset_build). */
+static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt_line, const vocab *src,
+                  const vocab *tgt, bool filter, int64_t max_length, err *e)
+{
+    int64_t src_from = g->src.n, tgt_from = g->tgt.n;
+    if (encode_side(src, src_line, &g->src, e)) return fail_in(e, "source line %lld: ", (long long)i + 1);
+    if (encode_side(tgt, tgt_line, &g->tgt, e)) return fail_in(e, "target line %lld: ", (long long)i + 1);
+    int64_t s = g->src.n - src_from, t = g->tgt.n - tgt_from;
+    bool empty = s == 1 || t == 1, longer = max_length && (s > max_length || t > max_length);
+    if (filter && (empty || longer)) {
+        if (empty)
+            g->p.n_empty++;
+        else
+            g->p.n_long++;
+        g->src.n = src_from;
+        g->tgt.n = tgt_from;
+        return 0;
+    }
+    pairs *p = &g->p;
+    g->example[p->n++] = i;
+    g->src_at[p->n] = g->src.n;
+    g->tgt_at[p->n] = g->tgt.n;
+    if (s > p->src_longest) p->src_longest = s;
+    if (t > p->tgt_longest) p->tgt_longest = t;
+    return 0;
+}
+
+/* Move everything into one block. */
+static void gather_end(gathering *g, pairs *out)
+{
+    pairs *p = &g->p;
+    size_t ats = ((size_t)p->n + 1) * sizeof(int64_t), ids = (size_t)(g->src.n + g->tgt.n) * sizeof(int32_t);
+    char *block = xmalloc(3 * ats + ids);
+    int64_t *src_at = (int64_t *)block, *tgt_at = src_at + p->n + 1, *example = tgt_at + p->n + 1;
+    int32_t *src = (int32_t *)(example + p->n + 1), *tgt = src + g->src.n;
+    memcpy(src_at, g->src_at, ats);
+    memcpy(tgt_at, g->tgt_at, ats);
+    memcpy(example, g->example, ats);
+    if (g->src.n) memcpy(src, g->src.id, (size_t)g->src.n * sizeof *src);
+    if (g->tgt.n) memcpy(tgt, g->tgt.id, (size_t)g->tgt.n * sizeof *tgt);
+    *out = *p;
+    out->block = block;
+    out->src_at = src_at, out->tgt_at = tgt_at, out->example = example;
+    out->src = src, out->tgt = tgt;
+}
+
+static int build_split(pairs *p, const ab_task *task, void *self, ab_split split, const vocab *src,
+                       const vocab *tgt, int64_t max_length, err *e)
+{
+    gathering g;
+    int64_t n = task->count(self, split);
+    int rc = 0;
+    gather_start(&g, n);
+    for (int64_t i = 0; i < n && !rc; i++) {
+        ab_example x;
+        task->get(self, split, i, &x);
+        rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN, max_length, e);
+    }
+    if (rc)
+        fail_in(e, "%s split, ", split_names[split]);
+    else
+        gather_end(&g, p);
+    gather_free(&g);
+    return rc;
+}
+
+int dataset_build(dataset *d, const ab_task *task, void *self, const vocab *src, const vocab *tgt,
+                  int64_t max_length, err *e)
+{
+    *d = (dataset){0};
+    for (int s = 0; s < AB_SPLITS; s++)
+        if (build_split(&d->split[s], task, self, (ab_split)s, src, tgt, max_length, e)) goto failed;
+    const pairs *p = &d->split[AB_TRAIN];
+    if (p->n_empty || p->n_long)
+        log_line(LOG_INFO, "train: %lld of %lld pairs kept (%lld empty, %lld longer than %lld tokens)",
+                 (long long)p->n, (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long,
+                 (long long)max_length);
+    if (p->n) return 0;
+    fail(e, "no training pair is left of %lld: %lld are empty, %lld are longer than max_length = %lld tokens",
+         (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long, (long long)max_length);
+failed:
+    dataset_free(d);
+    return -1;
+}
+
+void dataset_free(dataset *d)
+{
+    for (int s = 0; s < AB_SPLITS; s++) pairs_free(&d->split[s]);
+}
+
+int pairs_encode(pairs *p, const char *const *src_lines, const char *const *tgt_lines, int64_t n,
+                 const vocab *src, const vocab *tgt, err *e)
+{
+    *p = (pairs){0};
+    gathering g;
+    int rc = 0;
+    gather_start(&g, n);
+    for (int64_t i = 0; i < n && !rc; i++)
+        rc = gather(&g, i, src_lines[i], tgt_lines ? tgt_lines[i] : "", src, tgt, false, 0, e);
+    if (!rc) gather_end(&g, p);
+    gather_free(&g);
+    return rc;
+}
+
+void pairs_free(pairs *p)
+{
+    free(p->block);
+    *p = (pairs){0};
+}

@@ -1,0 +1,412 @@
+/* beam.c - batches of sentences, and for each the bookkeeping of its hypotheses. */
+#include "decode/beam.h"
+#include "decode/select.h"
+#include "decode/steps.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
+ * caches. */
+enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
+
+typedef struct { /* the beginning of an output */
+    double log_prob;
+    int32_t *ids; /* [tokens so far], room for `limit` */
+    void *state;  /* the mask's; NULL without one */
+} prefix;
+
+typedef struct {
+    int64_t index;       /* its place in the sources */
+    int64_t limit;       /* most tokens of an output, without EOS */
+    prefix *live, *next; /* [beam] each, the likeliest first */
+    int64_t n_live, n_next;
+    hypothesis *best; /* [nbest], the caller's: finished ones, best first */
+    int64_t n_best;
+    bool over;
+} sentence;
+
+typedef struct {
+    model *m;
+    const pairs *p;
+    const beam_options *o;
+    hypothesis *out;
+    steps steps;
+    int64_t wanted, k; /* continuations looked at, of a sentence and of a row */
+    sentence **at;     /* [n_at]: the sentences of the present batch that are still computed */
+    int64_t n_at;
+    /* a row's: [rows], [rows], [rows, k], [rows], [rows] */
+    int32_t *tokens, *parents;
+    choice *choices;
+    int64_t *n_choices;
+    double *log_sum;
+    int64_t *cursor; /* [beam]: while a sentence's choices are merged */
+    char *scratch;   /* a part for each thread */
+    size_t scratch_size;
+    beam_stats stats;
+} search;
+
+beam_options beam_options_of(const config *c)
+{
+    return (beam_options){
+        .beam = c->beam, .alpha = c->alpha, .max_extra = c->max_extra, .batch = c->decode_batch, .nbest = 1};
+}
+
+void hypotheses_free(hypothesis *h, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        free(h[i].ids);
+        h[i] = (hypothesis){0};
+    }
+}
+
+static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->alpha); }
+
+/* ---- one sentence ---- */
+
+static sentence *sentence_new(search *s, int64_t index)
+{
+    sentence *x = xcalloc(1, sizeof *x);
+    const decode_mask *mask = s->o->mask;
+    x->index = index;
+    x->limit = s->p->src_at[index + 1] - s->p->src_at[index] - 1 + s->o->max_extra;
+    x->live = xcalloc((size_t)s->o->beam, sizeof *x->live);
+    x->next = xcalloc((size_t)s->o->beam, sizeof *x->next);
+    for (int64_t h = 0; h < s->o->beam; h++) {
+        x->live[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
+        x->next[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
+    }
+    x->best = s->out + index * s->o->nbest;
+    x->n_live = 1;
+    if (mask) x->live[0].state = mask->start(mask->self, index);
+    return x;
+}
+
+static void release_states(const search *s, prefix *p, int64_t n)
+{
+    const decode_mask *mask = s->o->mask;
+    for (int64_t h = 0; mask && h < n; h++) mask->release(mask->self, p[h].state);
+}
+
+static void sentence_free(search *s, sentence *x)
+{
+    release_states(s, x->live, x->n_live);
+    for (int64_t h = 0; h < s->o->beam; h++) {
+        free(x->live[h].ids);
+        free(x->next[h].ids);
+    }
+    free(x->live);
+    free(x->next);
+    free(x);
+}
+
+/* A hypothesis of n tokens joins the sentence's best, if it is among them. */
+static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob,
+                   bool complete)
+{
+    int64_t length = n + complete, at = x->n_best;
+    double score = log_prob / penalty(s, length ? length : 1);
+    while (at > 0 && complete && score > x->best[at - 1].score) at--;
+    if (at == s->o->nbest) return;
+    if (x->n_best == s->o->nbest) free(x->best[--x->n_best].ids);
+    memmove(&x->best[at + 1], &x->best[at], (size_t)(x->n_best++ - at) * sizeof *x->best);
+    x->best[at] = (hypothesis){xmalloc((size_t)(n + 1) * sizeof *ids), n, score, log_prob, complete};
+    memcpy(x->best[at].ids, ids, (size_t)n * sizeof *ids);
+}
+
+/* Can the likeliest live hypothesis, t tokens long, still be among the best? Its log P only falls. */
+static bool can_win(const search *s, const sentence *x, int64_t t)
+{
+    if (x->n_best < s->o->nbest) return true;
+    return x->next[0].log_prob / fmax(penalty(s, t + 1), penalty(s, x->limit + 1)) >
+           x->best[s->o->nbest - 1].score;
+}
+
+typedef struct {
+    int64_t parent;
+    int32_t id;
+    double log_prob;
+} continuation;
+
+/* The next likeliest of all rows' choices, which are sorted row by row; false: none is left. */
+static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
+{
+    out->parent = -1;
+    for (int64_t h = 0; h < x->n_live; h++) {
+        int64_t r = first_row + h;
+        if (s->cursor[h] == s->n_choices[r]) continue;
+        const choice *c = &s->choices[r * s->k + s->cursor[h]];
+        double log_prob = x->live[h].log_prob + (c->logit - s->log_sum[r]);
+        if (out->parent >= 0 && log_prob <= out->log_prob) continue;
+        *out = (continuation){h, c->id, log_prob};
+    }
+    if (out->parent >= 0) s->cursor[out->parent]++;
+    return out->parent >= 0;
+}
+
+static void extend(const search *s, sentence *x, const continuation *c, int64_t t)
+{
+    const decode_mask *mask = s->o->mask;
+    const prefix *from = &x->live[c->parent];
+    prefix *to = &x->next[x->n_next++];
+    memcpy(to->ids, from->ids, (size_t)t * sizeof *to->ids);
+    to->ids[t] = c->id;
+    to->log_prob = c->log_prob;
+    if (mask) to->state = mask->advance(mask->self, from->state, c->id);
+}
+
+/* Where too few hypotheses ended, the likeliest that did not stand in. */
+static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
+{
+    for (int64_t h = 0; h < x->n_live && x->n_best < s->o->nbest; h++)
+        if (!ended[h]) record(s, x, x->live[h].ids, t, x->live[h].log_prob, false);
+}
+
+/* From hypotheses of t tokens to hypotheses of t + 1. */
+static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
+{
+    int64_t beam = s->o->beam, n = 0;
+    bool *ended = xcalloc((size_t)beam, sizeof *ended);
+    continuation c;
+    memset(s->cursor, 0, (size_t)beam * sizeof *s->cursor);
+    for (x->n_next = 0; n < s->wanted && next_choice(s, x, first_row, &c); n++) {
+        if (c.id == VOCAB_EOS) {
+            record(s, x, x->live[c.parent].ids, t, c.log_prob, true);
+            ended[c.parent] = true;
+        } else if (x->n_next < beam && t < x->limit) {
+            s->parents[first_row + x->n_next] = (int32_t)(first_row + c.parent);
+            s->tokens[first_row + x->n_next] = c.id;
+            extend(s, x, &c, t);
+        }
+    }
+    x->over = !x->n_next || !can_win(s, x, t + 1);
+    if (!x->n_next) give_up(s, x, t, ended);
+    free(ended);
+    release_states(s, x->live, x->n_live);
+    prefix *old = x->live;
+    x->live = x->next, x->next = old;
+    x->n_live = x->n_next;
+}
+
+/* ---- one batch ---- */
+
+static int choose(search *s, const void *logits, err *e)
+{
+    double start = ticks();
+    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
+    dtype type = s->m->compute;
+    const decode_mask *mask = s->o->mask;
+#pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
+    for (int64_t r = 0; r < rows; r++) {
+        sentence *x = s->at[r / s->o->beam];
+        int64_t h = r % s->o->beam;
+        if (x->over || h >= x->n_live) continue;
+        char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
+        uint8_t *allowed = mask ? (uint8_t *)mine + select_scratch(v) : NULL;
+        if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
+        s->n_choices[r] = select_best((const char *)logits + (size_t)(r * v) * dtype_size(type), type, v,
+                                      allowed, s->k, &s->choices[r * s->k], &s->log_sum[r], mine);
+        bad += isnan(s->log_sum[r]);
+    }
+    s->stats.select_seconds += ticks() - start;
+    return bad ? fail(e, "decoding: the model gives logits that are not numbers") : 0;
+}
+
+/* Rows that no hypothesis needs go on by themselves. */
+static void idle_rows(search *s, int64_t b, int64_t from)
+{
+    for (int64_t h = from; h < s->o->beam; h++) {
+        int64_t r = b * s->o->beam + h;
+        s->parents[r] = (int32_t)r;
+        s->tokens[r] = VOCAB_EOS;
+    }
+}
+
+static void advance_all(search *s, int64_t t)
+{
+    double start = ticks();
+    for (int64_t b = 0; b < s->n_at; b++) {
+        sentence *x = s->at[b];
+        if (!x->over) advance(s, x, b * s->o->beam, t);
+        idle_rows(s, b, x->over ? 0 : x->n_live);
+    }
+    s->stats.select_seconds += ticks() - start;
+}
+
+static int64_t still_live(const search *s)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->n_at; b++) n += !s->at[b]->over;
+    return n;
+}
+
+/* Leaves the finished sentences behind. */
+static void shrink(search *s)
+{
+    bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
+    size_t beam = (size_t)s->o->beam;
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->n_at; b++) {
+        sentence *x = s->at[b];
+        keep[b] = !x->over;
+        if (x->over) {
+            sentence_free(s, x);
+            continue;
+        }
+        memmove(s->tokens + (size_t)n * beam, s->tokens + (size_t)b * beam, beam * sizeof *s->tokens);
+        s->at[n++] = x;
+    }
+    steps_keep(&s->steps, keep);
+    s->n_at = n;
+    free(keep);
+}
+
+static int run_batch(search *s, const int64_t *which, int64_t n, err *e)
+{
+    int64_t beam = s->o->beam, capacity = 0, live = n;
+    for (s->n_at = 0; s->n_at < n; s->n_at++) {
+        sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
+        if (x->limit + 1 > capacity) capacity = x->limit + 1;
+    }
+    if (steps_start(&s->steps, s->p, which, n, beam, capacity, e)) return -1;
+    for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
+    for (int64_t t = 0; live; t++) {
+        const void *logits = steps_run(&s->steps, s->tokens, e);
+        if (!logits || choose(s, logits, e)) return -1;
+        advance_all(s, t);
+        steps_follow(&s->steps, s->parents);
+        int64_t left = still_live(s);
+        if (s->o->progress && left < live)
+            s->o->progress(s->o->progress_self, s->stats.sentences + n - left, s->p->n);
+        live = left;
+        s->stats.steps++;
+        if (2 * live <= s->n_at) shrink(s);
+    }
+    s->stats.sentences += n;
+    return 0;
+}
+
+/* ---- all sentences ---- */
+
+static int64_t tokens_in(const pairs *p, int64_t i)
+{
+    return p->src_at[i + 1] - p->src_at[i] - 1;
+} /* without EOS */
+
+typedef struct {
+    int64_t length, index;
+} by_length;
+
+static int longest_first(const void *a, const void *b)
+{
+    const by_length *x = a, *y = b;
+    if (x->length != y->length) return x->length < y->length ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Sentences that fit a batch with one of the given length as its longest. */
+static int64_t batch_size(const search *s, int64_t length)
+{
+    const config *c = &s->m->cfg;
+    double width =
+        (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
+    double caches = (double)s->o->beam * (double)(length + s->o->max_extra + 1) * width;
+    int64_t n = s->o->batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
+            by_bytes = (int64_t)(MOST_CACHE_BYTES / caches);
+    n = n < by_rows ? n : by_rows;
+    n = n < by_bytes ? n : by_bytes;
+    return n > 1 ? n : 1;
+}
+
+static void open_search(search *s)
+{
+    size_t rows = (size_t)(s->o->batch * s->o->beam), v = (size_t)s->m->tgt_vocab;
+    s->wanted = s->o->beam == 1 ? 1 : 2 * s->o->beam;
+    s->k = s->wanted < s->m->tgt_vocab ? s->wanted : s->m->tgt_vocab;
+    s->at = xcalloc((size_t)s->o->batch, sizeof *s->at);
+    s->tokens = xcalloc(rows, sizeof *s->tokens);
+    s->parents = xcalloc(rows, sizeof *s->parents);
+    s->choices = xcalloc(rows * (size_t)s->k, sizeof *s->choices);
+    s->n_choices = xcalloc(rows, sizeof *s->n_choices);
+    s->log_sum = xcalloc(rows, sizeof *s->log_sum);
+    s->cursor = xcalloc((size_t)s->o->beam, sizeof *s->cursor);
+    s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
+    s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
+    steps_open(&s->steps, s->m);
+}
+
+static void close_search(search *s)
+{
+    for (int64_t b = 0; b < s->n_at; b++) sentence_free(s, s->at[b]);
+    s->stats.encode_seconds = s->steps.encode_seconds;
+    s->stats.step_seconds = s->steps.step_seconds;
+    s->stats.rows = s->steps.rows_run;
+    s->stats.traces = s->steps.traces;
+    steps_close(&s->steps);
+    free(s->at);
+    free(s->tokens);
+    free(s->parents);
+    free(s->choices);
+    free(s->n_choices);
+    free(s->log_sum);
+    free(s->cursor);
+    free(s->scratch);
+}
+
+static int search_all(search *s, const by_length *order, err *e)
+{
+    int64_t *which = xmalloc((size_t)s->o->batch * sizeof *which), n = 0;
+    int bad = 0;
+    for (int64_t i = 0; i < s->p->n && !bad; i += n) {
+        if (!order[i].length) { /* nothing to translate, and nothing but such lines behind it */
+            for (; i < s->p->n; i++) {
+                hypothesis *h = s->out + order[i].index * s->o->nbest;
+                *h = (hypothesis){.ids = xcalloc(1, sizeof *h->ids), .complete = true};
+            }
+            break;
+        }
+        int64_t most = batch_size(s, order[i].length);
+        for (n = 0; n < most && i + n < s->p->n && order[i + n].length; n++) which[n] = order[i + n].index;
+        bad = run_batch(s, which, n, e);
+    }
+    free(which);
+    return bad;
+}
+
+static int check_options(const beam_options *o, err *e)
+{
+    if (o->beam < 1) return fail(e, "beam = %lld: expected at least 1", (long long)o->beam);
+    if (o->nbest < 1 || o->nbest > o->beam)
+        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam);
+    if (!(o->alpha >= 0)) return fail(e, "alpha = %g: expected at least 0", o->alpha);
+    if (o->max_extra < 0) return fail(e, "max_extra = %lld: expected at least 0", (long long)o->max_extra);
+    if (o->batch < 1) return fail(e, "a batch of %lld sentences: expected at least 1", (long long)o->batch);
+    return 0;
+}
+
+int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats,
+                err *e)
+{
+    double start = ticks();
+    if (check_options(o, e)) return -1;
+    memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
+    beam_options limited = *o; /* arrays are made for a full batch */
+    if (limited.batch > sources->n) limited.batch = sources->n;
+    if (!sources->n) return 0;
+    search s = {.m = m, .p = sources, .o = &limited, .out = out};
+    by_length *order = xmalloc((size_t)sources->n * sizeof *order);
+    for (int64_t i = 0; i < sources->n; i++) order[i] = (by_length){tokens_in(sources, i), i};
+    qsort(order, (size_t)sources->n, sizeof *order, longest_first);
+    open_search(&s);
+    int bad = search_all(&s, order, e);
+    close_search(&s);
+    free(order);
+    if (bad) hypotheses_free(out, sources->n * o->nbest);
+    for (int64_t i = 0; i < sources->n && !bad; i++)
+        s.stats.tokens += out[i * o->nbest].n + out[i * o->nbest].complete;
+    s.stats.sentences = sources->n;
+    s.stats.seconds = ticks() - start;
+    if (stats) *stats = s.stats;
+    return bad;
+}

@@ -1,0 +1,33 @@
+/* lines.c - from lines of text to lines of text. */
+#include "decode/beam.h"
+#include <stdlib.h>
+#include <string.h>
+
+int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
+                 const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e)
+{
+    pairs p;
+    *out = NULL;
+    if (pairs_encode(&p, lines, NULL, n, src, tgt, e)) return -1;
+    int64_t all = o->nbest > 0 ? n * o->nbest : 0;
+    hypothesis *found = xcalloc((size_t)all + 1, sizeof *found);
+    int bad = beam_search(m, &p, o, found, stats, e);
+    if (!bad) *out = xcalloc((size_t)all + 1, sizeof **out);
+    for (int64_t i = 0; i < all && !bad; i++) {
+        str text = {0};
+        vocab_decode(tgt, found[i].ids, found[i].n, &text);
+        (*out)[i] = xstrdup(str_text(&text));
+        if (scores) scores[i] = found[i].score;
+        str_free(&text);
+    }
+    hypotheses_free(found, all);
+    free(found);
+    pairs_free(&p);
+    return bad;
+}
+
+void decoded_free(char **text, int64_t n)
+{
+    for (int64_t i = 0; text && i < n; i++) free(text[i]);
+    free(text);
+}

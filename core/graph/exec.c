@@ -1,0 +1,164 @@
+/* exec.c - running a planned tape: a loop over kernel calls, and the profile of that loop. */
+#include "graph/op.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool profiling;
+static op_profile profile[OP_COUNT];
+
+static view view_of(const ab_ctx *c, int32_t id)
+{
+    const node *v = &c->v[id];
+    view w = {.data = id ? v->data : NULL, .type = v->type, .param = v->param};
+    memcpy(w.dim, v->dim, sizeof w.dim);
+    return w;
+}
+
+void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
+{
+    const node *v = &c->v[i];
+    k->op = v->op;
+    k->n_in = v->n_in;
+    k->n_out = v->n_out;
+    for (int j = 0; j < v->n_in; j++) k->in[j] = view_of(c, v->in[j]);
+    for (int j = 0; j < v->n_out; j++) k->out[j] = view_of(c, i + j);
+    k->a = v->a;
+    k->training = c->training;
+    k->exact_rows = c->exact_rows;
+    k->seed = o->seed;
+    k->step = o->step;
+    k->params = c->params;
+    k->call = v->call;
+    k->call_attr = v->call_attr;
+}
+
+bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op != OP_RESHAPE; }
+
+static int run_node(ab_ctx *c, int32_t i, const run_options *o)
+{
+    call k;
+    tape_call(c, i, o, &k);
+    double start = profiling ? ticks() : 0;
+    if (c->backend->kernels[k.op](&k, &c->error)) return fail_in(&c->error, "%s: ", op_names[k.op]);
+    if (profiling) {
+        profile[k.op].seconds += ticks() - start;
+        profile[k.op].flops += call_flops(&k);
+        profile[k.op].bytes += call_bytes(&k);
+        profile[k.op].calls++;
+    }
+    return 0;
+}
+
+static int run_phases(ab_ctx *c, const run_options *o, phase first, phase last)
+{
+    if (c->error.text[0]) return -1;
+    if (!c->planned) return fail(&c->error, "the tape was not planned");
+    for (int32_t i = 1; i < c->n; i++) {
+        const node *v = &c->v[i];
+        if (!tape_is_call(v) || v->phase < first || v->phase > last) continue;
+        if (run_node(c, i, o)) return -1;
+    }
+    return 0;
+}
+
+int tape_run(ab_ctx *c, const run_options *o) { return run_phases(c, o, o->from, PHASE_STEP); }
+int tape_run_phase(ab_ctx *c, const run_options *o, phase only) { return run_phases(c, o, only, only); }
+
+/* ---- a plugin's operation without a kernel for the type at hand ---- */
+
+static size_t bytes_of(const view *v)
+{
+    return (size_t)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) * dtype_size(v->type);
+}
+
+int call_meaning(const call *k, const backend *b, err *e)
+{
+    if (!k->call->lower)
+        return fail(e, "the kernel of '%s' declines this type, and it has no meaning (lower)", k->call->name);
+    params none = {0}; /* the meaning of an operation with a kernel has no parameters of its own */
+    const view *out = &k->out[0];
+    ab_ctx *c = tape_new(&none, b, out->type, k->training);
+    ab_t in[MAX_IN];
+    for (int i = 0; i < k->n_in; i++) {
+        const int64_t *d = k->in[i].dim;
+        in[i] = t_input(c, "input", k->in[i].type, PHASE_STEP, d[0], d[1], d[2], d[3]);
+    }
+    ab_t y = t_cast(c, k->call->lower(c, in, k->call_attr), out->type);
+    t_keep(c, y, "output");
+    int rc = tape_plan(c, NULL, NULL);
+    if (!rc && none.n) rc = fail(&c->error, "its meaning has parameters of its own");
+    for (int i = 0; i < k->n_in && !rc; i++)
+        if (tape_at(c, in[i])->data) memcpy(tape_at(c, in[i])->data, k->in[i].data, bytes_of(&k->in[i]));
+    if (!rc) rc = tape_run(c, &(run_options){.seed = k->seed, .step = k->step, .from = PHASE_CONST});
+    if (rc)
+        fail(e, "the kernel of '%s' declines %s, and its meaning fails: %s", k->call->name, dtype_name(out->type), c->error.text);
+    else
+        memcpy(out->data, tape_at(c, y)->data, bytes_of(out));
+    tape_free(c);
+    params_free(&none);
+    return rc;
+}
+
+/* ---- profile ---- */
+
+static double elements(const view *v)
+{
+    return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0;
+}
+
+double call_flops(const call *k)
+{
+    double out = elements(&k->out[0]);
+    switch (k->op) {
+    case OP_MATMUL: return 2 * out * (double)k->in[0].dim[k->a.i[0] ? 2 : 3];
+    case OP_LINEAR: return 2 * out * (double)k->in[0].dim[3];
+    case OP_LINEAR_DX: return 2 * out * (double)k->in[0].dim[3];
+    case OP_LINEAR_DW: return 2 * out * (double)k->in[0].dim[2];
+    case OP_ATTEND:
+        return 2 * (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]) *
+               (double)(k->a.i[4] + k->a.i[5]);
+    case OP_ATTEND_BACK:
+        return 5 * (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]) *
+               (double)(k->a.i[4] + k->a.i[5]);
+    default: return out;
+    }
+}
+
+double call_bytes(const call *k)
+{
+    double sum = 0;
+    for (int i = 0; i < k->n_in; i++) sum += elements(&k->in[i]) * (double)dtype_size(k->in[i].type);
+    for (int i = 0; i < k->n_out; i++) sum += elements(&k->out[i]) * (double)dtype_size(k->out[i].type);
+    if (k->op == OP_EMBED)
+        sum -= elements(&k->in[0]) * 4 - elements(&k->out[0]) * 4; /* only the rows it reads */
+    return sum;
+}
+
+void profile_enable(bool on)
+{
+    profiling = on;
+    if (on) memset(profile, 0, sizeof profile);
+}
+
+static int slower_first(const void *a, const void *b)
+{
+    double x = profile[*(const int *)a].seconds, y = profile[*(const int *)b].seconds;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+void profile_print(FILE *f)
+{
+    int order[OP_COUNT];
+    double total = 0;
+    for (int i = 0; i < OP_COUNT; i++) order[i] = i, total += profile[i].seconds;
+    qsort(order, OP_COUNT, sizeof *order, slower_first);
+    fprintf(f, "%-14s %9s %8s %6s %9s %9s\n", "operation", "calls", "seconds", "share", "GFLOP/s", "GB/s");
+    for (int i = 0; i < OP_COUNT; i++) {
+        const op_profile *p = &profile[order[i]];
+        if (!p->calls) continue;
+        fprintf(f, "%-14s %9lld %8.3f %5.1f%% %9.1f %9.1f\n", op_names[order[i]], (long long)p->calls,
+                p->seconds, 100 * p->seconds / total, p->flops / p->seconds * 1e-9,
+                p->bytes / p->seconds * 1e-9);
+    }
+    fprintf(f, "%-14s %9s %8.3f\n", "total", "", total);
+}

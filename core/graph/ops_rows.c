@@ -1,0 +1,325 @@
+/* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
+ * decoding. */
+#include "graph/grad.h"
+#include <string.h>
+
+static dtype sum_type(const ab_ctx *c)
+{
+    return c->compute == F64 ? F64 : F32;
+} /* of statistics, losses, parameters */
+
+static void shape_part(ab_ctx *c, ab_t of, int k, dtype type, int64_t a, int64_t b, int64_t d, int64_t e)
+{
+    node *p = tape_at(c, tape_part(c, of, k));
+    int64_t dim[4] = {a, b, d, e};
+    memcpy(p->dim, dim, sizeof dim);
+    p->type = type;
+}
+static void drop_part(ab_ctx *c, ab_t of, int k) { shape_part(c, of, k, F32, 0, 0, 0, 0); }
+
+/* ---- products with a parameter ---- */
+
+static ab_t flat(ab_ctx *c, ab_t x) /* [a,b,R,n] as rows [a b R, n] */
+{
+    int64_t *d = tape_at(c, x)->dim;
+    if (d[0] == 1 && d[1] == 1) return x;
+    return t_reshape(c, x, (int64_t[4]){1, 1, d[0] * d[1] * d[2], d[3]});
+}
+
+ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu)
+{
+    GIVEN2(x, w);
+    x = t_cast(c, x, c->compute);
+    int64_t full[4], k, n;
+    char sx[64], sw[64];
+    memcpy(full, tape_at(c, x)->dim, sizeof full);
+    k = tape_at(c, w)->dim[transposed ? 3 : 2];
+    n = tape_at(c, w)->dim[transposed ? 2 : 3];
+    if (full[3] != k)
+        return tape_fail(c, "linear: rows %s times weights %s", shape_text(full, sx),
+                         shape_text(tape_at(c, w)->dim, sw));
+    x = flat(c, x);
+    int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n};
+    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b}, &(attr){.i = {transposed, relu}});
+    full[3] = n;
+    return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
+}
+static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t x = {v.in[0]}, w = {v.in[1]};
+    if (v.a.i[1]) dy = push2(c, OP_RELU_BACK, y, dy, v.dim, NULL);
+    if (grad_wanted(c, v.in[2])) {
+        ab_t sums = push1(c, OP_COLSUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
+        tape_at(c, sums)->type = sum_type(c);
+        grad_give(c, v.in[2], sums);
+    }
+    if (grad_wanted(c, w.id)) {
+        int64_t d[4];
+        memcpy(d, tape_at(c, w)->dim, sizeof d);
+        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0]}});
+        tape_at(c, dw)->type = sum_type(c);
+        grad_give(c, w.id, dw);
+    }
+    if (!grad_wanted(c, x.id)) return;
+    ab_t base = grad_base(c, x.id);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 3, (ab_t[]){dy, w, base}, &(attr){.i = {v.a.i[0]}});
+    if (base.id)
+        grad_replace(c, x.id, dx);
+    else
+        grad_give(c, x.id, dx);
+}
+
+/* ---- embedding ---- */
+
+ab_t t_embed(ab_ctx *c, ab_t table, ab_t ids, double scale)
+{
+    GIVEN2(table, ids);
+    int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
+    ab_t y = push2(c, OP_EMBED, table, ids, d, &(attr){.f = {scale}});
+    tape_at(c, y)->type = c->compute;
+    return y;
+}
+static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t table = {v.in[0]}, base = grad_base(c, table.id);
+    if (!grad_wanted(c, table.id)) return;
+    int64_t d[4];
+    memcpy(d, tape_at(c, table)->dim, sizeof d);
+    ab_t g = tape_push(c, OP_EMBED_BACK, sum_type(c), d, 3, (ab_t[]){base, dy, {v.in[1]}}, &v.a);
+    if (base.id)
+        grad_replace(c, table.id, g);
+    else
+        grad_give(c, table.id, g);
+}
+
+/* ---- residual, dropout, layer norm ---- */
+
+ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps)
+{
+    GIVEN2(x, gain);
+    GIVEN1(bias);
+    x = t_cast(c, x, c->compute);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    if (s.id) {
+        s = t_cast(c, s, c->compute);
+        char sx[64], ss[64];
+        if (memcmp(tape_at(c, s)->dim, d, sizeof d))
+            return tape_fail(c, "norm: a sublayer gave %s for rows %s", shape_text(tape_at(c, s)->dim, ss),
+                             shape_text(d, sx));
+    }
+    if (!c->training) p = 0;
+    attr a = {.f = {p, eps}, .i = {s.id && p > 0 ? c->n_dropout++ : 0}};
+    ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
+    if (!s.id) drop_part(c, y, 1);
+    shape_part(c, y, 2, sum_type(c), 1, 1, d[2], 2);
+    return y;
+}
+static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    bool has_s = v.in[1] != 0, own_mask = has_s && v.a.f[0] > 0;
+    ab_t z = has_s ? tape_part(c, y, 1) : (ab_t){v.in[0]};
+    attr a = v.a;
+    a.i[1] = has_s;
+    ab_t in[4] = {z, tape_part(c, y, 2), {v.in[2]}, dy};
+    ab_t g = tape_push(c, OP_NORM_BACK, v.type, v.dim, 4, in, &a);
+    if (!own_mask) drop_part(c, g, 1);
+    shape_part(c, g, 2, sum_type(c), 1, 1, 1, v.dim[3]);
+    shape_part(c, g, 3, sum_type(c), 1, 1, 1, v.dim[3]);
+    grad_give(c, v.in[0], g);
+    if (has_s) grad_give(c, v.in[1], own_mask ? tape_part(c, g, 1) : g);
+    grad_give(c, v.in[2], tape_part(c, g, 2));
+    grad_give(c, v.in[3], tape_part(c, g, 3));
+}
+
+ab_t t_dropadd(ab_ctx *c, ab_t x, ab_t s, double p)
+{
+    GIVEN2(x, s);
+    if (!c->training) p = 0;
+    x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    return push2(c, OP_DROPADD, x, s, d, &(attr){.f = {p}, .i = {p > 0 ? c->n_dropout++ : 0}});
+}
+static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t ds = v.a.f[0] > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
+    grad_give(c, v.in[0], dy);
+    grad_give(c, v.in[1], ds);
+}
+
+/* ---- attention on packed rows ---- */
+
+static attr attend_attr(const attend_spec *s)
+{
+    return (attr){
+        .f = {s->dropout, s->scale},
+        .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key}};
+}
+
+ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
+{
+    GIVEN2(q, k);
+    GIVEN2(v, q_off);
+    GIVEN1(k_off);
+    if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
+    attr a = attend_attr(s);
+    if (!c->training) a.f[0] = 0;
+    if (a.f[0] > 0) a.f[2] = (double)c->n_dropout++;
+    int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
+    ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
+    shape_part(c, y, 1, sum_type(c), 1, 1, rows, s->heads);
+    return y;
+}
+static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t q = {v.in[0]}, k = {v.in[1]};
+    int64_t dq[4], dk[4];
+    memcpy(dq, tape_at(c, q)->dim, sizeof dq);
+    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
+    ab_t in[8] = {q, k, {v.in[2]}, {v.in[3]}, {v.in[4]}, y, tape_part(c, y, 1), dy};
+    ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, dq, 8, in, &v.a);
+    if (q.id == k.id)
+        drop_part(c, g, 1);
+    else
+        shape_part(c, g, 1, v.type, dk[0], dk[1], dk[2], dk[3]);
+    grad_give(c, q.id, g);
+    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, 1));
+}
+
+/* ---- decoding: states carried from step to step ---- */
+
+ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s)
+{
+    GIVEN2(qkv, cache);
+    GIVEN2(ancestors, time);
+    attr a = attend_attr(s);
+    a.f[0] = 0;
+    int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
+    return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
+}
+
+ab_t t_remember(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen)
+{
+    GIVEN2(x, cache);
+    GIVEN2(ancestors, time);
+    node *v = tape_at(c, x);
+    int64_t d[4] = {v->dim[0], v->dim[1], seen, v->dim[3]};
+    return tape_push(c, OP_REMEMBER, v->type, d, 4, (ab_t[]){x, cache, ancestors, time}, NULL);
+}
+
+ab_t t_recall(ab_ctx *c, ab_t state, ab_t parents)
+{
+    GIVEN2(state, parents);
+    int64_t d[4];
+    memcpy(d, tape_at(c, state)->dim, sizeof d);
+    return push2(c, OP_RECALL, state, parents, d, NULL);
+}
+
+void t_store(ab_ctx *c, ab_t state, ab_t value)
+{
+    if (!state.id || !value.id) return;
+    int64_t d[4];
+    memcpy(d, tape_at(c, state)->dim, sizeof d);
+    ab_t y = push2(c, OP_STORE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
+    tape_at(c, y)->live = true;
+    tape_at(c, y)->phase = PHASE_STEP;
+}
+
+/* ---- loss ---- */
+
+ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others)
+{
+    GIVEN2(logits, targets);
+    GIVEN1(norm);
+    int64_t d[4], rows = tape_at(c, logits)->dim[2];
+    memcpy(d, tape_at(c, logits)->dim, sizeof d);
+    bool grad = c->training && tape_at(c, logits)->needs;
+    attr a = {.f = {smoothing}, .i = {others, grad}};
+    ab_t y =
+        tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
+    if (grad)
+        shape_part(c, y, 1, tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
+    else
+        drop_part(c, y, 1);
+    return y;
+}
+static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient ready, weighted by norm */
+{
+    (void)dy;
+    node v = *tape_at(c, y);
+    if (!v.a.i[1]) {
+        tape_fail(c, "the loss was traced without its gradient (not training)");
+        return;
+    }
+    grad_give(c, v.in[0], tape_part(c, y, 1));
+}
+
+/* ---- plugins' own operations, assignments ---- */
+
+ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
+{
+    if (!o || !o->name || !o->lower)
+        return tape_fail(c, "ab_call: an operation needs a name and its meaning (lower)");
+    if (o->n_in < 1 || o->n_in > 4)
+        return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
+    for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
+    if (!o->cpu) return o->lower(c, in, a);
+    int32_t before = c->n;
+    int64_t places = c->n_dropout;
+    ab_t meaning = o->lower(c, in, a); /* shape and type come from the definition */
+    GIVEN1(meaning);
+    node m = *tape_at(c, meaning);
+    c->n = before;
+    c->n_dropout = places;
+    ab_t y = tape_push(c, OP_CALL, m.type, m.dim, o->n_in, in, NULL);
+    void *copy = NULL;
+    if (a_size) memcpy(copy = arena_alloc(&c->memory, a_size), a, a_size);
+    tape_at(c, y)->call = o;
+    tape_at(c, y)->call_attr = copy;
+    return y;
+}
+static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[4] = {{0}}, din[4] = {{0}};
+    for (int k = 0; k < v.n_in; k++) in[k] = (ab_t){v.in[k]};
+    if (v.call->grad) {
+        v.call->grad(c, in, y, dy, din, v.call_attr);
+        for (int k = 0; k < v.n_in; k++) grad_give(c, in[k].id, din[k]);
+        return;
+    }
+    int32_t first = c->n; /* emit the definition and differentiate that */
+    ab_t meaning = v.call->lower(c, in, v.call_attr);
+    if (!meaning.id) return;
+    int32_t end = c->n;
+    grad_replace(c, meaning.id, dy);
+    grad_sweep(c, first, end);
+}
+
+void t_assign(ab_ctx *c, ab_t to, ab_t value)
+{
+    if (!to.id || !value.id) return;
+    char st[64], sv[64];
+    if (memcmp(tape_at(c, to)->dim, tape_at(c, value)->dim, 4 * sizeof(int64_t))) {
+        tape_fail(c, "assign: %s takes a value of shape %s", shape_text(tape_at(c, to)->dim, st),
+                  shape_text(tape_at(c, value)->dim, sv));
+        return;
+    }
+    int64_t d[4];
+    memcpy(d, tape_at(c, to)->dim, sizeof d);
+    ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
+    tape_at(c, y)->live = true;
+}
+
+const grad_rule rows_rules[OP_COUNT] = {
+    [OP_LINEAR] = linear_rule, [OP_EMBED] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPADD] = dropadd_rule,
+    [OP_ATTEND] = attend_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule,
+};

@@ -1,0 +1,397 @@
+/* launch.c - the host's loop: claim, start, listen, write down, finish. */
+#include "launch/internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LEASE = 120, BEAT = 15, MAX_WORKERS = 64 }; /* seconds, seconds, processes */
+
+typedef struct {
+    db *d;
+    const launch_options *o;
+    progress p;
+    worker w[MAX_WORKERS];
+    int n_workers, threads;
+    char owner[128];
+    provenance from;
+    double last_beat;
+    launch_result *out;
+} launcher;
+
+/* ---- signals: counted, handled in the loop ---- */
+
+static volatile sig_atomic_t interrupts, last_signal;
+static void on_signal(int s)
+{
+    interrupts++;
+    last_signal = s;
+}
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction before[LENGTH(caught)];
+
+static void catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    interrupts = 0;
+    for (size_t i = 0; i < LENGTH(caught); i++) {
+        sigaction(caught[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL); /* ignored: nohup, a shell's & */
+    }
+}
+static void let_signals_go(void)
+{
+    for (size_t i = 0; i < LENGTH(caught); i++) sigaction(caught[i], &before[i], NULL);
+}
+
+/* ---- what workers tell ---- */
+
+static int on_result(launcher *l, worker *w, char **f, int n, err *e)
+{
+    if (n < 9) return 0;
+    db_result r = {.metric = f[1],
+                   .goal = *f[2] ? f[2] : NULL,
+                   .signature = *f[3] ? f[3] : NULL,
+                   .value = strtod(f[4], NULL),
+                   .step = strtoll(f[5], NULL, 10),
+                   .how = f[6]};
+    size_t rows = strtoull(f[7], NULL, 10), width = strtoull(f[8], NULL, 10);
+    double *v = xcalloc(rows * width + 1, sizeof *v);
+    char *at = n > 9 ? f[9] : NULL;
+    size_t k = 0;
+    for (; at && k < rows * width; k++) {
+        char *end;
+        v[k] = strtod(at, &end);
+        if (end == at) break;
+        at = end;
+    }
+    if (k == rows * width) r.stats = (db_stats){rows, width, v};
+    int bad = db_put_result(l->d, &w->claim, &r, e);
+    size_t used = strlen(w->scores);
+    snprintf(w->scores + used, sizeof w->scores - used, "  %s %.4g", r.metric, r.value);
+    free(v);
+    return bad;
+}
+
+static int on_fact(launcher *l, worker *w, const char *key, const char *value, err *e)
+{
+    db_provenance *p = &w->facts;
+    if (same(key, "device"))
+        p->device = arena_strdup(&w->texts, value);
+    else if (same(key, "plugins_json"))
+        p->plugins_json = arena_strdup(&w->texts, value);
+    else if (same(key, "parameters"))
+        p->parameters = (int64_t)strtod(value, NULL);
+    else if (same(key, "flops_step"))
+        p->flops_step = strtod(value, NULL);
+    else if (same(key, "tokens_second"))
+        p->tokens_second = strtod(value, NULL);
+    else if (same(key, "peak_memory"))
+        p->peak_memory = (int64_t)strtod(value, NULL);
+    else
+        return db_put_tag(l->d, &w->claim, key, value, e);
+    return 0;
+}
+
+static int on_point(launcher *l, worker *w, char **f, err *e)
+{
+    db_point x = {f[1], strtoll(f[2], NULL, 10), strtod(f[3], NULL)};
+    if (same(f[1], "dev_PPL")) {
+        w->dev_ppl = x.value;
+        w->step = x.step;
+        progress_event(&l->p, w, "eval", x.value);
+    }
+    return db_points(l->d, &w->claim, &x, 1, e);
+}
+
+static void on_progress(worker *w, char **f)
+{
+    w->step = strtoll(f[1], NULL, 10);
+    w->total = strtoll(f[2], NULL, 10);
+    w->ppl = strtod(f[3], NULL);
+    w->tokens_per_second = strtod(f[4], NULL);
+    if (w->first_tick > 0) return;
+    w->first_tick = ticks();
+    w->first_step = w->step;
+}
+
+static int on_line(launcher *l, worker *w, char *line, err *e)
+{
+    char *f[10];
+    bool result = has_prefix(line, "result\t");
+    int n = event_split(line, f, result ? 10 : 8);
+    if (same(f[0], "phase") && n > 1)
+        snprintf(w->phase, sizeof w->phase, "%s", f[1]);
+    else if (same(f[0], "progress") && n > 4)
+        on_progress(w, f);
+    else if (same(f[0], "point") && n > 3)
+        return on_point(l, w, f, e);
+    else if (result)
+        return on_result(l, w, f, n, e);
+    else if (same(f[0], "fact") && n > 2)
+        return on_fact(l, w, f[1], f[2], e);
+    else if (same(f[0], "artifact") && n > 2)
+        return file_exists(f[2]) ? db_put_artifact(l->d, &w->claim, f[1], f[2], e) : 0;
+    else if (same(f[0], "error") && n > 1)
+        snprintf(w->error, sizeof w->error, "%s", f[1]);
+    else if (same(f[0], "diverged") && n > 1) {
+        snprintf(w->error, sizeof w->error, "%s", f[1]);
+        w->diverged = true;
+    }
+    return 0;
+}
+
+/* Reads what is there and writes it down. *ended: the pipe is closed, so that was all. */
+static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(&w->buffer, part, (size_t)n);
+    *ended = n == 0;
+    char *start = w->buffer.s, *end;
+    int bad = 0;
+    while (!bad && start && (end = memchr(start, '\n', (size_t)(w->buffer.s + w->buffer.n - start)))) {
+        *end = 0;
+        bad = on_line(l, w, start, e);
+        start = end + 1;
+    }
+    if (start) {
+        size_t rest = (size_t)(w->buffer.s + w->buffer.n - start);
+        memmove(w->buffer.s, start, rest);
+        w->buffer.n = rest;
+    }
+    return bad;
+}
+
+/* ---- the end of a run ---- */
+
+static void remove_checkpoints(const char *folder) /* model.safetensors stays */
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        bool gone = has_prefix(x->d_name, "step-") || same(x->d_name, "state.safetensors") ||
+                    same(x->d_name, "best.safetensors") || has_suffix(x->d_name, ".tmp");
+        char *path = gone ? path_join(folder, x->d_name) : NULL;
+        if (path) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+static void last_lines(progress *p, const char *path)
+{
+    str text = {0};
+    char **lines = NULL;
+    size_t n = 0;
+    err e = {0};
+    if (!file_lines(path, &text, &lines, &n, &e))
+        for (size_t i = n > 8 ? n - 8 : 0; i < n; i++) progress_line(p, "        | %s", lines[i]);
+    progress_line(p, "        log: %s", path);
+    free(lines);
+    str_free(&text);
+}
+
+static int put_diverged(launcher *l, worker *w, err *e)
+{
+    db_result r = {.metric = "PPL", .goal = "min", .value = 0.0 / 0.0, .step = w->step};
+    return db_put_result(l->d, &w->claim, &r, e) || db_put_tag(l->d, &w->claim, "diverged", w->error, e);
+}
+
+static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGHUP; }
+
+/* Waits for the process; how its run ended, with the reason in w->error where there is one. */
+static enum db_status status_of(launcher *l, worker *w, int *code, int *sig, const char **what)
+{
+    int status = 0;
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    w->gone = true;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    *sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    if (*code == WORKER_DONE) return *what = "done", DB_DONE;
+    if (*code == WORKER_DIVERGED) return *what = "diverged", DB_DONE;
+    if (l->out->interrupted && (*code == WORKER_STOPPED || *sig == SIGTERM))
+        return *what = "stopped", DB_QUEUED;
+    if (*code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
+        snprintf(w->error, sizeof w->error, "somebody else told it to stop");
+        return *what = "killed", DB_KILLED;
+    }
+    if (*sig > 0 && !*w->error)
+        snprintf(w->error, sizeof w->error, "ended by signal %d (%s)", *sig, strsignal(*sig));
+    if (*code == 127 && !*w->error)
+        snprintf(w->error, sizeof w->error, "the worker program %s could not be started", l->o->program);
+    if (*code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", *code);
+    if (was_killed(*sig)) return *what = "killed", DB_KILLED;
+    return *what = "failed", DB_FAILED;
+}
+
+static void count_end(launcher *l, const worker *w, enum db_status s)
+{
+    l->p.running--;
+    if (s == DB_DONE)
+        l->p.done++, l->out->done++, l->p.finished++, l->p.finished_seconds += ticks() - w->started;
+    if (s == DB_FAILED) l->p.failed++, l->out->failed++;
+    if (s == DB_KILLED) l->p.killed++, l->out->killed++;
+}
+
+static int finish(launcher *l, worker *w, err *e)
+{
+    int code, sig;
+    const char *what;
+    enum db_status s = status_of(l, w, &code, &sig, &what);
+    int bad = db_attempt(l->d, &w->claim, &w->facts, e) ||
+              db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e);
+    if (!bad && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
+    if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
+    if (bad) return -1;
+    if (s == DB_DONE) remove_checkpoints(w->folder);
+    count_end(l, w, s);
+    progress_event(&l->p, w, what, w->dev_ppl);
+    if (s == DB_FAILED) last_lines(&l->p, w->log);
+    worker_clear(w);
+    return 0;
+}
+
+/* A write for this worker failed. When the run was given to somebody else meanwhile (this process slept
+ * longer than its lease), its worker is let go of, killed because it must not write a checkpoint over theirs,
+ * and the rest goes on. Else the database itself fails: -1. */
+static int let_go(launcher *l, worker *w, err *e)
+{
+    if (db_holds(l->d, &w->claim)) return -1;
+    *e = (err){0};
+    if (!w->gone) {
+        kill(w->pid, SIGKILL);
+        while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    l->p.running--;
+    snprintf(w->error, sizeof w->error, "another process has taken this run over");
+    progress_event(&l->p, w, "lost", w->dev_ppl);
+    worker_clear(w);
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
+{
+    int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LEASE, &w->claim, e);
+    if (got <= 0) return got;
+    w->facts = DB_PROVENANCE_UNKNOWN;
+    err why = {0};
+    if (worker_start(w, l->o, l->threads, &why)) {
+        int bad = db_finish(l->d, &w->claim, DB_FAILED, -1, -1, why.text, e);
+        l->p.failed++, l->out->failed++;
+        snprintf(w->error, sizeof w->error, "%s", why.text);
+        progress_event(&l->p, w, "failed", 0);
+        worker_clear(w);
+        return bad ? -1 : 1;
+    }
+    provenance_put(&l->from, w);
+    l->p.running++;
+    progress_event(&l->p, w, "start", 0);
+    return db_attempt(l->d, &w->claim, &w->facts, e) ? -1 : 1;
+}
+
+static int active(const launcher *l)
+{
+    int n = 0;
+    for (int i = 0; i < l->n_workers; i++) n += l->w[i].pid != 0;
+    return n;
+}
+
+static void handle_interrupts(launcher *l, int *handled)
+{
+    if (*handled == interrupts) return;
+    *handled = interrupts;
+    int s = *handled >= 3 ? SIGKILL : SIGTERM; /* the second SIGTERM ends a worker where it is */
+    l->out->interrupted = last_signal;
+    progress_interrupted(&l->p, *handled, active(l));
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid) kill(l->w[i].pid, s);
+}
+
+static int beat(launcher *l, err *e)
+{
+    if (ticks() - l->last_beat < BEAT) return 0;
+    l->last_beat = ticks();
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (w->pid &&
+            db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e) &&
+            let_go(l, w, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int listen_once(launcher *l, err *e)
+{
+    struct pollfd fds[MAX_WORKERS];
+    int who[MAX_WORKERS], n = 0;
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid) fds[n] = (struct pollfd){.fd = l->w[i].fd, .events = POLLIN}, who[n++] = i;
+    if (poll(fds, (nfds_t)n, 250) <= 0) return 0;
+    for (int k = 0; k < n; k++) {
+        worker *w = &l->w[who[k]];
+        bool ended = false;
+        if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR))) continue;
+        if ((listen_to(l, w, &ended, e) || (ended && finish(l, w, e))) && let_go(l, w, e)) return -1;
+    }
+    return 0;
+}
+
+static int loop(launcher *l, err *e)
+{
+    int handled = 0;
+    bool more = true;
+    while (more || active(l)) {
+        if (beat(l, e)) return -1; /* first: no lease of ours may run out before we claim */
+        handle_interrupts(l, &handled);
+        more = more && !handled;
+        for (int i = 0; i < l->n_workers && more; i++) {
+            if (l->w[i].pid) continue;
+            int got = start_one(l, &l->w[i], e);
+            if (got < 0) return -1;
+            more = got > 0 && !interrupts;
+        }
+        if (active(l) && listen_once(l, e)) return -1;
+        progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
+    }
+    return 0;
+}
+
+int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
+{
+    launcher *l = xcalloc(1, sizeof *l);
+    size_t released = 0;
+    *out = (launch_result){0};
+    *l = (launcher){
+        .d = d, .o = o, .out = out, .n_workers = o->workers > 0 ? o->workers : 1, .last_beat = ticks()};
+    if (l->n_workers > MAX_WORKERS) l->n_workers = MAX_WORKERS;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    l->threads = o->threads > 0 ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
+    for (int i = 0; i < MAX_WORKERS; i++) l->w[i].fd = -1;
+    db_owner(l->owner);
+    progress_begin(&l->p, o);
+    l->p.workers = l->n_workers;
+    l->p.total = o->n;
+    l->p.done = o->done, l->p.failed = o->failed, l->p.skipped = o->skipped;
+    catch_signals();
+    int bad = make_folders(o->folder, e);
+    if (!bad) provenance_find(&l->from, o);
+    if (!bad) bad = db_release_dead(d, o->experiment, &released, e);
+    if (!bad) bad = loop(l, e);
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
+    let_signals_go();
+    out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
+    progress_end(&l->p, out->interrupted ? o->resume_command : NULL);
+    provenance_free(&l->from);
+    free(l);
+    return bad;
+}

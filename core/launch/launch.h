@@ -1,0 +1,40 @@
+/* launch.h - doing the runs of an experiment: claims runs in the database, starts a worker process for each,
+ * writes down what workers tell, shows progress, and handles interrupts.
+ *
+ * The host is the one process that writes the database. A worker is `PROGRAM worker --folder F ...` with its
+ * events on file descriptor 3; it is started fresh (exec), never inherits the connection, and gets SIGTERM
+ * when the host dies. First Ctrl-C: no new runs, workers checkpoint at the next step and leave; second: they
+ * end where they are, without a new checkpoint; third: SIGKILL.
+ */
+#ifndef ABLATE_LAUNCH_H
+#define ABLATE_LAUNCH_H
+#include "results/db.h"
+
+enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+int progress_parse(const char *text, enum progress_mode *out, err *e);
+
+typedef struct {
+    const char *program; /* of the worker: /proc/self/exe */
+    const char *experiment;
+    const int64_t *runs;
+    size_t n;                         /* run ids that belong to this call, in order */
+    size_t done, failed, skipped;     /* of these, before the call */
+    const char *folder;               /* checkpoints and logs: FOLDER/EXPERIMENT/RUN/ */
+    const char *data_dir, *cache_dir; /* passed on to workers */
+    const char *device;               /* auto, cpu, cuda, cuda:N */
+    int workers;                      /* at a time; 0: one a device */
+    int threads;                      /* per worker; 0: all cores over the workers */
+    enum progress_mode progress;
+    const char *resume_command;     /* printed after an interrupt */
+    const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
+} launch_options;
+
+typedef struct {
+    size_t done, failed, killed; /* in this call; killed: by somebody else, the next call resumes them */
+    size_t left;                 /* of the runs given, those neither done nor failed nor skipped */
+    int interrupted;             /* 0, or the signal: SIGINT, SIGTERM, SIGHUP */
+} launch_result;
+
+/* Until every run is done or failed, or an interrupt. -1 only when the database fails. */
+int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
+#endif

@@ -1,0 +1,113 @@
+/* worker_process.c - starting the process of one run. */
+#include "launch/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { EVENT_FD = 3, MAX_ARGS = 32 };
+
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. */
+static int make_folder(worker *w, const launch_options *o, err *e)
+{
+    char hash[65];
+    sha256_of(w->claim.config_json, strlen(w->claim.config_json), hash);
+    w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, hash, (long long)w->claim.seed,
+                        (long long)w->claim.generation);
+    w->log = path_join(w->folder, "log.txt");
+    if (make_folders(w->folder, e)) return -1;
+    char *config = path_join(w->folder, "config.json");
+    if (w->claim.attempt == 1) unlink(w->log); /* left by a database that is gone */
+    int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
+    free(config);
+    return bad;
+}
+
+static void child(char *const *args, const char *program, int events, int log, pid_t host)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C and hang-up go to all its processes; the host decides */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != host) _exit(WORKER_STOPPED);
+    int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    if (events == EVENT_FD)
+        fcntl(EVENT_FD, F_SETFD, 0);
+    else
+        dup2(events, EVENT_FD);
+    for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* above all the database's */
+    execv(program, args);
+    _exit(127);
+}
+
+static void put_argv(worker *w, char *const *args)
+{
+    str json = {0};
+    for (int i = 0; args[i]; i++) {
+        str_addc(&json, i ? ',' : '[');
+        json_string(&json, args[i]);
+    }
+    str_addc(&json, ']');
+    w->argv_json = json.s;
+}
+
+int worker_start(worker *w, const launch_options *o, int threads, err *e)
+{
+    int ends[2];
+    if (make_folder(w, o, e)) return -1;
+    int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log < 0) return fail(e, "%s: cannot be written: %s", w->log, strerror(errno));
+    if (pipe2(ends, O_CLOEXEC)) {
+        close(log);
+        return fail(e, "no pipe for a worker: %s", strerror(errno));
+    }
+    char seed[24], n_threads[24], *args[MAX_ARGS];
+    int n = 0;
+    snprintf(seed, sizeof seed, "%lld", (long long)w->claim.seed);
+    snprintf(n_threads, sizeof n_threads, "%d", threads);
+    const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
+                           "--cache",  o->cache_dir, "--seed",   seed,      "--threads", n_threads,
+                           "--device", o->device,    "--fd",     "3"};
+    for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = (char *)fixed[i];
+    for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
+        args[n++] = (char *)o->worker_args[i];
+    if (w->claim.attempt == 1) args[n++] = "--fresh";
+    args[n] = NULL;
+    put_argv(w, args);
+    pid_t host = getpid();
+    w->pid = fork();
+    if (w->pid == 0) child(args, o->program, ends[1], log, host);
+    close(ends[1]);
+    close(log);
+    if (w->pid < 0) {
+        close(ends[0]);
+        w->pid = 0;
+        return fail(e, "a worker could not be started: %s", strerror(errno));
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    w->fd = ends[0];
+    w->started = ticks();
+    snprintf(w->phase, sizeof w->phase, "starting");
+    return 0;
+}
+
+void worker_clear(worker *w)
+{
+    if (w->fd >= 0) close(w->fd);
+    db_claim_free(&w->claim);
+    free(w->folder);
+    free(w->log);
+    free(w->argv_json);
+    str_free(&w->buffer);
+    arena_free(&w->texts);
+    *w = (worker){.fd = -1};
+}

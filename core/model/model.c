@@ -1,0 +1,137 @@
+/* model.c - opening a model: plugins, their settings, the checks before a run, the first values. */
+#include "model/model.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void *bind_plugin(model *m, const plugin *p, err *e)
+{
+    if (!p) return NULL;
+    void *cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
+    if (p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
+    return cfg;
+}
+
+/* ---- do the parts fit? ---- */
+
+static uint32_t hooks_of(const ab_posenc *p)
+{
+    return (p->embed ? AB_POS_EMBED : 0) | (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) |
+           (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
+}
+
+static const char *hook_names(uint32_t hooks, char out[96])
+{
+    static const char *const names[] = {"embed", "rotate", "bias", "scores", "values"};
+    out[0] = 0;
+    for (int i = 0; i < 5; i++)
+        if (hooks & 1u << i) strcat(strcat(out, out[0] ? ", " : ""), names[i]);
+    return out;
+}
+
+static int check_role(const model *m, int role, err *e)
+{
+    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    const plugin *p = m->attention[role];
+    if (!(p->iface.attention.roles & bits[role]))
+        return fail(
+            e, "attention '%s' cannot play the role of %s; set %s to another attention, such as scaled_dot",
+            p->desc.name, keys[role], keys[role]);
+    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&m->position->iface.posenc);
+    uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
+    char words[96];
+    if (missing)
+        return fail(e,
+                    "position '%s' acts on an attention's %s, which attention '%s' (%s) does not honour: "
+                    "this pair is not applicable",
+                    m->position->desc.name, hook_names(missing, words), p->desc.name, keys[role]);
+    return 0;
+}
+
+static int check_vocabularies(const model *m, err *e)
+{
+    if (m->cfg.share_embeddings == SHARE_ALL && m->src_vocab != m->tgt_vocab)
+        return fail(e,
+                    "share_embeddings = all needs one vocabulary for both sides, but the source has %lld ids "
+                    "and the target %lld; use target or none",
+                    (long long)m->src_vocab, (long long)m->tgt_vocab);
+    return 0;
+}
+
+static int find_plugins(model *m, err *e)
+{
+    const config *c = &m->cfg;
+    const char *names[ROLES] = {c->attention_encoder, c->attention_decoder, c->attention_cross};
+    if (!(m->position = plugin_find(AB_POSENC, c->position, e))) return -1;
+    if (!(m->optimizer = plugin_find(AB_OPTIM, c->optimizer, e))) return -1;
+    m->position_cfg = bind_plugin(m, m->position, e);
+    m->optimizer_cfg = bind_plugin(m, m->optimizer, e);
+    for (int r = 0; r < ROLES; r++) {
+        if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
+        m->attention_cfg[r] = bind_plugin(m, m->attention[r], e);
+        if (check_role(m, r, e)) return -1;
+    }
+    return e && e->text[0] ? -1 : 0;
+}
+
+/* A plugin's first complaint about its sizes comes here, before anything runs. */
+static int learn_parameters(model *m, err *e)
+{
+    model_shape s = {.batch = 2, .src_rows = 8, .tgt_rows = 8, .src_time = 4, .tgt_time = 4};
+    ab_ctx *c = model_loss_tape(m, &s, false, e);
+    if (!c) return -1;
+    tape_free(c);
+    return 0;
+}
+
+int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+               const backend *b, err *e)
+{
+    *m = (model){.src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .compute = compute, .backend = b};
+    for (size_t i = 0; i < set->n; i++) settings_put(&m->set, set->at[i].key, set->at[i].value, &m->memory);
+    if (config_from_settings(&m->set, &m->cfg, &m->memory, e)) goto out;
+    const char *seed = settings_get(&m->set, "seed");
+    if (seed && !parse_int(seed, &m->cfg.seed)) {
+        fail(e, "seed = %s: expected an integer", seed);
+        goto out;
+    }
+    if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e)) goto out;
+    params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optim.n_slots,
+                 (uint64_t)m->cfg.seed);
+    return 0;
+out:
+    model_free(m);
+    return -1;
+}
+
+void model_free(model *m)
+{
+    params_free(&m->params);
+    free(m->tables.at);
+    arena_free(&m->tables.memory);
+    arena_free(&m->memory);
+    *m = (model){0};
+}
+
+/* ---- arithmetic about a model ---- */
+
+int64_t model_count_formula(const config *c, int64_t vocab)
+{
+    int64_t d = c->d_model, K = c->heads * c->d_k, U = c->heads * c->d_v, ff = c->d_ff;
+    int64_t attn = d * (2 * K + 2 * U) + (c->bias ? 2 * K + U + d : 0), ffn = 2 * d * ff + ff + d, ln = 2 * d;
+    int64_t layers =
+        c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (2 * attn + ffn + 3 * ln);
+    int64_t tables = c->share_embeddings == SHARE_ALL ? 1 : c->share_embeddings == SHARE_TARGET ? 2 : 3;
+    return layers + tables * vocab * d + (c->norm == NORM_PRE ? 2 * ln : 0);
+}
+
+double model_flops(const model *m, double src_tokens, double tgt_tokens)
+{
+    const config *c = &m->cfg;
+    double d = (double)c->d_model, K = (double)(c->heads * c->d_k), U = (double)(c->heads * c->d_v),
+           ff = (double)c->d_ff;
+    double attn = d * (2 * K + 2 * U), ffn = 2 * d * ff;
+    double source = (double)c->layers_encoder * (attn + ffn) + (double)c->layers_decoder * d * (K + U);
+    double target = (double)c->layers_decoder * (attn + d * (K + U) + ffn) + (double)m->tgt_vocab * d;
+    return 6 * (source * src_tokens + target * tgt_tokens);
+}

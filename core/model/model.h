@@ -1,0 +1,76 @@
+/* model.h - the encoder-decoder Transformer (Vaswani et al. 2017, section 3), traced onto tapes.
+ *
+ * One `model` holds the settings, the plugins with their settings, and the learned values. Tapes are traced
+ * from it for given shapes: one for training (loss and gradient), one for evaluation (loss), two for decoding
+ * (encode; one step). The model owns params and the plugins' settings; a tape belongs to the caller
+ * (tape_free), before model_free.
+ */
+#ifndef ABLATE_MODEL_H
+#define ABLATE_MODEL_H
+#include "config/config.h"
+#include "graph/tape.h"
+#include "plugin/plugin.h"
+
+enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
+
+typedef struct model {
+    config cfg;   /* resolved */
+    settings set; /* the texts behind it: plugins' parameters, too */
+    const plugin *attention[ROLES], *position, *optimizer;
+    void *attention_cfg[ROLES], *position_cfg, *optimizer_cfg;
+    int64_t src_vocab, tgt_vocab; /* ids */
+    dtype compute;                /* of rows */
+    const backend *backend;
+    params params;
+    table_cache tables; /* positions' tables, kept from trace to trace */
+    bool keep_weights;  /* loss tapes keep attention weights by name (kit.h); they are never fused then */
+    bool generic;       /* never fuse attention: for `ablate check` */
+    arena memory;
+} model;
+
+/* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once
+ * to learn every parameter, and fills in the first values from cfg.seed. `set` holds every setting of the
+ * run. */
+int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+               const backend *b, err *e);
+void model_free(model *m);
+
+/* ---- shapes and inputs ---- */
+
+typedef struct {
+    int64_t batch;              /* sentences B */
+    int64_t src_rows, tgt_rows; /* packed rows, dummy rows included */
+    int64_t src_time, tgt_time; /* longest sentence of each side */
+} model_shape;
+
+/* Views of one batch; see data/batch.h for what they hold. Lengths are those before rounding up. */
+typedef struct {
+    model_shape shape;
+    const int32_t *src_ids, *src_pos, *src_offset;
+    const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
+} model_batch;
+
+/* Loss of one batch; with its gradient when `training`. Kept: "losses" [tgt_rows,2] (smoothed, plain; see CE
+ * in op.h), and "logits" [tgt_rows, tgt_vocab] when not training. */
+ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
+/* Inputs of a loss tape (target tokens counted for the mean: norm = 1 / tokens). */
+void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
+
+/* Encoder alone. Inputs src.ids, src.pos, src.offset, src.len; kept: "memory" [src_rows, d_model]. */
+ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e);
+void model_encode_inputs(ab_ctx *c, const model_batch *b);
+
+/* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of
+ * sentence b in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type),
+ * src.offset [B+1], src.len [B]; of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time),
+ * ancestors [R,capacity]: the row that held each earlier step of this hypothesis, parents [R]: the row this
+ * hypothesis came from. Kept: "logits" [R, tgt_vocab]. States (caches) are asked for by name; `seen` > time:
+ * how much of the past generic attention looks at. */
+ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e);
+
+/* The formula of recipe.md; equals params_count for built-in attention and positions (tested). */
+int64_t model_count_formula(const config *c, int64_t vocab);
+/* Floating-point operations of one training step over so many real tokens (forward and backward, products
+ * only). */
+double model_flops(const model *m, double src_tokens, double tgt_tokens);
+#endif

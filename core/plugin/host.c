@@ -1,0 +1,273 @@
+/* host.c - the table of functions that plugins call: it maps the ABI onto the tape and the kit. */
+#include "plugin/plugin.h"
+#include "plugin/kit.h"
+#include <stdlib.h>
+#include <string.h>
+
+static ab_ctx *h_at(ab_ctx *c, const char *file, int line)
+{
+    c->file = file;
+    c->line = line;
+    return c;
+}
+
+/* Axes given as rank and dims, aligned at the right. */
+static bool dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4])
+{
+    if (rank < 1 || rank > 4) {
+        tape_fail(c, "%s: %d axes, expected 1 to 4", what, rank);
+        return false;
+    }
+    for (int i = 0; i < 4; i++) out[i] = i < 4 - rank ? 1 : dims[i - (4 - rank)];
+    for (int i = 0; i < 4; i++)
+        if (out[i] < 1) {
+            tape_fail(c, "%s: an axis of length %lld", what, (long long)out[i]);
+            return false;
+        }
+    return true;
+}
+static int from_end(int axis) { return axis >= 0 ? axis - 4 : axis; }
+
+static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
+{
+    axis = from_end(axis);
+    return x.id && axis >= -4 && axis < 0 ? tape_at(c, x)->dim[4 + axis] : 1;
+}
+static const ab_info *h_info(ab_ctx *c)
+{
+    static const ab_info nowhere;
+    return c->kit ? &c->kit->info : &nowhere;
+}
+static ab_t h_fail(ab_ctx *c, const char *words) { return tape_fail(c, "%s", words); }
+static ab_t h_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b); }
+static ab_t h_sub(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_SUB, a, b); }
+static ab_t h_mul(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MUL, a, b); }
+static ab_t h_div(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_DIV, a, b); }
+static ab_t h_least(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LEAST, a, b); }
+static ab_t h_less(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS, a, b); }
+
+static ab_t h_sum(ab_ctx *c, ab_t a, int axis)
+{
+    if (!a.id) return a;
+    int64_t d[4];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    axis = from_end(axis);
+    if (axis < -4 || axis >= 0) return tape_fail(c, "sum: axis %d, expected -4 to -1", axis);
+    d[4 + axis] = 1;
+    return t_sumto(c, a, d);
+}
+
+static ab_t h_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
+{
+    int64_t d[4];
+    return a.id && dims4(c, "reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
+}
+static ab_t h_swap(ab_ctx *c, ab_t a, int i, int j) { return t_swap(c, a, from_end(i), from_end(j)); }
+static ab_t h_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
+{
+    return t_slice(c, a, from_end(axis), from, n);
+}
+static ab_t h_join(ab_ctx *c, ab_t a, ab_t b, int axis) { return t_join(c, a, b, from_end(axis)); }
+
+static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)
+{
+    if (!a.id || !b.id) return (ab_t){0};
+    int64_t n = node_count(tape_at(c, a)), m = node_count(tape_at(c, b));
+    ab_t col = t_reshape(c, a, (int64_t[4]){1, 1, n, 1}), row = t_reshape(c, b, (int64_t[4]){1, 1, 1, m});
+    return t_binary(c, OP_MUL, col, row);
+}
+
+static ab_t h_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v)
+{
+    int64_t d[4];
+    return dims4(c, "const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
+}
+
+/* The values of a table, computed or found among those kept from an earlier trace. */
+static void *table_data(ab_ctx *c, int rank, const int64_t *dims, const int64_t d[4],
+                        double (*f)(const void *, const int64_t *), const void *cfg, size_t cfg_size)
+{
+    table_cache *t = c->tables;
+    uint64_t key =
+        hash64(cfg, cfg_size) ^ hash64(&f, sizeof f) * 31 ^ (c->compute == F64) ^ (uint64_t)rank << 8;
+    for (size_t i = 0; t && i < t->n; i++)
+        if (t->at[i].key == key && !memcmp(t->at[i].dim, d, sizeof t->at[i].dim)) return t->at[i].data;
+    int64_t n = d[0] * d[1] * d[2] * d[3], i[4] = {0};
+    size_t size = dtype_size(c->compute == F64 ? F64 : F32);
+    void *data = arena_alloc(t ? &t->memory : &c->memory, (size_t)n * size);
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t k = rank - 1, r = j; k >= 0; k--) {
+            i[k] = r % dims[k];
+            r /= dims[k];
+        }
+        if (c->compute == F64)
+            ((double *)data)[j] = f(cfg, i);
+        else
+            ((float *)data)[j] = (float)f(cfg, i);
+    }
+    if (!t) return data;
+    t->at = grow(t->at, &t->cap, t->n + 1, sizeof *t->at);
+    t->at[t->n] = (cached_table){.key = key, .data = data};
+    memcpy(t->at[t->n++].dim, d, sizeof t->at[0].dim);
+    return data;
+}
+
+static ab_t h_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *, const int64_t *),
+                    const void *cfg, size_t cfg_size)
+{
+    int64_t d[4];
+    if (!dims4(c, "table", rank, dims, d)) return (ab_t){0};
+    return t_const_at(c, d, table_data(c, rank, dims, d, f, cfg, cfg_size));
+}
+
+static ab_t h_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale)
+{
+    int64_t d[4];
+    return dims4(c, "weight", rank, dims, d) ? kit_param(c, name, d, scale, 0) : (ab_t){0};
+}
+static ab_t h_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
+{
+    if (width < 1) return tape_fail(c, "linear: width %lld", (long long)width);
+    return kit_linear(c, x, name, width, width, bias, 0);
+}
+static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_, size_t n)
+{
+    return t_call(c, op, in, attr_, n);
+}
+
+/* The kit serves attention and posenc plugins; elsewhere (an optimizer) there is no model around the call. */
+#define IN_MODEL(c)                                                                                          \
+    if (!(c)->kit)                                                                                           \
+    return tape_fail(c, "this function is for attention plugins: there is no attention around this call")
+static ab_t h_project(ab_ctx *c, ab_t x, int what)
+{
+    IN_MODEL(c);
+    return kit_project(c, x, what);
+}
+static ab_t h_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
+{
+    IN_MODEL(c);
+    return kit_scores(c, q, k, scale);
+}
+static ab_t h_mask(ab_ctx *c, ab_t s)
+{
+    IN_MODEL(c);
+    return kit_mask(c, s);
+}
+static ab_t h_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
+{
+    IN_MODEL(c);
+    return kit_position(c, s, q, k);
+}
+static ab_t h_mix(ab_ctx *c, ab_t p, ab_t v)
+{
+    IN_MODEL(c);
+    return kit_mix(c, p, v);
+}
+static ab_t h_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+{
+    IN_MODEL(c);
+    return kit_attend(c, q, k, v, scale);
+}
+static ab_t h_prefix(ab_ctx *c, ab_t q, ab_t k, ab_t v)
+{
+    IN_MODEL(c);
+    return kit_prefix(c, q, k, v);
+}
+static ab_t h_output(ab_ctx *c, ab_t y)
+{
+    IN_MODEL(c);
+    return kit_output(c, y);
+}
+static ab_t h_unpack(ab_ctx *c, ab_t rows)
+{
+    IN_MODEL(c);
+    return kit_unpack(c, rows);
+}
+static ab_t h_pack(ab_ctx *c, ab_t x)
+{
+    IN_MODEL(c);
+    return kit_pack(c, x);
+}
+static ab_t h_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back)
+{
+    IN_MODEL(c);
+    return kit_scan(c, f, cfg, x, d, back);
+}
+static ab_t h_qpos(ab_ctx *c)
+{
+    IN_MODEL(c);
+    return c->kit->qpos;
+}
+static ab_t h_kpos(ab_ctx *c)
+{
+    IN_MODEL(c);
+    return c->kit->kpos;
+}
+static ab_t h_klen(ab_ctx *c)
+{
+    IN_MODEL(c);
+    return kit_klen(c);
+}
+
+ab_host host_table = {
+    .size = sizeof(ab_host),
+    .minor = AB_ABI_MINOR,
+    .at = h_at,
+    .dim = h_dim,
+    .info = h_info,
+    .fail = h_fail,
+    .add = h_add,
+    .sub = h_sub,
+    .mul = h_mul,
+    .div = h_div,
+    .least = h_least,
+    .less = h_less,
+    .scale = t_scale,
+    .shift = t_shift,
+    .map = t_map,
+    .dropout = t_dropout,
+    .sum = h_sum,
+    .softmax = kit_softmax,
+    .matmul = t_matmul,
+    .reshape = h_reshape,
+    .swap = h_swap,
+    .slice = h_slice,
+    .join = h_join,
+    .turn = t_turn,
+    .rows = t_rows,
+    .real = t_real,
+    .outer = h_outer,
+    .gap = t_gap,
+    .dist = t_dist,
+    .pick = t_pick,
+    .bucket = t_bucket,
+    .consts = h_consts,
+    .table = h_table,
+    .param = h_param,
+    .linear = h_linear,
+    .call = h_call,
+    .assign = t_assign,
+    .project = h_project,
+    .scores = h_scores,
+    .mask = h_mask,
+    .position = h_position,
+    .mix = h_mix,
+    .attend = h_attend,
+    .prefix = h_prefix,
+    .output = h_output,
+    .unpack = h_unpack,
+    .pack = h_pack,
+    .scan = h_scan,
+    .qpos = h_qpos,
+    .kpos = h_kpos,
+    .klen = h_klen,
+};
+
+void plugin_set_services(const plugin_services *s)
+{
+    host_table.bleu = s->bleu;
+    host_table.read_lines = s->read_lines;
+    host_table.free_lines = s->free_lines;
+    host_table.f1 = s->f1;
+}

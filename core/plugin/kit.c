@@ -1,0 +1,320 @@
+/* kit.c - the attention kit: what makes a plugin's forward pass also its step-by-step decoder.
+ *
+ * Queries, keys and values come from one fused product where they come from the same rows. ab_attend becomes
+ * one fused operation on packed rows when nothing acts on its inputs in between; otherwise the composed form
+ * on [B,H,T,d] runs.
+ */
+#include "plugin/kit.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_causal(const ab_ctx *c) { return c->kit->info.role == AB_CAUSAL; }
+static bool steps(const ab_ctx *c) { return c->kit->decode && is_causal(c); }
+
+/* ---- parameters and products ---- */
+
+static const char *full_name(ab_ctx *c, const char *name)
+{
+    return arena_printf(&c->memory, "%s%s%s", c->scope, *c->scope ? "." : "", name);
+}
+
+ab_t kit_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+{
+    return t_param(c, full_name(c, name), dim, scale, fill);
+}
+
+ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu)
+{
+    if (!x.id) return x;
+    int64_t n = tape_at(c, x)->dim[3];
+    char *w_name = arena_printf(&c->memory, "%s.w", name), *b_name = arena_printf(&c->memory, "%s.b", name);
+    ab_t w = kit_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
+    ab_t b = bias ? kit_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0};
+    return t_linear(c, x, w, b, 0, relu);
+}
+
+/* ---- projections ---- */
+
+static ab_t offsets(ab_ctx *c, bool query_side) { return query_side ? c->kit->q_off : c->kit->k_off; }
+
+/* All that comes from the rows of mem in one product: q, k, v in self attention, k and v in cross attention.
+ */
+static ab_t joined_product(ab_ctx *c, bool self)
+{
+    kit *k = c->kit;
+    if (k->joined.id) return k->joined;
+    int64_t K = k->info.heads * k->info.d_k, U = k->info.heads * k->info.d_v;
+    int64_t width = self ? 2 * K + U : K + U;
+    k->joined = kit_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width, k->bias, 0);
+    return k->joined;
+}
+
+static ab_t remember(ab_ctx *c, ab_t x, int what)
+{
+    kit *k = c->kit;
+    node v = *tape_at(c, x);
+    const char *name = full_name(c, what == 'k' ? "k.cache" : "v.cache");
+    ab_t cache = t_state(c, name, v.type, 1, v.dim[0], k->capacity, v.dim[1] * v.dim[3]);
+    return t_remember(c, x, cache, k->ancestors, k->time, k->seen);
+}
+
+ab_t kit_project(ab_ctx *c, ab_t x, int what)
+{
+    kit *k = c->kit;
+    if (!x.id) return x;
+    bool now = what == 'K' || what == 'V', query = what == 'q';
+    if (now) what = what == 'K' ? 'k' : 'v';
+    bool self = k->x.id == k->mem.id;
+    int64_t K = k->info.heads * k->info.d_k, width = what == 'v' ? k->info.d_v : k->info.d_k;
+    if (x.id != k->x.id && x.id != k->mem.id)
+        return tape_fail(c, "query, key and value are taken from the rows x or mem that the host gave");
+    if (query && x.id != k->x.id) return tape_fail(c, "queries come from x, not from mem");
+    if (!query && x.id != k->mem.id) return tape_fail(c, "keys and values come from mem, not from x");
+    ab_t rows;
+    int64_t col = 0;
+    if (query && !self) {
+        rows = kit_linear(c, x, "q", K, K, k->bias, 0);
+    } else {
+        rows = joined_product(c, self);
+        col = query ? 0 : (self ? K : 0) + (what == 'v' ? K : 0);
+    }
+    bool queries_rows = query || self;
+    ab_t y = t_heads(c, rows, offsets(c, queries_rows), col, k->info.heads, width,
+                     queries_rows ? k->q_time : k->k_time);
+    if (what != 'v' && k->pos && k->pos->rotate)
+        y = k->pos->rotate(c, k->pos_cfg, y, queries_rows ? k->qpos : k->kpos);
+    return steps(c) && !query && !now ? remember(c, y, what) : y;
+}
+
+/* ---- scores, masks, mixing ---- */
+
+ab_t kit_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
+{
+    const kit *t = c->kit;
+    if (t->pos && t->pos->bias) s = t_binary(c, OP_ADD, s, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos));
+    if (t->pos && t->pos->scores) s = t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos);
+    return s;
+}
+
+ab_t kit_mask(ab_ctx *c, ab_t s)
+{
+    return t_mask(c, s, c->kit->qpos, c->kit->kpos, c->kit->klen, is_causal(c));
+}
+
+ab_t kit_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
+{
+    return kit_mask(c, kit_position(c, t_scale(c, t_matmul(c, q, k, 0, 1), scale), q, k));
+}
+
+ab_t kit_softmax(ab_ctx *c, ab_t s)
+{
+    const kit *t = c->kit;
+    ab_t p = t_softmax(c, s);
+    if (!p.id || !t || !t->keep_weights) return p;
+    const int64_t *d = tape_at(c, p)->dim;
+    if (d[0] == t->batch && d[1] == t->info.heads && d[2] == t->q_time && d[3] == t->k_time)
+        t_keep(c, p, full_name(c, "weights"));
+    return p;
+}
+
+ab_t kit_mix(ab_ctx *c, ab_t p, ab_t v)
+{
+    const kit *t = c->kit;
+    ab_t y = t_matmul(c, p, v, 0, 0);
+    return t->pos && t->pos->values ? t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos) : y;
+}
+
+/* ---- fused attention ---- */
+
+static bool is_plain(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_HEADS; }
+
+/* The untouched projection behind a remembered key or value, or the value itself. */
+static ab_t before_memory(const ab_ctx *c, ab_t x)
+{
+    return c->v[x.id].op == OP_REMEMBER ? (ab_t){c->v[x.id].in[0]} : x;
+}
+
+static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+{
+    const kit *t = c->kit;
+    node nq = *tape_at(c, q), nk = *tape_at(c, k), nv = *tape_at(c, v);
+    attend_spec s = {{nq.a.i[0], nk.a.i[0], nv.a.i[0]},
+                     t->info.heads,
+                     t->info.d_k,
+                     t->info.d_v,
+                     scale,
+                     t->info.dropout,
+                     is_causal(c),
+                     t->k_time};
+    ab_t rows_q = {nq.in[0]}, rows_k = {nk.in[0]}, rows_v = {nv.in[0]}, y;
+    if (steps(c)) {
+        int64_t width = t->info.heads * (t->info.d_k + t->info.d_v);
+        ab_t cache = t_state(c, full_name(c, "kv.cache"), c->compute, 1, tape_at(c, rows_q)->dim[2],
+                             t->capacity, width);
+        y = t_attend_step(c, rows_q, cache, t->ancestors, t->time, &s);
+    } else {
+        y = t_attend(c, rows_q, rows_k, rows_v, t->q_off, t->k_off, &s);
+    }
+    return t_heads(c, y, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
+}
+
+ab_t kit_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+{
+    const kit *t = c->kit;
+    if (!q.id || !k.id || !v.id) return (ab_t){0};
+    bool hooks = t->pos && (t->pos->bias || t->pos->scores || t->pos->values);
+    ab_t k0 = before_memory(c, k), v0 = before_memory(c, v);
+    bool plain =
+        is_plain(c, q) && is_plain(c, k0) && is_plain(c, v0) && c->v[k0.id].in[0] == c->v[v0.id].in[0];
+    bool stepwise = k0.id != k.id;
+    bool one_tensor = plain && c->v[q.id].in[0] == c->v[k0.id].in[0];
+    if (!t->generic && !hooks && plain && (!stepwise || (steps(c) && one_tensor)))
+        return fused_attend(c, q, k0, v0, scale);
+    return kit_mix(c, t_dropout(c, kit_softmax(c, kit_scores(c, q, k, scale)), t->info.dropout), v);
+}
+
+ab_t kit_output(ab_ctx *c, ab_t y)
+{
+    const kit *t = c->kit;
+    if (!y.id) return y;
+    node v = *tape_at(c, y);
+    char shape[64];
+    if (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time)
+        return tape_fail(c, "output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
+                         (long long)t->batch, (long long)t->info.heads, (long long)t->q_time);
+    bool packed = v.op == OP_HEADS && v.a.i[0] == 0 && v.in[1] == t->q_off.id &&
+                  c->v[v.in[0]].dim[3] == v.dim[1] * v.dim[3];
+    ab_t rows = packed ? (ab_t){v.in[0]} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
+    return kit_linear(c, rows, "o", t->info.d_model, t->info.d_model, t->bias, 0);
+}
+
+/* ---- running sums and scans ---- */
+
+static ab_t zeros(ab_ctx *c, int64_t a, int64_t b)
+{
+    double *v = xcalloc((size_t)(a * b), sizeof *v);
+    ab_t z = t_const(c, (int64_t[4]){1, 1, a, b}, v);
+    free(v);
+    return z;
+}
+
+static ab_t carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
+{
+    const char *name = arena_printf(&c->memory, "carried.%lld", (long long)c->kit->n_carried++);
+    return t_state(c, full_name(c, name), c->compute == F64 ? F64 : F32, a, b, d, e);
+}
+
+ab_t kit_prefix(ab_ctx *c, ab_t q, ab_t k, ab_t v)
+{
+    if (!q.id || !k.id || !v.id) return (ab_t){0};
+    const kit *t = c->kit;
+    if (!steps(c)) {
+        ab_t seen =
+            t_map(c, kit_mask(c, zeros(c, t->q_time, t->k_time)), AB_EXP); /* 1 where visible, 0 elsewhere */
+        return t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), seen), v, 0, 0);
+    }
+    int64_t dk[4], d_v = tape_at(c, v)->dim[3];
+    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
+    if (dk[2] != 1) return tape_fail(c, "prefix: keys and values must come from ab_key_now and ab_value_now");
+    ab_t state = carried(c, dk[0], dk[1], dk[3], d_v);
+    ab_t sum = t_binary(c, OP_ADD, t_recall(c, state, t->parents), t_matmul(c, k, v, 1, 0));
+    t_store(c, state, sum);
+    return t_matmul(c, q, sum, 0, 0);
+}
+
+typedef struct {
+    ab_step f;
+    const void *cfg;
+    int64_t d;
+    int backwards;
+    ab_t len, h;
+} scan;
+
+/* One time step; where a sentence has ended already, the state passes on unchanged. */
+static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
+{
+    ab_t at = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){(double)t});
+    ab_t alive = t_binary(c, OP_LESS, at, s->len), next = s->f(c, s->cfg, x_t, s->h);
+    if (!next.id) return next;
+    char shape[64];
+    if (tape_at(c, next)->dim[3] != s->d || tape_at(c, next)->dim[2] != tape_at(c, s->h)->dim[2])
+        return tape_fail(c, "scan: a step gave %s, expected [%lld,%lld]",
+                         shape_text(tape_at(c, next)->dim, shape), (long long)tape_at(c, s->h)->dim[2],
+                         (long long)s->d);
+    s->h = t_binary(c, OP_ADD, s->h, t_binary(c, OP_MUL, alive, t_binary(c, OP_SUB, next, s->h)));
+    return s->h;
+}
+
+/* Halving keeps the copies of slices and joins, and of their gradients, at T log T. x: [1,B,n,w] -> [1,B,n,d]
+ */
+static ab_t scan_range(ab_ctx *c, scan *s, ab_t x, int64_t from, int64_t n)
+{
+    if (!x.id) return x;
+    int64_t batch = tape_at(c, x)->dim[1], width = tape_at(c, x)->dim[3];
+    if (n == 1) {
+        ab_t h = scan_step(c, s, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), from);
+        return h.id ? t_reshape(c, h, (int64_t[4]){1, batch, 1, s->d}) : h;
+    }
+    int64_t half = n / 2;
+    ab_t a = t_slice(c, x, -2, 0, half), b = t_slice(c, x, -2, half, n - half);
+    if (s->backwards) {
+        b = scan_range(c, s, b, from + half, n - half);
+        a = scan_range(c, s, a, from, half);
+    } else {
+        a = scan_range(c, s, a, from, half);
+        b = scan_range(c, s, b, from + half, n - half);
+    }
+    return t_join(c, a, b, -2);
+}
+
+ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards)
+{
+    if (!x.id) return x;
+    const kit *t = c->kit;
+    int64_t *dim = tape_at(c, x)->dim, batch = dim[1], time = dim[2], width = dim[3];
+    if (is_causal(c) && backwards)
+        return tape_fail(c, "scan: a decoder cannot run backwards over the future");
+    if (steps(c)) {
+        ab_t state = carried(c, batch, 1, 1, d);
+        ab_t h = t_reshape(c, t_recall(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
+        h = f(c, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h);
+        if (!h.id) return h;
+        t_store(c, state, t_reshape(c, h, (int64_t[4]){batch, 1, 1, d}));
+        return t_reshape(c, h, (int64_t[4]){1, batch, 1, d});
+    }
+    ab_t len = t_reshape(c, t_real(c, t->klen), (int64_t[4]){1, 1, batch, 1});
+    scan s = {f, cfg, d, backwards, len, zeros(c, batch, d)};
+    return scan_range(c, &s, x, 0, time);
+}
+
+/* ---- rows and padded sentences ---- */
+
+ab_t kit_unpack(ab_ctx *c, ab_t rows)
+{
+    if (!rows.id) return rows;
+    const kit *t = c->kit;
+    bool keys = rows.id == t->mem.id && rows.id != t->x.id;
+    int64_t n = tape_at(c, rows)->dim[3], time = keys ? t->k_time : t->q_time;
+    ab_t y = t_heads(c, rows, offsets(c, !keys), 0, 1, n, time);
+    return y.id ? t_reshape(c, y, (int64_t[4]){1, t->batch, time, n}) : y;
+}
+
+ab_t kit_pack(ab_ctx *c, ab_t x)
+{
+    if (!x.id) return x;
+    const kit *t = c->kit;
+    node v = *tape_at(c, x);
+    char shape[64];
+    if (v.dim[0] != 1 || v.dim[1] != t->batch || v.dim[2] != t->q_time)
+        return tape_fail(c, "pack: %s, expected [1,%lld,%lld,n]", shape_text(v.dim, shape),
+                         (long long)t->batch, (long long)t->q_time);
+    ab_t y = t_reshape(c, x, (int64_t[4]){t->batch, 1, t->q_time, v.dim[3]});
+    return t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[3]);
+}
+
+ab_t kit_klen(ab_ctx *c)
+{
+    const kit *t = c->kit;
+    return t_reshape(c, t_real(c, t->klen), (int64_t[4]){t->batch, 1, 1, 1});
+}

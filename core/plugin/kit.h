@@ -1,0 +1,52 @@
+/* kit.h - where in the model a plugin is being called, and in which mode: what the attention kit needs to
+ * know.
+ *
+ * The model fills a kit before it calls a plugin and points c->kit at it. One kit serves one call.
+ */
+#ifndef ABLATE_KIT_H
+#define ABLATE_KIT_H
+#include "graph/tape.h"
+
+struct kit {
+    ab_info info;
+    const ab_posenc *pos;
+    const void *pos_cfg;
+    bool bias;                     /* projections have biases */
+    bool separate_init;            /* Glorot of q, k and v each on its own, not of the fused matrix */
+    bool keep_weights;             /* softmaxes over keys are kept by name: SCOPE.weights [B,H,Tq,Tk] */
+    bool generic;                  /* never fuse: the conformance check compares both ways */
+    ab_t x, mem;                   /* rows given to the plugin */
+    int64_t q_rows, k_rows;        /* rows of x and of mem */
+    int64_t batch, q_time, k_time; /* B, longest query sentence Tq, longest key sentence Tk */
+    ab_t q_off, k_off;             /* ids [B+1]: first row of each sentence */
+    ab_t qpos, kpos;               /* ids [Tq], [Tk] */
+    ab_t klen;                     /* ids [B]: keys of each sentence */
+    /* one step of decoding; in self attention each hypothesis is a sentence of one query, in cross attention
+     * each source sentence has its `beam` hypotheses as queries, all at the same position */
+    bool decode;
+    int64_t capacity;              /* steps a cache holds */
+    int64_t seen;                  /* T of remembered tensors: at least the steps so far, this one included */
+    ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
+    int64_t n_carried;             /* states made by this call so far: their names */
+    ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
+};
+
+ab_t kit_project(ab_ctx *c, ab_t x, int what);
+ab_t kit_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
+ab_t kit_mask(ab_ctx *c, ab_t s);
+ab_t kit_softmax(ab_ctx *c, ab_t s);
+ab_t kit_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+ab_t kit_mix(ab_ctx *c, ab_t p, ab_t v);
+ab_t kit_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+ab_t kit_prefix(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+ab_t kit_output(ab_ctx *c, ab_t y);
+ab_t kit_unpack(ab_ctx *c, ab_t rows);
+ab_t kit_pack(ab_ctx *c, ab_t x);
+ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
+ab_t kit_klen(ab_ctx *c);
+
+/* A learned value below the current scope; a product with one, Glorot uniform over [n, counted as wide as
+ * `wide`]. */
+ab_t kit_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);
+ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu);
+#endif

@@ -1,0 +1,50 @@
+/* plugin.h - opening plugins, the list of those at hand, and their parameters.
+ *
+ * A `plugin` lives until the program ends (shared objects are never closed). Nothing of a plugin runs before
+ * all of its description was checked.
+ */
+#ifndef ABLATE_PLUGIN_H
+#define ABLATE_PLUGIN_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+typedef struct plugin {
+    ab_plugin desc; /* widened to this host's struct */
+    union {
+        ab_attention attention;
+        ab_posenc posenc;
+        ab_optim optim;
+        ab_task task;
+    } iface;
+    char *path;
+    char sha256[65]; /* of the file */
+} plugin;
+
+const char *plugin_kind_name(ab_kind kind); /* "attention", "posenc", "optim", "task" */
+
+/* Opens one file; an already open path gives the same plugin. NULL and words when it is refused. */
+const plugin *plugin_load(const char *path, err *e);
+/* A name looked for in the folders, or a path (contains '/' or ends with .so). kind 0: any. NULL and words,
+ * with the nearest name at hand. */
+const plugin *plugin_find(ab_kind kind, const char *name, err *e);
+/* Folders to look in: FOLDER/attention, FOLDER/posenc, FOLDER/optim, FOLDER/tasks, and FOLDER itself. */
+void plugin_add_folder(const char *folder);
+void plugin_add_path(const char *folders); /* several, separated by colons; NULL and "" are none */
+/* Every plugin of the folders, loaded; refused ones are logged. The array is the list's own. */
+const plugin *const *plugin_list(size_t *n);
+
+/* What the host offers to tasks, given by the program (plugin/ itself may not include metric/). */
+typedef struct {
+    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
+                ab_bleu *out, char *err, size_t n_err);
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
+    void (*free_lines)(char **lines);
+    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err,
+              size_t n_err);
+} plugin_services;
+void plugin_set_services(const plugin_services *s);
+
+extern ab_host host_table; /* what plugins call: host.c and kit.c */
+void plugin_print(const plugin *p, FILE *f,
+                  bool parameters); /* a line; with its parameters, docs and paper */
+#endif

@@ -1,0 +1,236 @@
+/* gather.c - means, deviations, differences to base and their tests, from the runs of an experiment. */
+#include "report/gather.h"
+#include "metric/stats.h"
+#include "report/significance.h"
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+const char *paper_table_of(const char *name)
+{
+    static const char *const tables[] = {"table1", "table2", "table3", "table4"};
+    for (size_t i = 0; name && i < LENGTH(tables); i++)
+        if (has_prefix(name, tables[i]) && !isalnum((unsigned char)name[strlen(tables[i])])) return tables[i];
+    return NULL;
+}
+
+int decimals_of(const char *metric, const char *goal, double mean)
+{
+    if (!strcasecmp(metric, "PPL")) return 2;
+    if (same(goal, "max") && fabs(mean) > 1.5) return 1; /* percentages, as papers print BLEU and F1 */
+    if (!(fabs(mean) > 0)) return 2;
+    int digits = 3 - (int)floor(log10(fabs(mean))); /* four significant ones */
+    return digits < 0 ? 0 : digits > 9 ? 9 : digits;
+}
+
+static const read_result *result_of(const read_run *run, const char *metric)
+{
+    for (size_t i = 0; i < run->n_results; i++)
+        if (same(run->results[i].metric, metric)) return &run->results[i];
+    return NULL;
+}
+
+static void measure_row(gathered *g, gathered_row *row, arena *a)
+{
+    const read_row *of = row->row;
+    row->of = arena_alloc(a, (g->n_metrics + 1) * sizeof *row->of);
+    row->parameters = row->delta = row->p = NAN;
+    row->why_skipped = of->not_applicable;
+    row->paper = NO_ROW;
+    for (size_t i = 0; i < of->n_runs; i++) {
+        const read_run *run = &of->runs[i];
+        row->done += run->status == DB_DONE;
+        row->failed += run->status == DB_FAILED;
+        row->skipped += run->status == DB_SKIPPED;
+        row->open += run->status == DB_QUEUED || run->status == DB_RUNNING || run->status == DB_KILLED;
+        if (run->status == DB_SKIPPED && !row->why_skipped) row->why_skipped = run->error;
+        if (isfinite(run->parameters)) row->parameters = run->parameters;
+    }
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        measure *x = &row->of[m];
+        x->values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values);
+        for (size_t i = 0; i < of->n_runs; i++) {
+            const read_result *r =
+                of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
+            if (!r) continue;
+            if (isfinite(r->value))
+                x->values[x->n++] = r->value;
+            else
+                x->diverged++;
+            if (r->goal) g->goals[m] = r->goal;
+            if (r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
+                g->signatures[m] = "several";
+            else if (r->signature)
+                g->signatures[m] = r->signature;
+        }
+        double sum = 0, squares = 0;
+        for (size_t i = 0; i < x->n; i++) sum += x->values[i];
+        x->mean = x->n ? sum / (double)x->n : NAN;
+        for (size_t i = 0; i < x->n; i++) squares += (x->values[i] - x->mean) * (x->values[i] - x->mean);
+        x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
+    }
+}
+
+static int index_of(const gathered *g, const char *metric)
+{
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (same(g->metrics[m], metric)) return (int)m;
+    return NO_HEADLINE;
+}
+
+static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
+{
+    size_t n = o->n_metrics ? o->n_metrics : g->x.n_metrics;
+    const char *const *from = o->n_metrics ? o->metrics : g->x.metrics;
+    g->metrics = arena_alloc(a, (n + 1) * sizeof *g->metrics);
+    g->goals = arena_alloc(a, (n + 1) * sizeof *g->goals);
+    g->signatures = arena_alloc(a, (n + 1) * sizeof *g->signatures);
+    for (size_t i = 0; i < n; i++) {
+        const char *found = NULL;
+        for (size_t m = 0; m < g->x.n_metrics; m++)
+            if (!strcasecmp(g->x.metrics[m], from[i])) found = g->x.metrics[m];
+        if (!found) {
+            const char *near = nearest(from[i], g->x.metrics, g->x.n_metrics);
+            return fail(e, "experiment \"%s\": found no metric \"%s\"%s%s%s", g->x.name, from[i],
+                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        }
+        g->metrics[g->n_metrics++] = found;
+    }
+    return 0;
+}
+
+/* The metric of delta and p: the first one asked for, what the experiment names, the first that is better
+ * when higher (BLEU, F1, accuracy), or the first. */
+static int choose_headline(const gathered *g, const table_options *o)
+{
+    if (!g->n_metrics) return NO_HEADLINE;
+    if (o->n_metrics) return 0;
+    if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (same(g->goals[m], "max")) return (int)m;
+    return 0;
+}
+
+/* p of row a against row b: the seeds that both have finished, their sentences together. */
+static double test_rows(const gathered *g, const read_row *a, const read_row *b)
+{
+    result_pair pairs[64];
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_runs; i++)
+        for (size_t j = 0; j < b->n_runs && n < LENGTH(pairs); j++) {
+            if (a->runs[i].seed != b->runs[j].seed || a->runs[i].status != DB_DONE ||
+                b->runs[j].status != DB_DONE)
+                continue;
+            const read_result *x = result_of(&a->runs[i], g->metrics[g->headline]);
+            const read_result *y = result_of(&b->runs[j], g->metrics[g->headline]);
+            if (x && y && isfinite(x->value) && isfinite(y->value)) pairs[n++] = (result_pair){x, y};
+        }
+    return paired_p(pairs, n, g->trials);
+}
+
+static gathered_row *base_of(const gathered *g)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->is_base) return &g->rows[i];
+    return NULL;
+}
+
+static void compare_to_base(gathered *g, arena *a)
+{
+    const gathered_row *base = base_of(g);
+    if (!base || g->headline < 0 || !base->of[g->headline].n) return;
+    double *p = arena_alloc(a, (g->x.n_rows + 1) * sizeof *p);
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        gathered_row *row = &g->rows[i];
+        p[i] = NAN;
+        if (row->row->runs == base->row->runs || !row->of[g->headline].n) continue;
+        row->delta = row->of[g->headline].mean - base->of[g->headline].mean;
+        if (!row->row->same_as) p[i] = test_rows(g, row->row, base->row); /* a repeated row is one test */
+    }
+    g->tests = stats_holm(p, g->x.n_rows);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t j = 0; j < g->x.n_rows; j++)
+            if (g->rows[j].row->runs == g->rows[i].row->runs && !isnan(p[j])) g->rows[i].p = p[j];
+}
+
+/* Is row `a` better than row `b` by more than the sentences and the seeds vary? Alone among seeds nobody
+ * knows. */
+static bool clearly_better(const gathered *g, const gathered_row *a, const gathered_row *b,
+                           size_t comparisons)
+{
+    const measure *x = &a->of[g->headline], *y = &b->of[g->headline];
+    if (!y->n) return true;
+    if (x->n < 2 || y->n < 2) return false;
+    double se = sqrt(x->sd * x->sd / (double)x->n + y->sd * y->sd / (double)y->n);
+    if (fabs(x->mean - y->mean) <= 2 * se) return false;
+    double p = test_rows(g, a->row, b->row);
+    return !isnan(p) && p * (double)comparisons < 0.05;
+}
+
+static void mark_best(gathered *g)
+{
+    if (g->headline < 0 || !g->goals[g->headline]) return;
+    double sign = same(g->goals[g->headline], "max") ? 1 : -1;
+    gathered_row *best = NULL;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const measure *m = &g->rows[i].of[g->headline];
+        if (m->n && (!best || sign * m->mean > sign * best->of[g->headline].mean)) best = &g->rows[i];
+    }
+    if (!best) return;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->runs != best->row->runs && !clearly_better(g, best, &g->rows[i], g->x.n_rows - 1))
+            return;
+    best->best = g->x.n_rows > 1;
+}
+
+/* The published row: by key, or by the label in the second column. */
+static size_t find_paper(const read_published *t, const char *text)
+{
+    for (size_t column = 0; column < 2 && column < t->n_columns; column++)
+        for (size_t i = 0; i < t->n_rows; i++)
+            if (same(t->cells[i * t->n_columns + column], text)) return i;
+    return NO_ROW;
+}
+
+static int join_paper(reader *r, gathered *g, arena *a, err *e)
+{
+    const char *table = g->x.paper_table && *g->x.paper_table ? g->x.paper_table : paper_table_of(g->x.name);
+    if (!table)
+        return fail(e,
+                    "experiment \"%s\": belongs to no published table; `paper = table3` in its [experiment] "
+                    "section says which",
+                    g->x.name);
+    int rc = reader_published(r, table, a, &g->paper, e);
+    if (rc > 0) rc = fail(e, "experiment \"%s\": found no published table \"%s\"", g->x.name, table);
+    if (rc) return -1;
+    g->has_paper = true;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const read_row *row = g->rows[i].row;
+        g->rows[i].paper = find_paper(&g->paper, row->paper_row ? row->paper_row : row->name);
+    }
+    return 0;
+}
+
+int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *g, err *e)
+{
+    *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS};
+    int rc = reader_experiment(r, name, true, a, &g->x, e);
+    if (rc) return rc;
+    if (choose_metrics(g, o, a, e)) return -1;
+    g->rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *g->rows);
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        g->rows[i].row = &g->x.rows[i];
+        measure_row(g, &g->rows[i], a);
+    }
+    g->headline = choose_headline(g, o);
+    for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
+        size_t n = g->rows[i].of[g->headline].n;
+        if (!n) continue;
+        if (!g->seeds_least || n < g->seeds_least) g->seeds_least = n;
+        if (n > g->seeds_most) g->seeds_most = n;
+    }
+    compare_to_base(g, a);
+    if (find_best) mark_best(g);
+    return o->vs_paper ? join_paper(r, g, a, e) : 0;
+}

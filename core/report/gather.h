@@ -1,0 +1,49 @@
+/* gather.h - an experiment's table as numbers, before any format. */
+#ifndef ABLATE_REPORT_GATHER_H
+#define ABLATE_REPORT_GATHER_H
+#include "report/table.h"
+
+typedef struct {
+    size_t n, diverged; /* runs with a number; runs whose number is not finite */
+    double mean, sd;    /* sample standard deviation; NaN where n is too small */
+    double *values;     /* by seed, n of them */
+} measure;
+
+typedef struct {
+    const read_row *row;
+    measure *of;                        /* of[metric] */
+    size_t done, failed, open, skipped; /* runs by how they ended; open: queued, running or killed */
+    double delta, p;                    /* of the headline, against base; NaN: none */
+    double parameters;                  /* NaN unknown */
+    const char *why_skipped;            /* or NULL */
+    size_t paper;                       /* row of the published table, NO_ROW: none */
+    bool best;                          /* better than every other row beyond the noise */
+} gathered_row;
+
+enum { NO_HEADLINE = -1 };
+#define NO_ROW SIZE_MAX
+
+typedef struct {
+    read_experiment x;
+    size_t n_metrics;
+    const char **metrics;
+    const char **goals;      /* of a metric: "min", "max" or NULL */
+    const char **signatures; /* of a metric; NULL: none; "several": runs differ */
+    int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
+    gathered_row *rows;      /* x.n_rows of them */
+    bool has_paper;
+    read_published paper;
+    int trials;
+    size_t tests;                   /* how many p there are */
+    size_t seeds_least, seeds_most; /* runs with a number in a row, over rows that have some */
+} gathered;
+
+/* Returns 0; 1 when there is no experiment of that name; -1. find_best: also mark the best row (costs further
+ * tests). */
+int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out,
+           err *e);
+/* "table3" for names that begin so and go on with anything but a letter or digit; NULL otherwise. */
+const char *paper_table_of(const char *name);
+/* Decimals that a metric's numbers are shown with, given its mean. */
+int decimals_of(const char *metric, const char *goal, double mean);
+#endif

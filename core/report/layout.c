@@ -1,0 +1,260 @@
+/* layout.c - cells for people. */
+#include "report/layout.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+/* A signed number with a real minus sign. */
+static void put_delta(grid *t, size_t column, double delta, int decimals)
+{
+    if (isnan(delta)) return;
+    const char *text = arena_printf(&t->mem, "%.*f", decimals, fabs(delta));
+    bool zero = !text[strspn(text, "0.")];
+    grid_put(t, column, "%s%s", zero ? "" : delta < 0 ? "−" : "+", text);
+}
+
+static void put_p(grid *t, size_t column, double p)
+{
+    if (isnan(p)) return;
+    if (p < 0.001)
+        grid_put(t, column, "<0.001");
+    else
+        grid_put(t, column, "%.3f", p);
+}
+
+/* "5.29 ± 0.02", or why there is no number. */
+static void put_measure(grid *t, size_t column, const gathered_row *row, const measure *m, int decimals)
+{
+    const char *sd = m->n > 1 ? arena_printf(&t->mem, " ± %.*f", decimals, m->sd) : "";
+    const char *more = m->diverged ? arena_printf(&t->mem, " (%zu diverged)", m->diverged) : "";
+    if (m->n)
+        grid_put(t, column, "%.*f%s%s", decimals, m->mean, sd, more);
+    else if (m->diverged)
+        grid_put(t, column, "diverged");
+    else if (row->why_skipped)
+        grid_put(t, column, "n/a");
+    else if (row->failed && !row->open)
+        grid_put(t, column, "failed");
+    else if (row->open)
+        grid_put(t, column, "…");
+}
+
+static int decimals_for(const gathered *g, size_t metric)
+{
+    int most = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const measure *m = &g->rows[i].of[metric];
+        int d = m->n ? decimals_of(g->metrics[metric], g->goals[metric], m->mean) : 0;
+        if (d > most) most = d;
+    }
+    return most;
+}
+
+/* ---- our rows ---- */
+
+/* The settings that the paper's Table 3 has a column for. */
+static const struct {
+    const char *heading, *key;
+} settings[] = {
+    {"N", "layers"},    {"d_model", "d_model"}, {"d_ff", "d_ff"},      {"h", "heads"},
+    {"d_k", "d_k"},     {"d_v", "d_v"},         {"P_drop", "dropout"}, {"ε_ls", "label_smoothing"},
+    {"steps", "steps"},
+};
+
+/* A setting's value as the paper writes it: 100k, 0.1. */
+static void put_setting(grid *t, size_t column, const cJSON *v)
+{
+    char real[32];
+    if (cJSON_IsString(v))
+        grid_put(t, column, "%s", v->valuestring);
+    else if (cJSON_IsNumber(v) && v->valuedouble >= 10000 && fmod(v->valuedouble, 1000) == 0)
+        grid_put(t, column, "%.0fk", v->valuedouble / 1000);
+    else if (cJSON_IsNumber(v))
+        grid_put(t, column, "%s", format_real(v->valuedouble, real));
+}
+
+/* The words of "heads=1 position=learned" whose key has no column of its own. */
+static void put_other(grid *t, size_t column, const char *change)
+{
+    str other = {0};
+    for (const char *p = change; *p;) {
+        size_t n = strcspn(p, " "), key = strcspn(p, "=");
+        bool known = false;
+        for (size_t i = 0; i < LENGTH(settings); i++)
+            known = known || (strlen(settings[i].key) == key && !strncmp(settings[i].key, p, key));
+        if (!known) {
+            if (other.n) str_addc(&other, ' ');
+            str_addn(&other, p, n);
+        }
+        p += n;
+        p += strspn(p, " ");
+    }
+    grid_put(t, column, "%s", str_text(&other));
+    str_free(&other);
+}
+
+/* Is `key` among the words of "heads=1 d_k=512"? */
+static bool changes(const char *change, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *p = change; *p; p += strspn(p, " ")) {
+        if (!strncmp(p, key, n) && p[n] == '=') return true;
+        p += strcspn(p, " ");
+    }
+    return false;
+}
+
+static const cJSON *base_config(const gathered *g, cJSON **owned)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->is_base) return *owned = cJSON_Parse(g->rows[i].row->config_json);
+    return NULL;
+}
+
+static void put_settings(grid *t, size_t column, const read_row *row, const cJSON *base)
+{
+    cJSON *config = cJSON_Parse(row->config_json);
+    for (size_t i = 0; i < LENGTH(settings); i++) {
+        const cJSON *v = cJSON_GetObjectItemCaseSensitive(config, settings[i].key);
+        const cJSON *b = cJSON_GetObjectItemCaseSensitive(base, settings[i].key);
+        if (v && (row->is_base || !cJSON_Compare(v, b, true) || changes(row->change, settings[i].key)))
+            put_setting(t, column + i, v);
+    }
+    put_other(t, column + LENGTH(settings), row->change);
+    cJSON_Delete(config);
+}
+
+bool layout_is_published_first(const gathered *g) { return !same(g->paper.table, "table3"); }
+
+static const char *label_of(const read_row *row, arena *a)
+{
+    return *row->group ? arena_printf(a, "(%s)", row->group) : row->name;
+}
+
+typedef struct {
+    size_t metrics, n, delta, p, parameters, paper; /* first column of each part */
+    bool has_delta, has_p, has_parameters;
+    size_t skip; /* leading columns, before them */
+} columns;
+
+static columns add_columns(const gathered *g, grid *t)
+{
+    columns c = {.skip = t->n_columns};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        c.has_delta = c.has_delta || !isnan(g->rows[i].delta);
+        c.has_p = c.has_p || !isnan(g->rows[i].p);
+        c.has_parameters = c.has_parameters || !isnan(g->rows[i].parameters);
+    }
+    c.n = t->n_columns, grid_column(t, "n", true);
+    c.metrics = t->n_columns;
+    for (size_t m = 0; m < g->n_metrics; m++) grid_column(t, g->metrics[m], true);
+    if (c.has_delta) c.delta = t->n_columns, grid_column(t, "Δ", true);
+    if (c.has_p) c.p = t->n_columns, grid_column(t, "p", true);
+    if (c.has_parameters) c.parameters = t->n_columns, grid_column(t, "params (M)", true);
+    c.paper = t->n_columns;
+    for (size_t k = 2; g->has_paper && k < g->paper.n_columns; k++)
+        if (g->paper.is_result[k] && !layout_is_published_first(g)) {
+            const char *name = same(g->paper.columns[k], "params_M") ? "params (M)" : g->paper.columns[k];
+            grid_column(t, arena_printf(&t->mem, "paper %s", name), true);
+        }
+    return c;
+}
+
+static void put_numbers(const gathered *g, grid *t, const columns *c, const gathered_row *row)
+{
+    size_t most = 0;
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        put_measure(t, c->metrics + m, row, &row->of[m], decimals_for(g, m));
+        if ((int)m == g->headline && row->best) grid_strong(t, c->metrics + m);
+        if (row->of[m].n > most) most = row->of[m].n;
+    }
+    grid_put(t, c->n, "%zu", most);
+    if (c->has_delta) put_delta(t, c->delta, row->delta, decimals_for(g, (size_t)g->headline));
+    if (c->has_p) put_p(t, c->p, row->p);
+    if (c->has_parameters && !isnan(row->parameters)) {
+        double millions = row->parameters / 1e6;
+        grid_put(t, c->parameters, "%.*f", millions < 10 ? 2 : 1, millions);
+    }
+    if (row->paper == NO_ROW || !g->has_paper || layout_is_published_first(g)) return;
+    size_t at = c->paper;
+    for (size_t k = 2; k < g->paper.n_columns; k++)
+        if (g->paper.is_result[k])
+            grid_put(t, at++, "%s", g->paper.cells[row->paper * g->paper.n_columns + k]);
+}
+
+void layout_rows(const gathered *g, grid *t)
+{
+    bool paper = g->has_paper && !layout_is_published_first(g);
+    cJSON *owned = NULL;
+    const cJSON *base = base_config(g, &owned);
+    grid_column(t, "row", false);
+    for (size_t i = 0; i < LENGTH(settings) && paper; i++) grid_column(t, settings[i].heading, true);
+    grid_column(t, paper ? "other" : "change", false);
+    columns c = add_columns(g, t);
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const read_row *row = g->rows[i].row;
+        grid_row(t, i && (!same(row->group, g->rows[i - 1].row->group) || !*row->group));
+        grid_put(t, 0, "%s", label_of(row, &t->mem));
+        if (paper)
+            put_settings(t, 1, row, base);
+        else
+            grid_put(t, 1, "%s", row->change);
+        put_numbers(g, t, &c, &g->rows[i]);
+    }
+    cJSON_Delete(owned);
+}
+
+/* ---- published tables ---- */
+
+void layout_published(const read_published *p, grid *t, bool with_keys)
+{
+    size_t first = with_keys ? 0 : 1;
+    t->title = arena_printf(&t->mem, "%s  %s", p->table, p->title);
+    for (size_t j = first; j < p->n_columns; j++) {
+        bool number = false;
+        for (size_t i = 0; i < p->n_rows; i++) {
+            double v;
+            number = number || parse_real(p->cells[i * p->n_columns + j], &v);
+        }
+        grid_column(t, same(p->columns[j], "params_M") && !with_keys ? "params (M)" : p->columns[j], number);
+    }
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const char *const *now = &p->cells[i * p->n_columns];
+        grid_row(t, i && same(p->columns[1], "block") && strcmp(now[1], now[1 - (ptrdiff_t)p->n_columns]));
+        for (size_t j = first; j < p->n_columns; j++) grid_put(t, j - first, "%s", now[j]);
+    }
+    grid_note(t, "Paper: %s", p->paper);
+}
+
+void layout_beside_published(const gathered *g, grid *t)
+{
+    const read_published *p = &g->paper;
+    for (size_t j = 1; j < p->n_columns; j++) grid_column(t, p->columns[j], p->is_result[j]);
+    size_t ours = t->n_columns;
+    grid_column(t, "ours", false);
+    columns c = add_columns(g, t);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        bool written = false;
+        for (size_t k = 0; k <= g->x.n_rows; k++) {
+            bool here = k < g->x.n_rows && g->rows[k].paper == i;
+            if (!here && (k < g->x.n_rows || written)) continue;
+            grid_row(t, false);
+            for (size_t j = 1; j < p->n_columns && !written; j++)
+                grid_put(t, j - 1, "%s", p->cells[i * p->n_columns + j]);
+            written = true;
+            if (!here) break;
+            grid_put(t, ours, "%s", g->rows[k].row->name);
+            put_numbers(g, t, &c, &g->rows[k]);
+        }
+    }
+    bool rule = true;
+    for (size_t k = 0; k < g->x.n_rows; k++) {
+        if (g->rows[k].paper != NO_ROW) continue;
+        grid_row(t, rule);
+        rule = false;
+        grid_put(t, ours, "%s", g->rows[k].row->name);
+        put_numbers(g, t, &c, &g->rows[k]);
+    }
+}

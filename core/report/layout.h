@@ -1,0 +1,23 @@
+/* layout.h - a gathered table as cells: for people (grid), and for programs (CSV, JSON). */
+#ifndef ABLATE_REPORT_LAYOUT_H
+#define ABLATE_REPORT_LAYOUT_H
+#include "report/gather.h"
+#include "report/grid.h"
+
+/* Our rows. Beside Table 3 of the paper: its columns of settings, blank where a row does not differ from
+ * base; otherwise what each row changes. */
+void layout_rows(const gathered *g, grid *t);
+/* The rows of a published table that lists other systems (1, 2 and 4), ours beside or below them. */
+void layout_beside_published(const gathered *g, grid *t);
+bool layout_is_published_first(const gathered *g);
+/* The published table alone; with_keys: the key column too. */
+void layout_published(const read_published *p, grid *t, bool with_keys);
+void layout_published_json(const read_published *p, str *out);
+
+/* One line or object a row, numbers in full precision. */
+void layout_csv(const gathered *g, str *out);
+void layout_json(const gathered *g, str *out);
+
+/* The whole table with its notes (table.c). */
+void table_grid(const gathered *g, grid *t);
+#endif

@@ -1,0 +1,15 @@
+/* significance.h - the paired test of two rows of a table, from the per-sentence statistics that runs
+ * recorded. */
+#ifndef ABLATE_REPORT_SIGNIFICANCE_H
+#define ABLATE_REPORT_SIGNIFICANCE_H
+#include "results/read.h"
+
+typedef struct {
+    const read_result *a, *b; /* results of one metric over the same sentences, with statistics */
+} result_pair;
+
+/* p of paired approximate randomisation over the sentences of all pairs together, or NaN when the statistics
+ * are missing, do not match in number, or have no known score: PPL has (negative log-likelihood, tokens),
+ * other metrics one of the kinds of metric/stats.h, known by their width. */
+double paired_p(const result_pair *pairs, size_t n, int trials);
+#endif

@@ -1,0 +1,222 @@
+/* table.c - the ablation table for people: which columns, in which layout, and the notes below. */
+#include "report/table.h"
+#include "report/gather.h"
+#include "report/layout.h"
+#include "metric/stats.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const format_names[] = {"text", "md", "latex", "csv", "json"};
+
+int table_format_parse(const char *text, enum table_format *out, err *e)
+{
+    for (size_t i = 0; i < LENGTH(format_names); i++)
+        if (same(text, format_names[i])) return *out = (enum table_format)i, 0;
+    const char *near = nearest(text, format_names, LENGTH(format_names));
+    return fail(e, "format: found \"%s\", expected text, md, latex, csv or json%s%s%s", text,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* ---- notes ---- */
+
+static void note_tests(const gathered *g, grid *t)
+{
+    if (g->headline < 0) return;
+    const char *metric = g->metrics[g->headline];
+    if (g->tests)
+        grid_note(t,
+                  "Δ and p: %s against base; p: paired approximate randomisation over sentences, %d trials, "
+                  "Holm over %zu "
+                  "row%s. It says nothing about other seeds.",
+                  metric, g->trials, g->tests, g->tests == 1 ? "" : "s");
+    else if (g->x.n_rows > 1 && g->seeds_most)
+        grid_note(t, "Δ: %s against base; no p, because the runs have no per-sentence statistics of it.",
+                  metric);
+    if (!g->seeds_most) return;
+    if (g->seeds_most == 1)
+        grid_note(
+            t,
+            "One seed: differences between rows include the luck of the seed, which one seed cannot show.");
+    else if (stats_least_p(g->seeds_most) >= 0.05)
+        grid_note(t,
+                  "n = %zu seeds an arm cannot reach p < 0.05 in a test across seeds (the smallest possible "
+                  "p is %.2f).",
+                  g->seeds_most, stats_least_p(g->seeds_most));
+}
+
+/* The first line of a failed run's words. */
+static void note_failures(const gathered *g, grid *t)
+{
+    size_t failed = 0, open = 0, recorded = 0, total = 0;
+    const read_run *example = NULL, *from = NULL;
+    const char *row = NULL;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->rows[i].row->same_as) continue;
+        failed += g->rows[i].failed;
+        open += g->rows[i].open;
+        for (size_t k = 0; k < g->rows[i].row->n_runs; k++) {
+            const read_run *run = &g->rows[i].row->runs[k];
+            total++;
+            if (run->recorded) recorded++, from = from ? from : run;
+            if (run->status == DB_FAILED && !example) example = run, row = g->rows[i].row->name;
+        }
+    }
+    if (failed) {
+        const char *error = example->error ? example->error : "";
+        grid_note(
+            t, "%zu run%s failed and %s not counted, the first %s with seed %lld%s%.*s (`ablate log %lld`).",
+            failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
+            *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
+    }
+    if (open) grid_note(t, "%zu of %zu runs are still to be done.", open, total);
+    if (recorded)
+        grid_note(t,
+                  "%zu of %zu runs are recorded ones that came with the project%s%s%s%.12s, not run on this "
+                  "machine.",
+                  recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
+                  from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
+}
+
+static void note_rows(const gathered *g, grid *t)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].why_skipped)
+            grid_note(t, "n/a %s: %.*s", g->rows[i].row->name, (int)strcspn(g->rows[i].why_skipped, "\n"),
+                      g->rows[i].why_skipped);
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (g->signatures[m])
+            grid_note(t, "%s: %s", g->metrics[m],
+                      same(g->signatures[m], "several") ? "runs were scored in different ways, compare with "
+                                                          "care (`ablate show RUN`)"
+                                                        : g->signatures[m]);
+}
+
+static void note_paper(const gathered *g, grid *t)
+{
+    if (!g->has_paper) return;
+    str missing = {0};
+    for (size_t i = 0; i < g->paper.n_rows; i++) {
+        bool found = false;
+        for (size_t k = 0; k < g->x.n_rows; k++) found = found || g->rows[k].paper == i;
+        if (!found) str_addf(&missing, "%s%s", missing.n ? ", " : "", g->paper.cells[i * g->paper.n_columns]);
+    }
+    grid_note(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
+    if (missing.n && !layout_is_published_first(g))
+        grid_note(t, "Rows of the paper without a counterpart here: %s", missing.s);
+    str_free(&missing);
+}
+
+static void set_title(const gathered *g, grid *t)
+{
+    str s = {0};
+    str_add(&s, g->x.name);
+    if (g->x.note && *g->x.note) str_addf(&s, "  %s", g->x.note);
+    if (g->seeds_most > 1) {
+        str_addf(&s, "  mean ± sd over %zu", g->seeds_least);
+        if (g->seeds_least != g->seeds_most) str_addf(&s, " to %zu", g->seeds_most);
+        str_add(&s, " seeds");
+    } else if (g->seeds_most) {
+        str_add(&s, "  one seed");
+    }
+    if (g->tests)
+        str_addf(&s, "; p: paired AR %d, Holm over %zu row%s", g->trials, g->tests, g->tests == 1 ? "" : "s");
+    t->title = arena_strdup(&t->mem, s.s);
+    str_free(&s);
+}
+
+void table_grid(const gathered *g, grid *t)
+{
+    set_title(g, t);
+    if (g->has_paper && layout_is_published_first(g))
+        layout_beside_published(g, t);
+    else
+        layout_rows(g, t);
+    note_tests(g, t);
+    note_failures(g, t);
+    note_rows(g, t);
+    note_paper(g, t);
+}
+
+/* ---- the published table alone ---- */
+
+/* Experiments here that stand beside this table, for a word to the reader. */
+static int note_measured(reader *r, const char *table, grid *t, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    int rc = reader_list(r, &a, &list, &n, e);
+    for (size_t i = 0; i < n && !rc; i++) {
+        const char *beside =
+            list[i].paper_table && *list[i].paper_table ? list[i].paper_table : paper_table_of(list[i].name);
+        if (same(beside, table)) grid_note(t, "Measured here: `ablate table %s --vs paper`", list[i].name);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+/* Returns 0, 1 when there is no such published table, -1. */
+static int print_published(reader *r, const char *name, enum table_format format, str *out, err *e)
+{
+    arena a = {0};
+    read_published p;
+    int rc = name ? reader_published(r, name, &a, &p, e) : 1;
+    if (rc == 0 && format == TABLE_JSON) {
+        layout_published_json(&p, out);
+    } else if (rc == 0) {
+        grid t = {0};
+        layout_published(&p, &t, format == TABLE_CSV);
+        rc = note_measured(r, name, &t, e);
+        grid_print(&t, format, out);
+        grid_free(&t);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+/* "no experiment ...", with the nearest name or all of them. */
+static int no_experiment(reader *r, const char *name, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    if (!name) return fail(e, "found no experiments; `ablate run experiments/quick.ini` makes one");
+    if (reader_list(r, &a, &list, &n, e)) {
+        arena_free(&a);
+        return -1;
+    }
+    const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) names[i] = list[i].name;
+    const char *near = nearest(name, names, n);
+    fail(e, "found no experiment \"%s\"%s%s%s", name,
+         near ? "; did you mean \"" : "; `ablate ls` lists what there is", near ? near : "",
+         near ? "\"?" : "");
+    arena_free(&a);
+    return -1;
+}
+
+int table_print(reader *r, const char *name, const table_options *options, enum table_format format, str *out,
+                err *e)
+{
+    arena a = {0};
+    gathered g;
+    table_options o = *options;
+    if (name && same(paper_table_of(name), name))
+        o.vs_paper = true; /* table1 to table4 are read beside the paper */
+    bool bold = format == TABLE_MD || format == TABLE_LATEX;
+    int rc = gather(r, name, &o, bold, &a, &g, e);
+    if (rc == 1)
+        rc = print_published(r, name, format, out, e) == 0 ? 0 : no_experiment(r, name, e);
+    else if (rc == 0 && format == TABLE_JSON)
+        layout_json(&g, out);
+    else if (rc == 0 && format == TABLE_CSV)
+        layout_csv(&g, out);
+    else if (rc == 0) {
+        grid t = {0};
+        table_grid(&g, &t);
+        grid_print(&t, format, out);
+        grid_free(&t);
+    }
+    arena_free(&a);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* table.h - the ablation table of an experiment: mean and sample standard deviation over seeds, the
+ * difference to base with its paired test, parameter counts, and the published numbers beside them.
+ *
+ * The test is paired approximate randomisation (Noreen 1989) of the headline metric's per-sentence
+ * statistics, the seeds that a row shares with base pooled, adjusted after Holm (1979) over the rows of the
+ * table. It speaks about sentences; what other seeds would give, only more seeds can say, and the notes say
+ * so.
+ */
+#ifndef ABLATE_REPORT_TABLE_H
+#define ABLATE_REPORT_TABLE_H
+#include "results/read.h"
+
+enum table_format { TABLE_TEXT, TABLE_MD, TABLE_LATEX, TABLE_CSV, TABLE_JSON };
+int table_format_parse(const char *text, enum table_format *out, err *e);
+
+typedef struct {
+    const char *const
+        *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */
+    size_t n_metrics;
+    bool vs_paper; /* published columns beside ours, in the paper's layout where it has one */
+    int trials;    /* of the randomisation test; 0: 10,000 */
+} table_options;
+
+/* Appends the table of experiment `name` (NULL: the latest) to `out`. Without such an experiment, "table1" to
+ * "table4" give the published table alone. */
+int table_print(reader *r, const char *name, const table_options *o, enum table_format format, str *out,
+                err *e);
+#endif

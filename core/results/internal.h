@@ -1,0 +1,78 @@
+/* internal.h - what the files of core/results share: statements, transactions, the parts of opening. */
+#ifndef ABLATE_RESULTS_INTERNAL_H
+#define ABLATE_RESULTS_INTERNAL_H
+#include "results/db.h"
+#include "results/read.h"
+#include <sqlite3.h>
+#include <sys/types.h>
+
+struct db {
+    sqlite3 *q;
+    char *path;
+    pid_t pid;    /* the process that opened it: forked children are refused */
+    bool durable; /* synchronous is FULL just now, else NORMAL */
+};
+
+struct reader {
+    sqlite3 *q;
+    char *path;
+};
+
+/* ---- statements (sql.c) ----
+ * `types` has a letter for each parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double,
+ * not finite becomes NULL; D the same and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer,
+ * size_t). */
+sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
+int sql_next(sqlite3_stmt *s, err *e); /* 1 a row, 0 the end, -1; the caller finalizes in any case */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* to the end; rows are dropped */
+/* The first column of the first row: 1, 0 when there is no row or it is NULL, -1. */
+int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
+int sql_script(sqlite3 *q, const char *sql, err *e);         /* several statements */
+int sql_fail(sqlite3 *q, err *e, const char *what);          /* SQLite's last error in words; -1 */
+const char *sql_text(sqlite3_stmt *s, int column, arena *a); /* copied, or NULL */
+double sql_real(sqlite3_stmt *s, int column);                /* NaN for NULL */
+int64_t sql_whole(sqlite3_stmt *s, int column);              /* -1 for NULL */
+void sql_quote(str *out, const char *name);                  /* "name" as an identifier */
+void sql_literal(str *out, const char *text);                /* 'text' */
+
+/* ---- transactions (sql.c) ---- */
+/* BEGIN IMMEDIATE; durable: on the disk when tx_end returns. */
+int tx_begin(db *d, bool durable, err *e);
+/* Commits when rc is 0, else rolls back; returns 0 or -1. */
+int tx_end(db *d, int rc, err *e);
+
+/* ---- opening (schema.c) ---- */
+extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
+typedef struct {
+    int from; /* user_version that this step starts at; it leaves from + 1 */
+    const char *sql;
+} migration;
+/* Runs the steps that `d` still needs, after a backup beside the file; its path goes to *backup if not NULL
+ * (the caller frees), NULL when nothing was done. */
+int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
+
+/* What the file is: 0 empty, 1 ours; -1 and words otherwise. *version: its user_version. */
+int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
+
+/* ---- parts that several files use ---- */
+int published_fill(sqlite3 *q, const char *folder, err *e);         /* published.c; in a transaction */
+int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
+int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n,
+                 err *e);                                        /* sorted; frees: caller */
+int view_check_name(sqlite3 *q, const char *experiment, err *e); /* view.c: can it be a view? */
+int view_refresh(sqlite3 *q, int64_t experiment, err *e);        /* view.c; in a transaction */
+int view_drop(sqlite3 *q, const char *experiment, err *e);
+int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* found or made; -1 */
+int status_parse(const char *text, enum db_status *out);
+/* Is `c` still the run's holder? 0, or -1 and words. */
+int claim_fence(db *d, const db_claim *c, err *e);
+bool owner_is_dead(const char *owner); /* a process of this machine that is gone */
+
+/* stats.c: statistics as bytes, integers packed small. */
+void stats_encode(const db_stats *s, str *out);
+int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
+void base64_encode(const void *data, size_t n, str *out);
+int base64_decode(const char *text, str *out); /* -1: not base64 */
+
+int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e); /* ini.c */
+#endif

@@ -1,0 +1,335 @@
+/* read.c - experiments with their rows, runs and results; published tables. */
+#include "results/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int open_readonly(reader *r, err *e)
+{
+    sqlite3_close(r->q);
+    r->q = NULL;
+    if (sqlite3_open_v2(r->path, &r->q, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+        sqlite3_busy_timeout(r->q, 30000);
+        return 0;
+    }
+    return r->q ? sql_fail(r->q, e, "opening it") : fail(e, "%s: out of memory", r->path);
+}
+
+reader *reader_open(const db_options *o, err *e)
+{
+    reader *r = xcalloc(1, sizeof *r);
+    r->path = xstrdup(o->path);
+    struct stat st;
+    int64_t version = 0;
+    bool there = stat(o->path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
+    if (there && S_ISREG(st.st_mode)) {
+        err first = {0};
+        int kind = open_readonly(r, &first) ? -1 : db_inspect(r->q, r->path, &version, &first);
+        if (kind == 1 && version == DB_VERSION) return r;
+        /* A host that was killed may leave a journal which only a writer can roll back: SQLite says
+         * read-only. */
+        if (kind < 0 && !(r->q && sqlite3_errcode(r->q) == SQLITE_READONLY)) {
+            fail(e, "%s", first.text);
+            goto failed;
+        }
+    }
+    db *d = db_open(o, e); /* creates, fills, recovers or migrates; or refuses in words */
+    db_close(d);
+    if (d && open_readonly(r, e) == 0) return r;
+failed:
+    reader_close(r);
+    return NULL;
+}
+
+void reader_close(reader *r)
+{
+    if (!r) return;
+    sqlite3_close(r->q);
+    free(r->path);
+    free(r);
+}
+
+#define RUN_COLUMNS                                                                                          \
+    "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"  \
+    "r.ended_at,"                                                                                            \
+    "r.owner,a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a."      \
+    "flops_step,"                                                                                            \
+    "a.tokens_second,a.peak_memory FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "  \
+    "FROM attempt"                                                                                           \
+    " WHERE run_id=r.id)"
+
+static int load_results(sqlite3 *q, bool with_stats, arena *a, read_run *run, err *e)
+{
+    int64_t n = 0;
+    if (sql_int(q, e, &n, "SELECT count(*) FROM result WHERE run_id=?1", "i", run->id) < 0) return -1;
+    read_result *list = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *list);
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step,CASE WHEN ?2 THEN x.stats END FROM"
+                 " result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                 "ii", run->id, (int64_t)with_stats);
+    int rc = s ? 0 : -1;
+    while (!rc && run->n_results < (size_t)n && (rc = sql_next(s, e)) == 1) {
+        read_result *x = &list[run->n_results++];
+        *x = (read_result){sql_text(s, 0, a),
+                           sql_text(s, 1, a),
+                           sql_text(s, 2, a),
+                           sql_text(s, 3, a),
+                           sql_real(s, 4),
+                           sql_whole(s, 5),
+                           {0}};
+        rc = 0;
+        if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
+            stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
+            rc = fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
+    }
+    sqlite3_finalize(s);
+    run->results = list;
+    return rc;
+}
+
+/* A run from a statement that selects RUN_COLUMNS. */
+static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read_run *run, err *e)
+{
+    *run = (read_run){.id = sqlite3_column_int64(s, 0),
+                      .seed = sqlite3_column_int64(s, 1),
+                      .recorded = sqlite3_column_int(s, 3),
+                      .attempts = sqlite3_column_int64(s, 4),
+                      .generation = sqlite3_column_int64(s, 5),
+                      .step = sql_whole(s, 6),
+                      .total_steps = sql_whole(s, 7),
+                      .queued_at = sql_real(s, 8),
+                      .started_at = sql_real(s, 9),
+                      .ended_at = sql_real(s, 10),
+                      .owner = sql_text(s, 11, a),
+                      .error = sql_text(s, 12, a),
+                      .log_path = sql_text(s, 13, a),
+                      .host = sql_text(s, 14, a),
+                      .device = sql_text(s, 15, a),
+                      .git_commit = sql_text(s, 16, a),
+                      .exit_code = sql_whole(s, 17),
+                      .signal = sql_whole(s, 18),
+                      .parameters = sql_real(s, 19),
+                      .flops_step = sql_real(s, 20),
+                      .tokens_second = sql_real(s, 21),
+                      .peak_memory = sql_real(s, 22)};
+    status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
+    return load_results(q, with_stats, a, run, e);
+}
+
+static int load_runs(sqlite3 *q, int64_t variant, bool with_stats, arena *a, read_row *row, err *e)
+{
+    int64_t n = 0;
+    if (sql_int(q, e, &n, "SELECT count(*) FROM run WHERE variant_id=?1 AND archived=0", "i", variant) < 0)
+        return -1;
+    read_run *runs = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *runs);
+    sqlite3_stmt *s = sql_open(
+        q, e, "SELECT " RUN_COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed", "i", variant);
+    int rc = s ? 0 : -1;
+    while (!rc && row->n_runs < (size_t)n && (rc = sql_next(s, e)) == 1)
+        rc = load_run(q, s, with_stats, a, &runs[row->n_runs++], e);
+    sqlite3_finalize(s);
+    row->runs = runs;
+    return rc;
+}
+
+static int load_rows(sqlite3 *q, int64_t experiment, bool with_stats, arena *a, read_experiment *out, err *e)
+{
+    int64_t n = 0;
+    if (sql_int(q, e, &n, "SELECT count(*) FROM table_row WHERE experiment_id=?1", "i", experiment) < 0)
+        return -1;
+    read_row *rows = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *rows);
+    int64_t *variants = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *variants);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT t.grp,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
+        "v.id FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
+        " ORDER BY t.ord,t.name",
+        "i", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && out->n_rows < (size_t)n && (rc = sql_next(s, e)) == 1) {
+        size_t i = out->n_rows++;
+        rows[i] = (read_row){.group = sql_text(s, 0, a),
+                             .name = sql_text(s, 1, a),
+                             .change = sql_text(s, 2, a),
+                             .same_as = sql_text(s, 3, a),
+                             .paper_row = sql_text(s, 4, a),
+                             .not_applicable = sql_text(s, 5, a),
+                             .config_json = sql_text(s, 6, a),
+                             .is_base = sqlite3_column_int(s, 7)};
+        variants[i] = sqlite3_column_int64(s, 8);
+        size_t first = 0;
+        while (variants[first] != variants[i]) first++;
+        rc = 0;
+        if (first < i)
+            rows[i].runs = rows[first].runs, rows[i].n_runs = rows[first].n_runs;
+        else
+            rc = load_runs(q, variants[i], with_stats, a, &rows[i], e);
+    }
+    sqlite3_finalize(s);
+    out->rows = rows;
+    return rc;
+}
+
+static int load_metrics(sqlite3 *q, int64_t experiment, arena *a, read_experiment *out, err *e)
+{
+    const char **names = NULL;
+    size_t cap = 0;
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT DISTINCT metric FROM results WHERE experiment_id=?1 AND metric IS NOT NULL"
+                 " ORDER BY metric_id",
+                 "i", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        names = grow(names, &cap, out->n_metrics + 1, sizeof *names);
+        names[out->n_metrics++] = sql_text(s, 0, a);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    const char **kept = arena_alloc(a, (out->n_metrics + 1) * sizeof *kept);
+    if (out->n_metrics) memcpy(kept, names, out->n_metrics * sizeof *kept);
+    free(names);
+    out->metrics = kept;
+    return rc;
+}
+
+static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena *a, read_experiment *out,
+                           err *e)
+{
+    int64_t id = 0;
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT id,name,note,headline,paper_table,created_at FROM experiment WHERE archived=0 AND"
+                 " (name=?1 OR ?1 IS NULL) ORDER BY created_at DESC,id DESC LIMIT 1",
+                 "s", name);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        id = sqlite3_column_int64(s, 0);
+        *out = (read_experiment){.name = sql_text(s, 1, a),
+                                 .note = sql_text(s, 2, a),
+                                 .headline = sql_text(s, 3, a),
+                                 .paper_table = sql_text(s, 4, a),
+                                 .created_at = sql_real(s, 5)};
+    }
+    sqlite3_finalize(s);
+    if (rc != 1) return rc < 0 ? -1 : 1;
+    return load_rows(q, id, with_stats, a, out, e) || load_metrics(q, id, a, out, e) ? -1 : 0;
+}
+
+int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e)
+{
+    *out = (read_experiment){0};
+    if (sql_script(r->q, "BEGIN", e)) return -1; /* one consistent view, also while a host writes */
+    int rc = load_experiment(r->q, name, with_stats, a, out, e);
+    sqlite3_exec(r->q, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_listed *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s =
+        sql_open(r->q, e,
+                 "SELECT x.name,x.note,x.paper_table,x.created_at,(SELECT count(*) FROM table_row t WHERE"
+                 " t.experiment_id=x.id),count(u.id),sum(u.status='queued'),sum(u.status='running'),"
+                 "sum(u.status='done'),sum(u.status='failed'),sum(u.status='killed'),sum(u.status='skipped')"
+                 " FROM experiment x LEFT JOIN variant v ON v.experiment_id=x.id AND v.archived=0"
+                 " LEFT JOIN run u ON u.variant_id=v.id AND u.archived=0 WHERE x.archived=0 GROUP BY x.id"
+                 " ORDER BY x.created_at,x.id",
+                 "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        int64_t count[8];
+        for (int i = 0; i < 8; i++) count[i] = sqlite3_column_int64(s, 4 + i);
+        list[(*n)++] = (read_listed){sql_text(s, 0, a), sql_text(s, 1, a), sql_text(s, 2, a), sql_real(s, 3),
+                                     count[0],          count[1],          count[2],          count[3],
+                                     count[4],          count[5],          count[6],          count[7]};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    if (*n) memcpy(*out, list, *n * sizeof *list);
+    free(list);
+    return rc;
+}
+
+static int load_pairs(sqlite3 *q, const char *sql, int64_t run, arena *a, const read_pair **out, size_t *n,
+                      err *e)
+{
+    read_pair *list = NULL;
+    size_t cap = 0;
+    *n = 0;
+    sqlite3_stmt *s = sql_open(q, e, sql, "i", run);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    read_pair *kept = arena_alloc(a, (*n + 1) * sizeof *kept);
+    if (*n) memcpy(kept, list, *n * sizeof *kept);
+    free(list);
+    *out = kept;
+    return rc;
+}
+
+/* The last attempt's columns that are known, by name. */
+static int load_fields(sqlite3 *q, int64_t run, arena *a, read_detail *out, err *e)
+{
+    sqlite3_stmt *s =
+        sql_open(q, e, "SELECT * FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1", "i", run);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        int columns = sqlite3_column_count(s);
+        read_pair *list = arena_alloc(a, (size_t)columns * sizeof *list);
+        for (int i = 1; i < columns; i++)
+            if (sqlite3_column_type(s, i) != SQLITE_NULL)
+                list[out->n_fields++] =
+                    (read_pair){arena_strdup(a, sqlite3_column_name(s, i)), sql_text(s, i, a)};
+        out->fields = list;
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
+{
+    int64_t attempts = 0;
+    *out = (read_detail){0};
+    sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists what is", (long long)run);
+    if (rc == 1) rc = load_run(r->q, s, false, a, &out->run, e);
+    sqlite3_finalize(s);
+    if (rc) return -1;
+    s = sql_open(r->q, e,
+                 "SELECT x.name,v.name,v.config_json FROM run r JOIN variant v ON v.id=r.variant_id JOIN "
+                 "experiment x ON"
+                 " x.id=v.experiment_id WHERE r.id=?1",
+                 "i", run);
+    rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        out->experiment = sql_text(s, 0, a);
+        out->row = sql_text(s, 1, a);
+        out->config_json = sql_text(s, 2, a);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    if (rc || sql_int(r->q, e, &attempts, "SELECT count(*) FROM attempt WHERE run_id=?1", "i", run) < 0)
+        return -1;
+    out->n_attempts = (size_t)attempts;
+    if (load_fields(r->q, run, a, out, e) ||
+        load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path", run, a,
+                   &out->artifacts, &out->n_artifacts, e) ||
+        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 ORDER BY tag", run, a, &out->tags,
+                   &out->n_tags, e))
+        return -1;
+    return 0;
+}

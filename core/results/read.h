@@ -1,0 +1,116 @@
+/* read.h - reading the results database: plain structures, all of them in an arena of the caller's.
+ *
+ * A reader is a read-only connection and may live beside the writing one in any process.
+ * A number that is missing or not finite in the database is NaN here.
+ */
+#ifndef ABLATE_RESULTS_READ_H
+#define ABLATE_RESULTS_READ_H
+#include "results/db.h"
+
+typedef struct reader reader;
+/* Opens for reading; a file that is missing or of an older version is first created or migrated by db_open.
+ */
+reader *reader_open(const db_options *o, err *e);
+void reader_close(reader *r); /* NULL is fine */
+
+typedef struct {
+    const char *metric, *goal, *signature, *how; /* goal, signature may be NULL */
+    double value;                                /* NaN: diverged */
+    int64_t step;
+    db_stats stats; /* {0} unless asked for and there */
+} read_result;
+
+typedef struct {
+    int64_t id, seed;
+    enum db_status status;
+    bool recorded; /* imported from a file, not run here */
+    int64_t attempts, generation;
+    int64_t step, total_steps;              /* -1 unknown */
+    double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */
+    const char *owner;                      /* who runs it now, or NULL */
+    /* of the last attempt: */
+    const char *error; /* or NULL */
+    const char *log_path, *host, *device, *git_commit;
+    int64_t exit_code, signal;                                 /* -1: none */
+    double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
+    size_t n_results;
+    const read_result *results;
+} read_run;
+
+/* One row of an experiment's table. */
+typedef struct {
+    const char *group, *name;
+    const char *change;         /* "heads=1 d_k=512", or "" */
+    const char *same_as;        /* the row whose runs these are, or NULL */
+    const char *paper_row;      /* or NULL */
+    const char *not_applicable; /* why there are no runs, or NULL */
+    const char *config_json;
+    bool is_base;
+    size_t n_runs;
+    const read_run *runs; /* by seed */
+} read_row;
+
+typedef struct {
+    const char *name, *note, *headline, *paper_table; /* the last three or NULL */
+    double created_at;
+    size_t n_rows;
+    const read_row *rows; /* in the table's order */
+    size_t n_metrics;
+    const char *const *metrics; /* those that some run has, in the order in which they first came */
+} read_experiment;
+
+/* The experiment of that name, NULL: the one frozen last. with_stats: also the per-sentence statistics of the
+ * results. Returns 0; 1 when there is none of that name (no words); -1. */
+int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
+
+typedef struct {
+    const char *name, *note, *paper_table; /* the last two or NULL */
+    double created_at;
+    int64_t rows, runs, queued, running, done, failed, killed, skipped;
+} read_listed;
+/* The experiments, oldest first. */
+int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
+
+typedef struct {
+    const char *key, *value;
+} read_pair;
+typedef struct {
+    int64_t step;
+    double value;
+} read_point;
+typedef struct {
+    const char *metric;
+    size_t n;
+    const read_point *points; /* by step */
+} read_curve;
+typedef struct {
+    const char *experiment, *row;
+    read_run run;
+    const char *config_json;
+    size_t n_attempts;
+    size_t n_fields; /* provenance of the last attempt as pairs, only what is known */
+    const read_pair *fields;
+    size_t n_artifacts;
+    const read_pair *artifacts; /* kind, path */
+    size_t n_tags;
+    const read_pair *tags;
+} read_detail;
+int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
+int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n, err *e);
+/* A run as users name it: an id, or experiment/row or experiment/row@seed (the first seed without one). Its
+ * id, or -1. */
+int64_t reader_find_run(reader *r, const char *text, err *e);
+int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
+
+/* A published table: cells[row * n_columns + column], "" where the paper has none. Column 0 is the row's key.
+ */
+typedef struct {
+    const char *table, *paper, *title;
+    size_t n_rows, n_columns;
+    const char *const *columns;
+    const char *const *cells;
+    const bool *is_result; /* of a column: a result, not a setting */
+} read_published;
+/* Returns 0; 1 when there is none of that name (no words); -1. */
+int reader_published(reader *r, const char *table, arena *a, read_published *out, err *e);
+#endif

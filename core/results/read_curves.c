@@ -1,0 +1,124 @@
+/* read_curves.c - curves, published tables, runs by the name a user gives. */
+#include "results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n, err *e)
+{
+    int64_t metrics = 0;
+    *out = NULL, *n = 0;
+    if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) <
+        0)
+        return -1;
+    read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
+    sqlite3_stmt *s =
+        sql_open(r->q, e,
+                 "SELECT m.name,p.metric_id,p.step,p.value FROM point p JOIN metric m ON m.id=p.metric_id"
+                 " WHERE p.run_id=?1 ORDER BY p.metric_id,p.step",
+                 "i", run);
+    int rc = s ? 0 : -1;
+    int64_t last = -1;
+    read_point *points = NULL;
+    size_t cap = 0, count = 0;
+    while (!rc) {
+        rc = sql_next(s, e);
+        bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
+        if (other && *n) { /* the curve before this row is complete */
+            read_point *kept = arena_alloc(a, count * sizeof *kept);
+            memcpy(kept, points, count * sizeof *kept);
+            curves[*n - 1].points = kept;
+            curves[*n - 1].n = count;
+            count = 0;
+        }
+        if (rc != 1 || *n + other > (size_t)metrics) break;
+        if (other) {
+            curves[(*n)++].metric = sql_text(s, 0, a);
+            last = sqlite3_column_int64(s, 1);
+        }
+        points = grow(points, &cap, count + 1, sizeof *points);
+        points[count++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3)};
+        rc = 0;
+    }
+    free(points);
+    sqlite3_finalize(s);
+    *out = curves;
+    return rc < 0 ? -1 : 0;
+}
+
+int64_t reader_find_run(reader *r, const char *text, err *e)
+{
+    int64_t id = -1, seed = 0;
+    if (parse_int(text, &id)) {
+        int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
+        if (rc == 1) return id;
+        if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists what is", text);
+        return -1;
+    }
+    const char *slash = strchr(text, '/'), *at = strrchr(text, '@');
+    if (!slash || (at && (at < slash || !parse_int(at + 1, &seed)))) {
+        fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
+        return -1;
+    }
+    char *experiment = xstrndup(text, (size_t)(slash - text));
+    char *row = at ? xstrndup(slash + 1, (size_t)(at - slash - 1)) : xstrdup(slash + 1);
+    int rc = sql_int(
+        r->q, e, &id,
+        "SELECT u.id FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
+        " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name=?1 AND t.name=?2 AND (?3 OR u.seed=?4)"
+        " ORDER BY u.seed LIMIT 1",
+        "ssii", experiment, row, (int64_t)!at, seed);
+    if (rc == 0) fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
+    free(experiment);
+    free(row);
+    return rc == 1 ? id : -1;
+}
+
+static int load_cells(sqlite3 *q, const char *table, size_t columns, const char **names, const char **cells,
+                      bool *results, arena *a, err *e)
+{
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT dense_rank() OVER (ORDER BY ord)-1,col_ord,row,col,printed,is_result FROM published"
+                 " WHERE tbl=?1",
+                 "s", table);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        size_t row = (size_t)sqlite3_column_int64(s, 0), column = (size_t)sqlite3_column_int64(s, 1);
+        cells[row * columns] = sql_text(s, 2, a);
+        cells[row * columns + column] = sql_text(s, 4, a);
+        names[column] = sql_text(s, 3, a);
+        results[column] = sqlite3_column_int(s, 5);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int reader_published(reader *r, const char *table, arena *a, read_published *out, err *e)
+{
+    *out = (read_published){0};
+    sqlite3_stmt *s =
+        sql_open(r->q, e,
+                 "SELECT name,paper,title,(SELECT count(DISTINCT row) FROM published WHERE tbl=name),"
+                 "(SELECT max(col_ord)+1 FROM published WHERE tbl=name) FROM paper_table WHERE name=?1",
+                 "s", table);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1)
+        *out = (read_published){.table = sql_text(s, 0, a),
+                                .paper = sql_text(s, 1, a),
+                                .title = sql_text(s, 2, a),
+                                .n_rows = (size_t)sqlite3_column_int64(s, 3),
+                                .n_columns = (size_t)sqlite3_column_int64(s, 4)};
+    sqlite3_finalize(s);
+    if (rc != 1) return rc < 0 ? -1 : 1;
+    const char **names = arena_alloc(a, out->n_columns * sizeof *names);
+    const char **cells = arena_alloc(a, out->n_rows * out->n_columns * sizeof *cells);
+    bool *results = arena_alloc(a, out->n_columns * sizeof *results);
+    names[0] = "row";
+    out->columns = names;
+    out->cells = cells;
+    out->is_result = results;
+    return load_cells(r->q, table, out->n_columns, names, cells, results, a, e);
+}
+
+int reader_run_ini(reader *r, int64_t run, str *out, err *e) { return run_ini_print(r->q, run, out, e); }

@@ -1,0 +1,121 @@
+/* schema.c - the tables and views, as text. A change here is a new version: raise DB_VERSION and add the step
+ * that leads from the old one to db_steps in db.c. */
+#include "results/internal.h"
+
+/* clang-format off: it would cut lines of SQL in two */
+const char *const results_schema[] = {
+    "PRAGMA application_id = 1094861651;\n"
+    "PRAGMA user_version = 1;\n"
+
+    "CREATE TABLE experiment(\n"
+    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
+    "  spec_sha256 TEXT NOT NULL, spec_ini TEXT NOT NULL, argv TEXT NOT NULL, created_at REAL NOT NULL,\n"
+    "  archived INTEGER NOT NULL DEFAULT 0) STRICT;\n"
+
+    /* One row of the ablation table: a configuration without the seed. A name is unique among those in force.
+     */
+    "CREATE TABLE variant(\n"
+    "  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,\n"
+    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
+    "  is_base INTEGER NOT NULL DEFAULT 0, paper_row TEXT, not_applicable TEXT,\n"
+    "  config_hash TEXT NOT NULL, config_json TEXT NOT NULL CHECK(json_valid(config_json)),\n"
+    "  archived INTEGER NOT NULL DEFAULT 0, UNIQUE(experiment_id,config_hash)) STRICT;\n"
+    "CREATE UNIQUE INDEX variant_name ON variant(experiment_id,name) WHERE archived=0;\n"
+    /* A further place in the table at which a variant is shown. */
+    "CREATE TABLE alias(\n"
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, name TEXT NOT NULL,\n"
+    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
+    "  PRIMARY KEY(variant_id,name)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE param(\n"
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
+    "  key TEXT NOT NULL, value ANY, is_swept INTEGER NOT NULL DEFAULT 0,\n"
+    "  PRIMARY KEY(variant_id,key)) STRICT, WITHOUT ROWID;\n"
+    "CREATE INDEX param_kv ON param(key,value,variant_id);\n"
+
+    /* ord: the order in which runs are claimed. generation: how often it was queued afresh. */
+    "CREATE TABLE run(\n"
+    "  id INTEGER PRIMARY KEY, variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
+    "  seed INTEGER NOT NULL, ord INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'queued'\n"
+    "    CHECK(status IN('queued','running','done','failed','killed','skipped')),\n"
+    "  attempt INTEGER NOT NULL DEFAULT 0, generation INTEGER NOT NULL DEFAULT 0,\n"
+    "  owner TEXT, lease_until REAL, heartbeat_at REAL, step INTEGER, total_steps INTEGER,\n"
+    "  queued_at REAL NOT NULL, started_at REAL, ended_at REAL,\n"
+    "  recorded INTEGER NOT NULL DEFAULT 0, archived INTEGER NOT NULL DEFAULT 0,\n"
+    "  UNIQUE(variant_id,seed)) STRICT;\n"
+    "CREATE INDEX run_claim ON run(status,lease_until);\n"
+    "CREATE TABLE attempt(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, n INTEGER NOT NULL,\n"
+    "  host TEXT, device TEXT, pid INTEGER, slurm_job TEXT, git_commit TEXT, git_dirty INTEGER, diff_sha256 "
+    "TEXT,\n"
+    "  build_json TEXT, plugins_json TEXT, argv TEXT, parameters INTEGER, flops_step REAL, tokens_second "
+    "REAL,\n"
+    "  peak_memory INTEGER, started_at REAL, ended_at REAL, exit_code INTEGER, term_signal INTEGER, error "
+    "TEXT,\n"
+    "  log_path TEXT, PRIMARY KEY(run_id,n)) STRICT, WITHOUT ROWID;\n"
+
+    "CREATE TABLE metric(\n"
+    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, goal TEXT CHECK(goal IN('min','max'))) STRICT;\n"
+    /* Curves. A value is NULL where it was not finite. */
+    "CREATE TABLE point(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
+    "metric(id),\n"
+    "  step INTEGER NOT NULL, value REAL, t REAL, PRIMARY KEY(run_id,metric_id,step)) STRICT, WITHOUT "
+    "ROWID;\n"
+    /* The number that goes in the table. The signature is here and not with the metric, because two
+     * experiments may score one metric in two ways. NULL: the run diverged. */
+    "CREATE TABLE result(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
+    "metric(id),\n"
+    "  value REAL, step INTEGER, how TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
+    "  PRIMARY KEY(run_id,metric_id)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE artifact(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, kind TEXT NOT NULL, path TEXT NOT "
+    "NULL,\n"
+    "  bytes INTEGER, sha256 TEXT, PRIMARY KEY(run_id,path)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE tag(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, tag TEXT NOT NULL, value TEXT,\n"
+    "  PRIMARY KEY(run_id,tag)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE blob(sha256 TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;\n"
+
+    /* Numbers of papers: paper_table is a table of a paper, published one cell of it; value is typed for SQL,
+     * printed is the paper's own text ("5.00", "100k"). */
+    "CREATE TABLE paper_table(\n"
+    "  name TEXT PRIMARY KEY, paper TEXT NOT NULL, title TEXT NOT NULL) STRICT;\n"
+    "CREATE TABLE published(\n"
+    "  tbl TEXT NOT NULL REFERENCES paper_table(name) ON DELETE CASCADE, ord INTEGER NOT NULL, row TEXT NOT "
+    "NULL,\n"
+    "  col_ord INTEGER NOT NULL, col TEXT NOT NULL, is_result INTEGER NOT NULL, value ANY,\n"
+    "  printed TEXT NOT NULL,\n"
+    "  PRIMARY KEY(tbl,row,col)) STRICT, WITHOUT ROWID;\n",
+
+    /* One row per run and metric, everything by name. */
+    "CREATE VIEW results AS\n"
+    " SELECT e.name experiment,v.grp,v.ord,v.name variant,v.is_base,r.seed,r.status,m.name "
+    "metric,q.value,q.step,\n"
+    "  r.id run_id,v.id variant_id,e.id experiment_id,m.id metric_id\n"
+    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+    " LEFT JOIN result q ON q.run_id=r.id LEFT JOIN metric m ON m.id=q.metric_id\n"
+    " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+    /* One row per variant and metric: n, mean, sample standard deviation, difference to base. */
+    "CREATE VIEW summary AS\n"
+    " WITH a AS (SELECT experiment,experiment_id,grp,ord,variant,variant_id,is_base,metric,metric_id,\n"
+    "   count(value) n,count(*) n_runs,avg(value) mean,min(value) lo,max(value) hi\n"
+    "   FROM results WHERE status='done' AND metric_id IS NOT NULL GROUP BY variant_id,metric_id),\n"
+    " s AS (SELECT a.*,sqrt((SELECT sum((q.value-a.mean)*(q.value-a.mean)) FROM run r JOIN result q ON "
+    "q.run_id=r.id\n"
+    "   WHERE r.variant_id=a.variant_id AND q.metric_id=a.metric_id AND r.status='done' AND r.archived=0)\n"
+    "   /nullif(a.n-1,0)) std FROM a)\n"
+    " SELECT s.*,s.mean-b.mean delta FROM s\n"
+    " LEFT JOIN s b ON b.experiment_id=s.experiment_id AND b.metric_id=s.metric_id AND b.is_base=1;\n"
+    /* 'heads=1 d_k=512': what a variant changes against base. */
+    "CREATE VIEW changed AS\n"
+    " SELECT p.variant_id,group_concat(p.key||'='||p.value,' ') what FROM param p\n"
+    " WHERE is_swept=1 GROUP BY p.variant_id;\n"
+    /* The rows of every table as they are printed: variants in force, and the further places of some. */
+    "CREATE VIEW table_row AS\n"
+    " SELECT experiment_id,ord,grp,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
+    " FROM variant WHERE archived=0\n"
+    " UNION ALL SELECT "
+    "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
+    " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
+    NULL};

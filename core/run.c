@@ -1,0 +1,423 @@
+/* run.c - the main job, from a sweep's INI to its table; read run_command from top to bottom.
+ *
+ *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (results/) -> a worker process
+ * each (launch/)
+ *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table
+ * (report/)
+ */
+#include "run.h"
+#include "data/corpora.h"
+#include "launch/launch.h"
+#include "metric/bleu.h"
+#include "metric/f1.h"
+#include "plugin/plugin.h"
+#include "report/cli.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- services for plugins ---- */
+
+static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok,
+                     int lowercase, ab_bleu *out, char *words, size_t n_words)
+{
+    static double *stats; /* the last call's, as ab_bleu promises */
+    bleu_options o;
+    bleu_score score;
+    err e = {0};
+    stats = xrealloc(stats, ((size_t)n + 1) * BLEU_STATS * sizeof *stats);
+    if (bleu_options_parse(&o, tok, lowercase, NULL, &e) ||
+        bleu_corpus(&o, hyp, &ref, 1, (size_t)n, &score, stats, &e)) {
+        snprintf(words, n_words, "%s", e.text);
+        return -1;
+    }
+    *out = (ab_bleu){.value = score.score, .stats = stats};
+    snprintf(out->signature, sizeof out->signature, "%s", score.signature);
+    return 0;
+}
+
+static int host_read_lines(const char *path, char ***lines, int64_t *n, char *words, size_t n_words)
+{
+    str text = {0};
+    char **at = NULL;
+    size_t count = 0;
+    err e = {0};
+    if (file_lines(path, &text, &at, &count, &e)) {
+        snprintf(words, n_words, "%s", e.text);
+        return -1;
+    }
+    size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */
+    char **block = xmalloc(head + text.n + 1);
+    char *copy = (char *)block + head;
+    memcpy(copy, str_text(&text), text.n + 1);
+    for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
+    *lines = block;
+    *n = (int64_t)count;
+    free(at);
+    str_free(&text);
+    return 0;
+}
+static void host_free_lines(char **lines) { free(lines); }
+
+void run_setup(const places *p)
+{
+    plugin_set_services(&(plugin_services){host_bleu, host_read_lines, host_free_lines, f1_service});
+    char *folder = xstrdup(p->program), *end = strrchr(folder, '/');
+    if (end) *end = 0;
+    char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");
+    plugin_add_folder(is_folder(built) ? built : installed);
+    free(folder);
+    free(built);
+    free(installed);
+}
+
+static plugin_schema schema_of(const plugin *p)
+{
+    return (plugin_schema){plugin_kind_name(p->desc.kind), p->desc.name, p->desc.params};
+}
+
+static const plugin_schema *open_path(void *user, const char *kind, const char *path, err *e)
+{
+    (void)user;
+    const plugin *p = plugin_load(path, e);
+    if (!p) return NULL;
+    if (!same(plugin_kind_name(p->desc.kind), kind)) {
+        fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), kind);
+        return NULL;
+    }
+    plugin_schema *s = xmalloc(sizeof *s); /* lives as long as the plugin: to the end */
+    *s = schema_of(p);
+    return s;
+}
+
+const plugin_schemas *run_schemas(void)
+{
+    static plugin_schemas all;
+    size_t n;
+    const plugin *const *list = plugin_list(&n);
+    plugin_schema *s = xcalloc(n + 1, sizeof *s);
+    for (size_t i = 0; i < n; i++) s[i] = schema_of(list[i]);
+    free((void *)all.list);
+    all = (plugin_schemas){.list = s, .n = n, .open = open_path};
+    return &all;
+}
+
+/* ---- the command line ---- */
+
+typedef struct {
+    const char *path;
+    const char *set[256], *only[64];
+    spec_options spec;
+    const char *device;
+    int64_t workers, threads;
+    bool dry_run, rerun;
+    enum db_rerun which;
+    enum progress_mode progress;
+    const char *worker_args[4];
+    str again; /* the command that resumes */
+} options;
+
+static const char *const usage = "usage: ablate run SPEC.ini [-s key=value]... [--only ROW]... [--seeds "
+                                 "LIST] [--db FILE] [--device auto|cpu|cuda|cuda:N]\n"
+                                 "                  [--workers N] [--threads N] [--dry-run] [--rerun "
+                                 "failed|all] [--progress auto|tty|plain|json|none] [--profile]\n";
+
+static const char *const with_value[] = {"-s",        "--only",    "--seeds",    "--db",   "--device",
+                                         "--workers", "--threads", "--progress", "--rerun"};
+static bool takes_value(const char *name)
+{
+    for (size_t i = 0; i < LENGTH(with_value); i++)
+        if (same(name, with_value[i])) return true;
+    return false;
+}
+
+static int unknown_option(const char *name, err *e)
+{
+    const char *near = nearest(name, with_value + 1, LENGTH(with_value) - 1);
+    if (!near) near = nearest(name, (const char *const[]){"--dry-run", "--profile"}, 2);
+    return fail(e, "unknown option %s%s%s%s", name, near ? "; did you mean " : "", near ? near : "",
+                near ? "?" : "");
+}
+
+static int take_option(options *o, places *p, const char *name, const char *value, err *e)
+{
+    if (!takes_value(name)) return unknown_option(name, e);
+    if (!value) return fail(e, "%s wants a value", name);
+    if (same(name, "-s")) {
+        if (o->spec.n_set == LENGTH(o->set)) return fail(e, "more than %zu -s options", LENGTH(o->set));
+        o->set[o->spec.n_set++] = value;
+    } else if (same(name, "--only")) {
+        if (o->spec.n_only == LENGTH(o->only))
+            return fail(e, "more than %zu --only options", LENGTH(o->only));
+        o->only[o->spec.n_only++] = value;
+    } else if (same(name, "--seeds"))
+        o->spec.seeds = value;
+    else if (same(name, "--db"))
+        p->db.path = value;
+    else if (same(name, "--device")) {
+        if (!same(value, "auto") && !same(value, "cpu"))
+            return fail(e, "--device %s: is not there; `ablate devices` lists what is", value);
+        o->device = value;
+    } else if (same(name, "--workers")) {
+        if (!parse_int(value, &o->workers) || o->workers < 1)
+            return fail(e, "--workers %s: expected a number from 1", value);
+    } else if (same(name, "--threads")) {
+        if (!parse_int(value, &o->threads) || o->threads < 1)
+            return fail(e, "--threads %s: expected a number from 1", value);
+    } else if (same(name, "--progress")) {
+        return progress_parse(value, &o->progress, e);
+    } else { /* --rerun */
+        o->rerun = true;
+        o->which = same(value, "all") ? DB_RERUN_ALL : DB_RERUN_FAILED;
+        if (!same(value, "all") && !same(value, "failed"))
+            return fail(e, "--rerun %s: expected failed or all", value);
+    }
+    return 0;
+}
+
+static void add_word(str *out, const char *word) /* as a shell reads it back */
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    bool bare = *word && !word[strspn(word, safe)];
+    if (out->n) str_addc(out, ' ');
+    if (!bare) str_addc(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            str_add(out, "'\\''");
+        else
+            str_addc(out, *word);
+    }
+    if (!bare) str_addc(out, '\'');
+}
+
+static int parse_options(int argc, char **argv, options *o, places *p, err *e)
+{
+    for (int i = 1; i < argc; i++) {
+        if (same(argv[i], "--dry-run"))
+            o->dry_run = true;
+        else if (same(argv[i], "--profile"))
+            o->worker_args[0] = "--profile";
+        else if (argv[i][0] != '-') {
+            if (o->path) return fail(e, "two specs were given, %s and %s; run takes one", o->path, argv[i]);
+            o->path = argv[i];
+        } else {
+            if (take_option(o, p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, e)) return -1;
+            i++;
+        }
+    }
+    o->spec.set = o->set;
+    o->spec.only = o->only;
+    str_clear(&o->again);
+    add_word(&o->again, is_folder("./ablate") || access("./ablate", X_OK) ? p->program : "./ablate");
+    str_add(&o->again, " run");
+    for (int i = 1; i < argc; i++)
+        if (same(argv[i], "--rerun"))
+            i++; /* what it queued again is queued */
+        else
+            add_word(&o->again, argv[i]);
+    return o->path ? 0 : fail(e, "no spec was given");
+}
+
+/* ---- a spec as the database wants it ---- */
+
+static enum db_kind typed(const char *text, db_param *out)
+{
+    if (same(text, "true") || same(text, "false")) {
+        out->i = same(text, "true");
+        return DB_BOOL;
+    }
+    if (parse_int(text, &out->i)) return DB_INT;
+    if (parse_real(text, &out->r)) return DB_REAL;
+    out->s = text;
+    return DB_TEXT;
+}
+
+/* Would this row's plugins refuse each other? Words, or NULL. */
+static const char *not_applicable(const spec_row *row, arena *a)
+{
+    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    err e = {0};
+    const plugin *pos = plugin_find(AB_POSENC, settings_get(&row->settings, "position"), &e);
+    for (int i = 0; i < 3 && pos; i++) {
+        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->settings, keys[i]), &e);
+        if (!att) break;
+        const ab_posenc *h = &pos->iface.posenc;
+        uint32_t hooks = i == 2 ? 0
+                                : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
+                                      (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
+        if (!(att->iface.attention.roles & roles[i]))
+            return arena_printf(a, "attention %s cannot be %s", att->desc.name, keys[i]);
+        if (hooks & ~att->iface.attention.accepts)
+            return arena_printf(a, "attention %s does not honour what position %s does", att->desc.name,
+                                pos->desc.name);
+    }
+    return NULL;
+}
+
+static db_row_spec row_spec(const spec *s, size_t i, arena *a)
+{
+    const spec_row *row = &s->rows[i];
+    db_param *params = arena_alloc(a, (row->settings.n + 1) * sizeof *params);
+    for (size_t k = 0; k < row->settings.n; k++) {
+        params[k].key = row->settings.at[k].key;
+        params[k].kind = typed(row->settings.at[k].value, &params[k]);
+        params[k].swept = settings_get(&row->swept, params[k].key) != NULL;
+    }
+    return (db_row_spec){.group = row->group,
+                         .name = row->name,
+                         .change = row->changed,
+                         .is_base = row->is_base,
+                         .same_as = row->same_as >= 0 ? s->rows[row->same_as].name : NULL,
+                         .config_hash = row->hash,
+                         .config_json = row->json,
+                         .params = params,
+                         .n_params = row->settings.n,
+                         .paper_row = row->paper_row,
+                         .not_applicable = not_applicable(row, a)};
+}
+
+static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e)
+{
+    arena a = {0};
+    str args = {0};
+    db_row_spec *rows = arena_alloc(&a, (s->n_rows + 1) * sizeof *rows);
+    for (size_t i = 0; i < s->n_rows; i++) rows[i] = row_spec(s, i, &a);
+    for (int i = 0; i < argc; i++) {
+        str_addc(&args, i ? ',' : '[');
+        json_string(&args, argv[i]);
+    }
+    str_addc(&args, ']');
+    db_experiment_spec x = {.name = s->name,
+                            .note = s->note,
+                            .spec_ini = s->text,
+                            .argv_json = str_text(&args),
+                            .paper_table = *s->paper ? s->paper : NULL,
+                            .rows = rows,
+                            .n_rows = s->n_rows,
+                            .seeds = s->seeds,
+                            .n_seeds = s->n_seeds};
+    int bad = db_freeze(d, &x, frozen, n, e);
+    str_free(&args);
+    arena_free(&a);
+    return bad;
+}
+
+/* The runs that this call is about: those of selected rows, done ones included. */
+static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
+{
+    l->runs = ids;
+    for (size_t i = 0; i < n; i++) {
+        if (!s->rows[f[i].row].run) continue;
+        ids[l->n++] = f[i].id;
+        l->done += f[i].status == DB_DONE;
+        l->failed += f[i].status == DB_FAILED;
+        l->skipped += f[i].status == DB_SKIPPED;
+    }
+}
+
+/* What the table cannot say: which of its gaps can be filled, and how. */
+static void show_gaps(const launch_result *r, size_t failed_before)
+{
+    size_t failed = r->failed + failed_before, elsewhere = r->left - r->killed;
+    if (failed)
+        fprintf(stderr, "%zu failed: `ablate log RUN` says why, --rerun failed tries again\n", failed);
+    if (r->killed) fprintf(stderr, "%zu killed: the same command resumes them\n", r->killed);
+    if (elsewhere)
+        fprintf(stderr, "%zu taken by another process: they come into the table as it goes on\n", elsewhere);
+}
+
+static int show_table(const spec *s, const places *p, bool talk)
+{
+    char *args[] = {"table", (char *)s->name, NULL};
+    fflush(stderr);
+    int code = report_table(2, args, &p->db);
+    fflush(stdout);
+    if (talk)
+        fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n",
+                p->db.path, s->name, s->name);
+    return code;
+}
+
+/* `threads` of the INI, where the command line says nothing; 0: as many as there are. */
+static void threads_of_base(const spec *s, int *threads)
+{
+    int64_t n;
+    for (size_t i = 0; i < s->n_rows; i++)
+        if (s->rows[i].is_base && parse_int(settings_get(&s->rows[i].settings, "threads"), &n))
+            *threads = (int)n;
+}
+
+static int run_spec(spec *s, options *o, const places *p, int argc, char **argv, err *e)
+{
+    db_frozen *frozen = NULL;
+    size_t n = 0, requeued = 0;
+    launch_result result = {0};
+    db *d = db_open(&p->db, e);
+    int code = 1;
+    bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE;
+    if (!d || freeze(d, s, argc, argv, &frozen, &n, e)) goto out;
+    int64_t *ids = xcalloc(n + 1, sizeof *ids);
+    char *folder = path_join(p->root, "runs"), *cache = path_join(p->root, "runs/cache");
+    launch_options l = {.program = p->program,
+                        .experiment = s->name,
+                        .folder = folder,
+                        .data_dir = p->data_dir,
+                        .cache_dir = cache,
+                        .device = o->device,
+                        .workers = (int)o->workers,
+                        .threads = (int)o->threads,
+                        .progress = o->progress,
+                        .resume_command = str_text(&o->again),
+                        .worker_args = o->worker_args};
+    if (!o->threads) threads_of_base(s, &l.threads);
+    choose_runs(s, frozen, n, ids, &l);
+    if (o->rerun) l.failed = 0, l.done = o->which == DB_RERUN_ALL ? 0 : l.done;
+    if (!(o->rerun && db_requeue(d, ids, l.n, o->which, &requeued, e)) && !launch_runs(d, &l, &result, e))
+        code = result.failed || result.killed || l.failed ? 1 : 0;
+    if (talk && !e->text[0] && !result.interrupted) show_gaps(&result, l.failed);
+    free(ids);
+    free(folder);
+    free(cache);
+out:
+    free(frozen);
+    db_close(d);
+    if (e->text[0]) return 1;
+    if (result.interrupted) return 128 + result.interrupted;
+    return show_table(s, p, talk) ? 1 : code;
+}
+
+static const plugin_schemas *schemas_for(const options *o)
+{
+    str folders = {0};
+    spec_plugin_path(o->path, &o->spec, &folders);
+    plugin_add_path(str_text(&folders));
+    str_free(&folders);
+    return run_schemas();
+}
+
+int run_command(int argc, char **argv, const places *given)
+{
+    places p = *given;
+    options o = {.device = "auto"};
+    err e = {0};
+    str errors = {0};
+    spec s = {0};
+    int code = 2;
+    if (parse_options(argc, argv, &o, &p, &e)) {
+        fprintf(stderr, "ablate run: %s\n%s", e.text, usage);
+    } else if (spec_read(&s, o.path, &o.spec, schemas_for(&o), &errors)) {
+        fprintf(stderr, "%s", str_text(&errors));
+    } else {
+        fprintf(stderr, "%s", str_text(&s.warnings));
+        if (o.dry_run)
+            spec_print(&s, stdout), code = 0;
+        else
+            code = run_spec(&s, &o, &p, argc, argv, &e);
+        if (e.text[0]) fprintf(stderr, "ablate run: %s\n", e.text);
+    }
+    spec_free(&s);
+    str_free(&errors);
+    str_free(&o.again);
+    return code;
+}

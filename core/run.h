@@ -1,0 +1,32 @@
+/* run.h - the main job of ablate: a sweep from its INI to its table. */
+#ifndef ABLATE_RUN_H
+#define ABLATE_RUN_H
+#include "config/spec.h"
+#include "results/db.h"
+
+typedef struct {          /* where things are; all absolute */
+    const char *program;  /* this executable */
+    const char *root;     /* folder of runs/ and results.db: the checkout, or the working folder */
+    const char *data_dir; /* $ABLATE_DATA, or root/data */
+    db_options db;
+} places;
+
+/* Services for plugins, plugin folders. To be called once, first. */
+void run_setup(const places *p);
+/* Path of the trained model of a run (its id or experiment/row), as the database knows it; NULL and words.
+ * The caller frees. */
+char *run_model_path(const char *run, const places *p, err *e);
+/* Standard input to its end as lines [n], which point into *text; the caller frees both. */
+void read_input(char ***lines, size_t *n, str *text);
+/* The plugins at hand, as the INI reader wants them. */
+const plugin_schemas *run_schemas(void);
+
+int run_command(int argc, char **argv, const places *p);    /* ablate run SPEC.ini ... */
+int worker_command(int argc, char **argv, const places *p); /* ablate worker: one run, started by the host */
+int translate_command(int argc, char **argv, const places *p); /* ablate translate */
+int attention_command(int argc, char **argv, const places *p); /* ablate attention */
+int parse_command(int argc, char **argv, const places *p);     /* ablate parse */
+int plugins_command(int argc, char **argv, const places *p);
+int bench_command(int argc, char **argv, const places *p); /* ablate bench: speed */
+int devices_command(int argc, char **argv, const places *p);
+#endif

@@ -1,0 +1,305 @@
+/* checkpoint.c - safetensors: 8 bytes of header length, a JSON header, the tensors one after the other. */
+#include "train/checkpoint.h"
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- text entries ---- */
+
+static checkpoint_entry *entry(const checkpoint_meta *m, const char *key)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (same(m->at[i].key, key)) return &m->at[i];
+    return NULL;
+}
+
+static void put_raw(checkpoint_meta *m, const char *key, const char *s, size_t n)
+{
+    checkpoint_entry *x = entry(m, key);
+    if (!x) {
+        m->at = grow(m->at, &m->cap, m->n + 1, sizeof *m->at);
+        x = &m->at[m->n++];
+        *x = (checkpoint_entry){.key = xstrdup(key)};
+    }
+    str_clear(&x->value);
+    str_addn(&x->value, s, n);
+}
+
+void meta_put(checkpoint_meta *m, const char *key, const char *text) { put_raw(m, key, text, strlen(text)); }
+
+void meta_put_int(checkpoint_meta *m, const char *key, int64_t x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)x);
+    meta_put(m, key, text);
+}
+
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void meta_put_bytes(checkpoint_meta *m, const char *key, const void *data, size_t n)
+{
+    const unsigned char *b = data;
+    str out = {0};
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t w =
+            (uint32_t)b[i] << 16 | (i + 1 < n ? (uint32_t)b[i + 1] << 8 : 0) | (i + 2 < n ? b[i + 2] : 0);
+        str_addc(&out, base64[w >> 18]);
+        str_addc(&out, base64[w >> 12 & 63]);
+        str_addc(&out, i + 1 < n ? base64[w >> 6 & 63] : '=');
+        str_addc(&out, i + 2 < n ? base64[w & 63] : '=');
+    }
+    put_raw(m, key, str_text(&out), out.n);
+    str_free(&out);
+}
+
+const char *meta_text(const checkpoint_meta *m, const char *key)
+{
+    const checkpoint_entry *x = entry(m, key);
+    return x ? str_text(&x->value) : NULL;
+}
+
+bool meta_int(const checkpoint_meta *m, const char *key, int64_t *out)
+{
+    const char *text = meta_text(m, key);
+    return text && parse_int(text, out);
+}
+
+int meta_bytes(const checkpoint_meta *m, const char *key, str *out, err *e)
+{
+    const char *s = meta_text(m, key);
+    if (!s) return fail(e, "checkpoint: no entry '%s'", key);
+    uint32_t w = 0;
+    int have = 0;
+    str_clear(out);
+    for (; *s && *s != '='; s++) {
+        const char *at = strchr(base64, *s);
+        if (!at) return fail(e, "checkpoint: entry '%s' is not base64", key);
+        w = w << 6 | (uint32_t)(at - base64);
+        have += 6;
+        if (have >= 8) str_addc(out, (char)(w >> (have -= 8) & 255));
+    }
+    return 0;
+}
+
+void meta_free(checkpoint_meta *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        free(m->at[i].key);
+        str_free(&m->at[i].value);
+    }
+    free(m->at);
+    *m = (checkpoint_meta){0};
+}
+
+/* ---- writing ---- */
+
+static void add_tensor(str *header, const char *prefix, const param *p, dtype type, size_t *at)
+{
+    str name = {0};
+    str_addf(&name, "%s%s", prefix, p->name);
+    json_string(header, str_text(&name));
+    str_free(&name);
+    int first = 0;
+    while (first < 3 && p->dim[first] == 1) first++;
+    str_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", type == F64 ? "F64" : "F32");
+    for (int i = first; i < 4; i++) str_addf(header, "%s%lld", i > first ? "," : "", (long long)p->dim[i]);
+    size_t bytes = p->count * dtype_size(type);
+    str_addf(header, "],\"data_offsets\":[%zu,%zu]}", *at, *at + bytes);
+    *at += bytes;
+}
+
+static void build_header(str *h, const params *p, const char *const *slots, uint32_t n_slots,
+                         const checkpoint_meta *m)
+{
+    size_t at = 0;
+    str_add(h, "{\"__metadata__\":{\"format\":\"ablate\"");
+    for (size_t i = 0; i < m->n; i++) {
+        str_addc(h, ',');
+        json_string(h, m->at[i].key);
+        str_addc(h, ':');
+        json_string(h, str_text(&m->at[i].value));
+    }
+    str_addc(h, '}');
+    for (uint32_t s = 0; s <= n_slots; s++)
+        for (size_t i = 0; i < p->n; i++) {
+            char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup("");
+            str_addc(h, ',');
+            add_tensor(h, prefix, &p->p[i], p->type, &at);
+            free(prefix);
+        }
+    str_addc(h, '}');
+    while (h->n % 8) str_addc(h, ' ');
+}
+
+static bool write_all(FILE *f, const str *header, const params *p, uint32_t n_slots)
+{
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)header->n >> (8 * i));
+    if (fwrite(length, 1, 8, f) != 8 || fwrite(header->s, 1, header->n, f) != header->n) return false;
+    size_t size = dtype_size(p->type);
+    for (uint32_t s = 0; s <= n_slots; s++) {
+        const char *from = s ? p->slot[s - 1] : p->value;
+        for (size_t i = 0; i < p->n; i++)
+            if (fwrite(from + p->p[i].at * size, size, p->p[i].count, f) != p->p[i].count) return false;
+    }
+    return fflush(f) == 0 && fsync(fileno(f)) == 0;
+}
+
+int checkpoint_write(const char *path, const params *p, const char *const *slots, uint32_t n_slots,
+                     const checkpoint_meta *m, err *e)
+{
+    str header = {0};
+    char *tmp = xprintf("%s.%d.tmp", path, (int)getpid());
+    build_header(&header, p, slots, n_slots, m);
+    FILE *f = fopen(tmp, "wb");
+    bool ok = f && write_all(f, &header, p, n_slots);
+    int why = errno;
+    if (f && fclose(f)) ok = false;
+    if (ok && rename(tmp, path)) ok = false, why = errno;
+    if (!ok) {
+        unlink(tmp);
+        fail(e, "%s: the checkpoint could not be written: %s", path, strerror(why));
+    }
+    str_free(&header);
+    free(tmp);
+    return ok ? 0 : -1;
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+    const char *map;
+    size_t size;
+    const char *data;
+    size_t n_data;
+    cJSON *header;
+    const char *path;
+} opened;
+
+static void close_file(opened *o)
+{
+    if (o->map) munmap((void *)o->map, o->size);
+    cJSON_Delete(o->header);
+}
+
+static int open_file(const char *path, opened *o, err *e)
+{
+    *o = (opened){.path = path};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat s;
+    if (fd < 0 || fstat(fd, &s)) {
+        if (fd >= 0) close(fd);
+        return fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    o->size = (size_t)s.st_size;
+    void *map = o->size > 8 ? mmap(NULL, o->size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (map == MAP_FAILED) return fail(e, "%s: not a safetensors file: it has %zu bytes", path, o->size);
+    o->map = map;
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n |= (uint64_t)(unsigned char)o->map[i] << (8 * i);
+    if (n > o->size - 8) {
+        close_file(o);
+        return fail(e, "%s: not a safetensors file: a header of %llu bytes in a file of %zu", path,
+                    (unsigned long long)n, o->size);
+    }
+    o->header = cJSON_ParseWithLength(o->map + 8, n);
+    o->data = o->map + 8 + n;
+    o->n_data = o->size - 8 - n;
+    if (!cJSON_IsObject(o->header)) {
+        close_file(o);
+        return fail(e, "%s: not a safetensors file: its header is not JSON", path);
+    }
+    return 0;
+}
+
+int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e)
+{
+    opened o;
+    if (open_file(path, &o, e)) return -1;
+    const cJSON *x;
+    cJSON_ArrayForEach(x, cJSON_GetObjectItemCaseSensitive(o.header, "__metadata__")) if (cJSON_IsString(x))
+        meta_put(out, x->string, x->valuestring);
+    close_file(&o);
+    return 0;
+}
+
+/* The bytes of one tensor after checking type, shape and place. */
+static const void *find_tensor(const opened *o, const char *prefix, const param *p, dtype type, err *e)
+{
+    char *name = xprintf("%s%s", prefix, p->name);
+    const cJSON *t = cJSON_GetObjectItemCaseSensitive(o->header, name), *dim;
+    const cJSON *off = cJSON_GetObjectItemCaseSensitive(t, "data_offsets"),
+                *kind = cJSON_GetObjectItemCaseSensitive(t, "dtype");
+    const void *found = NULL;
+    double elements = 1;
+    cJSON_ArrayForEach(dim, cJSON_GetObjectItemCaseSensitive(t, "shape")) elements *= dim->valuedouble;
+    const char *wanted = type == F64 ? "F64" : "F32";
+    if (!t)
+        fail(e, "%s: has no tensor '%s'", o->path, name);
+    else if (!cJSON_IsString(kind) || !same(kind->valuestring, wanted))
+        fail(e, "%s: tensor '%s' is not %s", o->path, name, wanted);
+    else if (elements != (double)p->count)
+        fail(e, "%s: tensor '%s' has %.0f elements, expected %zu: was the file made with other settings?",
+             o->path, name, elements, p->count);
+    else if (cJSON_GetArraySize(off) != 2)
+        fail(e, "%s: tensor '%s' has no data_offsets", o->path, name);
+    else {
+        size_t from = (size_t)cJSON_GetArrayItem(off, 0)->valuedouble,
+               to = (size_t)cJSON_GetArrayItem(off, 1)->valuedouble;
+        if (to > o->n_data || from > to || to - from != p->count * dtype_size(type))
+            fail(e, "%s: tensor '%s' lies outside the file", o->path, name);
+        else
+            found = o->data + from;
+    }
+    free(name);
+    return found;
+}
+
+int checkpoint_read(const char *path, params *p, const char *const *slots, uint32_t n_slots, err *e)
+{
+    opened o;
+    if (open_file(path, &o, e)) return -1;
+    size_t size = dtype_size(p->type);
+    int bad = 0;
+    for (uint32_t s = 0; s <= n_slots && !bad; s++) {
+        char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup(""),
+             *to = s ? p->slot[s - 1] : p->value;
+        for (size_t i = 0; i < p->n && !bad; i++) {
+            const void *from = find_tensor(&o, prefix, &p->p[i], p->type, e);
+            if (from)
+                memcpy(to + p->p[i].at * size, from, p->p[i].count * size);
+            else
+                bad = 1;
+        }
+        free(prefix);
+    }
+    close_file(&o);
+    p->version++;
+    return bad ? -1 : 0;
+}
+
+int checkpoint_average(const char *const *paths, size_t n, params *p, err *e)
+{
+    double *sum = xcalloc(p->total, sizeof *sum);
+    int bad = 0;
+    for (size_t k = 0; k < n && !bad; k++) {
+        bad = checkpoint_read(paths[k], p, NULL, 0, e);
+        for (size_t i = 0; i < p->total && !bad; i++)
+            sum[i] += p->type == F64 ? ((double *)p->value)[i] : (double)((float *)p->value)[i];
+    }
+    for (size_t i = 0; i < p->total && !bad && n; i++) {
+        if (p->type == F64)
+            ((double *)p->value)[i] = sum[i] / (double)n;
+        else
+            ((float *)p->value)[i] = (float)(sum[i] / (double)n);
+    }
+    p->version++;
+    free(sum);
+    return bad;
+}

@@ -1,0 +1,24 @@
+/* optim.h - the update of the parameters: an optimizer plugin's rule, the learning rate schedule, clipping.
+ */
+#ifndef ABLATE_OPTIM_H
+#define ABLATE_OPTIM_H
+#include "model/model.h"
+
+typedef struct optimizer optimizer;
+
+/* Traces the plugin's rule once. NULL and words when it fails. The model outlives the optimizer. */
+optimizer *optim_open(model *m, err *e);
+void optim_close(optimizer *o);
+/* One update from the gradients in `grad` [params.total], each multiplied by `scale` first and then clipped
+ * to cfg.clip_norm when that is set. step counts from 1. *norm (may be NULL): the gradient's norm after
+ * scaling. */
+int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
+
+/* The learning rate of step s = 1, 2, ...
+ * noam:     lr * d_model^-0.5 * min(s^-0.5, s * warmup^-1.5)                 Vaswani et al. 2017, eq. 3
+ * linear:   up to lr over warmup, then down to lr_min at the last step
+ * constant: up to lr over warmup, then lr
+ * cosine:   up to lr over warmup, then half a cosine down to lr_min          Loshchilov and Hutter 2017, eq.
+ * 5 */
+double schedule_lr(const config *c, int64_t step);
+#endif

@@ -1,0 +1,383 @@
+/* train.c - the loop over updates: evaluation, checkpoints, resuming, early stopping, the choice of weights
+ * at the end. */
+#include "train/checkpoint.h"
+#include "train/optim.h"
+#include "train/train.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    train_job *j;
+    model *m;
+    stepper *s;
+    batcher *batches;
+    int64_t step; /* updates made */
+    double best;
+    int64_t best_step; /* lowest dev perplexity */
+    double dev_ppl;
+    int64_t dev_step; /* the last evaluation */
+    int64_t worse;    /* evaluations since the best */
+    double seconds, src_tokens, tgt_tokens;
+    double recent; /* running mean of the unsmoothed loss */
+    str points;    /* all points of its curves so far: lines of metric, step, value */
+} training;
+
+static char *file_in(const train_job *j, const char *name) { return path_join(j->folder, name); }
+static char *step_file(const train_job *j, int64_t step)
+{
+    char name[48];
+    snprintf(name, sizeof name, "step-%lld.safetensors", (long long)step);
+    return file_in(j, name);
+}
+
+/* ---- checkpoints ---- */
+
+static void describe(const training *t, checkpoint_meta *meta)
+{
+    str json = {0}, bytes = {0};
+    config_to_json(&t->m->set, NULL, NULL, &json);
+    meta_put(meta, "config", str_text(&json));
+    vocab_write(t->j->src, &bytes);
+    meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
+    if (t->j->tgt != t->j->src) {
+        str_clear(&bytes);
+        vocab_write(t->j->tgt, &bytes);
+        meta_put_bytes(meta, "vocab.tgt", bytes.s, bytes.n);
+    }
+    meta_put_int(meta, "step", t->step);
+    str_free(&json);
+    str_free(&bytes);
+}
+
+static void put_real(checkpoint_meta *m, const char *key, double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", x);
+    meta_put(m, key, text);
+}
+
+static int write_values(const training *t, const char *path, err *e)
+{
+    checkpoint_meta meta = {0};
+    describe(t, &meta);
+    int bad = checkpoint_write(path, &t->m->params, NULL, 0, &meta, e);
+    meta_free(&meta);
+    return bad;
+}
+
+static int write_state(const training *t, err *e)
+{
+    if (!t->j->folder) return 0;
+    checkpoint_meta meta = {0};
+    describe(t, &meta);
+    batch_state b = batcher_state(t->batches);
+    meta_put_int(&meta, "epoch", b.epoch);
+    meta_put_int(&meta, "index", b.index);
+    meta_put_int(&meta, "best_step", t->best_step);
+    meta_put_int(&meta, "worse", t->worse);
+    put_real(&meta, "best", t->best);
+    put_real(&meta, "recent", t->recent);
+    put_real(&meta, "seconds", t->seconds);
+    put_real(&meta, "src_tokens", t->src_tokens);
+    put_real(&meta, "tgt_tokens", t->tgt_tokens);
+    meta_put(&meta, "points", str_text(&t->points));
+    const ab_optim *rule = &t->m->optimizer->iface.optim;
+    char *path = file_in(t->j, "state.safetensors");
+    int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
+    free(path);
+    meta_free(&meta);
+    return bad;
+}
+
+static double real_of(const checkpoint_meta *m, const char *key)
+{
+    const char *text = meta_text(m, key);
+    return text ? strtod(text, NULL) : 0;
+}
+
+/* The settings that change numbers must be those the state was made with. */
+static int same_run(const training *t, const checkpoint_meta *meta, const char *path, err *e)
+{
+    arena a = {0};
+    settings then = {0};
+    char was[65], is[65];
+    const char *json = meta_text(meta, "config");
+    int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: has no settings inside", path);
+    if (!bad) {
+        config_hash(&then, was);
+        config_hash(&t->m->set, is);
+        if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to begin anew", path);
+    }
+    arena_free(&a);
+    return bad;
+}
+
+/* Tells the points again: those before the state that the listener lost when it was killed would be missing.
+ */
+static void repeat_points(training *t, const char *text)
+{
+    const train_events *v = &t->j->events;
+    char metric[64];
+    long long step;
+    double value;
+    str_clear(&t->points);
+    str_add(&t->points, text ? text : "");
+    for (const char *line = str_text(&t->points); *line && v->point; line++) {
+        if (sscanf(line, "%63s %lld %lf", metric, &step, &value) == 3) v->point(v->self, metric, step, value);
+        line += strcspn(line, "\n");
+        if (!*line) break;
+    }
+}
+
+static int resume(training *t, err *e)
+{
+    char *path = t->j->folder ? file_in(t->j, "state.safetensors") : NULL;
+    if (!path || !file_exists(path)) {
+        free(path);
+        return 0;
+    }
+    checkpoint_meta meta = {0};
+    batch_state b = {0};
+    const ab_optim *rule = &t->m->optimizer->iface.optim;
+    int bad = checkpoint_read_meta(path, &meta, e);
+    if (!bad) bad = same_run(t, &meta, path, e);
+    if (!bad) bad = checkpoint_read(path, &t->m->params, rule->slots, rule->n_slots, e);
+    if (!bad && !(meta_int(&meta, "step", &t->step) && meta_int(&meta, "epoch", &b.epoch) &&
+                  meta_int(&meta, "index", &b.index) && meta_int(&meta, "best_step", &t->best_step) &&
+                  meta_int(&meta, "worse", &t->worse)))
+        bad = fail(e, "%s: not a state to resume from: counters are missing", path);
+    if (!bad) bad = batcher_seek(t->batches, b, e);
+    t->best = real_of(&meta, "best");
+    t->recent = real_of(&meta, "recent");
+    t->seconds = real_of(&meta, "seconds");
+    t->src_tokens = real_of(&meta, "src_tokens");
+    t->tgt_tokens = real_of(&meta, "tgt_tokens");
+    if (!bad) repeat_points(t, meta_text(&meta, "points"));
+    if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);
+    meta_free(&meta);
+    free(path);
+    return bad;
+}
+
+static int save(training *t, err *e)
+{
+    const config *c = &t->m->cfg;
+    if (!t->j->folder) return 0;
+    char *path = step_file(t->j, t->step);
+    int64_t keep = c->keep > c->average ? c->keep : c->average;
+    int bad = write_values(t, path, e);
+    free(path);
+    if (!bad) bad = write_state(t, e);
+    path = step_file(t->j, t->step - keep * c->save_every);
+    if (!bad && t->step > keep * c->save_every) unlink(path);
+    free(path);
+    return bad;
+}
+
+/* ---- evaluation ---- */
+
+static void point(training *t, const char *metric, double value)
+{
+    const train_events *v = &t->j->events;
+    str_addf(&t->points, "%s %lld %.17g\n", metric, (long long)t->step, value);
+    if (v->point) v->point(v->self, metric, t->step, value);
+}
+
+static int evaluate(training *t, err *e)
+{
+    const pairs *dev = &t->j->data->split[AB_DEV];
+    if (!dev->n) return 0;
+    err why = {0};
+    t->dev_ppl = train_perplexity(t->m, dev, NULL, &why);
+    t->dev_step = t->step;
+    if (why.text[0]) return fail(e, "%s", why.text);
+    point(t, "dev_PPL", t->dev_ppl);
+    log_line(LOG_INFO, "step %lld: dev PPL %.4f, training PPL %.4f, %.0f tokens/s", (long long)t->step,
+             t->dev_ppl, exp(t->recent), t->seconds > 0 ? (t->src_tokens + t->tgt_tokens) / t->seconds : 0);
+    if (t->best_step && !(t->dev_ppl < t->best)) {
+        t->worse++;
+        return 0;
+    }
+    t->best = t->dev_ppl;
+    t->best_step = t->step;
+    t->worse = 0;
+    if (!t->j->folder || t->m->cfg.select != SELECT_BEST) return 0;
+    char *path = file_in(t->j, "best.safetensors");
+    int bad = write_values(t, path, e);
+    free(path);
+    return bad;
+}
+
+/* ---- one update ---- */
+
+/* A loss that is no number, or stays two nats above that of a uniform guess, does not come back. */
+static bool diverged(training *t, double plain_per_token, err *e)
+{
+    double uniform = log((double)t->m->tgt_vocab);
+    t->recent = t->step <= 1 ? plain_per_token : 0.98 * t->recent + 0.02 * plain_per_token;
+    if (isfinite(plain_per_token) && !(t->step > 100 && t->recent > uniform + 2)) return false;
+    char loss[32] = "not a number";
+    if (!isnan(plain_per_token)) snprintf(loss, sizeof loss, "%.3g", plain_per_token);
+    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->step, loss,
+         uniform);
+    return true;
+}
+
+static int update(training *t, double *plain_per_token, err *e)
+{
+    const config *c = &t->m->cfg;
+    double start = ticks(), smoothed, plain, sum = 0, src = 0, tgt = 0;
+    for (int64_t k = 0; k < c->accumulate; k++) {
+        batch b;
+        if (!batcher_next(t->batches, &b)) return fail(e, "the training data gave no batch");
+        if (stepper_gradient(t->s, &b, t->step + 1, &smoothed, &plain, e)) return -1;
+        sum += plain;
+        src += (double)b.src_rows;
+        tgt += (double)b.tgt_rows;
+    }
+    t->step++;
+    *plain_per_token = sum / tgt;
+    if (isfinite(sum) && stepper_update(t->s, tgt, t->step, e)) return -1;
+    t->seconds += ticks() - start;
+    t->src_tokens += src;
+    t->tgt_tokens += tgt;
+    return 0;
+}
+
+static train_outcome loop(training *t, err *e)
+{
+    const config *c = &t->m->cfg;
+    const train_events *v = &t->j->events;
+    while (t->step < c->steps) {
+        double plain = 0;
+        if (v->stop && v->stop(v->self)) return write_state(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
+        if (c->patience && t->worse >= c->patience) break;
+        if (update(t, &plain, e)) return TRAIN_FAILED;
+        if (diverged(t, plain, e)) return TRAIN_DIVERGED;
+        if (v->progress)
+            v->progress(v->self, t->step, c->steps, exp(plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
+        if (t->step % 50 == 0 || t->step == c->steps) {
+            point(t, "train_PPL", exp(t->recent));
+            point(t, "lr", schedule_lr(c, t->step));
+        }
+        bool last = t->step == c->steps;
+        if ((t->step % c->eval_every == 0 || last) && evaluate(t, e)) return TRAIN_FAILED;
+        if ((t->step % c->save_every == 0 || last) && save(t, e)) return TRAIN_FAILED;
+    }
+    return TRAIN_DONE;
+}
+
+/* ---- the weights that count ---- */
+
+static int average(training *t, train_result *out, err *e)
+{
+    const config *c = &t->m->cfg;
+    char *paths[1024];
+    size_t n = 0;
+    for (int64_t s = t->step; s > 0 && n < (size_t)c->average && n < LENGTH(paths);
+         s = (s - 1) / c->save_every * c->save_every) {
+        char *path = step_file(t->j, s);
+        if (file_exists(path))
+            paths[n++] = path;
+        else
+            free(path);
+    }
+    int bad = n ? checkpoint_average((const char *const *)paths, n, &t->m->params, e)
+                : fail(e, "no checkpoint was found to average in %s", t->j->folder);
+    for (size_t i = 0; i < n; i++) free(paths[i]);
+    snprintf(out->how_text, sizeof out->how_text, "average of %zu", n);
+    out->how = out->how_text;
+    return bad;
+}
+
+static int choose_weights(training *t, train_result *out, err *e)
+{
+    const config *c = &t->m->cfg;
+    out->how = "last";
+    if (!t->j->folder) return 0;
+    if (c->average > 1) {
+        if (average(t, out, e)) return -1;
+    } else if (c->select == SELECT_BEST && t->best_step) {
+        char *path = file_in(t->j, "best.safetensors");
+        int bad = checkpoint_read(path, &t->m->params, NULL, 0, e);
+        free(path);
+        if (bad) return -1;
+        out->how = "best";
+    }
+    char *path = file_in(t->j, "model.safetensors");
+    int bad = write_values(t, path, e);
+    free(path);
+    return bad;
+}
+
+static int finish(training *t, train_result *out, err *e)
+{
+    if (choose_weights(t, out, e)) return -1;
+    const pairs *dev = &t->j->data->split[AB_DEV];
+    bool known = same(out->how, "last") && t->dev_step == t->step;
+    err why = {0};
+    out->dev_ppl = known || !dev->n ? t->dev_ppl : train_perplexity(t->m, dev, NULL, &why);
+    return why.text[0] ? fail(e, "%s", why.text) : 0;
+}
+
+train_outcome train_run(train_job *j, train_result *out, err *e)
+{
+    training t = {.j = j, .m = j->m};
+    batch_options o = {
+        .batch_tokens = j->m->cfg.batch_tokens, .round = 64, .seed = (uint64_t)j->m->cfg.seed, .train = true};
+    train_outcome outcome = TRAIN_FAILED;
+    *out = (train_result){.how = "last"};
+    if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
+    t.s = stepper_open(j->m, e);
+    t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
+    if (t.batches && !resume(&t, e)) {
+        outcome = loop(&t, e);
+        if (outcome == TRAIN_DONE && finish(&t, out, e)) outcome = TRAIN_FAILED;
+        out->step = t.step;
+        out->best_ppl = t.best;
+        out->best_step = t.best_step;
+        out->seconds = t.seconds;
+        out->tokens_per_second = t.seconds > 0 ? (t.src_tokens + t.tgt_tokens) / t.seconds : 0;
+        out->target_tokens_per_second = t.seconds > 0 ? t.tgt_tokens / t.seconds : 0;
+        out->fill = batcher_fill(t.batches);
+    }
+    batcher_free(t.batches);
+    stepper_close(t.s);
+    str_free(&t.points);
+    return outcome;
+}
+
+int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e)
+{
+    checkpoint_meta meta = {0};
+    arena a = {0};
+    settings set = {0};
+    str bytes = {0};
+    *src = *tgt = NULL;
+    int bad = checkpoint_read_meta(path, &meta, e);
+    if (!bad && !meta_text(&meta, "config"))
+        bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
+    if (!bad)
+        bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) ||
+              meta_bytes(&meta, "vocab.src", &bytes, e);
+    if (!bad) plugin_add_path(settings_get(&set, "plugin_path"));
+    if (!bad) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
+    if (!bad && meta_text(&meta, "vocab.tgt"))
+        bad = meta_bytes(&meta, "vocab.tgt", &bytes, e) || !(*tgt = vocab_read(bytes.s, bytes.n, e));
+    if (!bad) bad = model_open(m, &set, vocab_size(*src), vocab_size(*tgt), compute, b, e);
+    if (!bad && checkpoint_read(path, &m->params, NULL, 0, e)) {
+        model_free(m);
+        bad = -1;
+    }
+    if (bad) {
+        if (*tgt != *src) vocab_free(*tgt);
+        vocab_free(*src);
+        *src = *tgt = NULL;
+    }
+    meta_free(&meta);
+    arena_free(&a);
+    str_free(&bytes);
+    return bad ? -1 : 0;
+}

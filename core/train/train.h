@@ -1,0 +1,62 @@
+/* train.h - training one model: updates, dev perplexity, checkpoints, resuming, averaging, early stopping. */
+#ifndef ABLATE_TRAIN_H
+#define ABLATE_TRAIN_H
+#include "data/batch.h"
+#include "model/model.h"
+
+/* What the trainer tells and asks; every function may be NULL. */
+typedef struct {
+    void *self;
+    void (*point)(void *self, const char *metric, int64_t step, double value); /* a point of a curve */
+    /* after each update: mean unsmoothed loss of its batch as perplexity, tokens (source and target) a second
+     * so far */
+    void (*progress)(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second);
+    bool (*stop)(void *self); /* true: write a checkpoint and leave */
+} train_events;
+
+typedef struct {
+    model *m;
+    const dataset *data;
+    const vocab *src, *tgt; /* the same pointer when shared; stored in checkpoints */
+    const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best.safetensors,
+                               model.safetensors; NULL: none */
+    train_events events;
+} train_job;
+
+typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_outcome;
+
+typedef struct {
+    int64_t step;   /* updates made */
+    double dev_ppl; /* of the weights that are left in the model */
+    double best_ppl;
+    int64_t best_step;
+    const char *how; /* "last", "best", "average of 5" ...: which weights those are */
+    char how_text[32];
+    double tokens_per_second; /* source and target tokens over the time of updates */
+    double target_tokens_per_second;
+    double seconds; /* in updates */
+    double fill;    /* mean fill of the batches */
+} train_result;
+
+/* Trains to cfg.steps, resuming from folder/state.safetensors when it is there. On TRAIN_DONE the model holds
+ * the selected weights and folder/model.safetensors has them. TRAIN_DIVERGED: e says at which step and why.
+ */
+train_outcome train_run(train_job *j, train_result *out, err *e);
+
+/* exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs (recipe: "perplexity").
+ * nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by its place in `p`. */
+double train_perplexity(model *m, const pairs *p, double *nll, err *e);
+
+/* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src when
+ * shared), values. */
+int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
+
+/* One training step over a batch at a time, as the trainer does it: for bench and for tests. */
+typedef struct stepper stepper;
+stepper *stepper_open(model *m, err *e);
+void stepper_close(stepper *s);
+/* Adds the gradient of a batch: *smoothed and *plain get the sums of its losses. -1 and words. */
+int stepper_gradient(stepper *s, const batch *b, int64_t step, double *smoothed, double *plain, err *e);
+/* Updates the parameters by what stepper_gradient has summed, over `tokens` target tokens. */
+int stepper_update(stepper *s, double tokens, int64_t step, err *e);
+#endif

@@ -1,0 +1,147 @@
+/* translate.c - ablate translate: standard input to standard output, a line a sentence, by a trained model.
+ */
+#include "cpu/cpu.h"
+#include "decode/beam.h"
+#include "results/read.h"
+#include "run.h"
+#include "train/train.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *model, *run;
+    int64_t beam, nbest, batch, threads;
+    double alpha;
+} translate_options;
+
+static const char *const usage =
+    "usage: ablate translate --run RUN | --model FILE.safetensors [--beam 4] [--alpha 0.6] [--nbest N] "
+    "[--batch N]\n"
+    "                        [--threads N] [--db FILE] < SENTENCES > TRANSLATIONS\n";
+
+static int take(translate_options *o, places *p, const char *name, const char *value, err *e)
+{
+    struct {
+        const char *name;
+        int64_t *at;
+    } numbers[] = {
+        {"--beam", &o->beam}, {"--nbest", &o->nbest}, {"--batch", &o->batch}, {"--threads", &o->threads}};
+    if (!value) return fail(e, "%s wants a value", name);
+    for (size_t i = 0; i < LENGTH(numbers); i++)
+        if (same(name, numbers[i].name))
+            return parse_int(value, numbers[i].at) && *numbers[i].at > 0
+                       ? 0
+                       : fail(e, "%s %s: expected a number from 1", name, value);
+    if (same(name, "--alpha"))
+        return parse_real(value, &o->alpha) ? 0 : fail(e, "--alpha %s: expected a number", value);
+    if (same(name, "--model"))
+        o->model = value;
+    else if (same(name, "--run"))
+        o->run = value;
+    else if (same(name, "--db"))
+        p->db.path = value;
+    else
+        return fail(e, "unknown option %s", name);
+    return 0;
+}
+
+char *run_model_path(const char *name, const places *p, err *e)
+{
+    arena a = {0};
+    read_detail run;
+    char *path = NULL;
+    reader *r = reader_open(&p->db, e);
+    int64_t id = r ? reader_find_run(r, name, e) : -1;
+    if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
+        for (size_t i = 0; i < run.n_artifacts; i++)
+            if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
+        if (!path) fail(e, "run %s has no model: it was not finished here", name);
+    }
+    if (path && !file_exists(path)) {
+        fail(e, "the model of run %s is no longer at %s", name, path);
+        free(path);
+        path = NULL;
+    }
+    arena_free(&a);
+    reader_close(r);
+    return path;
+}
+
+void read_input(char ***lines, size_t *n, str *text)
+{
+    char part[65536];
+    size_t got;
+    while ((got = fread(part, 1, sizeof part, stdin)) > 0) str_addn(text, part, got);
+    size_t cap = 0;
+    for (char *s = text->s, *end; s && s < text->s + text->n; s = end + 1) {
+        end = memchr(s, '\n', (size_t)(text->s + text->n - s));
+        if (!end) end = text->s + text->n;
+        *end = 0;
+        *lines = grow(*lines, &cap, *n + 1, sizeof **lines);
+        (*lines)[(*n)++] = s;
+    }
+}
+
+static int translate(const translate_options *t, model *m, const vocab *src, const vocab *tgt, err *e)
+{
+    beam_options o = beam_options_of(&m->cfg);
+    if (t->beam) o.beam = t->beam;
+    if (t->alpha >= 0) o.alpha = t->alpha;
+    if (t->batch) o.batch = t->batch;
+    o.nbest = t->nbest ? t->nbest : 1;
+    if (o.nbest > o.beam)
+        return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam);
+    str text = {0};
+    char **lines = NULL, **out = NULL;
+    size_t n = 0;
+    read_input(&lines, &n, &text);
+    double *scores = xcalloc(n * (size_t)o.nbest + 1, sizeof *scores);
+    beam_stats stats = {0};
+    int bad =
+        n ? decode_lines(m, src, tgt, (const char *const *)lines, (int64_t)n, &o, &out, scores, &stats, e)
+          : 0;
+    for (size_t i = 0; i < n * (size_t)o.nbest && !bad; i++) {
+        if (o.nbest > 1)
+            printf("%zu\t%.6f\t%s\n", i / (size_t)o.nbest + 1, scores[i], out[i]);
+        else
+            printf("%s\n", out[i]);
+    }
+    if (!bad && n)
+        fprintf(stderr, "%zu sentences, %lld tokens in %.2f s: %.0f tokens/s\n", n, (long long)stats.tokens,
+                stats.seconds, (double)stats.tokens / stats.seconds);
+    if (out) decoded_free(out, (int64_t)n * o.nbest);
+    free(scores);
+    free(lines);
+    str_free(&text);
+    return bad;
+}
+
+int translate_command(int argc, char **argv, const places *given)
+{
+    places p = *given;
+    translate_options o = {.alpha = -1};
+    err e = {0};
+    for (int i = 1; i < argc && !e.text[0]; i += 2)
+        take(&o, &p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e);
+    if (!e.text[0] && !o.model == !o.run) fail(&e, "either --run or --model is wanted");
+    if (e.text[0]) {
+        fprintf(stderr, "ablate translate: %s\n%s", e.text, usage);
+        return 2;
+    }
+    model m = {0};
+    vocab *src = NULL, *tgt = NULL;
+    char *path = o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
+    cpu_threads((int)o.threads);
+    dtype compute = cpu_has_bf16() ? BF16 : F32;
+    int bad = !path || train_load(path, &m, compute, &cpu_backend, &src, &tgt, &e);
+    if (!bad) {
+        bad = translate(&o, &m, src, tgt, &e);
+        cpu_forget(&m.params);
+        model_free(&m);
+        if (tgt != src) vocab_free(tgt);
+        vocab_free(src);
+    }
+    free(path);
+    if (bad) fprintf(stderr, "ablate translate: %s\n", e.text);
+    return bad ? 1 : 0;
+}

@@ -1,0 +1,362 @@
+/* worker.c - one run from its settings to its results; read do_run from top to bottom. */
+#include "cpu/cpu.h"
+#include "data/dataset.h"
+#include "decode/constrain.h"
+#include "launch/event.h"
+#include "run.h"
+#include "train/train.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *folder; /* config.json lies here; checkpoints go here */
+    const char *cache_dir, *data_dir;
+    int64_t seed, threads;
+    bool profile;
+    bool fresh; /* nothing in the folder is this run's */
+} job;
+
+typedef struct {
+    job job;
+    arena memory;
+    settings set;
+    config cfg;
+    const plugin *task_plugin;
+    const ab_task *task;
+    void *task_self;
+    vocab *src, *tgt;
+    task_rules rules;
+    dataset data;
+    model model;
+    bool model_open;
+    train_result trained;
+} run;
+
+/* While training, the first SIGTERM asks for a checkpoint at the next step. A second one, or one where there
+ * is nothing to save, ends the process: all files are written atomically, and the last checkpoint stands. */
+static volatile sig_atomic_t stop_asked, training;
+static void ask_stop(int signal_number)
+{
+    (void)signal_number;
+    if (!training || stop_asked) _exit(WORKER_STOPPED);
+    stop_asked = 1;
+}
+static bool should_stop(void *self)
+{
+    (void)self;
+    return stop_asked || events_broken();
+}
+static void send_point(void *self, const char *metric, int64_t step, double value)
+{
+    (void)self;
+    event_point(metric, step, value);
+}
+static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
+{
+    (void)self;
+    event_progress(step, total, ppl, tokens_per_second);
+}
+
+/* ---- the folder ---- */
+
+static void clear_folder(const char *folder, bool all) /* half-written files; or everything a training left */
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        char *path = path_join(folder, x->d_name);
+        if (has_suffix(x->d_name, ".tmp") || (all && has_suffix(x->d_name, ".safetensors"))) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+/* One process at a time works in a run's folder: that of a host that was killed may still be writing its
+ * checkpoint. The lock goes with the process. Where a file system knows no locks there is none. */
+static int take_folder(const job *j, err *e)
+{
+    enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
+    char *path = path_join(j->folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), bad = 0;
+    double start = ticks();
+    bool told = false;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR) && !bad) {
+        if (!told) log_line(LOG_INFO, "waiting for another process in %s", j->folder);
+        told = true;
+        if (ticks() - start > PATIENCE)
+            bad = fail(e, "another process has worked in %s for %d s", j->folder, PATIENCE);
+        usleep(20000);
+    }
+    free(path);
+    if (!bad) clear_folder(j->folder, j->fresh);
+    return bad; /* fd stays open: it is the lock */
+}
+
+/* ---- the steps of a run ---- */
+
+static int read_settings(run *r, err *e)
+{
+    str json = {0};
+    char *path = path_join(r->job.folder, "config.json"), seed[32];
+    int bad = file_read(path, &json, e) || config_from_json(str_text(&json), &r->set, &r->memory, e) ||
+              config_from_settings(&r->set, &r->cfg, &r->memory, e);
+    snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
+    settings_put(&r->set, "seed", seed, &r->memory);
+    r->cfg.seed = r->job.seed;
+    if (!bad) plugin_add_path(r->cfg.plugin_path);
+    str_free(&json);
+    free(path);
+    return bad;
+}
+
+static int open_task(run *r, err *e)
+{
+    if (!(r->task_plugin = plugin_find(AB_TASK, r->cfg.task, e))) return -1;
+    const ab_plugin *d = &r->task_plugin->desc;
+    void *cfg = arena_alloc(&r->memory, d->cfg_size + 16);
+    if (d->params && config_bind(&r->set, d->name, d->params, cfg, &r->memory, e)) return -1;
+    ab_env env = {.data_dir = r->job.data_dir, .seed = 1}; /* the data are the same for every seed of a run */
+    char words[1024] = "";
+    r->task = &r->task_plugin->iface.task;
+    if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))
+        return fail(e, "task '%s': %s", d->name, words);
+    return 0;
+}
+
+static int read_data(run *r, err *e)
+{
+    bool shared = r->task->flags & AB_SHARED_VOCAB;
+    if (dataset_vocabs(r->task, r->task_self, shared, (vocab_kind)r->cfg.vocab, r->cfg.vocab_size,
+                       r->cfg.lowercase != 0, r->job.cache_dir, &r->src, &r->tgt, e))
+        return -1;
+    if (task_rules_open(&r->rules, r->task, r->task_self, r->src, r->tgt, e))
+        return fail_in(e, "task '%s': ", r->task_plugin->desc.name);
+    return dataset_build(&r->data, r->task, r->task_self, r->src, r->tgt, r->cfg.max_length, e);
+}
+
+static int open_model(run *r, err *e)
+{
+    dtype compute =
+        r->cfg.precision == PRECISION_BF16 || (r->cfg.precision == PRECISION_AUTO && cpu_has_bf16()) ? BF16
+                                                                                                     : F32;
+    if (r->cfg.precision == PRECISION_BF16 && !cpu_has_bf16())
+        return fail(e, "precision = bf16, but this processor has no bf16 products; use auto or fp32");
+    if (model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, &cpu_backend, e))
+        return -1;
+    r->model_open = true;
+    str hashes = {0};
+    const plugin *used[] = {r->task_plugin,        r->model.attention[0], r->model.attention[1],
+                            r->model.attention[2], r->model.position,     r->model.optimizer};
+    for (size_t i = 0; i < LENGTH(used); i++) {
+        if (i > 1 && (used[i] == used[i - 1] || used[i] == used[1]))
+            continue; /* one plugin in several places */
+        str_addf(&hashes, "%s", i ? "," : "{");
+        json_string(&hashes, used[i]->desc.name);
+        str_addf(&hashes, ":\"%s\"", used[i]->sha256);
+    }
+    str_addc(&hashes, '}');
+    event_fact("plugins_json", str_text(&hashes));
+    str_free(&hashes);
+    event_fact("device", cpu_description());
+    event_fact("precision", dtype_name(compute));
+    event_fact_number("parameters", (double)params_count(&r->model.params));
+    return 0;
+}
+
+static void report_costs(run *r)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    double tokens = (double)r->cfg.batch_tokens * (double)r->cfg.accumulate * r->trained.fill;
+    event_fact_number("flops_step", model_flops(&r->model, tokens, tokens));
+    event_fact_number("tokens_second", r->trained.tokens_per_second);
+    event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
+    event_fact_number("train_seconds", r->trained.seconds);
+    event_fact_number("batch_fill", r->trained.fill);
+    event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
+}
+
+static int perplexity(run *r, err *e)
+{
+    const pairs *dev = &r->data.split[AB_DEV];
+    double *nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *nll);
+    err why = {0};
+    double ppl = dev->n ? train_perplexity(&r->model, dev, nll, &why) : NAN;
+    if (!why.text[0])
+        event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
+                     (size_t)dev->n, 2, nll);
+    free(nll);
+    return why.text[0] ? fail(e, "%s", why.text) : 0;
+}
+
+/* Best outputs as lines, in the order of the split's examples. */
+static int decode_split(run *r, ab_split split, const pairs *p, char **lines, err *e)
+{
+    beam_options o = beam_options_of(&r->cfg);
+    const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
+    char **out = xcalloc((size_t)p->n + 1, sizeof *out);
+    beam_stats stats = {0};
+    task_routes routes = {0};
+    for (int64_t i = 0; i < p->n; i++) {
+        ab_example x;
+        r->task->get(r->task_self, split, p->example[i], &x);
+        src[i] = x.src;
+    }
+    int bad = task_decode(&r->model, &r->rules, p, src, &o, out, &stats, &routes, e);
+    for (int64_t i = 0; i < p->n && !bad; i++) lines[p->example[i]] = out[i];
+    if (!bad) {
+        event_fact_number("decode_seconds", stats.seconds);
+        event_fact_number("decode_tokens_second", (double)stats.tokens / stats.seconds);
+    }
+    if (!bad && r->task->accepts) {
+        event_fact_number("outputs_first", (double)routes.first);
+        event_fact_number("outputs_in_beam", (double)routes.in_beam);
+        event_fact_number("outputs_again", (double)routes.again);
+        event_fact_number("outputs_refused", (double)routes.refused);
+    }
+    free(src);
+    free(out);
+    return bad;
+}
+
+static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
+{
+    ab_metric m[16];
+    char words[1024] = "";
+    int found =
+        r->task->score(r->task_self, split, (const char *const *)lines, n, m, LENGTH(m), words, sizeof words);
+    if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
+    for (int i = 0; i < found; i++)
+        event_result(m[i].name, "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
+                     m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
+    return 0;
+}
+
+static int decode_and_score(run *r, err *e)
+{
+    ab_split split = r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST;
+    const pairs *p = &r->data.split[split];
+    if (!p->n) return 0;
+    char **lines = xcalloc((size_t)p->n, sizeof *lines);
+    char *path = path_join(r->job.folder, split == AB_DEV ? "dev.hyp" : "test.hyp");
+    str all = {0};
+    int bad = decode_split(r, split, p, lines, e);
+    for (int64_t i = 0; i < p->n && !bad; i++) str_addf(&all, "%s\n", lines[i]);
+    if (!bad) bad = file_write(path, str_text(&all), all.n, e);
+    if (!bad) event_artifact("hypotheses", path);
+    if (!bad) bad = score_lines(r, split, lines, p->n, e);
+    for (int64_t i = 0; i < p->n; i++) free(lines[i]);
+    free(lines);
+    free(path);
+    str_free(&all);
+    return bad;
+}
+
+/* The way of the data, once. */
+static train_outcome do_run(run *r, err *e)
+{
+    event_phase("data");
+    if (take_folder(&r->job, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e))
+        return TRAIN_FAILED;
+    event_phase("model");
+    if (open_model(r, e)) return TRAIN_FAILED;
+    event_phase("train");
+    train_job t = {.m = &r->model,
+                   .data = &r->data,
+                   .src = r->src,
+                   .tgt = r->tgt,
+                   .folder = r->job.folder,
+                   .events = {.point = send_point, .progress = send_progress, .stop = should_stop}};
+    training = 1;
+    train_outcome outcome = train_run(&t, &r->trained, e);
+    training = 0;
+    if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
+    report_costs(r);
+    if (outcome != TRAIN_DONE) return outcome;
+    event_phase("score");
+    if (perplexity(r, e)) return TRAIN_FAILED;
+    event_phase("decode");
+    if (decode_and_score(r, e)) return TRAIN_FAILED;
+    char *path = path_join(r->job.folder, "model.safetensors");
+    if (file_exists(path)) event_artifact("model", path);
+    free(path);
+    return TRAIN_DONE;
+}
+
+static void close_run(run *r)
+{
+    if (r->model_open) {
+        cpu_forget(&r->model.params);
+        model_free(&r->model);
+    }
+    dataset_free(&r->data);
+    if (r->tgt != r->src) vocab_free(r->tgt);
+    vocab_free(r->src);
+    if (r->task && r->task_self) r->task->close(r->task_self);
+    arena_free(&r->memory);
+}
+
+static int parse_job(int argc, char **argv, job *j, int *fd, err *e)
+{
+    int64_t number;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (same(argv[i], "--profile") || same(argv[i], "--fresh")) {
+            *(argv[i][2] == 'p' ? &j->profile : &j->fresh) = true;
+            continue;
+        }
+        i++;
+        if (same(argv[i - 1], "--folder"))
+            j->folder = value;
+        else if (same(argv[i - 1], "--data"))
+            j->data_dir = value;
+        else if (same(argv[i - 1], "--cache"))
+            j->cache_dir = value;
+        else if (same(argv[i - 1], "--device")) {
+            if (!same(value, "cpu") && !same(value, "auto"))
+                return fail(e, "device %s is not there; see `ablate devices`", value);
+        } else if (!parse_int(value, &number))
+            return fail(e, "worker: %s %s: expected a number", argv[i - 1], value);
+        else if (same(argv[i - 1], "--seed"))
+            j->seed = number;
+        else if (same(argv[i - 1], "--threads"))
+            j->threads = number;
+        else if (same(argv[i - 1], "--fd"))
+            *fd = (int)number;
+        else
+            return fail(e, "worker: unknown option %s", argv[i - 1]);
+    }
+    return j->folder ? 0 : fail(e, "worker: --folder is missing");
+}
+
+int worker_command(int argc, char **argv, const places *p)
+{
+    run r = {.job = {.data_dir = p->data_dir, .seed = 1}};
+    err e = {0};
+    int fd = -1;
+    signal(SIGTERM, ask_stop);
+    if (parse_job(argc, argv, &r.job, &fd, &e)) {
+        fprintf(stderr, "ablate: %s\n", e.text);
+        return 2;
+    }
+    events_open(fd);
+    cpu_threads((int)r.job.threads);
+    profile_enable(r.job.profile);
+    train_outcome outcome = do_run(&r, &e);
+    if (r.job.profile) profile_print(stderr);
+    close_run(&r);
+    if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
+    if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
+    return outcome == TRAIN_DONE       ? WORKER_DONE
+           : outcome == TRAIN_STOPPED  ? WORKER_STOPPED
+           : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
+                                       : WORKER_FAILED;
+}

@@ -1,0 +1,21 @@
+/* Dot-product attention without the scale: softmax(q k') v. Luong et al. 2015, section 3.1, "dot". */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    return ab_output(c, ab_attend(c, q, k, v, 1));
+}
+
+static const ab_param params[] = {{0}};
+static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
+                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES |
+                                             AB_POS_VALUES,
+                                  .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "dot", .doc = "dot-product attention without the scale",
+          .paper = "Luong et al. 2015, section 3.1", .version = "1.0");

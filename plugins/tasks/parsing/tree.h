@@ -1,0 +1,49 @@
+/* tree.h - a constituency tree as its brackets from left to right.
+ *
+ * Treebanks nest deeply and files lie: nothing here recurses, so depth costs memory only. Texts are slices of
+ * a file's or a line's memory and live as long as that does.
+ */
+#ifndef PARSING_TREE_H
+#define PARSING_TREE_H
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct { /* {0} is empty; s is NUL-terminated once anything was added */
+    char *s;
+    size_t n, cap;
+} buffer;
+void buffer_add(buffer *b, const char *s, size_t n);
+void buffer_text(buffer *b, const char *s);
+void buffer_clear(buffer *b);
+void buffer_free(buffer *b);
+/* Memory for n elements of `size` bytes; out of memory ends the program with a sentence. */
+void *resized(void *p, size_t n, size_t size);
+
+typedef struct {
+    const char *s;
+    size_t n;
+} slice;
+int slice_is(slice a, const char *text);
+slice slice_of(const char *text);
+/* The next word of the line from *at on (blanks between words), of length 0 at its end; *at moves behind it.
+ */
+slice next_word(const char **at);
+
+enum { OPEN, LEAF, CLOSE };
+typedef struct {
+    int kind;
+    slice label; /* OPEN: of the constituent; LEAF: the tag; CLOSE: unused */
+    slice word;  /* LEAF only */
+} bracket;
+typedef struct { /* {0} is empty; brackets balance */
+    bracket *at;
+    size_t n, cap;
+} tree;
+void tree_add(tree *t, int kind, slice label, slice word);
+void tree_free(tree *t);
+/* Removes constituents that hold no leaf. */
+void tree_prune(tree *t);
+/* Appends (TOP (S (NP (DT the) ...))), or the leaves' words with blanks between them. */
+void tree_write(const tree *t, buffer *out);
+void tree_words(const tree *t, buffer *out);
+#endif

@@ -1,0 +1,124 @@
+/* corpus.c - reading parallel files, and saying what is wrong with them. */
+#include "corpus.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const corpus_defaults known[] = {
+    {"multi30k-lctok", "train", "val", "test2016", "none", 1},
+    {"multi30k", "train", "val", "test2016", "13a", 1},
+    {"wmt14-en-de", "train", "newstest2013", "newstest2014", "13a", 1},
+    {"wmt14-en-fr", "train", "newstest2013", "newstest2014", "13a", 1},
+    {"tatoeba-en-de", "train", "dev", "test", "13a", 0},
+};
+static const corpus_defaults unknown = {"", "train", "dev", "test", "13a", 0};
+
+const corpus_defaults *corpus_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].name, name)) return &known[i];
+    return &unknown;
+}
+
+enum { PATH = 4096 };
+
+static void file_path(char path[PATH], const corpus_place *at, const char *stem, size_t n,
+                      const char *language)
+{
+    int absolute = *stem == '/', in_data_dir = !strchr(at->data, '/');
+    if (absolute)
+        snprintf(path, PATH, "%.*s.%s", (int)n, stem, language);
+    else if (in_data_dir)
+        snprintf(path, PATH, "%s/%s/%.*s.%s", at->data_dir, at->data, (int)n, stem, language);
+    else
+        snprintf(path, PATH, "%s/%.*s.%s", at->data, (int)n, stem, language);
+}
+
+/* Say what is not there, where it was looked for, and how to come by it. */
+static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
+                   size_t n_err)
+{
+    int used = snprintf(err, n_err, "no file %s (%s = %s; data folder %s, from $ABLATE_DATA)", path, key,
+                        stems, at->data_dir);
+    if (used < 0 || (size_t)used >= n_err) return -1;
+    if (at->can_get) {
+        snprintf(err + used, n_err - (size_t)used, "; `ablate data get %s` fetches this corpus", at->data);
+        return -1;
+    }
+    used += snprintf(err + used, n_err - (size_t)used,
+                     "; data may be a folder there, a path with a '/', synthetic, or");
+    for (size_t i = 0; i < sizeof known / sizeof *known && (size_t)used < n_err; i++)
+        used += snprintf(err + used, n_err - (size_t)used, "%s %s", i ? "," : "", known[i].name);
+    return -1;
+}
+
+static int grow(split *s, int64_t more)
+{
+    size_t bytes = (size_t)(s->n + more + 1) * sizeof(char *);
+    char **src = realloc(s->src, bytes), **tgt = src ? realloc(s->tgt, bytes) : NULL;
+    if (src) s->src = src;
+    if (tgt) s->tgt = tgt;
+    return src && tgt ? 0 : -1;
+}
+
+static int read_stem(split *s, const corpus_place *at, const char *key, const char *stems, const char *stem,
+                     size_t n_stem, char *err, size_t n_err)
+{
+    char path[2][PATH];
+    char **lines[2];
+    int64_t n[2];
+    for (int side = 0; side < 2; side++) {
+        file_path(path[side], at, stem, n_stem, side ? at->tgt : at->src);
+        if (access(path[side], F_OK)) return missing(at, path[side], key, stems, err, n_err);
+        if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
+            snprintf(err, n_err, "%s = %s: too many files", key, stems);
+            return -1;
+        }
+        if (at->host->read_lines(path[side], &lines[side], &n[side], err, n_err)) return -1;
+        s->blocks[s->n_blocks++] = lines[side];
+    }
+    if (n[0] != n[1]) {
+        snprintf(err, n_err,
+                 "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the "
+                 "other",
+                 path[0], (long long)n[0], path[1], (long long)n[1]);
+        return -1;
+    }
+    if (grow(s, n[0])) {
+        snprintf(err, n_err, "%s: out of memory for %lld lines", path[0], (long long)n[0]);
+        return -1;
+    }
+    memcpy(s->src + s->n, lines[0], (size_t)n[0] * sizeof(char *));
+    memcpy(s->tgt + s->n, lines[1], (size_t)n[1] * sizeof(char *));
+    s->n += n[0];
+    return 0;
+}
+
+int corpus_read(split *s, const corpus_place *at, const char *key, const char *stems, char *err, size_t n_err)
+{
+    for (const char *stem = stems;; stem++) {
+        size_t n = strcspn(stem, "+");
+        if (!n) {
+            snprintf(err, n_err,
+                     "%s = %s: a file's name is missing; expected names without ending, joined by +", key,
+                     stems);
+            return -1;
+        }
+        if (read_stem(s, at, key, stems, stem, n, err, n_err)) return -1;
+        stem += n;
+        if (!*stem) break;
+    }
+    if (s->n) return 0;
+    snprintf(err, n_err, "%s = %s: the files in %s are empty", key, stems, at->data);
+    return -1;
+}
+
+void split_free(split *s, const ab_host *host)
+{
+    for (int64_t i = 0; s->own_lines && i < s->n; i++) free(s->src[i]), free(s->tgt[i]);
+    for (int i = 0; i < s->n_blocks; i++) host->free_lines(s->blocks[i]);
+    free(s->src);
+    free(s->tgt);
+    *s = (split){0};
+}

@@ -1,0 +1,256 @@
+/* synthetic.c - the grammar: both sides of a sentence are written from one plan, clause by clause. */
+#include "synthetic.h"
+#include "lexicon.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
+enum { LINE = 1024 };
+
+/* ---- chance (splitmix64, Steele et al. 2014) ---- */
+
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int below(uint64_t *state, int n) { return (int)((next(state) >> 33) * (uint64_t)n >> 31); }
+static bool chance(uint64_t *state, int percent) { return below(state, 100) < percent; }
+
+/* ---- a plan of the sentence ---- */
+
+typedef struct clause clause;
+typedef struct { /* "these two small cats that sleep" */
+    const noun *noun;
+    int determiner, plural;
+    const adjective *adjective[2];
+    const clause *relative; /* its subject is this noun; or NULL */
+    bool pronoun;
+} phrase;
+
+struct clause {
+    const verb *verb;
+    phrase subject, object, place;     /* a noun NULL: there is none */
+    const pair *adverb, *where, *join; /* or NULL; join: the conjunction before `second` */
+    bool perfect, negative;
+    const clause *that, *second; /* "says that ..."; "..., because ..." */
+};
+
+typedef struct {
+    uint64_t *rng;
+    clause pool[8];
+    int n;
+} planning;
+
+static const noun *pick_noun(uint64_t *rng, int class)
+{
+    const noun *n;
+    do n = &nouns[below(rng, COUNT(nouns))];
+    while (!(n->class & class));
+    return n;
+}
+
+static phrase pick_phrase(uint64_t *rng, int class)
+{
+    phrase p = {.noun = pick_noun(rng, class), .plural = chance(rng, 35)};
+    int kind = below(rng, 4);
+    p.determiner = kind < 2 ? THE : kind < 3 ? THIS : p.plural ? TWO : A;
+    int n = chance(rng, 40) ? chance(rng, 30) ? 2 : 1 : 0;
+    for (int i = 0; i < n; i++) {
+        do p.adjective[i] = &adjectives[below(rng, COUNT(adjectives))];
+        while (!(p.adjective[i]->class & p.noun->class) || (i && p.adjective[0] == p.adjective[1]));
+    }
+    return p;
+}
+
+enum { MAIN, SECOND, THAT, RELATIVE };
+
+/* A clause of its role; `topic`: its subject when it is given (RELATIVE, or a pronoun in SECOND), else NULL.
+ */
+static clause *pick_clause(planning *g, int role, const phrase *topic)
+{
+    uint64_t *rng = g->rng;
+    clause *c = &g->pool[g->n++];
+    *c = (clause){0};
+    do c->verb = &verbs[below(rng, COUNT(verbs))];
+    while ((topic && !(c->verb->subject & topic->noun->class)) || (c->verb->object & CLAUSE && role != MAIN));
+    if (topic)
+        c->subject = *topic;
+    else
+        c->subject = pick_phrase(rng, c->verb->subject);
+    c->perfect = chance(rng, 25);
+    c->negative = !c->perfect && chance(rng, 15);
+    if (c->verb->object & CLAUSE) {
+        c->that = pick_clause(g, THAT, NULL);
+        return c;
+    }
+    if (c->verb->object) c->object = pick_phrase(rng, c->verb->object);
+    if (chance(rng, role == MAIN ? 30 : 15))
+        c->place = pick_phrase(rng, PLACE), c->where = &places[below(rng, COUNT(places))];
+    if (role != MAIN) return c;
+    if (chance(rng, 25)) c->adverb = &adverbs[below(rng, COUNT(adverbs))];
+    if (chance(rng, 15)) {
+        c->subject.relative = pick_clause(g, RELATIVE, &c->subject);
+    } else if (chance(rng, 35)) {
+        phrase again = c->subject;
+        again.pronoun = true;
+        c->join = &joins[below(rng, COUNT(joins))];
+        c->second = pick_clause(g, SECOND, chance(rng, 60) ? &again : NULL);
+    }
+    return c;
+}
+
+/* ---- writing ---- */
+
+static void word(char *line, const char *w)
+{
+    if (!*w) return;
+    if (*line) strcat(line, " ");
+    strcat(line, w);
+}
+
+static void src_clause(char *line, const clause *c, bool subject);
+static void tgt_clause(char *line, const clause *c, int role);
+
+static void src_phrase(char *line, const phrase *p, bool object)
+{
+    if (!p->noun) return;
+    if (p->pronoun) {
+        word(line, p->plural ? "they" : "it");
+        return;
+    }
+    word(line, determiners_src[p->determiner][p->plural]);
+    for (int i = 0; i < 2; i++) word(line, p->adjective[i] ? p->adjective[i]->src : "");
+    word(line, p->noun->src[p->plural]);
+    if (p->relative && !object) {
+        word(line, "that");
+        src_clause(line, p->relative, false);
+    }
+}
+
+static void src_clause(char *line, const clause *c, bool subject)
+{
+    int plural = c->subject.plural;
+    if (c->adverb) word(line, c->adverb->src);
+    if (subject) src_phrase(line, &c->subject, false);
+    if (c->negative) word(line, plural ? "do not" : "does not");
+    if (c->perfect) word(line, plural ? "have" : "has");
+    word(line, c->verb->src[c->perfect ? 2 : c->negative ? 1 : plural]);
+    src_phrase(line, &c->object, true);
+    if (c->where) word(line, c->where->src);
+    src_phrase(line, &c->place, true);
+    if (c->that) {
+        word(line, "that");
+        src_clause(line, c->that, true);
+    }
+    if (c->second) {
+        word(line, c->join->src);
+        src_clause(line, c->second, true);
+    }
+}
+
+static void tgt_phrase(char *line, const phrase *p, int grammatical_case)
+{
+    if (!p->noun) return;
+    int form = p->plural ? 3 : p->noun->gender;
+    if (p->pronoun) {
+        word(line, pronouns[form]);
+        return;
+    }
+    word(line, determiners[p->determiner][grammatical_case][form]);
+    for (int i = 1; i >= 0; i--) { /* the other way round */
+        if (!p->adjective[i]) continue;
+        word(line, p->adjective[i]->tgt);
+        strcat(line, endings[p->determiner][grammatical_case][form]);
+    }
+    const char *w = p->noun->tgt[p->plural];
+    word(line, w);
+    char last = w[strlen(w) - 1];
+    if (grammatical_case == DATIVE && p->plural && last != 'n' && last != 's') strcat(line, "n");
+    if (p->relative) {
+        word(line, ",");
+        word(line, relatives[form]);
+        tgt_clause(line, p->relative, RELATIVE);
+        word(line, ",");
+    }
+}
+
+/* MAIN: the verb stands second; elsewhere last. */
+static void tgt_clause(char *line, const clause *c, int role)
+{
+    int plural = c->subject.plural;
+    const char *verb = c->perfect ? plural ? "haben" : "hat" : c->verb->tgt[plural];
+    if (c->adverb) {
+        word(line, c->adverb->tgt);
+        word(line, verb);
+    }
+    if (role != RELATIVE) tgt_phrase(line, &c->subject, NOMINATIVE);
+    if (role == MAIN && !c->adverb) word(line, verb);
+    tgt_phrase(line, &c->object, ACCUSATIVE);
+    if (c->where) word(line, c->where->tgt);
+    tgt_phrase(line, &c->place, DATIVE);
+    if (c->negative) word(line, "nicht");
+    if (c->perfect) word(line, c->verb->tgt[2]);
+    if (role != MAIN) word(line, verb);
+    if (c->that) {
+        word(line, ", dass");
+        tgt_clause(line, c->that, THAT);
+    }
+    if (c->second) {
+        word(line, ",");
+        word(line, c->join->tgt);
+        tgt_clause(line, c->second, SECOND);
+    }
+}
+
+/* ---- different pairs ---- */
+
+typedef struct {
+    char **line;
+    uint64_t mask;
+} seen; /* open addressing over borrowed lines */
+
+static bool first_time(seen *s, char *line)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (const char *c = line; *c; c++) h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+    for (uint64_t i = h & s->mask;; i = (i + 1) & s->mask) {
+        if (!s->line[i]) return s->line[i] = line, true;
+        if (!strcmp(s->line[i], line)) return false;
+    }
+}
+
+int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt)
+{
+    uint64_t slots = 64;
+    while (slots < 3 * (uint64_t)n) slots *= 2;
+    seen s = {calloc(slots, sizeof *s.line), slots - 1};
+    uint64_t rng = seed * 0x9e3779b97f4a7c15u + 1;
+    int64_t made = 0;
+    for (int64_t tries = 0; s.line && made < n && tries < 100 * n + 1000; tries++) {
+        char x[LINE] = "", y[LINE] = "";
+        planning g = {.rng = &rng};
+        clause *c = pick_clause(&g, MAIN, NULL);
+        src_clause(x, c, true);
+        word(x, ".");
+        tgt_clause(y, c, MAIN);
+        word(y, ".");
+        src[made] = strdup(x);
+        if (!src[made]) break;
+        if (!first_time(&s, src[made])) {
+            free(src[made]);
+            continue;
+        }
+        tgt[made] = strdup(y);
+        if (!tgt[made++]) break;
+    }
+    bool all = made == n && (!n || tgt[n - 1]);
+    free(s.line);
+    if (all) return 0;
+    for (int64_t i = 0; i < made; i++) free(src[i]), free(tgt[i]);
+    return -1;
+}

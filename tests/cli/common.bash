@@ -1,0 +1,100 @@
+# common.bash - for the scripts of this folder: `source common.bash PROGRAM SOURCE_FOLDER` makes an empty folder with
+# its own results, enters it, and removes it at the end.
+set -u
+program=$1 source=$2
+work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where it goes: databases and checkpoints sync often
+cd "$work" || exit 1
+export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
+unset ABLATE_DATA NO_COLOR TERM
+failures=0
+checks=0
+
+ablate() { "$program" "$@"; }
+
+# Ends the processes that this script started and that are still there (they carry its folder in their arguments).
+leftovers() {
+    local p line
+    for p in /proc/[0-9]*; do
+        line=$(tr '\0' ' ' 2>/dev/null <"$p/cmdline") || continue
+        [[ $line == *"ablate worker"*"$work"* ]] && echo "${p#/proc/}"
+    done
+    return 0
+}
+clean_up() {
+    local p
+    for p in $(jobs -p) $(leftovers); do kill -9 "$p" 2>/dev/null; done
+    cd / && rm -rf "$work"
+}
+trap clean_up EXIT
+
+wrong() {
+    failures=$((failures + 1))
+    echo "WRONG: $*"
+}
+# equal FOUND EXPECTED WHAT
+equal() {
+    checks=$((checks + 1))
+    [ "$1" = "$2" ] || wrong "$3: found '$1', expected '$2'"
+}
+# has FILE TEXT: the file has a line with this text.
+has() {
+    checks=$((checks + 1))
+    grep -qF -- "$2" "$1" || { wrong "$1 has no line with '$2'; it is:" && sed 's/^/    | /' "$1"; }
+}
+hasnt() {
+    checks=$((checks + 1))
+    ! grep -qF -- "$2" "$1" || { wrong "$1 has a line with '$2'; it is:" && sed 's/^/    | /' "$1"; }
+}
+# exits CODE COMMAND...: standard output goes to out, standard error to err.
+exits() {
+    local expected=$1 code=0
+    shift
+    "$@" >out 2>err || code=$?
+    checks=$((checks + 1))
+    [ $code = "$expected" ] && return
+    wrong "exit code of '$*': found $code, expected $expected; it said:"
+    sed 's/^/    | /' err out
+}
+# sql QUERY [DATABASE]: the values, separated by commas, without the heading.
+sql() { "$program" query "$1" --format csv ${2:+--db "$2"} | tail -n +2 | tr -d '\r'; }
+# wait_for SECONDS COMMAND...: until the command succeeds.
+wait_for() {
+    local n=$(($1 * 20))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $((n -= 1)) -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+finish() {
+    echo "$checks checks, $failures failed"
+    [ $failures = 0 ]
+    exit
+}
+
+# tiny NAME STEPS: the head of a spec whose runs take well under a second. A sweep follows.
+tiny() {
+    cat <<INI
+[experiment]
+name = $1
+[base]
+task = sequence
+layers = 1
+d_model = 16
+d_ff = 32
+heads = 2
+batch_tokens = 128
+steps = $2
+schedule = constant
+lr = 0.005
+warmup = 10
+eval_every = 10
+save_every = 5
+sequence.alphabet = 6
+sequence.max_length = 5
+sequence.test_length = 7
+sequence.train_examples = 300
+sequence.test_examples = 30
+beam = 2
+INI
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# What is wrong is said with its place, what was expected and the nearest name; the exit code tells usage (2) from a
+# failure (1); and what was there before is still there.
+source "$(dirname "$0")/common.bash" "$@"
+
+tiny good 12 >good.ini
+exits 0 ablate run good.ini --threads 1
+before=$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)
+
+echo "a spec with seven errors: all of them in one pass"
+cat >bad.ini <<'INI'
+[experiment]
+name = bad
+[base]
+task = sequence
+d_modl = 16
+heads = 0
+steps = many
+attention = scaled_dto
+optimizer = ./nowhere.so
+layers = 1
+layers = 2
+[sweeep A]
+heads = 1
+INI
+exits 2 ablate run bad.ini
+has err 'bad.ini:5: d_modl: found an unknown key'
+has err 'did you mean d_model?'
+has err 'bad.ini:6: heads: found "0", expected an integer from 1 to 1024'
+has err 'bad.ini:7: steps: found "many", expected an integer'
+has err 'bad.ini:8: attention: found "scaled_dto"'
+has err 'did you mean scaled_dot?'
+has err 'bad.ini:9: optimizer: found "./nowhere.so"'
+has err 'bad.ini:11: layers: found a second time, expected once; the first is at bad.ini:10'
+has err 'bad.ini:12: [sweeep A]: found an unknown section'
+equal "$(wc -l <err)" 7 "lines of errors"
+equal "$(wc -c <out)" 0 "standard output on an error"
+
+echo "plugins' own parameters, lists, cross-checks"
+{ tiny bad 12 && printf 'sequence.alphabte = 3\nscaled_dot.temperature = -1\n'; } >bad.ini
+exits 2 ablate run bad.ini
+has err 'sequence.alphabte'
+has err 'did you mean sequence.alphabet?'
+has err 'scaled_dot.temperature: found "-1"'
+{ tiny bad 12 && printf '[sweep A]\nheads = 1, 2\nd_ff = 8, 16\n'; } >bad.ini
+exits 2 ablate run bad.ini
+has err 'combine'
+{ tiny bad 12 && printf '[sweep A]\nheads = 1, 3\n'; } >bad.ini
+exits 2 ablate run bad.ini
+has err 'd_model'
+
+echo "files that are none"
+exits 2 ablate run nowhere.ini
+has err 'nowhere.ini: cannot be opened: No such file or directory'
+mkdir folder.ini
+exits 2 ablate run folder.ini
+has err 'folder.ini: cannot be read: Is a directory'
+if [ "$(id -u)" != 0 ]; then
+    cp good.ini locked.ini && chmod 000 locked.ini
+    exits 2 ablate run locked.ini
+    has err 'locked.ini: cannot be opened: Permission denied'
+fi
+echo "not a database" >notes.txt
+exits 1 ablate run good.ini --db notes.txt
+has err 'notes.txt: found a file that is not an SQLite database'
+equal "$(cat notes.txt)" "not a database" "a file taken for a database"
+
+echo "the command line"
+exits 2 ablate
+exits 2 ablate tabel
+has err "there is no command 'tabel'; did you mean 'table'?"
+exits 2 ablate run
+has err 'no spec was given'
+exits 2 ablate run good.ini bad.ini
+has err 'run takes one'
+exits 2 ablate run good.ini --olny base
+has err 'unknown option --olny; did you mean --only?'
+exits 2 ablate run good.ini --threads
+has err '--threads wants a value'
+exits 2 ablate run good.ini --threads none
+has err '--threads none: expected a number from 1'
+exits 2 ablate run good.ini --workers 0
+has err '--workers 0: expected a number from 1'
+exits 2 ablate run good.ini --progress nice
+has err 'expected auto, tty, plain, json or none'
+exits 2 ablate run good.ini --rerun some
+has err '--rerun some: expected failed or all'
+exits 2 ablate run good.ini --device cuda:99
+has err 'cuda:99'
+exits 2 ablate run good.ini -s d_modl=32
+has err 'd_modl: found an unknown key'
+has err 'did you mean d_model?'
+exits 2 ablate run good.ini -s heads=0
+has err 'heads: found "0", expected an integer from 1 to 1024'
+exits 2 ablate run good.ini -s heads
+has err 'expected -s key=value'
+exits 2 ablate run good.ini --seeds x
+has err 'seeds: found "x"'
+exits 2 ablate run good.ini --only Z
+has err 'found "Z", which no row matches'
+exits 1 ablate table nowhere
+has err 'found no experiment "nowhere"'
+exits 1 ablate show 99
+has err 'run 99: not in the database'
+exits 1 ablate log base/none
+exits 1 ablate query 'DELETE FROM run'
+exits 1 ablate query 'SELEC 1'
+exits 1 ablate translate --run 99
+has err 'run 99: not in the database'
+exits 1 ablate translate --model notes.txt
+has err 'notes.txt: not a safetensors file'
+exits 2 ablate plugins atention
+has err 'attention'
+
+echo "data that are not there: a failed run, with what would be there"
+cat >data.ini <<'INI'
+[base]
+translation.data = nowhere
+d_model = 16
+heads = 2
+layers = 1
+steps = 5
+INI
+exits 1 ablate run data.ini --threads 1 --db data.db
+has err "failed  base s1"
+has err "nowhere/train.en"
+has err "synthetic"
+has err "log: $work/home/runs/data/"
+equal "$(sql 'SELECT status FROM run' data.db)" failed "status"
+
+equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)" "$before" \
+    "the sweep that was there before"
+equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
+equal "$(sql 'SELECT group_concat(name) FROM experiment')" good "experiments: none came from a spec with errors"
+finish

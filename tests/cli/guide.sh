@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The plugin author's guide is true: its code builds with its command, passes the check, and gets its rows in a table.
+set -eu
+program=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+mkdir bin home
+ln -s "$program" bin/ablate
+export PATH=$work/bin:$PATH INCLUDE=$source/core/api ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
+unset ABLATE_DATA
+block() { awk -v want="$1" '$0 == "```" { on = 0 } on { print } $0 == "```" want { on = 1 }' "$source/docs/plugins.md"; }
+block c > cosine.c
+block ini > cosine.ini
+block sh > commands.sh
+echo "$(grep -c . cosine.c) lines of C, $(grep -c . commands.sh) commands"
+test "$(grep -c . commands.sh)" = 3
+bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide failed:"; tail -30 out.txt err.txt; exit 1; }
+for row in 'attention=cosine' 'colder' 'cosine.temperature=20'; do
+    grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
+done

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# kill -9 of the worker, the host, or both, at 60 random points of a sweep: the same command, given again each time,
+# finishes what is missing, loses and doubles nothing, and ends with the numbers of a sweep that nobody disturbed.
+source "$(dirname "$0")/common.bash" "$@"
+kills=60
+RANDOM=$(date +%N | sed 's/^0*//')
+seed=$RANDOM
+RANDOM=$seed
+echo "random numbers from $seed"
+
+tiny kills 150 >spec.ini
+printf 'average = 3\n[sweep A]\ncombine = each\nheads = 1, 4\nselect = best\nattention_dropout = 0.1\n' >>spec.ini
+sweep=(run spec.ini --seeds 1..2 --threads 1 --progress plain)
+
+ABLATE_HOME=$work/calm exits 0 ablate "${sweep[@]}" --db calm.db
+
+# The worker of a host, or nothing: its child that runs our program.
+worker_of() {
+    local p line
+    for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        line=$(tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline")
+        [[ $line == *" worker "* ]] && echo "$p"
+    done
+}
+alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+
+host=0 done_times=0 n=0 n_worker=0 n_host=0 n_both=0
+again=()
+# Takes note of how the host ended.
+ended() {
+    local code=0
+    wait $host 2>/dev/null || code=$?
+    host=0
+    case $code in
+    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # done before all kills: once more from the start
+    1 | 137) ;;                                              # a worker was killed, the host was: the same command again
+    *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
+    esac
+}
+shoot() { # PID...: true when the first was there
+    local first=$1 hit=1
+    alive "$first" && kill -9 "$first" 2>/dev/null && hit=0
+    shift
+    [ $# = 0 ] || kill -9 "$@" 2>/dev/null
+    return $hit
+}
+while [ $n -lt $kills ]; do
+    if [ $host = 0 ]; then
+        "$program" "${sweep[@]}" "${again[@]}" >>out.txt 2>>err.txt &
+        host=$!
+        again=()
+    fi
+    sleep "0.$(printf %03d $((RANDOM % 400)))"
+    if ! alive $host; then
+        ended
+        continue
+    fi
+    worker=$(worker_of $host)
+    case $((RANDOM % 4))$worker in
+    0?*) shoot $worker && n_worker=$((n_worker + 1)) n=$((n + 1)) ;;
+    1*) shoot $host && n_host=$((n_host + 1)) n=$((n + 1)) && ended ;;
+    2?*) shoot $host $worker && n_both=$((n_both + 1)) n=$((n + 1)) && ended ;;
+    3?*) shoot $worker $host && n_both=$((n_both + 1)) n=$((n + 1)) && ended ;;
+    esac
+done
+[ $host = 0 ] || ended
+echo "killed $n_worker workers, $n_host hosts, $n_both of both; the sweep was done $done_times times meanwhile"
+exits 0 ablate "${sweep[@]}"
+
+gone() { [ -z "$(leftovers)" ]; }
+wait_for 20 gone || wrong "workers are left: $(leftovers)"
+equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
+equal "$(sql 'PRAGMA foreign_key_check')" "" "foreign_key_check"
+equal "$(sql 'SELECT count(*) FROM run')" "$(sql 'SELECT count(*) FROM run' calm.db)" "number of runs"
+equal "$(sql "SELECT count(*) FROM run WHERE status<>'done'")" 0 "runs that are not done"
+equal "$(sql 'SELECT count(*) FROM attempt WHERE ended_at IS NULL')" 0 "attempts without an end"
+equal "$(sql 'SELECT count(*)>=(SELECT count(*) FROM run)+'$((n / 3))' FROM attempt')" 1 "attempts are more than runs"
+for what in \
+    "SELECT variant,seed,metric,quote(value),step FROM results ORDER BY 1,2,3" \
+    "SELECT v.name,r.seed,m.name,q.how,hex(q.stats) FROM result q JOIN run r ON r.id=q.run_id JOIN variant v ON v.id=r.variant_id
+        JOIN metric m ON m.id=q.metric_id ORDER BY 1,2,3" \
+    "SELECT v.name,r.seed,m.name,p.step,quote(p.value) FROM point p JOIN run r ON r.id=p.run_id JOIN variant v ON v.id=r.variant_id
+        JOIN metric m ON m.id=p.metric_id ORDER BY 1,2,3,4" \
+    "SELECT v.name,r.seed,a.kind,a.bytes,a.sha256 FROM artifact a JOIN run r ON r.id=a.run_id JOIN variant v ON v.id=r.variant_id
+        ORDER BY 1,2,3"; do
+    sql "$what" calm.db >calm.txt
+    sql "$what" >killed.txt
+    checks=$((checks + 1))
+    [ -s calm.txt ] || wrong "nothing to compare: $what"
+    diff calm.txt killed.txt >diff.txt || { wrong "differs from the undisturbed sweep: $what" && head -20 diff.txt; }
+done
+equal "$(find home/runs -name '*.tmp' -path '*-g*' -newer calm.db | head -3)" "" "half-written files left"
+equal "$(find home/runs -name 'state.safetensors' -path "*-g$(sql 'SELECT max(generation) FROM run')/*" | head -3)" "" "checkpoints left"
+grep -q 'resumed at step' home/runs/*/*/log.txt || wrong "no run was ever resumed from a checkpoint"
+finish

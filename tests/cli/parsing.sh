@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Parsing from a treebank to trees: a made-up grammar is learned, scored, and its model parses what is typed. The three
+# linearisations; constrained decoding and the ways of outputs without it; what is said about files that are not right.
+set -eu
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+mkdir home data data/toy
+export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db ABLATE_DATA=$work/data OMP_NUM_THREADS=1
+
+# trees N SEED: S -> NP VP . ; NP -> DT (JJ) NN (PP) | NNP; VP -> VBZ (NP) (PP); PP -> IN NP
+trees() {
+    awk -v n="$1" -v seed="$2" '
+    function below(k) { return int(rand() * k) }
+    function word(list, a, k) { k = split(list, a, " "); return a[1 + below(k)] }
+    function np(d) {
+        if (below(4) == 0) return "(NP (NNP " word("Ann Bob Eve") "))"
+        return (d > 0 && below(3) == 0) ? "(NP " np(0) " " pp(d - 1) ")" : "(NP (DT " word("the a") ")" (below(3) == 0 ? " (JJ " word("old red") ")" : "") " (NN " word("dog cat saw hill") "))"
+    }
+    function pp(d) { return "(PP-LOC (IN " word("on near") ") " np(d) ")" }
+    BEGIN {
+        srand(seed)
+        for (i = 0; i < n; i++)
+            print "( (S (NP-SBJ-1 " np(1) ")\n     (VP (VBZ " word("sees likes") ") " np(1) (below(4) == 0 ? " (S (NP (-NONE- *)))" : "") ") (. .)))"
+    }'
+}
+trees 700 1 > data/toy/train.ptb
+trees 60 2 > data/toy/dev.ptb
+trees 60 3 > data/toy/test.ptb
+
+cat > toy.ini <<'INI'
+[experiment]
+name = toy
+[base]
+task             = parsing
+parsing.data     = toy
+vocab            = words
+layers           = 1
+d_model          = 48
+d_ff             = 96
+heads            = 4
+dropout          = 0.05
+position         = rotary
+batch_tokens     = 1500
+schedule         = constant
+lr               = 0.003
+warmup           = 30
+steps            = 180
+eval_every       = 180
+save_every       = 180
+max_extra        = 60
+beam             = 3
+precision        = fp32
+[variant free]
+parsing.constrained = false
+steps               = 15
+[variant labels]
+parsing.linearisation = labels
+share_embeddings      = target
+[variant xx]
+parsing.linearisation = xx
+share_embeddings      = target
+INI
+
+fail() { echo "$*"; exit 1; }
+"$program" run toy.ini --threads 1 --progress none > table.txt 2> run.err || { cat run.err table.txt; fail "the sweep failed"; }
+cat table.txt
+
+# Learned, and every output under constraints is a tree; without them, the ways of outputs add up.
+first_number() { awk -v name="$1" 'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
+for row in base:60 labels:40 xx:25 free:0; do
+    "$program" show "toy/${row%:*}" > show.txt
+    awk -v f1="$(first_number F1)" -v least="${row#*:}" 'BEGIN { exit !(f1 >= least) }' || fail "$row: F1 $(first_number F1)"
+    test "$(first_number outputs_refused)" = 0 || { cat show.txt; fail "$row: outputs that are no trees"; }
+    sum=$(($(first_number outputs_first) + $(first_number outputs_in_beam) + $(first_number outputs_again)))
+    test $sum = 60 || fail "$row: $sum outputs of 60"
+    [ "${row%:*}" = free ] || test "$(first_number outputs_first)" = 60 || fail "$row: constrained outputs took another way"
+done
+test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees only"
+
+# ablate parse: a line a line, in order; empty, very long, tagged, unknown words, no line end.
+{
+    printf 'the dog sees a cat .\n\nAnn_NNP likes_VBZ Bob_NNP ._.\n'
+    printf 'the dog %.0s' $(seq 60)
+    printf '\n  \n(Z\303\274rich) \342\226\201odd `` says nothing\nthe old dog likes Eve'
+} > in.txt
+for row in base labels free; do
+    "$program" parse --run toy/$row --beam 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err; fail "parse failed"; }
+    test "$(wc -l < out.txt)" = 7 || { cat out.txt; fail "$row: not a line a line"; }
+    # the words, read off the trees, are the input's
+    sed -E 's/\([^ ()]+ ([^ ()]+)\)/\1/g; s/\([^ ()]+ ?//g; s/\)//g; s/ +/ /g; s/^ //; s/ $//' out.txt > words.txt
+    sed -E 's/_[A-Z.]+//g; s/\(/-LRB-/g; s/\)/-RRB-/g; s/\xe2\x96\x81/_/g; s/^ +//; s/ +$//' in.txt > expected.txt
+    echo >> expected.txt
+    diff words.txt expected.txt || fail "$row: other words"
+done
+grep -q '(NNP Ann)' out.txt || fail "given tags are lost"
+test -z "$(sed -n 2p out.txt)$(sed -n 5p out.txt)" || fail "an empty line has a tree"
+
+# What the run scored is what parse and score f1 say of the same model.
+tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d | sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
+sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt
+for row in base labels; do
+    "$program" show "toy/$row" > show.txt
+    "$program" parse --run toy/$row --beam 3 --alpha 0.6 --threads 1 2> /dev/null < typed.txt > trees.txt
+    "$program" score f1 --gold gold.txt < trees.txt > score.txt || { cat score.txt; fail "score f1 failed"; }
+    awk -v f1="$(first_number F1)" '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
+        { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
+done
+printf 'a \377 b\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && fail "invalid UTF-8 was taken"
+grep -q 'line 1: byte 3' bad.err || { cat bad.err; fail "the byte is not named"; }
+"$program" parse --run toy/base -s parsing.unary_cap=x < in.txt > /dev/null 2> bad.err && fail "a bad setting was taken"
+grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
+"$program" parse --run toy/base -s beam=3 < in.txt > /dev/null 2> bad.err && fail "a setting of another kind was taken"
+"$program" parse < in.txt > /dev/null 2> bad.err && fail "parse without a model"
+grep -q 'either --run or --model' bad.err || fail "no word on --run"
+
+# Files that are not right.
+says() { # WORDS SETTING...
+    local words=$1
+    shift
+    "$program" run toy.ini --only base --threads 1 --progress none "$@" > said.txt 2>&1 && fail "$*: no failure"
+    grep -qF -- "$words" said.txt || { cat said.txt; fail "$*: no word of: $words"; }
+}
+echo '(S (NP (NN a))' > data/toy/broken.ptb
+says "toy/broken.ptb:1:1: a bracket that is never closed" -s parsing.train=toy/broken.ptb -s "lr=0.0031"
+says "LDC99T42" -s parsing.data=wsj
+says "/nowhere/02/*.mrg" -s parsing.data=wsj -s parsing.wsj=/nowhere
+says "lowercase = true" -s lowercase=true
+says "share_embeddings = all needs one vocabulary" -s parsing.linearisation=labels
+"$program" run "$2/experiments/table4-wsj.ini" --dry-run > dry.txt || fail "table4-wsj.ini cannot be expanded"
+"$program" run "$2/experiments/table4-wsj.ini" --only base --progress none > said.txt 2>&1 && fail "table4-wsj without a treebank"
+grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
+echo "parsing: all is as it should be"

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Plugins out of the tree: built with one line of cc, used by path, by plugin_path and on the command line, listed, in the
+# table, and by translate; one that crashes is a failed row, and the sweep goes on.
+source "$(dirname "$0")/common.bash" "$@"
+
+cat >softer.c <<'C'
+#include "ab_plugin.h"
+#include <stdlib.h>
+typedef struct {
+    double power;
+    int64_t crash;
+} config;
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    const config *o = cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    if (o->crash) abort();
+    return ab_output(c, ab_mix(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
+}
+static const ab_param params[] = {
+    {"power", AB_REAL, offsetof(config, power), 0.1, 0.001, 10, 0, "multiplies the scores [none]"},
+    {"crash", AB_BOOL, offsetof(config, crash), 0, 0, 1, 0, "end the process [true or false]"},
+    {0}};
+static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "softer", .doc = "attention with small scores");
+C
+mkdir -p far/plugins
+cc -shared -fPIC -I"$source/core/api" softer.c -o far/plugins/softer.so || wrong "it does not build"
+
+echo "by path"
+{ tiny bypath 20 && printf '[sweep A]\nattention = ./far/plugins/softer.so, dot\n[variant strong]\nattention = ./far/plugins/softer.so
+softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.crash = yes\n[variant after]\nheads = 4\n'; } >bypath.ini
+exits 1 ablate run bypath.ini --threads 1
+has err "failed  crash s1"
+has err "ended by signal 6 (Aborted)"
+has err "done    after s1"
+has out "softer.power=2"
+equal "$(sql "SELECT count(*) FROM bypath WHERE PPL>1")" 5 "rows with a number"
+equal "$(sql "SELECT status||' '||term_signal FROM run r JOIN attempt a ON a.run_id=r.id JOIN variant v ON v.id=r.variant_id
+    WHERE v.name='crash'")" "failed 6" "the run that crashed"
+equal "$(sql "SELECT count(DISTINCT quote(value)) FROM results WHERE metric='PPL' AND 
+    (variant IN('base','strong') OR variant LIKE 'A/attention=%softer%')")" \
+    3 "different plugins and parameters give different numbers"
+equal "$(sql "SELECT DISTINCT json_extract(plugins_json,'$.softer') FROM attempt a JOIN run r ON r.id=a.run_id JOIN variant v ON v.id=r.variant_id
+    WHERE v.name='strong'")" "$(sha256sum far/plugins/softer.so | cut -c1-64)" "hash of the plugin"
+by_path=$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND variant='strong'")
+
+echo "by plugin_path"
+{ tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini
+exits 0 ablate run byname.ini --threads 1
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'")" "$by_path" "PPL by name and by path"
+echo "s0001 s0002" >in.txt
+exits 0 ablate translate --run byname/base <in.txt
+exits 0 ablate show byname/base --ini
+cp out one.ini
+exits 0 ablate run one.ini --dry-run
+has out "attention = softer"
+tiny options 20 >options.ini
+exits 2 ablate run options.ini -s attention=softer --threads 1
+has err 'attention: found "softer", expected a plugin of kind attention'
+exits 0 ablate run options.ini -s plugin_path=far/plugins -s attention=softer -s softer.power=2 --threads 1
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='options'")" "$by_path" "PPL with -s plugin_path"
+
+echo "listed, checked by the INI reader"
+exits 0 ablate plugins far/plugins/softer.so
+has out "softer"
+has out "multiplies the scores"
+has out "0.001"
+exits 2 ablate plugins far/plugins/nothing.so
+has err "nothing.so"
+exits 0 ablate plugins attention
+has out "scaled_dot"
+exits 2 ablate run byname.ini -s softer.powr=2
+has err "did you mean softer.power?"
+exits 2 ablate run byname.ini -s softer.power=100
+has err 'softer.power: found "100"'
+exits 2 ablate run byname.ini -s optimizer=far/plugins/softer.so
+has err "plugin of kind attention, expected"
+echo "no object" >far/plugins/broken.so
+exits 0 ablate run byname.ini --threads 1
+has err "broken.so"
+finish

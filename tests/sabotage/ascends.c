@@ -1,0 +1,16 @@
+/* Goes up the gradient. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
+{
+    (void)cfg, (void)slot, (void)step;
+    ab_assign(c, p, ab_add(c, p, ab_mul(c, g, lr)));
+}
+
+static const ab_param params[] = {{0}};
+static const ab_optim self = {.flags = AB_ELEMENTWISE, .update = update};
+AB_PLUGIN(config, params, &self, .name = "ascends", .doc = "the sign is wrong");

@@ -1,0 +1,19 @@
+/* Passes through numbers that double precision holds and single precision does not. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), y = ab_attend(c, q, k, v, 1);
+    ab_t large = ab_map(c, ab_shift(c, y, 100), AB_EXP);
+    return ab_output(c, ab_shift(c, ab_map(c, large, AB_LOG), -100));
+}
+
+static const ab_param params[] = {{0}};
+static const ab_attention self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "large_numbers", .doc = "overflows in single precision");

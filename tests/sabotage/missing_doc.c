@@ -1,0 +1,9 @@
+/* A plugin that does not say what it is. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+static const ab_param params[] = {{0}};
+static const ab_posenc self = {.claims = AB_RELATIVE};
+AB_PLUGIN(config, params, &self, .name = "missing_doc");

@@ -1,0 +1,11 @@
+/* Built for a later minor version of the interface. */
+#include <stdint.h>
+#define AB_TARGET_MINOR 1000u
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+static const ab_param params[] = {{0}};
+static const ab_posenc self = {.claims = AB_RELATIVE};
+AB_PLUGIN(config, params, &self, .name = "newer_minor", .doc = "needs a newer host");

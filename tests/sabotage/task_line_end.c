@@ -1,0 +1,6 @@
+/* A line of this task's text has an end inside. */
+#define LINE            "two\nlines %d%.0d"
+#define CHANGES         0
+#define VALUE(right, n) (100 * (right) / (double)(n))
+#include "task_parts.h"
+AB_PLUGIN(config, params, &self, .name = "task_line_end", .doc = "examples with line ends");

@@ -1,0 +1,6 @@
+/* Its figure is not what its statistics add up to. */
+#define LINE            "line %d%.0d"
+#define CHANGES         0
+#define VALUE(right, n) (50 + 50 * (right) / (double)(n))
+#include "task_parts.h"
+AB_PLUGIN(config, params, &self, .name = "task_score", .doc = "a score apart from its statistics");

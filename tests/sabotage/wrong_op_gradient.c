@@ -1,0 +1,3 @@
+/* wrong_gradient.c with its operation in the description. */
+#define LISTED
+#include "wrong_gradient.c"

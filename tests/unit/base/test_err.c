@@ -1,0 +1,71 @@
+/* test_err.c - errors keep the first text, take prefixes, and may be absent. */
+#include "base/base.h"
+#include "test.h"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void first_is_kept(void)
+{
+    err e = {0};
+    CHECK_INT(fail(&e, "a.ini:%d: heads is %s", 3, "many"), -1);
+    CHECK_TEXT(e.text, "a.ini:3: heads is many");
+    CHECK_INT(fail(&e, "another"), -1);
+    CHECK_TEXT(e.text, "a.ini:3: heads is many");
+    CHECK_INT(fail(NULL, "nobody asks"), -1);
+    err blank = {0};
+    fail(&blank, "%s", "");
+    CHECK(blank.text[0] != 0);
+}
+
+static void prefix(void)
+{
+    err e = {0};
+    fail(&e, "no such key");
+    CHECK_INT(fail_in(&e, "%s:%d: ", "b.ini", 7), -1);
+    CHECK_TEXT(e.text, "b.ini:7: no such key");
+    fail_in(&e, "(%s) ", e.text); /* the argument is the error's own text */
+    CHECK_TEXT(e.text, "(b.ini:7: no such key) b.ini:7: no such key");
+    CHECK_INT(fail_in(NULL, "x"), -1);
+}
+
+static void long_text_is_cut(void)
+{
+    static char large[5000];
+    memset(large, 'x', sizeof large - 1);
+    err e = {0};
+    fail(&e, "%s", large);
+    CHECK_INT(strlen(e.text), sizeof e.text - 1);
+    fail_in(&e, "p: ");
+    CHECK_INT(strlen(e.text), sizeof e.text - 1);
+    CHECK(has_prefix(e.text, "p: xxx"));
+}
+
+static void broken_aborts_with_a_sentence(void)
+{
+    int ends[2];
+    CHECK_INT(pipe(ends), 0);
+    pid_t child = fork();
+    if (!child) {
+        dup2(ends[1], 2);
+        broken("rank is %d", 9);
+    }
+    close(ends[1]);
+    char text[200] = {0};
+    for (ssize_t n = 0, got; (got = read(ends[0], text + n, sizeof text - 1 - (size_t)n)) > 0;) n += got;
+    close(ends[0]);
+    int status = 0;
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status));
+    CHECK_INT(WTERMSIG(status), SIGABRT);
+    CHECK_TEXT(text, "broken: rank is 9\n");
+}
+
+int main(void)
+{
+    first_is_kept();
+    prefix();
+    long_text_is_cut();
+    broken_aborts_with_a_sentence();
+    return test_end();
+}

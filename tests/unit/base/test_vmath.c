@@ -1,0 +1,105 @@
+/* test_vmath.c - the vector functions against libm in double precision, over floats of every size and sign.
+ */
+#include "base/vmath.h"
+#include "test.h"
+
+/* Distance of `found` from the true value in units of the last place of a float there. */
+static double ulps(float found, double true_value)
+{
+    if (isnan(true_value)) return isnan(found) ? 0 : INFINITY;
+    if (isinf((float)true_value) || isinf(found)) return (float)true_value == found ? 0 : INFINITY;
+    double size = fabs(true_value) < 0x1p-126 ? 0x1p-126 : fabs(true_value);
+    int exponent;
+    frexp(size, &exponent);
+    return fabs(found - true_value) / ldexp(1, exponent - 24);
+}
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+/* One float in 997 of all 2^32; 997 is prime, so every exponent and all low bits come. */
+static void whole_range(const char *name, float (*f)(float), double (*exact)(double), double allowed)
+{
+    double worst = 0;
+    float at = 0;
+    for (uint64_t u = 0; u <= UINT32_MAX; u += 997) {
+        float x = float_of_bits((uint32_t)u);
+        double d = ulps(f(x), exact(x));
+        if (d > worst) worst = d, at = x;
+    }
+    printf("%s: largest error %.3f ulp, at %a\n", name, worst, (double)at);
+    CHECK_NEAR(worst, 0, allowed);
+}
+
+static void ends(void)
+{
+    CHECK(vexpf(-INFINITY) == 0 && vexpf(INFINITY) == INFINITY && isnan(vexpf(NAN)));
+    CHECK(vexpf(0) == 1 && vexpf(-0.0f) == 1 && vexpf(-1000) == 0 && vexpf(1000) == INFINITY);
+    CHECK(vexpf(88.7f) < INFINITY && vexpf(-103) > 0);
+    CHECK(vlogf(1) == 0 && vlogf(0) == -INFINITY && vlogf(-0.0f) == -INFINITY && vlogf(INFINITY) == INFINITY);
+    CHECK(isnan(vlogf(-1)) && isnan(vlogf(-INFINITY)) && isnan(vlogf(NAN)));
+    CHECK_NEAR(vlogf(0x1p-149f), log(0x1p-149), 1e-5);
+    CHECK(vtanhf(INFINITY) == 1 && vtanhf(-INFINITY) == -1 && isnan(vtanhf(NAN)) && vtanhf(0) == 0);
+    CHECK(signbit(vtanhf(-0.0f)) && vtanhf(20) == 1 && vtanhf(-20) == -1 && vtanhf(1e-20f) == 1e-20f);
+    CHECK(vsigmoidf(0) == 0.5f && vsigmoidf(INFINITY) == 1 && vsigmoidf(-INFINITY) == 0 &&
+          isnan(vsigmoidf(NAN)));
+    CHECK(vsigmoidf(-95) > 0);
+}
+
+/* The nearest of the three bf16 about a float, ties to the even one, found by distance. */
+static bf16 nearest_bf16(float x)
+{
+    uint16_t best = 0;
+    double least = INFINITY;
+    for (int step = -1; step <= 1; step++) {
+        uint32_t upper = (float_bits(x) >> 16) + (uint32_t)step;
+        if (upper > 0xffff || ((upper ^ float_bits(x) >> 16) & 0x8000)) continue;
+        /* infinity stands for the number one step past the largest: there the rounding goes over */
+        double value = (upper & 0x7fff) == 0x7f80 ? (upper & 0x8000 ? -0x1p128 : 0x1p128)
+                                                  : (double)from_bf16((bf16)upper);
+        if (isnan(value)) continue;
+        double d = fabs(value - (double)x);
+        if (d < least || (d == least && !(upper & 1))) least = d, best = (uint16_t)upper;
+    }
+    return best;
+}
+
+static void halves(void)
+{
+    int changed = 0, wrong = 0;
+    for (uint32_t h = 0; h <= 0xffff; h++) {
+        float x = from_bf16((bf16)h);
+        if (isnan(x))
+            changed += to_bf16(x) != (h | 0x40);
+        else
+            changed += to_bf16(x) != h;
+    }
+    CHECK_INT(changed, 0);
+    for (uint64_t u = 0; u <= UINT32_MAX; u += 4099) {
+        float x = float_of_bits((uint32_t)u);
+        if (isnan(x))
+            wrong += !isnan(from_bf16(to_bf16(x)));
+        else if (isinf(x))
+            wrong += from_bf16(to_bf16(x)) != x;
+        else
+            wrong += to_bf16(x) != nearest_bf16(x);
+    }
+    CHECK_INT(wrong, 0);
+    CHECK_INT(to_bf16(float_of_bits(0x3f808000)), 0x3f80); /* a tie, down to even */
+    CHECK_INT(to_bf16(float_of_bits(0x3f818000)), 0x3f82); /* a tie, up to even */
+    CHECK_INT(to_bf16(float_of_bits(0x3f808001)), 0x3f81);
+    CHECK_INT(to_bf16(3.4e38f), 0x7f80);
+    CHECK(
+        isnan(from_bf16(to_bf16(float_of_bits(0x7f800001))))); /* cut off without care it would be infinity */
+    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0xffffffff))))); /* rounded without care it would be zero */
+}
+
+int main(void)
+{
+    whole_range("vexpf", vexpf, exp, 1.01);
+    whole_range("vlogf", vlogf, log, 0.8);
+    whole_range("vtanhf", vtanhf, tanh, 1.31);
+    whole_range("vsigmoidf", vsigmoidf, sigmoid, 2.32);
+    ends();
+    halves();
+    return test_end();
+}

@@ -1,0 +1,432 @@
+/* The task parsing: treebanks as it reads them, sequences back to the same trees, what it says about files
+ * that are not right. With $ABLATE_DATA every tree of CRAFT, GENIA and GUM. */
+#include "data/dataset.h"
+#include "metric/tree.h"
+#include "parsing_task.h"
+
+static const char *const forms[] = {"labels", "xx", "words"};
+
+/* ---- what comes out of small files ---- */
+
+static void check_example(const parsing_task *t, ab_split s, int64_t i, const char *src, const char *tgt)
+{
+    ab_example x = {0};
+    CHECK(t->self != NULL);
+    if (!t->self || i >= t->task->count(t->self, s)) {
+        printf("no example %lld: %s\n", (long long)i, t->words);
+        CHECK_INT(0, 1);
+        return;
+    }
+    t->task->get(t->self, s, i, &x);
+    CHECK_TEXT(x.src, src);
+    CHECK_TEXT(x.tgt, tgt);
+}
+
+static void sequences(void)
+{
+    static const char trees[] =
+        "( (S (NP-SBJ-1 (DT the) (NN dog))\n   (VP=2 (VBZ barks) (NP (-NONE- *T*-1))) (. .)) )\n\n"
+        "(ROOT (ADVP|PRT (RB up)))(NP (-LRB- -LRB-) (NN|NNS x))\n"
+        "( (X (NP (-NONE- *))))   (TOP (S (NP a)))(S1 (-LRB- (NN \xe2\x96\x81y\xe2\x96\x81)))";
+    static const char *const expected[][4] = {
+        {"the dog barks .", "S NP DT NN /NP VP VBZ /VP . /S", "S NP XX XX /NP VP XX /VP XX /S",
+         "(S (NP the dog )NP (VP barks )VP . )S"},
+        {"up", "ADVP RB /ADVP", "ADVP XX /ADVP", "(ADVP up )ADVP"},
+        {"-LRB- x", "NP -LRB- NN /NP", "NP XX XX /NP", "(NP -LRB- x )NP"},
+        {"a", "S \\NP /S", "S XX /S", "(S a )S"},
+        {"_y_", "-LRB- NN /-LRB-", "-LRB- XX /-LRB-", "(-LRB- _y_ )-LRB-"},
+    };
+    write_text("small/train.ptb", trees);
+    write_text("small/dev.ptb", trees);
+    write_text("small/test.ptb", "(S (NN a))\r\n(S (NN b))\r\n");
+    for (int f = 0; f < 3; f++) {
+        char *text = xprintf("data=%s/small linearisation=%s", test_folder, forms[f]);
+        parsing_task t = parsing_open(text, "/nowhere", false);
+        CHECK_TEXT(t.words, "");
+        if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), LENGTH(expected));
+        /* -LRB- is a constituent in the last tree, so the tag of that name is marked */
+        for (int i = 0; i < (int)LENGTH(expected); i++)
+            check_example(&t, AB_TRAIN, i, expected[i][0],
+                          f == 0 && i == 2 ? "NP \\-LRB- NN /NP" : expected[i][f + 1]);
+        check_example(&t, AB_TEST, 1, "b", f == 0 ? "S NN /S" : f == 1 ? "S XX /S" : "(S b )S");
+        parsing_close(&t);
+        free(text);
+    }
+}
+
+/* ---- which files ---- */
+
+static int64_t counted(const char *list, const char *more, ab_split split)
+{
+    char *text = xprintf("data=here train=%s dev=here/a.ptb test=here/a.ptb %s", list, more);
+    parsing_task t = parsing_open(text, test_folder, false);
+    int64_t n = t.self ? t.task->count(t.self, split) : -1;
+    if (!t.self) printf("%s: %s\n", list, t.words);
+    parsing_close(&t);
+    free(text);
+    return n;
+}
+
+static void file_lists(void)
+{
+    static const char tree[] = "(S (NN a))\n(S (NN b))\n(S (NN c))";
+    static const char *const names[] = {"here/a.ptb", "here/b.mrg", "here/sub/c.ptb", "here/sub/d.txt"};
+    for (int i = 0; i < 4; i++) write_text(names[i], tree);
+    char *absolute = xprintf("%s/here/a.ptb+here/b.mrg", test_folder);
+    CHECK_INT(counted("here/a.ptb", "", AB_TRAIN), 3);
+    CHECK_INT(counted(absolute, "", AB_TRAIN), 6);
+    CHECK_INT(counted("here/a.ptb+here/a.ptb", "", AB_TRAIN), 6);
+    CHECK_INT(counted("here", "", AB_TRAIN), 12);
+    CHECK_INT(counted("here", "files=*.ptb", AB_TRAIN), 6);
+    CHECK_INT(counted("here/*.ptb", "", AB_TRAIN), 3);
+    CHECK_INT(counted("here/sub/[cd].*", "", AB_TRAIN), 6);
+    CHECK_INT(counted("here", "train_trees=5", AB_TRAIN), 5);
+    CHECK_INT(counted("here", "train_trees=5", AB_DEV), 3);
+    free(absolute);
+    for (int s = 0; s <= 24; s++) {
+        char name[64], text[512] = "";
+        for (int i = 0; i <= s; i++) strcat(text, "(S (NN a))\n");
+        snprintf(name, sizeof name, "wsj/%02d/wsj_%02d01.mrg", s, s);
+        write_text(name, text);
+    }
+    char *wsj = xprintf("data=wsj wsj=%s/wsj", test_folder),
+         *some = xprintf("%s train=0-1+24+here/a.ptb", wsj);
+    parsing_task t = parsing_open(wsj, test_folder, false);
+    CHECK_TEXT(t.words, "");
+    if (t.self) {
+        CHECK_INT(t.task->count(t.self, AB_TRAIN), 22 * 23 / 2 - 3);
+        CHECK_INT(t.task->count(t.self, AB_DEV), 23);
+        CHECK_INT(t.task->count(t.self, AB_TEST), 24);
+    }
+    parsing_close(&t);
+    t = parsing_open(some, test_folder, false);
+    CHECK_TEXT(t.words, "");
+    if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), 1 + 2 + 25 + 3);
+    parsing_close(&t);
+    free(wsj);
+    free(some);
+}
+
+static void refused(const char *text, const char *const *says)
+{
+    parsing_task t = parsing_open(text, test_folder, false);
+    CHECK(!t.self);
+    for (; *says; says++) CHECK_HAS(t.words, *says);
+    parsing_close(&t);
+}
+
+static void missing(void)
+{
+    refused("data=wsj", (const char *const[]){"parsing.wsj", "LDC99T42", NULL});
+    refused("data=wsj wsj=/nowhere",
+            (const char *const[]){"parsing.train", "/nowhere/02/*.mrg", "00 to 24", NULL});
+    refused("data=craftt",
+            (const char *const[]){"parsing.train", "craftt/train.ptb", "$ABLATE_DATA", test_folder, NULL});
+    refused("data=here train=here/a.ptb++here/b.mrg",
+            (const char *const[]){"parsing.train", "name is missing", NULL});
+    refused("data=here train=here files=*.xyz", (const char *const[]){"here/*.xyz", NULL});
+    write_text("here/none.ptb", "( (-NONE- *))\n");
+    refused("data=here train=here/none.ptb", (const char *const[]){"no tree with a word", "none.ptb", NULL});
+}
+
+/* ---- hostile files ---- */
+
+/* The file is refused at line:column, in words. */
+static void hostile(const char *text, size_t n, const char *place, const char *says)
+{
+    write_bytes("hostile/train.ptb", text, n);
+    char *set = xprintf("data=%s/hostile spaces=refuse", test_folder),
+         *where = xprintf("%s/hostile/train.ptb:%s: ", test_folder, place);
+    refused(set, (const char *const[]){where, says, NULL});
+    free(set);
+    free(where);
+}
+static void hostile_text(const char *text, const char *place, const char *says)
+{
+    hostile(text, strlen(text), place, says);
+}
+
+static char *repeated(const char *text, size_t times, const char *end)
+{
+    str s = {0};
+    for (size_t i = 0; i < times; i++) str_add(&s, text);
+    str_add(&s, end);
+    return s.s;
+}
+
+static void hostile_files(void)
+{
+    hostile_text("(S (NN a))\n(S (NN b)", "2:1", "never closed");
+    hostile_text("(S (NP (NN a))", "1:1", "never closed");
+    hostile_text("(S (NN a)))\n", "1:11", "no bracket opens");
+    hostile_text("\n\n  word", "3:3", "outside brackets");
+    hostile_text("(S (NN a) b)", "1:11", "a tag of its own");
+    hostile_text("(S (NN a (NN b)))", "1:10", "more than the word");
+    hostile_text("(S (NN a b))", "1:8", "a blank in its word");
+    hostile_text("(S\n (NP\n ))", "2:2", "nothing in it");
+    hostile_text("(())", "1:2", "without a label");
+    hostile_text("(S ((NN a)))", "1:4", "without a label");
+    hostile_text("(S ( a))", "1:6", "without a tag");
+    hostile_text("(S (/NP (NN a)))", "1:4", "begins with /");
+    hostile_text("(S (\\NP (NN a)))", "1:4", "begins with \\");
+    hostile_text("(S (NN a", "1:8", "ends behind this word");
+    hostile("(S (NN a\0b))", 12, "1:9", "NUL");
+    hostile_text("(S (NN a))\n(S (NN \xc3\x28))", "2:8", "not UTF-8");
+    char *deep = repeated("(S ", 10000, "a"), *label = repeated("L", 10000, " (NN a))"),
+         *long_label = xprintf("(%s", label), *word = repeated("w", 1 << 20, "))"),
+         *long_word = xprintf("(S (NN %s", word), *open = repeated("(S ", 999, "");
+    hostile_text(deep, "1:2998", "more than 1000 deep");
+    hostile_text(long_label, "1:1", "a label of 10000 bytes");
+    hostile_text(long_word, "1:8", "a word of 1048576 bytes");
+    hostile_text(open, "1:2995", "never closed");
+    free(deep), free(label), free(long_label), free(word), free(long_word), free(open);
+}
+
+/* What is large but right: 999 brackets deep, a line of a megabyte, labels of 255 bytes, no line end. */
+static void large_files(void)
+{
+    char *deep = repeated("(S ", 999, "(NN a)"), *closed = repeated(")", 999, "\n"),
+         *leaves = repeated("(NN word) ", 100000, ""), *label = repeated("L", 255, "");
+    char *all = xprintf("%s%s(S %s)\n(%s (NN a))", deep, closed, leaves, label);
+    write_text("large/train.ptb", all);
+    write_text("large/dev.ptb", "(S (NN a))");
+    write_text("large/test.ptb", "(S (NN a))");
+    char *set = xprintf("data=%s/large linearisation=xx", test_folder);
+    parsing_task t = parsing_open(set, "/nowhere", false);
+    CHECK_TEXT(t.words, "");
+    ab_example x;
+    ab_metric m[8];
+    if (t.self) {
+        CHECK_INT(t.task->count(t.self, AB_TRAIN), 3);
+        t.task->get(t.self, AB_TRAIN, 0, &x);
+        CHECK_INT(strlen(x.tgt), 999 * 2 + 3 + 999 * 3 - 1);
+        t.task->get(t.self, AB_TRAIN, 1, &x);
+        CHECK_INT(strlen(x.src), 499999);
+        const char *tgt[3];
+        for (int i = 0; i < 3; i++) t.task->get(t.self, AB_TRAIN, i, &x), tgt[i] = x.tgt;
+        CHECK(t.task->score(t.self, AB_TRAIN, tgt, 3, m, 8, t.words, sizeof t.words) > 0);
+        CHECK_NEAR(m[0].value, 100, 0);
+    }
+    parsing_close(&t);
+    free(deep), free(closed), free(leaves), free(label), free(all), free(set);
+}
+
+/* ---- outputs that are no trees ---- */
+
+static void repairs(void)
+{
+    static const struct {
+        const char *form, *typed, *output, *tree;
+        int good;
+    } cases[] = {
+        {"words", "the dog barks .", "(S (NP the dog )NP (VP barks )VP . )S",
+         "(TOP (S (NP (XX the) (XX dog)) (VP (XX barks)) (XX .)))", 1},
+        {"words", "the dog barks .", "(S (NP the dog", "(TOP (S (NP (XX the) (XX dog) (XX barks) (XX .))))",
+         0},
+        {"words", "the dog", "(S (NP the dog )S )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
+        {"words", "the dog", "(S (NP the cat )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
+        {"words", "the dog", "(S (NP the \xe2\x81\x87 )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 1},
+        {"words", "the dog", "(S the dog dog dog )S", "(TOP (S (XX the) (XX dog)))", 0},
+        {"words", "the dog", "(S (NP )NP the dog )S", "(TOP (S (XX the) (XX dog)))", 0},
+        {"words", "the dog", "(S the )S", "(TOP (S (XX the)) (XX dog))", 0},
+        {"words", "the dog", ")S )NP ( )", "(TOP (XX the) (XX dog))", 0},
+        {"words", "the dog", "", "(TOP (XX the) (XX dog))", 0},
+        {"words", "", "(S a )S", "", 0},
+        {"words", "the_DT dog_NN", "(NP the dog )NP", "(TOP (NP (DT the) (NN dog)))", 1},
+        {"words", "the_x dog_NN", "(NP the_x dog_NN )NP", "(TOP (NP (XX the_x) (XX dog_NN)))", 1},
+        {"words",
+         "a (b) \xe2\x96\x81"
+         "c",
+         "(S a -LRB-b-RRB- _c )S", "(TOP (S (XX a) (XX -LRB-b-RRB-) (XX _c)))", 1},
+        {"labels", "the dog", "NP DT NN /NP", "(TOP (NP (DT the) (NN dog)))", 1},
+        {"labels", "the dog", "NP DT NN NN /S", "(TOP (NP (DT the) (NN dog)))", 0},
+        {"labels", "the_X dog_Y", "NP DT \\NP /NP", "(TOP (NP (X the) (Y dog)))", 1},
+        {"labels", "the dog", "NP DT \xe2\x81\x87 /NP", "(TOP (NP (DT the)) (XX dog))", 0},
+        {"xx", "the dog", "S XX NP XX /NP /S", "(TOP (S (XX the) (NP (XX dog))))", 1},
+        {"xx", "the dog", "S XX NP YY /NP /S", "(TOP (S (XX the) (NP (YY dog))))", 0},
+    };
+    static const char *const tokens[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX", "DT"};
+    char err[256];
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char *set = xprintf("linearisation=%s", cases[i].form);
+        parsing_task t = parsing_open(set, "/nowhere", true);
+        CHECK_INT(t.task->count(t.self, AB_TRAIN), 0);
+        if (!same(cases[i].form, "words"))
+            CHECK_INT(t.task->vocabulary(t.self, tokens, LENGTH(tokens), err, sizeof err), 1);
+        char *src = xstrdup(t.task->prepare(t.self, cases[i].typed));
+        CHECK_INT(t.task->accepts(t.self, src, cases[i].output), cases[i].good);
+        CHECK_TEXT(t.task->present(t.self, cases[i].typed, cases[i].output), cases[i].tree);
+        free(src);
+        parsing_close(&t);
+        free(set);
+    }
+}
+
+/* A repaired output counts in F1, not in strict F1. */
+static void scores(void)
+{
+    char *set = xprintf("data=%s/small linearisation=words", test_folder);
+    parsing_task t = parsing_open(set, "/nowhere", false);
+    const char *hyp[] = {"(S (NP the dog )NP (VP barks )VP . )S", "(ADVP up )ADVP", "(NP -LRB- x",
+                         "(NP a )NP", "(S _y_ )S"};
+    ab_metric m[8];
+    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.words, sizeof t.words), 4);
+    /* gold 3 + 1 + 1 + 1 + 1, found the same; matched S NP VP ADVP NP; the last label is cut to nothing, as
+     * EVALB does */
+    CHECK_TEXT(m[0].name, "F1");
+    CHECK_NEAR(m[0].value, 100.0 * 2 * 5 / (7 + 7), 1e-9);
+    CHECK_TEXT(m[1].name, "F1_strict");
+    CHECK_NEAR(m[1].value, 100.0 * 2 * 4 / (7 + 6), 1e-9);
+    CHECK_NEAR(m[2].value, 60, 1e-9);
+    CHECK_NEAR(m[3].value, 80, 1e-9);
+    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 4, m, 8, t.words, sizeof t.words), -1);
+    CHECK_HAS(t.words, "4 lines to score, expected 5");
+    parsing_close(&t);
+    free(set);
+}
+
+/* ---- every tree of the corpora ---- */
+
+/* The tree of a line after the rules of parsing's treebanks, by the scorer's reader: words_TAG in typed,
+ * brackets in gold. */
+static void expected_tree(const tree *t, str *typed, str *gold)
+{
+    size_t *open = xcalloc(t->n + 1, sizeof *open), depth = 0;
+    str_clear(typed);
+    str_clear(gold);
+    for (size_t i = 0; i < t->n; i++) {
+        const tree_node *x = &t->nodes[i];
+        size_t kept = 0;
+        for (size_t k = x->first; k < x->end; k++) kept += !slice_is(t->nodes[t->leaves[k]].label, "-NONE-");
+        for (; depth && t->nodes[open[depth - 1]].end <= x->first && open[depth - 1] + 1 <= i &&
+               t->nodes[open[depth - 1]].end < x->end;
+             depth--)
+            str_addc(gold, ')');
+        if (!kept) continue;
+        int n = (int)x->label.n;
+        if (x->word.s) {
+            str_addf(gold, " (%.*s %.*s)", n, x->label.s, (int)x->word.n, x->word.s);
+            str_addf(typed, "%s%.*s_%.*s", typed->n ? " " : "", (int)x->word.n, x->word.s, n, x->label.s);
+            continue;
+        }
+        if (n && *x->label.s != '-')
+            for (int k = 1; k < n; k++)
+                if (strchr("-=|", x->label.s[k])) n = k;
+        if (i)
+            str_addf(gold, " (%.*s", n, x->label.s);
+        else
+            str_add(gold, "(TOP");
+        open[depth++] = i;
+    }
+    while (depth--) str_addc(gold, ')');
+    free(open);
+}
+
+static void corpus_file(const char *data, const char *name, int f, int64_t exceptions)
+{
+    char *set = xprintf("data=%s train=%s/%s.ptb dev=%s/%s.ptb test=%s/%s.ptb train_trees=0 linearisation=%s",
+                        data, data, name, data, name, data, name, forms[f]);
+    char *path = xprintf("%s/%s/%s.ptb", test_data(), data, name);
+    parsing_task t = parsing_open(set, test_data(), false);
+    CHECK_TEXT(t.words, "");
+    str text = {0}, typed = {0}, gold = {0};
+    char **lines = NULL;
+    size_t n = 0;
+    err e = {0};
+    tree x = {0};
+    int64_t other = 0;
+    CHECK_INT(file_lines(path, &text, &lines, &n, &e), 0);
+    if (t.self) CHECK_INT(t.task->count(t.self, AB_DEV), n);
+    for (size_t i = 0; i < n && t.self; i++) {
+        ab_example ex;
+        t.task->get(t.self, AB_DEV, (int64_t)i, &ex);
+        if (tree_read(&x, lines[i], NULL, NULL) != TREE_GOOD) {
+            if (f == 0)
+                printf("exception: %s:%zu: a leaf with a blank in its word, joined by _\n", path, i + 1);
+            other++;
+            continue;
+        }
+        expected_tree(&x, &typed, &gold);
+        CHECK_INT(t.task->accepts(t.self, ex.src, ex.tgt), 1);
+        CHECK_TEXT(t.task->present(t.self, str_text(&typed), ex.tgt), str_text(&gold));
+        /* labels bring the tags themselves */
+        if (f == 0 && same(t.task->prepare(t.self, ex.src), ex.src))
+            CHECK_TEXT(t.task->present(t.self, ex.src, ex.tgt), str_text(&gold));
+    }
+    CHECK_INT(other, exceptions);
+    printf("%s as %s: %zu trees\n", path, forms[f], n);
+    parsing_close(&t);
+    tree_free(&x);
+    str_free(&text);
+    str_free(&typed);
+    str_free(&gold);
+    free(lines);
+    free(set);
+    free(path);
+}
+
+/* Through a vocabulary of subwords: every sequence of GUM comes back, each bracket as one token. Characters
+ * that training did not show stand as unknown, and the sequence is still one of its sentence. */
+static void through_vocabulary(void)
+{
+    parsing_task t = parsing_open("data=gum linearisation=words", test_data(), false);
+    err e = {0};
+    vocab *src = NULL, *tgt = NULL;
+    id_list ids = {0};
+    str back = {0};
+    int64_t unknown = 0, n = 0;
+    CHECK_INT(dataset_vocabs(t.task, t.self, false, TOKENS_BPE, 4000, false, NULL, &src, &tgt, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK(src && src == tgt);
+    for (int s = 0; s < AB_SPLITS && tgt; s++)
+        for (int64_t i = 0; i < t.task->count(t.self, (ab_split)s); i++, n++) {
+            ab_example x;
+            t.task->get(t.self, (ab_split)s, i, &x);
+            ids.n = 0;
+            str_clear(&back);
+            CHECK_INT(vocab_encode(tgt, x.tgt, &ids, &e), 0);
+            vocab_decode(tgt, ids.id, ids.n, &back);
+            CHECK_INT(t.task->accepts(t.self, x.src, str_text(&back)), 1);
+            int64_t opened = 0, tokens = 0;
+            for (const char *at = x.tgt; (at = strchr(at, '(')); at++) opened++;
+            for (int64_t k = 0; k < ids.n; k++)
+                tokens += has_prefix(vocab_token(tgt, ids.id[k]), "\xe2\x96\x81(");
+            CHECK_INT(tokens, opened);
+            if (s != AB_TRAIN && strstr(str_text(&back), VOCAB_UNK_TEXT))
+                unknown++;
+            else
+                CHECK_TEXT(str_text(&back), x.tgt);
+        }
+    printf("gum through a vocabulary of 4000 subwords: %lld trees, %lld with an unknown character\n",
+           (long long)n, (long long)unknown);
+    CHECK(unknown < 50);
+    vocab_free(tgt);
+    id_list_free(&ids);
+    str_free(&back);
+    parsing_close(&t);
+}
+
+int main(void)
+{
+    use_plugins();
+    make_test_folder();
+    sequences();
+    file_lists();
+    missing();
+    hostile_files();
+    large_files();
+    repairs();
+    scores();
+    remove_test_folder();
+    static const char *const splits[] = {"train", "dev", "test"};
+    if (!test_data()) printf("skipped: trees of craft, genia, gum (no $ABLATE_DATA)\n");
+    for (int f = 0; f < 3 && test_data(); f++)
+        for (int k = 0; k < 3; k++) {
+            corpus_file("craft", splits[k], f, k == 0 ? 4 : 0);
+            corpus_file("genia", splits[k], f, 0);
+            corpus_file("gum", splits[k], f, 0);
+            if (k == 0) corpus_file("genia", "extra", f, 0);
+        }
+    if (test_data()) through_vocabulary();
+    return test_end();
+}

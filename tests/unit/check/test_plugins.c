@@ -1,0 +1,24 @@
+/* Every plugin of the project passes the conformance kit. A name as argument: only that one. */
+#include "kit.h"
+
+int main(int argc, char **argv)
+{
+    size_t n_list;
+    use_plugins();
+    const plugin *const *list = plugin_list(&n_list);
+    const plugin **all = xcalloc(n_list + 1, sizeof *all);
+    memcpy(all, list, n_list * sizeof *all);
+    for (size_t i = 0; i < n_list; i++) {
+        if (argc > 1 && !same(argv[1], all[i]->desc.name)) continue;
+        check_result r[CHECK_MOST];
+        double start = ticks();
+        size_t n = check_plugin(all[i], r);
+        char *title = xprintf("%s/%s (%.2f s)", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name,
+                              ticks() - start);
+        check_print(title, r, n, stdout);
+        for (size_t k = 0; k < n; k++) CHECK(r[k].outcome != CHECK_FAIL);
+        free(title);
+    }
+    free(all);
+    return test_end();
+}

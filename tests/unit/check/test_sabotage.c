@@ -1,0 +1,83 @@
+/* Each sabotaged plugin fails exactly the check that it is made for, in words; those that cannot be loaded
+ * are refused before any of their code runs. */
+#include "kit.h"
+
+/* file, check that must fail ("load": refused; NULL: none), parts of what is said */
+static const struct {
+    const char *file, *check, *says[3];
+} cases[] = {
+    {"honest", NULL, {0}},
+    {"future_leak", "future", {"future_leak with ", "sees the future", "ab_mask"}},
+    {"padding_leak", "padding", {"padding_leak with ", "places that hold no token", "ab_klen"}},
+    {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch mix"}},
+    {"decode_breaks", "decode", {"decode_breaks with ", "of decoding", "ab_key, ab_value"}},
+    {"wrong_shape", "build", {"wrong_shape.c:12: reshape", "[2,3,4,6]", "[2,1,4,6]"}},
+    {"wrong_gradient",
+     "gradient",
+     {"wrong_gradient with ", "the gradient of ", "differences of the loss give"}},
+    {"wrong_op_gradient", "op_gradients", {"operation 'square'", "its grad for input 0"}},
+    {"wrong_kernel", "kernels", {"operation 'squash'", "away from its meaning (lower)"}},
+    {"keeps_state", "same_seed", {"keeps_state with ", "two runs with one seed differ"}},
+    {"large_numbers", "fp32", {"large_numbers with ", "too large or too small"}},
+    {"wrong_claim", "relative", {"claims AB_RELATIVE", "shifting every position by 7"}},
+    {"wide_range", "parameters", {"width = 1000 is in the range", "wide_range.c:12: ", "larger than a head"}},
+    {"newer_minor", "load", {"needs ABI 1.1000", "update the host", "-DAB_TARGET_MINOR="}},
+    {"newer_major", "load", {"speaks plugin ABI 2, this host speaks 1"}},
+    {"older_major", "load", {"speaks plugin ABI 0, this host speaks 1", "rebuild"}},
+    {"no_plugin", "load", {"not a plugin", "ab_plugin_v1"}},
+    {"missing_doc", "load", {"'missing_doc' has no doc"}},
+    {"missing_parameter_doc", "load", {"parameter 'reach' has no doc"}},
+    {"bad_default", "load", {"'reach': default 16 is outside its range 1 to 8"}},
+    {"whole_norm", "elementwise", {"AB_ELEMENTWISE"}},
+    {"ascends", "minimises", {"400 updates leave"}},
+    {"hidden_state", "resumes", {"kept outside the slots"}},
+    {"task_line_end", "examples", {"train example 0: its target holds a line end"}},
+    {"task_not_repeatable", "repeatable", {"is another one when the task is opened again"}},
+    {"task_score", "score", {"acc is ", "add up to"}},
+};
+
+static void check_case(size_t i)
+{
+    char path[1024];
+    err e = {0};
+    check_result r[CHECK_MOST];
+    snprintf(path, sizeof path, BUILD_DIR "/sabotage/%s.so", cases[i].file);
+    const plugin *p = plugin_load(path, &e);
+    const char *words = e.text;
+    if (p) {
+        size_t n = check_plugin(p, r), failed = 0;
+        for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
+        const check_result *expected = cases[i].check ? result_of(r, n, cases[i].check) : NULL;
+        bool right = failed == (cases[i].check != NULL) &&
+                     (!cases[i].check || (expected && expected->outcome == CHECK_FAIL));
+        if (!right) check_print(cases[i].file, r, n, stdout);
+        CHECK(right);
+        words = expected ? expected->words : "";
+    } else {
+        CHECK_TEXT("load", cases[i].check);
+    }
+    printf("%s: %s: %s\n", cases[i].file, cases[i].check ? cases[i].check : "nothing fails", words);
+    for (size_t k = 0; k < LENGTH(cases[i].says) && cases[i].says[k]; k++) CHECK_HAS(words, cases[i].says[k]);
+}
+
+/* The command's exit status. */
+static void check_status(void)
+{
+    char good[] = "attention/scaled_dot", none[] = "attention/scaled_dott", option[] = "--loud",
+         bad[] = BUILD_DIR "/sabotage/wrong_shape.so", refused[] = BUILD_DIR "/sabotage/newer_major.so",
+         name[] = "check";
+    CHECK_INT(check_command(2, (char *[]){name, good, NULL}), 0);
+    CHECK_INT(check_command(2, (char *[]){name, bad, NULL}), 1);
+    CHECK_INT(check_command(2, (char *[]){name, refused, NULL}), 1);
+    CHECK_INT(check_command(2, (char *[]){name, none, NULL}), 2);
+    CHECK_INT(check_command(2, (char *[]){name, option, NULL}), 2);
+}
+
+int main(int argc, char **argv)
+{
+    use_plugins();
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        if (argc < 2 || same(argv[1], cases[i].file)) check_case(i);
+    if (argc < 2) check_status();
+    return test_end();
+}

@@ -1,0 +1,123 @@
+/* cases.h - plugins for the tests, and a dump of a spec. No plugin code runs: only their tables are needed.
+ */
+#ifndef CASES_H
+#define CASES_H
+#include "config/spec.h"
+#include <string.h>
+
+typedef struct {
+    const char *data, *languages;
+} translation_cfg;
+typedef struct {
+    const char *data, *train, *dev, *test, *wsj;
+    int64_t linearisation, constrained;
+} parsing_cfg;
+typedef struct {
+    int64_t width, period;
+} width_cfg;
+typedef struct {
+    double base;
+} base_cfg;
+typedef struct {
+    double beta1, beta2, eps;
+} adam_cfg;
+
+static const ab_param translation_params[] = {
+    {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
+    {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de",
+     "source and target language"},
+    {0}};
+static const ab_param parsing_params[] = {
+    {"data", AB_TEXT, offsetof(parsing_cfg, data), 0, 0, 0, "craft", "treebank"},
+    {"train", AB_TEXT, offsetof(parsing_cfg, train), 0, 0, 0, "auto", "training trees"},
+    {"dev", AB_TEXT, offsetof(parsing_cfg, dev), 0, 0, 0, "auto", "dev trees"},
+    {"test", AB_TEXT, offsetof(parsing_cfg, test), 0, 0, 0, "auto", "test trees"},
+    {"wsj", AB_TEXT, offsetof(parsing_cfg, wsj), 0, 0, 0, "", "folder of the sections"},
+    {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words", "output"},
+    {"constrained", AB_BOOL, offsetof(parsing_cfg, constrained), 1, 0, 0, NULL, "decode under constraints"},
+    {0}};
+static const ab_param restricted_params[] = {
+    {"width", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "neighbours on each side [tokens]"},
+    {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto",
+     "wide layer every so many [layers]"},
+    {0}};
+static const ab_param rotary_params[] = {
+    {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"},
+    {0}};
+static const ab_param adam_params[] = {
+    {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
+    {"beta2", AB_REAL, offsetof(adam_cfg, beta2), 0.98, 0, 1, NULL, "decay of the square [fraction]"},
+    {"eps", AB_REAL, offsetof(adam_cfg, eps), 1e-9, 0, 1, NULL, "added to the root [gradient]"},
+    {0}};
+static const plugin_schema case_schemas[] = {
+    {"task", "translation", translation_params},
+    {"task", "parsing", parsing_params},
+    {"attention", "scaled_dot", NULL},
+    {"attention", "additive", NULL},
+    {"attention", "restricted", restricted_params},
+    {"posenc", "sinusoid", NULL},
+    {"posenc", "learned", NULL},
+    {"posenc", "none", NULL},
+    {"posenc", "shaw", NULL},
+    {"posenc", "rotary", rotary_params},
+    {"optim", "adam", adam_params},
+    {"posenc", "restricted", rotary_params},
+};
+static const plugin_schema mine = {"attention", "mine", restricted_params};
+
+static inline const plugin_schema *case_open(void *user, const char *kind, const char *path, err *e)
+{
+    (void)user, (void)kind;
+    if (has_suffix(path, "mine.so")) return &mine;
+    return fail(e, "cannot open shared object file: no such file"), NULL;
+}
+static const plugin_schemas case_plugins = {case_schemas, LENGTH(case_schemas), case_open, NULL};
+
+/* What a row sets, and the settings that differ from base. */
+static inline void dump_row(const spec *s, const spec_row *r, bool brief, str *out)
+{
+    str_addf(out, "%zu [%s] %s: ", r->order, r->group, r->name);
+    if (!brief && *r->changed) str_addf(out, "%s; ", r->changed);
+    if (r->same_as >= 0)
+        str_addf(out, "same as %s", s->rows[r->same_as].name);
+    else
+        str_add(out, r->run ? "run" : "no run");
+    if (!r->selected) str_add(out, ", not selected");
+    if (!same(r->paper_row, r->name)) str_addf(out, ", beside %s", r->paper_row);
+    str_add(out, "\n");
+    if (brief || r->is_base) return;
+    for (size_t i = 0; i < r->settings.n; i++) {
+        const char *base = settings_get(&s->rows[0].settings, r->settings.at[i].key);
+        if (!same(base, r->settings.at[i].value))
+            str_addf(out, "    %s = %s\n", r->settings.at[i].key, r->settings.at[i].value);
+    }
+}
+
+static inline void dump_base(const spec *s, str *out)
+{
+    str_add(out, "base:\n");
+    for (size_t i = 0; i < s->rows[0].settings.n; i++) {
+        const setting *one = &s->rows[0].settings.at[i];
+        arena a = {0};
+        bool differs = strchr(one->key, '.') != NULL;
+        for (const ab_param *p = config_params; p->name; p++)
+            differs |= same(p->name, one->key) && !same(param_default(p, &a), one->value);
+        if (differs) str_addf(out, "    %s = %s\n", one->key, one->value);
+        arena_free(&a);
+    }
+}
+
+/* brief: only the rows' names, so that a case survives other figures. */
+static inline void dump_spec(const spec *s, bool brief, str *out)
+{
+    str_addf(out, "experiment %s", s->name);
+    if (*s->note) str_addf(out, ", note \"%s\"", s->note);
+    if (*s->paper) str_addf(out, ", paper %s", s->paper);
+    str_add(out, ", seeds");
+    for (size_t i = 0; i < s->n_seeds; i++) str_addf(out, " %lld", (long long)s->seeds[i]);
+    str_addf(out, ", %zu runs\n", s->n_runs);
+    if (!brief) dump_base(s, out);
+    for (size_t i = 0; i < s->n_rows; i++) dump_row(s, &s->rows[i], brief, out);
+    if (s->warnings.n) str_addf(out, "warnings:\n%s", str_text(&s->warnings));
+}
+#endif

@@ -1,0 +1,193 @@
+/* test_linear.c - products of rows, against loops in double from the formula. */
+#include "fused_case.h"
+
+static params store = {.version = 1};
+
+/* y = relu(x w + b) by loops */
+static view linear_by_loops(const view *x, const view *w, const view *b, bool transposed, bool relu,
+                            const view *base)
+{
+    int64_t k = x->dim[3], n = w->dim[transposed ? 2 : 3], rows = x->dim[2];
+    view y = new_view(F64, rows, n);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = b ? get(b, j) : base ? get(base, r * n + j) : 0;
+            for (int64_t i = 0; i < k; i++)
+                sum += get(x, r * k + i) * get(w, transposed ? j * k + i : i * n + j);
+            set(&y, r * n + j, relu && sum < 0 ? 0 : sum);
+        }
+    return y;
+}
+
+static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool transposed, bool relu,
+                          bool bias, int32_t param)
+{
+    view x = random_view(type, rows, k, 1),
+         w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 2);
+    view b = random_view(sums_of(type), 1, n, 3), y = new_view(type, rows, n),
+         again = new_view(type, rows, n);
+    w.param = param;
+    call c = {.op = OP_LINEAR,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {x, w, bias ? b : (view){0}},
+              .out = {y},
+              .a.i = {transposed, relu},
+              .params = &store};
+    RUN(LINEAR, c);
+    view want = linear_by_loops(&x, &w, bias ? &b : NULL, transposed, relu, NULL);
+    CHECK_ROWS(y, want, tolerance(type));
+    c.out[0] = again;
+    RUN(LINEAR, c);
+    CHECK_SAME_BITS(y, again);
+    cpu_forget(&store);
+    free_views((view[]){x, w, b, y, again, want}, 6);
+}
+
+/* A row's bits alone, in groups, and in another order. */
+static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
+{
+    enum { ROWS = 150 };
+    view x = random_view(type, ROWS, k, 4),
+         w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 5),
+         b = random_view(sums_of(type), 1, n, 6);
+    view y = new_view(type, ROWS, n), part = new_view(type, ROWS, n), turned = new_view(type, ROWS, k);
+    size_t x_row = (size_t)k * dtype_size(type), y_row = (size_t)n * dtype_size(type);
+    w.param = 0;
+    call c = {.op = OP_LINEAR,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {x, w, b},
+              .out = {y},
+              .a.i = {transposed, 0},
+              .params = &store,
+              .exact_rows = true};
+    RUN(LINEAR, c);
+    view want = linear_by_loops(&x, &w, &b, transposed, false, NULL);
+    CHECK_ROWS(y, want, tolerance(type));
+    const int64_t sizes[] = {1, 2, 7, 64, 65};
+    for (size_t s = 0; s < LENGTH(sizes); s++)
+        for (int64_t r = 0; r < ROWS; r += sizes[s]) {
+            int64_t rows = sizes[s] < ROWS - r ? sizes[s] : ROWS - r;
+            c.in[0] = x, c.out[0] = part;
+            c.in[0].data = (char *)x.data + (size_t)r * x_row;
+            c.in[0].dim[2] = c.out[0].dim[2] = rows;
+            RUN(LINEAR, c);
+            CHECK_INT(memcmp(part.data, (char *)y.data + (size_t)r * y_row, (size_t)rows * y_row), 0);
+        }
+    for (int64_t r = 0; r < ROWS; r++)
+        memcpy((char *)turned.data + (size_t)(ROWS - 1 - r) * x_row, (char *)x.data + (size_t)r * x_row,
+               x_row);
+    c.in[0] = turned, c.out[0] = part;
+    RUN(LINEAR, c);
+    int differ = 0;
+    for (int64_t r = 0; r < ROWS; r++)
+        differ += memcmp((char *)part.data + (size_t)(ROWS - 1 - r) * y_row,
+                         (char *)y.data + (size_t)r * y_row, y_row) != 0;
+    CHECK_INT(differ, 0);
+    cpu_forget(&store);
+    free_views((view[]){x, w, b, y, part, turned, want}, 7);
+}
+
+static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool transposed)
+{
+    view x = random_view(type, rows, k, 7), dy = random_view(type, rows, n, 8),
+         w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 9);
+    view base = random_view(type, rows, k, 10), dx = new_view(type, rows, k), added = copy_as(&base, type);
+    view dw = random_view(sums_of(type), w.dim[2], w.dim[3], 11),
+         again = new_view(sums_of(type), w.dim[2], w.dim[3]);
+    w.param = 3;
+    call c = {.op = OP_LINEAR_DX,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {dy, w, {0}},
+              .out = {dx},
+              .a.i = {transposed},
+              .params = &store};
+    RUN(LINEAR_DX, c);
+    view want = linear_by_loops(&dy, &w, NULL, !transposed, false, NULL);
+    CHECK_ROWS(dx, want, tolerance(type));
+    c.in[2] = c.out[0] = added; /* in place */
+    RUN(LINEAR_DX, c);
+    view sum = linear_by_loops(&dy, &w, NULL, !transposed, false, &base);
+    CHECK_ROWS(added, sum, tolerance(type));
+
+    call g = {.op = OP_LINEAR_DW,
+              .n_in = 2,
+              .n_out = 1,
+              .in = {x, dy},
+              .out = {dw},
+              .a.i = {transposed},
+              .params = &store};
+    RUN(LINEAR_DW, g);
+    view outer = new_view(F64, w.dim[2], w.dim[3]);
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double s = 0;
+            for (int64_t r = 0; r < rows; r++) s += get(&x, r * k + i) * get(&dy, r * n + j);
+            set(&outer, transposed ? j * k + i : i * n + j, s);
+        }
+    CHECK_ROWS(dw, outer, type == F64 ? 1e-12 : 2e-5); /* bf16 factors, but F32 sums and result */
+    g.out[0] = again;
+    RUN(LINEAR_DW, g);
+    CHECK_SAME_BITS(dw, again);
+    cpu_forget(&store);
+    free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer}, 11);
+}
+
+/* Packed copies follow their parameter: a new version, another set of the same names, no parameter at all. */
+static void check_packs(dtype type)
+{
+    params other = {.version = 1};
+    view x = random_view(type, 5, 24, 12), w = random_view(F32, 24, 20, 13), u = random_view(F32, 24, 20, 14),
+         y = new_view(type, 5, 20);
+    w.param = u.param = 7;
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w}, .out = {y}, .params = &store};
+    RUN(LINEAR, c);
+    view want = linear_by_loops(&x, &w, NULL, false, false, NULL);
+    CHECK_ROWS(y, want, tolerance(type));
+    for (int64_t i = 0; i < count(&w); i++) set(&w, i, 2 * get(&w, i));
+    store.version++;
+    RUN(LINEAR, c);
+    for (int64_t i = 0; i < count(&want); i++) set(&want, i, 2 * get(&want, i));
+    CHECK_ROWS(y, want, tolerance(type));
+    c.in[1] = u, c.params = &other;
+    RUN(LINEAR, c);
+    view second = linear_by_loops(&x, &u, NULL, false, false, NULL);
+    CHECK_ROWS(y, second, tolerance(type));
+    c.in[1] = w, c.in[1].param = -1;
+    RUN(LINEAR, c);
+    CHECK_ROWS(y, want, tolerance(type));
+    for (int64_t i = 0; i < count(&w); i++) set(&w, i, get(&w, i) / 2);
+    RUN(LINEAR, c);
+    for (int64_t i = 0; i < count(&want); i++) set(&want, i, get(&want, i) / 2);
+    CHECK_ROWS(y, want, tolerance(type));
+    cpu_forget(&store);
+    cpu_forget(&other);
+    cpu_forget(NULL);
+    free_views((view[]){x, w, u, y, want, second}, 6);
+}
+
+int main(void)
+{
+    const int64_t shapes[][3] = {{1, 1, 1},     {1, 48, 16},     {3, 20, 24},     {64, 64, 32},
+                                 {70, 100, 36}, {129, 33, 65},   {192, 256, 128}, {200, 130, 512},
+                                 {600, 70, 40}, {300, 40, 1100}, {257, 1090, 33}};
+    for (size_t t = 0; t < LENGTH(row_types); t++) {
+        dtype type = row_types[t];
+        if (type == BF16 && !cpu_has_bf16())
+            printf("bf16 products without hardware for them: slow, tested all the same\n");
+        for (size_t s = 0; s < LENGTH(shapes); s++) {
+            const int64_t *d = shapes[s];
+            for (int flags = 0; flags < 8; flags++)
+                check_forward(type, d[0], d[1], d[2], flags & 1, flags & 2, flags & 4, flags & 1 ? 1 : -1);
+            check_gradients(type, d[0], d[1], d[2], false);
+            check_gradients(type, d[0], d[1], d[2], true);
+        }
+        check_exact_rows(type, 40, 24, false);
+        check_exact_rows(type, 128, 512, false);
+        check_exact_rows(type, 1000, 64, true);
+        if (type != F64) check_packs(type);
+    }
+    return test_end();
+}

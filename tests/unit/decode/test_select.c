@@ -1,0 +1,98 @@
+/* The k largest of a row and its log-sum-exp against sorting and summing in double. */
+#include "test.h"
+#include "base/vmath.h"
+#include "decode/select.h"
+#include "text/vocab.h"
+
+static int by_logit(const void *a, const void *b)
+{
+    const choice *x = a, *y = b;
+    if (x->logit != y->logit) return x->logit < y->logit ? 1 : -1;
+    return x->id < y->id ? -1 : 1;
+}
+
+static double log_sum_of(const double *x, int64_t v)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < v; i++) most = x[i] > most ? x[i] : most;
+    for (int64_t i = 0; i < v; i++) sum += exp(x[i] - most);
+    return most + log(sum);
+}
+
+typedef struct {
+    int64_t v, k;
+    dtype type;
+    bool ties, masked;
+} setting_of_row;
+
+static void check_row(const setting_of_row *s, rng *r)
+{
+    size_t n = (size_t)s->v;
+    double *x = xmalloc(n * sizeof *x);
+    void *row = xmalloc(n * 8), *scratch = xmalloc(select_scratch(s->v));
+    uint8_t *allowed = xmalloc(n);
+    choice *want = xmalloc(n * sizeof *want), *got = xmalloc((size_t)s->k * sizeof *got);
+    int64_t n_want = 0;
+    for (int64_t i = 0; i < s->v; i++) {
+        float y = s->ties ? (float)(int)rng_below(r, 5) : (float)(4 * rng_normal(r));
+        if (s->type == BF16)
+            ((uint16_t *)row)[i] = to_bf16(y), y = from_bf16(to_bf16(y));
+        else if (s->type == F32)
+            ((float *)row)[i] = y;
+        else
+            ((double *)row)[i] = y;
+        x[i] = y;
+        allowed[i] = rng_below(r, 3) > 0;
+        if (i != VOCAB_PAD && i != VOCAB_BOS && (!s->masked || allowed[i]))
+            want[n_want++] = (choice){y, (int32_t)i};
+    }
+    qsort(want, (size_t)n_want, sizeof *want, by_logit);
+    double log_sum = 0;
+    int64_t n_got = select_best(row, s->type, s->v, s->masked ? allowed : NULL, s->k, got, &log_sum, scratch);
+    CHECK_INT(n_got, n_want < s->k ? n_want : s->k);
+    for (int64_t i = 0; i < n_got; i++) {
+        CHECK_INT(got[i].id, want[i].id);
+        CHECK_NEAR(got[i].logit, want[i].logit, 0);
+    }
+    CHECK_NEAR(log_sum, log_sum_of(x, s->v), s->type == F64 ? 1e-12 : 2e-6);
+    free(x);
+    free(row);
+    free(scratch);
+    free(allowed);
+    free(want);
+    free(got);
+}
+
+static void odd_rows(void)
+{
+    float x[100];
+    choice got[4];
+    char scratch[2048];
+    double log_sum;
+    for (int i = 0; i < 100; i++) x[i] = -INFINITY;
+    x[70] = 3;
+    CHECK_INT(select_best(x, F32, 100, NULL, 4, got, &log_sum, scratch), 1);
+    CHECK_INT(got[0].id, 70);
+    CHECK_NEAR(log_sum, 3, 1e-6);
+    x[VOCAB_PAD] = x[VOCAB_BOS] = 9; /* count in the sum but are never chosen */
+    CHECK_INT(select_best(x, F32, 100, NULL, 4, got, &log_sum, scratch), 1);
+    CHECK_NEAR(log_sum, 9 + log(2 + exp(-6)), 1e-6);
+    x[99] = NAN;
+    select_best(x, F32, 100, NULL, 4, got, &log_sum, scratch);
+    CHECK(isnan(log_sum));
+}
+
+int main(void)
+{
+    static const int64_t sizes[] = {5, 16, 63, 64, 65, 200, 1000, 10007};
+    static const int64_t best[] = {1, 2, 8, 42, 300};
+    static const dtype types[] = {F32, F64, BF16};
+    rng r = rng_seed(5, 0);
+    for (size_t i = 0; i < LENGTH(sizes); i++)
+        for (size_t j = 0; j < LENGTH(best); j++)
+            for (size_t t = 0; t < LENGTH(types); t++)
+                for (int mode = 0; mode < 4; mode++)
+                    check_row(&(setting_of_row){sizes[i], best[j], types[t], mode & 1, mode & 2}, &r);
+    odd_rows();
+    return test_end();
+}

@@ -1,0 +1,117 @@
+/* Stepping with given tokens gives the losses of one full pass, whichever rows the hypotheses wander through.
+ */
+#include "models.h"
+#include "decode/steps.h"
+
+enum { VOCAB = 19, BEAM = 3 };
+
+static double loss_of(const void *logits, dtype type, int64_t row, int32_t id)
+{
+    double x[VOCAB], sum = 0;
+    for (int i = 0; i < VOCAB; i++) {
+        int64_t at = row * VOCAB + i;
+        x[i] = type == F64 ? ((const double *)logits)[at] : (double)((const float *)logits)[at];
+    }
+    for (int i = 0; i < VOCAB; i++) sum += exp(x[i] - x[0]);
+    return log(sum) + x[0] - x[id];
+}
+
+static int32_t token(const pairs *p, int64_t i, int64_t t) /* the decoder's input; anything after the end */
+{
+    if (!t) return VOCAB_BOS;
+    return p->tgt_at[i] + t - 1 < p->tgt_at[i + 1] ? p->tgt[p->tgt_at[i] + t - 1] : VOCAB_EOS;
+}
+
+typedef struct {
+    int64_t which[16], row[16], n; /* sentences still computed, and where the true prefix of each is */
+    double losses[16][64];
+} forcing;
+
+static int64_t length_of(const pairs *p, int64_t i) { return p->tgt_at[i + 1] - p->tgt_at[i]; }
+
+static void check_step(const forcing *f, const pairs *p, const void *logits, dtype type, int64_t t,
+                       double tolerance)
+{
+    for (int64_t b = 0; b < f->n; b++) {
+        int64_t i = f->which[b];
+        if (t >= length_of(p, i)) continue;
+        CHECK_NEAR(loss_of(logits, type, b * BEAM + f->row[b], p->tgt[p->tgt_at[i] + t]), f->losses[i][t],
+                   tolerance);
+    }
+}
+
+/* The true prefix of each sentence moves to a random row, the others follow anybody. */
+static void wander(forcing *f, steps *s, rng *r)
+{
+    int32_t parents[16 * BEAM];
+    for (int64_t b = 0; b < f->n; b++) {
+        int64_t next = (int64_t)rng_below(r, BEAM);
+        for (int64_t h = 0; h < BEAM; h++)
+            parents[b * BEAM + h] =
+                (int32_t)(b * BEAM + (h == next ? f->row[b] : (int64_t)rng_below(r, BEAM)));
+        f->row[b] = next;
+    }
+    steps_follow(s, parents);
+}
+
+static void leave(forcing *f, steps *s, const pairs *p, int64_t t)
+{
+    bool keep[16];
+    int64_t n = 0;
+    for (int64_t b = 0; b < f->n; b++) {
+        keep[b] = t < length_of(p, f->which[b]);
+        if (keep[b]) f->which[n] = f->which[b], f->row[n++] = f->row[b];
+    }
+    if (n < f->n) steps_keep(s, keep);
+    f->n = n;
+}
+
+static void forced(model *m, const pairs *p, double tolerance, const char *name)
+{
+    steps s;
+    err e = {0};
+    rng r = rng_seed(3, 3);
+    forcing f = {.n = p->n};
+    int64_t capacity = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        f.which[i] = i, f.row[i] = (int64_t)rng_below(&r, BEAM);
+        full_pass(m, p, i, f.losses[i]);
+        if (length_of(p, i) > capacity) capacity = length_of(p, i);
+    }
+    int before = test_failed;
+    steps_open(&s, m);
+    CHECK_INT(steps_start(&s, p, f.which, f.n, BEAM, capacity, &e), 0);
+    for (int64_t t = 0; f.n && t < capacity; t++) {
+        int32_t tokens[16 * BEAM];
+        for (int64_t q = 0; q < f.n * BEAM; q++) {
+            int32_t noise = VOCAB_SPECIALS + (int32_t)rng_below(&r, VOCAB - VOCAB_SPECIALS);
+            tokens[q] = q % BEAM == f.row[q / BEAM] ? token(p, f.which[q / BEAM], t) : noise;
+        }
+        const void *logits = steps_run(&s, tokens, &e);
+        CHECK_TEXT(e.text, "");
+        if (!logits) break;
+        check_step(&f, p, logits, m->compute, t, tolerance);
+        wander(&f, &s, &r);
+        if (t % 4 == 3) leave(&f, &s, p, t + 1);
+    }
+    steps_close(&s);
+    if (test_failed > before) printf("  in %s\n", name);
+}
+
+int main(void)
+{
+    cpu_threads(1);
+    for (size_t k = 0; k < LENGTH(kinds); k++)
+        for (int f64 = 0; f64 < 2; f64++) {
+            model m;
+            pairs p = random_pairs(6, 1, 37, VOCAB, 100 + k);
+            char name[128];
+            snprintf(name, sizeof name, "%s %s %s %s", kinds[k].attention, kinds[k].position, kinds[k].more,
+                     f64 ? "fp64" : "fp32");
+            random_model(&m, &kinds[k], VOCAB, f64 ? F64 : F32, 1.5, 20 + k);
+            forced(&m, &p, f64 ? 1e-9 : 1e-4, name);
+            close_model(&m);
+            pairs_free(&p);
+        }
+    return test_end();
+}

@@ -1,0 +1,374 @@
+/* The gradient of every operation against central differences in double precision, every element of every
+ * input. */
+#include "tapes.h"
+
+enum { MOST = 4 };
+typedef ab_t (*build)(ab_ctx *c, const ab_t *in);
+typedef struct {
+    const char *name;
+    build f;
+    int64_t dim[MOST][4]; /* {0} ends */
+    bool training, positive;
+} op_case;
+
+static int n_inputs(const op_case *o)
+{
+    int n = 0;
+    while (n < MOST && o->dim[n][0]) n++;
+    return n;
+}
+
+static void put_values(ab_ctx *c, const ab_t *in, int n, bool positive)
+{
+    for (int k = 0; k < n; k++)
+        for (int64_t i = 0; data(c, in[k]) && i < node_count(tape_at(c, in[k])); i++) {
+            double u = hashed((uint64_t)k + 1, (uint64_t)i);
+            data(c, in[k])[i] = positive ? 0.3 + fabs(u) : u;
+        }
+}
+
+static double loss_of(ab_ctx *c, ab_t loss)
+{
+    if (run(c)) {
+        printf("%s\n", c->error.text);
+        return NAN;
+    }
+    const node *v = tape_at(c, loss);
+    double sum = 0; /* a CE's losses are [R, 2]: the smoothed column, times a norm of 1 */
+    for (int64_t i = 0; i < node_count(v); i += v->op == OP_CE ? 2 : 1) sum += ((const double *)v->data)[i];
+    return sum;
+}
+
+static void compare(ab_ctx *c, const ab_t *in, const ab_t *grad, int n, ab_t loss)
+{
+    for (int k = 0; k < n; k++) {
+        if (!data(c, in[k])) continue;
+        int64_t count = node_count(tape_at(c, in[k]));
+        double *claimed = xcalloc((size_t)count, sizeof *claimed);
+        loss_of(c, loss);
+        for (int64_t i = 0; grad[k].id && i < count; i++) claimed[i] = data(c, grad[k])[i];
+        for (int64_t i = 0; i < count; i++) {
+            double *x = data(c, in[k]) + i, old = *x, h = 1e-5;
+            *x = old + h;
+            double high = loss_of(c, loss);
+            *x = old - h;
+            double low = loss_of(c, loss);
+            *x = old;
+            CHECK_NEAR(claimed[i], (high - low) / (2 * h), 1e-8 * fmax(1, fabs(claimed[i])));
+        }
+        free(claimed);
+    }
+}
+
+static void check_case(const op_case *o)
+{
+    params none = {0};
+    ab_ctx *c = tape_new(&none, &cpu_backend, F64, o->training);
+    ab_t in[MOST] = {{0}}, grad[MOST] = {{0}};
+    int n = n_inputs(o), failed = test_failed;
+    for (int k = 0; k < n; k++) in[k] = input(c, k, o->dim[k]);
+    ab_t y = o->f(c, in), loss = y.id && tape_at(c, y)->op == OP_CE ? y : weighed(c, y);
+    CHECK_INT(tape_backward(c, loss), 0);
+    for (int k = 0; k < n && !c->error.text[0]; k++) {
+        grad[k] = (ab_t){c->grad[in[k].id]};
+        if (grad[k].id)
+            t_keep(c, t_shift(c, grad[k], 0), "gradient"); /* a node of its own: two inputs may share one */
+        if (grad[k].id) grad[k] = (ab_t){c->n - 1};
+    }
+    t_keep(c, loss, "loss");
+    CHECK_INT(tape_plan(c, NULL, NULL), 0);
+    if (c->error.text[0]) {
+        printf("%s: %s\n", o->name, c->error.text);
+    } else {
+        put_values(c, in, n, o->positive);
+        compare(c, in, grad, n, loss);
+    }
+    if (test_failed > failed) printf("^ %s\n", o->name);
+    tape_free(c);
+    params_free(&none);
+}
+
+/* ---- elementwise operations over all ways to broadcast ---- */
+
+static op the_op;
+static ab_t binary(ab_ctx *c, const ab_t *in) { return t_binary(c, the_op, in[0], in[1]); }
+
+static void check_binary(void)
+{
+    static const int64_t pairs[][2][4] = {
+        {{2, 3, 2, 4}, {2, 3, 2, 4}}, {{2, 3, 2, 4}, {1, 1, 1, 4}}, {{1, 1, 2, 4}, {2, 3, 2, 4}},
+        {{2, 1, 2, 1}, {1, 3, 1, 4}}, {{1, 1, 1, 1}, {2, 3, 2, 4}}, {{2, 3, 2, 4}, {2, 3, 2, 1}},
+        {{2, 1, 1, 4}, {2, 3, 2, 1}}, {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    };
+    static const op ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_LEAST};
+    for (size_t i = 0; i < LENGTH(ops); i++)
+        for (size_t k = 0; k < LENGTH(pairs); k++) {
+            op_case o = {.name = op_names[ops[i]], .f = binary, .positive = ops[i] == OP_DIV};
+            memcpy(o.dim, pairs[k], sizeof pairs[k]);
+            the_op = ops[i];
+            check_case(&o);
+        }
+}
+
+static ab_fn the_fn;
+static ab_t map(ab_ctx *c, const ab_t *in) { return t_map(c, in[0], the_fn); }
+static void check_maps(void)
+{
+    for (ab_fn f = AB_EXP; f <= AB_RECIP; f++) {
+        if (f == AB_SIGN) continue; /* no gradient */
+        the_fn = f;
+        check_case(
+            &(op_case){"MAP", map, {{2, 3, 2, 5}}, false, f == AB_LOG || f == AB_SQRT || f == AB_RECIP});
+    }
+}
+
+/* ---- axes ---- */
+
+static int the_axis, the_other;
+static ab_t sum(ab_ctx *c, const ab_t *in)
+{
+    int64_t d[4] = {2, 3, 2, 4};
+    d[4 + the_axis] = d[4 + the_other] = 1;
+    return t_sumto(c, in[0], d);
+}
+static ab_t spread(ab_ctx *c, const ab_t *in) { return t_spread(c, in[0], (int64_t[4]){2, 3, 2, 4}); }
+static ab_t swap(ab_ctx *c, const ab_t *in) { return t_swap(c, in[0], the_axis, the_other); }
+static ab_t slice(ab_ctx *c, const ab_t *in) { return t_slice(c, in[0], the_axis, 1, 2); }
+static ab_t join(ab_ctx *c, const ab_t *in) { return t_join(c, in[0], in[1], the_axis); }
+static ab_t place(ab_ctx *c, const ab_t *in)
+{
+    int64_t d[4] = {2, 3, 2, 4};
+    d[4 + the_axis] += 3;
+    return tape_push(c, OP_PLACE, F64, d, 1, in, &(attr){.i = {the_axis, 2}});
+}
+static void check_axes(void)
+{
+    for (the_axis = -4; the_axis < 0; the_axis++) {
+        op_case sliced = {"SLICE", slice, {{3, 3, 3, 3}}, false, false};
+        op_case joined = {"JOIN", join, {{2, 3, 2, 4}, {2, 3, 2, 4}}, false, false};
+        op_case spread_over = {"SPREAD", spread, {{2, 3, 2, 4}}, false, false};
+        joined.dim[1][4 + the_axis] = 1;
+        spread_over.dim[0][4 + the_axis] = 1;
+        check_case(&sliced), check_case(&joined), check_case(&spread_over);
+        check_case(&(op_case){"PLACE", place, {{2, 3, 2, 4}}, false, false});
+        for (the_other = -4; the_other < 0; the_other++) {
+            check_case(&(op_case){"SUMTO", sum, {{2, 3, 2, 4}}, false, false});
+            check_case(&(op_case){"SWAP", swap, {{2, 3, 2, 4}}, false, false});
+        }
+    }
+}
+
+/* ---- products ---- */
+
+static int the_ta, the_tb;
+static ab_t product(ab_ctx *c, const ab_t *in) { return t_matmul(c, in[0], in[1], the_ta, the_tb); }
+static void check_products(void)
+{
+    static const int64_t outer[][4] = {{2, 3, 2, 3}, {2, 3, 1, 1}, {1, 3, 2, 1}, {1, 1, 2, 3}, {1, 1, 1, 1}};
+    for (the_ta = 0; the_ta < 2; the_ta++)
+        for (the_tb = 0; the_tb < 2; the_tb++)
+            for (size_t i = 0; i < LENGTH(outer); i++) {
+                const int64_t *d = outer[i];
+                op_case o = {"MATMUL",
+                             product,
+                             {{d[0], d[1], the_ta ? 5 : 3, the_ta ? 3 : 5},
+                              {d[2], d[3], the_tb ? 4 : 5, the_tb ? 5 : 4}},
+                             false,
+                             false};
+                check_case(&o);
+            }
+}
+
+/* ---- the others ---- */
+
+static ab_t ids(ab_ctx *c, int64_t n, const int32_t *v) { return t_ids(c, n, v); }
+#define IDS(c, ...) ids(c, (int64_t)LENGTH(((int32_t[]){__VA_ARGS__})), (int32_t[]){__VA_ARGS__})
+
+static ab_t scale(ab_ctx *c, const ab_t *in) { return t_scale(c, in[0], -1.7); }
+static ab_t shift(ab_ctx *c, const ab_t *in) { return t_shift(c, in[0], 0.3); }
+static ab_t dropout(ab_ctx *c, const ab_t *in) { return t_dropout(c, in[0], 0.4); }
+static ab_t softmax(ab_ctx *c, const ab_t *in) { return t_softmax(c, in[0]); }
+static ab_t reshape(ab_ctx *c, const ab_t *in) { return t_reshape(c, in[0], (int64_t[4]){1, 4, 3, 4}); }
+static ab_t turn(ab_ctx *c, const ab_t *in) { return t_turn(c, in[0]); }
+static ab_t rows(ab_ctx *c, const ab_t *in) { return t_rows(c, in[0], IDS(c, 3, 0, 3, 1, 3)); }
+static ab_t distances(ab_ctx *c, int64_t clip)
+{
+    return t_dist(c, IDS(c, 0, 1, 2), IDS(c, 0, 1, 2, 3), clip);
+}
+static ab_t pick(ab_ctx *c, const ab_t *in) { return t_pick(c, in[0], distances(c, 2)); }
+static ab_t bucket(ab_ctx *c, const ab_t *in) { return t_bucket(c, in[0], distances(c, 2), 5); }
+static ab_t masked_softmax(ab_ctx *c, const ab_t *in)
+{
+    return t_softmax(c, t_mask(c, in[0], IDS(c, 0, 1, 2), IDS(c, 0, 1, 2), IDS(c, 3, 2), 1));
+}
+static ab_t gaps(ab_ctx *c, const ab_t *in)
+{
+    return t_binary(c, OP_MUL, in[0], t_gap(c, IDS(c, 4, 1, 2), IDS(c, 0, 5, 2)));
+}
+static ab_t heads(ab_ctx *c, const ab_t *in) { return t_heads(c, in[0], IDS(c, 0, 3, 5), 1, 2, 3, 4); }
+static ab_t merge(ab_ctx *c, const ab_t *in) { return t_merge(c, in[0], IDS(c, 0, 3, 5), 7, 1, 8); }
+static ab_t linear(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], in[2], 0, 0); }
+static ab_t linear_relu(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], in[2], 0, 1); }
+static ab_t linear_turned(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], (ab_t){0}, 1, 0); }
+static ab_t linear_twice(ab_ctx *c,
+                         const ab_t *in) /* the second gradient of x is added to the first in place */
+{
+    ab_t a = t_linear(c, in[0], in[1], (ab_t){0}, 0, 0), b = t_linear(c, in[0], in[2], (ab_t){0}, 1, 0);
+    return t_binary(c, OP_MUL, a, t_binary(c, OP_ADD, b, t_linear(c, in[0], in[1], (ab_t){0}, 0, 1)));
+}
+static ab_t linear_axes(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], (ab_t){0}, 0, 0); }
+static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed(c, in[0], IDS(c, 2, -1, 0, 2), 1.5); }
+static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* tied tables: gradients added in place */
+{
+    ab_t x = t_embed(c, in[0], IDS(c, 2, 0, 0, 1), 1.5), y = t_embed(c, in[0], IDS(c, 1, -1, 3, 0), 0.5);
+    return t_linear(c, t_binary(c, OP_MUL, x, y), in[0], (ab_t){0}, 1, 0);
+}
+static ab_t norm(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], (ab_t){0}, in[1], in[2], 0, 1e-5); }
+static ab_t norm_sum(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], in[1], in[2], in[3], 0, 1e-5); }
+static ab_t norm_dropped(ab_ctx *c, const ab_t *in)
+{
+    return t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5);
+}
+static ab_t dropadd(ab_ctx *c, const ab_t *in) { return t_dropadd(c, in[0], in[1], 0.3); }
+
+static const attend_spec self_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4},
+                         causal_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 1, 4},
+                         dropped_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4},
+                         cross_spec = {{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4};
+static ab_t attend(ab_ctx *c, ab_t q, ab_t kv, const attend_spec *s)
+{
+    ab_t off = IDS(c, 0, 4, 6);
+    return t_attend(c, q, kv, kv, q.id == kv.id ? off : IDS(c, 0, 2, 5), off, s);
+}
+static ab_t attend_self(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[0], &self_spec); }
+static ab_t attend_causal(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[0], &causal_spec); }
+static ab_t attend_dropped(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[0], &dropped_spec); }
+static ab_t attend_cross(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[1], &cross_spec); }
+
+static ab_t entropy(ab_ctx *c, const ab_t *in, double smoothing, int others)
+{
+    ab_t one = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1});
+    return t_ce(c, t_scale(c, in[0], 2), IDS(c, 1, -1, 4, 0), one, smoothing, others);
+}
+static ab_t ce(ab_ctx *c, const ab_t *in) { return entropy(c, in, 0, 0); }
+static ab_t ce_all(ab_ctx *c, const ab_t *in) { return entropy(c, in, 0.1, 0); }
+static ab_t ce_others(ab_ctx *c, const ab_t *in) { return entropy(c, in, 0.1, 1); }
+
+static ab_t diamond(ab_ctx *c, const ab_t *in)
+{
+    ab_t a = t_binary(c, OP_ADD, in[0], in[0]), b = t_binary(c, OP_MUL, a, in[0]), s = t_map(c, a, AB_SIN);
+    return t_binary(c, OP_SUB, t_binary(c, OP_MUL, b, s),
+                    t_reshape(c, t_reshape(c, a, (int64_t[4]){1, 1, 1, 12}), (int64_t[4]){1, 1, 3, 4}));
+}
+static ab_t shared_gradient(ab_ctx *c,
+                            const ab_t *in) /* both terms get the very same gradient; one adds to it */
+{
+    ab_t s = t_binary(c, OP_ADD, in[0], in[1]);
+    return t_binary(c, OP_ADD, s, t_linear(c, in[0], in[2], (ab_t){0}, 0, 0));
+}
+
+/* a fused x y^2, by kernel; its meaning; a rule of its own */
+static ab_t square_lower(ab_ctx *c, const ab_t *in, const void *a)
+{
+    return t_scale(c, t_binary(c, OP_MUL, in[0], t_map(c, in[1], AB_SQUARE)), *(const double *)a);
+}
+static void square_grad(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *a)
+{
+    (void)y;
+    ab_t d = t_scale(c, t_binary(c, OP_MUL, dy, in[1]), *(const double *)a);
+    din[0] = t_binary(c, OP_MUL, d, in[1]);
+    din[1] = t_scale(c, t_binary(c, OP_MUL, d, in[0]), 2);
+}
+static int square_cpu(const ab_run *r)
+{
+    if (r->out.dtype != 1) return -1;
+    int64_t n = r->out.dim[0] * r->out.dim[1] * r->out.dim[2] * r->out.dim[3];
+    const double *x = r->in[0].data, *y = r->in[1].data;
+    for (int64_t i = 0; i < n; i++)
+        ((double *)r->out.data)[i] = *(const double *)r->attr * x[i] * y[i] * y[i];
+    return 0;
+}
+static int declines(const ab_run *r)
+{
+    (void)r;
+    return -1;
+}
+static const ab_op by_meaning = {.name = "xyy", .n_in = 2, .lower = square_lower},
+                   by_kernel = {.name = "xyy", .n_in = 2, .lower = square_lower, .cpu = square_cpu},
+                   by_rule = {.name = "xyy",
+                              .n_in = 2,
+                              .lower = square_lower,
+                              .cpu = square_cpu,
+                              .grad = square_grad},
+                   by_nothing = {.name = "xyy", .n_in = 2, .lower = square_lower, .cpu = declines};
+static const ab_op *the_call;
+static ab_t called(ab_ctx *c, const ab_t *in)
+{
+    double by = 0.5;
+    return t_map(c, t_call(c, the_call, in, &by, sizeof by), AB_SIN);
+}
+static void check_calls(void)
+{
+    static const ab_op *const ops[] = {&by_meaning, &by_kernel, &by_rule, &by_nothing};
+    for (size_t i = 0; i < LENGTH(ops); i++) {
+        the_call = ops[i];
+        check_case(&(op_case){"CALL", called, {{2, 1, 3, 2}, {2, 1, 3, 2}}, false, false});
+    }
+}
+
+static const op_case cases[] = {
+    {"SCALE", scale, {{2, 3, 2, 4}}, false, false},
+    {"SHIFT", shift, {{2, 3, 2, 4}}, false, false},
+    {"DROPOUT", dropout, {{2, 3, 2, 4}}, true, false},
+    {"SOFTMAX", softmax, {{2, 3, 2, 4}}, false, false},
+    {"RESHAPE", reshape, {{2, 3, 2, 4}}, false, false},
+    {"TURN", turn, {{2, 3, 2, 4}}, false, false},
+    {"ROWS", rows, {{1, 1, 4, 3}}, false, false},
+    {"PICK", pick, {{2, 2, 3, 5}}, false, false},
+    {"BUCKET", bucket, {{2, 2, 3, 4}}, false, false},
+    {"MASK", masked_softmax, {{2, 2, 3, 3}}, false, false},
+    {"MASK of one for all sentences", masked_softmax, {{1, 2, 3, 3}}, false, false},
+    {"GAP", gaps, {{2, 1, 3, 3}}, false, false},
+    {"HEADS", heads, {{1, 1, 6, 8}}, false, false},
+    {"MERGE", merge, {{2, 2, 4, 3}}, false, false},
+    {"LINEAR", linear, {{1, 1, 5, 3}, {1, 1, 3, 4}, {1, 1, 1, 4}}, false, false},
+    {"LINEAR with ReLU", linear_relu, {{1, 1, 5, 3}, {1, 1, 3, 4}, {1, 1, 1, 4}}, false, false},
+    {"LINEAR, W given transposed", linear_turned, {{1, 1, 5, 3}, {1, 1, 4, 3}}, false, false},
+    {"LINEAR three times", linear_twice, {{1, 1, 5, 3}, {1, 1, 3, 4}, {1, 1, 4, 3}}, false, false},
+    {"LINEAR of four axes", linear_axes, {{2, 2, 3, 4}, {1, 1, 4, 2}}, false, false},
+    {"EMBED", embed, {{1, 1, 3, 4}}, false, false},
+    {"EMBED, tied", embed_twice, {{1, 1, 4, 3}}, false, false},
+    {"NORM", norm, {{1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}, false, false},
+    {"NORM of a sum", norm_sum, {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}, false, false},
+    {"NORM under dropout",
+     norm_dropped,
+     {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}},
+     true,
+     false},
+    {"DROPADD", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, true, false},
+    {"DROPADD, not training", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, false, false},
+    {"ATTEND", attend_self, {{1, 1, 7, 16}}, false, false},
+    {"ATTEND, causal", attend_causal, {{1, 1, 7, 16}}, false, false},
+    {"ATTEND under dropout", attend_dropped, {{1, 1, 7, 16}}, true, false},
+    {"ATTEND from one side to another", attend_cross, {{1, 1, 5, 7}, {1, 1, 7, 10}}, false, false},
+    {"CE", ce, {{1, 1, 4, 5}}, true, false},
+    {"CE, smoothed over all", ce_all, {{1, 1, 4, 5}}, true, false},
+    {"CE, smoothed over the others", ce_others, {{1, 1, 4, 5}}, true, false},
+    {"a value used three times", diamond, {{1, 1, 3, 4}}, false, false},
+    {"one gradient for two values",
+     shared_gradient,
+     {{1, 1, 3, 4}, {1, 1, 3, 4}, {1, 1, 4, 4}},
+     false,
+     false},
+};
+
+int main(void)
+{
+    check_binary();
+    check_maps();
+    check_axes();
+    check_products();
+    for (size_t i = 0; i < LENGTH(cases); i++) check_case(&cases[i]);
+    check_calls();
+    return test_end();
+}

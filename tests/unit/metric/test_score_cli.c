@@ -1,0 +1,150 @@
+/* The commands of `ablate score`: each runs in a child with its own standard input and output. */
+#include "test.h"
+#include "base/base.h"
+#include "metric/score_cli.h"
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FOLDER BUILD_DIR "/test_score_cli.files"
+static str output, words; /* what the last command wrote to standard output and standard error */
+
+static void put(const char *name, const char *text)
+{
+    char *path = path_join(FOLDER, name);
+    CHECK_INT(file_write(path, text, strlen(text), NULL), 0);
+    free(path);
+}
+
+static void redirect(const char *name, int flags, int to)
+{
+    char *path = path_join(FOLDER, name);
+    int fd = open(path, flags, 0600);
+    if (fd < 0 || dup2(fd, to) < 0) _exit(99);
+    free(path);
+}
+
+/* The exit code of command(argv); argv ends with NULL. */
+static int run(int (*command)(int, char **), char **argv, const char *input)
+{
+    int argc = 0, status = 0;
+    while (argv[argc]) argc++;
+    put("in", input);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        redirect("in", O_RDONLY, 0);
+        redirect("out", O_WRONLY | O_CREAT | O_TRUNC, 1);
+        redirect("err", O_WRONLY | O_CREAT | O_TRUNC, 2);
+        int code = command(argc, argv);
+        fflush(NULL);
+        _exit(code);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_INT(file_read(FOLDER "/out", &output, NULL), 0);
+    CHECK_INT(file_read(FOLDER "/err", &words, NULL), 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+#define RUN(command, input, ...) run(command, (char *[]){__VA_ARGS__, NULL}, input)
+
+static void check_bleu(void)
+{
+    static char ref[] = FOLDER "/ref", second[] = FOLDER "/second", bad[] = FOLDER "/bad";
+    put("ref", "the cat is on the mat\n");
+    put("second", "there is a cat on the mat\n");
+    put("bad", "caf\xe9\n");
+    /* Papineni et al.: 2 of 7, then 0 of 6, 5, 4 */
+    CHECK_INT(RUN(score_bleu_main, "the the the the the the the\n", "bleu", "--ref", ref, "--smooth", "none",
+                  "--json"),
+              0);
+    CHECK_HAS(str_text(&output),
+              "{\"score\": 0, \"precisions\": [28.571428571428573, 0, 0, 0], \"counts\": [2, 0, 0, 0], "
+              "\"totals\": [7, 6, 5, 4], \"bp\": 1, \"sys_len\": 7, \"ref_len\": 6, \"signature\": "
+              "\"nrefs:1|case:mixed|eff:no|tok:13a|smooth:none|version:ablate-");
+    CHECK_TEXT(str_text(&words), "");
+    CHECK_INT(RUN(score_bleu_main, "The cat is on the mat", "bleu", "--ref", ref, "--ref", second, "--lc",
+                  "--tok=none"),
+              0);
+    CHECK_HAS(str_text(&output),
+              "BLEU = 100.00  100.0/100.0/100.0/100.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)");
+    CHECK_HAS(str_text(&output), "nrefs:2|case:lc|eff:no|tok:none|smooth:exp|version:ablate-");
+    CHECK_INT(RUN(score_bleu_main, "", "bleu", "--help"), 0);
+    CHECK_HAS(str_text(&output), "usage: ablate score bleu --ref FILE");
+    CHECK_INT(RUN(score_bleu_main, "a\nb\n", "bleu", "--ref", ref), 2);
+    CHECK_HAS(str_text(&words), "standard input has 2 lines and " FOLDER "/ref has 1");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--ref", bad), 2);
+    CHECK_HAS(str_text(&words), FOLDER "/bad:1: column 4: byte 0xe9");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--ref", ref, "--tok", "zhh"), 2);
+    CHECK_HAS(str_text(&words), "did you mean \"zh\"?\nusage: ");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu"), 2);
+    CHECK_HAS(str_text(&words), "--ref FILE is missing");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--ref", ref, "--smoth", "exp"), 2);
+    CHECK_HAS(str_text(&words), "unknown argument \"--smoth\"; did you mean --smooth?");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--ref"), 2);
+    CHECK_HAS(str_text(&words), "--ref: a value is missing");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--lc=yes", "--ref", ref), 2);
+    CHECK_HAS(str_text(&words), "--lc=yes: the option takes no value");
+    CHECK_INT(RUN(score_bleu_main, "a\n", "bleu", "--ref", FOLDER "/none"), 2);
+    CHECK_HAS(str_text(&words), "/none");
+    CHECK_TEXT(str_text(&output), "");
+}
+
+static void check_f1(void)
+{
+    static char gold[] = FOLDER "/gold", bad[] = FOLDER "/bad.ptb", params[] = FOLDER "/strict.prm";
+    static const char test[] =
+        "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NN rain) (VBZ falls))\n(S (NN rain))\n\n";
+    put("gold", "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NP (NN rain)) (VP (VBZ falls)))\n"
+                "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NP (NN rain)) (VP (VBZ falls)))\n");
+    put("bad.ptb", "(S (NN rain)\n\n\n\n");
+    put("strict.prm", "MAX_ERROR 0\nCUTOFF_LEN 1\n");
+    /* 3 + 1 of 3 + 3 and of 3 + 1; strictly 4 of 12: 2 * 4 / (12 + 4) */
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--json"), 0);
+    CHECK_HAS(str_text(&output),
+              "{\"all\": {\"sentences\": 4, \"errors\": 1, \"skipped\": 1, \"valid\": 2, \"recall\": "
+              "66.66666666666667, "
+              "\"precision\": 100, \"f1\": 80, \"strict_f1\": 50, \"complete\": 50, \"crossing\": 0, "
+              "\"no_crossing\": 100, \"tagging\": 100}, \"len40\": {\"sentences\": 4,");
+    CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that count, and 2 in the gold tree\n"
+                                 "standard input:4: skipped: no words that count\n");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold), 0);
+    CHECK_HAS(str_text(&output),
+              "\n   2    2    0   33.33 100.00     1      3    1      0      2     2   100.00\n");
+    CHECK_HAS(str_text(&output), "-- len<=40 --\nNumber of sentence        =      4\n");
+    CHECK_HAS(str_text(&output), "Strict Recall             =  33.33\nStrict FMeasure           =  50.00\n");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--param", params), 2);
+    CHECK_HAS(str_text(&words), "more than MAX_ERROR 0 error sentences; the last one is line 3");
+    CHECK_TEXT(str_text(&output), "");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--param", gold), 2);
+    CHECK_HAS(str_text(&words), FOLDER "/gold:1: unknown parameter \"(S\"");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", bad), 2);
+    CHECK_HAS(str_text(&words),
+              FOLDER "/bad.ptb: gold trees, line 1: column 1: a bracket that is never closed");
+    CHECK_INT(RUN(score_f1_main, "(S (NN x))\n", "f1", "--gold", gold), 2);
+    CHECK_HAS(str_text(&words), FOLDER "/gold has 4 lines and standard input has 1");
+    put("empty", "");
+    CHECK_INT(RUN(score_f1_main, "", "f1", "--gold", FOLDER "/empty"), 2);
+    CHECK_HAS(str_text(&words), "holds no trees");
+    CHECK_INT(RUN(score_f1_main, test, "f1"), 2);
+    CHECK_HAS(str_text(&words), "--gold FILE is missing");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--help"), 0);
+    CHECK_HAS(str_text(&output), "usage: ablate score f1 --gold FILE");
+}
+
+int main(void)
+{
+    static const char *const files[] = {"in",  "out",  "err",     "ref",        "second",
+                                        "bad", "gold", "bad.ptb", "strict.prm", "empty"};
+    CHECK_INT(make_folders(FOLDER, NULL), 0);
+    check_bleu();
+    check_f1();
+    for (size_t i = 0; i < LENGTH(files); i++) {
+        char *path = path_join(FOLDER, files[i]);
+        remove(path);
+        free(path);
+    }
+    rmdir(FOLDER);
+    str_free(&output);
+    str_free(&words);
+    return test_end();
+}

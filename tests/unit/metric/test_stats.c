@@ -1,0 +1,191 @@
+/* Tests and intervals against cases worked by hand, full enumeration, and figures of mpmath with 30 digits.
+ */
+#include "test.h"
+#include "metric/bleu.h"
+#include "metric/stats.h"
+
+enum { MAX_WIDTH = BLEU_STATS };
+
+/* p over all 2^n ways to swap: what the randomisation approaches. */
+static double exact_p(stats_score score, const double *a, const double *b, size_t n, size_t width)
+{
+    double observed = 0;
+    int as_large = 0, all = 1 << n;
+    for (int swaps = 0; swaps < all; swaps++) {
+        double x[MAX_WIDTH] = {0}, y[MAX_WIDTH] = {0};
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < width; k++) {
+                double from_a = a[i * width + k], from_b = b[i * width + k];
+                x[k] += swaps >> i & 1 ? from_b : from_a;
+                y[k] += swaps >> i & 1 ? from_a : from_b;
+            }
+        double gap = fabs(score(x, NULL) - score(y, NULL));
+        if (swaps == 0) observed = gap;
+        if (gap >= observed - 1e-9) as_large++;
+    }
+    return (double)as_large / all;
+}
+
+/* Five standard deviations of a count out of STATS_TRIALS. */
+static double allowed(double p) { return 5 * sqrt(p * (1 - p) / STATS_TRIALS) + 1.0 / STATS_TRIALS; }
+
+static void check_by_hand(void)
+{
+    /* Three sentences of ten words; b has 5, 3, 1 more right: only all swaps and none are as far apart, 2
+     * of 8. */
+    double a[] = {1, 10, 2, 10, 4, 10}, b[] = {6, 10, 5, 10, 5, 10};
+    CHECK_NEAR(exact_p(stats_ratio, a, b, 3, 2), 0.25, 0);
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 3, 2, STATS_TRIALS, STATS_SEED), 0.25, allowed(0.25));
+    /* +3, +1, +1, -1 sum to 4. With 3 kept, so do three of the eight choices of signs and one sums to 6; with
+     * 3 turned, as many are as far below zero: 8 of 16. */
+    double c[] = {0, 9, 0, 9, 0, 9, 1, 9}, d[] = {3, 9, 1, 9, 1, 9, 0, 9};
+    CHECK_NEAR(exact_p(stats_ratio, c, d, 4, 2), 0.5, 0);
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, c, d, 4, 2, STATS_TRIALS, STATS_SEED), 0.5, allowed(0.5));
+    /* one sentence, or no difference: every trial is as far apart */
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 1, 2, STATS_TRIALS, STATS_SEED), 1, 0);
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, a, 3, 2, STATS_TRIALS, STATS_SEED), 1, 0);
+    CHECK(isnan(stats_paired_p(stats_ratio, NULL, a, b, 0, 2, STATS_TRIALS, STATS_SEED)));
+    /* 30 sentences all better: no trial in a lifetime, so p is its least, 1 of 10,001 */
+    double low[60], high[60];
+    for (int i = 0; i < 60; i++) low[i] = i % 2 ? 10 : 3, high[i] = i % 2 ? 10 : 4;
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, low, high, 30, 2, STATS_TRIALS, STATS_SEED), 1 / 10001.,
+               1e-15);
+}
+
+/* Made-up statistics of n <= 10 sentences against enumeration, in both directions. */
+static void check_enumerated(ab_sum kind, size_t n, uint64_t seed)
+{
+    double a[10 * MAX_WIDTH], b[10 * MAX_WIDTH];
+    size_t width = stats_width(kind);
+    rng r = rng_seed(seed, 7);
+    for (size_t i = 0; i < n * width; i++) {
+        size_t k = i % width;
+        bool total = kind == AB_SUM_RATIO ? k == 1 : kind == AB_SUM_F1 ? k > 0 : k < 2 || k >= 6;
+        a[i] = (double)(total ? 12 + rng_below(&r, 5) : rng_below(&r, 9));
+        b[i] = (double)(total ? 12 + rng_below(&r, 5) : 1 + rng_below(&r, 9));
+    }
+    stats_score score = stats_score_of(kind);
+    double exact = exact_p(score, a, b, n, width);
+    double p = stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED);
+    CHECK_NEAR(p, exact, allowed(exact));
+    CHECK_NEAR(stats_paired_p(score, NULL, b, a, n, width, STATS_TRIALS, STATS_SEED), p, 1e-15);
+    CHECK_NEAR(stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED + 1), exact,
+               allowed(exact));
+}
+
+static void check_scores(void)
+{
+    double ratio[] = {3, 4}, empty[MAX_WIDTH] = {0}, f1[] = {2, 4, 5},
+           bleu[] = {4, 4, 4, 3, 2, 1, 4, 3, 2, 1};
+    CHECK_NEAR(stats_ratio(ratio, NULL), 75, 1e-12);
+    CHECK_NEAR(stats_f1(f1, NULL), 400. / 9, 1e-12);
+    CHECK_NEAR(stats_bleu(bleu, NULL), 100, 1e-9);
+    for (int kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
+        CHECK_NEAR(stats_score_of((ab_sum)kind)(empty, NULL), 0, 0);
+    CHECK(stats_score_of((ab_sum)9) == NULL);
+    CHECK_INT(stats_width((ab_sum)9), 0);
+    CHECK_INT(stats_width(AB_SUM_BLEU), 10);
+}
+
+static void check_bootstrap(void)
+{
+    /* two sentences, 0 and 100: a sample scores 0, 50, 100 in 1/4, 1/2, 1/4 of the cases */
+    double two[] = {0, 1, 1, 1}, many[800];
+    stats_interval i = stats_bootstrap(stats_ratio, NULL, two, 2, 2, 1000, 0.95, STATS_SEED);
+    CHECK_NEAR(i.low, 0, 0);
+    CHECK_NEAR(i.high, 100, 0);
+    i = stats_bootstrap(stats_ratio, NULL, two, 2, 2, 1000, 0.3, STATS_SEED);
+    CHECK_NEAR(i.low, 50, 0);
+    CHECK_NEAR(i.high, 50, 0);
+    i = stats_bootstrap(stats_ratio, NULL, two + 2, 1, 2, 1000, 0.95, STATS_SEED);
+    CHECK_NEAR(i.low, 100, 0);
+    CHECK_NEAR(i.high, 100, 0);
+    /* 400 coins, half of them heads: 50 +- 1.96 * 50 / sqrt(400) */
+    for (int k = 0; k < 800; k++) many[k] = k % 2 ? 1 : k / 2 % 2;
+    i = stats_bootstrap(stats_ratio, NULL, many, 400, 2, STATS_TRIALS, 0.95, STATS_SEED);
+    CHECK_NEAR(i.low, 50 - 4.9, 0.3);
+    CHECK_NEAR(i.high, 50 + 4.9, 0.3);
+    i = stats_bootstrap(stats_ratio, NULL, many, 0, 2, STATS_TRIALS, 0.95, STATS_SEED);
+    CHECK(isnan(i.low) && isnan(i.high));
+}
+
+static void check_holm(void)
+{
+    /* Sorted: .005 x 4, .01 x 3, .03 x 2, .04 x 1 raised to the .06 before it */
+    double p[] = {0.01, 0.04, NAN, 0.03, 0.005}, adjusted[] = {0.03, 0.06, NAN, 0.06, 0.02}, one[] = {0.2},
+           large[] = {0.9, 0.6};
+    CHECK_INT(stats_holm(p, 5), 4);
+    for (int i = 0; i < 5; i++)
+        if (i == 2)
+            CHECK(isnan(p[i]));
+        else
+            CHECK_NEAR(p[i], adjusted[i], 1e-15);
+    CHECK_INT(stats_holm(one, 1), 1);
+    CHECK_NEAR(one[0], 0.2, 0);
+    CHECK_INT(stats_holm(large, 2), 2);
+    CHECK_NEAR(large[0], 1, 0);
+    CHECK_NEAR(large[1], 1, 0);
+    CHECK_INT(stats_holm(NULL, 0), 0);
+}
+
+static void check_seeds(void)
+{
+    static const struct {
+        double a[5], b[6];
+        size_t n_a, n_b;
+        double t, df, p;
+    } cases[] = {
+        {{25.8, 25.6, 26.1}, {24.9, 24.7, 25.2}, 3, 3, 4.37997837053059, 4, 0.0118751091172399},
+        {{1, 2, 3, 4}, {1.5, 2.5, 3.25}, 4, 3, 0.101534616513362, 4.99283629609976, 0.923077562896658},
+        {{10, 10.5, 9.75, 10.25, 10},
+         {20, 21, 19.5},
+         5,
+         3,
+         -21.9310359123742,
+         2.34008229933785,
+         0.000920561718188803},
+        {{1, 3},
+         {2, 2.5, 1.75, 2, 2.25, 2.125},
+         2,
+         6,
+         -0.103606084259456,
+         1.02179506572522,
+         0.934002033576657},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        stats_welch_result w =
+            stats_welch(stats_summarize(cases[i].a, cases[i].n_a), stats_summarize(cases[i].b, cases[i].n_b));
+        CHECK_NEAR(w.t, cases[i].t, 1e-10 * fabs(cases[i].t));
+        CHECK_NEAR(w.df, cases[i].df, 1e-10 * cases[i].df);
+        CHECK_NEAR(w.p, cases[i].p, 1e-10 * cases[i].p);
+    }
+    double x[] = {2, NAN, 4, INFINITY, 4, 4, 5, 5, 7, 9};
+    stats_summary s = stats_summarize(x, LENGTH(x)), one = stats_summarize(x, 2),
+                  none = stats_summarize(x, 0);
+    CHECK_INT(s.n, 8);
+    CHECK_NEAR(s.mean, 5, 1e-15);
+    CHECK_NEAR(s.sd, sqrt(32. / 7), 1e-15);
+    CHECK_NEAR(one.mean, 2, 0);
+    CHECK(isnan(one.sd) && isnan(none.mean) && isnan(none.sd));
+    CHECK(isnan(stats_welch(s, one).p));
+    double same_value[] = {3, 3, 3, 4, 4, 4};
+    stats_summary threes = stats_summarize(same_value, 3), fours = stats_summarize(same_value + 3, 3);
+    CHECK_NEAR(stats_welch(threes, threes).p, 1, 0);
+    CHECK_NEAR(stats_welch(threes, fours).p, 0, 0);
+    /* 2 / C(2n, n) */
+    static const double least[] = {1, 1, 2 / 6., 0.1, 2 / 70., 2 / 252.};
+    for (size_t n = 0; n < LENGTH(least); n++) CHECK_NEAR(stats_least_p(n), least[n], 1e-15);
+}
+
+int main(void)
+{
+    check_by_hand();
+    for (size_t n = 2; n <= 10; n++)
+        for (int kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
+            for (uint64_t seed = 1; seed <= 4; seed++) check_enumerated((ab_sum)kind, n, seed);
+    check_scores();
+    check_bootstrap();
+    check_holm();
+    check_seeds();
+    return test_end();
+}

@@ -1,0 +1,62 @@
+/* Parameter counts of the paper's Table 3: the traced model, the formula of the recipe, and the printed
+ * millions agree. Vocabulary 40,960, one shared table, biases everywhere. "big" is printed as 213 there; this
+ * vocabulary gives 214. */
+#include "cpu/cpu.h"
+#include "model/model.h"
+#include "test.h"
+
+typedef struct {
+    const char *row, *key[2], *value[2];
+    double millions;
+} row;
+
+static const row rows[] = {
+    {"base", {0}, {0}, 65},
+    {"A heads=1", {"heads"}, {"1"}, 65},
+    {"A heads=4", {"heads"}, {"4"}, 65},
+    {"A heads=16", {"heads"}, {"16"}, 65},
+    {"A heads=32", {"heads"}, {"32"}, 65},
+    {"B d_k=16", {"d_k", "d_v"}, {"16", "64"}, 58},
+    {"B d_k=32", {"d_k", "d_v"}, {"32", "64"}, 60},
+    {"C layers=2", {"layers"}, {"2"}, 36},
+    {"C layers=4", {"layers"}, {"4"}, 50},
+    {"C layers=8", {"layers"}, {"8"}, 80},
+    {"C d_model=256", {"d_model"}, {"256"}, 28},
+    {"C d_model=1024", {"d_model"}, {"1024"}, 168},
+    {"C d_ff=1024", {"d_ff"}, {"1024"}, 53},
+    {"C d_ff=4096", {"d_ff"}, {"4096"}, 90},
+};
+
+static void check_row(const row *r)
+{
+    enum { V = 40960 };
+    arena a = {0};
+    settings set = {0};
+    config c;
+    err e = {0};
+    for (const ab_param *p = config_params; p->name; p++)
+        settings_put(&set, p->name, param_default(p, &a), &a);
+    for (int i = 0; i < 2 && r->key[i]; i++) settings_put(&set, r->key[i], r->value[i], &a);
+    CHECK_INT(config_from_settings(&set, &c, &a, &e), 0);
+    double formula = (double)model_count_formula(&c, V);
+    printf("%-16s %.2f M\n", r->row, formula / 1e6);
+    CHECK_NEAR(round(formula / 1e6), r->millions, 0);
+    if (same(r->row, "base")) CHECK_NEAR(formula / 1e6, 65.110016, 1e-9);
+    settings_put(&set, "d_model", c.d_model > 256 ? "64" : "32",
+                 &a); /* the trace, at a size that is quick to fill in */
+    settings_put(&set, "d_ff", "96", &a);
+    model m;
+    CHECK_INT(model_open(&m, &set, 101, 101, F32, &cpu_backend, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, 101));
+    cpu_forget(&m.params);
+    model_free(&m);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    plugin_add_folder(BUILD_DIR "/plugins");
+    for (size_t i = 0; i < LENGTH(rows); i++) check_row(&rows[i]);
+    return test_end();
+}

@@ -1,0 +1,205 @@
+/* ls, show, log, rm, query, table, report, export, import: exit codes, what goes to standard output, what to
+ * standard error.
+ */
+#include "fixture.h"
+#include "report/cli.h"
+#include <fcntl.h>
+
+static char folder[] = "/tmp/ablate-cli-XXXXXX";
+static char *path;
+static db_options options;
+static char *out_text, *err_text;
+
+static char *take(const char *file)
+{
+    str s = {0};
+    char *p = path_join(folder, file);
+    file_read(p, &s, NULL);
+    free(p);
+    return s.s ? s.s : xstrdup("");
+}
+
+static void divert(int fd, const char *file, int *kept)
+{
+    char *p = path_join(folder, file);
+    int to = open(p, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    *kept = dup(fd);
+    dup2(to, fd);
+    close(to);
+    free(p);
+}
+
+/* Runs a command given as words; out_text and err_text hold what it printed. */
+static int run(int (*command)(int, char **, const db_options *), const char *words[])
+{
+    char *argv[16] = {0};
+    int argc = 0, kept[2];
+    for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
+    fflush(stdout);
+    divert(1, "out", &kept[0]);
+    divert(2, "err", &kept[1]);
+    int rc = command(argc, argv, &options);
+    fflush(stdout);
+    dup2(kept[0], 1), dup2(kept[1], 2);
+    close(kept[0]), close(kept[1]);
+    free(out_text), free(err_text);
+    out_text = take("out"), err_text = take("err");
+    return rc;
+}
+#define RUN(command, ...) run(command, (const char *[]){__VA_ARGS__, NULL})
+
+static void test_ls_show(void)
+{
+    CHECK_INT(RUN(report_ls, "ls"), 0);
+    CHECK_HAS(out_text, "experiment  rows  runs  done");
+    CHECK_HAS(out_text, "\ntoy            7     6     4        0       0       1       0        1  ");
+    CHECK_HAS(err_text, "ls EXPERIMENT");
+    CHECK_INT(RUN(report_ls, "ls", "toy"), 0);
+    CHECK_HAS(out_text, "  4  D/dropout=0            0  failed");
+    CHECK_HAS(out_text, "out of memory\n");
+    CHECK_INT(RUN(report_ls, "ls", "nope"), 1);
+    CHECK_HAS(err_text, "found no experiment \"nope\"");
+    CHECK_TEXT(out_text, "");
+    CHECK_INT(RUN(report_ls, "ls", "a", "b"), 2);
+    CHECK_INT(RUN(report_ls, "ls", "--bd", "x"), 2);
+    CHECK_HAS(err_text, "unknown option --bd; did you mean --db?");
+    CHECK_INT(RUN(report_ls, "ls", "--db"), 2);
+    CHECK_HAS(err_text, "--db needs a value");
+
+    CHECK_INT(RUN(report_show, "show", "toy/A/heads=1"), 0);
+    CHECK_HAS(out_text,
+              "experiment      toy\nrow             A/heads=1\nseed            0\nstatus          done\n");
+    CHECK_HAS(out_text, "PPL             5.3  (final, step 100000)\n");
+    CHECK_HAS(out_text, "host            box\n");
+    CHECK_INT(RUN(report_show, "show", "4"), 0);
+    CHECK_HAS(out_text, "error           out of memory\n                at step 3\n");
+    CHECK_INT(RUN(report_show, "show", "--ini", "2"), 0);
+    CHECK_HAS(out_text, "[experiment]\nname = toy-run2\nseeds = 0\n\n[base]\nlayers = 6\n");
+    CHECK_INT(RUN(report_show, "show", "99"), 1);
+    CHECK_HAS(err_text, "run 99: not in the database");
+    CHECK_INT(RUN(report_show, "show"), 2);
+    CHECK_HAS(err_text, "usage: ablate show RUN");
+}
+
+static void test_log(void)
+{
+    char *log = path_join(folder, "run.log");
+    db *d = db_open(&options, NULL);
+    int64_t id = 4;
+    db_claim c;
+    CHECK_INT(db_requeue(d, &id, 1, DB_RERUN_FAILED, NULL, NULL), 0);
+    CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, NULL), 1);
+    db_provenance p = DB_PROVENANCE_UNKNOWN;
+    p.log_path = log;
+    CHECK_INT(db_attempt(d, &c, &p, NULL), 0);
+    CHECK_INT(db_finish(d, &c, DB_FAILED, 1, -1, "out of memory", NULL), 0);
+    db_claim_free(&c);
+    db_close(d);
+    CHECK_INT(RUN(report_log, "log", "4"), 1);
+    CHECK_HAS(err_text, "run.log");
+    CHECK_HAS(err_text, "its last words: out of memory");
+    CHECK_INT(file_write(log, "one\ntwo\nthree\n", 14, NULL), 0);
+    CHECK_INT(RUN(report_log, "log", "4"), 0);
+    CHECK_TEXT(out_text, "one\ntwo\nthree\n");
+    CHECK_INT(RUN(report_log, "log", "4", "-n", "2"), 0);
+    CHECK_TEXT(out_text, "two\nthree\n");
+    CHECK_INT(RUN(report_log, "log", "4", "--lines=9"), 0);
+    CHECK_TEXT(out_text, "one\ntwo\nthree\n");
+    CHECK_INT(RUN(report_log, "log", "4", "-n", "two"), 2);
+    CHECK_INT(RUN(report_log, "log", "6"), 1);
+    CHECK_HAS(err_text, "it was never started");
+    free(log);
+}
+
+static void test_query_table(void)
+{
+    CHECK_INT(RUN(report_query, "query", "SELECT n, PPL FROM toy WHERE change='heads=1'", "--format=csv"), 0);
+    CHECK_TEXT(out_text, "n,PPL\r\n1,5.3\r\n");
+    CHECK_INT(RUN(report_query, "query", "DELETE FROM run"), 1);
+    CHECK_HAS(err_text, "ablate query: query: found a statement that would change");
+    CHECK_INT(RUN(report_query, "query", "SELECT 1", "--format", "xml"), 2);
+    CHECK_INT(RUN(report_query, "query"), 2);
+    CHECK_INT(RUN(report_table, "table", "toy", "--metric", "PPL", "--format", "csv"), 0);
+    CHECK(has_prefix(out_text,
+                     "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,delta,p,params\r\nbase,base,"));
+    CHECK_INT(RUN(report_table, "table", "table2"), 0);
+    CHECK_HAS(out_text, "ConvS2S Ensemble                 26.36       41.29       7.7e19       1.2e21\n");
+    CHECK_TEXT(err_text, "");
+    CHECK_INT(RUN(report_table, "table", "--vs", "nothing"), 2);
+    CHECK_HAS(err_text, "expected paper");
+    CHECK_INT(RUN(report_table, "table", "nope"), 1);
+    CHECK_INT(RUN(report_table, "table", "toy", "--format", "pdf"), 2);
+}
+
+static void test_page(void)
+{
+    char *html = path_join(folder, "page.html");
+    str s = {0};
+    CHECK_INT(RUN(report_page, "report", "toy", "-o", html), 0);
+    CHECK_INT(file_read(html, &s, NULL), 0);
+    CHECK_HAS(str_text(&s), "<!DOCTYPE html>");
+    CHECK_HAS(str_text(&s), "<h2>Learning curves</h2>");
+    CHECK_HAS(str_text(&s), "<svg viewBox");
+    CHECK_HAS(str_text(&s), "<title>A/heads=1, seed 0</title>");
+    CHECK_HAS(str_text(&s), ">diverged</td>");
+    CHECK(!strstr(str_text(&s), "http") && !strstr(str_text(&s), "nan") && !strstr(str_text(&s), "inf"));
+    CHECK_INT(RUN(report_page, "report", "toy"), 2);
+    CHECK_INT(RUN(report_page, "report", "nope", "-o", html), 1);
+    str_free(&s);
+    free(html);
+}
+
+static void test_export(void)
+{
+    char *json = path_join(folder, "toy.json"), *other = path_join(folder, "other.db");
+    CHECK_INT(RUN(report_export, "export", "toy", "-o", json), 0);
+    CHECK_INT(RUN(report_export, "export", "toy"), 2); /* no folder for recorded runs here */
+    CHECK_INT(RUN(report_export, "export", "nope", "-o", json), 1);
+    CHECK_INT(RUN(report_import, "import", json, "--db", other), 0);
+    CHECK_HAS(err_text, "6 runs added");
+    CHECK_INT(RUN(report_import, "import", json, "--db", other), 0);
+    CHECK_HAS(err_text, ": 0 runs added");
+    CHECK_INT(RUN(report_table, "table", "--db", other), 0);
+    CHECK_HAS(out_text, "6 of 6 runs are recorded ones that came with the project, from box");
+    CHECK_INT(RUN(report_import, "import"), 2);
+    free(json), free(other);
+}
+
+static void test_rm(void)
+{
+    CHECK_INT(RUN(report_rm, "rm", "1", "nope"), 1); /* nothing goes when one name is wrong */
+    CHECK_INT(RUN(report_show, "show", "1"), 0);
+    CHECK_INT(RUN(report_rm, "rm", "1", "toy/A/heads=1"), 0);
+    CHECK_INT(RUN(report_show, "show", "1"), 1);
+    CHECK_INT(RUN(report_rm, "rm"), 2);
+    CHECK_INT(RUN(report_rm, "rm", "--experiment", "toy"), 0);
+    CHECK_INT(RUN(report_ls, "ls", "toy"), 1);
+}
+
+int main(void)
+{
+    err e = {0};
+    char command[128];
+    if (!mkdtemp(folder)) return 1;
+    path = path_join(folder, "results.db");
+    options = (db_options){.path = path, .published = SOURCE_DIR "/experiments/published"};
+    CHECK_INT(RUN(report_ls, "ls"), 0); /* the first command makes the file */
+    CHECK_HAS(err_text, "Nothing yet");
+    CHECK_INT(RUN(report_table, "table"), 1);
+    CHECK_HAS(err_text, "found no experiments");
+    db *d = db_open(&options, &e);
+    CHECK_INT(fixture_fill(d, "toy", NULL, 1, &e), 0);
+    CHECK_TEXT(e.text, "");
+    db_close(d);
+    test_ls_show();
+    test_query_table();
+    test_page();
+    test_export();
+    test_log();
+    test_rm();
+    free(out_text), free(err_text);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) puts("could not clean up");
+    free(path);
+    return test_end();
+}

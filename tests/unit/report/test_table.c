@@ -1,0 +1,315 @@
+/* The ablation table: numbers, layouts, formats, words. */
+#include "fixture.h"
+#include "report/significance.h"
+#include "report/table.h"
+#include <cjson/cJSON.h>
+#include <sqlite3.h>
+
+static char *path;
+static reader *r;
+static err e;
+
+static char *print(const char *name, enum table_format format, bool vs_paper, const char *metric)
+{
+    str out = {0};
+    table_options o = {.metrics = &metric, .n_metrics = metric != NULL, .vs_paper = vs_paper, .trials = 500};
+    e.text[0] = 0;
+    CHECK_INT(table_print(r, name, &o, format, &out, &e), *e.text ? -1 : 0);
+    return out.s ? out.s : xstrdup("");
+}
+
+/* The line of `text` that begins with `start`, without its end; the caller frees. */
+static char *line(const char *text, const char *start)
+{
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p != 0)
+        if (has_prefix(p, start)) return xstrndup(p, strcspn(p, "\r\n"));
+    return xstrdup("(no such line)");
+}
+#define CHECK_LINE(text, start, expected)                                                                    \
+    do {                                                                                                     \
+        char *found_ = line(text, start);                                                                    \
+        CHECK_TEXT(found_, expected);                                                                        \
+        free(found_);                                                                                        \
+    } while (0)
+
+static void test_text(void)
+{
+    char *t = print("three", TABLE_TEXT, false, NULL);
+    CHECK_TEXT(e.text, "");
+    CHECK_LINE(t, "three",
+               "three  toy corpus  mean ± sd over 2 to 3 seeds; p: paired AR 500, Holm over 2 rows");
+    CHECK_LINE(t, "row",
+               "row   change            n                       PPL                      ACC      Δ      p  "
+               "params (M)");
+    CHECK_LINE(t, "base",
+               "base                    3               5.00 ± 0.10               49.8 ± 2.1                "
+               "      65.1");
+    CHECK_LINE(t, "(A)   heads=1 ",
+               "(A)   heads=1           3               5.30 ± 0.00               29.6 ± 1.8  −20.1  0.004  "
+               "      65.1");
+    CHECK_LINE(t, "(A)   heads=8",
+               "(A)   heads=8           3               5.00 ± 0.10               49.8 ± 2.1                "
+               "      65.1");
+    CHECK_LINE(t, "(A)   heads=16",
+               "(A)   heads=16          2  4.95 ± 0.07 (1 diverged)  51.0 ± 0.1 (1 diverged)   +1.2  1.000  "
+               "      65.1");
+    CHECK_LINE(t, "(D)", "(D)   dropout=0         0                    failed                   failed");
+    CHECK_LINE(t, "(E)",
+               "(E)   position=learned  0                  diverged                 diverged                "
+               "      65.1");
+    CHECK_LINE(t, "(F)", "(F)   position=rotary   0                       n/a                      n/a");
+    CHECK_HAS(
+        t,
+        "n = 3 seeds an arm cannot reach p < 0.05 in a test across seeds (the smallest possible p is 0.10)");
+    CHECK_HAS(t, "3 runs failed and are not counted, the first D/dropout=0 with seed 0: out of memory "
+                 "(`ablate log 16`)");
+    CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d_k, found 3");
+    CHECK_HAS(t, "ACC: exact match");
+    char *again = print("three", TABLE_TEXT, false, NULL);
+    CHECK_TEXT(again, t); /* a fixed seed: the same table twice */
+    free(again);
+    free(t);
+
+    t = print("one", TABLE_TEXT, false, "ppl");
+    CHECK_LINE(t, "one", "one  toy corpus  one seed");
+    CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      5.30  +0.40        65.1");
+    CHECK_HAS(t, "One seed: differences");
+    CHECK_HAS(t, "no p, because the runs have no per-sentence statistics");
+    free(t);
+    t = print(NULL, TABLE_TEXT, false, NULL); /* the latest */
+    CHECK(has_prefix(t, "one  "));
+    free(t);
+}
+
+static void test_paper(void)
+{
+    char *t = print("table3-toy", TABLE_TEXT, true, "PPL");
+    CHECK_LINE(t, "row",
+               "row   N  d_model  d_ff   h  d_k  d_v  P_drop  ε_ls  steps  other             n       PPL     "
+               " Δ  params "
+               "(M)  paper PPL  paper BLEU  paper params (M)");
+    CHECK_LINE(t, "base",
+               "base  6      512         8   64   64     0.1         100k                    1      4.90     "
+               "          65.1 "
+               "      4.92        25.8                65");
+    CHECK_LINE(t, "(A)                      1 ",
+               "(A)                      1  512  512                                         1      "
+               "5.30  +0.40        65.1       5.29        24.9");
+    CHECK_HAS(t, "(A)                      8 ");
+    CHECK_HAS(t, "position=learned");
+    CHECK_HAS(t, "Paper: Vaswani et al. 2017");
+    CHECK_HAS(t, "without a counterpart here: A/heads=4, A/heads=32, B/d_k=16");
+    free(t);
+    t = print("one", TABLE_TEXT, true, NULL);
+    CHECK_HAS(e.text, "belongs to no published table");
+    free(t);
+    t = print("four", TABLE_TEXT, true, NULL);
+    CHECK_HAS(t, "Luong et al. (2015)             multi-task                93.0");
+    CHECK_LINE(t, "parser",
+               "parser                          training                    F1  ours                n       "
+               "PPL       ACC      "
+               "Δ      p  params (M)");
+    CHECK_HAS(t, "A/heads=1 ");
+    free(t);
+    t = print("table3", TABLE_TEXT, false, NULL); /* no experiment of that name: the paper's table alone */
+    CHECK_HAS(t, "(A)                       4  128  128");
+    CHECK_HAS(t, "Measured here: `ablate table table3-toy --vs paper`");
+    CHECK_HAS(t, "positional embedding instead of sinusoids  4.92  25.7");
+    free(t);
+    t = print("table1", TABLE_MD, false, NULL);
+    CHECK_HAS(t, "| Recurrent | O(n · d²) | O(n) | O(n) |");
+    free(t);
+    t = print("table3", TABLE_JSON, false, NULL);
+    cJSON *j = cJSON_Parse(t);
+    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(j, "rows"), 2);
+    CHECK_NEAR(row ? cJSON_GetObjectItem(row, "PPL")->valuedouble : 0, 5, 0);
+    CHECK(row && cJSON_IsNull(cJSON_GetObjectItem(row, "params_M")));
+    cJSON_Delete(j);
+    free(t);
+}
+
+static void test_formats(void)
+{
+    char *t = print("three", TABLE_CSV, false, NULL);
+    CHECK_LINE(
+        t, "row",
+        "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,ACC,ACC_sd,ACC_diverged,delta,p,params");
+    char *l = line(t, "(A),A/heads=1,");
+    CHECK_HAS(l, "(A),A/heads=1,heads=1,done,3,0,5.3,0,0,29.6");
+    free(l);
+    CHECK_LINE(t, "(D)", "(D),D/dropout=0,dropout=0,failed,0,3,,,0,,,0,,,");
+    CHECK_LINE(t, "(F)", "(F),F/position=rotary,position=rotary,skipped,0,0,,,0,,,0,,,");
+    free(t);
+
+    t = print("three", TABLE_JSON, false, NULL);
+    cJSON *j = cJSON_Parse(t);
+    CHECK(j);
+    const cJSON *rows = cJSON_GetObjectItem(j, "rows"), *a = cJSON_GetArrayItem(rows, 1);
+    CHECK_INT(cJSON_GetArraySize(rows), 7);
+    CHECK_TEXT(cJSON_GetObjectItem(j, "headline")->valuestring, "ACC");
+    CHECK_NEAR(cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetObjectItem(a, "metrics"), "PPL"), "mean")
+                   ->valuedouble,
+               5.3, 1e-12);
+    CHECK_INT(cJSON_GetArraySize(cJSON_GetObjectItem(
+                  cJSON_GetObjectItem(cJSON_GetObjectItem(a, "metrics"), "PPL"), "values")),
+              3);
+    CHECK_NEAR(cJSON_GetObjectItem(a, "p")->valuedouble, 2.0 / 501,
+               1e-12); /* the smallest p, twice for Holm */
+    CHECK(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 0), "p")));
+    CHECK_TEXT(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 2), "same_as")->valuestring, "base");
+    CHECK_HAS(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 6), "reason")->valuestring, "even d_k");
+    cJSON_Delete(j);
+    free(t);
+
+    t = print("three", TABLE_LATEX, false, NULL);
+    CHECK_HAS(t, "\\begin{tabular}{llrrrrrr}");
+    CHECK_HAS(
+        t,
+        "base &  & 3 & 5.00 $\\pm$ 0.10 & 49.8 $\\pm$ 2.1 &  &  & 65.1 \\\\\n\\midrule\n(A) & heads=1 & 3");
+    CHECK_HAS(t, "$-$20.1");
+    CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d\\_k");
+    CHECK(!strstr(t, "\\textbf")); /* the best is 1.2 above base, inside the noise */
+    free(t);
+    t = print("three", TABLE_MD, false, NULL);
+    CHECK_HAS(t, "|---|---|---:|---:|---:|---:|---:|---:|\n");
+    CHECK(!strstr(t, "**"));
+    free(t);
+}
+
+static void change(const char *sql)
+{
+    sqlite3 *q;
+    sqlite3_open(path, &q);
+    sqlite3_busy_timeout(q, 10000);
+    CHECK_INT(sqlite3_exec(q, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(q);
+}
+
+/* A best row is bold when both the sentences and the seeds bear it out. */
+static void test_bold(void)
+{
+    char *t = print("clear", TABLE_MD, false, NULL);
+    CHECK_HAS(t, "| base |  | 2 | 4.95 ± 0.07 | **");
+    free(t);
+    change("CREATE TABLE kept AS SELECT * FROM result");
+    change(
+        "UPDATE result SET value=value+60 WHERE metric_id=2 AND run_id=(SELECT min(id) FROM run)"); /* seeds
+                                                                                                       differ
+                                                                                                       wildly
+                                                                                                     */
+    t = print("clear", TABLE_MD, false, NULL);
+    CHECK(!strstr(t, "**"));
+    free(t);
+    change("DELETE FROM result; INSERT INTO result SELECT * FROM kept;"
+           "UPDATE result SET stats=(SELECT stats FROM result WHERE metric_id=2 ORDER BY run_id LIMIT 1)"
+           " WHERE metric_id=2"); /* the sentences do not differ at all */
+    t = print("clear", TABLE_MD, false, NULL);
+    CHECK(!strstr(t, "**"));
+    CHECK_HAS(t, "| 1.000 |");
+    free(t);
+    change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
+    t = print("clear", TABLE_LATEX, false, NULL);
+    CHECK_HAS(t, "\\textbf{");
+    free(t);
+}
+
+/* The view that SQL users read gives the same figures. */
+static void test_view(void)
+{
+    sqlite3 *q;
+    sqlite3_stmt *s;
+    sqlite3_open_v2(path, &q, SQLITE_OPEN_READONLY, NULL);
+    CHECK_INT(
+        sqlite3_prepare_v2(q, "SELECT n,PPL,PPL_sd,params_M FROM three WHERE \"row\"='base'", -1, &s, NULL),
+        SQLITE_OK);
+    CHECK_INT(sqlite3_step(s), SQLITE_ROW);
+    CHECK_INT(sqlite3_column_int(s, 0), 3);
+    CHECK_NEAR(sqlite3_column_double(s, 1), 5.0, 1e-12);
+    CHECK_NEAR(sqlite3_column_double(s, 2), 0.1, 1e-12);
+    CHECK_NEAR(sqlite3_column_double(s, 3), 65.130098, 1e-12);
+    sqlite3_finalize(s);
+    sqlite3_close(q);
+}
+
+static void test_words(void)
+{
+    char *t = print("thre", TABLE_TEXT, false, NULL);
+    CHECK_HAS(e.text, "found no experiment \"thre\"; did you mean \"three\"?");
+    free(t);
+    t = print("three", TABLE_TEXT, false, "PLL");
+    CHECK_HAS(e.text, "found no metric \"PLL\"; did you mean \"PPL\"?");
+    free(t);
+    enum table_format f;
+    e.text[0] = 0;
+    CHECK_INT(table_format_parse("markdown", &f, &e), -1);
+    CHECK_HAS(e.text, "expected text, md, latex, csv or json");
+    e.text[0] = 0;
+    CHECK_INT(table_format_parse("latex", &f, &e), 0);
+    CHECK_INT(f, TABLE_LATEX);
+}
+
+static void test_significance(void)
+{
+    /* Six sentences, all better: of 64 swaps, two differ as much; p tends to 2/64. */
+    double a[12], b[12];
+    for (int i = 0; i < 6; i++) a[2 * i] = 8 + i % 2, b[2 * i] = 3 + i % 3, a[2 * i + 1] = b[2 * i + 1] = 10;
+    read_result x = {.metric = "ACC", .stats = {6, 2, a}}, y = {.metric = "ACC", .stats = {6, 2, b}};
+    result_pair pair = {&x, &y}, same_pair = {&x, &x};
+    CHECK_NEAR(paired_p(&pair, 1, 20000), 2.0 / 64, 0.004);
+    CHECK_NEAR(paired_p(&same_pair, 1, 100), 1, 0);
+    x.metric = y.metric = "PPL";
+    CHECK_NEAR(paired_p(&pair, 1, 20000), 2.0 / 64, 0.004);
+    y.stats.n = 5;
+    CHECK(isnan(paired_p(&pair, 1, 100)));
+    CHECK(isnan(paired_p(NULL, 0, 100)));
+    x.metric = "odd", x.stats.width = y.stats.width = 4, x.stats.n = y.stats.n = 3;
+    CHECK(isnan(paired_p(&pair, 1, 100))); /* no kind has four columns */
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/ablate-report-XXXXXX", command[128];
+    if (!mkdtemp(folder)) return 1;
+    path = path_join(folder, "results.db");
+    db_options o = {.path = path, .published = SOURCE_DIR "/experiments/published"};
+    db *d = db_open(&o, &e);
+    CHECK_TEXT(e.text, "");
+    static const struct {
+        const char *name, *paper;
+        size_t seeds;
+    } list[] = {{"clear", NULL, 2},
+                {"three", NULL, 3},
+                {"table3-toy", NULL, 1},
+                {"four", "table4", 1},
+                {"one", NULL, 1}};
+    for (size_t i = 0; i < LENGTH(list); i++)
+        CHECK_INT(fixture_fill(d, list[i].name, list[i].paper, list[i].seeds, &e), 0);
+    db_close(d);
+    /* "clear": only base and a row that is far worse are left. */
+    sqlite3 *q;
+    sqlite3_open(path, &q);
+    sqlite3_exec(q, "DELETE FROM variant WHERE experiment_id=1 AND name NOT IN('base','A/heads=1')", NULL,
+                 NULL, NULL);
+    sqlite3_exec(
+        q,
+        "PRAGMA foreign_keys=ON; DELETE FROM run WHERE variant_id NOT IN(SELECT id FROM variant);"
+        "DELETE FROM alias WHERE variant_id=(SELECT id FROM variant WHERE experiment_id=1 AND is_base)",
+        NULL, NULL, NULL);
+    sqlite3_close(q);
+    r = reader_open(&o, &e);
+    CHECK_TEXT(e.text, "");
+    if (r) {
+        test_text();
+        test_paper();
+        test_formats();
+        test_bold();
+        test_view();
+        test_words();
+    }
+    test_significance();
+    reader_close(r);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) puts("could not clean up");
+    free(path);
+    return test_end();
+}

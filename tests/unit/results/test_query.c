@@ -1,0 +1,112 @@
+/* SQL for people: formats, and nothing that changes anything. */
+#include "fixture.h"
+#include "results/query.h"
+#include <sys/stat.h>
+
+static char *folder, *path;
+static db_options options;
+static err e;
+
+static char *ask(const char *sql, enum query_format format)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    e.text[0] = 0;
+    int rc = query_print(&options, sql, format, f, &e);
+    fclose(f);
+    CHECK_INT(rc, *e.text ? -1 : 0);
+    return text;
+}
+#define CHECK_ANSWER(sql, format, expected)                                                                  \
+    do {                                                                                                     \
+        char *found_ = ask(sql, format);                                                                     \
+        CHECK_TEXT(e.text, "");                                                                              \
+        CHECK_TEXT(found_, expected);                                                                        \
+        free(found_);                                                                                        \
+    } while (0)
+
+static void test_formats(void)
+{
+    static const char sql[] =
+        "SELECT 'ä,b' AS name, 0.1 AS x, 12 AS n, NULL AS none UNION ALL SELECT 'q\"|', 5e-9, 3, NULL";
+    CHECK_ANSWER(sql, QUERY_TEXT, "name      x   n  none\nä,b     0.1  12      \nq\"|   5e-09   3      \n");
+    CHECK_ANSWER(sql, QUERY_CSV, "name,x,n,none\r\n\"ä,b\",0.1,12,\r\n\"q\"\"|\",5e-09,3,\r\n");
+    CHECK_ANSWER(sql, QUERY_JSON,
+                 "[\n{\"name\":\"ä,b\",\"x\":0.1,\"n\":12,\"none\":null},\n{\"name\":\"q\\\"|\",\"x\":5e-09,"
+                 "\"n\":3,\"none\":null}\n]\n");
+    CHECK_ANSWER(
+        sql, QUERY_MD,
+        "| name | x | n | none |\n|---|---:|---:|---:|\n| ä,b | 0.1 | 12 |  |\n| q\"\\| | 5e-09 | 3 |  |\n");
+    CHECK_ANSWER("SELECT 1 AS a WHERE 0", QUERY_TEXT, "a\n");
+    CHECK_ANSWER("SELECT 1 AS a WHERE 0;  ", QUERY_JSON, "[\n]\n");
+    CHECK_ANSWER("SELECT 1/3.0 AS x, 1795554321.25 AS t", QUERY_TEXT,
+                 "       x              t\n0.333333  1795554321.25\n");
+    CHECK_ANSWER("SELECT 1/3.0 AS x", QUERY_CSV, "x\r\n0.3333333333333333\r\n");
+    CHECK_ANSWER("SELECT x'00ff' AS b", QUERY_TEXT, "b\n(2 bytes)\n");
+    CHECK_ANSWER("SELECT 'a'||char(10)||'b' AS t", QUERY_TEXT, "t\na b\n");
+    CHECK_ANSWER(
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n<3) SELECT sum(n) s FROM c",
+        QUERY_CSV, "s\r\n6\r\n");
+    CHECK_ANSWER("SELECT change, n FROM toy WHERE \"row\"='(A)' ORDER BY change", QUERY_CSV,
+                 "change,n\r\nheads=1,0\r\nheads=8,0\r\n");
+    CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n1\r\n");
+}
+
+static void test_refused(void)
+{
+    static const char *const bad[][2] = {
+        {"DELETE FROM run", "would change something"},
+        {"UPDATE run SET seed=1", "would change something"},
+        {"INSERT INTO tag VALUES(1,'a','b')", "would change something"},
+        {"DROP VIEW results", "would change something"},
+        {"CREATE TEMP TABLE t(x)", "would change something"},
+        {"ATTACH '/tmp/ablate-attached.db' AS x", "would change something"},
+        {"VACUUM INTO '/tmp/ablate-attached.db'", "would change something"},
+        {"PRAGMA journal_mode=DELETE", "would change something"},
+        {"PRAGMA application_id=3", "would change something"},
+        {"PRAGMA user_version=3", "would change something"},
+        {"PRAGMA writable_schema=ON", "would change something"},
+        {"BEGIN IMMEDIATE", "would change something"},
+        {"WITH x AS (SELECT 1) DELETE FROM run", "would change something"},
+        {"SELECT 1; DELETE FROM run", "found a second statement at \"DELETE FROM run\""},
+        {"  -- nothing", "found no SQL"},
+        {"SELECT * FROM resalts", "no such table: resalts; did you mean \"results\"?"},
+        {"SELECT sead FROM run", "did you mean \"seed\"?"},
+        {"SELEC 1", "syntax error, at \"SELEC 1\""},
+    };
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        char *text = ask(bad[i][0], QUERY_TEXT);
+        CHECK_HAS(e.text, bad[i][1]);
+        CHECK_TEXT(text, "");
+        free(text);
+    }
+    CHECK_INT(access("/tmp/ablate-attached.db", F_OK), -1);
+    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run"), 6, 0);
+    CHECK_NEAR(fixture_number(path, "PRAGMA user_version"), 1, 0);
+    enum query_format f;
+    e.text[0] = 0;
+    CHECK_INT(query_format_parse("jsn", &f, &e), -1);
+    CHECK_HAS(e.text, "did you mean json?");
+    CHECK_OK(query_format_parse("md", &f, &e));
+    CHECK_INT(f, QUERY_MD);
+}
+
+int main(void)
+{
+    folder = fixture_folder();
+    path = path_join(folder, "results.db");
+    options = (db_options){.path = path};
+    db_frozen *runs;
+    size_t n;
+    db *d = db_open(&options, &e);
+    db_experiment_spec x = fixture_spec("toy");
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
+    free(runs);
+    test_formats(); /* while the writer has it open */
+    db_close(d);
+    test_refused();
+    free(path);
+    fixture_remove(folder);
+    return test_end();
+}

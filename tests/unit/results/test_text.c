@@ -1,0 +1,275 @@
+/* Text files in and out: published tables, exported experiments, a run as INI, statistics as bytes. */
+#include "fixture.h"
+#include "results/internal.h"
+
+static char *folder, *path;
+static err e;
+
+static void test_stats(void)
+{
+    double v[] = {0, -1, 0.5, 127, 128, 1e300, 1e15, -123456789, -0.25};
+    db_stats in = {3, 3, v}, out;
+    str bytes = {0}, text = {0}, back = {0};
+    arena a = {0};
+    stats_encode(&in, &bytes);
+    base64_encode(bytes.s, bytes.n, &text);
+    CHECK_INT(base64_decode(text.s, &back), 0);
+    CHECK_INT(back.n, bytes.n);
+    CHECK_OK(stats_decode(back.s, back.n, &a, &out, &e));
+    CHECK_INT(out.n, 3);
+    CHECK_INT(out.width, 3);
+    for (int i = 0; i < 9; i++) CHECK_NEAR(out.value ? out.value[i] : NAN, v[i], 0);
+    for (size_t n = 0; n < bytes.n; n++) CHECK_INT(stats_decode(bytes.s, n, &a, &out, NULL), -1);
+    CHECK_INT(base64_decode("abc", &back), -1);
+    CHECK_INT(base64_decode("ab=c", &back), -1);
+    CHECK_INT(base64_decode("a!cd", &back), -1);
+    CHECK_OK(base64_decode("YWI=", &back));
+    CHECK_TEXT(back.s, "ab");
+    str_free(&bytes), str_free(&text), str_free(&back);
+    arena_free(&a);
+}
+
+static void test_published(void)
+{
+    char *published = path_join(SOURCE_DIR, "experiments/published"), *file = path_join(folder, "p.db");
+    db_options o = {.path = file, .published = published};
+    arena a = {0};
+    read_published t;
+    e.text[0] = 0;
+    reader *r = reader_open(&o, &e);
+    CHECK_TEXT(e.text, "");
+    if (!r) return;
+    CHECK_SQL(file,
+              "SELECT printed||' '||typeof(value) FROM published WHERE tbl='table3' AND row='A/heads=4' AND "
+              "col='PPL'",
+              "5.00 real");
+    CHECK_SQL(file, "SELECT group_concat(BLEU,' ') FROM published_table3 WHERE block='(A)'",
+              "24.9 25.5 25.8 25.4");
+    CHECK_SQL(file, "SELECT count(*)||' '||sum(\"BLEU en-de\">26) FROM published_table2", "10 5");
+    CHECK_SQL(file, "SELECT count(*) FROM published_table4", "12");
+    CHECK_OK(reader_published(r, "table1", &a, &t, &e));
+    CHECK_INT(t.n_rows, 4);
+    CHECK_INT(t.n_columns, 5);
+    CHECK_TEXT(t.cells[2 * 5 + 2], "O(k · n · d²)");
+    CHECK_INT(reader_published(r, "table3", &a, &t, &e), 0);
+    CHECK_INT(t.n_rows, 20);
+    CHECK_TEXT(t.cells[19 * t.n_columns], "big");
+    CHECK_TEXT(t.columns[t.n_columns - 2], "BLEU");
+    CHECK(t.is_result[t.n_columns - 2] && !t.is_result[2]);
+    CHECK_INT(reader_published(r, "table9", &a, &t, &e), 1);
+    reader_close(r);
+    arena_free(&a);
+    free(published), free(file);
+}
+
+static void test_bad_published(void)
+{
+    static const char *const bad[][2] = {{"row\tA\nx\t1\t2\n", "line 2: found 3 cells, expected 2"},
+                                         {"row\tA\n\t1\n", "line 2: the row's key is empty"},
+                                         {"row\tA\n", "found no rows"}};
+    char *dir = path_join(folder, "bad"), *tsv = path_join(dir, "t.tsv"), *file = path_join(folder, "bad.db");
+    db_options o = {.path = file, .published = dir};
+    CHECK_OK(make_folders(dir, &e));
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        e.text[0] = 0;
+        CHECK_INT(file_write(tsv, bad[i][0], strlen(bad[i][0]), &e), 0);
+        db *d = db_open(&o, &e);
+        CHECK(!d);
+        CHECK_HAS(e.text, bad[i][1]);
+        CHECK_HAS(e.text, "t.tsv: ");
+        db_close(d);
+    }
+    free(dir), free(tsv), free(file);
+}
+
+/* Fills an experiment: one run done, one diverged, one failed, the rest queued. */
+static void fill(db *d)
+{
+    double v[] = {1, 2, 3, 4.5, 5, 6};
+    db_frozen *runs;
+    size_t n;
+    db_claim c;
+    db_experiment_spec x = fixture_spec("toy");
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
+    free(runs);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(db_claim_next(d, "toy", NULL, 0, "me", 100, &c, &e), 1);
+        db_provenance p = DB_PROVENANCE_UNKNOWN;
+        p.host = "host \"quoted\"", p.git_commit = "abc", p.parameters = 123, p.flops_step = 1.5e9;
+        CHECK_OK(db_attempt(d, &c, &p, &e));
+        for (int k = 1; k <= 1000; k++) {
+            db_point point = {"loss", k, 10.0 / k};
+            if (k <= 10 || i == 0) CHECK_OK(db_points(d, &c, &point, 1, &e));
+        }
+        db_result r = {.metric = "PPL",
+                       .goal = "min",
+                       .value = i == 1 ? NAN : 4.5,
+                       .step = 1000,
+                       .how = "average",
+                       .signature = "sig|1",
+                       .stats = {3, 2, v}};
+        if (i < 2) CHECK_OK(db_put_result(d, &c, &r, &e));
+        CHECK_OK(db_put_tag(d, &c, "k", "v", &e));
+        CHECK_OK(
+            db_finish(d, &c, i == 2 ? DB_FAILED : DB_DONE, i == 2, -1, i == 2 ? "it broke\n" : NULL, &e));
+        db_claim_free(&c);
+    }
+}
+
+static void test_export(void)
+{
+    char *other = path_join(folder, "recorded/other.db"), *json = path_join(folder, "recorded/toy.json"),
+         *json2 = path_join(folder, "toy2.json"), *dir = path_join(folder, "recorded");
+    str a = {0}, b = {0};
+    size_t n;
+    db_options o = {.path = path};
+    CHECK_OK(make_folders(dir, &e));
+    db *d = db_open(&o, &e);
+    fill(d);
+    CHECK_OK(db_export(d, "toy", json, 100, &e));
+    CHECK_INT(db_export(d, "nothing", json2, 100, &e), -1);
+    CHECK_HAS(e.text, "not in the database");
+    CHECK_OK(db_import(d, json, &n, &e)); /* what is here is left alone */
+    CHECK_INT(n, 0);
+    db_close(d);
+
+    o = (db_options){.path = other, .recorded = dir};
+    e.text[0] = 0;
+    d = db_open(&o, &e); /* a new database takes the recorded runs in */
+    CHECK_TEXT(e.text, "");
+    CHECK_OK(db_import(d, json, &n, &e));
+    CHECK_OK(db_export(d, "toy", json2, 100, &e));
+    CHECK_OK(file_read(json, &a, &e));
+    CHECK_OK(file_read(json2, &b, &e));
+    CHECK_TEXT(str_text(&b), str_text(&a));
+    CHECK_NEAR(fixture_number(other, "SELECT count(*) FROM point WHERE run_id=1"), 100, 0);
+    CHECK_SQL(
+        other,
+        "SELECT group_concat(step,' ') FROM (SELECT min(step) step FROM point WHERE run_id=1 UNION ALL SELECT"
+        " max(step) FROM point WHERE run_id=1)",
+        "1 1000");
+    CHECK_SQL(other, "SELECT host||parameters||flops_step FROM attempt WHERE run_id=1",
+              "host \"quoted\"1231500000000.0");
+    CHECK_SQL(other, "SELECT value||is_swept FROM param WHERE key='heads' AND is_swept", "11");
+    CHECK_SQL(other, "SELECT value FROM param WHERE key='rotary.base'", "10000");
+    CHECK_SQL(other, "SELECT n||' '||ifnull(PPL,'none') FROM toy WHERE name='A/heads=1'", "0 none");
+    CHECK_SQL(other, "SELECT n||' '||PPL FROM toy WHERE name='A/heads=8'", "1 4.5");
+    CHECK_SQL(other, "SELECT group_concat(recorded,'') FROM run", "111");
+    db_frozen *runs;
+    db_experiment_spec x = fixture_spec("toy");
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs count as done */
+    CHECK_INT(runs[0].status, DB_DONE);
+    CHECK_INT(runs[2].status, DB_FAILED);
+    CHECK_INT(runs[3].status, DB_QUEUED);
+    free(runs);
+
+    /* A damaged file is refused with its place and changes nothing. */
+    static const char *const cuts[] = {"\"seed\":1", "\"config\":{", "\"ablate_export\":1", "\"hash\":\"h0\"",
+                                       "\"stats\":\""};
+    static const char *const puts[] = {"\"seed\":,", "\"konfig\":{", "\"ablate_export\":2", "\"hash\":\"hX\"",
+                                       "\"stats\":\"!"};
+    static const char *const said[] = {"toy2.json:", "found no object \"config\"",
+                                       "found no \"ablate_export\"", "which no variant has", "not base64"};
+    CHECK_OK(db_remove_experiment(d, "toy", &e));
+    for (size_t i = 0; i < LENGTH(cuts); i++) {
+        char *at = strstr(a.s, cuts[i]);
+        CHECK(at);
+        if (!at) continue;
+        str_clear(&b);
+        str_addn(&b, a.s, (size_t)(at - a.s));
+        str_add(&b, puts[i]);
+        str_add(&b, at + strlen(cuts[i]));
+        CHECK_OK(file_write(json2, b.s, b.n, &e));
+        CHECK_INT(db_import(d, json2, &n, &e), -1);
+        CHECK_HAS(e.text, said[i]);
+        CHECK_NEAR(fixture_number(other, "SELECT count(*) FROM run"), 0, 0);
+    }
+    db_close(d);
+    str_free(&a), str_free(&b);
+    free(other), free(json), free(json2), free(dir);
+}
+
+static void test_ini(void)
+{
+    str out = {0};
+    db_options o = {.path = path};
+    reader *r = reader_open(&o, &e);
+    e.text[0] = 0;
+    CHECK_INT(reader_find_run(r, "toy/A/heads=1@2", &e), 5);
+    CHECK_INT(reader_find_run(r, "toy/A/heads=8", &e), 1);
+    CHECK_INT(reader_find_run(r, "2", &e), 2);
+    CHECK_INT(reader_find_run(r, "77", &e), -1);
+    CHECK_HAS(e.text, "run 77: not in");
+    e.text[0] = 0;
+    CHECK_INT(reader_find_run(r, "toy", &e), -1);
+    CHECK_HAS(e.text, "EXPERIMENT/ROW@SEED");
+    CHECK_OK(reader_run_ini(r, 5, &out, &e));
+    CHECK_TEXT(
+        out.s,
+        "# run 5: row A/heads=1 of experiment toy\n[experiment]\nname = toy-run5\nseeds = 2\n\n[base]\n"
+        "heads = 1\ndropout = 0.1\nrotary.base = 10000\n");
+    str_clear(&out);
+    CHECK_OK(reader_run_ini(r, 1, &out, &e));
+    CHECK_HAS(out.s, "# commit abc\n");
+    CHECK_HAS(out.s, "position = sinusoid\nbias = true\n");
+    reader_close(r);
+    str_free(&out);
+}
+
+static void test_read(void)
+{
+    arena a = {0};
+    read_experiment x;
+    read_detail run;
+    read_curve *curves;
+    read_listed *list;
+    size_t n;
+    db_options o = {.path = path};
+    reader *r = reader_open(&o, &e);
+    CHECK_OK(reader_experiment(r, NULL, true, &a, &x, &e));
+    CHECK_TEXT(x.name, "toy");
+    CHECK_INT(x.n_rows, 4);
+    CHECK_TEXT(x.rows[2].same_as, "base");
+    CHECK_INT(x.rows[2].n_runs, 2);
+    CHECK_INT(x.rows[2].runs[0].id, 1);
+    CHECK_INT(x.n_metrics, 1);
+    CHECK_NEAR(x.rows[0].runs[0].results[0].value, 4.5, 0);
+    CHECK_NEAR(x.rows[0].runs[0].results[0].stats.value[3], 4.5, 0);
+    CHECK_TEXT(x.rows[0].runs[0].results[0].signature, "sig|1");
+    CHECK(isnan(x.rows[1].runs[0].results[0].value));
+    CHECK_INT(x.rows[3].runs[0].status, DB_FAILED);
+    CHECK_TEXT(x.rows[3].runs[0].error, "it broke\n");
+    CHECK_INT(reader_experiment(r, "none", false, &a, &x, &e), 1);
+    CHECK_OK(reader_run(r, 1, &a, &run, &e));
+    CHECK_TEXT(run.row, "base");
+    CHECK_TEXT(run.tags[0].value, "v");
+    CHECK_INT(run.n_attempts, 1);
+    CHECK_INT(reader_run(r, 99, &a, &run, &e), -1);
+    CHECK_OK(reader_curves(r, 1, &a, &curves, &n, &e));
+    CHECK_INT(n, 1);
+    CHECK_INT(n ? curves[0].n : 0, 1000);
+    CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
+    CHECK_OK(reader_list(r, &a, &list, &n, &e));
+    CHECK_INT(n, 1);
+    CHECK_INT(n ? list[0].done : 0, 2);
+    CHECK_INT(n ? list[0].queued : 0, 3);
+    CHECK_INT(n ? list[0].rows : 0, 4);
+    reader_close(r);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    log_to(stderr, LOG_WARN);
+    folder = fixture_folder();
+    path = path_join(folder, "results.db");
+    test_stats();
+    test_published();
+    test_bad_published();
+    test_export();
+    test_ini();
+    test_read();
+    free(path);
+    fixture_remove(folder);
+    return test_end();
+}

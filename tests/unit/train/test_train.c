@@ -1,0 +1,332 @@
+/* Training from end to end on a small task: resuming bit for bit, accumulation, averaging, early stopping,
+ * divergence, checkpoints that open again and damaged ones that do not. */
+#include "cpu/cpu.h"
+#include "test.h"
+#include "train/checkpoint.h"
+#include "train/optim.h"
+#include "train/train.h"
+#include <unistd.h>
+
+typedef struct { /* a task with its data, and settings to be changed */
+    arena memory;
+    settings set;
+    const ab_task *task;
+    void *self;
+    vocab *src, *tgt;
+    dataset data;
+    char folder[64];
+} world;
+
+static void put(world *w, const char *key, const char *value)
+{
+    settings_put(&w->set, key, value, &w->memory);
+}
+
+static void world_open(world *w)
+{
+    static const char *const small[][2] = {
+        {"task", "sequence"},    {"layers", "1"},      {"d_model", "16"},    {"d_ff", "32"},
+        {"heads", "2"},          {"steps", "40"},      {"warmup", "10"},     {"lr", "0.5"},
+        {"batch_tokens", "300"}, {"eval_every", "10"}, {"save_every", "10"}, {"precision", "fp32"}};
+    *w = (world){0};
+    err e = {0};
+    for (const ab_param *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
+    for (size_t i = 0; i < LENGTH(small); i++) put(w, small[i][0], small[i][1]);
+    const plugin *p = plugin_find(AB_TASK, "sequence", &e);
+    if (!p) broken("%s", e.text);
+    void *cfg = arena_alloc(&w->memory, p->desc.cfg_size);
+    settings none = {0};
+    if (config_bind(&none, "sequence", p->desc.params, cfg, &w->memory, &e)) broken("%s", e.text);
+    char words[256] = "";
+    ab_env env = {.data_dir = "", .seed = 1};
+    w->task = &p->iface.task;
+    if (w->task->open(&w->self, cfg, &host_table, &env, words, sizeof words)) broken("%s", words);
+    if (dataset_vocabs(w->task, w->self, true, TOKENS_WORDS, 0, false, NULL, &w->src, &w->tgt, &e) ||
+        dataset_build(&w->data, w->task, w->self, w->src, w->tgt, 0, &e))
+        broken("%s", e.text);
+    snprintf(w->folder, sizeof w->folder, "/tmp/ablate-train-XXXXXX");
+    if (!mkdtemp(w->folder)) broken("no temporary folder");
+}
+
+static void empty_folder(const world *w)
+{
+    char *command = xprintf("rm -rf '%s'/*", w->folder);
+    CHECK_INT(system(command), 0);
+    free(command);
+}
+
+static void world_close(world *w)
+{
+    empty_folder(w);
+    rmdir(w->folder);
+    dataset_free(&w->data);
+    if (w->tgt != w->src) vocab_free(w->tgt);
+    vocab_free(w->src);
+    w->task->close(w->self);
+    arena_free(&w->memory);
+}
+
+static void open_model(world *w, model *m)
+{
+    err e = {0};
+    if (model_open(m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, &cpu_backend, &e))
+        broken("%s", e.text);
+}
+static void close_model(model *m)
+{
+    cpu_forget(&m->params);
+    model_free(m);
+}
+
+typedef struct {
+    int64_t seen, until, points;
+} watcher;
+static bool stop_at(void *self)
+{
+    watcher *s = self;
+    return s->until && s->seen >= s->until;
+}
+static void count_step(void *self, int64_t step, int64_t total, double ppl, double speed)
+{
+    (void)total, (void)ppl, (void)speed;
+    ((watcher *)self)->seen = step;
+}
+static void count_point(void *self, const char *metric, int64_t step, double value)
+{
+    (void)metric, (void)step, (void)value;
+    ((watcher *)self)->points++;
+}
+
+static train_outcome train(world *w, model *m, watcher *seen, train_result *out, err *e)
+{
+    train_job j = {.m = m,
+                   .data = &w->data,
+                   .src = w->src,
+                   .tgt = w->tgt,
+                   .folder = w->folder,
+                   .events = {.self = seen, .point = count_point, .progress = count_step, .stop = stop_at}};
+    return train_run(&j, out, e);
+}
+
+/* The same numbers, whether or not training was interrupted at step `cut`, dropout included. */
+static void test_resume(world *w, int64_t cut)
+{
+    model whole, first, second;
+    watcher a = {0}, b = {.until = cut}, c = {0};
+    train_result r;
+    err e = {0};
+    open_model(w, &whole);
+    CHECK_INT(train(w, &whole, &a, &r, &e), TRAIN_DONE);
+    CHECK_TEXT(e.text, "");
+    double ppl = r.dev_ppl;
+    empty_folder(w);
+    open_model(w, &first);
+    CHECK_INT(train(w, &first, &b, &r, &e), TRAIN_STOPPED);
+    CHECK_INT(r.step, cut);
+    close_model(&first);
+    open_model(w, &second);
+    CHECK_INT(train(w, &second, &c, &r, &e), TRAIN_DONE);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(memcmp(whole.params.value, second.params.value, whole.params.total * sizeof(float)), 0);
+    CHECK_NEAR(r.dev_ppl, ppl, 0);
+    CHECK_INT(r.step, 40);
+    close_model(&whole);
+    close_model(&second);
+    empty_folder(w);
+}
+
+/* Two equal batches in one update have twice the gradient of one. */
+static void test_accumulation(world *w)
+{
+    put(w, "dropout", "0");
+    model m;
+    open_model(w, &m);
+    err e = {0};
+    batch_options o = {.batch_tokens = 300, .round = 64, .seed = 1, .train = true};
+    batcher *b = batcher_new(&w->data.split[AB_TRAIN], &o, &e);
+    stepper *s = stepper_open(&m, &e);
+    batch x;
+    double smoothed, plain, once, again;
+    CHECK(batcher_next(b, &x));
+    CHECK_INT(stepper_gradient(s, &x, 1, &smoothed, &plain, &e), 0);
+    once = plain;
+    float *before = xmalloc(m.params.total * sizeof *before);
+    memcpy(before, m.params.value, m.params.total * sizeof *before);
+    CHECK_INT(stepper_update(s, (double)x.tgt_rows, 1, &e), 0);
+    float *after = xmalloc(m.params.total * sizeof *after);
+    memcpy(after, m.params.value, m.params.total * sizeof *after);
+    memcpy(m.params.value, before, m.params.total * sizeof *before);
+    for (uint32_t i = 0; i < 2; i++) memset(m.params.slot[i], 0, m.params.total * sizeof(float));
+    m.params.version++;
+    for (int k = 0; k < 2; k++) CHECK_INT(stepper_gradient(s, &x, 1, &smoothed, &again, &e), 0);
+    CHECK_NEAR(again, once, 0);
+    CHECK_INT(stepper_update(s, 2 * (double)x.tgt_rows, 1, &e), 0);
+    double worst = 0;
+    for (size_t i = 0; i < m.params.total; i++)
+        worst = fmax(worst, fabs(((float *)m.params.value)[i] - after[i]));
+    CHECK_NEAR(worst, 0, 1e-6);
+    free(before);
+    free(after);
+    stepper_close(s);
+    batcher_free(b);
+    close_model(&m);
+    put(w, "dropout", "0.1");
+}
+
+static void test_average(world *w)
+{
+    put(w, "average", "3");
+    model m, one;
+    watcher s = {0};
+    train_result r;
+    err e = {0};
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
+    CHECK_TEXT(r.how, "average of 3");
+    open_model(w, &one);
+    double *sum = xcalloc(m.params.total, sizeof *sum), worst = 0;
+    for (int step = 20; step <= 40; step += 10) {
+        char *path = xprintf("%s/step-%d.safetensors", w->folder, step);
+        CHECK_INT(checkpoint_read(path, &one.params, NULL, 0, &e), 0);
+        for (size_t i = 0; i < m.params.total; i++) sum[i] += ((float *)one.params.value)[i] / 3.0;
+        free(path);
+    }
+    for (size_t i = 0; i < m.params.total; i++)
+        worst = fmax(worst, fabs(sum[i] - ((float *)m.params.value)[i]));
+    CHECK_NEAR(worst, 0, 1e-7);
+    free(sum);
+    close_model(&one);
+    close_model(&m);
+    empty_folder(w);
+    put(w, "average", "1");
+}
+
+static void test_early_stopping(world *w)
+{
+    put(w, "patience", "2");
+    put(w, "lr", "0");
+    put(w, "schedule", "constant");
+    model m;
+    watcher s = {0};
+    train_result r;
+    err e = {0};
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
+    CHECK_INT(r.step, 30); /* best at 10, then two evaluations that are not better */
+    CHECK_INT(r.best_step, 10);
+    close_model(&m);
+    empty_folder(w);
+    put(w, "patience", "0");
+}
+
+static void test_divergence(world *w)
+{
+    put(w, "lr", "1000");
+    put(w, "warmup", "0");
+    put(w, "steps", "400");
+    put(w, "norm", "pre");
+    model m;
+    watcher s = {0};
+    train_result r;
+    err e = {0};
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DIVERGED);
+    CHECK_HAS(e.text, "diverged at step");
+    close_model(&m);
+    empty_folder(w);
+    put(w, "lr", "0.5");
+    put(w, "warmup", "10");
+    put(w, "steps", "40");
+    put(w, "norm", "post");
+    put(w, "schedule", "noam");
+}
+
+static void test_checkpoints(world *w)
+{
+    model m, opened;
+    watcher s = {0};
+    train_result r;
+    err e = {0};
+    vocab *src, *tgt;
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
+    char *path = xprintf("%s/model.safetensors", w->folder);
+    CHECK_INT(train_load(path, &opened, F32, &cpu_backend, &src, &tgt, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(vocab_size(src), vocab_size(w->src));
+    CHECK_NEAR(train_perplexity(&opened, &w->data.split[AB_DEV], NULL, &e), r.dev_ppl, 0);
+    close_model(&opened);
+    if (tgt != src) vocab_free(tgt);
+    vocab_free(src);
+    str text = {0};
+    CHECK_INT(file_read(path, &text, &e), 0);
+    for (size_t cut = 0; cut < text.n; cut += text.n / 23 + 1) { /* a file cut anywhere is refused in words */
+        err why = {0};
+        CHECK_INT(file_write(path, text.s, cut, &why), 0);
+        CHECK_INT(checkpoint_read(path, &m.params, NULL, 0, &why), -1);
+        CHECK_HAS(why.text, path);
+    }
+    str_free(&text);
+    free(path);
+    close_model(&m);
+    empty_folder(w);
+}
+
+/* A state of other settings is not taken over. */
+static void test_other_settings(world *w)
+{
+    model m;
+    watcher s = {.until = 12};
+    train_result r;
+    err e = {0};
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_STOPPED);
+    close_model(&m);
+    put(w, "dropout", "0.2");
+    open_model(w, &m);
+    s = (watcher){0};
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_FAILED);
+    CHECK_HAS(e.text, "other settings");
+    close_model(&m);
+    put(w, "dropout", "0.1");
+    empty_folder(w);
+}
+
+static void test_schedules(void)
+{
+    config c = {.d_model = 512, .lr = 1, .warmup = 4000, .steps = 100000, .schedule = SCHEDULE_NOAM};
+    CHECK_NEAR(schedule_lr(&c, 4000), 6.98771243e-4, 1e-12);
+    CHECK_NEAR(schedule_lr(&c, 1), 1.74692811e-7, 1e-15);
+    CHECK_NEAR(schedule_lr(&c, 100000), 1 / sqrt(512.0) / sqrt(1e5), 1e-12);
+    c.lr_min = 0.1, c.schedule = SCHEDULE_LINEAR;
+    CHECK_NEAR(schedule_lr(&c, 2000), 0.5, 1e-12);
+    CHECK_NEAR(schedule_lr(&c, 52000), 0.55, 1e-12);
+    CHECK_NEAR(schedule_lr(&c, 100000), 0.1, 1e-12);
+    c.schedule = SCHEDULE_COSINE;
+    CHECK_NEAR(schedule_lr(&c, 52000), 0.55, 1e-12);
+    CHECK_NEAR(schedule_lr(&c, 28000), 0.1 + 0.9 * (1 + sqrt(0.5)) / 2, 1e-12);
+    c.schedule = SCHEDULE_CONSTANT;
+    CHECK_NEAR(schedule_lr(&c, 99999), 1, 0);
+}
+
+int main(void)
+{
+    world w;
+    plugin_add_folder(BUILD_DIR "/plugins");
+    log_to(stderr, LOG_WARN);
+    test_schedules();
+    world_open(&w);
+    test_resume(&w, 17);
+    test_resume(&w, 20);
+    put(&w, "accumulate", "2");
+    test_resume(&w, 3);
+    put(&w, "accumulate", "1");
+    test_accumulation(&w);
+    test_average(&w);
+    test_checkpoints(&w);
+    test_other_settings(&w);
+    test_early_stopping(&w);
+    test_divergence(&w);
+    world_close(&w);
+    return test_end();
+}
