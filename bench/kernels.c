@@ -71,7 +71,7 @@ static void time_call(const char *name, kernel run, call *k)
         double seconds = seconds_now() - start;
         if (i && seconds < best) best = seconds;
     }
-    printf("  %-22s %9.1f us %8.0f GFLOP/s %8.1f GB/s\n", name, best * 1e6, call_flops(k) / best * 1e-9,
+    printf("  %-22s %9.1f us %8.0f GFLOP/s %8.1f GB/s\n", name, best * 1e6, call_flops(k, &cpu_backend) / best * 1e-9,
            call_bytes(k) / best * 1e-9);
 }
 static void release(call *k, int n)

@@ -2,6 +2,7 @@
 #include "check/check.h"
 #include "cpu/cpu.h"
 #include "data/corpora.h"
+#include "device.h"
 #include "metric/score_cli.h"
 #include "plugin/plugin.h"
 #include "report/cli.h"
@@ -38,6 +39,17 @@ static int score_cmd(int argc, char **argv, const places *p)
 static int check_cmd(int argc, char **argv, const places *p)
 {
     (void)p;
+    if (argc > 2 && same(argv[1], "--device")) {
+        err e = {0};
+        const backend *on = device_open(argv[2], &e);
+        if (!on) {
+            fprintf(stderr, "ablate check: %s\n", e.text);
+            return 2;
+        }
+        check_use_device(on);
+        argv[2] = argv[0];
+        argc -= 2, argv += 2;
+    }
     return check_command(argc, argv);
 }
 
@@ -131,10 +143,10 @@ int plugins_command(int argc, char **argv, const places *p)
 int devices_command(int argc, char **argv, const places *p)
 {
     (void)argc, (void)argv, (void)p;
-    printf("cpu     %s%s\n", cpu_description(), cpu_has_bf16() ? ", bf16 products" : "");
-    printf("cuda    none: this build has no CUDA backend\n");
-    return 0;
+    return devices_print(stdout);
 }
+
+static int completion_cmd(int argc, char **argv, const places *p);
 
 static const command commands[] = {
     {"run", run_command, "expand a sweep, train what is missing, print its table"},
@@ -150,14 +162,25 @@ static const command commands[] = {
     {"translate", translate_command, "standard input to standard output, by a trained run"},
     {"attention", attention_command, "heat maps of attention weights for a sentence, as HTML"},
     {"parse", parse_command, "sentences to trees, by a trained run of the task parsing"},
+    {"agree", agree_command, "lines that are the same in several files: trees on which parsers agree"},
     {"score", score_cmd, "BLEU and bracketing F1 of files"},
     {"data", data_cmd, "known corpora: list, get"},
     {"bench", bench_command, "speed of training steps"},
     {"record", record_cmd, "write an experiment to experiments/recorded/, for git"},
     {"reference", reference_cmd, "every INI key with its default and range, as Markdown"},
     {"devices", devices_command, "what the runs can use"},
+    {"completion", completion_cmd, "completion bash: words for the shell, source <(ablate completion bash)"},
     {"worker", worker_command, NULL},
 };
+
+static int completion_cmd(int argc, char **argv, const places *p)
+{
+    const char *names[LENGTH(commands) + 2] = {"test", "help"};
+    size_t n = 2;
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        if (commands[i].does) names[n++] = commands[i].name;
+    return completion_words(argc, argv, names, n, p);
+}
 
 static int help(FILE *f)
 {
@@ -173,15 +196,16 @@ static int help(FILE *f)
 static void find_places(places *p)
 {
     static char program[4096], here[4096];
+    static arena paths; /* lives as long as the program */
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = 0;
     const char *home = getenv("ABLATE_HOME"), *data = getenv("ABLATE_DATA");
     p->program = program;
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
-    p->data_dir = data && *data ? data : path_join(p->root, "data");
-    p->db = (db_options){.path = path_join(p->root, "results.db"),
-                         .published = path_join(p->root, "experiments/published"),
-                         .recorded = path_join(p->root, "experiments/recorded")};
+    p->data_dir = data && *data ? data : arena_printf(&paths, "%s/data", p->root);
+    p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
+                         .published = arena_printf(&paths, "%s/experiments/published", p->root),
+                         .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
 }

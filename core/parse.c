@@ -1,7 +1,7 @@
 /* parse.c - ablate parse: sentences on standard input to what their task shows of its outputs, a line a line:
  * trees. */
-#include "cpu/cpu.h"
 #include "decode/constrain.h"
+#include "device.h"
 #include "plugin/plugin.h"
 #include "run.h"
 #include "train/train.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *model, *run;
+    const char *model, *run, *device;
     const char *set[16]; /* key=value of the task, in place of the run's */
     size_t n_set;
     int64_t beam, batch, threads;
@@ -17,6 +17,7 @@ typedef struct {
 } parse_options;
 
 typedef struct {
+    const backend *on;
     model m;
     vocab *src, *tgt;
     const plugin *plugin;
@@ -34,7 +35,7 @@ typedef struct { /* of one input line */
 
 static const char *const usage =
     "usage: ablate parse --run RUN | --model FILE.safetensors [--beam 21] [--alpha 0.3] [--batch N] "
-    "[--threads N]\n"
+    "[--threads N] [--device auto|cpu|cuda|cuda:N]\n"
     "                    [-s parsing.KEY=VALUE]... [--db FILE] < SENTENCES > TREES\n"
     "sentences: words, or word_TAG, with blanks between them; a line each\n";
 
@@ -61,6 +62,8 @@ static int take(parse_options *o, places *p, const char *name, const char *value
         o->model = value;
     else if (same(name, "--run"))
         o->run = value;
+    else if (same(name, "--device"))
+        o->device = value;
     else if (same(name, "--db"))
         p->db.path = value;
     else
@@ -87,7 +90,9 @@ static int override(parser *x, const parse_options *o, err *e)
 static int open_parser(parser *x, const parse_options *o, const char *path, const places *p, err *e)
 {
     char words[1024] = "";
-    if (train_load(path, &x->m, cpu_has_bf16() ? BF16 : F32, &cpu_backend, &x->src, &x->tgt, e)) return -1;
+    dtype compute;
+    if (!(x->on = device_open(o->device, e)) || run_model_compute(path, x->on, &compute, e)) return -1;
+    if (train_load(path, &x->m, compute, x->on, &x->src, &x->tgt, e)) return -1;
     if (!(x->plugin = plugin_find(AB_TASK, x->m.cfg.task, e))) return -1;
     const ab_plugin *d = &x->plugin->desc;
     const ab_task *task = &x->plugin->iface.task;
@@ -111,7 +116,7 @@ static void close_parser(parser *x)
 {
     if (x->self) x->plugin->iface.task.close(x->self);
     if (x->src) {
-        cpu_forget(&x->m.params);
+        device_release(x->on, &x->m.params);
         model_free(&x->m);
         if (x->tgt != x->src) vocab_free(x->tgt);
         vocab_free(x->src);
@@ -197,9 +202,9 @@ static int parse_input(parser *x, err *e)
             fprintf(stderr,
                     "%zu sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
                     "the beam, %lld of a "
-                    "second search, %lld repaired\n",
+                    "second search, %lld repaired; %s\n",
                     n, (long long)sums.tokens, sums.seconds, (long long)ways.first, (long long)ways.in_beam,
-                    (long long)ways.again, (long long)ways.refused);
+                    (long long)ways.again, (long long)ways.refused, dtype_name(x->m.compute));
     }
     for (size_t i = 0; i < n; i++) {
         free(line[i].prepared);
@@ -214,7 +219,7 @@ static int parse_input(parser *x, err *e)
 int parse_command(int argc, char **argv, const places *given)
 {
     places p = *given;
-    parse_options o = {.beam = 21, .alpha = 0.3}; /* Vaswani et al. 2017, section 6.3 */
+    parse_options o = {.device = "auto", .beam = 21, .alpha = 0.3}; /* Vaswani et al. 2017, section 6.3 */
     parser x = {0};
     err e = {0};
     for (int i = 1; i < argc && !e.text[0]; i += 2)

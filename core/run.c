@@ -7,6 +7,7 @@
  */
 #include "run.h"
 #include "data/corpora.h"
+#include "device.h"
 #include "launch/launch.h"
 #include "metric/bleu.h"
 #include "metric/f1.h"
@@ -155,8 +156,7 @@ static int take_option(options *o, places *p, const char *name, const char *valu
     else if (same(name, "--db"))
         p->db.path = value;
     else if (same(name, "--device")) {
-        if (!same(value, "auto") && !same(value, "cpu"))
-            return fail(e, "--device %s: is not there; `ablate devices` lists what is", value);
+        if (device_check(value, e)) return -1;
         o->device = value;
     } else if (same(name, "--workers")) {
         if (!parse_int(value, &o->workers) || o->workers < 1)
@@ -365,6 +365,7 @@ static int run_spec(spec *s, options *o, const places *p, int argc, char **argv,
                         .data_dir = p->data_dir,
                         .cache_dir = cache,
                         .device = o->device,
+                        .gpus = device_count(o->device),
                         .workers = (int)o->workers,
                         .threads = (int)o->threads,
                         .progress = o->progress,

@@ -2,6 +2,7 @@
 #ifndef ABLATE_RUN_H
 #define ABLATE_RUN_H
 #include "config/spec.h"
+#include "graph/tape.h"
 #include "results/db.h"
 
 typedef struct {          /* where things are; all absolute */
@@ -16,6 +17,12 @@ void run_setup(const places *p);
 /* Path of the trained model of a run (its id or experiment/row), as the database knows it; NULL and words.
  * The caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
+/* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
+ * 0, or -1 and words: bf16 is asked for and the processor has none. */
+int run_compute(int64_t precision, const backend *on, dtype *out, err *e);
+/* The same for a trained model, from the settings in its file, so that it computes as its run did. A bf16 model
+ * on a processor without bf16 products computes in fp32, with a warning. -1 and words: no file of ablate. */
+int run_model_compute(const char *path, const backend *on, dtype *out, err *e);
 /* Standard input to its end as lines [n], which point into *text; the caller frees both. */
 void read_input(char ***lines, size_t *n, str *text);
 /* The plugins at hand, as the INI reader wants them. */
@@ -26,6 +33,9 @@ int worker_command(int argc, char **argv, const places *p); /* ablate worker: on
 int translate_command(int argc, char **argv, const places *p); /* ablate translate */
 int attention_command(int argc, char **argv, const places *p); /* ablate attention */
 int parse_command(int argc, char **argv, const places *p);     /* ablate parse */
+/* ablate completion bash; names: [n_names] of all commands. */
+int completion_words(int argc, char **argv, const char *const *names, size_t n_names, const places *p);
+int agree_command(int argc, char **argv, const places *p);     /* ablate agree FILE FILE... */
 int plugins_command(int argc, char **argv, const places *p);
 int bench_command(int argc, char **argv, const places *p); /* ablate bench: speed */
 int devices_command(int argc, char **argv, const places *p);

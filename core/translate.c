@@ -1,7 +1,7 @@
 /* translate.c - ablate translate: standard input to standard output, a line a sentence, by a trained model.
  */
-#include "cpu/cpu.h"
 #include "decode/beam.h"
+#include "device.h"
 #include "results/read.h"
 #include "run.h"
 #include "train/train.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *model, *run;
+    const char *model, *run, *device;
     int64_t beam, nbest, batch, threads;
     double alpha;
 } translate_options;
@@ -17,7 +17,7 @@ typedef struct {
 static const char *const usage =
     "usage: ablate translate --run RUN | --model FILE.safetensors [--beam 4] [--alpha 0.6] [--nbest N] "
     "[--batch N]\n"
-    "                        [--threads N] [--db FILE] < SENTENCES > TRANSLATIONS\n";
+    "                        [--threads N] [--device auto|cpu|cuda|cuda:N] [--db FILE] < SENTENCES > TRANSLATIONS\n";
 
 static int take(translate_options *o, places *p, const char *name, const char *value, err *e)
 {
@@ -38,6 +38,8 @@ static int take(translate_options *o, places *p, const char *name, const char *v
         o->model = value;
     else if (same(name, "--run"))
         o->run = value;
+    else if (same(name, "--device"))
+        o->device = value;
     else if (same(name, "--db"))
         p->db.path = value;
     else
@@ -107,8 +109,8 @@ static int translate(const translate_options *t, model *m, const vocab *src, con
             printf("%s\n", out[i]);
     }
     if (!bad && n)
-        fprintf(stderr, "%zu sentences, %lld tokens in %.2f s: %.0f tokens/s\n", n, (long long)stats.tokens,
-                stats.seconds, (double)stats.tokens / stats.seconds);
+        fprintf(stderr, "%zu sentences, %lld tokens in %.2f s: %.0f tokens/s, %s\n", n, (long long)stats.tokens,
+                stats.seconds, (double)stats.tokens / stats.seconds, dtype_name(m->compute));
     if (out) decoded_free(out, (int64_t)n * o.nbest);
     free(scores);
     free(lines);
@@ -119,7 +121,7 @@ static int translate(const translate_options *t, model *m, const vocab *src, con
 int translate_command(int argc, char **argv, const places *given)
 {
     places p = *given;
-    translate_options o = {.alpha = -1};
+    translate_options o = {.device = "auto", .alpha = -1};
     err e = {0};
     for (int i = 1; i < argc && !e.text[0]; i += 2)
         take(&o, &p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e);
@@ -132,11 +134,12 @@ int translate_command(int argc, char **argv, const places *given)
     vocab *src = NULL, *tgt = NULL;
     char *path = o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
     cpu_threads((int)o.threads);
-    dtype compute = cpu_has_bf16() ? BF16 : F32;
-    int bad = !path || train_load(path, &m, compute, &cpu_backend, &src, &tgt, &e);
+    dtype compute;
+    const backend *on = path ? device_open(o.device, &e) : NULL;
+    int bad = !on || run_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad) {
         bad = translate(&o, &m, src, tgt, &e);
-        cpu_forget(&m.params);
+        device_release(on, &m.params);
         model_free(&m);
         if (tgt != src) vocab_free(tgt);
         vocab_free(src);

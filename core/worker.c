@@ -1,7 +1,7 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
-#include "cpu/cpu.h"
 #include "data/dataset.h"
 #include "decode/constrain.h"
+#include "device.h"
 #include "launch/event.h"
 #include "run.h"
 #include "train/train.h"
@@ -19,6 +19,7 @@
 typedef struct {
     const char *folder; /* config.json lies here; checkpoints go here */
     const char *cache_dir, *data_dir;
+    const char *device;
     int64_t seed, threads;
     bool profile;
     bool fresh; /* nothing in the folder is this run's */
@@ -35,6 +36,7 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
+    const backend *on;
     model model;
     bool model_open;
     train_result trained;
@@ -144,12 +146,10 @@ static int read_data(run *r, err *e)
 
 static int open_model(run *r, err *e)
 {
-    dtype compute =
-        r->cfg.precision == PRECISION_BF16 || (r->cfg.precision == PRECISION_AUTO && cpu_has_bf16()) ? BF16
-                                                                                                     : F32;
-    if (r->cfg.precision == PRECISION_BF16 && !cpu_has_bf16())
-        return fail(e, "precision = bf16, but this processor has no bf16 products; use auto or fp32");
-    if (model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, &cpu_backend, e))
+    dtype compute;
+    if (!(r->on = device_open(r->job.device, e))) return -1;
+    if (run_compute(r->cfg.precision, r->on, &compute, e) ||
+        model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, r->on, e))
         return -1;
     r->model_open = true;
     str hashes = {0};
@@ -165,10 +165,43 @@ static int open_model(run *r, err *e)
     str_addc(&hashes, '}');
     event_fact("plugins_json", str_text(&hashes));
     str_free(&hashes);
-    event_fact("device", cpu_description());
+    event_fact("device", device_description(r->on));
     event_fact("precision", dtype_name(compute));
     event_fact_number("parameters", (double)params_count(&r->model.params));
     return 0;
+}
+
+static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
+
+static bool is_decoded(const run *r, ab_split split)
+{
+    bool both = r->cfg.decode_split == DECODE_BOTH;
+    return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
+}
+
+/* Does the position reach the end of every sentence, and of every output that decoding may try? */
+static int check_lengths(const run *r, err *e)
+{
+    int64_t needed = 0;
+    char why[160] = "";
+    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
+        const pairs *p = &r->data.split[s];
+        if (!p->n || (s == AB_TEST && !is_decoded(r, s))) continue;
+        bool source = p->src_longest >= p->tgt_longest;
+        int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra;
+        if (longest > needed) {
+            needed = longest;
+            snprintf(why, sizeof why, "the longest %s of %s has so many tokens, its end counted",
+                     source ? "source" : "target", split_names[s]);
+        }
+        if (is_decoded(r, s) && output > needed) {
+            needed = output;
+            snprintf(why, sizeof why,
+                     "outputs may have max_extra = %lld tokens more than the longest source of %s, which has %lld",
+                     (long long)r->cfg.max_extra, split_names[s], (long long)p->src_longest);
+        }
+    }
+    return model_check_reach(&r->model, needed, why, e);
 }
 
 static void report_costs(run *r)
@@ -197,9 +230,15 @@ static int perplexity(run *r, err *e)
     return why.text[0] ? fail(e, "%s", why.text) : 0;
 }
 
-/* Best outputs as lines, in the order of the split's examples. */
-static int decode_split(run *r, ab_split split, const pairs *p, char **lines, err *e)
+typedef struct { /* sums over the splits that are decoded */
+    beam_stats stats;
+    task_routes routes;
+} decoding;
+
+/* Best outputs as lines, in the order of the split's examples; [p->n], each the caller's. */
+static int decode_split(run *r, ab_split split, char **lines, decoding *sums, err *e)
 {
+    const pairs *p = &r->data.split[split];
     beam_options o = beam_options_of(&r->cfg);
     const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
     char **out = xcalloc((size_t)p->n + 1, sizeof *out);
@@ -212,52 +251,94 @@ static int decode_split(run *r, ab_split split, const pairs *p, char **lines, er
     }
     int bad = task_decode(&r->model, &r->rules, p, src, &o, out, &stats, &routes, e);
     for (int64_t i = 0; i < p->n && !bad; i++) lines[p->example[i]] = out[i];
-    if (!bad) {
-        event_fact_number("decode_seconds", stats.seconds);
-        event_fact_number("decode_tokens_second", (double)stats.tokens / stats.seconds);
-    }
-    if (!bad && r->task->accepts) {
-        event_fact_number("outputs_first", (double)routes.first);
-        event_fact_number("outputs_in_beam", (double)routes.in_beam);
-        event_fact_number("outputs_again", (double)routes.again);
-        event_fact_number("outputs_refused", (double)routes.refused);
-    }
+    sums->stats.seconds += stats.seconds;
+    sums->stats.tokens += stats.tokens;
+    sums->routes.first += routes.first;
+    sums->routes.in_beam += routes.in_beam;
+    sums->routes.again += routes.again;
+    sums->routes.refused += routes.refused;
     free(src);
     free(out);
     return bad;
 }
 
+static void report_decoding(const run *r, const decoding *d)
+{
+    event_fact_number("decode_seconds", d->stats.seconds);
+    event_fact_number("decode_tokens_second", (double)d->stats.tokens / d->stats.seconds);
+    if (!r->task->accepts) return;
+    event_fact_number("outputs_first", (double)d->routes.first);
+    event_fact_number("outputs_in_beam", (double)d->routes.in_beam);
+    event_fact_number("outputs_again", (double)d->routes.again);
+    event_fact_number("outputs_refused", (double)d->routes.refused);
+}
+
+static int write_file(const run *r, ab_split split, const char *ending, const char *kind, const str *text, err *e)
+{
+    char *name = xprintf("%s.%s", split_names[split], ending), *path = path_join(r->job.folder, name);
+    int bad = file_write(path, str_text(text), text->n, e);
+    if (!bad) event_artifact(kind, path);
+    free(name);
+    free(path);
+    return bad;
+}
+
+/* SPLIT.hyp and SPLIT.ref: outputs and references as scorers take them; SPLIT.out: the lines as they were decoded,
+ * where that is something else. */
+static int keep_outputs(const run *r, ab_split split, char **lines, int64_t n, err *e)
+{
+    str out = {0}, hyp = {0}, ref = {0};
+    const ab_task *t = r->task;
+    for (int64_t i = 0; i < n; i++) {
+        ab_example x;
+        t->get(r->task_self, split, i, &x);
+        if (t->shown) str_addf(&out, "%s\n", lines[i]);
+        str_addf(&hyp, "%s\n", t->shown ? t->shown(r->task_self, split, i, lines[i]) : lines[i]);
+        str_addf(&ref, "%s\n", t->shown ? t->shown(r->task_self, split, i, NULL) : x.tgt);
+    }
+    int bad = write_file(r, split, "hyp", "hypotheses", &hyp, e) ||
+              write_file(r, split, "ref", "references", &ref, e) ||
+              (t->shown && write_file(r, split, "out", "decoded", &out, e));
+    str_free(&out);
+    str_free(&hyp);
+    str_free(&ref);
+    return bad ? -1 : 0;
+}
+
+/* Where two splits are scored, each figure's name says of which it is: BLEU_dev. */
 static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
 {
     ab_metric m[16];
     char words[1024] = "";
+    bool both = r->cfg.decode_split == DECODE_BOTH;
     int found =
         r->task->score(r->task_self, split, (const char *const *)lines, n, m, LENGTH(m), words, sizeof words);
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
-    for (int i = 0; i < found; i++)
-        event_result(m[i].name, "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
+    for (int i = 0; i < found; i++) {
+        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
+        event_result(name, "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
                      m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
+        free(name);
+    }
     return 0;
 }
 
 static int decode_and_score(run *r, err *e)
 {
-    ab_split split = r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST;
-    const pairs *p = &r->data.split[split];
-    if (!p->n) return 0;
-    char **lines = xcalloc((size_t)p->n, sizeof *lines);
-    char *path = path_join(r->job.folder, split == AB_DEV ? "dev.hyp" : "test.hyp");
-    str all = {0};
-    int bad = decode_split(r, split, p, lines, e);
-    for (int64_t i = 0; i < p->n && !bad; i++) str_addf(&all, "%s\n", lines[i]);
-    if (!bad) bad = file_write(path, str_text(&all), all.n, e);
-    if (!bad) event_artifact("hypotheses", path);
-    if (!bad) bad = score_lines(r, split, lines, p->n, e);
-    for (int64_t i = 0; i < p->n; i++) free(lines[i]);
-    free(lines);
-    free(path);
-    str_free(&all);
-    return bad;
+    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first figure is its headline: test's */
+    decoding sums = {0};
+    int bad = 0;
+    for (size_t k = 0; k < LENGTH(order) && !bad; k++) {
+        int64_t n = r->data.split[order[k]].n;
+        if (!n || !is_decoded(r, order[k])) continue;
+        char **lines = xcalloc((size_t)n, sizeof *lines);
+        bad = decode_split(r, order[k], lines, &sums, e) || keep_outputs(r, order[k], lines, n, e) ||
+              score_lines(r, order[k], lines, n, e);
+        for (int64_t i = 0; i < n; i++) free(lines[i]);
+        free(lines);
+    }
+    if (!bad && sums.stats.seconds > 0) report_decoding(r, &sums);
+    return bad ? -1 : 0;
 }
 
 /* The way of the data, once. */
@@ -267,7 +348,7 @@ static train_outcome do_run(run *r, err *e)
     if (take_folder(&r->job, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e))
         return TRAIN_FAILED;
     event_phase("model");
-    if (open_model(r, e)) return TRAIN_FAILED;
+    if (open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
     event_phase("train");
     train_job t = {.m = &r->model,
                    .data = &r->data,
@@ -294,7 +375,7 @@ static train_outcome do_run(run *r, err *e)
 static void close_run(run *r)
 {
     if (r->model_open) {
-        cpu_forget(&r->model.params);
+        device_release(r->on, &r->model.params);
         model_free(&r->model);
     }
     dataset_free(&r->data);
@@ -320,10 +401,9 @@ static int parse_job(int argc, char **argv, job *j, int *fd, err *e)
             j->data_dir = value;
         else if (same(argv[i - 1], "--cache"))
             j->cache_dir = value;
-        else if (same(argv[i - 1], "--device")) {
-            if (!same(value, "cpu") && !same(value, "auto"))
-                return fail(e, "device %s is not there; see `ablate devices`", value);
-        } else if (!parse_int(value, &number))
+        else if (same(argv[i - 1], "--device"))
+            j->device = value;
+        else if (!parse_int(value, &number))
             return fail(e, "worker: %s %s: expected a number", argv[i - 1], value);
         else if (same(argv[i - 1], "--seed"))
             j->seed = number;
@@ -339,7 +419,7 @@ static int parse_job(int argc, char **argv, job *j, int *fd, err *e)
 
 int worker_command(int argc, char **argv, const places *p)
 {
-    run r = {.job = {.data_dir = p->data_dir, .seed = 1}};
+    run r = {.job = {.data_dir = p->data_dir, .device = "auto", .seed = 1}};
     err e = {0};
     int fd = -1;
     signal(SIGTERM, ask_stop);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # rules.sh ROOT - refuses what the architecture forbids, each refusal as `file:line: what is wrong`:
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/results;
-#   CUDA outside core/cuda; dlopen outside core/plugin and core/cuda_loader.c; the folder beside the checkout named
+#   CUDA outside core/cuda; dlopen outside core/plugin, core/device.c and core/cuda; the folder beside the checkout named
 #   outside .ci/run; lines over 200 columns; C files over 700 lines.
 # Before ROOT every rule is tried on small trees of its own: each must be refused for its reason, or nothing is proven.
 set -euo pipefail
@@ -85,18 +85,18 @@ sub check_c {
         my ($kind, $name) = ($1, $2);
         check_include($path, $n, $name, $kind eq '"');
         refuse($path, $n, "includes <$name>: CUDA belongs in core/cuda")
-            if $name =~ /^(?:cuda_(?!loader)|cuda\.|cublas|cudnn|nvrtc|curand|cufft)/ && $path !~ m{^core/cuda/};
+            if $name =~ /^(?:cuda_|cuda\.|cublas|cudnn|nvrtc|curand|cufft)/ && $path !~ m{^core/cuda/};
         refuse($path, $n, "includes <$name>: the database belongs in core/results")
             if $name =~ /^sqlite3/ && $path !~ m{^core/results/};
     }
     $n = 0;
     for (split /\n/, $code, -1) {
         $n++;
-        refuse($path, $n, "calls exit; only core/main.c may: return an error")
-            if /(?<![\w.>])exit\s*\(/ && $path ne 'core/main.c';
+        refuse($path, $n, "calls exit; only core/main.c and core/cuda/runtime.cu may: return an error")
+            if /(?<![\w.>])exit\s*\(/ && $path !~ m{^core/(?:main\.c|cuda/runtime\.cu)$};
         refuse($path, $n, "CUDA ($&) outside core/cuda") if $path !~ m{^core/cuda/} && $_ =~ $cuda;
-        refuse($path, $n, "calls $1; only core/plugin and core/cuda_loader.c may")
-            if /\b(dlm?open)\b/ && $path !~ m{^core/plugin/} && $path ne 'core/cuda_loader.c';
+        refuse($path, $n, "calls $1; only core/plugin, core/device.c and core/cuda may")
+            if /\b(dlm?open)\b/ && $path !~ m{^core/(?:plugin/|cuda/|device\.c$)};
     }
     if ($path !~ m{^core/results/}) {
         for (@literals) { refuse($path, $_->[0], "SQL (\"" . substr($_->[1], 0, 40) . "\") outside core/results") if $_->[1] =~ $sql }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 1u
-#define AB_ABI_MINOR 1u
+#define AB_ABI_MINOR 2u
 #ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 1.0 hosts */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -68,6 +68,8 @@ typedef struct {
 } ab_attention;
 
 /* ---- positional encodings: every hook may be NULL, meaning it leaves the value as it is ---------------------------- */
+/* One whose table ends names its length by an AB_INT parameter "max_len" [tokens]: a run whose sentences are longer is
+ * refused before it trains, with that key. */
 
 enum { AB_RELATIVE = 1 };              /* claim: shifting every position changes nothing; `ablate check` tests it */
 typedef struct {
@@ -155,6 +157,9 @@ typedef struct {
      * prepare: the source line for a line that was typed in. present: what is shown of the output for it. */
     const char *(*prepare)(void *self, const char *typed);
     const char *(*present)(void *self, const char *typed, const char *output);
+    /* Since 1.2; may be NULL. The line that scorers of the field take for example i (a tree in brackets): for the decoded line
+     * `output`, or for the reference where that is NULL. Borrowed until the next call. NULL: the lines are such as they are. */
+    const char *(*shown)(void *self, ab_split split, int64_t i, const char *output);
 } ab_task;
 
 /* ---- fused operations: a meaning in host operations, and optional kernels for it ---------------------------------------- */

@@ -71,17 +71,20 @@ double check_hashed(uint64_t place, uint64_t i)
 /* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. */
 static void stir(params *s)
 {
+    err e = {0};
+    void *values = params_host(s, 0, &e);
+    if (!values) broken("%s", e.text);
     for (size_t k = 0; k < s->n; k++)
         for (size_t j = 0; j < s->p[k].count; j++) {
             size_t at = s->p[k].at + j;
-            double x = check_number(s->value, s->type, at);
+            double x = check_number(values, s->type, at);
             if (s->p[k].scale == 0) x += 0.3 * check_hashed(k + 1, j);
             if (s->type == F64)
-                ((double *)s->value)[at] = (float)x;
+                ((double *)values)[at] = (float)x;
             else
-                ((float *)s->value)[at] = (float)x;
+                ((float *)values)[at] = (float)x;
         }
-    s->version++;
+    params_host_done(s, 0, values, true);
 }
 
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
@@ -107,7 +110,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"relu_dropout", drop},
                                     {"seed", "7"}};
     for (size_t i = 0; i < LENGTH(pairs); i++) settings_put(&set, pairs[i][0], pairs[i][1], &a);
-    int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, &cpu_backend, e);
+    int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
     arena_free(&a);
     if (rc) return fail_in(e, "%s: ", w->words);
     m->generic = k->generic;
@@ -117,7 +120,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
 
 void check_model_close(model *m)
 {
-    cpu_forget(&m->params);
+    if (!on_device(m->backend)) cpu_forget(&m->params);
     model_free(m);
 }
 
@@ -211,8 +214,14 @@ int pass_run(pass *p, uint64_t seed, err *e)
 
 double pass_row(const pass *p, int64_t row)
 {
-    const node *v = &p->c->v[tape_find(p->c, "losses").id];
-    return check_number(v->data, v->type, (size_t)(2 * row));
+    ab_t x = tape_find(p->c, "losses");
+    const node *v = &p->c->v[x.id];
+    if (!on_device(p->c->backend)) return check_number(v->data, v->type, (size_t)(2 * row));
+    err e = {0};
+    float *all = xmalloc((size_t)node_count(v) * sizeof *all);
+    double loss = tape_read(p->c, x, all, (size_t)node_count(v) * sizeof *all, &e) ? NAN : (double)all[2 * row];
+    free(all);
+    return loss;
 }
 
 double pass_loss(const pass *p)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const model_kind exact = {F64, 0, false};
+static const model_kind exact = {.compute = F64, .dropout = 0, .generic = false};
 
 /* A model and one pass over the four sentences; false and r when it cannot be. */
 static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, const sentences *s,
@@ -155,7 +155,7 @@ static void same_seed(const pairing *w, check_result *r)
     sentences s;
     err e = {0};
     check_sentences(&s);
-    if (!open_pass(&m, &p, w, &(model_kind){F64, 0.2, false}, &s, true, r)) return;
+    if (!open_pass(&m, &p, w, &(model_kind){.compute = F64, .dropout = 0.2, .generic = false}, &s, true, r)) return;
     size_t bytes = m.params.total * sizeof(double);
     double first = pass_loss(&p), *grad = xmalloc(bytes);
     memcpy(grad, m.params.grad, bytes);
@@ -176,39 +176,36 @@ void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r
 
 /* ---- other ways to compute the same ---- */
 
-typedef struct {
-    double loss, size;
-    double *grad; /* [n], in the order of names; owned */
-    size_t n;
-    bool fused;
-} outcome;
-
-static bool compute(const pairing *w, const model_kind *k, outcome *o, check_result *r)
+bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
 {
     model m;
     pass p;
     sentences s;
+    err e = {0};
     check_sentences(&s);
-    *o = (outcome){0};
+    *o = (pass_outcome){0};
     if (!open_pass(&m, &p, w, k, &s, true, r)) return false;
     o->loss = pass_loss(&p);
     o->n = m.params.total;
     o->grad = xcalloc(o->n, sizeof *o->grad);
-    for (size_t i = 0; i < m.params.n; i++)
+    size_t bytes = o->n * dtype_size(m.params.type);
+    void *grad = xmalloc(bytes + 1);
+    if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    for (size_t i = 0; i < m.params.n && !e.text[0]; i++)
         for (size_t j = 0; j < m.params.p[i].count; j++) {
             size_t at = m.params.p[i].at + j;
-            o->grad[at] = check_number(m.params.grad, m.params.type, at);
+            o->grad[at] = check_number(grad, m.params.type, at);
             o->size += o->grad[at] * o->grad[at];
         }
+    free(grad);
     o->size = sqrt(o->size);
     for (int32_t i = 1; i < p.c->n; i++) o->fused |= p.c->v[i].op == OP_ATTEND;
     pass_close(&p);
     check_model_close(&m);
-    return true;
+    return !e.text[0];
 }
 
-/* The larger of: relative difference of the losses, norm of the gradients' difference over the norm. */
-static double distance(const outcome *a, const outcome *b)
+double check_distance(const pass_outcome *a, const pass_outcome *b)
 {
     double sum = 0;
     if (a->n != b->n) return NAN;
@@ -220,9 +217,9 @@ static double distance(const outcome *a, const outcome *b)
 static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
                                check_result *r)
 {
-    outcome a, b = {0};
+    pass_outcome a, b = {0};
     double d = -1;
-    if (compute(w, than, &a, r) && compute(w, k, &b, r)) d = distance(&a, &b);
+    if (check_compute(w, than, &a, r) && check_compute(w, k, &b, r)) d = check_distance(&a, &b);
     if (fused) *fused = a.fused || b.fused;
     free(a.grad);
     free(b.grad);
@@ -237,8 +234,8 @@ static void fused(const pairing *w, check_result *r)
     } types[] = {{F64, 1e-10}, {F32, 1e-5}};
     for (size_t i = 0; i < LENGTH(types); i++) {
         bool any = false;
-        double d = distance_between(w, &(model_kind){types[i].type, 0, false},
-                                    &(model_kind){types[i].type, 0, true}, &any, r);
+        double d = distance_between(w, &(model_kind){.compute = types[i].type},
+                                    &(model_kind){.compute = types[i].type, .generic = true}, &any, r);
         if (r->outcome == CHECK_FAIL || !any) return;
         r->measured = fmax(r->measured, 0);
         if (check_beyond(r, d / types[i].allowed))
@@ -257,7 +254,7 @@ void check_fused(const plugin *p, check_result *r)
 
 static void fp32(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){F32, 0, false}, &exact, NULL, r);
+    double d = distance_between(w, &(model_kind){.compute = F32, .dropout = 0, .generic = false}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: loss or gradient in fp32 is %.2g (relative) away from fp64: numbers too large or too "
@@ -268,7 +265,7 @@ void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp3
 
 static void bf16(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){BF16, 0, false}, &exact, NULL, r);
+    double d = distance_between(w, &(model_kind){.compute = BF16, .dropout = 0, .generic = false}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r, "%s: loss or gradient in bf16 is %.2g (relative) away from fp64", w->words, d);
 }

@@ -77,7 +77,7 @@ static void *input(const block *b, const char *name)
 
 int block_plan(block *b, uint64_t seed, err *e)
 {
-    params_alloc(&b->values, F64, 0, seed);
+    params_alloc(&b->values, F64, 0, seed, NULL);
     ab_ctx *c = b->c;
     if (tape_plan(c, NULL, NULL)) return fail(e, "%s", c->error.text);
     b->x = input(b, "x"), b->mem = input(b, "mem");

@@ -30,10 +30,12 @@ static const check checks[] = {
     {"fp32", ATT | POS, 1e-4, " kernels gradient ", check_fp32},
     {"fused", ATT | POS, 1, " fp32 ", check_fused},
     {"bf16", ATT | POS, 0.3, " fp32 ", check_bf16},
+    {"device", ATT | POS, 1e-4, " fp32 ", check_device},
     {"elementwise", OPT, 0, " parameters ", check_elementwise},
     {"tiles", OPT, 1e-12, " parameters elementwise ", check_tiles},
     {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},
     {"resumes", OPT, 0, " parameters elementwise ", check_resumes},
+    {"device", OPT, 1e-5, " elementwise ", check_device_update},
     {"open", TASK, 0, "", check_open},
     {"examples", TASK, 0, " open ", check_examples},
     {"repeatable", TASK, 0, " open ", check_repeatable},
@@ -179,7 +181,7 @@ int check_command(int argc, char **argv)
     int failed = 0;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-') continue;
-        fprintf(stderr, "usage: ablate check [KIND/NAME | NAME | FILE.so] ...\n");
+        fprintf(stderr, "usage: ablate check [--device cuda] [KIND/NAME | NAME | FILE.so] ...\n");
         return 2;
     }
     if (argc < 2) return check_all();

@@ -6,6 +6,7 @@
  */
 #ifndef ABLATE_CHECK_H
 #define ABLATE_CHECK_H
+#include "graph/tape.h"
 #include "plugin/plugin.h"
 
 typedef enum {
@@ -24,6 +25,9 @@ enum { CHECK_MOST = 24 };
 /* All checks of p's kind, in order; returns how many. */
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
+
+/* A device to compare with the CPU, from here on; NULL: none. */
+void check_use_device(const backend *b);
 
 /* `ablate check [KIND/NAME | NAME | FILE.so] ...`; without names every plugin at hand. 0: all ok; 1: some
  * failed; 2: usage. */

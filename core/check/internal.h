@@ -34,6 +34,7 @@ typedef struct {
     dtype compute;
     double dropout; /* of all three places */
     bool generic;   /* attention never fused */
+    const backend *on; /* NULL: the CPU */
 } model_kind;
 /* A small model with values that fp32 holds exactly, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
@@ -41,6 +42,16 @@ void check_model_close(model *m);
 double check_number(const void *v, dtype type, size_t i); /* element i of F64 or F32 numbers */
 /* A number in [-1, 1) that depends on place and i only. */
 double check_hashed(uint64_t place, uint64_t i);
+
+typedef struct { /* loss and gradient of one pass over the four sentences */
+    double loss, size; /* size: length of the gradient */
+    double *grad;      /* [n], in the order of names; the caller's */
+    size_t n;
+    bool fused;
+} pass_outcome;
+bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+/* The larger of: relative difference of the losses, norm of the gradients' difference over the norm. */
+double check_distance(const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
 
@@ -91,6 +102,8 @@ void check_relative(const plugin *p, check_result *r);
 void check_fused(const plugin *p, check_result *r);
 void check_fp32(const plugin *p, check_result *r);
 void check_bf16(const plugin *p, check_result *r);
+void check_device(const plugin *p, check_result *r);
+void check_device_update(const plugin *p, check_result *r);
 void check_tiles(const plugin *p, check_result *r);
 void check_elementwise(const plugin *p, check_result *r);
 void check_minimises(const plugin *p, check_result *r);

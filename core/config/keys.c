@@ -82,7 +82,8 @@ const ab_param config_params[] = {
     CHOICE(select, SELECT_LAST, "last|best", "checkpoint used for the result: last, or best dev perplexity; an average ends at it"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set by `seeds` of [experiment], never in the INI itself"),
     /* decoding */
-    CHOICE(decode_split, DECODE_TEST, "dev|test", "part of the data that is decoded and scored; Table 3 is on dev, Table 2 on test"),
+    CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test", "parts of the data that are decoded and scored; Table 3 is on dev, Table 2 on test. With both, each figure's "
+           "name ends in its part: BLEU_test, BLEU_dev"),
     INT(beam, 4, 1, 1000, NULL, "hypotheses in the beam search [hypotheses] (section 6.1); 1 = greedy"),
     REAL(alpha, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra, 50, 0, 65536, NULL, "an output is at most so much longer than its input [tokens] (section 6.1)"),

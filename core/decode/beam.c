@@ -44,6 +44,10 @@ typedef struct {
     int64_t *cursor; /* [beam]: while a sentence's choices are merged */
     char *scratch;   /* a part for each thread */
     size_t scratch_size;
+    /* a device's answer: [rows, k] ids and logits; the mask [rows, V] */
+    int32_t *ids;
+    float *logits;
+    uint8_t *allowed;
     beam_stats stats;
 } search;
 
@@ -191,9 +195,40 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 
 /* ---- one batch ---- */
 
+/* The device looks through its logits itself. */
+static int choose_on_device(search *s, const void *logits, err *e)
+{
+    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
+    const backend *b = s->m->backend;
+    const decode_mask *mask = s->o->mask;
+    for (int64_t r = 0; r < rows && mask; r++) {
+        const sentence *x = s->at[r / s->o->beam];
+        int64_t h = r % s->o->beam;
+        if (x->over || h >= x->n_live)
+            memset(s->allowed + r * v, 1, (size_t)v);
+        else
+            mask->allowed(mask->self, x->live[h].state, s->allowed + r * v);
+    }
+    if (b->select(logits, s->m->compute, rows, v, mask ? s->allowed : NULL, s->k, s->ids, s->logits, s->log_sum, e)) return -1;
+    for (int64_t r = 0; r < rows; r++) {
+        const sentence *x = s->at[r / s->o->beam];
+        int64_t n = 0;
+        for (; n < s->k && s->ids[r * s->k + n] >= 0; n++)
+            s->choices[r * s->k + n] = (choice){(double)s->logits[r * s->k + n], s->ids[r * s->k + n]};
+        s->n_choices[r] = n;
+        if (!x->over && r % s->o->beam < x->n_live) bad += isnan(s->log_sum[r]);
+    }
+    return bad ? fail(e, "decoding: the model gives logits that are not numbers") : 0;
+}
+
 static int choose(search *s, const void *logits, err *e)
 {
     double start = ticks();
+    if (on_device(s->m->backend)) {
+        int rc = choose_on_device(s, logits, e);
+        s->stats.select_seconds += ticks() - start;
+        return rc;
+    }
     int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
     dtype type = s->m->compute;
     const decode_mask *mask = s->o->mask;
@@ -281,7 +316,7 @@ static int run_batch(search *s, const int64_t *which, int64_t n, err *e)
             s->o->progress(s->o->progress_self, s->stats.sentences + n - left, s->p->n);
         live = left;
         s->stats.steps++;
-        if (2 * live <= s->n_at) shrink(s);
+        if (2 * live <= s->n_at && !on_device(s->m->backend)) shrink(s);
     }
     s->stats.sentences += n;
     return 0;
@@ -333,6 +368,11 @@ static void open_search(search *s)
     s->cursor = xcalloc((size_t)s->o->beam, sizeof *s->cursor);
     s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
+    if (on_device(s->m->backend)) {
+        s->ids = xcalloc(rows * (size_t)s->k, sizeof *s->ids);
+        s->logits = xcalloc(rows * (size_t)s->k, sizeof *s->logits);
+        if (s->o->mask) s->allowed = xmalloc(rows * v);
+    }
     steps_open(&s->steps, s->m);
 }
 
@@ -352,6 +392,9 @@ static void close_search(search *s)
     free(s->log_sum);
     free(s->cursor);
     free(s->scratch);
+    free(s->ids);
+    free(s->logits);
+    free(s->allowed);
 }
 
 static int search_all(search *s, const by_length *order, err *e)

@@ -30,7 +30,7 @@ void steps_close(steps *s)
         free(s->state[i].name);
     }
     free(s->state);
-    free(s->memory);
+    if (s->memory) s->m->backend->release(s->memory);
     workspace_free(&s->work, s->m->backend);
     *s = (steps){0};
 }
@@ -40,16 +40,26 @@ void steps_close(steps *s)
 static void put(ab_ctx *c, const char *name, const void *data)
 {
     ab_t x = tape_find(c, name);
-    if (!x.id || !tape_at(c, x)->live) return; /* nobody reads it */
-    memcpy(tape_at(c, x)->data, data, (size_t)node_count(tape_at(c, x)) * dtype_size(tape_at(c, x)->type));
+    tape_write(c, x, data, (size_t)node_count(tape_at(c, x)) * dtype_size(tape_at(c, x)->type));
 }
 
 static void put_all(ab_ctx *c, const char *name, int32_t value)
 {
     ab_t x = tape_find(c, name);
-    if (!x.id || !tape_at(c, x)->live) return;
-    int32_t *to = tape_at(c, x)->data;
-    for (int64_t i = 0; i < node_count(tape_at(c, x)); i++) to[i] = value;
+    int64_t n = x.id ? node_count(tape_at(c, x)) : 0;
+    int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
+    for (int64_t i = 0; i < n; i++) all[i] = value;
+    put(c, name, all);
+    free(all);
+}
+
+/* Between two values in the backend's own memory. */
+static void move(const steps *s, void *to, const void *from, size_t bytes)
+{
+    if (on_device(s->m->backend))
+        s->m->backend->copy(to, from, bytes);
+    else
+        memmove(to, from, bytes);
 }
 
 static int64_t longest_source(const steps *s)
@@ -103,8 +113,11 @@ static int encode(steps *s, err *e)
     } else {
         const node *y = tape_at(c, tape_find(c, "memory"));
         size_t bytes = (size_t)node_count(y) * dtype_size(y->type);
-        s->memory = grow(s->memory, &s->memory_size, bytes, 1);
-        memcpy(s->memory, y->data, bytes);
+        if (s->memory_size < bytes) {
+            if (s->memory) s->m->backend->release(s->memory);
+            s->memory = s->m->backend->alloc(s->memory_size = bytes + bytes / 4);
+        }
+        move(s, s->memory, y->data, bytes);
     }
     tape_free(c);
     s->encode_seconds += ticks() - start;
@@ -146,7 +159,7 @@ static void *find_state(void *self, const char *name, size_t bytes)
     x->step = cache ? (size_t)v->dim[3] * one : 0;
     x->row = (size_t)(cache ? v->dim[2] * v->dim[3] : v->dim[1] * v->dim[2] * v->dim[3]) * one;
     x->batch = s->n_batches;
-    if (!cache) memset(x->data, 0, bytes);
+    if (!cache) backend_zero(s->m->backend, x->data, bytes);
     return x->data;
 }
 
@@ -172,7 +185,8 @@ static void setup_inputs(steps *s)
     for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
     put(s->tape, "src.offset", s->src_offset);
     put(s->tape, "src.len", length);
-    put(s->tape, "memory", s->memory);
+    const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
+    if (memory->live && memory->data) move(s, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
     free(length);
 }
 

@@ -26,7 +26,7 @@ typedef struct {
     /* source side, packed */
     int32_t *src_ids, *src_pos, *src_offset; /* [src_rows], [src_rows], [batch + 1] */
     int64_t src_rows;
-    char *memory; /* the encoder's output, [src_rows, d_model] */
+    char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory as the states are */
     size_t memory_size;
     /* hypotheses */
     int32_t *parents, *ancestors, *spare; /* [R], [R, capacity], [R, capacity] */
@@ -47,11 +47,11 @@ void steps_close(steps *s);
 /* Encodes sentences which[n] of p. capacity: most steps that will follow. */
 int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64_t beam, int64_t capacity,
                 err *e);
-/* One step: tokens [R] are each row's token before. The logits are then [R, V] of the model's compute type,
+/* One step: tokens [R] are each row's token before. The logits are then [R, V] of the model's compute type, in the backend's memory,
  * valid until the next call that takes s. NULL and e on failure. */
 const void *steps_run(steps *s, const int32_t *tokens, err *e);
 /* After a step: row r goes on from row parents[r] of the same sentence. */
 void steps_follow(steps *s, const int32_t *parents);
-/* Drops the sentences with keep[b] false; the others move up. */
+/* Drops the sentences with keep[b] false; the others move up. Not on a device, where rows stay where a graph reads them. */
 void steps_keep(steps *s, const bool *keep);
 #endif

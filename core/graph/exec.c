@@ -32,17 +32,21 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     k->call_attr = v->call_attr;
 }
 
+bool profile_is_on(void) { return profiling; }
+
 bool tape_is_call(const node *v) { return v->live && v->op > OP_PART && v->op != OP_RESHAPE; }
 
-static int run_node(ab_ctx *c, int32_t i, const run_options *o)
+int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void))
 {
     call k;
     tape_call(c, i, o, &k);
+    if (profiling && wait) wait();
     double start = profiling ? ticks() : 0;
     if (c->backend->kernels[k.op](&k, &c->error)) return fail_in(&c->error, "%s: ", op_names[k.op]);
     if (profiling) {
+        if (wait) wait();
         profile[k.op].seconds += ticks() - start;
-        profile[k.op].flops += call_flops(&k);
+        profile[k.op].flops += call_flops(&k, c->backend);
         profile[k.op].bytes += call_bytes(&k);
         profile[k.op].calls++;
     }
@@ -53,16 +57,53 @@ static int run_phases(ab_ctx *c, const run_options *o, phase first, phase last)
 {
     if (c->error.text[0]) return -1;
     if (!c->planned) return fail(&c->error, "the tape was not planned");
+    if (c->backend->run) return c->backend->run(c, o, first, last);
     for (int32_t i = 1; i < c->n; i++) {
         const node *v = &c->v[i];
         if (!tape_is_call(v) || v->phase < first || v->phase > last) continue;
-        if (run_node(c, i, o)) return -1;
+        if (tape_run_node(c, i, o, NULL)) return -1;
     }
     return 0;
 }
 
 int tape_run(ab_ctx *c, const run_options *o) { return run_phases(c, o, o->from, PHASE_STEP); }
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only) { return run_phases(c, o, only, only); }
+
+/* ---- between the host and a backend's memory ---- */
+
+void backend_write(const backend *b, void *to, const void *from, size_t bytes)
+{
+    if (on_device(b))
+        b->copy_in(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e)
+{
+    if (on_device(b)) return b->copy_out(to, from, bytes, e);
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+void backend_zero(const backend *b, void *at, size_t bytes)
+{
+    if (on_device(b))
+        b->zero(at, bytes);
+    else
+        memset(at, 0, bytes);
+}
+
+void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes)
+{
+    const node *v = &c->v[x.id];
+    if (x.id && v->live && v->data) backend_write(c->backend, v->data, from, bytes);
+}
+
+int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e)
+{
+    return backend_read(c->backend, to, c->v[x.id].data, bytes, e);
+}
 
 /* ---- a plugin's operation without a kernel for the type at hand ---- */
 
@@ -106,7 +147,17 @@ static double elements(const view *v)
     return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0;
 }
 
-double call_flops(const call *k)
+/* Scores of attention: queries times keys over the sentences, all of them where causal ones see half. */
+static double scores_of(const call *k, const backend *b)
+{
+    const int32_t *q = k->in[3].data, *key = k->in[4].data;
+    if (on_device(b)) return (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]); /* at most */
+    double sum = 0;
+    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) sum += (double)(q[i + 1] - q[i]) * (double)(key[i + 1] - key[i]);
+    return sum * (double)k->a.i[3];
+}
+
+double call_flops(const call *k, const backend *b)
 {
     double out = elements(&k->out[0]);
     switch (k->op) {
@@ -114,12 +165,8 @@ double call_flops(const call *k)
     case OP_LINEAR: return 2 * out * (double)k->in[0].dim[3];
     case OP_LINEAR_DX: return 2 * out * (double)k->in[0].dim[3];
     case OP_LINEAR_DW: return 2 * out * (double)k->in[0].dim[2];
-    case OP_ATTEND:
-        return 2 * (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]) *
-               (double)(k->a.i[4] + k->a.i[5]);
-    case OP_ATTEND_BACK:
-        return 5 * (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]) *
-               (double)(k->a.i[4] + k->a.i[5]);
+    case OP_ATTEND: return 2 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
+    case OP_ATTEND_BACK: return 5 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
     default: return out;
     }
 }

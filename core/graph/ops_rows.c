@@ -271,7 +271,7 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
     if (o->n_in < 1 || o->n_in > 4)
         return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
     for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
-    if (!o->cpu) return o->lower(c, in, a);
+    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return o->lower(c, in, a);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
     ab_t meaning = o->lower(c, in, a); /* shape and type come from the definition */

@@ -40,18 +40,20 @@ ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, do
     return y;
 }
 
-static void *zeros(size_t bytes)
+static void *zeros(const backend *b, size_t bytes)
 {
     void *p = NULL;
-    if (posix_memalign(&p, 64, bytes ? bytes : 64))
+    if (on_device(b))
+        p = b->alloc(bytes);
+    else if (posix_memalign(&p, 64, bytes ? bytes : 64))
         broken("out of memory: %zu bytes wanted for parameters", bytes);
-    memset(p, 0, bytes);
+    backend_zero(b, p, bytes);
     return p;
 }
 
 /* The values of one parameter depend on the seed and its name only, not on the order in which layers were
  * traced. */
-static void fill_in(const params *s, const param *p, uint64_t seed)
+static void fill_in(const params *s, const param *p, uint64_t seed, void *values)
 {
     rng r = rng_seed(seed, hash64(p->name, strlen(p->name)));
     for (size_t i = 0; i < p->count; i++) {
@@ -61,22 +63,46 @@ static void fill_in(const params *s, const param *p, uint64_t seed)
         else if (p->scale < 0)
             x = -p->scale * rng_normal(&r);
         if (s->type == F64)
-            ((double *)s->value)[p->at + i] = x;
+            ((double *)values)[p->at + i] = x;
         else
-            ((float *)s->value)[p->at + i] = (float)x;
+            ((float *)values)[p->at + i] = (float)x;
     }
 }
 
-void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed)
+void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b)
 {
     size_t bytes = s->total * dtype_size(type);
     s->type = type;
-    s->value = zeros(bytes);
-    s->grad = zeros(bytes);
-    for (uint32_t i = 0; i < n_slots; i++) s->slot[i] = zeros(bytes);
-    for (size_t i = 0; i < s->n; i++) fill_in(s, &s->p[i], seed);
-    s->version = 1;
+    s->backend = b;
+    s->value = zeros(b, bytes);
+    s->grad = zeros(b, bytes);
+    for (uint32_t i = 0; i < n_slots; i++) s->slot[i] = zeros(b, bytes);
+    void *values = on_device(b) ? xcalloc(s->total + 1, dtype_size(type)) : s->value;
+    for (size_t i = 0; i < s->n; i++) fill_in(s, &s->p[i], seed, values);
     s->frozen = true;
+    params_host_done(s, 0, values, true);
+}
+
+static void *vector_of(const params *s, uint32_t which) { return which ? s->slot[which - 1] : s->value; }
+
+void *params_host(params *s, uint32_t which, err *e)
+{
+    if (!on_device(s->backend)) return vector_of(s, which);
+    size_t bytes = s->total * dtype_size(s->type);
+    void *v = xmalloc(bytes + 1);
+    if (!backend_read(s->backend, v, vector_of(s, which), bytes, e)) return v;
+    free(v);
+    return NULL;
+}
+
+void params_host_done(params *s, uint32_t which, void *v, bool changed)
+{
+    bool copy = on_device(s->backend);
+    if (copy && changed) backend_write(s->backend, vector_of(s, which), v, s->total * dtype_size(s->type));
+    if (copy) free(v);
+    if (!changed || which) return;
+    s->version++;
+    if (copy && s->backend->refresh) s->backend->refresh(s);
 }
 
 int64_t params_count(const params *s)
@@ -90,8 +116,10 @@ void params_free(params *s)
 {
     for (size_t i = 0; i < s->n; i++) free(s->p[i].name);
     free(s->p);
-    free(s->value);
-    free(s->grad);
-    for (size_t i = 0; i < LENGTH(s->slot); i++) free(s->slot[i]);
+    void (*release)(void *) = on_device(s->backend) ? s->backend->release : free;
+    release(s->value);
+    release(s->grad);
+    release(s->shadow);
+    for (size_t i = 0; i < LENGTH(s->slot); i++) release(s->slot[i]);
     *s = (params){0};
 }

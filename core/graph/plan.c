@@ -246,6 +246,25 @@ static char *arena_for(ab_ctx *c)
     return c->shared->data;
 }
 
+/* Constants were made by the host: a device gets its own copy. */
+static void place_constants(ab_ctx *c)
+{
+    size_t at = 0;
+    if (!on_device(c->backend)) return;
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && c->v[i].op == OP_CONST) at += bytes_of(&c->v[i]);
+    if (at) c->consts = c->backend->alloc(at);
+    at = 0;
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i];
+        if (!v->live || v->op != OP_CONST) continue;
+        char *to = (char *)c->consts + at;
+        backend_write(c->backend, to, v->data, (size_t)node_count(v) * dtype_size(v->type));
+        v->data = to;
+        at += bytes_of(v);
+    }
+}
+
 int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self)
 {
     if (c->error.text[0]) return -1;
@@ -266,6 +285,7 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
         if (v->op == OP_STATE && v->live && !v->data)
             return fail(&c->error, "no memory was given for state '%s'", v->name);
     }
+    place_constants(c);
     share_storage(c);
     place_gradients(c);
     place_values(c);

@@ -45,6 +45,8 @@ ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training)
 void tape_free(ab_ctx *c)
 {
     if (!c) return;
+    if (c->device && c->backend->forget) c->backend->forget(c);
+    if (c->consts) c->backend->release(c->consts);
     if (c->buffer && !c->shared) c->backend->release(c->buffer);
     arena_free(&c->memory);
     free(c->grad);

@@ -14,6 +14,8 @@ typedef enum { F32, F64, BF16, I32 } dtype; /* the numbers are those of ab_view.
 size_t dtype_size(dtype t);
 const char *dtype_name(dtype t);
 
+typedef struct backend backend;
+
 /* ---- learned values: three flat buffers (values, gradients, optimizer slots) with one table of names
  * ------------ */
 
@@ -32,12 +34,19 @@ typedef struct {
     dtype type;         /* F32, or F64 in conformance checks */
     void *value, *grad; /* [total]; NULL until params_alloc */
     void *slot[4];      /* [total] each; NULL when the optimizer has fewer */
+    void *shadow;       /* [total] BF16: the values as products take them; a device backend's own, else NULL */
     uint64_t version;   /* raised whenever values change: packed copies are refreshed */
     bool frozen;        /* a new name is an error, not a new parameter */
+    const backend *backend;  /* whose memory the vectors are in; NULL: the host's */
+    uint64_t shadow_version; /* of the values that `shadow` has */
 } params;
 param *params_find(const params *s, const char *name);
-void params_alloc(params *s, dtype type, uint32_t n_slots,
-                  uint64_t seed);      /* and fills in the initial values */
+/* Memory for all vectors, and the initial values. A backend with memory of its own has the vectors there. */
+void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b);
+/* Vector `which` (0: values, 1 ..: slots) for the host to read and change: itself, or a copy. params_host_done gives it back,
+ * written back if it was changed. NULL and e when the device failed. */
+void *params_host(params *s, uint32_t which, err *e);
+void params_host_done(params *s, uint32_t which, void *v, bool changed);
 int64_t params_count(const params *s); /* learned numbers, alignment gaps not counted */
 void params_free(params *s);
 
@@ -165,7 +174,6 @@ typedef struct {
     arena memory;
 } table_cache;
 
-typedef struct backend backend;
 typedef struct kit kit; /* where in the model a plugin is being called: plugin/kit.h */
 
 struct ab_ctx {
@@ -189,6 +197,8 @@ struct ab_ctx {
     const backend *backend;
     workspace *shared;   /* where the arena lies; NULL: the tape has its own. Owned by the caller */
     table_cache *tables; /* NULL: none. Owned by the caller */
+    void *consts;        /* a device's copy of the constants */
+    void *device;        /* what the backend keeps for this tape (backend.forget) */
     char *buffer;
     size_t buffer_size, naive_size; /* arena of values [bytes]; what it would be without reuse */
     bool planned;
@@ -314,15 +324,42 @@ struct backend {
     kernel kernels[OP_COUNT];     /* NULL: this backend has none (refused when planned) */
     void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
+    /* A device's own memory, which the host reaches by these alone; all NULL when memory is the host's (then
+     * backend_write and the rest copy). copy_in: `from` is free at return. copy_out waits for all before it. */
+    void (*copy_in)(void *to, const void *from, size_t bytes);
+    int (*copy_out)(void *to, const void *from, size_t bytes, err *e);
+    void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
+    void (*zero)(void *at, size_t bytes);
     int (*run_tiled)(ab_ctx *c, const tiling *t,
                      const run_options *o); /* nodes of phase STEP, assignments at each tile's end */
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
+    /* The rest is a device's, NULL elsewhere. */
+    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of kernel after kernel */
+    void (*forget)(ab_ctx *c);                                            /* what `run` keeps for a tape */
+    void (*refresh)(params *s); /* values were changed by the host: brings the shadow up to date */
+    /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
+    void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
+    void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
+    /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
+     * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
+    int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,
+                  float *logit, double *log_sum, err *e);
 };
+static inline bool on_device(const backend *b) { return b && b->copy_in != NULL; }
+/* Between the host's memory and a backend's. backend_read: 0, or -1 and words when something failed before. */
+void backend_write(const backend *b, void *to, const void *from, size_t bytes);
+int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
+void backend_zero(const backend *b, void *at, size_t bytes);
+/* A value of a planned tape; bytes: of the whole value or its beginning. Nothing happens where nobody reads it. */
+void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
+int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
 bool tape_is_call(const node *v); /* does running this node call a kernel? */
+/* Runs one node. wait (may be NULL): returns when all kernels are done, for the profile. */
+int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
 
 /* ---- profile: time, FLOP and bytes per operation over all runs since it was switched on
  * ------------------------------ */
@@ -332,5 +369,6 @@ typedef struct {
     int64_t calls;
 } op_profile;
 void profile_enable(bool on);
+bool profile_is_on(void);
 void profile_print(FILE *f); /* a line an operation, largest first, with GFLOP/s and GB/s */
 #endif

@@ -25,7 +25,7 @@ typedef struct {
 } worker;
 
 /* Starts the process with its events on fd 3 and its output in FOLDER/log.txt. */
-int worker_start(worker *w, const launch_options *o, int threads, err *e);
+int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
 void worker_clear(worker *w);
 
 typedef struct {

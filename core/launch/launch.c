@@ -283,7 +283,7 @@ static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing t
     if (got <= 0) return got;
     w->facts = DB_PROVENANCE_UNKNOWN;
     err why = {0};
-    if (worker_start(w, l->o, l->threads, &why)) {
+    if (worker_start(w, (int)(w - l->w), l->o, l->threads, &why)) {
         int bad = db_finish(l->d, &w->claim, DB_FAILED, -1, -1, why.text, e);
         l->p.failed++, l->out->failed++;
         snprintf(w->error, sizeof w->error, "%s", why.text);
@@ -371,7 +371,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     size_t released = 0;
     *out = (launch_result){0};
     *l = (launcher){
-        .d = d, .o = o, .out = out, .n_workers = o->workers > 0 ? o->workers : 1, .last_beat = ticks()};
+        .d = d, .o = o, .out = out, .n_workers = o->workers > 0 ? o->workers : o->gpus > 0 ? o->gpus : 1, .last_beat = ticks()};
     if (l->n_workers > MAX_WORKERS) l->n_workers = MAX_WORKERS;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     l->threads = o->threads > 0 ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);

@@ -21,7 +21,8 @@ typedef struct {
     size_t done, failed, skipped;     /* of these, before the call */
     const char *folder;               /* checkpoints and logs: FOLDER/EXPERIMENT/RUN/ */
     const char *data_dir, *cache_dir; /* passed on to workers */
-    const char *device;               /* auto, cpu, cuda, cuda:N */
+    const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
+    int gpus;                         /* > 0: ... but for auto and cuda, of which there are so many: worker i gets cuda:(i % gpus) */
     int workers;                      /* at a time; 0: one a device */
     int threads;                      /* per worker; 0: all cores over the workers */
     enum progress_mode progress;

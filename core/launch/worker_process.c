@@ -60,7 +60,7 @@ static void put_argv(worker *w, char *const *args)
     w->argv_json = json.s;
 }
 
-int worker_start(worker *w, const launch_options *o, int threads, err *e)
+int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e)
 {
     int ends[2];
     if (make_folder(w, o, e)) return -1;
@@ -70,13 +70,15 @@ int worker_start(worker *w, const launch_options *o, int threads, err *e)
         close(log);
         return fail(e, "no pipe for a worker: %s", strerror(errno));
     }
-    char seed[24], n_threads[24], *args[MAX_ARGS];
+    char seed[24], n_threads[24], gpu[24], *args[MAX_ARGS];
     int n = 0;
     snprintf(seed, sizeof seed, "%lld", (long long)w->claim.seed);
     snprintf(n_threads, sizeof n_threads, "%d", threads);
+    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot % o->gpus : 0);
+    bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
     const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
                            "--cache",  o->cache_dir, "--seed",   seed,      "--threads", n_threads,
-                           "--device", o->device,    "--fd",     "3"};
+                           "--device", any ? gpu : o->device, "--fd", "3"};
     for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = (char *)fixed[i];
     for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
         args[n++] = (char *)o->worker_args[i];

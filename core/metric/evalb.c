@@ -41,11 +41,7 @@ static bool is_deleted(const evalb_params *p, slice label)
 
 /* ---- one tree, ready to be compared ---- */
 
-typedef struct {
-    slice label;
-    size_t start, end, order; /* over the words that count; order: of the opening brackets */
-    bool used;                /* matched already */
-} bracket;
+typedef evalb_bracket bracket;
 
 typedef struct {
     tree t;
@@ -200,21 +196,20 @@ static int64_t count_crossing(const side *gold, const side *test, maxima *reach,
 /* ---- matching ---- */
 
 /* Brackets of one span: each gold one takes the first test one with its label that is left. */
-static int64_t match_group(const evalb_params *p, const bracket *gold, size_t n_gold, bracket *test,
-                           size_t n_test)
+static int64_t match_group(const evalb_params *p, bracket *gold, size_t n_gold, bracket *test, size_t n_test)
 {
     int64_t matched = 0;
     for (size_t i = 0; i < n_gold; i++)
         for (size_t j = 0; j < n_test; j++) {
-            if (test[j].used || (p->labeled && !equal(&p->eq_label, gold[i].label, test[j].label))) continue;
-            test[j].used = true;
+            if (test[j].matched || (p->labeled && !equal(&p->eq_label, gold[i].label, test[j].label))) continue;
+            gold[i].matched = test[j].matched = true;
             matched++;
             break;
         }
     return matched;
 }
 
-static int64_t count_matched(const evalb_params *p, const side *gold, side *test)
+static int64_t count_matched(const evalb_params *p, side *gold, side *test)
 {
     int64_t matched = 0;
     for (size_t i = 0, j = 0; i < gold->n && j < test->n;) {
@@ -352,6 +347,36 @@ static void finish(evalb_result *r)
     r->tagging = percent(r->tags, r->words);
 }
 
+void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, evalb_result *out)
+{
+    *out = (evalb_result){0};
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].length >= least && rows[i].length <= most) tally(&rows[i], out);
+    finish(out);
+}
+
+static void workspace_free(workspace *w)
+{
+    side_free(&w->gold);
+    side_free(&w->test);
+    free(w->reach.level);
+    free(w->back.level);
+}
+
+int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
+                   void *self, err *e)
+{
+    workspace w = {0};
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i++) {
+        evalb_row row;
+        status = score_line(p, &w, gold[i], test[i], i + 1, &row, e);
+        if (!status && row.status == EVALB_VALID) seen(self, w.gold.brackets, w.gold.n, w.test.brackets, w.test.n);
+    }
+    workspace_free(&w);
+    return status;
+}
+
 int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n,
                 evalb_row *rows, evalb_result *all, evalb_result *at_cutoff, err *e)
 {
@@ -372,10 +397,7 @@ int evalb_score(const evalb_params *p, const char *const *gold, const char *cons
     finish(&part);
     if (all) *all = whole;
     if (at_cutoff) *at_cutoff = part;
-    side_free(&w.gold);
-    side_free(&w.test);
-    free(w.reach.level);
-    free(w.back.level);
+    workspace_free(&w);
     return status;
 }
 

@@ -71,6 +71,19 @@ typedef struct {
  * names the line and the column; so are more than p->max_error error sentences. */
 int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n,
                 evalb_row *rows, evalb_result *all, evalb_result *at_cutoff, err *e);
+/* Sums and figures over the rows whose length is from `least` to `most` words. */
+void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, evalb_result *out);
+
+typedef struct {
+    slice label;               /* without function tags; part of the line */
+    size_t start, end, order;  /* over the words that count; order: of the opening brackets */
+    bool matched;              /* to one of the other tree */
+} evalb_bracket;
+/* Shows the brackets of every valid sentence to `seen`: those of the gold and of the test tree that count, each by
+ * start, end and order. They are gone when it returns. -1 and words where a gold line is no tree. */
+typedef void evalb_seen(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test, size_t n_test);
+int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
+                   void *self, err *e);
 /* stats[n][3]: matched, gold, found of each sentence, the rows of AB_SUM_F1. Their F1 is EVALB's, or the
  * strict one. */
 void evalb_stats(const evalb_row *rows, size_t n, bool strict, double *stats);

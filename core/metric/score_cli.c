@@ -1,6 +1,7 @@
 #include "metric/score_cli.h"
 #include "metric/bleu.h"
-#include "metric/evalb.h"
+#include "metric/confusion.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +13,13 @@ typedef struct {
     const char **values; /* its values, or NULL for a flag */
     size_t max;          /* how many there may be; the last one counts if only one may */
     size_t n;            /* how often it was given */
+    bool number;         /* the value is a number that may be left out; then it is NULL */
 } option;
 
 static int take(option *o, const char *value, const char *argument, err *e)
 {
     if (!o->values && value) return fail(e, "%s: the option takes no value", argument);
-    if (o->values && !value) return fail(e, "%s: a value is missing after the option", argument);
+    if (o->values && !value && !o->number) return fail(e, "%s: a value is missing after the option", argument);
     if (o->values && o->max > 1 && o->n == o->max) return fail(e, "%s: more than %zu times", o->name, o->max);
     if (o->values) o->values[o->max > 1 ? o->n : 0] = value;
     o->n++;
@@ -39,7 +41,8 @@ static int parse_options(int argc, char **argv, option *options, err *e)
                         near ? near : "", near ? "?" : "");
         }
         const char *value = equals ? equals + 1 : NULL;
-        if (o->values && !equals && i + 1 < argc) value = argv[++i];
+        bool follows = i + 1 < argc && (!o->number || isdigit((unsigned char)*argv[i + 1]));
+        if (o->values && !equals && follows) value = argv[++i];
         if (take(o, value, argv[i], e)) return -1;
     }
     return 0;
@@ -165,13 +168,13 @@ int score_bleu_main(int argc, char **argv)
 {
     const char *refs[MAX_REFS], *tok = NULL, *smooth = NULL;
     enum { REF, TOK, LC, SMOOTH, JSON, HELP };
-    option options[] = {{"--ref", refs, MAX_REFS, 0},
-                        {"--tok", &tok, 1, 0},
-                        {"--lc", NULL, 0, 0},
-                        {"--smooth", &smooth, 1, 0},
-                        {"--json", NULL, 0, 0},
-                        {"--help", NULL, 0, 0},
-                        {NULL, NULL, 0, 0}};
+    option options[] = {{.name = "--ref", .values = refs, .max = MAX_REFS},
+                        {.name = "--tok", .values = &tok, .max = 1},
+                        {.name = "--lc"},
+                        {.name = "--smooth", .values = &smooth, .max = 1},
+                        {.name = "--json"},
+                        {.name = "--help"},
+                        {0}};
     bleu_options o;
     bleu_score score;
     str out = {0};
@@ -194,7 +197,15 @@ int score_bleu_main(int argc, char **argv)
 
 /* ---- f1 ---- */
 
-static const char f1_usage[] = "ablate score f1 --gold FILE [--param FILE.prm] [--json] < trees\n";
+static const char f1_usage[] =
+    "ablate score f1 --gold FILE [--param FILE.prm] [--confusion [N]] [--by-length] [--json] < trees\n";
+
+enum { PAIRS = 20 }; /* that --confusion shows when it is given no number */
+
+typedef struct { /* what was asked for beyond the summary */
+    bool json, by_length, confusion;
+    int64_t pairs;
+} f1_wishes;
 
 static void f1_json_block(const char *name, const evalb_result *r, str *b)
 {
@@ -226,16 +237,18 @@ static void explain(const evalb_row *rows, size_t n)
     if (found > SHOWN) fprintf(stderr, "and %zu sentences more that do not count\n", found - SHOWN);
 }
 
-static int print_f1(bool json, const evalb_params *p, const evalb_row *rows, size_t n,
-                    const evalb_result *all, const evalb_result *at_cutoff)
+static int print_f1(const f1_wishes *w, const evalb_params *p, const evalb_row *rows, size_t n, const evalb_result *all,
+                    const evalb_result *at_cutoff, const confusion *labels)
 {
     str out = {0};
     explain(rows, n);
-    if (json) {
+    if (w->json) {
         str_addc(&out, '{');
         f1_json_block("all", all, &out);
         str_add(&out, ", ");
         f1_json_block("len40", at_cutoff, &out);
+        if (w->by_length) str_add(&out, ", "), by_length_json(rows, n, &out);
+        if (w->confusion) str_add(&out, ", "), confusion_json(labels, (size_t)w->pairs, &out);
         str_add(&out, "}\n");
     } else {
         evalb_print_rows(stdout, EVALB_CURRENT, rows, n, all);
@@ -244,23 +257,48 @@ static int print_f1(bool json, const evalb_params *p, const evalb_row *rows, siz
                  "\n-- Strict: gold brackets of error and skipped sentences count as missed --\n"
                  "Strict Recall             = %6.2f\nStrict FMeasure           = %6.2f\n",
                  all->strict_recall, all->strict_f1);
+        if (w->by_length) by_length_text(rows, n, &out);
+        if (w->confusion) confusion_text(labels, (size_t)w->pairs, &out);
     }
     return print_text(&out);
 }
 
+/* The sentences of two files, paired by line. -1 and words. */
+static int score_f1(const f1_wishes *w, const evalb_params *p, const char *gold_path, int *code, err *e)
+{
+    evalb_result all, at_cutoff;
+    text_file gold = {0}, test = {0};
+    confusion labels = {0};
+    evalb_row *rows = NULL;
+    int bad = load(&gold, gold_path, e) || load(&test, NULL, e) || same_length(&gold, &test, e);
+    if (!bad && gold.n == 0) bad = fail(e, "%s holds no trees", gold.name);
+    const char *const *g = (const char *const *)gold.lines, *const *t = (const char *const *)test.lines;
+    if (!bad) {
+        rows = xcalloc(gold.n, sizeof *rows);
+        bad = evalb_score(p, g, t, gold.n, rows, &all, &at_cutoff, e) ||
+              (w->confusion && confusion_count(p, g, t, gold.n, &labels, e));
+        if (bad) fail_in(e, "%s: ", gold.name);
+    }
+    if (!bad) *code = print_f1(w, p, rows, gold.n, &all, &at_cutoff, &labels);
+    confusion_free(&labels);
+    free(rows);
+    release(&gold);
+    release(&test);
+    return bad ? -1 : 0;
+}
+
 int score_f1_main(int argc, char **argv)
 {
-    const char *gold_path = NULL, *param_path = NULL;
-    enum { GOLD, PARAM, JSON, HELP };
-    option options[] = {{"--gold", &gold_path, 1, 0},
-                        {"--param", &param_path, 1, 0},
-                        {"--json", NULL, 0, 0},
-                        {"--help", NULL, 0, 0},
-                        {NULL, NULL, 0, 0}};
+    const char *gold_path = NULL, *param_path = NULL, *pairs = NULL;
+    enum { GOLD, PARAM, CONFUSION, BY_LENGTH, JSON, HELP };
+    option options[] = {{.name = "--gold", .values = &gold_path, .max = 1},
+                        {.name = "--param", .values = &param_path, .max = 1},
+                        {.name = "--confusion", .values = &pairs, .max = 1, .number = true},
+                        {.name = "--by-length"},
+                        {.name = "--json"},
+                        {.name = "--help"},
+                        {0}};
     evalb_params p;
-    evalb_result all, at_cutoff;
-    evalb_row *rows = NULL;
-    text_file gold = {0}, test = {0};
     str out = {0};
     err e = {0};
     int code = 2;
@@ -269,30 +307,16 @@ int score_f1_main(int argc, char **argv)
         str_addf(&out, "usage: %s", f1_usage);
         return print_text(&out);
     }
+    f1_wishes w = {options[JSON].n > 0, options[BY_LENGTH].n > 0, options[CONFUSION].n > 0, PAIRS};
     if (!gold_path) fail(&e, "--gold FILE is missing: the trees to score against");
+    if (pairs && (!parse_int(pairs, &w.pairs) || w.pairs < 0))
+        fail(&e, "--confusion %s: expected how many pairs to show", pairs);
     if (*e.text) return usage_error("f1", f1_usage, &e);
     if (param_path)
         evalb_params_load(&p, param_path, &e);
     else
         evalb_params_default(&p);
-    if (*e.text || load(&gold, gold_path, &e) || load(&test, NULL, &e) || same_length(&gold, &test, &e))
-        goto out;
-    if (gold.n == 0) {
-        fail(&e, "%s holds no trees", gold.name);
-        goto out;
-    }
-    rows = xcalloc(gold.n, sizeof *rows);
-    if (evalb_score(&p, (const char *const *)gold.lines, (const char *const *)test.lines, gold.n, rows, &all,
-                    &at_cutoff, &e)) {
-        fail_in(&e, "%s: ", gold.name);
-        goto out;
-    }
-    code = print_f1(options[JSON].n > 0, &p, rows, gold.n, &all, &at_cutoff);
-out:
-    if (code == 2) input_error("f1", &e);
-    free(rows);
-    release(&gold);
-    release(&test);
+    if (*e.text || score_f1(&w, &p, gold_path, &code, &e)) input_error("f1", &e);
     evalb_params_free(&p);
     return code;
 }

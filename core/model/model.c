@@ -97,7 +97,7 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
     }
     if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e)) goto out;
     params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optim.n_slots,
-                 (uint64_t)m->cfg.seed);
+                 (uint64_t)m->cfg.seed, b);
     return 0;
 out:
     model_free(m);
@@ -111,6 +111,19 @@ void model_free(model *m)
     arena_free(&m->tables.memory);
     arena_free(&m->memory);
     *m = (model){0};
+}
+
+int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
+{
+    const ab_plugin *d = &m->position->desc;
+    for (const ab_param *p = d->params; p && p->name; p++) {
+        if (!same(p->name, "max_len") || p->type != AB_INT) continue;
+        int64_t reach = *(const int64_t *)((const char *)m->position_cfg + p->offset);
+        if (reach < needed)
+            return fail(e, "%s.max_len = %lld: expected at least %lld, because %s", d->name, (long long)reach,
+                        (long long)needed, why);
+    }
+    return 0;
 }
 
 /* ---- arithmetic about a model ---- */

@@ -34,6 +34,9 @@ typedef struct model {
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                const backend *b, err *e);
 void model_free(model *m);
+/* Refuses what the position's table does not reach: a positional encoding with such a table names its length by
+ * a parameter `max_len` (ab_plugin.h). needed: rows, [tokens]; why: a clause for the message. 0, or -1 and words. */
+int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
 
 /* ---- shapes and inputs ---- */
 

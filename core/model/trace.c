@@ -313,36 +313,37 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
 static void put(ab_ctx *c, const char *name, const void *data, size_t n)
 {
     ab_t x = tape_find(c, name);
-    if (!x.id || !tape_at(c, x)->live) return; /* nobody reads it: no positions, say */
-    memcpy(tape_at(c, x)->data, data, n * dtype_size(tape_at(c, x)->type));
+    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless nobody reads it: no positions, say */
 }
 
-static void put_lengths(ab_ctx *c, const char *name, const int32_t *offset, int64_t n)
+/* First rows and lengths of n sentences; a tape made for more sentences has empty ones at the end. */
+static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
 {
-    ab_t x = tape_find(c, name);
-    if (!x.id || !tape_at(c, x)->live) return;
-    int32_t *len = tape_at(c, x)->data;
-    for (int64_t i = 0; i < n; i++) len[i] = offset[i + 1] - offset[i];
+    size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
+    int32_t *at = xmalloc(2 * room * sizeof *at), *len = at + room;
+    for (size_t i = 0; i < room; i++) at[i] = offset[i < (size_t)n ? i : (size_t)n];
+    for (size_t i = 0; i + 1 < room; i++) len[i] = at[i + 1] - at[i];
+    put(c, offsets, at, room);
+    put(c, lengths, len, room - 1);
+    free(at);
 }
 
 void model_encode_inputs(ab_ctx *c, const model_batch *b)
 {
-    size_t rows = (size_t)b->shape.src_rows, n = (size_t)b->shape.batch;
+    size_t rows = (size_t)b->shape.src_rows;
     put(c, "src.ids", b->src_ids, rows);
     put(c, "src.pos", b->src_pos, rows);
-    put(c, "src.offset", b->src_offset, n + 1);
-    put_lengths(c, "src.len", b->src_offset, b->shape.batch);
+    put_sentences(c, "src.offset", "src.len", b->src_offset, b->shape.batch);
 }
 
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
 {
-    size_t rows = (size_t)b->shape.tgt_rows, n = (size_t)b->shape.batch;
+    size_t rows = (size_t)b->shape.tgt_rows;
     float norm32 = (float)norm;
     model_encode_inputs(c, b);
     put(c, "tgt.in", b->tgt_in, rows);
     put(c, "tgt.out", b->tgt_out, rows);
     put(c, "tgt.pos", b->tgt_pos, rows);
-    put(c, "tgt.offset", b->tgt_offset, n + 1);
-    put_lengths(c, "tgt.len", b->tgt_offset, b->shape.batch);
+    put_sentences(c, "tgt.offset", "tgt.len", b->tgt_offset, b->shape.batch);
     put(c, "norm", c->compute == F64 ? (const void *)&norm : (const void *)&norm32, 1);
 }

@@ -135,6 +135,10 @@ static ab_t before_memory(const ab_ctx *c, ab_t x)
     return c->v[x.id].op == OP_REMEMBER ? (ab_t){c->v[x.id].in[0]} : x;
 }
 
+/* Dropout numbers weights by query, head and key as if every query had this many keys, rounded up so that tapes made for a
+ * little more time (a device's graphs) drop the same ones. */
+enum { KEYS = 64 };
+
 static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     const kit *t = c->kit;
@@ -146,7 +150,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
                      scale,
                      t->info.dropout,
                      is_causal(c),
-                     t->k_time};
+                     (t->k_time + KEYS - 1) / KEYS * KEYS};
     ab_t rows_q = {nq.in[0]}, rows_k = {nk.in[0]}, rows_v = {nv.in[0]}, y;
     if (steps(c)) {
         int64_t width = t->info.heads * (t->info.d_k + t->info.d_v);

@@ -37,10 +37,8 @@ static const ab_plugin *find_constant(void *so, const char *path, err *e)
         char name[32];
         snprintf(name, sizeof name, "ab_plugin_v%d", v);
         if (dlsym(so, name)) {
-            fail(e,
-                 "%s: speaks plugin ABI %d, this host speaks %u; rebuild the plugin against this host's "
-                 "ab_plugin.h",
-                 path, v, AB_ABI_MAJOR);
+            fail(e, "%s: speaks plugin ABI %d, this host speaks %u; %s the plugin against this host's ab_plugin.h", path, v,
+                 AB_ABI_MAJOR, v > (int)AB_ABI_MAJOR ? "update the host, or rebuild" : "rebuild");
             return NULL;
         }
     }

@@ -248,16 +248,39 @@ static void show_run(const read_detail *d)
     show_line("config", d->config_json);
 }
 
+/* A run's outputs for a split (ending "hyp") or their references ("ref"), from the file that it left. */
+static int print_lines(const read_detail *d, const char *split, const char *ending, err *e)
+{
+    str text = {0};
+    char *file = xprintf("/%s.%s", split, ending);
+    const char *path = NULL;
+    for (size_t i = 0; i < d->n_artifacts; i++)
+        if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
+    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s of it%s", (long long)d->run.id, split,
+                          file + 1, d->run.recorded ? "; it was recorded elsewhere" : "")
+                   : file_read(path, &text, e);
+    if (!rc) fwrite(str_text(&text), 1, text.n, stdout);
+    str_free(&text);
+    free(file);
+    return rc;
+}
+
 int report_show(int argc, char **argv, const db_options *options)
 {
     err e = {0};
     arena a = {0};
     db_options o = *options;
     bool ini = false;
-    const option known[] = {{.name = "--db", .value = &o.path}, {.name = "--ini", .flag = &ini}};
-    if (parse(&argc, argv, known, LENGTH(known), &e) || argc != 2)
-        return usage(
-            "show RUN [--ini] [--db FILE]    (RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED)", &e);
+    const char *hyp = NULL, *ref = NULL;
+    const option known[] = {{.name = "--db", .value = &o.path},
+                            {.name = "--ini", .flag = &ini},
+                            {.name = "--hyp", .value = &hyp},
+                            {.name = "--ref", .value = &ref}};
+    if (parse(&argc, argv, known, LENGTH(known), &e) || argc != 2 || ini + !!hyp + !!ref > 1)
+        return usage("show RUN [--ini | --hyp SPLIT | --ref SPLIT] [--db FILE]\n"
+                     "RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; --hyp, --ref: its outputs for dev or "
+                     "test and their references, a line each",
+                     &e);
     reader *r = reader_open(&o, &e);
     int64_t id = r ? reader_find_run(r, argv[1], &e) : -1;
     int rc = id < 0 ? -1 : 0;
@@ -269,7 +292,10 @@ int report_show(int argc, char **argv, const db_options *options)
     } else if (!rc) {
         read_detail d;
         rc = reader_run(r, id, &a, &d, &e);
-        if (!rc) show_run(&d);
+        if (!rc && (hyp || ref))
+            rc = print_lines(&d, hyp ? hyp : ref, hyp ? "hyp" : "ref", &e);
+        else if (!rc)
+            show_run(&d);
     }
     reader_close(r);
     arena_free(&a);

@@ -7,7 +7,7 @@
 #include "results/db.h"
 
 int report_ls(int argc, char **argv, const db_options *o);    /* ls [EXPERIMENT] */
-int report_show(int argc, char **argv, const db_options *o);  /* show RUN [--ini] */
+int report_show(int argc, char **argv, const db_options *o);  /* show RUN [--ini | --hyp SPLIT | --ref SPLIT] */
 int report_log(int argc, char **argv, const db_options *o);   /* log RUN [-n LINES] */
 int report_rm(int argc, char **argv, const db_options *o);    /* rm RUN... or rm --experiment NAME */
 int report_query(int argc, char **argv, const db_options *o); /* query SQL [--format text,csv,json,md] */

@@ -71,8 +71,8 @@ static void note_failures(const gathered *g, grid *t)
     if (open) grid_note(t, "%zu of %zu runs are still to be done.", open, total);
     if (recorded)
         grid_note(t,
-                  "%zu of %zu runs are recorded ones that came with the project%s%s%s%.12s, not run on this "
-                  "machine.",
+                  "%zu of %zu runs are recorded ones that came with the project%s%s%s%.12s, not trained here: "
+                  "`ablate run SPEC.ini --rerun all` trains anew.",
                   recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
                   from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
 }
@@ -110,7 +110,6 @@ static void set_title(const gathered *g, grid *t)
 {
     str s = {0};
     str_add(&s, g->x.name);
-    if (g->x.note && *g->x.note) str_addf(&s, "  %s", g->x.note);
     if (g->seeds_most > 1) {
         str_addf(&s, "  mean ± sd over %zu", g->seeds_least);
         if (g->seeds_least != g->seeds_most) str_addf(&s, " to %zu", g->seeds_most);
@@ -131,6 +130,7 @@ void table_grid(const gathered *g, grid *t)
         layout_beside_published(g, t);
     else
         layout_rows(g, t);
+    if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
     note_tests(g, t);
     note_failures(g, t);
     note_rows(g, t);

@@ -136,34 +136,42 @@ static void build_header(str *h, const params *p, const char *const *slots, uint
     while (h->n % 8) str_addc(h, ' ');
 }
 
-static bool write_all(FILE *f, const str *header, const params *p, uint32_t n_slots)
+static bool write_vector(FILE *f, const params *p, const char *from)
+{
+    size_t size = dtype_size(p->type);
+    for (size_t i = 0; i < p->n; i++)
+        if (fwrite(from + p->p[i].at * size, size, p->p[i].count, f) != p->p[i].count) return false;
+    return true;
+}
+
+static bool write_all(FILE *f, const str *header, params *p, uint32_t n_slots, err *e)
 {
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)header->n >> (8 * i));
     if (fwrite(length, 1, 8, f) != 8 || fwrite(header->s, 1, header->n, f) != header->n) return false;
-    size_t size = dtype_size(p->type);
     for (uint32_t s = 0; s <= n_slots; s++) {
-        const char *from = s ? p->slot[s - 1] : p->value;
-        for (size_t i = 0; i < p->n; i++)
-            if (fwrite(from + p->p[i].at * size, size, p->p[i].count, f) != p->p[i].count) return false;
+        char *from = params_host(p, s, e);
+        bool ok = from && write_vector(f, p, from);
+        if (from) params_host_done(p, s, from, false);
+        if (!ok) return false;
     }
     return fflush(f) == 0 && fsync(fileno(f)) == 0;
 }
 
-int checkpoint_write(const char *path, const params *p, const char *const *slots, uint32_t n_slots,
+int checkpoint_write(const char *path, params *p, const char *const *slots, uint32_t n_slots,
                      const checkpoint_meta *m, err *e)
 {
     str header = {0};
     char *tmp = xprintf("%s.%d.tmp", path, (int)getpid());
     build_header(&header, p, slots, n_slots, m);
     FILE *f = fopen(tmp, "wb");
-    bool ok = f && write_all(f, &header, p, n_slots);
+    bool ok = f && write_all(f, &header, p, n_slots, e);
     int why = errno;
     if (f && fclose(f)) ok = false;
     if (ok && rename(tmp, path)) ok = false, why = errno;
     if (!ok) {
         unlink(tmp);
-        fail(e, "%s: the checkpoint could not be written: %s", path, strerror(why));
+        if (!e->text[0]) fail(e, "%s: the checkpoint could not be written: %s", path, strerror(why));
     }
     str_free(&header);
     free(tmp);
@@ -268,8 +276,8 @@ int checkpoint_read(const char *path, params *p, const char *const *slots, uint3
     size_t size = dtype_size(p->type);
     int bad = 0;
     for (uint32_t s = 0; s <= n_slots && !bad; s++) {
-        char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup(""),
-             *to = s ? p->slot[s - 1] : p->value;
+        char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup(""), *to = params_host(p, s, e);
+        bad = !to;
         for (size_t i = 0; i < p->n && !bad; i++) {
             const void *from = find_tensor(&o, prefix, &p->p[i], p->type, e);
             if (from)
@@ -277,29 +285,32 @@ int checkpoint_read(const char *path, params *p, const char *const *slots, uint3
             else
                 bad = 1;
         }
+        if (to) params_host_done(p, s, to, true);
         free(prefix);
     }
     close_file(&o);
-    p->version++;
     return bad ? -1 : 0;
 }
 
 int checkpoint_average(const char *const *paths, size_t n, params *p, err *e)
 {
     double *sum = xcalloc(p->total, sizeof *sum);
+    bool wide = p->type == F64;
     int bad = 0;
     for (size_t k = 0; k < n && !bad; k++) {
         bad = checkpoint_read(paths[k], p, NULL, 0, e);
-        for (size_t i = 0; i < p->total && !bad; i++)
-            sum[i] += p->type == F64 ? ((double *)p->value)[i] : (double)((float *)p->value)[i];
+        void *v = bad ? NULL : params_host(p, 0, e);
+        if ((bad = !v)) break;
+        for (size_t i = 0; i < p->total; i++) sum[i] += wide ? ((double *)v)[i] : (double)((float *)v)[i];
+        bool last = k + 1 == n;
+        for (size_t i = 0; i < p->total && last; i++) {
+            if (wide)
+                ((double *)v)[i] = sum[i] / (double)n;
+            else
+                ((float *)v)[i] = (float)(sum[i] / (double)n);
+        }
+        params_host_done(p, 0, v, last);
     }
-    for (size_t i = 0; i < p->total && !bad && n; i++) {
-        if (p->type == F64)
-            ((double *)p->value)[i] = sum[i] / (double)n;
-        else
-            ((float *)p->value)[i] = (float)(sum[i] / (double)n);
-    }
-    p->version++;
     free(sum);
-    return bad;
+    return bad ? -1 : 0;
 }

@@ -27,7 +27,7 @@ int meta_bytes(const checkpoint_meta *m, const char *key, str *out, err *e); /* 
 void meta_free(checkpoint_meta *m);
 
 /* slots: their names, n_slots of them (0: values only). */
-int checkpoint_write(const char *path, const params *p, const char *const *slots, uint32_t n_slots,
+int checkpoint_write(const char *path, params *p, const char *const *slots, uint32_t n_slots,
                      const checkpoint_meta *m, err *e);
 int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e);
 /* Every parameter of `p` must be there with its shape; what else is in the file is left alone. */

@@ -63,26 +63,36 @@ void optim_close(optimizer *o)
 
 static void set(ab_ctx *c, ab_t x, double value)
 {
-    node *v = tape_at(c, x);
-    if (!v->data) return;
-    if (v->type == F64)
-        *(double *)v->data = value;
+    float value32 = (float)value;
+    if (tape_at(c, x)->type == F64)
+        tape_write(c, x, &value, sizeof value);
     else
-        *(float *)v->data = (float)value;
+        tape_write(c, x, &value32, sizeof value32);
+}
+
+/* The factor on the gradient, clipped to clip_norm. A device works it out by itself, so that nobody waits for it. */
+static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
+{
+    const model *m = o->m;
+    const backend *b = m->backend;
+    int64_t n = (int64_t)m->params.total;
+    double clip = m->cfg.clip_norm, length = 0;
+    if (norm || (clip > 0 && !b->clip)) length = scale * sqrt(b->sum_squares(grad, n, m->params.type));
+    if (norm) *norm = length;
+    float *at = tape_at(o->tape, o->scale)->data;
+    if (clip > 0 && b->clip)
+        b->clip(at, grad, n, scale, clip);
+    else
+        set(o->tape, o->scale, clip > 0 && length > clip ? scale * clip / length : scale);
 }
 
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e)
 {
     model *m = o->m;
     ab_ctx *c = o->tape;
-    double length = 0;
-    if (m->cfg.clip_norm > 0 || norm)
-        length = scale * sqrt(m->backend->sum_squares(grad, (int64_t)m->params.total, m->params.type));
-    if (m->cfg.clip_norm > 0 && length > m->cfg.clip_norm) scale *= m->cfg.clip_norm / length;
-    if (norm) *norm = length;
+    set_scale(o, grad, scale, norm);
     set(c, o->lr, lr);
     set(c, o->step, (double)step);
-    set(c, o->scale, scale);
     run_options r = {0};
     tiling t = {.count = (int64_t)m->params.total, .tile = TILE, .type = m->params.type};
     t.vector[t.n_vectors].id = o->p.id, t.vector[t.n_vectors++].data = m->params.value;

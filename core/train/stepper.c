@@ -5,14 +5,92 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- tapes by shape ---- */
+
+/* A tape serves batches of its shape. On the CPU the last one is kept: tracing takes about a millisecond. On a device, where a
+ * tape becomes a graph, shapes are rounded up so that a few serve all batches, and those are kept. */
+enum { TAPES = 64 };
+typedef struct {
+    model_shape shape;
+    ab_ctx *tape;
+    uint64_t used;
+} shaped;
+typedef struct {
+    model *m;
+    bool training;
+    workspace space; /* of whichever tape runs */
+    shaped at[TAPES];
+    int n;
+    uint64_t clock;
+} tapes;
+
+static void tapes_free(tapes *t)
+{
+    for (int i = 0; i < t->n; i++) tape_free(t->at[i].tape);
+    t->n = 0;
+}
+
+static void tapes_close(tapes *t)
+{
+    tapes_free(t);
+    workspace_free(&t->space, t->m->backend);
+}
+
+static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* The batch's shape as tapes are made for. Times are rounded a little: both backends take the same ones, so that dropout on
+ * [B,H,Tq,Tk] drops the same elements. */
+static model_shape shape_for(const model *m, const batch *b)
+{
+    model_shape s = {b->n_sentences, b->src_cap, b->tgt_cap, rounded(b->src_longest, 4), rounded(b->tgt_longest, 4)};
+    if (!on_device(m->backend)) return s;
+    int64_t sentences = 64;
+    while (sentences < s.batch) sentences *= 2;
+    s.batch = sentences;
+    return s;
+}
+
+static ab_ctx *tapes_get(tapes *t, const model_shape *wanted, err *e)
+{
+    int most = on_device(t->m->backend) ? TAPES : 1, oldest = 0;
+    for (int i = 0; i < t->n; i++) {
+        if (!memcmp(&t->at[i].shape, wanted, sizeof *wanted)) {
+            t->at[i].used = ++t->clock;
+            return t->at[i].tape;
+        }
+        if (t->at[i].used < t->at[oldest].used) oldest = i;
+    }
+    if (t->n == most) { /* the one not used for longest makes room */
+        tape_free(t->at[oldest].tape);
+        t->at[oldest] = t->at[--t->n];
+    }
+    ab_ctx *c = model_loss_tape(t->m, wanted, t->training, e);
+    if (!c) return NULL;
+    c->shared = &t->space;
+    const void *space = t->space.data;
+    if (tape_plan(c, NULL, NULL)) {
+        fail(e, "%s", c->error.text);
+        tape_free(c);
+        return NULL;
+    }
+    if (t->space.data != space) tapes_free(t); /* the others' values were in the smaller one */
+    t->at[t->n++] = (shaped){*wanted, c, ++t->clock};
+    return c;
+}
+
+int64_t stepper_round(const model *m, int64_t batch_tokens) { return on_device(m->backend) ? batch_tokens : 64; }
+
+/* ---- one step ---- */
+
 struct stepper {
     model *m;
     optimizer *optim;
-    ab_ctx *tape; /* of the last shape */
-    model_shape shape;
-    workspace space;
+    tapes tapes;
     void *sum;   /* gradients of several batches, [params.total]; NULL until a second one comes */
     int batches; /* since the last update */
+    double losses[STEPPER_PENDING][2];
+    double *device_losses; /* the same in a device's memory, until stepper_losses fetches them */
+    int pending;
 };
 
 stepper *stepper_open(model *m, err *e)
@@ -22,15 +100,17 @@ stepper *stepper_open(model *m, err *e)
     stepper *s = xcalloc(1, sizeof *s);
     s->m = m;
     s->optim = o;
+    s->tapes = (tapes){.m = m, .training = true};
+    if (on_device(m->backend)) s->device_losses = m->backend->alloc(sizeof s->losses);
     return s;
 }
 
 void stepper_close(stepper *s)
 {
     if (!s) return;
-    tape_free(s->tape);
-    workspace_free(&s->space, s->m->backend);
+    tapes_close(&s->tapes);
     if (s->sum) s->m->backend->release(s->sum);
+    if (s->device_losses) s->m->backend->release(s->device_losses);
     optim_close(s->optim);
     free(s);
 }
@@ -47,53 +127,77 @@ static model_batch view_of_batch(const batch *b)
                          .tgt_offset = b->tgt_offset};
 }
 
-/* The tape for a batch's shape: the last one if it fits, otherwise traced anew (about a millisecond). */
-static int fit_tape(model *m, ab_ctx **tape, model_shape *shape, workspace *space, const model_shape *wanted,
-                    bool training, err *e)
+/* The losses of a tape that has run: [rows][2] as doubles, for the caller to free. */
+static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
 {
-    if (*tape && !memcmp(shape, wanted, sizeof *shape)) return 0;
-    tape_free(*tape);
-    *tape = model_loss_tape(m, wanted, training, e);
-    if (!*tape) return -1;
-    (*tape)->shared = space;
-    *shape = *wanted;
-    return tape_plan(*tape, NULL, NULL) ? fail(e, "%s", (*tape)->error.text) : 0;
-}
-
-static double column(const ab_ctx *c, int64_t rows, int k, double *row_out)
-{
-    const node *v = &c->v[tape_find(c, "losses").id];
-    double sum = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        double x = v->type == F64 ? ((const double *)v->data)[2 * i + k]
-                                  : (double)((const float *)v->data)[2 * i + k];
-        if (row_out) row_out[i] = x;
-        sum += x;
+    ab_t x = tape_find(c, "losses");
+    bool wide = c->v[x.id].type == F64;
+    size_t n = (size_t)rows * 2;
+    double *out = xmalloc(n * sizeof *out + 1);
+    float *narrow = (float *)out;
+    if (tape_read(c, x, out, n * (wide ? sizeof *out : sizeof *narrow), e)) {
+        free(out);
+        return NULL;
     }
-    return sum;
+    for (size_t i = n; !wide && i > 0; i--) { /* from the end: it widens in place */
+        float v;
+        memcpy(&v, &narrow[i - 1], sizeof v);
+        out[i - 1] = (double)v;
+    }
+    return out;
 }
 
-int stepper_gradient(stepper *s, const batch *b, int64_t step, double *smoothed, double *plain, err *e)
+static int note_losses(stepper *s, const ab_ctx *c, int64_t rows, err *e)
+{
+    double *sums = s->losses[s->pending];
+    if (s->device_losses) {
+        s->m->backend->add_columns(s->device_losses + 2 * s->pending++, c->v[tape_find(c, "losses").id].data, rows);
+        return 0;
+    }
+    double *each = losses_of(c, rows, e);
+    if (!each) return -1;
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < rows; i++) sums[0] += each[2 * i], sums[1] += each[2 * i + 1];
+    s->pending++;
+    free(each);
+    return 0;
+}
+
+int stepper_gradient(stepper *s, const batch *b, int64_t step, err *e)
 {
     model *m = s->m;
+    const backend *on = m->backend;
     model_batch view = view_of_batch(b);
-    if (fit_tape(m, &s->tape, &s->shape, &s->space, &view.shape, true, e)) return -1;
-    model_loss_inputs(s->tape, &view, 1);
+    model_shape shape = shape_for(m, b);
+    if (s->pending == STEPPER_PENDING) return fail(e, "stepper_losses was not called for %d batches", STEPPER_PENDING);
+    ab_ctx *c = tapes_get(&s->tapes, &shape, e);
+    if (!c) return -1;
+    model_loss_inputs(c, &view, 1);
     if (s->batches) { /* gradients are written, not added: put the earlier ones aside */
         size_t bytes = m->params.total * dtype_size(m->params.type);
-        if (!s->sum) memset(s->sum = m->backend->alloc(bytes), 0, bytes);
-        if (s->batches == 1) memcpy(s->sum, m->params.grad, bytes);
+        if (!s->sum) s->sum = on->alloc(bytes);
+        if (s->batches == 1) {
+            backend_zero(on, s->sum, bytes);
+            on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
+        }
     }
     /* batches of one update have their own dropout: the counter has the batch in its upper bits */
     run_options o = {.seed = (uint64_t)m->cfg.seed,
                      .step = (uint64_t)step + ((uint64_t)s->batches << 24),
                      .from = PHASE_CONST};
-    if (tape_run(s->tape, &o)) return fail(e, "%s", s->tape->error.text);
-    if (s->batches) m->backend->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
+    if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
+    if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
-    *smoothed = column(s->tape, b->tgt_rows, 0, NULL);
-    *plain = column(s->tape, b->tgt_rows, 1, NULL);
-    return 0;
+    return note_losses(s, c, b->tgt_rows, e);
+}
+
+int stepper_losses(stepper *s, const double (**sums)[2], err *e)
+{
+    int n = s->pending;
+    s->pending = 0;
+    *sums = (const double(*)[2])s->losses;
+    if (s->device_losses && n && backend_read(s->m->backend, s->losses, s->device_losses, (size_t)n * sizeof *s->losses, e)) return -1;
+    return n;
 }
 
 int stepper_update(stepper *s, double tokens, int64_t step, err *e)
@@ -105,12 +209,12 @@ int stepper_update(stepper *s, double tokens, int64_t step, err *e)
 
 /* ---- perplexity ---- */
 
-static void per_pair(const batch *b, const double *row, double *nll, const int64_t *place)
+static void per_pair(const batch *b, const double *losses, double *nll, const int64_t *place)
 {
     for (int64_t i = 0; i < b->n_sentences; i++) {
         double *out = nll + 2 * place[b->example[i]];
         out[0] = 0;
-        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++) out[0] += row[r];
+        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++) out[0] += losses[2 * r + 1];
         out[1] = b->tgt_offset[i + 1] - b->tgt_offset[i];
     }
 }
@@ -130,33 +234,32 @@ double train_perplexity(model *m, const pairs *p, double *nll, err *e)
 {
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
     int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
-    batch_options o = {.batch_tokens = budget > longest ? budget : longest, .round = 64};
+    batch_options o = {.batch_tokens = budget > longest ? budget : longest};
+    o.round = stepper_round(m, o.batch_tokens);
     batcher *all = batcher_new(p, &o, e);
     if (!all) return NAN;
-    ab_ctx *tape = NULL;
-    model_shape shape = {0};
-    workspace space = {0};
+    tapes t = {.m = m};
     int64_t *place = places(p);
     double sum = 0, tokens = 0;
     batch b;
     bool bad = false;
     while (!bad && batcher_next(all, &b)) {
         model_batch view = view_of_batch(&b);
+        model_shape shape = shape_for(m, &b);
         run_options r = {.from = PHASE_CONST};
-        bad = fit_tape(m, &tape, &shape, &space, &view.shape, false, e) != 0;
-        if (bad) break;
-        model_loss_inputs(tape, &view, 1);
-        if (tape_run(tape, &r)) bad = fail(e, "%s", tape->error.text) != 0;
-        if (bad) break;
-        double *row = xcalloc((size_t)b.tgt_rows, sizeof *row);
-        sum += column(tape, b.tgt_rows, 1, row);
+        ab_ctx *c = tapes_get(&t, &shape, e);
+        if ((bad = !c)) break;
+        model_loss_inputs(c, &view, 1);
+        if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;
+        double *each = bad ? NULL : losses_of(c, b.tgt_rows, e);
+        if ((bad = !each)) break;
+        for (int64_t i = 0; i < b.tgt_rows; i++) sum += each[2 * i + 1];
         tokens += (double)b.tgt_rows;
-        if (nll) per_pair(&b, row, nll, place);
-        free(row);
+        if (nll) per_pair(&b, each, nll, place);
+        free(each);
     }
     free(place);
-    tape_free(tape);
-    workspace_free(&space, m->backend);
+    tapes_close(&t);
     batcher_free(all);
     return bad ? NAN : exp(sum / tokens);
 }

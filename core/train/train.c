@@ -21,6 +21,12 @@ typedef struct {
     int64_t worse;    /* evaluations since the best */
     double seconds, src_tokens, tgt_tokens;
     double recent; /* running mean of the unsmoothed loss */
+    /* losses, which a device tells some steps late */
+    double waiting[STEPPER_PENDING]; /* target tokens of the batches whose losses are not known yet */
+    int n_waiting;
+    double sum, tokens;   /* of the step whose batches are being counted */
+    int64_t counted, known; /* its batches so far; last step of which the loss is known */
+    double plain;         /* per token, of that step */
     str points;    /* all points of its curves so far: lines of metric, step, value */
 } training;
 
@@ -154,6 +160,7 @@ static int resume(training *t, err *e)
     t->seconds = real_of(&meta, "seconds");
     t->src_tokens = real_of(&meta, "src_tokens");
     t->tgt_tokens = real_of(&meta, "tgt_tokens");
+    t->known = t->step;
     if (!bad) repeat_points(t, meta_text(&meta, "points"));
     if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);
     meta_free(&meta);
@@ -213,58 +220,99 @@ static int evaluate(training *t, err *e)
 /* ---- one update ---- */
 
 /* A loss that is no number, or stays two nats above that of a uniform guess, does not come back. */
-static bool diverged(training *t, double plain_per_token, err *e)
+static bool diverged(training *t, err *e)
 {
     double uniform = log((double)t->m->tgt_vocab);
-    t->recent = t->step <= 1 ? plain_per_token : 0.98 * t->recent + 0.02 * plain_per_token;
-    if (isfinite(plain_per_token) && !(t->step > 100 && t->recent > uniform + 2)) return false;
+    t->recent = t->known <= 1 ? t->plain : 0.98 * t->recent + 0.02 * t->plain;
+    if (isfinite(t->plain) && !(t->known > 100 && t->recent > uniform + 2)) return false;
     char loss[32] = "not a number";
-    if (!isnan(plain_per_token)) snprintf(loss, sizeof loss, "%.3g", plain_per_token);
-    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->step, loss,
-         uniform);
+    if (!isnan(t->plain)) snprintf(loss, sizeof loss, "%.3g", t->plain);
+    fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->known, loss, uniform);
     return true;
 }
 
-static int update(training *t, double *plain_per_token, err *e)
+/* Takes the losses that have become known. */
+static train_outcome collect(training *t, err *e)
+{
+    const double(*sums)[2];
+    double start = ticks();
+    int n = stepper_losses(t->s, &sums, e);
+    t->seconds += ticks() - start;
+    if (n < 0) return TRAIN_FAILED;
+    t->n_waiting = 0;
+    for (int i = 0; i < n; i++) {
+        t->sum += sums[i][1];
+        t->tokens += t->waiting[i];
+        if (++t->counted < t->m->cfg.accumulate) continue;
+        t->plain = t->sum / t->tokens;
+        t->sum = t->tokens = 0;
+        t->counted = 0;
+        t->known++;
+        if (diverged(t, e)) return TRAIN_DIVERGED;
+    }
+    return TRAIN_DONE;
+}
+
+/* On the CPU a loss is known at once, and one that is no number never reaches the weights. */
+static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;
-    double start = ticks(), smoothed, plain, sum = 0, src = 0, tgt = 0;
+    double start = ticks(), src = 0, tgt = 0;
+    bool late = on_device(t->m->backend);
     for (int64_t k = 0; k < c->accumulate; k++) {
         batch b;
-        if (!batcher_next(t->batches, &b)) return fail(e, "the training data gave no batch");
-        if (stepper_gradient(t->s, &b, t->step + 1, &smoothed, &plain, e)) return -1;
-        sum += plain;
+        if (!batcher_next(t->batches, &b)) {
+            fail(e, "the training data gave no batch");
+            return TRAIN_FAILED;
+        }
+        if (stepper_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
+        t->waiting[t->n_waiting++] = (double)b.tgt_rows;
         src += (double)b.src_rows;
         tgt += (double)b.tgt_rows;
+        if (late && t->n_waiting < STEPPER_PENDING / 2) continue;
+        t->seconds += ticks() - start;
+        train_outcome seen = collect(t, e);
+        if (seen != TRAIN_DONE) return seen;
+        start = ticks();
     }
     t->step++;
-    *plain_per_token = sum / tgt;
-    if (isfinite(sum) && stepper_update(t->s, tgt, t->step, e)) return -1;
+    if (stepper_update(t->s, tgt, t->step, e)) return TRAIN_FAILED;
     t->seconds += ticks() - start;
     t->src_tokens += src;
     t->tgt_tokens += tgt;
-    return 0;
+    return TRAIN_DONE;
 }
+
+static train_outcome stop(training *t, err *e)
+{
+    train_outcome now = t->n_waiting ? collect(t, e) : TRAIN_DONE;
+    if (now != TRAIN_DONE) return now;
+    return write_state(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
+}
+
+enum { POINTS = 50, LATE = 16 }; /* steps between points of the training curve; between looks at a device's losses */
 
 static train_outcome loop(training *t, err *e)
 {
     const config *c = &t->m->cfg;
     const train_events *v = &t->j->events;
     while (t->step < c->steps) {
-        double plain = 0;
-        if (v->stop && v->stop(v->self)) return write_state(t, e) ? TRAIN_FAILED : TRAIN_STOPPED;
+        if (v->stop && v->stop(v->self)) return stop(t, e);
         if (c->patience && t->worse >= c->patience) break;
-        if (update(t, &plain, e)) return TRAIN_FAILED;
-        if (diverged(t, plain, e)) return TRAIN_DIVERGED;
+        train_outcome now = update(t, e);
+        if (now != TRAIN_DONE) return now;
+        bool last = t->step == c->steps, mark = t->step % POINTS == 0 || last;
+        bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
+        if (t->n_waiting && (mark || judge || keep || t->step % LATE == 0)) now = collect(t, e);
+        if (now != TRAIN_DONE) return now;
         if (v->progress)
-            v->progress(v->self, t->step, c->steps, exp(plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
-        if (t->step % 50 == 0 || t->step == c->steps) {
+            v->progress(v->self, t->step, c->steps, exp(t->plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
+        if (mark) {
             point(t, "train_PPL", exp(t->recent));
             point(t, "lr", schedule_lr(c, t->step));
         }
-        bool last = t->step == c->steps;
-        if ((t->step % c->eval_every == 0 || last) && evaluate(t, e)) return TRAIN_FAILED;
-        if ((t->step % c->save_every == 0 || last) && save(t, e)) return TRAIN_FAILED;
+        if (judge && evaluate(t, e)) return TRAIN_FAILED;
+        if (keep && save(t, e)) return TRAIN_FAILED;
     }
     return TRAIN_DONE;
 }
@@ -326,7 +374,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
 {
     training t = {.j = j, .m = j->m};
     batch_options o = {
-        .batch_tokens = j->m->cfg.batch_tokens, .round = 64, .seed = (uint64_t)j->m->cfg.seed, .train = true};
+        .batch_tokens = j->m->cfg.batch_tokens, .round = stepper_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed, .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;

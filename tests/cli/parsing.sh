@@ -2,29 +2,14 @@
 # Parsing from a treebank to trees: a made-up grammar is learned, scored, and its model parses what is typed. The three
 # linearisations; constrained decoding and the ways of outputs without it; what is said about files that are not right.
 set -eu
-program=$1
+program=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 mkdir home data data/toy
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db ABLATE_DATA=$work/data OMP_NUM_THREADS=1
 
-# trees N SEED: S -> NP VP . ; NP -> DT (JJ) NN (PP) | NNP; VP -> VBZ (NP) (PP); PP -> IN NP
-trees() {
-    awk -v n="$1" -v seed="$2" '
-    function below(k) { return int(rand() * k) }
-    function word(list, a, k) { k = split(list, a, " "); return a[1 + below(k)] }
-    function np(d) {
-        if (below(4) == 0) return "(NP (NNP " word("Ann Bob Eve") "))"
-        return (d > 0 && below(3) == 0) ? "(NP " np(0) " " pp(d - 1) ")" : "(NP (DT " word("the a") ")" (below(3) == 0 ? " (JJ " word("old red") ")" : "") " (NN " word("dog cat saw hill") "))"
-    }
-    function pp(d) { return "(PP-LOC (IN " word("on near") ") " np(d) ")" }
-    BEGIN {
-        srand(seed)
-        for (i = 0; i < n; i++)
-            print "( (S (NP-SBJ-1 " np(1) ")\n     (VP (VBZ " word("sees likes") ") " np(1) (below(4) == 0 ? " (S (NP (-NONE- *)))" : "") ") (. .)))"
-    }'
-}
+trees() { awk -v n="$1" -v seed="$2" -f "$source/tests/cli/toy_trees.awk"; } # N SEED
 trees 700 1 > data/toy/train.ptb
 trees 60 2 > data/toy/dev.ptb
 trees 60 3 > data/toy/test.ptb

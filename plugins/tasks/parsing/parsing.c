@@ -8,45 +8,44 @@
 #include <string.h>
 
 typedef struct {
-    const char *data, *train, *dev, *test, *wsj, *files;
-    int64_t linearisation, constrained, unary_cap, open_cap, spaces, train_trees;
+    const char *data, *train, *dev, *test, *silver, *wsj, *files;
+    int64_t linearisation, constrained, unary_cap, open_cap, spaces, train_trees, gold_repeat;
 } config;
 
 enum { JOIN, REFUSE };
 #define AT(field) offsetof(config, field)
+/* clang-format off */
 static const ab_param params[] = {
     {"data", AB_TEXT, AT(data), 0, 0, 0, "craft",
-     "treebank: a folder in the data folder (craft, genia, gum) or a path, with train.ptb, dev.ptb and "
-     "test.ptb; or wsj"},
+     "treebank: a folder in the data folder (craft, genia, gum) or a path, with train.ptb, dev.ptb and test.ptb; or wsj"},
     {"train", AB_TEXT, AT(train), 0, 0, 0, "auto",
-     "training trees: files, patterns or folders, joined by +, in the data folder unless they begin with / "
-     "or .; auto = "
+     "training trees: files, patterns or folders, joined by +, in the data folder unless they begin with / or .; auto = "
      "train.ptb of `data`, sections 2-21 of wsj (where also 2-5+9 can be said)"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "auto", "dev trees, as for train; auto = dev.ptb, section 22 of wsj"},
-    {"test", AB_TEXT, AT(test), 0, 0, 0, "auto",
-     "test trees, as for train; auto = test.ptb, section 23 of wsj"},
+    {"test", AB_TEXT, AT(test), 0, 0, 0, "auto", "test trees, as for train; auto = test.ptb, section 23 of wsj"},
     {"wsj", AB_TEXT, AT(wsj), 0, 0, 0, "",
-     "data = wsj: folder of the sections 00 to 24 of the Penn Treebank's Wall Street Journal (LDC99T42: "
-     "parsed/mrg/wsj)"},
-    {"files", AB_TEXT, AT(files), 0, 0, 0, "*",
-     "pattern of the names of the files that are read in a folder"},
+     "data = wsj: folder of the sections 00 to 24 of the Penn Treebank's Wall Street Journal (LDC99T42: parsed/mrg/wsj)"},
+    {"files", AB_TEXT, AT(files), 0, 0, 0, "*", "pattern of the names of the files that are read in a folder"},
     {"linearisation", AB_CHOICE, AT(linearisation), WORDS, 0, 0, "labels|xx|words",
-     "output: labels = constituents and tags; xx = constituents, and XX for every tag; words = constituents "
-     "and the words "
+     "output: labels = constituents and tags; xx = constituents, and XX for every tag; words = constituents and the words "
      "themselves, one vocabulary for both sides"},
     {"constrained", AB_BOOL, AT(constrained), 1, 0, 0, NULL,
-     "decode under constraints, so that every output is a tree; false: only outputs of which the beam holds "
-     "no tree are decoded "
-     "again under them"},
+     "decode under constraints, so that every output is a tree; false: only outputs of which the beam holds no tree are "
+     "decoded again under them"},
     {"unary_cap", AB_INT, AT(unary_cap), 4, 1, 1000, NULL,
      "constraint: constituents that may stand over the same words [constituents]"},
-    {"open_cap", AB_INT, AT(open_cap), 10, 1, 1000, NULL,
-     "constraint: brackets that may open in a row [brackets]"},
+    {"open_cap", AB_INT, AT(open_cap), 10, 1, 1000, NULL, "constraint: brackets that may open in a row [brackets]"},
     {"spaces", AB_CHOICE, AT(spaces), JOIN, 0, 0, "join|refuse",
      "a leaf with a blank in its word: join = the blank becomes _; refuse = an error"},
     {"train_trees", AB_INT, AT(train_trees), 0, 0, 1000000000, NULL,
-     "the first so many training trees [trees]; 0 = all"},
+     "the first so many training trees of `train` [trees]; 0 = all"},
+    {"silver", AB_TEXT, AT(silver), 0, 0, 0, "",
+     "further training trees that no person made, such as those on which several parsers agree (`ablate agree`): files, as "
+     "for train"},
+    {"gold_repeat", AB_INT, AT(gold_repeat), 1, 1, 1000, NULL,
+     "the trees of `train` come so many times in an epoch, those of `silver` once [times]"},
     {0}};
+/* clang-format on */
 
 typedef struct {
     int64_t n, cap;
@@ -57,10 +56,10 @@ typedef struct {
     const ab_host *host;
     config c;
     split split[AB_SPLITS];
+    int64_t n_gold; /* of the training trees: those of `train`; silver ones follow */
     labels seen, trained; /* constituents' labels: of all splits, of train */
     labels symbols;       /* words: the brackets of train */
     grammar grammar;
-    const char *note;                    /* of the gold trees, for the signature */
     double *stats;                       /* of the metrics scored last */
     buffer prepared, presented, scratch; /* what prepare and present gave last */
 } task;
@@ -109,28 +108,35 @@ static int read_file(task *t, split *s, const char *path, int64_t most, char *er
     return got < 0 ? -1 : 0;
 }
 
+/* Appends the trees of a list of files to a split, until it has `most` trees; 0: all. */
+static int read_list(task *t, split *s, const places *in, const char *key, const char *list, int64_t most, char *err,
+                     size_t n_err)
+{
+    paths files = {0};
+    int64_t before = s->n;
+    int bad = paths_find(&files, in, key, list, err, n_err);
+    for (size_t i = 0; i < files.n && !bad; i++) bad = read_file(t, s, files.at[i], most, err, n_err);
+    if (!bad && s->n == before) {
+        snprintf(err, n_err, "%s: no tree with a word in %s%s", key, files.at[0],
+                 files.n > 1 ? " and the other files" : "");
+        bad = -1;
+    }
+    paths_free(&files);
+    return bad;
+}
+
 static int read_split(task *t, ab_split which, const places *in, const char *given, char *err, size_t n_err)
 {
     static const char *const keys[AB_SPLITS] = {"parsing.train", "parsing.dev", "parsing.test"};
     static const char *const names[AB_SPLITS] = {"train", "dev", "test"}, *const sections[AB_SPLITS] = {
                                                                               "2-21", "22", "23"};
     char usual[4096];
-    paths files = {0};
-    split *s = &t->split[which];
     if (in->wsj)
         snprintf(usual, sizeof usual, "%s", sections[which]);
     else
         snprintf(usual, sizeof usual, "%s/%s.ptb", t->c.data, names[which]);
-    int bad = paths_find(&files, in, keys[which], !strcmp(given, "auto") ? usual : given, err, n_err);
-    for (size_t i = 0; i < files.n && !bad; i++)
-        bad = read_file(t, s, files.at[i], which == AB_TRAIN ? t->c.train_trees : 0, err, n_err);
-    if (!bad && !s->n) {
-        snprintf(err, n_err, "%s: no tree with a word in %s%s", keys[which], files.at[0],
-                 files.n > 1 ? " and the other files" : "");
-        bad = -1;
-    }
-    paths_free(&files);
-    return bad;
+    return read_list(t, &t->split[which], in, keys[which], !strcmp(given, "auto") ? usual : given,
+                     which == AB_TRAIN ? t->c.train_trees : 0, err, n_err);
 }
 
 /* The sequence of a tree in brackets, as tree_write writes it. */
@@ -199,6 +205,8 @@ static int read_data(task *t, const ab_env *env, char *err, size_t n_err)
     const char *const given[AB_SPLITS] = {c->train, c->dev, c->test};
     for (int k = 0; k < AB_SPLITS; k++)
         if (read_split(t, (ab_split)k, &in, given[k], err, n_err)) return -1;
+    t->n_gold = t->split[AB_TRAIN].n;
+    if (*c->silver && read_list(t, &t->split[AB_TRAIN], &in, "parsing.silver", c->silver, 0, err, n_err)) return -1;
     write_sequences(t);
     return 0;
 }
@@ -211,8 +219,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     *t = (task){
         .host = host,
         .c = *c,
-        .grammar = {.form = (form)c->linearisation, .unary_cap = c->unary_cap, .open_cap = c->open_cap},
-        .note = strstr(c->data, "gum") ? "|gold:a parser's output" : ""};
+        .grammar = {.form = (form)c->linearisation, .unary_cap = c->unary_cap, .open_cap = c->open_cap}};
     if (!env->no_data && read_data(t, env, err, n_err)) {
         close_task(t);
         return -1;
@@ -221,11 +228,18 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     return 0;
 }
 
-static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+/* The gold trees' repetitions come behind all others. */
+static int64_t count(void *self, ab_split s)
+{
+    const task *t = self;
+    return t->split[s].n + (s == AB_TRAIN ? (t->c.gold_repeat - 1) * t->n_gold : 0);
+}
 
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
-    const split *x = &((task *)self)->split[s];
+    const task *t = self;
+    const split *x = &t->split[s];
+    if (i >= x->n) i = (i - x->n) % t->n_gold;
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 
@@ -341,6 +355,17 @@ static int with_gold_tags(task *t, const char *gold, const char *output, buffer 
     return good;
 }
 
+/* With gold tags, as score takes it: EVALB leaves words out by their tags. */
+static const char *shown(void *self, ab_split which, int64_t i, const char *output)
+{
+    task *t = self;
+    const char *gold = t->split[which].gold[i];
+    if (!output) return gold;
+    buffer_clear(&t->presented);
+    with_gold_tags(t, gold, output, &t->presented);
+    return t->presented.s;
+}
+
 /* ---- score ---- */
 
 static ab_metric figure(const char *name, ab_sum sum, int64_t width, const double *stats, int64_t n,
@@ -356,8 +381,15 @@ static ab_metric figure(const char *name, ab_sum sum, int64_t width, const doubl
     return m;
 }
 
+/* GUM's trees are no person's: what is scored on them is agreement with a parser. */
+static const char *note_on_gold(const config *c, ab_split which)
+{
+    const char *files = which == AB_TRAIN ? c->train : which == AB_DEV ? c->dev : c->test;
+    return strstr(strcmp(files, "auto") ? files : c->data, "gum") ? "|gold:a parser's output" : "";
+}
+
 /* stats: [n][3] of F1; [n][3] of strict F1; [n][2] of complete matches; [n][2] of well-formed outputs. */
-static int figures(task *t, const ab_f1 *f, const int *good, int64_t n, ab_metric *out, int max)
+static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int64_t n, ab_metric *out, int max)
 {
     char signature[160];
     double *stats = t->stats = resized(t->stats, (size_t)n * 10, sizeof *stats);
@@ -370,7 +402,7 @@ static int figures(task *t, const ab_f1 *f, const int *good, int64_t n, ab_metri
         formed[2 * i] = good[i], formed[2 * i + 1] = 1;
     }
     snprintf(signature, sizeof signature, "evalb:COLLINS|tags:gold|sentences:%lld|skipped:%lld|errors:%lld%s",
-             (long long)n, (long long)f->skipped, (long long)f->errors, t->note);
+             (long long)n, (long long)f->skipped, (long long)f->errors, note_on_gold(&t->c, which));
     const ab_metric all[] = {
         figure("F1", AB_SUM_F1, 3, stats, n, signature),
         figure("F1_strict", AB_SUM_F1, 3, strict, n,
@@ -401,7 +433,7 @@ static int score(void *self, ab_split which, const char *const *hyp, int64_t n, 
         trees[i] = kept(&t->scratch);
     }
     if (!t->host->f1((const char *const *)trees, (const char *const *)s->gold, n, &f, err, n_err))
-        made = figures(t, &f, good, n, out, max);
+        made = figures(t, which, &f, good, n, out, max);
     for (int64_t i = 0; i < n; i++) free(trees[i]);
     free(trees);
     free(good);
@@ -459,7 +491,8 @@ static const ab_task self = {.src_vocab = AB_VOCAB_SUBWORD,
                              .release = release,
                              .accepts = accepts,
                              .prepare = prepare,
-                             .present = present};
+                             .present = present,
+                             .shown = shown};
 
 AB_PLUGIN(config, params, &self, .name = "parsing",
           .doc = "parse sentences into constituency trees; scored by EVALB's F1",

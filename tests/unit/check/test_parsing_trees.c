@@ -107,6 +107,40 @@ static void file_lists(void)
     free(some);
 }
 
+/* Gold trees, silver ones, then the gold ones' repetitions; train_trees counts gold ones only. */
+static void silver_trees(void)
+{
+    write_text("silver/gold.ptb", "(S (NN a))\n(S (NN b))\n(S (NN c))");
+    write_text("silver/more.ptb", "(TOP (S (XX d)))\n\n(TOP (X (XX e)))\n");
+    static const char set[] = "data=silver train=silver/gold.ptb dev=silver/gold.ptb test=silver/gold.ptb "
+                              "silver=silver/more.ptb gold_repeat=3 train_trees=2";
+    static const char *const expected[] = {"a", "b", "d", "e", "a", "b", "a", "b"};
+    parsing_task t = parsing_open(set, test_folder, false);
+    CHECK_TEXT(t.words, "");
+    if (t.self) {
+        ab_vocabs v = {0};
+        int marks = 0;
+        CHECK_INT(t.task->count(t.self, AB_TRAIN), LENGTH(expected));
+        CHECK_INT(t.task->count(t.self, AB_DEV), 3);
+        CHECK_INT(t.task->count(t.self, AB_TEST), 3);
+        for (int64_t i = 0; i < (int64_t)LENGTH(expected); i++) {
+            char *tgt = xprintf("(%s %s )%s", same(expected[i], "e") ? "X" : "S", expected[i], same(expected[i], "e") ? "X" : "S");
+            check_example(&t, AB_TRAIN, i, expected[i], tgt);
+            free(tgt);
+        }
+        t.task->vocabs(t.self, &v); /* a label of silver trees alone has its brackets */
+        for (int64_t i = 0; i < v.n_symbols; i++) marks += same(v.symbols[i], "(X") || same(v.symbols[i], ")X");
+        CHECK_INT(marks, 2);
+        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 1, NULL), "(TOP (S (NN b)))");
+        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 1, "(X b )X"), "(TOP (X (NN b)))");
+        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 2, "b )X"), "(TOP (NN c))"); /* repaired */
+    }
+    parsing_close(&t);
+    CHECK_INT(counted("here/a.ptb", "silver=here/b.mrg", AB_TRAIN), 6);
+    CHECK_INT(counted("here/a.ptb", "silver=here/b.mrg+here/a.ptb gold_repeat=2", AB_TRAIN), 12);
+    CHECK_INT(counted("here/a.ptb", "gold_repeat=2", AB_TRAIN), 6);
+}
+
 static void refused(const char *text, const char *const *says)
 {
     parsing_task t = parsing_open(text, test_folder, false);
@@ -124,6 +158,8 @@ static void missing(void)
             (const char *const[]){"parsing.train", "craftt/train.ptb", "$ABLATE_DATA", test_folder, NULL});
     refused("data=here train=here/a.ptb++here/b.mrg",
             (const char *const[]){"parsing.train", "name is missing", NULL});
+    refused("data=here train=here/a.ptb dev=here/a.ptb test=here/a.ptb silver=nowhere.ptb",
+            (const char *const[]){"parsing.silver", "nowhere.ptb", NULL});
     refused("data=here train=here files=*.xyz", (const char *const[]){"here/*.xyz", NULL});
     write_text("here/none.ptb", "( (-NONE- *))\n");
     refused("data=here train=here/none.ptb", (const char *const[]){"no tree with a word", "none.ptb", NULL});
@@ -412,6 +448,7 @@ int main(void)
     make_test_folder();
     sequences();
     file_lists();
+    silver_trees();
     missing();
     hostile_files();
     large_files();

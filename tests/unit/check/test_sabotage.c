@@ -22,7 +22,7 @@ static const struct {
     {"wrong_claim", "relative", {"claims AB_RELATIVE", "shifting every position by 7"}},
     {"wide_range", "parameters", {"width = 1000 is in the range", "wide_range.c:12: ", "larger than a head"}},
     {"newer_minor", "load", {"needs ABI 1.1000", "update the host", "-DAB_TARGET_MINOR="}},
-    {"newer_major", "load", {"speaks plugin ABI 2, this host speaks 1"}},
+    {"newer_major", "load", {"speaks plugin ABI 2, this host speaks 1", "update the host"}},
     {"older_major", "load", {"speaks plugin ABI 0, this host speaks 1", "rebuild"}},
     {"no_plugin", "load", {"not a plugin", "ab_plugin_v1"}},
     {"missing_doc", "load", {"'missing_doc' has no doc"}},

@@ -7,10 +7,11 @@
 
 typedef struct {
     const char *data, *languages;
+    const char *dev;
 } translation_cfg;
 typedef struct {
-    const char *data, *train, *dev, *test, *wsj;
-    int64_t linearisation, constrained;
+    const char *data, *train, *dev, *test, *wsj, *silver;
+    int64_t linearisation, constrained, gold_repeat;
 } parsing_cfg;
 typedef struct {
     int64_t width, period;
@@ -26,6 +27,7 @@ static const ab_param translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
     {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de",
      "source and target language"},
+    {"dev", AB_TEXT, offsetof(translation_cfg, dev), 0, 0, 0, "auto", "dev set"},
     {0}};
 static const ab_param parsing_params[] = {
     {"data", AB_TEXT, offsetof(parsing_cfg, data), 0, 0, 0, "craft", "treebank"},
@@ -33,6 +35,8 @@ static const ab_param parsing_params[] = {
     {"dev", AB_TEXT, offsetof(parsing_cfg, dev), 0, 0, 0, "auto", "dev trees"},
     {"test", AB_TEXT, offsetof(parsing_cfg, test), 0, 0, 0, "auto", "test trees"},
     {"wsj", AB_TEXT, offsetof(parsing_cfg, wsj), 0, 0, 0, "", "folder of the sections"},
+    {"silver", AB_TEXT, offsetof(parsing_cfg, silver), 0, 0, 0, "", "further training trees"},
+    {"gold_repeat", AB_INT, offsetof(parsing_cfg, gold_repeat), 1, 1, 1000, NULL, "gold trees so many times [times]"},
     {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words", "output"},
     {"constrained", AB_BOOL, offsetof(parsing_cfg, constrained), 1, 0, 0, NULL, "decode under constraints"},
     {0}};

@@ -70,7 +70,7 @@ static ab_ctx *random_tape(params *s, uint64_t seed)
     for (uint64_t i = n - 12; i < n; i++) loss = t_binary(c, OP_ADD, loss, weighed(c, pool[i]));
     t_keep(c, pool[20], "kept");
     t_keep(c, loss, "loss");
-    if (!s->value) params_alloc(s, F64, 0, 1);
+    if (!s->value) params_alloc(s, F64, 0, 1, NULL);
     CHECK_INT(tape_backward(c, loss), 0);
     for (int i = 0; i < INPUTS; i++)
         if (c->grad[pool[i].id])

@@ -123,7 +123,7 @@ static void two_params(params *s, bool other_order, uint64_t seed)
     t_param(c, "b", two_three, -0.5, 0);
     t_param(c, "gain", (int64_t[4]){1, 1, 1, 5}, 0, 1);
     tape_free(c);
-    params_alloc(s, F64, 2, seed);
+    params_alloc(s, F64, 2, seed, NULL);
 }
 static const double *value(const params *s, const char *name)
 {
@@ -198,7 +198,7 @@ static void check_equal_gradients(void)
     params s = {0};
     ab_ctx *c = tape_new(&s, &cpu_backend, F64, true);
     t_param(c, "x", four_six, 1, 0), t_param(c, "y", four_six, 1, 0);
-    params_alloc(&s, F64, 0, 1);
+    params_alloc(&s, F64, 0, 1, NULL);
     ab_t loss =
         weighed(c, t_binary(c, OP_ADD, t_param(c, "x", four_six, 1, 0), t_param(c, "y", four_six, 1, 0)));
     CHECK_INT(tape_backward(c, loss), 0);

@@ -91,11 +91,12 @@ static void check_bleu(void)
 
 static void check_f1(void)
 {
-    static char gold[] = FOLDER "/gold", bad[] = FOLDER "/bad.ptb", params[] = FOLDER "/strict.prm";
+    static char gold[] = FOLDER "/gold", one[] = FOLDER "/one", bad[] = FOLDER "/bad.ptb", params[] = FOLDER "/strict.prm";
     static const char test[] =
         "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NN rain) (VBZ falls))\n(S (NN rain))\n\n";
     put("gold", "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NP (NN rain)) (VP (VBZ falls)))\n"
                 "(S (NP (NN rain)) (VP (VBZ falls)))\n(S (NP (NN rain)) (VP (VBZ falls)))\n");
+    put("one", "(S (NP (NN rain)) (VP (VBZ falls)))\n");
     put("bad.ptb", "(S (NN rain)\n\n\n\n");
     put("strict.prm", "MAX_ERROR 0\nCUTOFF_LEN 1\n");
     /* 3 + 1 of 3 + 3 and of 3 + 1; strictly 4 of 12: 2 * 4 / (12 + 4) */
@@ -112,6 +113,19 @@ static void check_f1(void)
               "\n   2    2    0   33.33 100.00     1      3    1      0      2     2   100.00\n");
     CHECK_HAS(str_text(&output), "-- len<=40 --\nNumber of sentence        =      4\n");
     CHECK_HAS(str_text(&output), "Strict Recall             =  33.33\nStrict FMeasure           =  50.00\n");
+    CHECK(!strstr(str_text(&output), "-- Labels") && !strstr(str_text(&output), "-- By length"));
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--confusion", "--gold", gold, "--by-length"), 0);
+    CHECK_HAS(str_text(&output), "\n1-10         4       2   66.67  100.00   80.00   50.00\n");
+    CHECK_HAS(str_text(&output), "\nNP               2       1       0       1       1        0   50.00  100.00   66.67\n");
+    CHECK_HAS(str_text(&output), "gold -> test: none --\n");
+    CHECK_INT(RUN(score_f1_main, "(S (VP (NN rain)) (NX (VBZ falls)))\n", "f1", "--confusion", "1", "--gold", one), 0);
+    CHECK_HAS(str_text(&output), "      1  NP -> VP\nand 1 pairs more\n");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--json", "--confusion=0", "--by-length"), 0);
+    CHECK_HAS(str_text(&output), "}, \"by_length\": [{\"words\": \"1-10\", \"sentences\": 4,");
+    CHECK_HAS(str_text(&output), "], \"labels\": [{\"label\": \"S\", \"gold\": 2,");
+    CHECK_HAS(str_text(&output), ", \"taken\": []}\n");
+    CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--confusion=many"), 2);
+    CHECK_HAS(str_text(&words), "--confusion many: expected how many pairs to show");
     CHECK_INT(RUN(score_f1_main, test, "f1", "--gold", gold, "--param", params), 2);
     CHECK_HAS(str_text(&words), "more than MAX_ERROR 0 error sentences; the last one is line 3");
     CHECK_TEXT(str_text(&output), "");
@@ -134,7 +148,7 @@ static void check_f1(void)
 int main(void)
 {
     static const char *const files[] = {"in",  "out",  "err",     "ref",        "second",
-                                        "bad", "gold", "bad.ptb", "strict.prm", "empty"};
+                                        "bad", "gold", "one", "bad.ptb", "strict.prm", "empty"};
     CHECK_INT(make_folders(FOLDER, NULL), 0);
     check_bleu();
     check_f1();

@@ -54,9 +54,40 @@ static void check_row(const row *r)
     arena_free(&a);
 }
 
+/* A position whose table ends refuses, with its key, what lies behind the end; others reach everything. */
+static void check_reach(const char *position, const char *key, const char *value, int64_t reach)
+{
+    arena a = {0};
+    settings set = {0};
+    err e = {0};
+    model m;
+    static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
+    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
+    settings_put(&set, "position", position, &a);
+    if (key) settings_put(&set, key, value, &a);
+    CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(model_check_reach(&m, reach, "of this", &e), 0);
+    CHECK_TEXT(e.text, "");
+    if (key) {
+        char *words = xprintf("%s = %s: expected at least %lld, because of this", key, value, (long long)reach + 1);
+        CHECK_INT(model_check_reach(&m, reach + 1, "of this", &e), -1);
+        CHECK_TEXT(e.text, words);
+        free(words);
+    }
+    cpu_forget(&m.params);
+    model_free(&m);
+    arena_free(&a);
+}
+
 int main(void)
 {
     plugin_add_folder(BUILD_DIR "/plugins");
     for (size_t i = 0; i < LENGTH(rows); i++) check_row(&rows[i]);
+    check_reach("learned", "learned.max_len", "4", 4);
+    check_reach("sinusoid", "sinusoid.max_len", "7", 7);
+    check_reach("rotary", NULL, NULL, 1000000);
+    check_reach("none", NULL, NULL, 1000000);
     return test_end();
 }

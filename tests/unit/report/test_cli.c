@@ -161,6 +161,7 @@ static void test_export(void)
     CHECK_HAS(err_text, ": 0 runs added");
     CHECK_INT(RUN(report_table, "table", "--db", other), 0);
     CHECK_HAS(out_text, "6 of 6 runs are recorded ones that came with the project, from box");
+    CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini --rerun all` trains anew.");
     CHECK_INT(RUN(report_import, "import"), 2);
     free(json), free(other);
 }

@@ -37,7 +37,7 @@ static void test_text(void)
     char *t = print("three", TABLE_TEXT, false, NULL);
     CHECK_TEXT(e.text, "");
     CHECK_LINE(t, "three",
-               "three  toy corpus  mean ± sd over 2 to 3 seeds; p: paired AR 500, Holm over 2 rows");
+               "three  mean ± sd over 2 to 3 seeds; p: paired AR 500, Holm over 2 rows");
     CHECK_LINE(t, "row",
                "row   change            n                       PPL                      ACC      Δ      p  "
                "params (M)");
@@ -65,13 +65,14 @@ static void test_text(void)
                  "(`ablate log 16`)");
     CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d_k, found 3");
     CHECK_HAS(t, "ACC: exact match");
+    CHECK_LINE(t, "Note", "Note: toy corpus");
     char *again = print("three", TABLE_TEXT, false, NULL);
     CHECK_TEXT(again, t); /* a fixed seed: the same table twice */
     free(again);
     free(t);
 
     t = print("one", TABLE_TEXT, false, "ppl");
-    CHECK_LINE(t, "one", "one  toy corpus  one seed");
+    CHECK_LINE(t, "one", "one  one seed");
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      5.30  +0.40        65.1");
     CHECK_HAS(t, "One seed: differences");
     CHECK_HAS(t, "no p, because the runs have no per-sentence statistics");

@@ -50,6 +50,11 @@ static void test_formats(void)
         QUERY_CSV, "s\r\n6\r\n");
     CHECK_ANSWER("SELECT change, n FROM toy WHERE \"row\"='(A)' ORDER BY change", QUERY_CSV,
                  "change,n\r\nheads=1,0\r\nheads=8,0\r\n");
+    CHECK_ANSWER("SELECT key, value FROM json_each('{\"a\":1,\"b\":2}')", QUERY_CSV, "key,value\r\na,1\r\nb,2\r\n");
+    CHECK_ANSWER("SELECT fullkey FROM json_tree('[[7]]') WHERE atom=7", QUERY_CSV, "fullkey\r\n$[0][0]\r\n");
+    CHECK_ANSWER("SELECT count(*) AS n FROM variant v, json_each(v.config_json) j WHERE j.key='heads' AND v.is_base", QUERY_CSV,
+                 "n\r\n1\r\n");
+    CHECK_ANSWER("SELECT name FROM pragma_table_info('blob')", QUERY_CSV, "name\r\nsha256\r\ndata\r\n");
     CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n1\r\n");
 }
 
@@ -67,6 +72,8 @@ static void test_refused(void)
         {"PRAGMA application_id=3", "would change something"},
         {"PRAGMA user_version=3", "would change something"},
         {"PRAGMA writable_schema=ON", "would change something"},
+        {"UPDATE sqlite_master SET sql=''", "table sqlite_master may not be modified"},
+        {"UPDATE run SET seed=(SELECT value FROM json_each('[1]'))", "would change something"},
         {"BEGIN IMMEDIATE", "would change something"},
         {"WITH x AS (SELECT 1) DELETE FROM run", "would change something"},
         {"SELECT 1; DELETE FROM run", "found a second statement at \"DELETE FROM run\""},

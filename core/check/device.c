@@ -1,0 +1,88 @@
+/* device.c - a device against the CPU: loss and gradient under dropout (the same elements are dropped), and an optimizer's update. */
+#include "check/internal.h"
+#include "train/optim.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const backend *device;
+void check_use_device(const backend *b) { device = on_device(b) ? b : NULL; }
+
+static void compare(const pairing *w, check_result *r)
+{
+    model_kind here = {.compute = F32, .dropout = 0.2}, there = here;
+    pass_outcome a = {0}, b = {0};
+    there.on = device;
+    for (int generic = 0; generic < 2 && r->outcome != CHECK_FAIL; generic++) {
+        here.generic = there.generic = generic != 0;
+        bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
+        double d = done ? check_distance(&a, &b) : 0;
+        if (done && check_beyond(r, d))
+            check_fail(r, "%s%s: on %s loss or gradient is %.2g (relative) away from the CPU's: losses %.9g and %.9g", w->words,
+                       generic ? ", never fused" : "", device->name, d, b.loss, a.loss);
+        free(a.grad);
+        free(b.grad);
+    }
+}
+
+void check_device(const plugin *p, check_result *r)
+{
+    if (device)
+        check_each_pairing(p, r, compare);
+    else
+        check_none(r, "no device is asked for (--device cuda)");
+}
+
+/* ---- updates ---- */
+
+/* Three updates of a small model with made-up gradients; its values, for the caller to free. */
+static float *update(const plugin *p, const backend *on, size_t *n, check_result *r)
+{
+    settings set = {0};
+    arena a = {0};
+    model m;
+    err e = {0};
+    float *out = NULL;
+    const char *const pairs[][2] = {{"optimizer", p->path}, {"layers", "1"}, {"d_model", "12"}, {"d_ff", "16"}, {"heads", "2"}, {"seed", "7"},
+                                    {"clip_norm", "0.5"}};
+    for (size_t i = 0; i < LENGTH(pairs); i++) settings_put(&set, pairs[i][0], pairs[i][1], &a);
+    int bad = model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F32, on, &e);
+    arena_free(&a);
+    if (bad) {
+        check_fail(r, "%s", e.text);
+        return NULL;
+    }
+    optimizer *o = optim_open(&m, &e);
+    float *grad = xmalloc(m.params.total * sizeof *grad);
+    for (int64_t step = 1; step <= 3 && o && !e.text[0]; step++) {
+        for (size_t i = 0; i < m.params.total; i++) grad[i] = (float)check_hashed((uint64_t)step, i);
+        backend_write(on, m.params.grad, grad, m.params.total * sizeof *grad);
+        optim_update(o, m.params.grad, 0.5, 0.01, step, NULL, &e);
+    }
+    *n = m.params.total;
+    float *values = e.text[0] ? NULL : params_host(&m.params, 0, &e);
+    if (values) {
+        memcpy(out = xmalloc(*n * sizeof *out), values, *n * sizeof *out);
+        params_host_done(&m.params, 0, values, false);
+    }
+    if (e.text[0]) check_fail(r, "on %s: %s", on->name, e.text);
+    free(grad);
+    optim_close(o);
+    check_model_close(&m);
+    return out;
+}
+
+void check_device_update(const plugin *p, check_result *r)
+{
+    size_t n = 0, m = 0;
+    if (!device) {
+        check_none(r, "no device is asked for (--device cuda)");
+        return;
+    }
+    float *a = update(p, &cpu_backend, &n, r), *b = update(p, device, &m, r);
+    double worst = 0;
+    for (size_t i = 0; a && b && i < n; i++) worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
+    if (a && b && check_beyond(r, worst)) check_fail(r, "after three updates a value on %s is %.2g away from the CPU's", device->name, worst);
+    free(a);
+    free(b);
+}

@@ -1,0 +1,246 @@
+/* attend_tile.h - what the attention kernels share: which tile of a sentence is whose, and bf16 rows as factors of the tensor
+ * cores' products. For kernels.
+ *
+ * Tiles. A sentence's rows are cut into tiles of n rows, and all tiles have numbers ("slots") that need no table: sentence b's
+ * begin at off[b] / n + b. That leaves at most one slot a sentence empty, so the grid depends on the number of rows and
+ * sentences only, however long each sentence is. The dummy rows past the last offset are one more sentence, which sees nothing:
+ * that is how they become zeros.
+ *
+ * Factors. A warp multiplies straight from device memory: no shared memory, no barrier, whatever a sentence's length; warps
+ * side by side work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes a lane.
+ * (1) A product over columns is a sum, so any order of the columns will do that both factors share: lane t of four takes the
+ * columns 8 t .. 8 t + 7 of 32, which are its numbers of two steps of 16. (2) In a product over rows, column g of the right
+ * factor's eight may be any column, as long as the result is put back there: of 64 columns lane g takes 8 g .. 8 g + 7 from the
+ * four rows that are its own, and step j multiplies the j-th of each.
+ */
+#ifndef ABLATE_CUDA_ATTEND_TILE_H
+#define ABLATE_CUDA_ATTEND_TILE_H
+#include "cuda/attention.h"
+#include "cuda/eight.h"
+
+/* In a loop: nothing derived from x is kept from turn to turn. The compiler would hold all addresses of a tile and the keys of all
+ * rounds of philox in registers, and spill others for them. */
+#ifdef GPU_ON_CPU
+#define FRESH(x) (void)(x)
+#else
+#define FRESH(x) asm volatile("" : "+r"(x))
+#endif
+
+/* ---- tiles ---- */
+
+struct span { int first, n; }; /* rows of a sentence, of one side */
+__device__ __forceinline__ span span_of(const int32_t *off, int sentences, int rows, int b)
+{
+    int first = off[b], end = b < sentences ? off[b + 1] : rows;
+    return span{first, end - first};
+}
+
+struct attend_place {
+    span own, other; /* the sentence's rows on the side that is cut into tiles, and on the other */
+    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence; n <= 0: there is no such tile */
+};
+__device__ __forceinline__ int slot_of(const int32_t *off, int b, int tile) { return off[b] / tile + b; }
+/* By a whole warp: the last sentence whose slots begin at or before `slot`. */
+__device__ __forceinline__ int sentence_at(const int32_t *off, int sentences, int slot, int tile)
+{
+    int lane = threadIdx.x & 31, low = 0, n = sentences + 1;
+    while (n > 1) {
+        int step = (n + 31) / 32, b = low + lane * step;
+        unsigned before = __ballot_sync(0xffffffffu, b < low + n && slot_of(off, b, tile) <= slot);
+        int up = step * max(__popc(before) - 1, 0);
+        low += up, n = min(step, n - up);
+    }
+    return low;
+}
+__device__ __forceinline__ attend_place place_of(const gpu_attention &a, bool keys, int slot, int tile)
+{
+    const int32_t *off = keys ? a.k_off : a.q_off, *other = keys ? a.q_off : a.k_off;
+    int b = sentence_at(off, a.sentences, slot, tile);
+    attend_place p;
+    p.own = span_of(off, a.sentences, keys ? a.keys : a.rows, b);
+    p.other = b < a.sentences ? span_of(other, a.sentences, 0, b) : span{0, 0};
+    p.first = (slot - slot_of(off, b, tile)) * tile;
+    p.n = min(tile, p.own.n - p.first);
+    return p;
+}
+static inline int64_t slots_of(int64_t rows, int64_t sentences, int64_t tile) { return rows / tile + sentences + 1; }
+
+/* The first `head`'s columns in row `row`. */
+template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, int64_t row, int column)
+{
+    return (T *)x.at + row * x.stride + column;
+}
+
+/* ---- dropout ---- */
+
+/* Bit j: the row's probability of key + j is kept, for j < n <= 32. LANES neighbouring lanes compute it together; all 32 of the
+ * warp must come. */
+template <int LANES>
+__device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
+{
+    FRESH(k.seed_low);
+    FRESH(k.seed_high);
+    uint64_t first = (uint64_t)((row * a.heads + head) * a.longest + key);
+    int skip = (int)(first % 8);
+    uint64_t bits = 0;
+    for (int i = (int)threadIdx.x % LANES; 8 * i < skip + n; i += LANES)
+        bits |= (uint64_t)keep_words(first / 8 + (unsigned)i, k, a.drop.least) << 8 * i;
+    for (int o = 1; o < LANES; o *= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
+    return (unsigned)(bits >> skip);
+}
+
+/* ---- bf16 factors of one warp: lane = 4 g + t ---- */
+
+/* Two numbers as a word, the first in the lower half. */
+__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+{
+#ifdef GPU_ON_CPU
+    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
+#else
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(unsigned *)&p;
+#endif
+}
+__device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
+
+/* Words [N] from p (2 or 4: 8 or 16 bytes), zeros when it is not `there`. */
+template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], const bf16 *p, bool there)
+{
+    if (N == 4) {
+        uint4 x = there ? *(const uint4 *)p : make_uint4(0, 0, 0, 0);
+        w[0] = x.x, w[1] = x.y, w[N - 2] = x.z, w[N - 1] = x.w;
+    } else {
+        uint2 x = there ? *(const uint2 *)p : uint2{0, 0};
+        w[0] = x.x, w[1] = x.y;
+    }
+}
+
+/* Rows x [n <= 16, width <= D], the rest zeros, as the left factor of products over columns. */
+template <int D>
+__device__ __forceinline__ void take_left(unsigned (&a)[D / 16][4], const bf16 *x, int stride, int n, int width)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int c = 0; c < D / 32; c++) {
+        int column = 32 * c + 8 * t;
+        unsigned up[4], down[4];
+        take_words(up, x + g * stride + column, g < n && column < width);
+        take_words(down, x + (g + 8) * stride + column, g + 8 < n && column < width);
+        UNROLL for (int i = 0; i < 4; i++) {
+            a[2 * c + i / 2][2 * (i % 2)] = up[i];
+            a[2 * c + i / 2][2 * (i % 2) + 1] = down[i];
+        }
+    }
+}
+
+/* s [16, 8 N] += a x' over columns; x [n, width], the rest zeros. */
+template <int D, int N>
+__device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)[D / 16][4], const bf16 *x, int stride, int n,
+                                           int width)
+{
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    int g = lane >> 2, t = lane & 3;
+    UNROLL for (int j = 0; j < N; j++) {
+        UNROLL for (int c = 0; c < D / 32; c++) {
+            int row = 8 * j + g, column = 32 * c + 8 * t;
+            unsigned w[4];
+            take_words(w, x + row * stride + column, row < n && column < width);
+            UNROLL for (int i = 0; i < 2; i++) {
+                unsigned b[2] = {w[2 * i], w[2 * i + 1]};
+                mma_16816(s[j], a[2 * c + i], b);
+            }
+        }
+    }
+}
+
+/* o [16, D] += p x over rows; p [16, 8 N] as add_scores leaves it, rounded to bf16; x [n, width], the rest zeros. Columns of o
+ * are in the order of trick (2): give() puts them back. */
+template <int D, int N>
+__device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride, int n,
+                                            int width)
+{
+    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns a lane */
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    int g = lane >> 2, t = lane & 3;
+    UNROLL for (int m = 0; m < N / 2; m++) {
+        const float *even = p[2 * m], *odd = p[2 * m + 1];
+        unsigned a[4] = {bf16_pair(even[0], even[1]), bf16_pair(even[2], even[3]), bf16_pair(odd[0], odd[1]),
+                         bf16_pair(odd[2], odd[3])};
+        UNROLL for (int part = 0; part < D / 8 / EACH; part++) {
+            unsigned w[4][EACH / 2];
+            int column = EACH * (8 * part + g);
+            UNROLL for (int i = 0; i < 4; i++) {
+                int row = 16 * m + 2 * t + i % 2 + i / 2 * 8;
+                take_words(w[i], x + row * stride + column, row < n && column < width);
+            }
+            UNROLL for (int i = 0; i < EACH / 2; i++) {
+                unsigned low[2] = {(w[0][i] & 0xffffu) | w[1][i] << 16, (w[2][i] & 0xffffu) | w[3][i] << 16};
+                unsigned high[2] = {w[0][i] >> 16 | (w[1][i] & 0xffff0000u), w[2][i] >> 16 | (w[3][i] & 0xffff0000u)};
+                mma_16816(o[EACH * part + 2 * i], a, low);
+                mma_16816(o[EACH * part + 2 * i + 1], a, high);
+            }
+        }
+    }
+}
+
+/* Rows y [n, width] = o, row g times up and row g + 8 times down. */
+template <int D>
+__device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n, int width)
+{
+    constexpr int EACH = D < 64 ? D / 8 : 8;
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < D / 8 / EACH; part++)
+        UNROLL for (int i = 0; i < 4; i++) {
+            int row = g + i / 2 * 8, column = EACH * (8 * part + 2 * t + i % 2);
+            float by = i < 2 ? up : down;
+            if (row >= n || column >= width) continue;
+            unsigned w[EACH / 2];
+            UNROLL for (int j = 0; j < EACH / 2; j++)
+                w[j] = bf16_pair(o[EACH * part + 2 * j][i] * by, o[EACH * part + 2 * j + 1][i] * by);
+            bf16 *to = y + row * stride + column;
+            if (EACH == 8)
+                *(uint4 *)to = make_uint4(w[0], w[1], w[EACH / 2 - 2], w[EACH / 2 - 1]);
+            else
+                *(uint2 *)to = uint2{w[0], w[1]};
+        }
+}
+
+/* Sums over the t of four lanes: a row's numbers of add_scores. */
+__device__ __forceinline__ float four_sum(float x)
+{
+    x += __shfl_xor_sync(0xffffffffu, x, 1);
+    return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+__device__ __forceinline__ float four_max(float x)
+{
+    x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+    return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+/* Heads wider than a warp takes: W warps have D columns each of the same tile, and x becomes the sum over them, the same bits in
+ * all. By a whole block. */
+template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][4])
+{
+    if constexpr (W > 1) {
+        __shared__ float part[W][4 * N][32];
+        int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        __syncthreads(); /* the last sum has been read */
+        UNROLL for (int i = 0; i < 4 * N; i++) part[warp][i][lane] = x[i / 4][i % 4];
+        __syncthreads();
+        UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] = part[0][i][lane];
+        for (int w = 1; w < W; w++) UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] += part[w][i][lane];
+    }
+}
+
+/* Can the bf16 kernels take these columns? Empty ones (NULL) they can. On the host. */
+static inline bool columns_fit(const gpu_columns &x) { return !x.at || (aligned16(x.at) && x.stride % 8 == 0); }
+static inline bool rows_fit(const gpu_attention *a)
+{
+    return a->d_k % 8 == 0 && a->d_v % 8 == 0 && columns_fit(a->q) && columns_fit(a->k) && columns_fit(a->v) && columns_fit(a->y) &&
+           columns_fit(a->dy) && columns_fit(a->dq) && columns_fit(a->dk) && columns_fit(a->dv);
+}
+#endif

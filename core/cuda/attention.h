@@ -1,0 +1,62 @@
+/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu): what op.h says of ATTEND,
+ * ATTEND_BACK and ATTEND_STEP, for rows of type F32 (0) or BF16 (2).
+ *
+ * Every pointer is device memory; a launcher returns 0, or -1 (gpu_error has the words). Sentences may have any length, heads
+ * any width up to ATTEND_WIDEST, rows any address and stride: bf16 rows that 16-byte loads cannot take are copied to rows that
+ * they can (attend_pack.cu). Sums are taken in an order that depends on the shapes only.
+ */
+#ifndef ABLATE_CUDA_ATTENTION_H
+#define ABLATE_CUDA_ATTENTION_H
+#include "cuda/rows.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ATTEND_WIDEST = 512, /* columns of a head */
+    ATTEND_SLOT = 4      /* SCRATCH_ATTEND of ops.h, which is not C++ (ops_attention.c compares them) */
+};
+
+typedef struct { /* head 0's first column in row 0, head h's `width` columns behind; numbers from row to row */
+    void *at;
+    int64_t stride;
+} gpu_columns;
+
+typedef struct {
+    int type, heads, d_k, d_v;
+    int sentences, rows, keys;    /* rows of q's tensor and of k's, the dummies past the last offset included */
+    int causal;                   /* query t of a sentence sees keys 0 .. t */
+    int64_t longest;              /* keys of a sentence: of dropout's element (row * heads + head) * longest + key */
+    float scale;                  /* of the scores */
+    gpu_dropping drop;
+    const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
+    gpu_columns q, k, v, y;
+    float *lse;                   /* [rows, heads] log-sum-exp of each row's scores */
+    gpu_columns dy, dq, dk, dv;   /* gpu_attend_back */
+} gpu_attention;
+
+/* Writes y and lse; both are 0 in rows without a sentence or without keys. */
+int gpu_attend(const gpu_attention *a);
+/* Reads y, lse and dy, writes dq, dk and dv: the columns named, in all rows; 0 in rows without a sentence. */
+int gpu_attend_back(const gpu_attention *a);
+/* The same for bf16 rows at any address, by way of copies. */
+int gpu_attend_packed(const gpu_attention *a, int backward);
+
+typedef struct {
+    int type, rows, heads, d_k, d_v;
+    int64_t capacity;         /* positions that a row's cache holds */
+    float scale;
+    const void *qkv;          /* [rows, heads (2 d_k + d_v)] columns q, k, v */
+    void *cache, *y;          /* [rows, capacity, heads (d_k + d_v)], [rows, heads d_v] */
+    const int32_t *ancestors; /* [rows, capacity] the row whose cache holds position j of this row's past */
+    const int32_t *time;      /* [1] position of the new tokens */
+} gpu_attention_step;
+
+/* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1 leaves the cache as it is and
+ * makes y NaN: the host cannot see it. */
+int gpu_attend_step(const gpu_attention_step *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

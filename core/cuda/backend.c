@@ -1,0 +1,202 @@
+/* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from then on as
+ * one graph. */
+#include "cuda/losses.h"
+#include "cuda/module.h"
+#include "cuda/ops.h"
+#include "cuda/optim.h"
+#include "cuda/product.h"
+#include "cuda/select.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+static int copy_out(void *to, const void *from, size_t bytes, err *e) { return launched(gpu_copy_out(to, from, bytes), e); }
+
+/* ---- the bf16 copy of the parameters ---- */
+
+static int cast_values(params *s, err *e)
+{
+    call k = {.op = OP_CAST, .n_in = 1, .n_out = 1, .params = s};
+    k.in[0] = (view){.data = s->value, .dim = {1, 1, 1, (int64_t)s->total}, .type = F32, .param = -1};
+    k.out[0] = (view){.data = s->shadow, .dim = {1, 1, 1, (int64_t)s->total}, .type = BF16, .param = -1};
+    if (cuda_CAST(&k, e)) return -1;
+    s->shadow_version = s->version;
+    return 0;
+}
+
+static int fresh_shadow(params *s, err *e)
+{
+    if (!s->shadow) s->shadow = gpu_alloc(s->total * dtype_size(BF16));
+    else if (s->shadow_version == s->version) return 0;
+    return cast_values(s, e);
+}
+
+/* ---- running ---- */
+
+enum { PHASES = PHASE_STEP + 1, WORTH_A_GRAPH = 16 }; /* calls */
+typedef struct {
+    void *graph;
+    int64_t runs;
+} range;
+typedef struct {
+    range at[PHASES][PHASES];
+    int64_t calls;
+} kept;
+
+static int64_t count_calls(const ab_ctx *c)
+{
+    int64_t n = 0;
+    for (int32_t i = 1; i < c->n; i++) n += tape_is_call(&c->v[i]);
+    return n;
+}
+
+static int run_nodes(ab_ctx *c, const run_options *o, phase first, phase last)
+{
+    for (int32_t i = 1; i < c->n; i++) {
+        const node *v = &c->v[i];
+        if (!tape_is_call(v) || v->phase < first || v->phase > last) continue;
+        if (tape_run_node(c, i, o, gpu_wait)) return -1;
+    }
+    return 0;
+}
+
+static int write_graph(ab_ctx *c, const run_options *o, phase first, phase last, range *r)
+{
+    if (gpu_capture()) return -1;
+    int bad = run_nodes(c, o, first, last);
+    r->graph = gpu_captured();
+    return bad || !r->graph ? -1 : 0;
+}
+
+/* ABLATE_GRAPH=0 launches kernel after kernel: to compare, and to find the one that fails. */
+static bool graphs_wanted(void)
+{
+    const char *text = getenv("ABLATE_GRAPH");
+    return !text || !same(text, "0");
+}
+
+/* The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph. */
+static int run(ab_ctx *c, const run_options *o, phase first, phase last)
+{
+    if (c->compute == BF16 && c->params->value && fresh_shadow(c->params, &c->error)) return -1;
+    if (!c->device) {
+        kept *k = c->device = xcalloc(1, sizeof *k);
+        k->calls = count_calls(c);
+    }
+    kept *k = c->device;
+    range *r = &k->at[first][last];
+    bool graph = graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on() && r->runs++ > 0;
+    gpu_set_counter(o->seed, o->step);
+    int bad = 0;
+    if (!graph)
+        bad = run_nodes(c, o, first, last);
+    else if (!r->graph)
+        bad = write_graph(c, o, first, last, r);
+    if (!bad && graph) bad = gpu_replay(r->graph);
+    if (bad && !c->error.text[0]) fail(&c->error, "the GPU: %s", gpu_error() ? gpu_error() : "a graph could not be made");
+    return bad || gpu_launched() ? launched(-1, &c->error) : 0;
+}
+
+static void forget(ab_ctx *c)
+{
+    kept *k = c->device;
+    for (int i = 0; i < PHASES; i++)
+        for (int j = 0; j < PHASES; j++)
+            if (k->at[i][j].graph) gpu_graph_free(k->at[i][j].graph);
+    free(k);
+    c->device = NULL;
+}
+
+static void refresh(params *s)
+{
+    err e = {0};
+    if (s->shadow && cast_values(s, &e)) gpu_refuse(e.text);
+}
+
+/* ---- the rest of the table ---- */
+
+static void clip(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm)
+{
+    double *sum = gpu_scratch(SCRATCH_OPTIM, sizeof *sum);
+    gpu_sum_squares_to(sum, grad, n);
+    gpu_clip_scale(scale_at, sum, (float)scale, (float)clip_norm);
+}
+
+static void add_columns(double *two, const void *losses, int64_t rows) { gpu_add_columns(two, losses, rows); }
+
+/* In scratch memory: sums, then choices, then the mask. */
+static int choose(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id, float *logit,
+                  double *log_sum, err *e)
+{
+    static const int32_t never[2] = {AB_ID_PAD, AB_ID_START};
+    size_t n = (size_t)(rows * k), answer = (size_t)rows * sizeof(double) + n * sizeof(gpu_choice), mask = allowed ? (size_t)(rows * v) : 0;
+    if (k > SELECT_MOST)
+        return fail(e, "a beam of %lld on a GPU: at most %d (its kernel keeps %d choices a row)", (long long)k / 2, SELECT_MOST / 2, SELECT_MOST);
+    char *at = gpu_scratch(SCRATCH_SELECT, answer + mask);
+    gpu_choice *best = (gpu_choice *)(at + (size_t)rows * sizeof(double));
+    uint8_t *may = allowed ? (uint8_t *)at + answer : NULL;
+    if (allowed) gpu_copy_in(may, allowed, mask);
+    if (gpu_select_best(type, rows, v, logits, may, never, (int)k, best, (double *)at)) return launched(-1, e);
+    char *out = xmalloc(answer + 1);
+    int bad = copy_out(out, at, answer, e);
+    memcpy(log_sum, out, (size_t)rows * sizeof(double));
+    const gpu_choice *chosen = (const gpu_choice *)(out + (size_t)rows * sizeof(double));
+    for (size_t i = 0; i < n && !bad; i++) id[i] = chosen[i].id, logit[i] = chosen[i].logit;
+    free(out);
+    return bad;
+}
+
+#define ENTRY(name) [OP_##name] = cuda_##name,
+static const backend cuda_backend = {.name = "cuda",
+                                     .kernels = {CUDA_KERNELS(ENTRY)},
+                                     .alloc = gpu_alloc,
+                                     .release = gpu_release,
+                                     .copy_in = gpu_copy_in,
+                                     .copy_out = copy_out,
+                                     .copy = gpu_copy,
+                                     .zero = gpu_zero,
+                                     .run_tiled = cuda_run_tiled,
+                                     .sum_squares = cuda_sum_squares,
+                                     .accumulate = cuda_accumulate,
+                                     .run = run,
+                                     .forget = forget,
+                                     .refresh = refresh,
+                                     .clip = clip,
+                                     .add_columns = add_columns,
+                                     .select = choose};
+
+/* ---- the module ---- */
+
+static const backend *open_device(int device, err *e)
+{
+    const char *why = NULL;
+    if (gpu_open(device, &why)) {
+        fail(e, "GPU %d cannot be used: %s", device, why ? why : "no reason was given");
+        return NULL;
+    }
+    if (product_open(e)) {
+        gpu_close();
+        return NULL;
+    }
+    return &cuda_backend;
+}
+
+static void close_device(void)
+{
+    product_close();
+    optim_forget_all();
+    gpu_close();
+}
+
+const cuda_module *ablate_cuda(void)
+{
+    static const cuda_module module = {.version = CUDA_MODULE,
+                                       .layout = CUDA_MODULE_LAYOUT,
+                                       .count = gpu_count,
+                                       .describe = gpu_describe,
+                                       .open = open_device,
+                                       .close = close_device,
+                                       .libraries = product_library};
+    return &module;
+}

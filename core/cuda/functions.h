@@ -1,0 +1,62 @@
+/* functions.h - what elementwise operations do to floats, for kernels; the same as core/cpu/elementwise_lines.h does. */
+#ifndef ABLATE_CUDA_FUNCTIONS_H
+#define ABLATE_CUDA_FUNCTIONS_H
+#include "cuda/gpu.h"
+#include "cuda/generic.h"
+
+/* SCALE and SHIFT take their constant as b. */
+__device__ __forceinline__ float arithmetic(int what, float a, float b)
+{
+    switch (what) {
+    case GPU_ADD:
+    case GPU_SHIFT: return a + b;
+    case GPU_SUB: return a - b;
+    case GPU_MUL:
+    case GPU_SCALE: return a * b;
+    case GPU_DIV: return a / b;
+    case GPU_LEAST: return b < a ? b : a;
+    case GPU_LESS: return a < b ? 1.f : 0.f;
+    case GPU_RELU_BACK: return a > 0 ? b : 0.f;
+    default: return a; /* COPY */
+    }
+}
+
+__device__ __forceinline__ float function_of(int function, float x)
+{
+    switch (function) {
+    case GPU_EXP: return expf(x);
+    case GPU_LOG: return logf(x);
+    case GPU_TANH: return tanhf(x);
+    case GPU_SIGMOID: return 1 / (1 + expf(-x));
+    case GPU_RELU: return x < 0 ? 0 : x;
+    case GPU_SQRT: return sqrtf(x);
+    case GPU_SQUARE: return x * x;
+    case GPU_ABS: return x < 0 ? -x : x + 0;
+    case GPU_SIGN: return (float)((x > 0) - (x < 0));
+    case GPU_COS: return cosf(x);
+    case GPU_SIN: return sinf(x);
+    case GPU_ELU1: return x > 0 ? x + 1 : expf(x);
+    default: return 1 / x;
+    }
+}
+
+/* y = f(x), d: the gradient of y. */
+__device__ __forceinline__ float gradient_of(int function, float x, float y, float d)
+{
+    switch (function) {
+    case GPU_EXP: return d * y;
+    case GPU_LOG: return d / x;
+    case GPU_TANH: return d * (1 - y * y);
+    case GPU_SIGMOID: return d * (y * (1 - y));
+    case GPU_RELU: return x > 0 ? d : 0;
+    case GPU_SQRT: return d / (2 * y);
+    case GPU_SQUARE: return d * 2 * x;
+    case GPU_ABS: return x > 0 ? d : x < 0 ? -d : 0;
+    case GPU_SIGN: return 0 * d;
+    case GPU_COS: return -d * sinf(x);
+    case GPU_SIN: return d * cosf(x);
+    case GPU_ELU1: return x > 0 ? d : d * y;
+    default: return -d * y * y;
+    }
+}
+#endif

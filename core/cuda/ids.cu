@@ -1,0 +1,342 @@
+/* ids.cu - numbers chosen by ids and made of them: ROWS_BACK and EMBED_BACK, REAL GAP DIST PICK BUCKET MASK. */
+#include "cuda/eight.h"
+#include "cuda/generic.h"
+#include "cuda/threads.h"
+
+namespace {
+/* ---- positions sorted by id: a byte of the id a pass, the last first ----
+ *
+ * A block has a tile of the positions and a thread a value of the byte. It walks over the tile and counts its value, then,
+ * once the counts of all tiles are summed up, walks again and puts its positions where they belong: in order, without atomics. */
+
+enum { TILE = 256, BYTES = 256 };
+
+/* Loads a tile's keys and their bytes, four of these in 64 bits; past the end a byte that no thread has. */
+__device__ __forceinline__ void load_tile(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift, int32_t *keys,
+                                          uint2 *bytes)
+{
+    int64_t first = (int64_t)blockIdx.x * TILE;
+    for (int i = (int)threadIdx.x; i < TILE / 4; i += BYTES) {
+        unsigned byte[4];
+        UNROLL for (int j = 0; j < 4; j++) {
+            int64_t at = first + 4 * i + j;
+            int32_t k = at < T ? key[at] : 0;
+            if (raw && (k < 0 || k >= n_table)) k = (int32_t)n_table;
+            if (keys) keys[4 * i + j] = k;
+            byte[j] = at < T ? (unsigned)(k >> shift & 255) : 0xffffu;
+        }
+        bytes[i].x = byte[0] | byte[1] << 16, bytes[i].y = byte[2] | byte[3] << 16;
+    }
+    __syncthreads();
+}
+__device__ __forceinline__ unsigned byte_of(uint2 four, int j) { return (j & 2 ? four.y : four.x) >> 16 * (j & 1) & 0xffffu; }
+
+__global__ void count(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift, int32_t *counts)
+{
+    __shared__ uint2 bytes[TILE / 4];
+    load_tile(key, raw, T, n_table, shift, nullptr, bytes);
+    int mine = 0;
+    for (int i = 0; i < TILE / 4; i++)
+        UNROLL for (int j = 0; j < 4; j++) mine += byte_of(bytes[i], j) == threadIdx.x;
+    counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = mine;
+}
+/* One block: every count becomes the sum of those before it. */
+__global__ void sum_up(int32_t *counts, int64_t n)
+{
+    enum { ALL = 1024, EACH = 8 };
+    __shared__ int32_t warp_total[ALL / 32];
+    int lane = my_lane(), warp = (int)threadIdx.x / 32;
+    int32_t before = 0; /* all rounds before */
+    for (int64_t round = 0; round < n; round += ALL * EACH) {
+        int64_t first = round + (int64_t)threadIdx.x * EACH;
+        int32_t own[EACH], sum = 0, all = 0;
+        UNROLL for (int j = 0; j < EACH; j++) own[j] = first + j < n ? counts[first + j] : 0;
+        UNROLL for (int j = 0; j < EACH; j++) sum += own[j];
+        for (int o = 1; o < 32; o *= 2) {
+            int32_t left = __shfl_sync(0xffffffffu, sum, lane - o);
+            if (lane >= o) sum += left;
+        }
+        if (lane == 31) warp_total[warp] = sum;
+        __syncthreads();
+        for (int w = 0; w < ALL / 32; w++) {
+            if (w == warp) sum += all;
+            all += warp_total[w];
+        }
+        sum += before;
+        UNROLL for (int j = EACH - 1; j >= 0; j--) {
+            sum -= own[j];
+            if (first + j < n) counts[first + j] = sum;
+        }
+        before += all;
+        __syncthreads();
+    }
+}
+__global__ void put(const int32_t *key, const int32_t *order, bool raw, int64_t T, int64_t n_table, int shift, const int32_t *counts,
+                    int32_t *new_key, int32_t *new_order)
+{
+    __shared__ int32_t keys[TILE];
+    __shared__ uint2 bytes[TILE / 4];
+    load_tile(key, raw, T, n_table, shift, keys, bytes);
+    int32_t first = (int32_t)(blockIdx.x * TILE), at = counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x];
+    for (int i = 0; i < TILE; i += 4) {
+        uint2 four = bytes[i / 4];
+        UNROLL for (int j = 0; j < 4; j++) {
+            if (byte_of(four, j) != threadIdx.x) continue;
+            new_key[at] = keys[i + j];
+            new_order[at++] = raw ? first + i + j : order[first + i + j];
+        }
+    }
+}
+/* start[v]: how many keys are less than v. */
+__global__ void find_starts(const int32_t *key, int64_t T, int32_t *start, int64_t n)
+{
+    for (int64_t v = my_thread(); v < n; v += all_threads()) {
+        int64_t low = 0, high = T;
+        while (low < high) {
+            int64_t middle = (low + high) / 2;
+            if (key[middle] < v)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        start[v] = (int32_t)low;
+    }
+}
+
+/* ---- sums of rows of one id ----
+ *
+ * A block sums a chunk of the sorted positions. An id all of whose positions are in one chunk is done with it; of the others
+ * each chunk leaves its part: [chunk][0] when the id goes on from the chunk before, [chunk][1] when it begins here. The block
+ * of the chunk in which it begins then adds them up. */
+
+enum { CHUNK = 32, AHEAD = 8 };
+struct runs {
+    float *table, *part;
+    const void *dy;
+    const int32_t *order, *start, *key;
+    int64_t T, n_table, d;
+    float by;
+    bool onto;
+};
+template <int V> __device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t column, const float sum[V])
+{
+    float *y = r.table + id * r.d + column;
+    UNROLL for (int j = 0; j < V; j++) y[j] = (r.onto ? y[j] : 0.f) + r.by * sum[j];
+}
+template <class T, int V> struct alignas(sizeof(T) * V) lanes { T v[V]; };
+template <class T, int V> __global__ void sum_chunks(runs r)
+{
+    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour on each side */
+    int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
+    int64_t first = chunk * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
+    int n = r.T - first < CHUNK ? (int)(r.T - first) : (int)CHUNK;
+    for (int i = (int)threadIdx.x; i < CHUNK + 2; i += (int)blockDim.x) {
+        int64_t p = first + i - 1;
+        key[i] = p >= 0 && p < r.T ? r.key[p] : -1;
+        if (i < CHUNK && i < n) order[i] = r.order[first + i];
+    }
+    __syncthreads();
+    if (column >= r.d) return;
+    float sum[V] = {0};
+    bool from_before = key[0] == key[1];
+    for (int i = 0; i < n; i += AHEAD) {
+        lanes<T, V> x[AHEAD];
+        UNROLL for (int a = 0; a < AHEAD; a++)
+            if (i + a < n) x[a] = *(const lanes<T, V> *)((const T *)r.dy + order[i + a] * r.d + column);
+        UNROLL for (int a = 0; a < AHEAD; a++) {
+            int at = i + a + 1; /* in key */
+            if (i + a >= n || key[at] >= r.n_table) break;
+            UNROLL for (int j = 0; j < V; j++) sum[j] += load(&x[a].v[j]);
+            bool goes_on = key[at + 1] == key[at];
+            if (goes_on && at < n) continue;
+            if (!from_before && !goes_on)
+                add_to_table<V>(r, key[at], column, sum);
+            else
+                UNROLL for (int j = 0; j < V; j++) r.part[(2 * chunk + !from_before) * r.d + column + j] = sum[j];
+            UNROLL for (int j = 0; j < V; j++) sum[j] = 0;
+            from_before = false;
+        }
+    }
+}
+template <int V> __global__ void sum_parts(runs r)
+{
+    int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
+    int64_t end = (chunk + 1) * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
+    if (end >= r.T || column >= r.d) return;
+    int32_t id = r.key[end];
+    if (id >= r.n_table || r.key[end - 1] != id || r.start[id] < chunk * CHUNK) return; /* nothing begins here and goes on */
+    int64_t last = (r.start[id + 1] - 1) / CHUNK;
+    float sum[V];
+    UNROLL for (int j = 0; j < V; j++) sum[j] = r.part[(2 * chunk + 1) * r.d + column + j];
+    UNROLL for (int64_t c = chunk + 1; c <= last; c++)
+        UNROLL for (int j = 0; j < V; j++) sum[j] += r.part[2 * c * r.d + column + j];
+    add_to_table<V>(r, id, column, sum);
+}
+
+template <class T, int V> int sum_runs(const runs &r)
+{
+    enum { MOST = 128 };
+    int64_t threads = (r.d / V + 31) / 32 * 32;
+    if (threads > MOST) threads = MOST;
+    int64_t tiles = (r.d + threads * V - 1) / (threads * V), blocks = (r.T + CHUNK - 1) / CHUNK * tiles;
+    if (LAUNCH((sum_chunks<T, V>), dim3((unsigned)blocks), dim3((unsigned)threads), 0, r)) return -1;
+    return LAUNCH(sum_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
+}
+
+/* ---- REAL, GAP, DIST ---- */
+
+__global__ void real(float *y, const int32_t *ids, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) y[i] = (float)ids[i];
+}
+/* clip < 0: gaps as numbers. */
+__global__ void pairs(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        int32_t gap = k[i % n_k] - q[i / n_k];
+        if (clip < 0)
+            ((float *)y)[i] = (float)gap;
+        else
+            ((int32_t *)y)[i] = (gap < -clip ? -clip : gap > clip ? clip : gap) + clip;
+    }
+}
+
+/* ---- PICK, BUCKET ---- */
+
+template <class T, class Index> /* T: float */
+__global__ void pick(T *y, const T *x, const int32_t *ids, int64_t n_q, int64_t n_k, int64_t width, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        Index r = (Index)i / (Index)n_k;
+        int64_t q = (int64_t)(r % (Index)n_q), k = (int64_t)((Index)i - r * (Index)n_k), id = ids[q * n_k + k];
+        y[i] = id >= 0 && id < width ? x[(int64_t)r * width + id] : __uint_as_float(0x7fffffffu);
+    }
+}
+/* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
+template <int EACH>
+__global__ void bucket(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n)
+{
+    __shared__ float value[WARPS][32];
+    __shared__ int32_t of[WARPS][32];
+    int lane = my_lane(), w = (int)threadIdx.x / 32;
+    for (int64_t r = my_warp(); r < rows; r += all_warps())
+        for (int64_t first = 0; first < n; first += 32 * EACH) {
+            float sum[EACH] = {0};
+            for (int64_t k = 0; k < n_k; k += 32) {
+                bool there = k + lane < n_k;
+                value[w][lane] = there ? x[r * n_k + k + lane] : 0.f;
+                of[w][lane] = there ? ids[r % n_q * n_k + k + lane] : -1;
+                __syncwarp();
+                UNROLL for (int i = 0; i < 32; i++)
+                    UNROLL for (int j = 0; j < EACH; j++)
+                        if (of[w][i] == first + 32 * j + lane) sum[j] += value[w][i];
+                __syncwarp();
+            }
+            UNROLL for (int j = 0; j < EACH; j++)
+                if (first + 32 * j + lane < n) y[r * n + first + 32 * j + lane] = sum[j];
+        }
+}
+
+/* ---- MASK ---- */
+
+struct masking {
+    float *y;
+    const float *s;
+    const int32_t *q, *k, *k_len;
+    int64_t heads, n_q, n_k;
+    int causal;
+};
+template <class V, class Index> /* V: float or float4 */
+__global__ void mask(masking m, int64_t n)
+{
+    enum { N = sizeof(V) / sizeof(float) };
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        Index r = (Index)i / (Index)(m.n_k / N);
+        int64_t k = (int64_t)((Index)i - r * (Index)(m.n_k / N)) * N, b = (int64_t)(r / (Index)(m.heads * m.n_q));
+        int32_t seen = m.k_len[b], q = m.causal ? m.q[(int64_t)(r % (Index)m.n_q)] : 0x7fffffff;
+        lanes<float, N> v = ((const lanes<float, N> *)m.s)[i];
+        UNROLL for (int j = 0; j < N; j++)
+            if (k + j >= seen || m.k[k + j] > q) v.v[j] = -INFINITY;
+        ((lanes<float, N> *)m.y)[i] = v;
+    }
+}
+
+#define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
+    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
+                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
+} // namespace
+
+extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out)
+{
+    int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles + n_table + 1;
+    if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1) return gpu_refuse("more than 2147483646 ids or rows of a table");
+    int32_t *start = (int32_t *)gpu_scratch(GPU_SLOT_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
+    int32_t *key[2] = {counts + BYTES * tiles, counts + BYTES * tiles + T}, *order[2] = {key[1] + T, key[1] + 2 * T};
+    const int32_t *from_key = ids, *from_order = nullptr;
+    int now = 0;
+    for (int shift = 0; T > 0 && (shift == 0 || n_table >> shift); shift += 8, now = 1 - now) {
+        bool raw = shift == 0;
+        dim3 grid((unsigned)tiles);
+        if (LAUNCH(count, grid, BYTES, 0, from_key, raw, T, n_table, shift, counts) ||
+            LAUNCH(sum_up, 1, 1024, 0, counts, BYTES * tiles) ||
+            LAUNCH(put, grid, BYTES, 0, from_key, from_order, raw, T, n_table, shift, counts, key[now], order[now]))
+            return -1;
+        from_key = key[now], from_order = order[now];
+    }
+    out->order = from_order, out->start = start, out->key = from_key;
+    return LAUNCH(find_starts, blocks_for(n_table + 1), THREADS, 0, from_key, T, start, n_table + 1);
+}
+
+extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, int64_t T, int64_t n_table,
+                                  int64_t d, float by)
+{
+    if (n_table <= 0 || d <= 0) return gpu_launched();
+    if (!onto) gpu_zero(table, (size_t)(n_table * d) * sizeof *table);
+    if (T <= 0) return gpu_launched();
+    gpu_order o;
+    if (gpu_rows_by_id(ids, T, n_table, &o)) return -1;
+    float *part = (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
+    runs r = {table, part, dy, o.order, o.start, o.key, T, n_table, d, by, onto != 0};
+    bool fours = d % 4 == 0 && aligned16(table, dy);
+    if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
+    return fours ? sum_runs<float, 4>(r) : sum_runs<float, 1>(r);
+}
+
+extern "C" int gpu_real(float *y, const int32_t *ids, int64_t n)
+{
+    return n > 0 ? LAUNCH(real, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
+}
+extern "C" int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
+{
+    int64_t n = n_q * n_k;
+    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n) : gpu_launched();
+}
+extern "C" int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip)
+{
+    int64_t n = n_q * n_k;
+    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
+}
+
+extern "C" int gpu_pick(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t width)
+{
+    int64_t n = rows * n_k;
+    return n > 0 ? LAUNCH_INDEX(pick, float, n, y, x, ids, n_q, n_k, width, n) : gpu_launched();
+}
+extern "C" int gpu_bucket(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n)
+{
+    if (rows * n <= 0) return gpu_launched();
+    dim3 grid = blocks_for_warps(rows);
+    return n <= 32   ? LAUNCH(bucket<1>, grid, THREADS, 0, y, x, ids, rows, n_q, n_k, n)
+           : n <= 64 ? LAUNCH(bucket<2>, grid, THREADS, 0, y, x, ids, rows, n_q, n_k, n)
+                     : LAUNCH(bucket<4>, grid, THREADS, 0, y, x, ids, rows, n_q, n_k, n);
+}
+
+extern "C" int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len, int64_t batch, int64_t heads,
+                        int64_t n_q, int64_t n_k, int causal)
+{
+    int64_t n = batch * heads * n_q * n_k;
+    masking m = {y, s, q, k, k_len, heads, n_q, n_k, causal};
+    if (n <= 0) return gpu_launched();
+    if (n_k % 4 == 0 && aligned16(y, s)) return LAUNCH_INDEX(mask, float4, n / 4, m, n / 4);
+    return LAUNCH_INDEX(mask, float, n, m, n);
+}

@@ -1,0 +1,27 @@
+/* module.h - what the CUDA backend's shared object (backends/ablate_cuda.so) offers: one function, `ablate_cuda`. The host opens it by
+ * dlopen (core/device.c), so that it runs without CUDA, without a driver and without a GPU. */
+#ifndef ABLATE_CUDA_MODULE_H
+#define ABLATE_CUDA_MODULE_H
+#include "cuda/runtime.h"
+#include "graph/tape.h"
+
+/* Host and module are built from one tree and share structs: both must agree on this. */
+enum { CUDA_MODULE = 1 };
+#define CUDA_MODULE_LAYOUT                                                                                             \
+    (sizeof(backend) * 1000003u + sizeof(node) * 10007u + sizeof(call) * 101u + sizeof(params) * 11u + sizeof(struct ab_ctx) + OP_COUNT)
+
+typedef struct {
+    uint32_t version; /* CUDA_MODULE */
+    uint64_t layout;  /* CUDA_MODULE_LAYOUT */
+    int (*count)(const char **why);                /* GPUs, or -1 and why there is none */
+    int (*describe)(int device, gpu_device *out);  /* 0, or -1 */
+    const backend *(*open)(int device, err *e);    /* takes a GPU for this process; NULL and words */
+    void (*close)(void);
+    const char *(*libraries)(void);                /* "cuBLASLt 13.0.2 (...)": what was found, or why not; static storage */
+} cuda_module;
+typedef const cuda_module *ablate_cuda_fn(void);
+#ifdef __GNUC__
+__attribute__((visibility("default")))
+#endif
+const cuda_module *ablate_cuda(void);
+#endif

@@ -1,0 +1,41 @@
+/* ops.h - the CUDA backend's side of graph/op.h: one function an operation, cuda_NAME, which unpacks a `call` and launches.
+ *
+ * Kernels are in the .cu files, behind launchers with plain arguments (C linkage, the group's header: generic.h, rows.h,
+ * attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; F64 is not for this backend.
+ * The pointers in a view are device memory. No function here waits for the GPU, and every one may be written into a graph: it
+ * may depend on addresses and shapes, not on data; the seed and the step of dropout come from gpu_counters(). For an axis a
+ * graph's shape is a capacity: rows past the last offset are dummies, sentences past the last real one are empty
+ * (offset[i] == offset[i + 1]).
+ */
+#ifndef ABLATE_CUDA_OPS_H
+#define ABLATE_CUDA_OPS_H
+#include "cuda/runtime.h"
+#include "graph/op.h"
+
+#define CUDA_KERNELS(X)                                                                                                  \
+    X(ADD) X(SUB) X(MUL) X(DIV) X(LEAST) X(LESS) X(SCALE) X(SHIFT) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUMTO)            \
+    X(SPREAD) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(SWAP) X(SLICE) X(PLACE) X(JOIN) X(TURN) X(ROWS) X(ROWS_BACK) X(REAL)    \
+    X(GAP) X(DIST) X(PICK) X(BUCKET) X(MASK) X(HEADS) X(MERGE) X(LINEAR) X(LINEAR_DX) X(LINEAR_DW) X(COLSUM) X(RELU_BACK)    \
+    X(EMBED) X(EMBED_BACK) X(NORM) X(NORM_BACK) X(DROPADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(REMEMBER) X(RECALL)     \
+    X(STORE) X(CE) X(CALL) X(ASSIGN)
+#define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
+CUDA_KERNELS(CUDA_DECLARE)
+#undef CUDA_DECLARE
+
+_Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
+
+/* Scratch slots: whose they are. */
+enum { SCRATCH_PRODUCT, SCRATCH_WEIGHTS, SCRATCH_SUMS, SCRATCH_IDS, SCRATCH_ATTEND, SCRATCH_SHAPE, SCRATCH_OPTIM, SCRATCH_SELECT };
+
+/* A launcher's result as an operation's: 0, or -1 with the GPU's words. */
+static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0; }
+
+/* Input i of a product in bf16: the copy that is kept of a parameter's values (params.shadow), or a cast into
+ * SCRATCH_WEIGHTS of what is no parameter; the data itself when it is bf16. NULL after an error. (product.c) */
+const void *cuda_as_bf16(const call *k, int i, err *e);
+
+/* Services over the whole flat vectors (optim.c). */
+int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
+double cuda_sum_squares(const void *v, int64_t n, dtype type);
+void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
+#endif

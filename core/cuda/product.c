@@ -1,0 +1,219 @@
+/* product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
+#include "cuda/product.h"
+#include "cuda/generic.h"
+#include "cuda/lt.h"
+#include "cuda/ops.h"
+#include <stdlib.h>
+
+/* ---- who multiplies ---- */
+
+enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
+static product_count counts;
+product_count product_counts(void) { return counts; }
+
+#ifdef GPU_ON_CPU
+int product_open(err *e)
+{
+    (void)e;
+    return 0;
+}
+void product_close(void) {}
+const char *product_library(void) { return "own kernels"; }
+static int by_library(const product *p)
+{
+    (void)p;
+    return 1;
+}
+#else
+static bool own_wanted; /* ABLATE_PRODUCT=own */
+
+static int read_wish(err *e)
+{
+    const char *wish = getenv("ABLATE_PRODUCT");
+    own_wanted = same(wish, "own");
+    if (!wish || !*wish || own_wanted || same(wish, "library")) return 0;
+    return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\" or \"library\"", wish);
+}
+int product_open(err *e)
+{
+    if (read_wish(e)) return -1;
+    return own_wanted ? 0 : lt_open(e);
+}
+void product_close(void) { lt_close(); }
+const char *product_library(void)
+{
+    static err e;
+    e.text[0] = 0;
+    if (read_wish(&e)) return e.text;
+    if (own_wanted) return "own kernels (ABLATE_PRODUCT=own)";
+    return lt_load_functions(&e) ? e.text : lt_description();
+}
+static int by_library(const product *p) { return own_wanted || !p->k ? 1 : lt_product(p); }
+#endif
+
+static int multiply(const product *p)
+{
+    int rc = by_library(p);
+    if (rc <= 0) {
+        counts.library += !rc;
+        return rc;
+    }
+    rc = gpu_own_product(p);
+    counts.own += !rc;
+    return rc;
+}
+
+static const void *moved(const void *p, int64_t elements, int type)
+{
+    return (const char *)p + (size_t)elements * dtype_size((dtype)type);
+}
+
+int gpu_product(const product *p)
+{
+    if (!p->m || !p->n || !p->batch) return gpu_launched();
+    product q = *p;
+    for (int64_t done = 0; done < p->batch; done += MOST_BATCH) {
+        q.batch = p->batch - done < MOST_BATCH ? p->batch - done : MOST_BATCH;
+        q.a = moved(p->a, done * p->step_a, p->type);
+        q.b = moved(p->b, done * p->step_b, p->type);
+        q.c = (void *)(uintptr_t)moved(p->c, done * p->step_c, p->type_c);
+        if (multiply(&q)) return -1;
+    }
+    return 0;
+}
+
+/* ---- parameters in bf16 ---- */
+
+static int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
+static int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
+
+/* Bytes of input i's place in SCRATCH_WEIGHTS: every input of a call that may have to be cast has one. */
+static size_t cast_bytes(const view *v)
+{
+    return v->data && v->type == F32 ? ((size_t)count_of(v) * sizeof(uint16_t) + 255) / 256 * 256 : 0;
+}
+
+const void *cuda_as_bf16(const call *k, int i, err *e)
+{
+    const view *v = &k->in[i];
+    const params *s = k->params;
+    if (v->type == BF16) return v->data;
+    if (v->type != F32) {
+        fail(e, "input %d of a bf16 product is %s, expected bf16 or fp32", i, dtype_name(v->type));
+        return NULL;
+    }
+    if (v->param >= 0 && s && s->shadow) return (const uint16_t *)s->shadow + s->p[v->param].at;
+    size_t before = 0, all = 0;
+    for (int j = 0; j < k->n_in; j++) {
+        if (j == i) before = all;
+        all += cast_bytes(&k->in[j]);
+    }
+    char *to = (char *)gpu_scratch(SCRATCH_WEIGHTS, all) + before;
+    if (gpu_cast(to, BF16, v->data, F32, count_of(v))) {
+        launched(-1, e);
+        return NULL;
+    }
+    return to;
+}
+
+/* ---- rows times a learned matrix ---- */
+
+static int check_rows(const char *what, const view *rows, const view *other, err *e)
+{
+    if (rows->type != F32 && rows->type != BF16) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+    if (!other->data || other->type == rows->type) return 0;
+    return fail(e, "%s: rows of %s beside rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
+}
+
+/* Input i as the rows' type: weights and biases are F32, and the library takes a bias of c's type only. NULL after an error. */
+static const void *as_rows(const call *k, int i, dtype type, err *e)
+{
+    if (type == BF16) return cuda_as_bf16(k, i, e);
+    if (k->in[i].type == F32) return k->in[i].data;
+    fail(e, "input %d of a product of F32 rows is %s", i, dtype_name(k->in[i].type));
+    return NULL;
+}
+
+int cuda_LINEAR(const call *k, err *e)
+{
+    const view *x = &k->in[0], *w = &k->in[1], *y = &k->out[0];
+    if (check_rows("linear", x, y, e)) return -1;
+    product p = {.m = rows_of(x), .n = y->dim[3], .k = x->dim[3], .a = x->data, .c = y->data, .row_a = x->dim[3], .row_b = w->dim[3],
+                 .row_c = y->dim[3], .turn_b = k->a.i[0] != 0, .batch = 1, .type = (int)x->type, .type_c = (int)x->type, .alpha = 1,
+                 .relu = k->a.i[1] != 0, .exact = k->exact_rows};
+    if (!p.m || !p.n) return 0;
+    if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
+    if (k->in[2].data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
+    return launched(gpu_product(&p), e);
+}
+
+int cuda_LINEAR_DX(const call *k, err *e)
+{
+    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *dx = &k->out[0];
+    if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e)) return -1;
+    product p = {.m = rows_of(dy), .n = dx->dim[3], .k = dy->dim[3], .a = dy->data, .c = dx->data, .row_a = dy->dim[3],
+                 .row_b = w->dim[3], .row_c = dx->dim[3], .turn_b = k->a.i[0] == 0, .batch = 1, .type = (int)dy->type,
+                 .type_c = (int)dy->type, .alpha = 1, .beta = base->data ? 1 : 0};
+    if (!p.m || !p.n) return 0;
+    if (base->data && base->data != dx->data) gpu_copy(dx->data, base->data, (size_t)count_of(dx) * dtype_size(dx->type));
+    if (!(p.b = as_rows(k, 1, dy->type, e))) return -1;
+    return launched(gpu_product(&p), e);
+}
+
+int cuda_LINEAR_DW(const call *k, err *e)
+{
+    const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
+    if (check_rows("gradient of weights", x, dy, e)) return -1;
+    if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
+    const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy;
+    product p = {.m = a->dim[3], .n = b->dim[3], .k = rows_of(x), .a = a->data, .b = b->data, .c = dw->data, .row_a = a->dim[3],
+                 .row_b = b->dim[3], .row_c = b->dim[3], .turn_a = 1, .batch = 1, .type = (int)x->type, .type_c = F32, .alpha = 1};
+    return launched(gpu_product(&p), e);
+}
+
+/* ---- MATMUL ---- */
+
+/* Elements to the next index of axes 0 and 1; 0 where it repeats. */
+static void steps_of(const view *v, int64_t step[2])
+{
+    int64_t matrix = v->dim[2] * v->dim[3];
+    step[1] = v->dim[1] > 1 ? matrix : 0;
+    step[0] = v->dim[0] > 1 ? v->dim[1] * matrix : 0;
+}
+
+/* Are the two axes one axis with equal steps? */
+static bool uniform(const int64_t step[2], const int64_t n[2]) { return n[0] == 1 || n[1] == 1 || step[0] == n[1] * step[1]; }
+
+int cuda_MATMUL(const call *k, err *e)
+{
+    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    if (a->type != F32 || b->type != F32 || c->type != F32)
+        return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type), dtype_name(c->type));
+    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    product p = {.m = c->dim[2], .n = c->dim[3], .k = a->dim[turn_a ? 2 : 3], .a = a->data, .b = b->data, .c = c->data,
+                 .row_a = a->dim[3], .row_b = b->dim[3], .row_c = c->dim[3], .turn_a = turn_a, .turn_b = turn_b, .alpha = 1};
+    if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
+        return fail(e, "matmul: the shapes of a, b and their product do not fit");
+    if (!count_of(c)) return 0;
+    int64_t n[2] = {c->dim[0], c->dim[1]}, sa[2], sb[2], sc[2];
+    steps_of(a, sa), steps_of(b, sb), steps_of(c, sc);
+    bool a_whole = a->dim[0] == n[0] && a->dim[1] == n[1], b_once = b->dim[0] == 1 && b->dim[1] == 1;
+    if (a_whole && b_once && !turn_a) { /* one product with the rows of all */
+        p.m *= n[0] * n[1], p.batch = 1;
+        return launched(gpu_product(&p), e);
+    }
+    if (uniform(sa, n) && uniform(sb, n) && uniform(sc, n)) {
+        int axis = n[1] > 1;
+        p.batch = n[0] * n[1], p.step_a = sa[axis], p.step_b = sb[axis], p.step_c = sc[axis];
+        return launched(gpu_product(&p), e);
+    }
+    int many = n[1] >= n[0], few = !many; /* a batch along the longer axis, one after another along the other */
+    p.batch = n[many], p.step_a = sa[many], p.step_b = sb[many], p.step_c = sc[many];
+    for (int64_t i = 0; i < n[few]; i++) {
+        p.a = (const float *)a->data + i * sa[few];
+        p.b = (const float *)b->data + i * sb[few];
+        p.c = (float *)c->data + i * sc[few];
+        if (gpu_product(&p)) return launched(-1, e);
+    }
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* rows.h - launchers of the operations on packed rows (norm.cu, ce.cu, embed.cu): what op.h says of NORM, NORM_BACK, DROPADD,
+ * COLSUM, EMBED, EMBED_BACK and CE, for rows of type F32 (0) or BF16 (2); parameters, statistics, sums and losses are float.
+ *
+ * Every pointer is device memory; a launcher returns 0, or -1 (gpu_error has the words). Rows are contiguous, of any width; 16
+ * bytes at a time move where the width is a multiple of 8 and all addresses are multiples of 16 bytes. Zero rows are allowed.
+ * Sums are taken in an order that depends on the shape and the number of multiprocessors only.
+ */
+#ifndef ABLATE_CUDA_ROWS_H
+#define ABLATE_CUDA_ROWS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct { /* which elements of a place are dropped (op.h, DROPOUT family); the key comes from gpu_counters() */
+    unsigned place;
+    unsigned least; /* smallest 16-bit word that keeps; 0: keeps everything */
+    float scale;    /* of what is kept */
+} gpu_dropping;
+
+/* y = LN(x + dropout(s)); s and z may be NULL; stats [rows,2]. */
+int gpu_norm(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias, void *y,
+             void *z, float *stats, float eps, gpu_dropping drop);
+/* ds may be NULL. `sums`: gpu_norm_sums bytes to work in. */
+int gpu_norm_back(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain, const void *dy,
+                  void *dz, void *ds, float *dgain, float *dbias, gpu_dropping drop, float *sums);
+size_t gpu_norm_sums(int64_t rows, int64_t width);
+
+/* y = x + dropout(s) over n elements; y may be x or s. */
+int gpu_dropadd(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop);
+
+/* y [width] = sum over rows of x. `sums`: gpu_column_sums bytes to work in. */
+int gpu_colsum(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums);
+size_t gpu_column_sums(int64_t rows, int64_t width);
+
+/* y [rows,width] = by * table[id]; zeros for id < 0, NaN for an id past the table's `words` rows (the host cannot see it). */
+int gpu_embed(int type, int64_t rows, int64_t words, int64_t width, const float *table, const int32_t *id, float by, void *y);
+
+/* losses [rows,2] = smoothed and plain cross-entropy of logits [rows,width]; grad (NULL: not wanted; it may be the logits) = d
+ * logits times *norm. `on`: probability added at the target, `others`: of every word. A target < 0 has zeros; one past the
+ * vocabulary has a loss of NaN. */
+int gpu_ce(int type, int64_t rows, int64_t width, const void *logits, const int32_t *target, const float *norm, float *losses,
+           void *grad, float on, float others);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

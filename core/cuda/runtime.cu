@@ -1,0 +1,224 @@
+/* runtime.cu - runtime.h on a real GPU. */
+#include "cuda/runtime.h"
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+
+namespace {
+enum { STAGES = 64, STAGE_BYTES = 64 << 10, SLOTS = 16 };
+
+struct block { void *data; size_t bytes; };
+cudaStream_t stream;
+gpu_counter *counter;
+char *staged;         /* [STAGES][STAGE_BYTES] pinned: copies from the host wait for nothing */
+cudaEvent_t sent[STAGES];
+int next_stage;
+block scratch[SLOTS];
+std::vector<void *> outgrown;
+bool capturing, open_;
+int n_multiprocessors;
+char error[512];
+} // namespace
+
+static int note(cudaError_t rc, const char *what)
+{
+    if (rc == cudaSuccess) return error[0] ? -1 : 0;
+    if (!error[0]) snprintf(error, sizeof error, "%s: %s", what, cudaGetErrorString(rc));
+    return -1;
+}
+
+extern "C" {
+
+/* ---- devices ---- */
+
+int gpu_count(const char **why)
+{
+    static char words[256];
+    int n = 0;
+    cudaError_t rc = cudaGetDeviceCount(&n);
+    *why = NULL;
+    if (rc == cudaSuccess && n > 0) return n;
+    snprintf(words, sizeof words, "%s",
+             rc == cudaErrorInsufficientDriver ? "no NVIDIA driver, or one too old for CUDA 13"
+             : rc == cudaErrorNoDevice || n == 0 ? "the driver sees no GPU"
+                                                  : cudaGetErrorString(rc));
+    cudaGetLastError();
+    *why = words;
+    return -1;
+}
+
+int gpu_describe(int device, gpu_device *out)
+{
+    cudaDeviceProp p;
+    memset(out, 0, sizeof *out);
+    if (cudaGetDeviceProperties(&p, device) != cudaSuccess) return -1;
+    snprintf(out->name, sizeof out->name, "%.120s", p.name);
+    out->major = p.major, out->minor = p.minor, out->multiprocessors = p.multiProcessorCount;
+    out->memory = p.totalGlobalMem;
+    if (cudaSetDevice(device) != cudaSuccess) return -1;
+    size_t total = 0;
+    return cudaMemGetInfo(&out->free_memory, &total) == cudaSuccess ? 0 : -1;
+}
+
+int gpu_open(int device, const char **why)
+{
+    *why = NULL;
+    if (open_) return 0;
+    int n = gpu_count(why);
+    if (n < 0) return -1;
+    static char words[256];
+    if (device < 0 || device >= n) {
+        snprintf(words, sizeof words, "there is no GPU %d: the driver sees %d, from 0 on", device, n);
+        *why = words;
+        return -1;
+    }
+    cudaDeviceProp p;
+    memset(&p, 0, sizeof p);
+    note(cudaSetDevice(device), "the GPU");
+    note(cudaGetDeviceProperties(&p, device), "the GPU's properties");
+    if (!error[0] && p.major < 8) {
+        snprintf(words, sizeof words, "%.100s has compute capability %d.%d; 8.0 or more is needed for bf16", p.name, p.major, p.minor);
+        *why = words;
+        return -1;
+    }
+    n_multiprocessors = p.multiProcessorCount;
+    note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    note(cudaMalloc((void **)&counter, sizeof *counter), "device memory");
+    note(cudaMallocHost((void **)&staged, (size_t)STAGES * STAGE_BYTES), "pinned memory");
+    for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
+    *why = gpu_error();
+    open_ = !error[0];
+    return open_ ? 0 : -1;
+}
+
+void gpu_close(void)
+{
+    if (!open_) return;
+    cudaStreamSynchronize(stream);
+    for (int i = 0; i < SLOTS; i++) cudaFree(scratch[i].data), scratch[i] = block();
+    for (void *p : outgrown) cudaFree(p);
+    outgrown.clear();
+    for (int i = 0; i < STAGES; i++) cudaEventDestroy(sent[i]);
+    cudaFreeHost(staged);
+    cudaFree(counter);
+    cudaStreamDestroy(stream);
+    open_ = false;
+    error[0] = 0;
+}
+
+/* ---- errors ---- */
+
+int gpu_launched(void) { return note(cudaPeekAtLastError(), "a kernel"); }
+const char *gpu_error(void) { return error[0] ? error : NULL; }
+int gpu_refuse(const char *words)
+{
+    if (!error[0]) snprintf(error, sizeof error, "%s", words);
+    return -1;
+}
+
+/* ---- memory ---- */
+
+void *gpu_alloc(size_t bytes)
+{
+    void *p = NULL;
+    cudaError_t rc = cudaMalloc(&p, bytes ? bytes : 1);
+    if (rc == cudaSuccess) return p;
+    size_t left = 0, total = 0;
+    cudaMemGetInfo(&left, &total);
+    fprintf(stderr, "ablate: GPU memory: %.1f MB wanted, %.1f of %.1f MB are free (%s); a smaller batch_tokens needs less\n",
+            (double)bytes / 1e6, (double)left / 1e6, (double)total / 1e6, cudaGetErrorString(rc));
+    exit(1);
+}
+
+void gpu_release(void *p)
+{
+    if (!p) return;
+    cudaStreamSynchronize(stream);
+    note(cudaFree(p), "cudaFree");
+}
+
+void gpu_copy_in(void *to, const void *from, size_t bytes)
+{
+    while (bytes) {
+        size_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
+        int i = next_stage++ % STAGES;
+        note(cudaEventSynchronize(sent[i]), "an earlier copy"); /* of this stage; only a full ring of them can make this wait */
+        memcpy(staged + (size_t)i * STAGE_BYTES, from, n);
+        note(cudaMemcpyAsync(to, staged + (size_t)i * STAGE_BYTES, n, cudaMemcpyHostToDevice, stream), "a copy to the GPU");
+        note(cudaEventRecord(sent[i], stream), "an event");
+        to = (char *)to + n, from = (const char *)from + n, bytes -= n;
+    }
+}
+
+int gpu_copy_out(void *to, const void *from, size_t bytes)
+{
+    note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
+    return note(cudaStreamSynchronize(stream), "the GPU's work");
+}
+
+void gpu_copy(void *to, const void *from, size_t bytes)
+{
+    note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "a copy on the GPU");
+}
+
+void gpu_zero(void *at, size_t bytes) { note(cudaMemsetAsync(at, 0, bytes, stream), "zeroing GPU memory"); }
+
+void *gpu_scratch(int slot, size_t bytes)
+{
+    block *s = &scratch[slot];
+    if (s->bytes >= bytes) return s->data;
+    if (s->data) outgrown.push_back(s->data);
+    size_t size = bytes + bytes / 4;
+    s->data = gpu_alloc(size), s->bytes = size;
+    return s->data;
+}
+
+void gpu_wait(void) { note(cudaStreamSynchronize(stream), "the GPU's work"); }
+
+/* ---- the stream and graphs ---- */
+
+void *gpu_stream(void) { return stream; }
+const gpu_counter *gpu_counters(void) { return counter; }
+void gpu_set_counter(uint64_t seed, uint64_t step)
+{
+    gpu_counter c = {seed, step};
+    gpu_copy_in(counter, &c, sizeof c);
+}
+
+void gpu_shared_memory(const void *kernel, size_t bytes)
+{
+    if (bytes <= 48 << 10) return;
+    note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "a kernel's shared memory");
+}
+
+int gpu_capture(void)
+{
+    /* relaxed: the first use of a kernel may load its code while the graph is written */
+    int rc = note(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "writing a graph");
+    capturing = !rc;
+    return rc;
+}
+
+void *gpu_captured(void)
+{
+    cudaGraph_t g = NULL;
+    cudaGraphExec_t run = NULL;
+    capturing = false;
+    if (note(cudaStreamEndCapture(stream, &g), "writing a graph")) return NULL;
+    note(cudaGraphInstantiate(&run, g, 0), "making a graph");
+    cudaGraphDestroy(g);
+    return error[0] ? NULL : run;
+}
+
+int gpu_replay(void *graph) { return note(cudaGraphLaunch((cudaGraphExec_t)graph, stream), "a graph"); }
+void gpu_graph_free(void *graph)
+{
+    if (!graph) return;
+    cudaStreamSynchronize(stream);
+    cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
+int gpu_multiprocessors(void) { return n_multiprocessors; }
+}

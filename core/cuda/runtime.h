@@ -1,0 +1,61 @@
+/* runtime.h - a GPU's memory, stream and graphs, for the C and the CUDA side of the backend; also in the test build that runs
+ * kernels on the CPU. One process uses one device and one stream. */
+#ifndef ABLATE_CUDA_RUNTIME_H
+#define ABLATE_CUDA_RUNTIME_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GPU_PHILOX_ROUNDS = 7 };                       /* PHILOX_ROUNDS of base/base.h; ops.h holds them together */
+typedef struct { uint64_t seed, step; } gpu_counter; /* dropout's key, in device memory */
+
+/* ---- devices ---- */
+typedef struct {
+    char name[128];
+    int major, minor; /* compute capability */
+    size_t memory, free_memory; /* bytes */
+    int multiprocessors;
+} gpu_device;
+/* Number of devices, or -1 and why there is none in words (static storage). */
+int gpu_count(const char **why);
+int gpu_describe(int device, gpu_device *out); /* 0, or -1 */
+int gpu_open(int device, const char **why);    /* takes the device for this process: 0, or -1 */
+void gpu_close(void);
+
+/* ---- errors: the first one sticks ---- */
+int gpu_launched(void);           /* after a launch: 0, or -1 when it (or anything before) failed */
+const char *gpu_error(void);      /* words, or NULL */
+int gpu_refuse(const char *words); /* notes an error of our own: -1 */
+
+/* ---- memory: the device's own, which the host must not touch ---- */
+void *gpu_alloc(size_t bytes); /* 256-byte aligned; ends the program in words when there is none */
+void gpu_release(void *p);
+void gpu_copy_in(void *to, const void *from, size_t bytes);     /* in the stream's order; from is free at return */
+int gpu_copy_out(void *to, const void *from, size_t bytes);     /* waits for all before: 0, or -1 after an error */
+void gpu_copy(void *to, const void *from, size_t bytes);        /* device to device */
+void gpu_zero(void *at, size_t bytes);
+/* Memory for the inside of one call: a slot's block, made larger if need be. The one it outgrew lives on until gpu_close, for the
+ * graphs that name it. Which slot is whose: ops.h. */
+void *gpu_scratch(int slot, size_t bytes);
+void gpu_wait(void);
+
+/* ---- the stream and graphs ---- */
+void *gpu_stream(void);                     /* a cudaStream_t */
+const gpu_counter *gpu_counters(void);      /* in device memory */
+void gpu_set_counter(uint64_t seed, uint64_t step);
+void gpu_shared_memory(const void *kernel, size_t bytes); /* lets a kernel have more dynamic shared memory than 48 KiB */
+int gpu_capture(void);                      /* from here on launches are written down, not run: 0 or -1 */
+void *gpu_captured(void);                   /* ends that: a graph, or NULL after an error */
+int gpu_replay(void *graph);
+void gpu_graph_free(void *graph);
+
+int gpu_multiprocessors(void);
+#ifdef GPU_ON_CPU
+extern int gpu_reversed; /* fibers take turns from the last to the first */
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* device.h - where runs compute: "cpu", "cuda", "cuda:N" or "auto" (the first GPU if there is one, else the CPU). */
+#ifndef ABLATE_DEVICE_H
+#define ABLATE_DEVICE_H
+#include "cpu/cpu.h"
+
+/* The backend of that name, opened for this process. NULL and e: what is not there, and why. */
+const backend *device_open(const char *name, err *e);
+/* Is the name well formed and there? Without taking the device. 0, or -1 and words. */
+int device_check(const char *name, err *e);
+/* GPUs that "auto" or "cuda" may stand for; 0 for "cpu" and for "cuda:N", which name one device. */
+int device_count(const char *name);
+const char *device_description(const backend *b); /* for the results; static storage */
+bool device_has_bf16(const backend *b);
+void device_release(const backend *b, const params *s); /* what a backend keeps for these values, before params_free */
+int devices_print(FILE *f);                              /* `ablate devices` */
+#endif

@@ -1,0 +1,42 @@
+/* confusion.h - what a parser gets wrong: labels taken for one another, and F1 by the length of sentences.
+ *
+ * Brackets are those that EVALB counts, over valid sentences. A gold bracket is right when it is matched. Of the
+ * others, one over the same words as a test bracket that is not matched was taken for that one's label (several over
+ * the same words are paired from the outermost on); what is left over is missed, in the test tree spurious.
+ */
+#ifndef ABLATE_METRIC_CONFUSION_H
+#define ABLATE_METRIC_CONFUSION_H
+#include "metric/evalb.h"
+
+typedef struct { /* brackets of one label */
+    const char *label;
+    int64_t gold, right, taken, missed;      /* gold = right + taken + missed */
+    int64_t test, test_right, test_taken, spurious; /* of the test trees; test_right is another number than right
+                                                       where labels count as equal (ADVP and PRT) */
+} confusion_label;
+typedef struct {
+    const char *gold, *test;
+    int64_t n;
+} confusion_pair;
+
+typedef struct {
+    confusion_label *labels; /* the most frequent in gold trees first */
+    size_t n_labels, cap_labels;
+    confusion_pair *pairs; /* taken for one another, the most frequent first */
+    size_t n_pairs, cap_pairs;
+    arena memory; /* of the names */
+} confusion; /* {0} is empty */
+
+/* Fills *out from gold and test trees, [n] lines as evalb_score has them. 0, or -1 and words. */
+int confusion_count(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, confusion *out,
+                    err *e);
+void confusion_free(confusion *c);
+/* Appends a table of labels, and the `most` most frequent pairs. JSON: two members, "labels" and "taken". */
+void confusion_text(const confusion *c, size_t most, str *out);
+void confusion_json(const confusion *c, size_t most, str *out);
+
+/* Appends F1 for sentences of 1-10, 11-20, 21-30, 31-40 and 41 or more words (gold words, punctuation counted). JSON:
+ * one member, "by_length". */
+void by_length_text(const evalb_row *rows, size_t n, str *out);
+void by_length_json(const evalb_row *rows, size_t n, str *out);
+#endif

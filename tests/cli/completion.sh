@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Completion in bash: commands, options, keys, values, plugins, experiments; and no option that its command does not know.
+source "$(dirname "$0")/common.bash" "$@"
+mkdir bin
+ln -s "$program" bin/ablate
+export PATH=$work/bin:$PATH
+
+# complete WORD...: what the shell would offer for the last word; -: that word is still empty.
+complete_as() {
+    bash -c 'source <(ablate completion bash); COMP_WORDS=("$@"); [ "${COMP_WORDS[-1]}" != - ] || COMP_WORDS[-1]=
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ablate; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" 2>>complaints
+}
+offers() { # EXPECTED WORD...
+    local expected=$1
+    shift
+    equal "$(complete_as "$@" | paste -sd' ')" "$expected" "words after: $*"
+}
+equal "$(bash -c 'source <(ablate completion bash); complete -p ablate')" "complete -o bashdefault -o default -F _ablate ablate" "what bash knows"
+
+echo "commands"
+offers "test table translate" ablate t
+equal "$(complete_as ablate - | wc -l)" "$(($(ablate help | grep -c '^  [a-z]') + 1))" "all commands, and help"
+offers "" ablate nothing
+
+echo "options and their values"
+offers "--seeds" ablate run --se
+offers "--db --device --dry-run" ablate run --d
+offers "failed all" ablate run x.ini --rerun -
+offers "json" ablate table quick --format j
+offers "dev test" ablate show quick/base --hyp -
+offers "bleu f1" ablate score -
+offers "--gold" ablate score f1 --g
+offers "--number" ablate agree --n
+
+echo "keys and what they may be"
+offers "heads=" ablate run x.ini -s hea
+offers "rotary.base=" ablate run x.ini -s rota
+offers "post pre" ablate run x.ini -s norm =
+offers "pre" ablate run x.ini -s norm = pr
+offers "rotary" ablate run x.ini -s position = ro
+offers "true false" ablate run x.ini -s bias =
+offers "labels" ablate parse -s parsing.linearisation = l
+
+echo "plugins, experiments, runs"
+offers "attention/scaled_dot" ablate plugins attention/sc
+offers "posenc/rotary" ablate check posenc/ro
+offers "" ablate table -
+equal "$(ls results.db 2>/dev/null)" "" "a database made by completion"
+{ tiny toys 4 && printf '[variant other]\nheads = 1\n'; } >toys.ini
+exits 0 ablate run toys.ini --threads 1 --progress none --seeds 1
+offers "toys" ablate table to
+offers "toys" ablate ls -
+offers "toys/base toys/other" ablate show -
+offers "toys/other" ablate translate --run toys/o
+
+echo "the options of every command are those of its usage"
+options() { grep -oE -- '(^|[^a-zA-Z-])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u | paste -sd' '; }
+for command in run table ls show log rm query report translate attention parse agree "score bleu" "score f1" data bench; do
+    equal "$(complete_as ablate $command -- | options)" \
+        "$(ablate $command --nonsense 2>&1 </dev/null | sed -n '/^usage/,$p' | options)" "options of $command"
+done
+equal "$(cat complaints)" "" "complaints of the shell"
+exits 2 ablate completion zsh
+has err "usage: ablate completion bash"
+exits 2 ablate completion words 9 ablate
+finish

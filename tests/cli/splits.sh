@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# decode_split = dev+test: both parts are decoded and scored, each figure under its part's name, with the values that runs of one
+# part have. A position that does not reach the end of sentences or outputs is refused before training.
+source "$(dirname "$0")/common.bash" "$@"
+
+{
+    tiny parts 300
+    printf '[sweep split]\ndecode_split = dev, dev+test\n'
+} >parts.ini
+exits 0 ablate run parts.ini --threads 1 --progress none
+value() { sql "SELECT value FROM results WHERE variant='$1' AND metric='$2'"; }
+figures() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND metric<>'PPL' ORDER BY 1)"; }
+of_test=$(figures base) of_dev=$(figures split/decode_split=dev) count=1
+[ -n "$of_test" ] && [ -n "$of_dev" ] || wrong "a run has no figures but PPL: test '$of_test', dev '$of_dev'"
+for metric in $of_test; do
+    equal "$(value split/decode_split=dev+test "${metric}_test")" "$(value base "$metric")" "$metric on test"
+    equal "$(value split/decode_split=dev+test "$metric")" "" "$metric of no part"
+    count=$((count + 1))
+done
+for metric in $of_dev; do
+    equal "$(value split/decode_split=dev+test "${metric}_dev")" "$(value split/decode_split=dev "$metric")" "$metric on dev"
+    count=$((count + 1))
+done
+[ "$(value base acc)" != "$(value split/decode_split=dev acc)" ] || wrong "acc is $(value base acc) on both parts: this test would see no difference"
+equal "$(sql "SELECT count(*) FROM results WHERE variant='split/decode_split=dev+test'")" $count "figures of both"
+has out "acc_test"
+exits 0 ablate show parts/split/decode_split=dev+test --hyp dev
+cp out dev.hyp
+exits 0 ablate show parts/split/decode_split=dev --hyp dev
+equal "$(cmp out dev.hyp 2>&1)" "" "outputs for dev"
+exits 0 ablate show parts/split/decode_split=dev+test --ref test
+equal "$(wc -l <out)" 90 "references of test"
+exits 2 ablate run parts.ini --dry-run -s decode_split=both
+has err "dev, test or dev+test"
+
+echo "a table that ends too early"
+short() { ablate run parts.ini --threads 1 --progress plain --only base -s position=learned "$@"; }
+exits 1 short -s learned.max_len=4 -s max_extra=0
+has err "learned.max_len = 4: expected at least 8, because the longest source of test has so many tokens, its end counted"
+hasnt err "eval "
+exits 1 short -s learned.max_len=18 -s max_extra=11
+has err "learned.max_len = 18: expected at least 19, because outputs may have max_extra = 11 tokens more than the longest source of test, which has 8"
+exits 0 short -s learned.max_len=19 -s max_extra=11
+finish

@@ -1,0 +1,268 @@
+/* shim_test.h - the CUDA backend's operations against the CPU's, on the same random numbers.
+ *
+ * A test builds `call`s over host memory (tensor, randoms, ids_below), and check_call does the rest: it copies every view to
+ * device memory, runs the CPU's kernel on the host and the GPU's on the copy, and compares all views, inputs too (an operation
+ * may write to a state). The GPU's part is run three times: as it is, with the fibers in reverse order, and from a graph; the
+ * three must agree bit for bit. Built with GPU_ON_CPU it tests the kernels on the CPU; without, on a real GPU.
+ *
+ *     int main(void)
+ *     {
+ *         start();
+ *         view x = randoms(tensor(F32, 1, 1, 5, 7)), y = tensor(F32, 1, 1, 5, 7);
+ *         call k = {.op = OP_SCALE, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = {.f = {3}}};
+ *         check_call("scale", cpu_SCALE, cuda_SCALE, &k, 1e-6);
+ *         release_views(&k);
+ *         return finish();
+ *     }
+ */
+#ifndef ABLATE_SHIM_TEST_H
+#define ABLATE_SHIM_TEST_H
+#include "cpu/cpu.h"
+#include "cuda/ops.h"
+#include "cuda/runtime.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int checks_done, checks_failed;
+static rng dice;
+
+/* ---- checks ---- */
+
+#define CHECK_THAT(cond, ...)                                                                                          \
+    do {                                                                                                               \
+        checks_done++;                                                                                                 \
+        if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
+    } while (0)
+/* Failure expected: rc is -1 and the words contain `part`. */
+#define CHECK_REFUSED(rc, e, part)                                                                                     \
+    CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"", rc, (e)->text, part)
+
+/* Opens the device; the numbers differ from run to run of the test only when ABLATE_TEST_SEED is set. */
+static inline void start(void)
+{
+    const char *why = NULL, *seed = getenv("ABLATE_TEST_SEED");
+    dice = rng_seed(seed ? (uint64_t)atoll(seed) : 1, 0);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (gpu_open(0, &why)) {
+        printf("no GPU: %s\n", why);
+        exit(77);
+    }
+}
+static inline int finish(void)
+{
+    if (gpu_error()) checks_failed++, printf("the GPU's error: %s\n", gpu_error());
+    gpu_close();
+    printf("%d checks, %d failed\n", checks_done, checks_failed);
+    return checks_failed || !checks_done ? 1 : 0;
+}
+
+/* ---- host tensors: exactly as large as needed, full of NaN until written ---- */
+
+static inline int64_t size_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
+static inline size_t bytes_of_view(const view *v) { return (size_t)size_of(v) * dtype_size(v->type); }
+static inline view tensor(dtype type, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    view v = {.dim = {a, b, c, d}, .type = type, .param = -1};
+    size_t bytes = bytes_of_view(&v);
+    v.data = xmalloc(bytes ? bytes : 1);
+    memset(v.data, 0xff, bytes);
+    return v;
+}
+static inline float float_of_bf16(uint16_t h)
+{
+    uint32_t u = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+static inline uint16_t bf16_of_float(float x) /* finite numbers and infinities: to the nearest, ties to even */
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+static inline double get(const view *v, int64_t i)
+{
+    if (v->type == F32) return ((const float *)v->data)[i];
+    if (v->type == BF16) return float_of_bf16(((const uint16_t *)v->data)[i]);
+    if (v->type == F64) return ((const double *)v->data)[i];
+    return ((const int32_t *)v->data)[i];
+}
+static inline void set(view *v, int64_t i, double x)
+{
+    if (v->type == F32)
+        ((float *)v->data)[i] = (float)x;
+    else if (v->type == BF16)
+        ((uint16_t *)v->data)[i] = bf16_of_float((float)x);
+    else if (v->type == F64)
+        ((double *)v->data)[i] = x;
+    else
+        ((int32_t *)v->data)[i] = (int32_t)x;
+}
+static inline view randoms_in(view v, double low, double high)
+{
+    for (int64_t i = 0; i < size_of(&v); i++) set(&v, i, low + (high - low) * rng_uniform(&dice));
+    return v;
+}
+static inline view randoms(view v) { return randoms_in(v, -2, 2); }
+static inline view ids_below(view v, int64_t n) /* 0 .. n - 1 */
+{
+    for (int64_t i = 0; i < size_of(&v); i++) set(&v, i, (double)rng_below(&dice, (uint64_t)n));
+    return v;
+}
+/* [1,1,1,n] with the values given. */
+static inline view ids_of(int64_t n, const int32_t *id)
+{
+    view v = tensor(I32, 1, 1, 1, n);
+    memcpy(v.data, id, (size_t)n * sizeof *id);
+    return v;
+}
+/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows that end by `rows` at the latest; dummies may follow. */
+static inline view offsets(int64_t sentences, int64_t longest, int64_t rows)
+{
+    view v = tensor(I32, 1, 1, 1, sentences + 1);
+    int64_t at = 0;
+    for (int64_t b = 0; b <= sentences; b++) {
+        set(&v, b, (double)at);
+        int64_t n = (int64_t)rng_below(&dice, (uint64_t)longest + 1);
+        at += n < rows - at ? n : rows - at;
+    }
+    return v;
+}
+
+/* ---- the same on the device ---- */
+
+static inline void *gpu_copy_of(const void *host, size_t bytes)
+{
+    void *p = gpu_alloc(bytes);
+    gpu_copy_in(p, host, bytes);
+    return p;
+}
+
+typedef struct { /* a host block, its copy on the device, and what came back in each of the runs */
+    void *host, *device;
+    size_t bytes;
+    char *before, *back[3];
+    view v;          /* as the call sees it */
+    const char *role; /* "in" or "out" */
+    int index;
+} check_block;
+
+/* Different enough to be told: |found - expected| is beyond `tolerance` times the largest number of the tensor, to which
+ * bf16 adds 1/128 of the number itself. Infinities and NaN must be the same. */
+static inline bool differs(dtype type, double found, double expected, double largest, double tolerance)
+{
+    if (found == expected || (isnan(found) && isnan(expected))) return false;
+    if (type == I32) return true;
+    double allowed = tolerance * largest + (type == BF16 ? fabs(expected) / 128 : 0);
+    return !(fabs(found - expected) <= allowed);
+}
+static inline double largest_of(const view *v)
+{
+    double most = 1e-30;
+    for (int64_t i = 0; i < size_of(v); i++)
+        if (isfinite(get(v, i)) && fabs(get(v, i)) > most) most = fabs(get(v, i));
+    return most;
+}
+/* Compares two host views of one shape and type; one check. */
+static inline void check_views(const char *what, const view *found, const view *expected, double tolerance)
+{
+    double largest = largest_of(expected);
+    int64_t wrong = 0, first = -1;
+    for (int64_t i = 0; i < size_of(expected); i++)
+        if (differs(expected->type, get(found, i), get(expected, i), largest, tolerance)) {
+            if (!wrong) first = i;
+            wrong++;
+        }
+    char shape[64];
+    CHECK_THAT(!wrong, "%s: %lld of %lld elements of %s %s differ; the first at %lld: found %.9g, expected %.9g (largest %.3g)", what,
+               (long long)wrong, (long long)size_of(expected), dtype_name(expected->type), shape_text(expected->dim, shape),
+               (long long)first, get(found, first < 0 ? 0 : first), get(expected, first < 0 ? 0 : first), largest);
+}
+
+static inline int check_collect(call *k, check_block b[MAX_IN + MAX_OUT])
+{
+    int n = 0;
+    for (int i = 0; i < k->n_in + k->n_out; i++) {
+        bool is_in = i < k->n_in;
+        const view *v = is_in ? &k->in[i] : &k->out[i - k->n_in];
+        int j = 0;
+        while (j < n && b[j].host != v->data) j++;
+        if (!v->data || (j < n && b[j].bytes >= bytes_of_view(v))) continue;
+        b[j] = (check_block){.host = v->data, .bytes = bytes_of_view(v), .v = *v, .role = is_in ? "in" : "out",
+                             .index = is_in ? i : i - k->n_in};
+        if (j == n) n++;
+    }
+    return n;
+}
+
+static inline void *check_device(const check_block *b, int n, const void *host)
+{
+    for (int j = 0; j < n; j++)
+        if (host && b[j].host == host) return b[j].device;
+    return NULL;
+}
+
+/* Runs `on_cpu` on the call and `on_gpu` on its copy (see above). Views that name the same host memory share on the device too;
+ * all begin at the start of a block from malloc. Prints both values of the first element that differs. Seed and step of the
+ * call are put into the device's counter. */
+static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, call *k, double tolerance)
+{
+    check_block b[MAX_IN + MAX_OUT] = {{0}};
+    int n = check_collect(k, b), rc = 0;
+    err e = {{0}};
+    call g = *k;
+    for (int j = 0; j < n; j++) {
+        b[j].before = xmalloc(b[j].bytes + 1);
+        memcpy(b[j].before, b[j].host, b[j].bytes);
+        b[j].device = gpu_alloc(b[j].bytes);
+    }
+    for (int i = 0; i < k->n_in; i++) g.in[i].data = check_device(b, n, k->in[i].data);
+    for (int i = 0; i < k->n_out; i++) g.out[i].data = check_device(b, n, k->out[i].data);
+    gpu_set_counter(k->seed, k->step);
+    for (int run = 0; run < 3 && !rc; run++) { /* as it is, in reverse order, from a graph */
+        for (int j = 0; j < n; j++) gpu_copy_in(b[j].device, b[j].before, b[j].bytes);
+#ifdef GPU_ON_CPU
+        gpu_reversed = run == 1;
+#endif
+        if (run == 2) gpu_capture();
+        rc = on_gpu(&g, &e);
+        void *graph = run == 2 ? gpu_captured() : NULL;
+        if (graph) gpu_replay(graph);
+        for (int j = 0; j < n; j++) {
+            b[j].back[run] = xmalloc(b[j].bytes + 1);
+            gpu_copy_out(b[j].back[run], b[j].device, b[j].bytes);
+        }
+        gpu_graph_free(graph);
+    }
+#ifdef GPU_ON_CPU
+    gpu_reversed = 0;
+#endif
+    CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text, gpu_error() ? gpu_error() : "no error noted");
+    rc |= on_cpu(k, &e);
+    CHECK_THAT(!rc, "%s: the CPU's kernel failed: %s", what, e.text);
+    for (int j = 0; j < n; j++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s, %s %d", what, b[j].role, b[j].index);
+        view found = b[j].v;
+        found.data = b[j].back[0];
+        if (!rc) {
+            check_views(name, &found, &b[j].v, tolerance);
+            CHECK_THAT(!memcmp(b[j].back[0], b[j].back[1], b[j].bytes), "%s: other bits with the fibers reversed", name);
+            CHECK_THAT(!memcmp(b[j].back[0], b[j].back[2], b[j].bytes), "%s: other bits from a graph", name);
+        }
+        gpu_release(b[j].device);
+        free(b[j].before);
+        for (int run = 0; run < 3; run++) free(b[j].back[run]);
+    }
+}
+
+/* Frees the call's views on the host, shared ones once. */
+static inline void release_views(call *k)
+{
+    check_block b[MAX_IN + MAX_OUT] = {{0}};
+    int n = check_collect(k, b);
+    for (int j = 0; j < n; j++) free(b[j].host);
+}
+#endif

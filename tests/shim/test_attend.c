@@ -1,0 +1,116 @@
+/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile, empty ones and none, heads of every width,
+ * q, k and v in one tensor or in two, among columns that are nobody's and at addresses that 16-byte loads cannot take. Rows
+ * without a sentence are NaN on the way in: nobody may look at them. */
+#include "shim_test.h"
+#include <time.h>
+
+typedef struct {
+    const char *name;
+    int64_t heads, d_k, d_v, gap; /* columns that are nobody's, in front of q and between k and v */
+    bool self, causal;
+    double p;
+    int n;
+    int32_t q[10], k[10]; /* lengths; self: k is q */
+} setting;
+
+/* Past the ten lengths given most sentences are empty. */
+static view offsets_of(int n, const int32_t *length, int64_t *longest)
+{
+    view off = tensor(I32, 1, 1, 1, n + 1);
+    int64_t at = 0;
+    *longest = 1;
+    for (int i = 0; i <= n; i++) {
+        set(&off, i, (double)at);
+        int64_t rows = i < 10 ? length[i] : i % 7 ? 0 : i % 3;
+        if (i < n && rows > *longest) *longest = rows;
+        at += rows;
+    }
+    return off;
+}
+/* Random rows, the last `dummies` NaN. */
+static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t width)
+{
+    view v = randoms(tensor(type, 1, 1, rows + dummies, width));
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(dummies * width) * dtype_size(type));
+    return v;
+}
+
+static void check_setting(dtype type, const setting *s)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s, %s", s->name, dtype_name(type));
+    int64_t longest;
+    view q_off = offsets_of(s->n, s->q, &longest), k_off = s->self ? q_off : offsets_of(s->n, s->k, &longest);
+    int64_t used_q = (int64_t)get(&q_off, s->n), used_k = (int64_t)get(&k_off, s->n), rows = used_q + 3;
+    int64_t q_width = s->heads * s->d_k, v_width = s->heads * s->d_v, kv_width = q_width + s->gap + v_width;
+    view q = rows_with_dummies(type, used_q, 3, s->gap + q_width + (s->self ? kv_width : 0));
+    view kv = s->self ? q : rows_with_dummies(type, used_k, 19, kv_width);
+    int64_t k_column = s->self ? s->gap + q_width : 0;
+    attr a = {.f = {s->p, 1 / sqrt((double)s->d_k), 21},
+              .i = {s->gap, k_column, k_column + q_width + s->gap, s->heads, s->d_k, s->d_v, s->causal, longest}};
+    view y = tensor(type, 1, 1, rows, v_width), lse = tensor(F32, 1, 1, rows, s->heads);
+    call forward = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a,
+                    .training = true, .seed = 0x123456789abcdef0u, .step = 7};
+    double t0 = clock();
+    check_call(name, cpu_ATTEND, cuda_ATTEND, &forward, type == F32 ? 1e-5 : 4e-3);
+
+    view dy = rows_with_dummies(type, used_q, 3, v_width), dq = tensor(type, 1, 1, rows, q.dim[3]);
+    view dkv = s->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, kv_width);
+    call back = forward;
+    back.op = OP_ATTEND_BACK, back.n_in = 8;
+    back.in[5] = y, back.in[6] = lse, back.in[7] = dy;
+    back.out[0] = dq, back.out[1] = dkv;
+    strncat(name, ", backward", sizeof name - strlen(name) - 1);
+    check_call(name, cpu_ATTEND_BACK, cuda_ATTEND_BACK, &back, type == F32 ? 2e-5 : 1e-2);
+    release_views(&back);
+ printf("%s %.2f\n", name, (clock()-t0)/1e6);
+}
+
+static void check_refusals(void)
+{
+    view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(F32, 1, 1, 4, 4), lse = tensor(F32, 1, 1, 4, 1);
+    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+              .a = {.f = {0, 1}, .i = {0, 4, 8, 1, 4, 4, 0, 4}}};
+    err e = {{0}};
+    k.a.i[4] = 513;
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "513");
+    k.a.i[4] = 4, k.in[0].type = F64, e = (err){{0}};
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "fp64");
+    release_views(&k);
+}
+
+int main(void)
+{
+    start();
+    static const setting settings[] = {
+        {"all lengths", 2, 16, 16, 0, true, false, 0, 9, {0, 1, 15, 16, 17, 28, 64, 65, 130}, {0}},
+        {"all lengths, causal, dropout", 1, 32, 32, 0, true, true, 0.3, 9, {130, 65, 64, 28, 17, 16, 15, 1, 0}, {0}},
+        {"cross, dropout", 2, 64, 64, 0, false, false, 0.1, 7, {3, 0, 40, 1, 17, 5, 33}, {35, 4, 0, 70, 16, 1, 33}},
+        {"cross, causal", 1, 16, 24, 8, false, true, 0, 4, {20, 3, 40, 7}, {5, 9, 33, 0}},
+        {"d 8", 3, 8, 8, 0, true, true, 0.2, 3, {33, 2, 18}, {0}},
+        {"d 20", 2, 20, 20, 0, true, true, 0.2, 3, {5, 34, 16}, {0}},
+        {"d 40 and 24", 2, 40, 24, 0, true, false, 0.1, 3, {17, 1, 20}, {0}},
+        {"d 7 and 65, odd columns", 2, 7, 65, 1, false, false, 0.1, 3, {9, 20, 0}, {33, 2, 5}},
+        {"d 64, columns of nobody", 1, 64, 64, 8, true, true, 0.1, 2, {28, 31}, {0}},
+        {"d 64, odd columns", 1, 64, 64, 3, true, false, 0, 2, {18, 2}, {0}},
+        {"d 128", 1, 128, 128, 0, true, true, 0.1, 2, {34, 3}, {0}},
+        {"d 16 and 128", 1, 16, 128, 0, false, false, 0.1, 2, {17, 3}, {5, 40}},
+        {"d 256 and 128", 1, 256, 128, 0, true, false, 0, 2, {17, 1}, {0}},
+        {"d 512", 1, 512, 512, 0, true, true, 0.1, 2, {20, 2}, {0}},
+        {"d 64 and 512", 1, 64, 512, 0, false, false, 0, 1, {5}, {33}},
+        {"d 510 and 1", 1, 510, 1, 0, true, false, 0.5, 1, {18}, {0}},
+        {"one sentence of one", 1, 64, 64, 0, true, true, 0, 1, {1}, {0}},
+        {"no sentence at all", 2, 16, 16, 0, true, true, 0.1, 0, {0}, {0}},
+        {"empty sentences", 2, 16, 16, 0, false, false, 0.1, 4, {0, 0, 0, 0}, {0, 0, 0, 0}},
+        {"keys without queries", 1, 32, 32, 0, false, false, 0.1, 2, {0, 0}, {5, 40}},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        check_setting(F32, &settings[i]);
+        check_setting(BF16, &settings[i]);
+    }
+    /* more sentences than a warp finds in one look, most of them empty */
+    setting many = {"many sentences", 1, 8, 8, 0, true, false, 0, 1100, {2, 0, 0, 1, 0, 20}, {0}};
+    check_setting(BF16, &many);
+    check_refusals();
+    return finish();
+}

@@ -1,0 +1,260 @@
+/* test_rows.c - NORM, NORM_BACK, DROPADD, COLSUM, EMBED, EMBED_BACK and CE of the CUDA backend against the CPU's. */
+#include "cuda/rows.h"
+#include "shim_test.h"
+
+static const dtype types[] = {F32, BF16};
+static const view none = {.param = -1};
+
+static view rows_of(dtype type, int64_t rows, int64_t width) { return randoms(tensor(type, 1, 1, rows, width)); }
+static view like(const view *v) { return tensor(v->type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
+
+/* ---- norm ---- */
+
+enum { WITHOUT_S, WITH_S, DROPPED, NOT_TRAINING, WAYS };
+static const char *const ways[] = {"without s", "with s", "dropped", "not training"};
+
+static void test_norm(dtype type, int64_t rows, int64_t width, int way)
+{
+    char what[128];
+    snprintf(what, sizeof what, "norm %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width, ways[way]);
+    view x = rows_of(type, rows, width), s = way == WITHOUT_S ? none : rows_of(type, rows, width), gain = rows_of(F32, 1, width);
+    call k = {.op = OP_NORM, .n_in = 4, .n_out = 3, .a = {.f = {way >= DROPPED ? 0.3 : 0, 1e-6}, .i = {5}}, .seed = 77 + (1ull << 40),
+              .step = 3, .training = way != NOT_TRAINING};
+    k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = rows_of(F32, 1, width);
+    k.out[0] = like(&x), k.out[1] = s.data ? like(&x) : none, k.out[2] = tensor(F32, 1, 1, rows, 2);
+    /* one or two columns: 1 / sd may be anything up to 1000, and what is normalised is noise */
+    check_call(what, cpu_NORM, cuda_NORM, &k, width < 3 ? 1e-3 : 1e-5);
+    release_views(&k);
+}
+
+static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
+{
+    char what[128];
+    snprintf(what, sizeof what, "norm_back %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width, ways[way]);
+    view z = rows_of(type, rows, width), stats = randoms_in(tensor(F32, 1, 1, rows, 2), 0.3, 1.2);
+    call k = {.op = OP_NORM_BACK, .n_in = 4, .n_out = 4, .a = {.f = {way >= DROPPED ? 0.25 : 0}, .i = {9, way != WITHOUT_S}}, .seed = 5,
+              .step = 1ull << 20, .training = way != NOT_TRAINING};
+    k.in[0] = z, k.in[1] = stats, k.in[2] = rows_of(F32, 1, width), k.in[3] = rows_of(type, rows, width);
+    k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
+    k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
+    check_call(what, cpu_NORM_BACK, cuda_NORM_BACK, &k, 1e-5);
+    release_views(&k);
+}
+
+static void test_norms(void)
+{
+    static const int64_t widths[] = {1, 2, 7, 128, 250, 264, 512, 1000, 1025, 2504};
+    static const int64_t many[] = {0, 1, 20};
+    for (size_t t = 0; t < 2; t++)
+        for (size_t w = 0; w < LENGTH(widths); w++)
+            for (size_t r = 0; r < LENGTH(many); r++) {
+                int way = (int)(rng_below(&dice, WAYS));
+                test_norm(types[t], many[r], widths[w], way);
+                test_norm_back(types[t], many[r], widths[w], (way + 1) % WAYS);
+            }
+    for (int way = 0; way < WAYS; way++) /* more rows than warps: each takes several */
+        for (size_t t = 0; t < 2; t++) {
+            test_norm(types[t], 301, 23 + way % 2, way);
+            test_norm_back(types[t], 301, 23 + way % 2, way);
+            test_norm_back(types[t], 150, 261 + 3 * way, way);
+            test_norm_back(types[t], 70, 1024 - 4 * way, way);
+        }
+}
+
+/* ---- dropadd, colsum ---- */
+
+static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool in_place)
+{
+    char what[128];
+    snprintf(what, sizeof what, "dropadd %s [%lld,%lld] p %g%s", dtype_name(type), (long long)rows, (long long)width, p,
+             in_place ? " in place" : "");
+    view x = rows_of(type, rows, width);
+    call k = {.op = OP_DROPADD, .n_in = 2, .n_out = 1, .a = {.f = {p}, .i = {2}}, .seed = 1ull << 33, .step = 12, .training = true};
+    k.in[0] = x, k.in[1] = rows_of(type, rows, width), k.out[0] = in_place ? x : like(&x);
+    check_call(what, cpu_DROPADD, cuda_DROPADD, &k, 1e-6);
+    release_views(&k);
+}
+
+static void test_colsum(dtype type, int64_t rows, int64_t width)
+{
+    char what[128];
+    snprintf(what, sizeof what, "colsum %s [%lld,%lld]", dtype_name(type), (long long)rows, (long long)width);
+    call k = {.op = OP_COLSUM, .n_in = 1, .n_out = 1};
+    k.in[0] = rows_of(type, rows, width), k.out[0] = tensor(F32, 1, 1, 1, width);
+    check_call(what, cpu_COLSUM, cuda_COLSUM, &k, 1e-5);
+    release_views(&k);
+}
+
+static void test_sums(void)
+{
+    static const int64_t rows[] = {0, 1, 31, 600}, widths[] = {1, 8, 77, 256, 520};
+    for (size_t t = 0; t < 2; t++)
+        for (size_t r = 0; r < LENGTH(rows); r++)
+            for (size_t w = 0; w < LENGTH(widths); w++) {
+                test_colsum(types[t], rows[r], widths[w]);
+                test_dropadd(types[t], rows[r], widths[w], w % 2 ? 0.1 : 0.5, r % 2);
+            }
+    test_dropadd(F32, 3, 5, 0, false);
+}
+
+/* ---- embedding ---- */
+
+static view some_ids(int64_t rows, int64_t words) /* one in five is none */
+{
+    view id = ids_below(tensor(I32, 1, 1, 1, rows), words);
+    for (int64_t i = 0; i < rows; i++)
+        if (rng_below(&dice, 5) == 0) set(&id, i, -1);
+    return id;
+}
+
+static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
+{
+    char what[128];
+    snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows, (long long)width, (long long)words);
+    call k = {.op = OP_EMBED, .n_in = 2, .n_out = 1, .a = {.f = {sqrt((double)width)}}};
+    k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
+    check_call(what, cpu_EMBED, cuda_EMBED, &k, 1e-6);
+    release_views(&k);
+    for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
+        snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type), (long long)rows,
+                 (long long)width, (long long)words, base);
+        call b = {.op = OP_EMBED_BACK, .n_in = 3, .n_out = 1, .a = {.f = {1.5}}};
+        b.in[0] = base ? rows_of(F32, words, width) : none;
+        b.in[1] = rows_of(type, rows, width), b.in[2] = some_ids(rows, words);
+        b.out[0] = base == 1 ? b.in[0] : tensor(F32, 1, 1, words, width);
+        check_call(what, cpu_EMBED_BACK, cuda_EMBED_BACK, &b, 1e-5);
+        release_views(&b);
+    }
+}
+
+/* ---- cross-entropy ---- */
+
+enum { NO_GRADIENT, IN_PLACE, ELSEWHERE };
+static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, int others, int gradient, double size)
+{
+    char what[160];
+    snprintf(what, sizeof what, "ce %s [%lld,%lld] smoothing %g others %d gradient %d logits to %g", dtype_name(type), (long long)rows,
+             (long long)words, smoothing, others, gradient, size);
+    view x = randoms_in(tensor(type, 1, 1, rows, words), -size, size);
+    call k = {.op = OP_CE, .n_in = 3, .n_out = 2, .a = {.f = {smoothing}, .i = {others, gradient != NO_GRADIENT}}, .training = true};
+    k.in[0] = x, k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
+    k.out[0] = tensor(F32, 1, 1, rows, 2);
+    k.out[1] = gradient == IN_PLACE ? x : gradient == ELSEWHERE ? like(&x) : none;
+    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near the rounding of 1/V on all differ by that */
+    check_call(what, cpu_CE, cuda_CE, &k, 1e-5);
+    release_views(&k);
+}
+
+static void test_losses(void)
+{
+    static const int64_t words[] = {2, 5, 8, 37, 1000, 1001, 2051, 8200};
+    for (size_t t = 0; t < 2; t++)
+        for (size_t w = 0; w < LENGTH(words); w++)
+            for (int gradient = NO_GRADIENT; gradient <= ELSEWHERE; gradient++)
+                test_ce(types[t], 7, words[w], gradient ? 0.1 : 0, (int)(w % 2), gradient, w % 3 ? 2 : 60);
+    for (int others = 0; others < 2; others++) { /* too wide for shared memory: F32 and BF16 */
+        test_ce(F32, 2, 30001, 0.1, others, IN_PLACE, 8);
+        test_ce(BF16, 3, 50001 + others, 0.1, others, IN_PLACE, 8);
+    }
+    test_ce(F32, 0, 40, 0.1, 0, IN_PLACE, 2);
+    test_ce(BF16, 1, 40, 0.1, 0, IN_PLACE, 2);
+}
+
+/* ---- what the CPU's kernels do not have ---- */
+
+/* Ids that the table does not have are seen on the device only: NaN. */
+static void test_strange_ids(void)
+{
+    enum { WIDTH = 9 };
+    int32_t id[3] = {1, 4, -1};
+    float table[4 * WIDTH], y[3 * WIDTH], loss[6], one = 1;
+    for (int i = 0; i < 4 * WIDTH; i++) table[i] = (float)i;
+    void *d_id = gpu_copy_of(id, sizeof id), *d_table = gpu_copy_of(table, sizeof table), *d_y = gpu_alloc(sizeof y);
+    void *d_loss = gpu_alloc(sizeof loss), *d_norm = gpu_copy_of(&one, sizeof one);
+    gpu_embed(F32, 3, 4, WIDTH, d_table, d_id, 2, d_y);
+    gpu_copy_out(y, d_y, sizeof y);
+    for (int i = 0; i < WIDTH; i++) {
+        CHECK_THAT(y[i] == 2 * table[WIDTH + i], "embed, id 1, column %d: found %g, expected %g", i, (double)y[i], (double)(2 * table[WIDTH + i]));
+        CHECK_THAT(isnan(y[WIDTH + i]), "embed, id past the table, column %d: found %g, expected NaN", i, (double)y[WIDTH + i]);
+        CHECK_THAT(y[2 * WIDTH + i] == 0, "embed, no id, column %d: found %g, expected 0", i, (double)y[2 * WIDTH + i]);
+    }
+    gpu_ce(F32, 3, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
+    gpu_copy_out(loss, d_loss, sizeof loss);
+    CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0], (double)loss[1]);
+    CHECK_THAT(isnan(loss[2]) && isnan(loss[3]), "ce, target past the vocabulary: found %g and %g, expected NaN", (double)loss[2], (double)loss[3]);
+    CHECK_THAT(loss[4] == 0 && loss[5] == 0, "ce, no target: found %g and %g, expected 0", (double)loss[4], (double)loss[5]);
+    gpu_release(d_id), gpu_release(d_table), gpu_release(d_y), gpu_release(d_loss), gpu_release(d_norm);
+}
+
+/* Rows that begin between two multiples of 16 bytes take the slower path to the same bits. */
+static void test_unaligned(void)
+{
+    enum { ROWS = 11, WIDTH = 40, N = ROWS * WIDTH };
+    view x = rows_of(BF16, 1, N + 8), s = rows_of(BF16, 1, N + 8), g = rows_of(F32, 1, WIDTH), id = some_ids(ROWS, WIDTH);
+    gpu_dropping drop = {.place = 3, .least = 20000, .scale = 1.4f};
+    char *dx = gpu_alloc(2 * N + 16), *ds = gpu_alloc(2 * N + 16), *y = gpu_alloc(2 * N + 16), *z = gpu_alloc(2 * N + 16);
+    float *gain = gpu_copy_of(g.data, bytes_of_view(&g)), *stats = gpu_alloc(ROWS * 8), *losses = gpu_alloc(ROWS * 8);
+    float *dgain = gpu_alloc(4 * WIDTH), *dbias = gpu_alloc(4 * WIDTH), *sums = gpu_alloc(gpu_norm_sums(ROWS, WIDTH));
+    void *target = gpu_copy_of(id.data, bytes_of_view(&id));
+    uint16_t back[2][5][N];
+    for (int off = 0; off < 2; off++) { /* bytes: 0 and 6 */
+        char *at[4] = {dx + 6 * off, ds + 6 * off, y + 6 * off, z + 6 * off};
+        gpu_copy_in(at[0], x.data, 2 * N);
+        gpu_copy_in(at[1], s.data, 2 * N);
+        gpu_norm(BF16, ROWS, WIDTH, at[0], at[1], gain, gain, at[2], at[3], stats, 1e-6f, drop);
+        gpu_copy_out(back[off][0], at[2], 2 * N);
+        gpu_copy_out(back[off][1], at[3], 2 * N);
+        gpu_norm_back(BF16, ROWS, WIDTH, at[0], stats, gain, at[1], at[2], at[3], dgain, dbias, drop, sums);
+        gpu_copy_out(back[off][2], at[3], 2 * N);
+        gpu_dropadd(BF16, N, at[0], at[1], at[2], drop);
+        gpu_copy_out(back[off][3], at[2], 2 * N);
+        gpu_ce(BF16, ROWS, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
+        gpu_copy_out(back[off][4], at[0], 2 * N);
+    }
+    static const char *const names[] = {"norm", "norm's z", "gradient of norm", "dropadd", "ce"};
+    for (int i = 0; i < 5; i++) {
+        int at = 0;
+        while (at < N - 1 && back[0][i][at] == back[1][i][at]) at++;
+        CHECK_THAT(back[0][i][at] == back[1][i][at], "%s, unaligned: element %d: found %04x, expected %04x", names[i], at, back[1][i][at],
+                   back[0][i][at]);
+    }
+    void *all[] = {dx, ds, y, z, gain, stats, losses, dgain, dbias, sums, target};
+    for (size_t i = 0; i < LENGTH(all); i++) gpu_release(all[i]);
+    free(x.data), free(s.data), free(g.data), free(id.data);
+}
+
+static void test_refusals(void)
+{
+    view x = tensor(F64, 1, 1, 2, 3), f = tensor(F32, 1, 1, 2, 3), h = tensor(BF16, 1, 1, 2, 3);
+    err e = {{0}};
+    call k = {.op = OP_NORM, .n_in = 4, .n_out = 3, .in = {x, none, f, f}, .out = {x, none, f}};
+    CHECK_REFUSED(cuda_NORM(&k, &e), &e, "rows of fp64, expected fp32 or bf16");
+    e.text[0] = 0;
+    k.in[0] = f, k.in[1] = h;
+    CHECK_REFUSED(cuda_NORM(&k, &e), &e, "the sublayer's result is bf16, expected fp32");
+    e.text[0] = 0;
+    k.in[1] = none, k.in[2] = h;
+    CHECK_REFUSED(cuda_NORM(&k, &e), &e, "the gain is bf16, expected fp32");
+    e.text[0] = 0;
+    call c = {.op = OP_CE, .n_in = 3, .n_out = 2, .in = {h, f, f}, .out = {f, none}};
+    CHECK_REFUSED(cuda_CE(&c, &e), &e, "targets is fp32, expected int32");
+    free(x.data), free(f.data), free(h.data);
+}
+
+int main(void)
+{
+    start();
+    test_norms();
+    test_sums();
+    for (size_t t = 0; t < 2; t++) {
+        test_embed(types[t], 50, 13, 24);
+        test_embed(types[t], 300, 200, 19);
+        test_embed(types[t], 1, 1, 1);
+        test_embed(types[t], 0, 3, 8);
+    }
+    test_losses();
+    test_strange_ids();
+    test_unaligned();
+    test_refusals();
+    return finish();
+}

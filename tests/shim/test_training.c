@@ -1,0 +1,199 @@
+/* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update, dev perplexity and
+ * decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the device are equal bit for bit. */
+#include "cpu/cpu.h"
+#include "cuda/module.h"
+#include "decode/beam.h"
+#include "test.h"
+#include "train/train.h"
+
+typedef struct {
+    const char *attention, *position, *more, *value; /* one setting more */
+} variant;
+static const variant variants[] = {
+    {"scaled_dot", "sinusoid", "clip_norm", "0.5"}, {"scaled_dot", "learned", "norm", "pre"},
+    {"scaled_dot", "rotary", "optimizer", "adamw"}, {"scaled_dot", "shaw", "share_embeddings", "none"},
+    {"scaled_dot", "alibi", "attention_dropout", "0.2"}, {"additive", "sinusoid", "optimizer", "lion"},
+    {"linear", "sinusoid", "optimizer", "sgd"},
+};
+enum { UPDATES = 4, BATCH_TOKENS = 160 };
+
+typedef struct {
+    arena memory;
+    settings set;
+    const ab_task *task;
+    void *self;
+    vocab *src, *tgt;
+    dataset data;
+} world;
+
+static void put(world *w, const char *key, const char *value) { settings_put(&w->set, key, value, &w->memory); }
+
+static void world_open(world *w)
+{
+    static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"}, {"d_model", "24"}, {"d_ff", "40"}, {"heads", "2"},
+                                           {"warmup", "4"}, {"lr", "0.5"}, {"beam", "3"}, {"steps", "4"}, {"batch_tokens", "160"}};
+    *w = (world){0};
+    err e = {0};
+    for (const ab_param *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
+    for (size_t i = 0; i < LENGTH(small); i++) put(w, small[i][0], small[i][1]);
+    const plugin *p = plugin_find(AB_TASK, "sequence", &e);
+    if (!p) broken("%s", e.text);
+    void *cfg = arena_alloc(&w->memory, p->desc.cfg_size);
+    settings own = {0};
+    settings_put(&own, "sequence.train_examples", "64", &w->memory);
+    if (config_bind(&own, "sequence", p->desc.params, cfg, &w->memory, &e)) broken("%s", e.text);
+    char words[256] = "";
+    ab_env env = {.data_dir = "", .seed = 1};
+    w->task = &p->iface.task;
+    if (w->task->open(&w->self, cfg, &host_table, &env, words, sizeof words)) broken("%s", words);
+    if (dataset_vocabs(w->task, w->self, true, TOKENS_WORDS, 0, false, NULL, &w->src, &w->tgt, &e) ||
+        dataset_build(&w->data, w->task, w->self, w->src, w->tgt, 0, &e))
+        broken("%s", e.text);
+    w->data.split[AB_DEV].n = w->data.split[AB_DEV].n < 12 ? w->data.split[AB_DEV].n : 12; /* fibers are slow */
+}
+
+static void world_close(world *w)
+{
+    dataset_free(&w->data);
+    if (w->tgt != w->src) vocab_free(w->tgt);
+    vocab_free(w->src);
+    w->task->close(w->self);
+    arena_free(&w->memory);
+}
+
+typedef struct {
+    double losses[2 * UPDATES][2];
+    int n_losses;
+    double ppl;
+    float *values;
+    size_t total;
+    hypothesis *out;
+    int64_t n_out;
+} outcome;
+
+static void outcome_free(outcome *o)
+{
+    free(o->values);
+    hypotheses_free(o->out, o->n_out);
+    free(o->out);
+}
+
+/* Two batches an update, then perplexity and beam search. */
+static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
+{
+    model m;
+    *o = (outcome){0};
+    if (model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
+    stepper *s = stepper_open(&m, e);
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = stepper_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
+    int bad = !batches;
+    for (int step = 1; step <= UPDATES && !bad; step++) {
+        double tokens = 0;
+        batch b;
+        for (int k = 0; k < 2 && !bad; k++) {
+            batcher_next(batches, &b);
+            tokens += (double)b.tgt_rows;
+            bad = stepper_gradient(s, &b, step, e);
+        }
+        bad = bad || stepper_update(s, tokens, step, e);
+    }
+    const double(*sums)[2];
+    int n = bad ? -1 : stepper_losses(s, &sums, e);
+    for (o->n_losses = 0; o->n_losses < n; o->n_losses++) memcpy(o->losses[o->n_losses], sums[o->n_losses], sizeof *sums);
+    bad = bad || n < 0;
+    pairs *dev = &w->data.split[AB_DEV];
+    if (!bad) o->ppl = train_perplexity(&m, dev, NULL, e);
+    bad = bad || e->text[0];
+    float *v = bad ? NULL : params_host(&m.params, 0, e);
+    if (v) {
+        o->total = m.params.total;
+        o->values = xmalloc(o->total * sizeof *v);
+        memcpy(o->values, v, o->total * sizeof *v);
+        params_host_done(&m.params, 0, v, false);
+    }
+    beam_options beam = beam_options_of(&m.cfg);
+    o->n_out = dev->n;
+    o->out = xcalloc((size_t)dev->n + 1, sizeof *o->out);
+    if (v && beam_search(&m, dev, &beam, o->out, NULL, e)) bad = 1;
+    batcher_free(batches);
+    stepper_close(s);
+    if (!on_device(on)) cpu_forget(&m.params);
+    model_free(&m);
+    return bad || !v ? -1 : 0;
+}
+
+static double furthest(const outcome *a, const outcome *b)
+{
+    double worst = 0;
+    for (size_t i = 0; i < a->total; i++) worst = fmax(worst, fabs((double)a->values[i] - (double)b->values[i]));
+    return worst;
+}
+
+static void check_outputs(const outcome *a, const outcome *b)
+{
+    for (int64_t i = 0; i < a->n_out; i++) {
+        CHECK_INT(b->out[i].n, a->out[i].n);
+        for (int64_t j = 0; j < a->out[i].n && j < b->out[i].n; j++) CHECK_INT(b->out[i].ids[j], a->out[i].ids[j]);
+        CHECK_NEAR(b->out[i].score, a->out[i].score, 1e-4);
+    }
+}
+
+static void compare(world *w, const variant *v, dtype compute, const backend *device)
+{
+    outcome cpu, gpu, again;
+    err e = {0};
+    printf("%s %s %s = %s, %s\n", v->attention, v->position, v->more, v->value, dtype_name(compute));
+    int bad = train(w, compute, &cpu_backend, &cpu, &e);
+    CHECK_TEXT(e.text, "");
+    bad |= train(w, compute, device, &gpu, &e);
+    CHECK_TEXT(e.text, "");
+    bad |= train(w, compute, device, &again, &e);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(gpu.n_losses, cpu.n_losses);
+    CHECK_INT(cpu.n_losses, 2 * UPDATES);
+    double allowed = compute == F32 ? 2e-5 : 2e-2;
+    for (int i = 0; i < cpu.n_losses && !bad; i++)
+        for (int k = 0; k < 2; k++) CHECK_NEAR(gpu.losses[i][k] / cpu.losses[i][k], 1, allowed);
+    if (!bad) {
+        CHECK_NEAR(gpu.ppl / cpu.ppl, 1, 3 * allowed);
+        CHECK_INT(gpu.total, cpu.total);
+        CHECK_NEAR(furthest(&cpu, &gpu), 0, compute == F32 ? 2e-4 : 5e-2);
+        CHECK_INT(memcmp(gpu.values, again.values, gpu.total * sizeof *gpu.values), 0);
+        CHECK_INT(memcmp(gpu.losses, again.losses, sizeof gpu.losses), 0);
+        if (compute == F32) check_outputs(&cpu, &gpu);
+    }
+    outcome_free(&cpu);
+    outcome_free(&gpu);
+    outcome_free(&again);
+}
+
+int main(void)
+{
+    plugin_add_folder(BUILD_DIR "/plugins");
+    const cuda_module *m = ablate_cuda();
+    err e = {0};
+    const char *why = NULL;
+    if (m->count(&why) < 1) {
+        printf("no GPU: %s\n", why);
+        return 77;
+    }
+    const backend *device = m->open(0, &e);
+    CHECK_TEXT(e.text, "");
+    for (size_t i = 0; i < LENGTH(variants) && device; i++) {
+        const variant *v = &variants[i];
+        world w;
+        world_open(&w);
+        put(&w, "attention", v->attention);
+        put(&w, "attention_encoder", v->attention);
+        put(&w, "attention_decoder", v->attention);
+        put(&w, "attention_cross", v->attention);
+        put(&w, "position", v->position);
+        put(&w, v->more, v->value);
+        compare(&w, v, F32, device);
+        if (i < 2) compare(&w, v, BF16, device);
+        world_close(&w);
+    }
+    m->close();
+    return test_end();
+}
