@@ -267,9 +267,9 @@ def synchronize(device):
 def measure(o, text, batches):
     mode, device = Mode(text), o.device.split(":")[0]
     size = SIZES[o.config] if not o.vocab else Size(**{**SIZES[o.config].__dict__, "vocab": o.vocab})
-    if device != "cpu":
-        torch.cuda.reset_peak_memory_stats()
     data = make_data(batches, size, mode, o.device)
+    if device != "cpu":
+        torch.cuda.reset_peak_memory_stats()                             # wants CUDA to be in use already
     trainer = Trainer(size, mode, device)
     begun = time.perf_counter()
     if mode.graph:

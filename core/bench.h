@@ -11,7 +11,7 @@ typedef struct {
     const char *role; /* of attention: encoder, decoder, cross */
     int64_t steps, warmup, threads, seed;
     int64_t vocab;       /* ids; 0: the configuration's */
-    int64_t tokens;      /* rows of a device's batch on either side; 0: those of the largest batch */
+    int64_t tokens;      /* rows of every batch on either side; 0: a device takes those of the largest, a CPU each batch as it is */
     int64_t beam, batch; /* of decoding: hypotheses a sentence, sentences together */
     int64_t heads, d_k;  /* of attention */
     double seconds;      /* of measuring; 0: --steps decides */

@@ -103,7 +103,7 @@ int bench_train(const bench_options *o, err *e)
     model m = {0};
     const backend *b = bench_device(o, &compute, e);
     if (!b || bench_model(&m, o, b, e)) return -1;
-    int bad = recorded_read(&r, o, m.tgt_vocab, on_device(b), e);
+    int bad = recorded_read(&r, o, m.tgt_vocab, on_device(b) || o->tokens, e);
     trainer t = {.r = &r};
     if (!bad) bad = !(t.s = stepper_open(&m, e));
     if (!bad) bad = measure(&t, &m, o, e);

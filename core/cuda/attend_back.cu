@@ -64,7 +64,6 @@ template <int D, int W> __device__ __forceinline__ void back_queries(const gpu_a
     int d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from, v_column = head * a.d_v + from;
     int k_stride = (int)a.k.stride, v_stride = (int)a.v.stride;
     int row = at.own.first + at.first;
-    const bf16 *k = at_row<const bf16>(a.k, at.other.first, k_column), *v = at_row<const bf16>(a.v, at.other.first, v_column);
 
     unsigned q[D / 16][4], dy[D / 16][4];
     take_left<D>(q, at_row<const bf16>(a.q, row, k_column), (int)a.q.stride, at.n, d_k);
@@ -75,7 +74,10 @@ template <int D, int W> __device__ __forceinline__ void back_queries(const gpu_a
     UNROLL for (int r = 0; r < 2; r++) lse[r] = g + 8 * r < at.n ? a.lse[(int64_t)(row + g + 8 * r) * a.heads + head] * LOG2_E : 0;
 
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
-    for (int key = 0; key < keys; key += KEYS, k += KEYS * k_stride, v += KEYS * v_stride) {
+    for (int key = 0; key < keys; key += KEYS) {
+        int first = at.other.first + key;
+        FRESH(first);
+        const bf16 *k = at_row<const bf16>(a.k, first, k_column), *v = at_row<const bf16>(a.v, first, v_column);
         unsigned keep = a.drop.least ? keep32<2>(a, dice, row + lane / 2, head, key, min((int)KEYS, keys - key)) : ~0u;
         float s[KEYS / 8][4] = {}, dp[KEYS / 8][4] = {};
         add_scores<D>(s, q, k, k_stride, keys - key, d_k);
@@ -102,20 +104,20 @@ template <int D, int W> __device__ __forceinline__ void back_keys(const gpu_atte
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     attend_place at = place_of(a, true, slot, OWN);
     if (at.n <= 0) return;
-    int d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from, v_column = head * a.d_v + from;
+    int d_k = a.d_k - from, d_v = a.d_v - from;
     int row = at.own.first + at.first;
 
     unsigned k[D / 16][4], v[D / 16][4];
-    take_left<D>(k, at_row<const bf16>(a.k, row, k_column), (int)a.k.stride, at.n, d_k);
-    take_left<D>(v, at_row<const bf16>(a.v, row, v_column), (int)a.v.stride, at.n, d_v);
+    take_left<D>(k, at_row<const bf16>(a.k, row, head * a.d_k + from), (int)a.k.stride, at.n, d_k);
+    take_left<D>(v, at_row<const bf16>(a.v, row, head * a.d_v + from), (int)a.v.stride, at.n, d_v);
     float dk[D / 8][4] = {}, dv[D / 8][4] = {};
     int q_stride = (int)a.q.stride, dy_stride = (int)a.dy.stride, y_stride = (int)a.y.stride;
     for (int query = a.causal ? at.first : 0; query < at.other.n; query += QUERIES) {
         int first = at.other.first + query, n = at.other.n - query;
         FRESH(first);
-        const bf16 *q = at_row<const bf16>(a.q, first, k_column), *dy = at_row<const bf16>(a.dy, first, v_column);
-        const bf16 *y = at_row<const bf16>(a.y, first, v_column);
-        float my_lse = lane < min((int)QUERIES, n) ? a.lse[(int64_t)(first + lane) * a.heads + head] * LOG2_E : 0; /* lane: the query; two for keep */
+        FRESH(head);
+        const bf16 *q = at_row<const bf16>(a.q, first, head * a.d_k + from), *dy = at_row<const bf16>(a.dy, first, head * a.d_v + from);
+        const bf16 *y = at_row<const bf16>(a.y, first, head * a.d_v + from);
         unsigned my_keep = a.drop.least ? keep32<2>(a, dice, first + lane / 2, head, at.first, at.n) : ~0u;
         float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {}, delta[1][4] = {}; /* [keys][queries]: turned round */
         add_scores<D>(s, k, q, q_stride, n, d_k);
@@ -123,6 +125,8 @@ template <int D, int W> __device__ __forceinline__ void back_keys(const gpu_atte
         add_warps<W>(s);
         add_warps<W>(dp);
         add_warps<W>(delta);
+        /* lane: the query (two lanes for my_keep) */
+        float my_lse = lane < min((int)QUERIES, n) ? a.lse[(int64_t)(first + lane) * a.heads + head] * LOG2_E : 0;
         UNROLL for (int j = 0; j < QUERIES / 8; j++) UNROLL for (int i = 0; i < 2; i++) {
             int at_query = 8 * j + 2 * t + i;
             float lse = __shfl_sync(0xffffffffu, my_lse, at_query), d = __shfl_sync(0xffffffffu, delta[0][j], 4 * (2 * t + i));
@@ -140,8 +144,8 @@ template <int D, int W> __device__ __forceinline__ void back_keys(const gpu_atte
         add_product<D>(dk, dp, q, q_stride, n, d_k);
     }
     FRESH(row);
-    give<D>(dk, 1, 1, at_row<bf16>(a.dk, row, k_column), (int)a.dk.stride, at.n, d_k);
-    give<D>(dv, 1, 1, at_row<bf16>(a.dv, row, v_column), (int)a.dv.stride, at.n, d_v);
+    give<D>(dk, 1, 1, at_row<bf16>(a.dk, row, head * a.d_k + from), (int)a.dk.stride, at.n, d_k);
+    give<D>(dv, 1, 1, at_row<bf16>(a.dv, row, head * a.d_v + from), (int)a.dv.stride, at.n, d_v);
 }
 
 /* The bounds are as many warps a multiprocessor as fit without spilled registers. */

@@ -185,7 +185,6 @@ static const backend *open_device(int device, err *e)
 static void close_device(void)
 {
     product_close();
-    optim_forget_all();
     gpu_close();
 }
 

@@ -4,6 +4,14 @@
 #include "cuda/gpu.h"
 #include "cuda/rows.h"
 
+/* A loop's body so many times over; 1: not unrolled. */
+#ifdef GPU_ON_CPU
+#define UNROLL_BY(n)
+#else
+#define PRAGMA_OF(words) _Pragma(#words)
+#define UNROLL_BY(n) PRAGMA_OF(unroll n)
+#endif
+
 struct alignas(16) bf16_eight { bf16 x[8]; };
 
 /* Eight at p, which is a multiple of 16 bytes. */

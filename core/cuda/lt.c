@@ -8,7 +8,7 @@
  */
 #ifndef GPU_ON_CPU
 #include "cuda/lt.h"
-#include "cuda/runtime.h"
+#include "cuda/ops.h"
 #include <cublasLt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 static struct { LT_FUNCTIONS(POINTER) } lt;
 #undef POINTER
 
-enum { SCRATCH_OF_PRODUCTS = 0 /* SCRATCH_PRODUCT of ops.h */, EXACT_ROWS = 256, CANDIDATES = 8 };
+enum { EXACT_ROWS = 256, CANDIDATES = 8 };
 static const size_t workspace_bytes = (size_t)32 << 20;
 
 static void *library;
@@ -267,7 +267,7 @@ int lt_product(const product *p)
     if (x->refused) return 1;
     if (x->m != p->m && set_rows(p, x)) return -1;
     if (p->bias) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
-    void *work = gpu_scratch(SCRATCH_OF_PRODUCTS, workspace_bytes);
+    void *work = gpu_scratch(SCRATCH_PRODUCT, workspace_bytes);
     TRY("multiply", lt.cublasLtMatmul(handle, x->how, &p->alpha, p->b, x->b, p->a, x->a, &p->beta, p->c, x->c, p->c, x->c,
                                       &x->algorithm, work, workspace_bytes, gpu_stream()));
     return gpu_launched();

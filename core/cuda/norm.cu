@@ -94,11 +94,11 @@ __device__ __forceinline__ float block_sum(float x)
     return sum;
 }
 
-template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) norm_wide(norm_call<T> a)
+template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 2) norm_wide(norm_call<T> a)
 {
     int64_t row = blockIdx.x, at = row * a.width, step = 8 * WIDE_THREADS;
     float mean = 0, scale = 0;
-    for (int pass = 0; pass < 3; pass++) { /* mean, variance, result */
+    UNROLL_BY(1) for (int pass = 0; pass < 3; pass++) { /* mean, variance, result */
         float sum = 0;
         for (int64_t column = 8 * (int64_t)threadIdx.x; column < a.width; column += step) {
             float v[8], t[8];
@@ -185,7 +185,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) 
 {
     int64_t row = blockIdx.x, at = row * a.width, step = 8 * WIDE_THREADS;
     float mean = a.stats[2 * row], scale = a.stats[2 * row + 1], m = 0, mx = 0;
-    for (int pass = 0; pass < 2; pass++) {
+    UNROLL_BY(1) for (int pass = 0; pass < 2; pass++) {
         float sum = 0, product = 0;
         for (int64_t column = 8 * (int64_t)threadIdx.x; column < a.width; column += step) {
             float x[8], g[8], gain[8];
@@ -220,10 +220,7 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
         UNROLL for (int j = 0; j < 8; j++) sum[i][j] = 0;
     if (n <= 0) to = from; /* no column of this lane */
     if (VECTOR) n = 8;
-#ifndef GPU_ON_CPU
-#pragma unroll 4
-#endif
-    for (int64_t row = from + warp; row < to; row += BACK_WARPS) {
+    UNROLL_BY(4) for (int64_t row = from + warp; row < to; row += BACK_WARPS) {
         float x[8], g[8];
         get8<VECTOR>(a.x + row * a.width + column, n, x);
         if (NORM) get8<VECTOR>(a.dy + row * a.width + column, n, g);
@@ -253,10 +250,7 @@ __global__ void __launch_bounds__(32 * PART_WARPS) sum_parts(const float *sums, 
     int64_t i = (int64_t)blockIdx.x * 32 + lane;
     float sum = 0;
     if (i < n) {
-#ifndef GPU_ON_CPU
-#pragma unroll 8
-#endif
-        for (int64_t p = warp; p < parts; p += PART_WARPS) sum += sums[p * n + i];
+        UNROLL_BY(8) for (int64_t p = warp; p < parts; p += PART_WARPS) sum += sums[p * n + i];
     }
     shared[warp][lane] = sum;
     __syncthreads();

@@ -2,15 +2,12 @@
 #include "cuda/generic.h"
 #include "cuda/ops.h"
 #include "cuda/rows.h"
-
-static int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
-static int64_t width_of(const view *v) { return v->dim[3]; }
-static int64_t count_of(const view *v) { return rows_of(v) * width_of(v); }
+#include "cuda/views.h"
 
 /* Rows must be F32 or BF16, and the views named beside them of the type expected. */
 static int check_rows(const char *what, const view *rows, err *e)
 {
-    if (rows->type == F32 || rows->type == BF16) return 0;
+    if (is_row_type(rows->type)) return 0;
     return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
 }
 static int check_type(const char *what, const view *v, dtype type, err *e)

@@ -3,6 +3,7 @@
 #include "cuda/generic.h"
 #include "cuda/lt.h"
 #include "cuda/ops.h"
+#include "cuda/views.h"
 #include <stdlib.h>
 
 /* ---- who multiplies ---- */
@@ -84,9 +85,6 @@ int gpu_product(const product *p)
 
 /* ---- parameters in bf16 ---- */
 
-static int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
-static int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
-
 /* Bytes of input i's place in SCRATCH_WEIGHTS: every input of a call that may have to be cast has one. */
 static size_t cast_bytes(const view *v)
 {
@@ -120,7 +118,7 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
 
 static int check_rows(const char *what, const view *rows, const view *other, err *e)
 {
-    if (rows->type != F32 && rows->type != BF16) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+    if (!is_row_type(rows->type)) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
     if (!other->data || other->type == rows->type) return 0;
     return fail(e, "%s: rows of %s beside rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
 }
@@ -173,16 +171,8 @@ int cuda_LINEAR_DW(const call *k, err *e)
 
 /* ---- MATMUL ---- */
 
-/* Elements to the next index of axes 0 and 1; 0 where it repeats. */
-static void steps_of(const view *v, int64_t step[2])
-{
-    int64_t matrix = v->dim[2] * v->dim[3];
-    step[1] = v->dim[1] > 1 ? matrix : 0;
-    step[0] = v->dim[0] > 1 ? v->dim[1] * matrix : 0;
-}
-
 /* Are the two axes one axis with equal steps? */
-static bool uniform(const int64_t step[2], const int64_t n[2]) { return n[0] == 1 || n[1] == 1 || step[0] == n[1] * step[1]; }
+static bool uniform(const int64_t step[4], const int64_t n[2]) { return n[0] == 1 || n[1] == 1 || step[0] == n[1] * step[1]; }
 
 int cuda_MATMUL(const call *k, err *e)
 {
@@ -195,10 +185,9 @@ int cuda_MATMUL(const call *k, err *e)
     if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
         return fail(e, "matmul: the shapes of a, b and their product do not fit");
     if (!count_of(c)) return 0;
-    int64_t n[2] = {c->dim[0], c->dim[1]}, sa[2], sb[2], sc[2];
-    steps_of(a, sa), steps_of(b, sb), steps_of(c, sc);
-    bool a_whole = a->dim[0] == n[0] && a->dim[1] == n[1], b_once = b->dim[0] == 1 && b->dim[1] == 1;
-    if (a_whole && b_once && !turn_a) { /* one product with the rows of all */
+    int64_t n[2] = {c->dim[0], c->dim[1]}, sa[4], sb[4], sc[4];
+    strides_of(a, sa), strides_of(b, sb), strides_of(c, sc);
+    if (b->dim[0] == 1 && b->dim[1] == 1 && !turn_a) { /* a has all of the batch: one product with the rows of all */
         p.m *= n[0] * n[1], p.batch = 1;
         return launched(gpu_product(&p), e);
     }

@@ -41,9 +41,55 @@ int gpu_reversed;
 /* ---- fibers ---- */
 
 enum { MOST = 1024, STACK = 256 << 10 };
+
+#ifdef __x86_64__
+/* Leaves the registers that a call preserves on this stack, this stack's top in *from, and goes on at `to`. swapcontext would ask
+ * the kernel for the signal mask each time, which is most of the time of a test. */
+typedef void *gpu_place;
+extern "C" void gpu_swap(gpu_place *from, gpu_place *to);
+asm(R"(
+.text
+gpu_swap:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq (%rsi), %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+)");
+static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
+{
+    void **top = (void **)(stack + size - 64); /* 16-byte aligned: at its first instruction a function has 8 bytes less */
+    *--top = nullptr;
+    *--top = (void *)start;
+    for (int i = 0; i < 6; i++) *--top = nullptr;
+    *p = top;
+}
+#else
+typedef ucontext_t gpu_place;
+static void gpu_swap(gpu_place *from, gpu_place *to) { swapcontext(from, to); }
+static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
+{
+    getcontext(p);
+    p->uc_stack.ss_sp = stack;
+    p->uc_stack.ss_size = size;
+    p->uc_link = nullptr;
+    makecontext(p, start, 0);
+}
+#endif
+
 namespace {
 struct fiber {
-    ucontext_t at;
+    gpu_place at; /* where it goes on */
     char *stack;
     bool made, done;
     int waits; /* 0 runs, 1 at the block's barrier, 2 at its warp's */
@@ -57,7 +103,7 @@ struct warp {
 };
 fiber fibers[MOST];
 warp warps[MOST / 32];
-ucontext_t scheduler;
+gpu_place scheduler;
 int running, live, at_barrier, n_threads;
 unsigned barrier_round;
 const std::function<void()> *body;
@@ -68,14 +114,12 @@ void *home_fake;
 #endif
 } // namespace
 
-static void to_scheduler(fiber *f, bool last)
+static void to_scheduler(fiber *f)
 {
 #ifdef GPU_ASAN
-    __sanitizer_start_switch_fiber(last ? nullptr : &f->fake, home_bottom, home_size);
-#else
-    (void)last;
+    __sanitizer_start_switch_fiber(&f->fake, home_bottom, home_size);
 #endif
-    swapcontext(&f->at, &scheduler);
+    gpu_swap(&f->at, &scheduler);
 #ifdef GPU_ASAN
     __sanitizer_finish_switch_fiber(f->fake, nullptr, nullptr);
 #endif
@@ -91,7 +135,7 @@ static void set_thread(int t)
 static void give_way()
 {
     int me = running;
-    to_scheduler(&fibers[me], false);
+    to_scheduler(&fibers[me]);
     set_thread(me);
 }
 
@@ -110,7 +154,7 @@ static void fiber_main()
         w->live--;
         if (at_barrier && at_barrier == live) at_barrier = 0, barrier_round++;
         if (w->there && w->there == w->live) w->there = 0, w->round++;
-        to_scheduler(f, false);
+        to_scheduler(f);
     }
 }
 
@@ -122,18 +166,14 @@ static void switch_to(int t)
     if (!f->made) {
         f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (f->stack == MAP_FAILED) broken_kernel("no memory for the stack of a thread");
-        getcontext(&f->at);
-        f->at.uc_stack.ss_sp = f->stack;
-        f->at.uc_stack.ss_size = STACK;
-        f->at.uc_link = nullptr;
-        makecontext(&f->at, fiber_main, 0);
+        make_place(&f->at, f->stack, STACK, fiber_main);
         f->made = true;
         f->fake = nullptr;
     }
 #ifdef GPU_ASAN
     __sanitizer_start_switch_fiber(&home_fake, f->stack, STACK);
 #endif
-    swapcontext(&scheduler, &f->at);
+    gpu_swap(&scheduler, &f->at);
 #ifdef GPU_ASAN
     __sanitizer_finish_switch_fiber(home_fake, nullptr, nullptr);
 #endif

@@ -104,7 +104,7 @@ static int on_point(launcher *l, worker *w, char **f, err *e)
     if (same(f[1], "dev_PPL")) {
         w->dev_ppl = x.value;
         w->step = x.step;
-        progress_event(&l->p, w, "eval", x.value);
+        if (w->total) progress_event(&l->p, w, "eval", x.value); /* before: told again by a resumed run */
     }
     return db_points(l->d, &w->claim, &x, 1, e);
 }

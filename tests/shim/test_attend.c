@@ -2,7 +2,6 @@
  * q, k and v in one tensor or in two, among columns that are nobody's and at addresses that 16-byte loads cannot take. Rows
  * without a sentence are NaN on the way in: nobody may look at them. */
 #include "shim_test.h"
-#include <time.h>
 
 typedef struct {
     const char *name;
@@ -51,7 +50,6 @@ static void check_setting(dtype type, const setting *s)
     view y = tensor(type, 1, 1, rows, v_width), lse = tensor(F32, 1, 1, rows, s->heads);
     call forward = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a,
                     .training = true, .seed = 0x123456789abcdef0u, .step = 7};
-    double t0 = clock();
     check_call(name, cpu_ATTEND, cuda_ATTEND, &forward, type == F32 ? 1e-5 : 4e-3);
 
     view dy = rows_with_dummies(type, used_q, 3, v_width), dq = tensor(type, 1, 1, rows, q.dim[3]);
@@ -63,7 +61,6 @@ static void check_setting(dtype type, const setting *s)
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
     check_call(name, cpu_ATTEND_BACK, cuda_ATTEND_BACK, &back, type == F32 ? 2e-5 : 1e-2);
     release_views(&back);
- printf("%s %.2f\n", name, (clock()-t0)/1e6);
 }
 
 static void check_refusals(void)
@@ -83,11 +80,11 @@ int main(void)
 {
     start();
     static const setting settings[] = {
-        {"all lengths", 2, 16, 16, 0, true, false, 0, 9, {0, 1, 15, 16, 17, 28, 64, 65, 130}, {0}},
+        {"all lengths", 1, 16, 16, 0, true, false, 0, 9, {0, 1, 15, 16, 17, 28, 64, 65, 130}, {0}},
         {"all lengths, causal, dropout", 1, 32, 32, 0, true, true, 0.3, 9, {130, 65, 64, 28, 17, 16, 15, 1, 0}, {0}},
-        {"cross, dropout", 2, 64, 64, 0, false, false, 0.1, 7, {3, 0, 40, 1, 17, 5, 33}, {35, 4, 0, 70, 16, 1, 33}},
+        {"cross, dropout", 1, 64, 64, 0, false, false, 0.1, 7, {3, 0, 40, 1, 17, 5, 33}, {35, 4, 0, 70, 16, 1, 33}},
         {"cross, causal", 1, 16, 24, 8, false, true, 0, 4, {20, 3, 40, 7}, {5, 9, 33, 0}},
-        {"d 8", 3, 8, 8, 0, true, true, 0.2, 3, {33, 2, 18}, {0}},
+        {"d 8", 2, 8, 8, 0, true, true, 0.2, 3, {33, 2, 18}, {0}},
         {"d 20", 2, 20, 20, 0, true, true, 0.2, 3, {5, 34, 16}, {0}},
         {"d 40 and 24", 2, 40, 24, 0, true, false, 0.1, 3, {17, 1, 20}, {0}},
         {"d 7 and 65, odd columns", 2, 7, 65, 1, false, false, 0.1, 3, {9, 20, 0}, {33, 2, 5}},
@@ -96,9 +93,9 @@ int main(void)
         {"d 128", 1, 128, 128, 0, true, true, 0.1, 2, {34, 3}, {0}},
         {"d 16 and 128", 1, 16, 128, 0, false, false, 0.1, 2, {17, 3}, {5, 40}},
         {"d 256 and 128", 1, 256, 128, 0, true, false, 0, 2, {17, 1}, {0}},
-        {"d 512", 1, 512, 512, 0, true, true, 0.1, 2, {20, 2}, {0}},
+        {"d 512", 1, 512, 512, 0, true, true, 0.1, 1, {17}, {0}},
         {"d 64 and 512", 1, 64, 512, 0, false, false, 0, 1, {5}, {33}},
-        {"d 510 and 1", 1, 510, 1, 0, true, false, 0.5, 1, {18}, {0}},
+        {"d 510 and 1", 1, 510, 1, 0, true, false, 0.5, 1, {17}, {0}},
         {"one sentence of one", 1, 64, 64, 0, true, true, 0, 1, {1}, {0}},
         {"no sentence at all", 2, 16, 16, 0, true, true, 0.1, 0, {0}, {0}},
         {"empty sentences", 2, 16, 16, 0, false, false, 0.1, 4, {0, 0, 0, 0}, {0, 0, 0, 0}},
@@ -109,7 +106,7 @@ int main(void)
         check_setting(BF16, &settings[i]);
     }
     /* more sentences than a warp finds in one look, most of them empty */
-    setting many = {"many sentences", 1, 8, 8, 0, true, false, 0, 1100, {2, 0, 0, 1, 0, 20}, {0}};
+    setting many = {"many sentences", 1, 8, 8, 0, true, false, 0, 200, {2, 0, 0, 1, 0, 20}, {0}};
     check_setting(BF16, &many);
     check_refusals();
     return finish();

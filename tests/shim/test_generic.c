@@ -63,6 +63,9 @@ static void test_binary(void)
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, false);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, true);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0x70, false);
+    /* more than the threads of one launch do at once */
+    check_binary(0, F32, (int64_t[4]){1, 1, 1, 270001}, 0, false);
+    check_binary(0, F32, (int64_t[4]){1, 1, 300, 301}, 0x40, false);
 }
 
 static void test_one_input(void)
@@ -139,9 +142,33 @@ static void test_dropout(void)
                 check("DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(i % 2 ? 0.1 : 0.37, 3 + (int64_t)i), 1, &x,
                       in_place ? x : tensor((dtype)t, 1, 1, 1, lengths[i]), 1e-7);
             }
-    view x = randoms(tensor(F32, 1, 1, 3, 5)), y = randoms(tensor(BF16, 1, 1, 3, 5));
+    view x = randoms(tensor(F32, 1, 1, 3, 5)), y = randoms(tensor(BF16, 1, 1, 3, 5)), z = randoms(tensor(BF16, 1, 1, 3, 180001));
+    check("long DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0.5, 9), 1, &z, tensor(BF16, 1, 1, 3, 180001), 0);
+    view w = randoms(tensor(F32, 1, 1, 3, 5));
+    check("DROPOUT of less than one in 65536", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(1e-5, 9), 1, &w, tensor(F32, 1, 1, 3, 5), 0);
     check("DROPOUT 0", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &x, tensor(F32, 1, 1, 3, 5), 0);
     check("DROPOUT 0 in place", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &y, y, 0);
+}
+
+/* Inputs that begin between multiples of 16 bytes (sanitizers see a read of 16 there). */
+static void test_unaligned(void)
+{
+    enum { N = 40 };
+    view x = randoms(tensor(F32, 1, 1, 1, N + 1)), y = tensor(F32, 1, 1, 1, N), z = tensor(F32, 1, 1, 1, N), v = {.dim = {1, 1, 1, N}, .type = F32};
+    float *g = gpu_copy_of(x.data, bytes_of_view(&x)), *h = gpu_alloc(N * 4);
+    for (int f = 0; f < 3; f++) {
+        call k = {.op = OP_ADD, .n_in = f ? 1 : 2, .n_out = 1, .in = {v, v}, .out = {v}, .a = of(1.5, AB_TANH)};
+        kernel cpu = f == 0 ? cpu_ADD : f == 1 ? cpu_SCALE : cpu_MAP, gpu = f == 0 ? cuda_ADD : f == 1 ? cuda_SCALE : cuda_MAP;
+        err e = {{0}};
+        k.in[0].data = (float *)x.data + 1, k.in[1].data = x.data, k.out[0].data = y.data;
+        CHECK_THAT(!cpu(&k, &e), "CPU: %s", e.text);
+        k.in[0].data = g + 1, k.in[1].data = g, k.out[0].data = h;
+        CHECK_THAT(!gpu(&k, &e), "GPU: %s", e.text);
+        gpu_copy_out(z.data, h, N * 4);
+        check_views("an unaligned input", &z, &y, 1e-6);
+    }
+    gpu_release(g), gpu_release(h);
+    free(x.data), free(y.data), free(z.data);
 }
 
 /* ---- sums ---- */
@@ -193,7 +220,7 @@ static void check_softmax(int64_t rows, int64_t n, bool in_place)
 
 static void test_softmax(void)
 {
-    static const int64_t widths[] = {1, 2, 28, 31, 33, 63, 64, 100, 127, 129, 200, 256, 257, 512, 600, 1023, 1024, 1025, 1028, 2500};
+    static const int64_t widths[] = {1, 2, 28, 31, 33, 64, 65, 127, 129, 132, 256, 257, 260, 512, 513, 516, 1023, 1024, 1025, 2500};
     for (size_t i = 0; i < LENGTH(widths); i++) check_softmax(i % 4 ? 5 : 9, widths[i], i % 2), check_softmax(1, widths[i], false);
     check_softmax(0, 8, false);
 }
@@ -285,6 +312,7 @@ int main(void)
     test_relu_back();
     test_copies();
     test_dropout();
+    test_unaligned();
     test_sums();
     test_softmax();
     test_nothing_seen();

@@ -177,10 +177,11 @@ static void test_strides(dtype type, dtype type_c, int exact)
     enum { M = 70, N = 37, K = 45, GAP = 3, BATCH = 2 };
     int turn_a = !exact && rng_below(&dice, 2), turn_b = (int)rng_below(&dice, 2);
     int64_t row_a = (turn_a ? M : K) + GAP, row_b = (turn_b ? K : N) + GAP, row_c = N + GAP, batch = exact ? 1 : BATCH;
-    view a = matrix(type, (turn_a ? K : M) * batch, row_a), b = matrix(type, turn_b ? N : K, row_b), c = matrix(type_c, M * batch, row_c);
+    int64_t rows_a = turn_a ? K : M, apart = (int64_t)rng_below(&dice, 2); /* batches do not begin at multiples of 16 bytes then */
+    view a = matrix(type, rows_a * batch + 1, row_a), b = matrix(type, turn_b ? N : K, row_b), c = matrix(type_c, M * batch, row_c);
     view bias = matrix(type_c, 1, N), back = tensor(type_c, 1, 1, M * batch, row_c), expected = tensor(type_c, 1, 1, M * batch, row_c);
     product p = {.m = M, .n = N, .k = K, .row_a = row_a, .row_b = row_b, .row_c = row_c, .turn_a = turn_a, .turn_b = turn_b, .batch = batch,
-                 .step_a = size_of(&a) / batch, .step_b = 0, .step_c = size_of(&c) / batch, .type = (int)type, .type_c = (int)type_c,
+                 .step_a = rows_a * row_a + apart, .step_b = 0, .step_c = size_of(&c) / batch, .type = (int)type, .type_c = (int)type_c,
                  .alpha = 0.5f, .beta = 2, .relu = 1, .exact = exact};
     p.a = gpu_copy_of(a.data, bytes_of_view(&a)), p.b = gpu_copy_of(b.data, bytes_of_view(&b));
     p.c = gpu_copy_of(c.data, bytes_of_view(&c)), p.bias = gpu_copy_of(bias.data, bytes_of_view(&bias));

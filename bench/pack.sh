@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Packs ablate for a machine with a GPU that has none of its libraries: the program, plugins, the CUDA module, the tests for a real GPU,
+# the shared libraries, bench/ and the recorded lengths. bench/gpu.sh runs there what is in it.
+#
+# usage: bench/pack.sh OUT_FOLDER      makes OUT_FOLDER/ablate-gpu/ and OUT_FOLDER/ablate-gpu.tar.xz
+#   BUILD  build folder (build-gpu beside the sources; a CMake cache that is there is kept)
+#   JOBS   compilers at a time (all cores)
+#   MARCH  processor it is for (x86-64-v3: every server since 2015; not this machine's own)
+# Wants nvcc besides what ./ablate wants. The C library is not carried: the other machine's must be as new as the one printed.
+set -euo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+[ $# = 1 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
+mkdir -p "$1"
+out=$(cd -- "$1" && pwd)
+build=${BUILD:-$root/build-gpu} pack=$out/ablate-gpu
+most=60000000 # bytes of the archive
+say() { printf '%s\n' "$*" >&2; }
+
+generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
+[ -e "$build/CMakeCache.txt" ] && generator=()
+cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_MARCH="${MARCH:-x86-64-v3}" -DABLATE_CUDA=ON >"$out/pack.log"
+cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
+    say "the build failed:" && tail -40 "$out/pack.log" >&2
+    exit 1
+}
+
+rm -rf "$pack"
+mkdir -p "$pack"/{bin,lib,gcc,bench,lengths}
+cp -r "$build/ablate" "$build/plugins" "$build/backends" "$build"/gpu_test_* "$build/bench_kernels" "$pack/bin/"
+cp "$root"/bench/*.{sh,py} "$pack/bench/"
+cp "$root"/bench/recorded/lengths/*.txt "$pack/lengths/"
+find "$pack/bin" -type f -perm -u+x -exec strip --strip-unneeded {} +
+
+# Libraries that any of the programs wants, and theirs (ldd follows them). Those of the compiler go into a folder of their own: the
+# other machine's are newer, if it has them.
+mapfile -t files < <(find "$pack/bin" -type f)
+for file in "${files[@]}"; do ldd "$file" 2>/dev/null || true; done | sort -u >"$out/ldd.txt"
+if grep 'not found' "$out/ldd.txt" >&2; then exit 1; fi
+while read -r name _ path _; do
+    case $name in
+    ld-linux* | /lib*/ld-linux* | linux-vdso* | libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libresolv.so*) ;;
+    libstdc++.so* | libgcc_s.so* | libgomp.so*) cp -L "$path" "$pack/gcc/$name" ;;
+    lib*) cp -L "$path" "$pack/lib/$name" ;;
+    esac
+done <"$out/ldd.txt"
+find "$pack/lib" "$pack/gcc" -type f -exec strip --strip-unneeded {} +
+
+cat >"$pack/with" <<'SH'
+#!/bin/sh
+# usage: with PROGRAM ARGUMENTS...   runs it with the libraries carried here
+here=$(cd "$(dirname "$0")" && pwd)
+path=$here/lib
+known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null)
+for name in libstdc++.so.6 libgcc_s.so.1 libgomp.so.1; do
+    case $known in *"$name"*) ;; *) path=$here/lib:$here/gcc ;; esac
+done
+LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+exec "$@"
+SH
+cat >"$pack/ablate" <<'SH'
+#!/bin/sh
+here=$(cd "$(dirname "$0")" && pwd)
+exec "$here/with" "$here/bin/ablate" "$@"
+SH
+chmod +x "$pack/with" "$pack/ablate"
+
+# Nothing but the C library may come from elsewhere.
+for file in "${files[@]}"; do LD_LIBRARY_PATH=$pack/lib:$pack/gcc ldd "$file"; done | awk '/=> \//{print $1, $3}' | sort -u |
+    grep -v "$pack" | grep -Ev '^(libc|libm|libdl|librt|libpthread|libresolv)\.so' >"$out/outside.txt" || true
+if [ -s "$out/outside.txt" ]; then say "libraries that were not carried:" && cat "$out/outside.txt" >&2 && exit 1; fi
+rm -f "$out/outside.txt" "$out/ldd.txt"
+
+needs=$(find "$pack" -type f -name '*.so*' -o -type f -path '*/bin/*' | xargs objdump -T 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
+git -C "$root" log -1 --format='%H%n%cd' >"$pack/version.txt" 2>/dev/null || true
+git -C "$root" status --short >>"$pack/version.txt" 2>/dev/null || true
+echo "needs $needs or newer, $(uname -m)" >>"$pack/version.txt"
+env -i "$pack/ablate" devices >/dev/null || { say "the packed program does not run here"; exit 1; }
+tar -C "$out" -cJf "$out/ablate-gpu.tar.xz" ablate-gpu
+size=$(stat -c %s "$out/ablate-gpu.tar.xz")
+say "$out/ablate-gpu.tar.xz: $((size / 1000000)) MB, $(du -sm "$pack" | cut -f1) MB unpacked, needs $needs or newer"
+[ "$size" -le $most ] || { say "more than $((most / 1000000)) MB"; exit 1; }

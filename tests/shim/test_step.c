@@ -1,0 +1,66 @@
+/* test_step.c - ATTEND_STEP: several steps in a row over one cache, rows that go back to other rows' pasts, at the first and the
+ * last position, for heads of every width; and a step that the cache has no room for. */
+#include "shim_test.h"
+
+typedef struct { int64_t rows, heads, d_k, d_v, capacity; int32_t time[3]; } setting;
+
+static void check_setting(dtype type, const setting *s)
+{
+    int64_t width = s->heads * (s->d_k + s->d_v);
+    view cache = randoms(tensor(type, 1, s->rows, s->capacity, width)), time = tensor(I32, 1, 1, 1, 1);
+    view ancestors = ids_below(tensor(I32, 1, 1, s->rows, s->capacity), s->rows), qkv = tensor(type, 1, 1, s->rows, width + s->heads * s->d_k);
+    view y = tensor(type, 1, 1, s->rows, s->heads * s->d_v);
+    for (int i = 0; i < 3; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%lld rows, %lld heads, d %lld and %lld, time %d, %s", (long long)s->rows, (long long)s->heads,
+                 (long long)s->d_k, (long long)s->d_v, s->time[i], dtype_name(type));
+        set(&time, 0, s->time[i]);
+        randoms(qkv);
+        call k = {.op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1, .in = {qkv, cache, ancestors, time}, .out = {y},
+                  .a = {.f = {0, 1 / sqrt((double)s->d_k)}, .i = {0, 0, 0, s->heads, s->d_k, s->d_v, 1, s->capacity}}};
+        check_call(name, cpu_ATTEND_STEP, cuda_ATTEND_STEP, &k, type == F32 ? 1e-5 : 2e-3);
+        if (i == 2) release_views(&k);
+    }
+}
+
+/* The device alone knows the time: a wrong one must show, and leave the cache alone. */
+static void check_no_room(int32_t wrong)
+{
+    enum { WIDTH = 16 };
+    float host[3 * WIDTH], out[8];
+    for (int i = 0; i < 3 * WIDTH; i++) host[i] = 1;
+    gpu_counter none = {0, 0};
+    int32_t zeros[2] = {0, 0};
+    float *qkv = gpu_copy_of(host, 24 * sizeof *host), *cache = gpu_copy_of(host, 2 * WIDTH * sizeof *host), *y = gpu_alloc(8 * sizeof *y);
+    int32_t *ancestors = gpu_copy_of(zeros, sizeof zeros), *time = gpu_copy_of(&wrong, sizeof wrong);
+    call k = {.op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1,
+              .in = {{qkv, {1, 1, 1, 24}, F32, -1}, {cache, {1, 1, 2, WIDTH}, F32, -1}, {ancestors, {1, 1, 1, 2}, I32, -1}, {time, {1, 1, 1, 1}, I32, -1}},
+              .out = {{y, {1, 1, 1, 8}, F32, -1}},
+              .a = {.f = {0, 1}, .i = {0, 0, 0, 1, 8, 8, 1, 2}}};
+    err e = {{0}};
+    gpu_set_counter(none.seed, none.step);
+    CHECK_THAT(!cuda_ATTEND_STEP(&k, &e), "time %d: %s", wrong, e.text);
+    gpu_copy_out(out, y, sizeof out);
+    gpu_copy_out(host, cache, 2 * WIDTH * sizeof *host);
+    for (int i = 0; i < 8; i++) CHECK_THAT(isnan(out[i]), "time %d: y[%d] is %g, expected no number", wrong, i, (double)out[i]);
+    for (int i = 0; i < 2 * WIDTH; i++) CHECK_THAT(host[i] == 1, "time %d: cache[%d] is %g, expected 1", wrong, i, (double)host[i]);
+    gpu_release(qkv), gpu_release(cache), gpu_release(y), gpu_release(ancestors), gpu_release(time);
+}
+
+int main(void)
+{
+    start();
+    static const setting settings[] = {
+        {3, 2, 16, 16, 5, {0, 1, 4}},     {2, 2, 64, 64, 40, {0, 7, 39}},   {40, 2, 8, 8, 20, {0, 15, 16}},
+        {5, 1, 20, 20, 33, {3, 31, 32}},  {2, 3, 7, 65, 70, {0, 40, 69}},   {2, 1, 128, 128, 9, {0, 7, 8}},
+        {33, 2, 40, 24, 10, {2, 5, 9}},   {1, 1, 256, 128, 18, {1, 16, 17}}, {1, 1, 512, 512, 12, {0, 8, 11}},
+        {1, 1, 510, 1, 12, {0, 8, 11}},   {64, 1, 32, 32, 6, {0, 3, 5}},     {70, 1, 64, 512, 6, {0, 3, 5}},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        check_setting(F32, &settings[i]);
+        check_setting(BF16, &settings[i]);
+    }
+    check_no_room(2);
+    check_no_room(-1);
+    return finish();
+}
