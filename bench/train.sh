@@ -17,7 +17,7 @@ out=$(mktemp)
 for repeat in $(seq "$repeats"); do
     for config in $configs; do
         for precision in bf16 fp32; do
-            "$program" bench train --lengths "$lengths" --config "$config" --precision $precision --seconds "$seconds" --threads "$threads" | tee -a "$out"
+            "$program" bench train --vocab 10000 --lengths "$lengths" --config "$config" --precision $precision --seconds "$seconds" --threads "$threads" | tee -a "$out"
         done
         for mode in $modes; do
             "$python" "$here/train_torch.py" --lengths "$lengths" --config "$config" --mode "$mode" --seconds "$seconds" --steps 5 --threads "$threads" 2>/dev/null | tee -a "$out"

@@ -165,7 +165,7 @@ static const command commands[] = {
     {"agree", agree_command, "lines that are the same in several files: trees on which parsers agree"},
     {"score", score_cmd, "BLEU and bracketing F1 of files"},
     {"data", data_cmd, "known corpora: list, get"},
-    {"bench", bench_command, "speed of training steps"},
+    {"bench", bench_command, "speed of training, decoding and attention"},
     {"record", record_cmd, "write an experiment to experiments/recorded/, for git"},
     {"reference", reference_cmd, "every INI key with its default and range, as Markdown"},
     {"devices", devices_command, "what the runs can use"},

@@ -2,12 +2,12 @@
  *
  * A block has one row and one head. LANES neighbouring threads take a key and its value together, 8 columns (LOADS times) each,
  * so a warp reads 32 / LANES keys at once; every such group goes through its own keys with a running maximum and sum, and at the
- * end the groups are put together in a fixed order. Few hypotheses: more warps a block.
+ * end the groups are put together in a fixed order. Nothing depends on how many rows there are: a row's bits are its own.
  */
 #include "cuda/attention.h"
 #include "cuda/eight.h"
 
-enum { MANY_WARPS = 4, AT_ONCE = 2 /* keys that a group has under way */ };
+enum { WARPS = 4, THREADS = 32 * WARPS, AT_ONCE = 2 /* keys that a group has under way */ };
 
 template <int LOADS> struct past { /* what a group has seen: sum of exponentials and of values, relative to 2^top */
     float top, sum, y[LOADS][8];
@@ -50,17 +50,18 @@ template <int LOADS> __device__ __forceinline__ void join(past<LOADS> &a, float 
 }
 
 template <class T, bool VECTOR, int LANES, int LOADS>
-__global__ void __launch_bounds__(32 * MANY_WARPS) attend_step(gpu_attention_step a)
+__global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
 {
     const float lowest = -1e30f, log2_e = 1.44269504f; /* lowest: of no key at all */
-    int groups = (int)blockDim.x / LANES, group = (int)threadIdx.x / LANES, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    constexpr int groups = THREADS / LANES;
+    int group = (int)threadIdx.x / LANES, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     int head = (int)(blockIdx.x % (unsigned)a.heads), time = *a.time;
     int64_t row = blockIdx.x / (unsigned)a.heads, width = (int64_t)a.heads * (a.d_k + a.d_v), q_width = (int64_t)a.heads * a.d_k;
     const T *qkv = (const T *)a.qkv + row * (width + q_width);
     T *cache = (T *)a.cache, *y = (T *)a.y + (row * a.heads + head) * a.d_v;
     int64_t k_column = (int64_t)head * a.d_k, v_column = q_width + (int64_t)head * a.d_v;
     if (time < 0 || time >= a.capacity) {
-        for (int c = threadIdx.x; c < a.d_v; c += blockDim.x) store(y + c, __uint_as_float(0x7fc00000u));
+        for (int c = threadIdx.x; c < a.d_v; c += THREADS) store(y + c, __uint_as_float(0x7fc00000u));
         return;
     }
     float q[LOADS][8];
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(32 * MANY_WARPS) attend_step(gpu_attention_ste
             UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) dot += q[i][c] * k[u][i][c];
             dot = lanes_sum<LANES>(dot) * (a.scale * log2_e);
             bool there = turn + group + groups * u <= time;
-            join(mine, there ? dot : lowest, there ? 1.f : 0.f, v[u]);
+            join(mine, there ? dot : lowest, 1.f, v[u]); /* times 0 when it is not there */
         }
     }
     for (int o = LANES; o < 32; o *= 2) { /* the warp's groups */
@@ -100,26 +101,21 @@ __global__ void __launch_bounds__(32 * MANY_WARPS) attend_step(gpu_attention_ste
             UNROLL for (int c = 0; c < 8; c++) b.y[i][c] = __shfl_xor_sync(0xffffffffu, mine.y[i][c], o);
         join(mine, b.top, b.sum, b.y);
     }
-    if (blockDim.x > 32) { /* the block's warps */
-        __shared__ float top[MANY_WARPS], sum[MANY_WARPS], part[MANY_WARPS][LANES][LOADS][8];
-        if (lane < LANES) {
-            top[warp] = mine.top, sum[warp] = mine.sum;
-            UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) part[warp][lane][i][c] = mine.y[i][c];
-        }
-        __syncthreads();
-        if (warp) return;
-        for (int w = 1; w < (int)blockDim.x / 32; w++) join(mine, top[w], sum[w], part[w][lane % LANES]);
+    __shared__ float top[WARPS], sum[WARPS], part[WARPS][LANES][LOADS][8];
+    if (lane < LANES) {
+        top[warp] = mine.top, sum[warp] = mine.sum;
+        UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) part[warp][lane][i][c] = mine.y[i][c];
     }
+    __syncthreads();
     if (threadIdx.x >= LANES) return;
+    for (int w = 1; w < WARPS; w++) join(mine, top[w], sum[w], part[w][lane]);
     UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) mine.y[i][c] /= mine.sum;
     give_columns<VECTOR, LANES>(y, a.d_v, mine.y);
 }
 
 template <class T, bool VECTOR, int LANES, int LOADS> static int run(const gpu_attention_step *a)
 {
-    int64_t blocks = (int64_t)a->rows * a->heads;
-    int warps = blocks < 16 * gpu_multiprocessors() ? MANY_WARPS : 1;
-    return LAUNCH((attend_step<T, VECTOR, LANES, LOADS>), dim3((unsigned)blocks), dim3(32 * warps), 0, *a);
+    return LAUNCH((attend_step<T, VECTOR, LANES, LOADS>), dim3((unsigned)a->rows * (unsigned)a->heads), dim3(THREADS), 0, *a);
 }
 
 template <class T> static int run_type(const gpu_attention_step *a)
