@@ -71,10 +71,12 @@ static void check_company(dtype type)
     view all = ids_of(5, (int32_t[]){0, BEFORE, BEFORE + LONG, BEFORE + LONG + 1, ROWS}), alone = ids_of(2, (int32_t[]){0, LONG});
     size_t row = (size_t)WIDTH * dtype_size(type);
     char *bits[2];
+    float sum[2][ROWS * HEADS];
     for (int run = 0; run < 2; run++) {
         view off = run ? alone : all, x = q, out = y, sums = lse;
         x.data = gpu_copy_of((char *)q.data + (run ? BEFORE * 3 * row : 0), (run ? LONG : ROWS) * 3 * row);
-        out.data = gpu_alloc(bytes_of_view(&y)), sums.data = gpu_alloc(bytes_of_view(&lse)), off.data = gpu_copy_of(off.data, bytes_of_view(&off));
+        out.data = gpu_alloc(bytes_of_view(&y)), sums.data = gpu_alloc(bytes_of_view(&lse));
+        off.data = gpu_copy_of(off.data, bytes_of_view(&off));
         x.dim[2] = out.dim[2] = sums.dim[2] = run ? LONG : ROWS;
         call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {x, x, x, off, off}, .out = {out, sums},
                   .a = {.f = {0, 0.3}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 16, 16, 1, LONG}}};
@@ -82,16 +84,19 @@ static void check_company(dtype type)
         CHECK_THAT(!cuda_ATTEND(&k, &e), "%s", e.text);
         bits[run] = xmalloc(ROWS * row);
         gpu_copy_out(bits[run], out.data, bytes_of_view(&out));
+        gpu_copy_out(sum[run], sums.data, bytes_of_view(&sums));
         gpu_release(x.data), gpu_release(out.data), gpu_release(sums.data), gpu_release(off.data);
     }
     CHECK_THAT(!memcmp(bits[0] + BEFORE * row, bits[1], LONG * row), "%s: other bits in company than alone", dtype_name(type));
+    CHECK_THAT(!memcmp(sum[0] + BEFORE * HEADS, sum[1], LONG * HEADS * sizeof(float)), "%s: other sums in company than alone", dtype_name(type));
     free(bits[0]), free(bits[1]);
     free(q.data), free(y.data), free(lse.data), free(all.data), free(alone.data);
 }
 
 static void check_refusals(void)
 {
-    view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(F32, 1, 1, 4, 4), lse = tensor(F32, 1, 1, 4, 1);
+    view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4});
+    view y = tensor(F32, 1, 1, 4, 4), lse = tensor(F32, 1, 1, 4, 1);
     call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
               .a = {.f = {0, 1}, .i = {0, 4, 8, 1, 4, 4, 0, 4}}};
     err e = {{0}};

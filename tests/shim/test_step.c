@@ -8,8 +8,8 @@ static void check_setting(dtype type, const setting *s)
 {
     int64_t width = s->heads * (s->d_k + s->d_v);
     view cache = randoms(tensor(type, 1, s->rows, s->capacity, width)), time = tensor(I32, 1, 1, 1, 1);
-    view ancestors = ids_below(tensor(I32, 1, 1, s->rows, s->capacity), s->rows), qkv = tensor(type, 1, 1, s->rows, width + s->heads * s->d_k);
-    view y = tensor(type, 1, 1, s->rows, s->heads * s->d_v);
+    view ancestors = ids_below(tensor(I32, 1, 1, s->rows, s->capacity), s->rows);
+    view qkv = tensor(type, 1, 1, s->rows, width + s->heads * s->d_k), y = tensor(type, 1, 1, s->rows, s->heads * s->d_v);
     for (int i = 0; i < 3; i++) {
         char name[128];
         snprintf(name, sizeof name, "%lld rows, %lld heads, d %lld and %lld, time %d, %s", (long long)s->rows, (long long)s->heads,
@@ -26,9 +26,9 @@ static void check_setting(dtype type, const setting *s)
 /* A row's bits are its own, however many rows there are (exact_rows). */
 static void check_company(dtype type)
 {
-    enum { MANY = 40, HEADS = 2, WIDTH = HEADS * 16, CAPACITY = 6 };
+    enum { MANY = 40, HEADS = 2, WIDTH = HEADS * 16, CAPACITY = 40 };
     view cache = randoms(tensor(type, 1, MANY, CAPACITY, WIDTH)), qkv = randoms(tensor(type, 1, 1, MANY, WIDTH + HEADS * 8));
-    view ancestors = tensor(I32, 1, 1, MANY, CAPACITY), y = tensor(type, 1, 1, MANY, HEADS * 8), time = ids_of(1, (int32_t[]){5});
+    view ancestors = tensor(I32, 1, 1, MANY, CAPACITY), y = tensor(type, 1, 1, MANY, HEADS * 8), time = ids_of(1, (int32_t[]){33});
     for (int64_t i = 0; i < size_of(&ancestors); i++) set(&ancestors, i, (double)(i / CAPACITY));
     size_t bytes = (size_t)(HEADS * 8) * dtype_size(type);
     char rows[2][HEADS * 8 * 4];
@@ -55,10 +55,12 @@ static void check_no_room(int32_t wrong)
     float host[3 * WIDTH], out[8];
     for (int i = 0; i < 3 * WIDTH; i++) host[i] = 1;
     int32_t zeros[2] = {0, 0};
-    float *qkv = gpu_copy_of(host, 24 * sizeof *host), *cache = gpu_copy_of(host, 2 * WIDTH * sizeof *host), *y = gpu_alloc(8 * sizeof *y);
+    float *qkv = gpu_copy_of(host, 24 * sizeof *host), *cache = gpu_copy_of(host, 2 * WIDTH * sizeof *host);
+    float *y = gpu_alloc(8 * sizeof *y);
     int32_t *ancestors = gpu_copy_of(zeros, sizeof zeros), *time = gpu_copy_of(&wrong, sizeof wrong);
     call k = {.op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1,
-              .in = {{qkv, {1, 1, 1, 24}, F32, -1}, {cache, {1, 1, 2, WIDTH}, F32, -1}, {ancestors, {1, 1, 1, 2}, I32, -1}, {time, {1, 1, 1, 1}, I32, -1}},
+              .in = {{qkv, {1, 1, 1, 24}, F32, -1}, {cache, {1, 1, 2, WIDTH}, F32, -1}, {ancestors, {1, 1, 1, 2}, I32, -1},
+                     {time, {1, 1, 1, 1}, I32, -1}},
               .out = {{y, {1, 1, 1, 8}, F32, -1}},
               .a = {.f = {0, 1}, .i = {0, 0, 0, 1, 8, 8, 1, 2}}};
     err e = {{0}};
