@@ -7,7 +7,8 @@
  */
 #include "cuda/attend_plain.h"
 
-enum { OWN = 16, KEYS = 32, QUERIES = 16, WARPS = 2 }; /* tiles: a warp's own, and those it goes through of either side */
+/* Rows of tiles: a warp's own, and those it goes through of either side. */
+enum { OWN = 16, KEYS = 32, QUERIES = 16, WARPS = 2 };
 #define LOG2_E 1.44269504f
 
 /* ---- bf16: a warp's tile; W > 1: a block's, each warp with D of the columns from `from` on ---- */
@@ -56,7 +57,8 @@ __device__ __forceinline__ void add_dp_and_delta(float (&dp)[QUERIES / 8][4], fl
     }
 }
 
-template <int D, int W> __device__ __forceinline__ void back_queries(const gpu_attention &a, philox_key dice, int head, int slot, int from)
+template <int D, int W>
+__device__ __forceinline__ void back_queries(const gpu_attention &a, philox_key dice, int head, int slot, int from)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     attend_place at = place_of(a, false, slot, OWN);
@@ -99,7 +101,8 @@ template <int D, int W> __device__ __forceinline__ void back_queries(const gpu_a
     give<D>(dq, 1, 1, at_row<bf16>(a.dq, row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-template <int D, int W> __device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dice, int head, int slot, int from)
+template <int D, int W>
+__device__ __forceinline__ void back_keys(const gpu_attention &a, philox_key dice, int head, int slot, int from)
 {
     int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     attend_place at = place_of(a, true, slot, OWN);
@@ -116,8 +119,8 @@ template <int D, int W> __device__ __forceinline__ void back_keys(const gpu_atte
         int first = at.other.first + query, n = at.other.n - query;
         FRESH(first);
         FRESH(head);
-        const bf16 *q = at_row<const bf16>(a.q, first, head * a.d_k + from), *dy = at_row<const bf16>(a.dy, first, head * a.d_v + from);
-        const bf16 *y = at_row<const bf16>(a.y, first, head * a.d_v + from);
+        const bf16 *q = at_row<const bf16>(a.q, first, head * a.d_k + from);
+        const bf16 *dy = at_row<const bf16>(a.dy, first, head * a.d_v + from), *y = at_row<const bf16>(a.y, first, head * a.d_v + from);
         unsigned my_keep = a.drop.least ? keep32<2>(a, dice, first + lane / 2, head, at.first, at.n) : ~0u;
         float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {}, delta[1][4] = {}; /* [keys][queries]: turned round */
         add_scores<D>(s, k, q, q_stride, n, d_k);

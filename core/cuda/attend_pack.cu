@@ -28,13 +28,14 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward)
 {
     gpu_attention p = *a;
     p.d_k = (a->d_k + 7) / 8 * 8, p.d_v = (a->d_v + 7) / 8 * 8;
-    struct { /* one of a call's tensors */
-        gpu_columns gpu_attention::*which;
+    struct { /* one of the call's tensors, and its copy */
+        const gpu_columns *given;
+        gpu_columns *copied;
         bool values, of_keys, written, used;
-    } list[] = {{&gpu_attention::q, false, false, false, true},       {&gpu_attention::k, false, true, false, true},
-                {&gpu_attention::v, true, true, false, true},         {&gpu_attention::y, true, false, !backward, true},
-                {&gpu_attention::dy, true, false, false, !!backward}, {&gpu_attention::dq, false, false, true, !!backward},
-                {&gpu_attention::dk, false, true, true, !!backward},  {&gpu_attention::dv, true, true, true, !!backward}};
+    } list[] = {{&a->q, &p.q, false, false, false, true},       {&a->k, &p.k, false, true, false, true},
+                {&a->v, &p.v, true, true, false, true},         {&a->y, &p.y, true, false, !backward, true},
+                {&a->dy, &p.dy, true, false, false, !!backward}, {&a->dq, &p.dq, false, false, true, !!backward},
+                {&a->dk, &p.dk, false, true, true, !!backward},  {&a->dv, &p.dv, true, true, true, !!backward}};
     size_t bytes = 0;
     for (auto &x : list) /* first the size of each, then its place */
         if (x.used) bytes += (size_t)(x.of_keys ? a->keys : a->rows) * (size_t)(a->heads * (x.values ? p.d_v : p.d_k)) * sizeof(bf16);
@@ -43,15 +44,15 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward)
         int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;
         int64_t rows = x.of_keys ? a->keys : a->rows;
         if (!x.used) continue;
-        p.*x.which = gpu_columns{at, (int64_t)a->heads * padded};
+        *x.copied = gpu_columns{at, (int64_t)a->heads * padded};
         at += (size_t)(rows * a->heads * padded) * sizeof(bf16);
-        if (!x.written && copy(p.*x.which, padded, padded, a->*x.which, width, width, a->heads, rows)) return -1;
+        if (!x.written && copy(*x.copied, padded, padded, *x.given, width, width, a->heads, rows)) return -1;
     }
     if (backward ? gpu_attend_back(&p) : gpu_attend(&p)) return -1;
     for (auto &x : list) {
         int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;
-        if (x.used && x.written && copy(a->*x.which, width, width, p.*x.which, padded, width, a->heads, x.of_keys ? a->keys : a->rows))
-            return -1;
+        int64_t rows = x.of_keys ? a->keys : a->rows;
+        if (x.used && x.written && copy(*x.given, width, width, *x.copied, padded, width, a->heads, rows)) return -1;
     }
     return gpu_launched();
 }

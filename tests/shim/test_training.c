@@ -188,6 +188,12 @@ int main(void)
     CHECK_TEXT(e.text, "");
     for (size_t i = 0; i < LENGTH(variants) && device; i++) {
         const variant *v = &variants[i];
+#ifdef __SANITIZE_ADDRESS__
+        if (i % 3) { /* four times as slow */
+            printf("left to the build without sanitizers: %s %s %s = %s\n", v->attention, v->position, v->more, v->value);
+            continue;
+        }
+#endif
         world w;
         world_open(&w);
         put(&w, "attention", v->attention);
