@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *model, *run, *device;
+    const char *model, *run, *device, *precision;
     int64_t beam, nbest, batch, threads;
     double alpha;
 } translate_options;
@@ -17,7 +17,8 @@ typedef struct {
 static const char *const usage =
     "usage: ablate translate --run RUN | --model FILE.safetensors [--beam 4] [--alpha 0.6] [--nbest N] "
     "[--batch N]\n"
-    "                        [--threads N] [--device auto|cpu|cuda|cuda:N] [--db FILE] < SENTENCES > TRANSLATIONS\n";
+    "                        [--threads N] [--device auto|cpu|cuda|cuda:N]\n"
+    "                        [--precision run|fp32|bf16] [--db FILE] < SENTENCES > TRANSLATIONS\n";
 
 static int take(translate_options *o, places *p, const char *name, const char *value, err *e)
 {
@@ -40,6 +41,11 @@ static int take(translate_options *o, places *p, const char *name, const char *v
         o->run = value;
     else if (same(name, "--device"))
         o->device = value;
+    else if (same(name, "--precision")) {
+        if (!same(value, "run") && !same(value, "fp32") && !same(value, "bf16"))
+            return fail(e, "--precision %s: expected run (as it was trained), fp32 or bf16", value);
+        o->precision = value;
+    }
     else if (same(name, "--db"))
         p->db.path = value;
     else
@@ -118,10 +124,17 @@ static int translate(const translate_options *t, model *m, const vocab *src, con
     return bad;
 }
 
+/* What the products compute with: as the model's run did, or as asked for. */
+static int wanted_compute(const translate_options *o, const char *path, const backend *on, dtype *out, err *e)
+{
+    if (same(o->precision, "run")) return run_model_compute(path, on, out, e);
+    return run_compute(same(o->precision, "fp32") ? PRECISION_FP32 : PRECISION_BF16, on, out, e);
+}
+
 int translate_command(int argc, char **argv, const places *given)
 {
     places p = *given;
-    translate_options o = {.device = "auto", .alpha = -1};
+    translate_options o = {.device = "auto", .precision = "run", .alpha = -1};
     err e = {0};
     for (int i = 1; i < argc && !e.text[0]; i += 2)
         take(&o, &p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e);
@@ -136,7 +149,7 @@ int translate_command(int argc, char **argv, const places *given)
     cpu_threads((int)o.threads);
     dtype compute;
     const backend *on = path ? device_open(o.device, &e) : NULL;
-    int bad = !on || run_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
+    int bad = !on || wanted_compute(&o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad) {
         bad = translate(&o, &m, src, tgt, &e);
         device_release(on, &m.params);
