@@ -130,7 +130,7 @@ static const struct {
     {"report", "-o --db", EXPERIMENTS},
     {"plugins", "", PLUGINS},
     {"check", "--device", PLUGINS},
-    {"translate", "--run --model --beam --alpha --nbest --batch --threads --device --db", ""},
+    {"translate", "--run --model --beam --alpha --nbest --batch --threads --device --precision --db", ""},
     {"attention", "--run --model --text --target --layer --head --db -o", ""},
     {"parse", "--run --model --beam --alpha --batch --threads --device -s --db", ""},
     {"agree", "--number --keep-lines", ""},

@@ -6,7 +6,7 @@
 
 /* Rows of a block when a row's bits may not depend on how many others there are: every product has this many
  * rows. */
-enum { EXACT_ROWS = 64 };
+enum { EXACT_ROWS = 32 };
 
 /* ---- F64, for checks ---- */
 
@@ -45,18 +45,17 @@ static void outer_f64(int64_t rows, int64_t k, int64_t n, const double *x, const
 
 static int in_exact_blocks(product p, const void *x, weights w, const float *bias, void *y, err *e)
 {
-    int64_t rows = p.rows, whole = rows / EXACT_ROWS * EXACT_ROWS, rest = rows - whole;
+    int64_t rows = p.rows, whole = rows / EXACT_ROWS, rest = rows - whole * EXACT_ROWS;
     size_t one = dtype_size(p.type), x_row = (size_t)p.k * one, y_row = (size_t)p.n * one;
+    size_t done = (size_t)(whole * EXACT_ROWS);
     p.rows = EXACT_ROWS;
-    for (int64_t r = 0; r < whole; r += EXACT_ROWS)
-        if (product_rows(&p, (const char *)x + (size_t)r * x_row, w, bias, (char *)y + (size_t)r * y_row, e))
-            return -1;
+    if (product_blocks(&p, whole, x, w, bias, y, e)) return -1;
     if (!rest) return 0;
     size_t x_block = (EXACT_ROWS * x_row + 63) / 64 * 64;
     char *block = xcalloc(1, x_block + EXACT_ROWS * y_row);
-    memcpy(block, (const char *)x + (size_t)whole * x_row, (size_t)rest * x_row);
-    int status = product_rows(&p, block, w, bias, block + x_block, e);
-    memcpy((char *)y + (size_t)whole * y_row, block + x_block, (size_t)rest * y_row);
+    memcpy(block, (const char *)x + done * x_row, (size_t)rest * x_row);
+    int status = product_blocks(&p, 1, block, w, bias, block + x_block, e);
+    memcpy((char *)y + done * y_row, block + x_block, (size_t)rest * y_row);
     free(block);
     return status;
 }

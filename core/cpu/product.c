@@ -49,11 +49,13 @@ static int memory_at(dnnl_memory_t *m, const dnnl_memory_desc_t *md, void *data,
 /* ---- primitives by shape ---- */
 
 enum { ROWS_PRODUCT = 1, OUTER_PRODUCT };
-enum { MAX_ARGS = 4 };
+enum { MAX_ARGS = 5 };
 typedef struct { /* zeroed before it is filled in: compared as bytes */
     int64_t rows, n, k;
     int32_t kind, type, flags;
-    int32_t threads;
+    int32_t threads; /* that work on one product */
+    int32_t own;     /* 0: anyone's; i: of thread i - 1, which multiplies beside the others (product_blocks) */
+    int32_t unused;
 } shape_key;
 typedef struct {
     shape_key key; /* kind 0: a free place in the table */
@@ -92,6 +94,7 @@ static shape_key key_of(int kind, const product *p)
     key.type = (int32_t)p->type;
     key.flags = p->bias | p->relu << 1 | p->add << 2 | (kind == OUTER_PRODUCT ? p->transposed << 3 : 0);
     key.threads = omp_get_max_threads();
+    key.own = p->own;
     return key;
 }
 static void run_at(entry *x, int arg, const void *data)
@@ -231,6 +234,8 @@ static int new_rows_product(entry *x, const shape_key *key, const product *p, dn
     if (p->add) TRY("describe a product", dnnl_post_ops_append_sum(after, 1));
     if (p->relu) TRY("describe a product", dnnl_post_ops_append_eltwise(after, 1, dnnl_eltwise_relu, 0, 0));
     TRY("describe a product", dnnl_primitive_attr_set_post_ops(attr, after));
+    /* oneDNN's own scratch memory belongs to the thread that makes a product, not to the one that multiplies */
+    if (key->own) TRY("describe a product", dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
     dnnl_matmul_desc_t d;
     dnnl_primitive_desc_t pd;
     TRY("describe a product", dnnl_matmul_desc_init(&d, &mx, mw, p->bias ? &mb : NULL, &my));
@@ -240,8 +245,23 @@ static int new_rows_product(entry *x, const shape_key *key, const product *p, dn
     if (add_arg(x, DNNL_ARG_SRC, &mx, e) || add_arg(x, DNNL_ARG_DST, &my, e) ||
         (p->bias && add_arg(x, DNNL_ARG_BIAS, &mb, e)))
         return -1;
+    if (key->own) {
+        const dnnl_memory_desc_t *work = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+        x->args[x->n_args].arg = DNNL_ARG_SCRATCHPAD;
+        if (memory_at(&x->args[x->n_args++].memory, work, DNNL_MEMORY_ALLOCATE, e)) return -1;
+    }
     x->args[x->n_args++] = (dnnl_exec_arg_t){DNNL_ARG_WEIGHTS, NULL};
     return finish(x, pd, key, e);
+}
+
+static int multiply(entry *it, const product *p, const packed *pack, const void *x, const float *bias, void *y, err *e)
+{
+    run_at(it, DNNL_ARG_SRC, x);
+    run_at(it, DNNL_ARG_DST, y);
+    if (p->bias) run_at(it, DNNL_ARG_BIAS, bias);
+    it->args[it->n_args - 1].memory = pack->to;
+    TRY("multiply", dnnl_primitive_execute(it->primitive, stream, it->n_args, it->args));
+    return 0;
 }
 
 int product_rows(const product *p, const void *x, weights w, const float *bias, void *y, err *e)
@@ -252,12 +272,56 @@ int product_rows(const product *p, const void *x, weights w, const float *bias, 
     shape_key key = key_of(ROWS_PRODUCT, p);
     entry *it = find_entry(&key);
     if (!it->key.kind && new_rows_product(it, &key, p, pack->to, e)) return -1;
-    run_at(it, DNNL_ARG_SRC, x);
-    run_at(it, DNNL_ARG_DST, y);
-    if (p->bias) run_at(it, DNNL_ARG_BIAS, bias);
-    it->args[it->n_args - 1].memory = pack->to;
-    TRY("multiply", dnnl_primitive_execute(it->primitive, stream, it->n_args, it->args));
-    return 0;
+    return multiply(it, p, pack, x, bias, y, e);
+}
+
+/* ---- many products of few rows: a thread each, instead of all threads on one ---- */
+
+/* Makes what thread t needs, as a product of one thread. */
+static int make_own(const product *p, int t, const packed *pack, err *e)
+{
+    product one = *p;
+    int threads = omp_get_max_threads(), bad = 0;
+    one.own = t + 1;
+    omp_set_num_threads(1);
+    shape_key key = key_of(ROWS_PRODUCT, &one);
+    entry *it = find_entry(&key);
+    if (!it->key.kind) bad = new_rows_product(it, &key, &one, pack->to, e);
+    omp_set_num_threads(threads);
+    return bad;
+}
+
+static entry *own_entry(const product *p, int t)
+{
+    shape_key key = key_of(ROWS_PRODUCT, p);
+    key.threads = 1;
+    key.own = t + 1;
+    return slot_of(table, table_size, &key); /* it is there; find_entry might move the table under the other threads */
+}
+
+int product_blocks(const product *p, int64_t blocks, const void *x, weights w, const float *bias, void *y, err *e)
+{
+    int threads = omp_get_max_threads(), bad = 0;
+    size_t one = dtype_size(p->type), x_block = (size_t)(p->rows * p->k) * one, y_block = (size_t)(p->rows * p->n) * one;
+    if (!blocks || start(e)) return blocks ? -1 : 0;
+    packed *pack = find_pack(p, &w, e);
+    if (!pack || refresh(pack, &w, e)) return -1;
+    for (int t = 0; t < threads; t++)
+        if (make_own(p, t, pack, e)) return -1;
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+    {
+        entry *mine = own_entry(p, omp_get_thread_num());
+        err why = {0};
+        int64_t from, to;
+        my_part(blocks, &from, &to);
+        for (int64_t b = from; b < to && !bad; b++)
+            bad = multiply(mine, p, pack, (const char *)x + (size_t)b * x_block, bias, (char *)y + (size_t)b * y_block, &why) != 0;
+        if (bad) {
+#pragma omp critical
+            fail(e, "%s", why.text);
+        }
+    }
+    return bad ? -1 : 0;
 }
 
 /* ---- w = x' dy, as the gradient of the weights of an inner product ---- */

@@ -15,6 +15,7 @@ typedef struct {
     dtype type;      /* of x and y: F32 or BF16 */
     bool transposed; /* w is stored [n,k] */
     bool bias, relu, add;
+    int32_t own; /* product.c's own: 0 */
 } product;
 typedef struct { /* weights, F32 [k,n] or [n,k] */
     const float *data;
@@ -22,6 +23,9 @@ typedef struct { /* weights, F32 [k,n] or [n,k] */
     int32_t index;
 } weights;
 int product_rows(const product *p, const void *x, weights w, const float *bias, void *y, err *e);
+/* The same for `blocks` times p->rows rows. Every block is multiplied by one thread in the same way, so that a row's bits do not
+ * depend on the number of blocks or threads. */
+int product_blocks(const product *p, int64_t blocks, const void *x, weights w, const float *bias, void *y, err *e);
 
 /* w [k,n] (or [n,k] when transposed) = x' dy: x [rows,k], dy [rows,n] of p->type, w F32. p's other fields are
  * not used. */
