@@ -36,8 +36,10 @@ static void place(const ab_ctx *c, const tiling *t, char *buffer, int64_t from, 
 {
     if (!v->data) return;
     if (v->dim[3] == t->tile) v->dim[3] = n;
+    int32_t source = id; /* a vector under other axes is the vector */
+    while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
     for (int k = 0; k < t->n_vectors; k++)
-        if (t->vector[k].id == id) {
+        if (t->vector[k].id == source) {
             v->data = (char *)t->vector[k].data + (size_t)from * dtype_size(t->type);
             return;
         }

@@ -24,6 +24,13 @@ foreach(source ${shim_tests})
   add_test(NAME shim/${name} COMMAND shim_${name})
   set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 endforeach()
+add_executable(shim_planted tests/shim/planted.cu core/cuda/shim.cc)
+set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+target_compile_definitions(shim_planted PRIVATE GPU_ON_CPU)
+target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core)
+add_dependencies(unit_tests shim_planted)
+add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted> ${ABLATE_SANITIZE})
+set_tests_properties(shim/planted PROPERTIES LABELS unit)
 set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)   # it opens cuBLASLt, whose start leaks
 
 # ---- for GPUs --------------------------------------------------------------------------------------------------------

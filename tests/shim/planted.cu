@@ -1,0 +1,65 @@
+/* planted.cu - kernels with a mistake each, to see that the test build finds it (planted.sh). usage: planted MISTAKE
+ * Ends with 0 when nothing was found, 1 when the two orders of the threads disagree; otherwise the program is ended on the way. */
+#include "cuda/gpu.h"
+#include <string.h>
+
+enum { N = 128 };
+
+/* Every thread takes its neighbour's number: right only when all have written theirs. */
+__global__ void k_neighbour(float *y, const float *x, int barrier)
+{
+    DYN_SMEM(float, s);
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (barrier) __syncthreads();
+    y[t] = s[(t + 1) % N];
+}
+
+__global__ void k_overrun(float *y, const float *x, int n)
+{
+    float sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[i];
+    y[threadIdx.x] = sum;
+}
+
+/* One half of every warp waits for the block, the other for the warp. */
+__global__ void k_half_barrier(float *y)
+{
+    if (threadIdx.x % 2) __syncthreads();
+    __syncwarp();
+    y[threadIdx.x] = 1;
+}
+
+static void run(float *out, float *y, const float *x, int barrier, int reversed, size_t smem)
+{
+    gpu_reversed = reversed;
+    LAUNCH(k_neighbour, dim3(1), dim3(N), smem, y, x, barrier);
+    gpu_copy_out(out, y, N * sizeof(float));
+}
+
+int main(int argc, char **argv)
+{
+    const char *mistake = argc > 1 ? argv[1] : "none";
+    float numbers[N], forward[N], backward[N];
+    for (int i = 0; i < N; i++) numbers[i] = (float)i;
+    float *x = (float *)gpu_alloc(sizeof numbers), *y = (float *)gpu_alloc(sizeof numbers);
+    gpu_copy_in(x, numbers, sizeof numbers);
+    int rc = 0;
+    if (!strcmp(mistake, "overrun")) {
+        LAUNCH(k_overrun, dim3(1), dim3(N), 0, y, x, N + 1);
+    } else if (!strcmp(mistake, "host")) {
+        rc = x[3] == numbers[3] ? 0 : 2;
+    } else if (!strcmp(mistake, "barrier_not_for_all")) {
+        LAUNCH(k_half_barrier, dim3(1), dim3(N), 0, y);
+    } else {
+        size_t smem = !strcmp(mistake, "shared_overrun") ? (N - 1) * sizeof(float) : N * sizeof(float);
+        int barrier = strcmp(mistake, "no_barrier") != 0;
+        run(forward, y, x, barrier, 0, smem);
+        run(backward, y, x, barrier, 1, smem);
+        rc = memcmp(forward, backward, sizeof forward) ? 1 : 0;
+        for (int i = 0; i < N && !rc; i++) rc = forward[i] == numbers[(i + 1) % N] ? 0 : 2;
+    }
+    gpu_release(x);
+    gpu_release(y);
+    return rc;
+}

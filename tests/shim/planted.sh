@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# usage: planted.sh PROGRAM SANITIZED   - each planted mistake must be found, and without one nothing. SANITIZED: ON or OFF; reads and
+# writes outside an allocation are the address sanitizer's to find.
+set -u
+program=$1 sanitized=$2 failed=0
+wrong() { echo "WRONG: $*"; failed=1; }
+
+out=$("$program" none 2>&1) || wrong "without a mistake it ends with $?: $out"
+"$program" no_barrier 2>/dev/null
+[ $? -eq 1 ] || wrong "a dropped barrier is not found"
+out=$("$program" barrier_not_for_all 2>&1) && wrong "a barrier that not all threads reach is not found"
+grep -q 'wait for each other' <<<"$out" || wrong "a barrier that not all threads reach: it says $out"
+if [ "$sanitized" = ON ]; then
+    for mistake in overrun shared_overrun host; do
+        out=$("$program" $mistake 2>&1) && wrong "$mistake is not found"
+        grep -q 'AddressSanitizer' <<<"$out" || wrong "$mistake: it says $out"
+    done
+    echo "6 programs"
+else
+    echo "3 programs; overruns are left to the build under sanitizers"
+fi
+exit $failed
