@@ -214,14 +214,11 @@ int pass_run(pass *p, uint64_t seed, err *e)
 
 double pass_row(const pass *p, int64_t row)
 {
-    ab_t x = tape_find(p->c, "losses");
-    const node *v = &p->c->v[x.id];
-    if (!on_device(p->c->backend)) return check_number(v->data, v->type, (size_t)(2 * row));
+    const node *v = &p->c->v[tape_find(p->c, "losses").id];
+    double loss; /* room for a number of either type */
     err e = {0};
-    float *all = xmalloc((size_t)node_count(v) * sizeof *all);
-    double loss = tape_read(p->c, x, all, (size_t)node_count(v) * sizeof *all, &e) ? NAN : (double)all[2 * row];
-    free(all);
-    return loss;
+    const char *at = (const char *)v->data + (size_t)(2 * row) * dtype_size(v->type);
+    return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
 }
 
 double pass_loss(const pass *p)

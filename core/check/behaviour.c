@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const model_kind exact = {.compute = F64, .dropout = 0, .generic = false};
+static const model_kind exact = {.compute = F64};
 
 /* A model and one pass over the four sentences; false and r when it cannot be. */
 static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, const sentences *s,
@@ -155,7 +155,7 @@ static void same_seed(const pairing *w, check_result *r)
     sentences s;
     err e = {0};
     check_sentences(&s);
-    if (!open_pass(&m, &p, w, &(model_kind){.compute = F64, .dropout = 0.2, .generic = false}, &s, true, r)) return;
+    if (!open_pass(&m, &p, w, &(model_kind){.compute = F64, .dropout = 0.2}, &s, true, r)) return;
     size_t bytes = m.params.total * sizeof(double);
     double first = pass_loss(&p), *grad = xmalloc(bytes);
     memcpy(grad, m.params.grad, bytes);
@@ -254,7 +254,7 @@ void check_fused(const plugin *p, check_result *r)
 
 static void fp32(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){.compute = F32, .dropout = 0, .generic = false}, &exact, NULL, r);
+    double d = distance_between(w, &(model_kind){.compute = F32}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: loss or gradient in fp32 is %.2g (relative) away from fp64: numbers too large or too "
@@ -265,7 +265,7 @@ void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp3
 
 static void bf16(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){.compute = BF16, .dropout = 0, .generic = false}, &exact, NULL, r);
+    double d = distance_between(w, &(model_kind){.compute = BF16}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r, "%s: loss or gradient in bf16 is %.2g (relative) away from fp64", w->words, d);
 }

@@ -98,7 +98,7 @@ static void decode(const pairing *w, check_result *r)
     sentences s;
     err e = {0};
     two_targets_each(&s);
-    if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = 0, .generic = false}, &e)) {
+    if (check_model_open(&m, w, &(model_kind){.compute = F64}, &e)) {
         check_fail(r, "%s", e.text);
         return;
     }

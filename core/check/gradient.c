@@ -104,7 +104,7 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     sentences s;
     err e = {0};
     check_sentences(&s);
-    if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = dropout, .generic = false}, &e)) {
+    if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = dropout}, &e)) {
         check_fail(r, "%s", e.text);
         return;
     }

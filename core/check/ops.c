@@ -78,7 +78,7 @@ static bool sample_from(const pairing *w, const ab_op *op, sample *s, check_resu
     err e = {0};
     int32_t at = 0;
     *s = (sample){.op = op};
-    if (check_model_open(&s->m, w, &(model_kind){.compute = F64, .dropout = 0, .generic = false}, &e)) {
+    if (check_model_open(&s->m, w, &(model_kind){.compute = F64}, &e)) {
         check_fail(r, "%s", e.text);
         return false;
     }

@@ -53,15 +53,6 @@ static void put_all(ab_ctx *c, const char *name, int32_t value)
     free(all);
 }
 
-/* Between two values in the backend's own memory. */
-static void move(const steps *s, void *to, const void *from, size_t bytes)
-{
-    if (on_device(s->m->backend))
-        s->m->backend->copy(to, from, bytes);
-    else
-        memmove(to, from, bytes);
-}
-
 static int64_t longest_source(const steps *s)
 {
     int64_t n = 0;
@@ -117,7 +108,7 @@ static int encode(steps *s, err *e)
             if (s->memory) s->m->backend->release(s->memory);
             s->memory = s->m->backend->alloc(s->memory_size = bytes + bytes / 4);
         }
-        move(s, s->memory, y->data, bytes);
+        backend_move(s->m->backend, s->memory, y->data, bytes);
     }
     tape_free(c);
     s->encode_seconds += ticks() - start;
@@ -186,7 +177,8 @@ static void setup_inputs(steps *s)
     put(s->tape, "src.offset", s->src_offset);
     put(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
-    if (memory->live && memory->data) move(s, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
+    if (memory->live && memory->data)
+        backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
     free(length);
 }
 

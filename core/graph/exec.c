@@ -94,6 +94,14 @@ void backend_zero(const backend *b, void *at, size_t bytes)
         memset(at, 0, bytes);
 }
 
+void backend_move(const backend *b, void *to, const void *from, size_t bytes)
+{
+    if (on_device(b))
+        b->copy(to, from, bytes);
+    else
+        memmove(to, from, bytes);
+}
+
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes)
 {
     const node *v = &c->v[x.id];

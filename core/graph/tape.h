@@ -351,6 +351,7 @@ static inline bool on_device(const backend *b) { return b && b->copy_in != NULL;
 void backend_write(const backend *b, void *to, const void *from, size_t bytes);
 int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
 void backend_zero(const backend *b, void *at, size_t bytes);
+void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* both in its memory */
 /* A value of a planned tape; bytes: of the whole value or its beginning. Nothing happens where nobody reads it. */
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
 int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);

@@ -176,10 +176,7 @@ int stepper_gradient(stepper *s, const batch *b, int64_t step, err *e)
     if (s->batches) { /* gradients are written, not added: put the earlier ones aside */
         size_t bytes = m->params.total * dtype_size(m->params.type);
         if (!s->sum) s->sum = on->alloc(bytes);
-        if (s->batches == 1) {
-            backend_zero(on, s->sum, bytes);
-            on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
-        }
+        if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
     }
     /* batches of one update have their own dropout: the counter has the batch in its upper bits */
     run_options o = {.seed = (uint64_t)m->cfg.seed,

@@ -5,6 +5,7 @@
 #include "decode/beam.h"
 #include "test.h"
 #include "train/train.h"
+#include "world.h"
 
 typedef struct {
     const char *attention, *position, *more, *value; /* one setting more */
@@ -17,49 +18,8 @@ static const variant variants[] = {
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };
 
-typedef struct {
-    arena memory;
-    settings set;
-    const ab_task *task;
-    void *self;
-    vocab *src, *tgt;
-    dataset data;
-} world;
-
-static void put(world *w, const char *key, const char *value) { settings_put(&w->set, key, value, &w->memory); }
-
-static void world_open(world *w)
-{
-    static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"}, {"d_model", "24"}, {"d_ff", "40"}, {"heads", "2"},
-                                           {"warmup", "4"}, {"lr", "0.5"}, {"beam", "3"}, {"steps", "4"}, {"batch_tokens", "64"}};
-    *w = (world){0};
-    err e = {0};
-    for (const ab_param *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
-    for (size_t i = 0; i < LENGTH(small); i++) put(w, small[i][0], small[i][1]);
-    const plugin *p = plugin_find(AB_TASK, "sequence", &e);
-    if (!p) broken("%s", e.text);
-    void *cfg = arena_alloc(&w->memory, p->desc.cfg_size);
-    settings own = {0};
-    settings_put(&own, "sequence.train_examples", "64", &w->memory);
-    if (config_bind(&own, "sequence", p->desc.params, cfg, &w->memory, &e)) broken("%s", e.text);
-    char words[256] = "";
-    ab_env env = {.data_dir = "", .seed = 1};
-    w->task = &p->iface.task;
-    if (w->task->open(&w->self, cfg, &host_table, &env, words, sizeof words)) broken("%s", words);
-    if (dataset_vocabs(w->task, w->self, true, TOKENS_WORDS, 0, false, NULL, &w->src, &w->tgt, &e) ||
-        dataset_build(&w->data, w->task, w->self, w->src, w->tgt, 0, &e))
-        broken("%s", e.text);
-    w->data.split[AB_DEV].n = w->data.split[AB_DEV].n < 5 ? w->data.split[AB_DEV].n : 5; /* fibers are slow */
-}
-
-static void world_close(world *w)
-{
-    dataset_free(&w->data);
-    if (w->tgt != w->src) vocab_free(w->tgt);
-    vocab_free(w->src);
-    w->task->close(w->self);
-    arena_free(&w->memory);
-}
+static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"}, {"d_model", "24"}, {"d_ff", "40"}, {"heads", "2"},
+                                       {"warmup", "4"}, {"lr", "0.5"}, {"beam", "3"}, {"steps", "4"}, {"batch_tokens", "64"}};
 
 typedef struct {
     double losses[2 * UPDATES][2];
@@ -195,7 +155,8 @@ int main(void)
         }
 #endif
         world w;
-        world_open(&w);
+        world_open(&w, small, LENGTH(small), "64");
+        if (w.data.split[AB_DEV].n > 5) w.data.split[AB_DEV].n = 5; /* fibers are slow */
         put(&w, "attention", v->attention);
         put(&w, "attention_encoder", v->attention);
         put(&w, "attention_decoder", v->attention);

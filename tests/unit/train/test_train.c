@@ -5,45 +5,16 @@
 #include "train/checkpoint.h"
 #include "train/optim.h"
 #include "train/train.h"
+#include "world.h"
 #include <unistd.h>
 
-typedef struct { /* a task with its data, and settings to be changed */
-    arena memory;
-    settings set;
-    const ab_task *task;
-    void *self;
-    vocab *src, *tgt;
-    dataset data;
-    char folder[64];
-} world;
+static const char *const small[][2] = {
+    {"task", "sequence"},    {"layers", "1"},      {"d_model", "16"},    {"d_ff", "32"},
+    {"heads", "2"},          {"steps", "40"},      {"warmup", "10"},     {"lr", "0.5"},
+    {"batch_tokens", "300"}, {"eval_every", "10"}, {"save_every", "10"}, {"precision", "fp32"}};
 
-static void put(world *w, const char *key, const char *value)
+static void open_folder(world *w)
 {
-    settings_put(&w->set, key, value, &w->memory);
-}
-
-static void world_open(world *w)
-{
-    static const char *const small[][2] = {
-        {"task", "sequence"},    {"layers", "1"},      {"d_model", "16"},    {"d_ff", "32"},
-        {"heads", "2"},          {"steps", "40"},      {"warmup", "10"},     {"lr", "0.5"},
-        {"batch_tokens", "300"}, {"eval_every", "10"}, {"save_every", "10"}, {"precision", "fp32"}};
-    *w = (world){0};
-    err e = {0};
-    for (const ab_param *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
-    for (size_t i = 0; i < LENGTH(small); i++) put(w, small[i][0], small[i][1]);
-    const plugin *p = plugin_find(AB_TASK, "sequence", &e);
-    if (!p) broken("%s", e.text);
-    void *cfg = arena_alloc(&w->memory, p->desc.cfg_size);
-    settings none = {0};
-    if (config_bind(&none, "sequence", p->desc.params, cfg, &w->memory, &e)) broken("%s", e.text);
-    char words[256] = "";
-    ab_env env = {.data_dir = "", .seed = 1};
-    w->task = &p->iface.task;
-    if (w->task->open(&w->self, cfg, &host_table, &env, words, sizeof words)) broken("%s", words);
-    if (dataset_vocabs(w->task, w->self, true, TOKENS_WORDS, 0, false, NULL, &w->src, &w->tgt, &e) ||
-        dataset_build(&w->data, w->task, w->self, w->src, w->tgt, 0, &e))
-        broken("%s", e.text);
     snprintf(w->folder, sizeof w->folder, "/tmp/ablate-train-XXXXXX");
     if (!mkdtemp(w->folder)) broken("no temporary folder");
 }
@@ -53,17 +24,6 @@ static void empty_folder(const world *w)
     char *command = xprintf("rm -rf '%s'/*", w->folder);
     CHECK_INT(system(command), 0);
     free(command);
-}
-
-static void world_close(world *w)
-{
-    empty_folder(w);
-    rmdir(w->folder);
-    dataset_free(&w->data);
-    if (w->tgt != w->src) vocab_free(w->tgt);
-    vocab_free(w->src);
-    w->task->close(w->self);
-    arena_free(&w->memory);
 }
 
 static void open_model(world *w, model *m)
@@ -319,7 +279,8 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     log_to(stderr, LOG_WARN);
     test_schedules();
-    world_open(&w);
+    world_open(&w, small, LENGTH(small), NULL);
+    open_folder(&w);
     test_resume(&w, 17);
     test_resume(&w, 20);
     put(&w, "accumulate", "2");
@@ -331,6 +292,8 @@ int main(void)
     test_other_settings(&w);
     test_early_stopping(&w);
     test_divergence(&w);
+    empty_folder(&w);
+    rmdir(w.folder);
     world_close(&w);
     return test_end();
 }
