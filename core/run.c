@@ -303,17 +303,31 @@ static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **froze
     return bad;
 }
 
-/* The runs that this call is about: those of selected rows, done ones included. */
+static int64_t steps_of(const spec *s, const db_frozen *f)
+{
+    const char *text = settings_get(&s->rows[f->row].settings, "steps");
+    int64_t steps = 0;
+    return text && parse_int(text, &steps) ? steps : 0;
+}
+
+/* The runs that this call is about: those of selected rows, done ones included. Where several are done at a time,
+ * those with more steps come first, so that no worker is idle while another one has a long run still to do. */
 static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
 {
+    int64_t *steps = xcalloc(n + 1, sizeof *steps);
+    bool several = l->workers > 1 || l->gpus > 1;
     l->runs = ids;
     for (size_t i = 0; i < n; i++) {
         if (!s->rows[f[i].row].run) continue;
-        ids[l->n++] = f[i].id;
+        size_t at = l->n++;
+        int64_t own = several ? steps_of(s, &f[i]) : 0;
+        for (; at > 0 && steps[at - 1] < own; at--) ids[at] = ids[at - 1], steps[at] = steps[at - 1];
+        ids[at] = f[i].id, steps[at] = own;
         l->done += f[i].status == DB_DONE;
         l->failed += f[i].status == DB_FAILED;
         l->skipped += f[i].status == DB_SKIPPED;
     }
+    free(steps);
 }
 
 /* What the table cannot say: which of its gaps can be filled, and how. */

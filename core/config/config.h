@@ -37,6 +37,7 @@ typedef struct config {
     int64_t d_k, d_v;                                /* per head; never CONFIG_AUTO once resolved */
     int64_t norm;                                    /* enum config_norm */
     double dropout, attention_dropout, relu_dropout; /* probabilities that a value becomes 0 */
+    double word_dropout;                             /* probability that a source token becomes <unk> */
     double label_smoothing;                          /* eps */
     int64_t label_smoothing_over;                    /* enum config_smoothing */
     int64_t share_embeddings;                        /* enum config_share */

@@ -51,6 +51,7 @@ const ab_param config_params[] = {
     REAL(dropout, 0.1, 0, 0.99, "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
     REAL(attention_dropout, 0, 0, 0.99, "dropout on attention weights [probability]"),
     REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the ReLU [probability]"),
+    REAL(word_dropout, 0, 0, 0.99, "word dropout: source tokens that training shows as unknown [probability]"),
     REAL(label_smoothing, 0.1, 0, 0.99, "label smoothing eps [probability] (section 5.4); perplexity is always of the unsmoothed loss"),
     CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others", "where eps goes in a vocabulary of V: all = eps/V on every token, the gold one has 1 - eps + eps/V "
            "(Szegedy et al. 2015, which the paper cites); others = eps/(V-1) on the others, the gold one has 1 - eps (the paper's code)"),

@@ -180,6 +180,14 @@ static void copy_side(const batcher *b, int64_t k, bool target, int64_t cap, int
     }
 }
 
+/* Word dropout: which tokens follows from (seed, epoch, index), as the batch itself does. */
+static void drop_words(const batcher *b, int32_t *ids, int64_t rows)
+{
+    rng r = rng_seed(b->o.seed ^ UINT64_C(0x9e3779b97f4a7c15), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);
+    for (int64_t i = 0; i < rows; i++)
+        if (rng_uniform(&r) < b->o.word_dropout && ids[i] != VOCAB_EOS) ids[i] = VOCAB_UNK;
+}
+
 static void fill(batcher *b, int64_t k, batch *out)
 {
     measure(b, k, out);
@@ -190,6 +198,7 @@ static void fill(batcher *b, int64_t k, batch *out)
             *tgt_pos = tgt_out + t;
     int32_t *src_offset = tgt_pos + t, *tgt_offset = src_offset + n + 1;
     copy_side(b, k, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
+    if (b->o.train && b->o.word_dropout > 0) drop_words(b, src_ids, out->src_rows);
     copy_side(b, k, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
     for (size_t i = 0; i < n; i++) b->example[i] = b->p->example[b->order[b->cut[k] + (int64_t)i]];
     out->src_ids = src_ids, out->src_pos = src_pos, out->src_offset = src_offset;

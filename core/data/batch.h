@@ -34,6 +34,7 @@ typedef struct {
     int64_t round;         /* rows are rounded up to a multiple of this; 0 or 1: not at all */
     int64_t pool;          /* pairs sorted together, in batches' worth; 0 = 64 */
     uint64_t seed;
+    double word_dropout; /* training: probability that a source token, EOS apart, is shown as VOCAB_UNK */
     bool train; /* true: shuffled, epoch after epoch without end. false: one pass, longest first */
 } batch_options;
 

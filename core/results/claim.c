@@ -80,10 +80,10 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
                  "UPDATE run SET status='running',owner=?1,attempt=attempt+1,lease_until=?2,heartbeat_at=?3,"
                  "started_at=coalesce(started_at,?3),ended_at=NULL WHERE id=("
                  " SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
-                 "x.id=v.experiment_id"
+                 "x.id=v.experiment_id LEFT JOIN json_each(?5) j ON j.value=r.id"
                  " WHERE x.name=?4 AND v.archived=0 AND r.archived=0"
                  " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3))"
-                 " AND (?5 IS NULL OR r.id IN(SELECT value FROM json_each(?5))) ORDER BY r.ord,r.id LIMIT 1)"
+                 " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.ord,r.id LIMIT 1)"
                  " RETURNING id,attempt,generation,seed,"
                  "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "
                  "WHERE v.id=variant_id)",

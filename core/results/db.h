@@ -120,7 +120,7 @@ typedef struct {
 /* This process as an owner: host, boot, process id and its start, so that a later process on the same machine
  * can tell that it is gone. */
 void db_owner(char out[128]);
-/* Claims the next run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease ran
+/* Claims the first run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease ran
  * out: 1 and *out filled, 0 when there is none, -1. `lease`: seconds until others may take it over unless a
  * heartbeat renews it. Every later write names the claim and fails once somebody else has taken the run over.
  */

@@ -374,7 +374,8 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
 {
     training t = {.j = j, .m = j->m};
     batch_options o = {
-        .batch_tokens = j->m->cfg.batch_tokens, .round = stepper_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed, .train = true};
+        .batch_tokens = j->m->cfg.batch_tokens, .round = stepper_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed,
+        .word_dropout = j->m->cfg.word_dropout, .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;

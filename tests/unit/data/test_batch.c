@@ -262,6 +262,48 @@ static void test_batches(void)
     free_task(&t);
 }
 
+/* Source tokens become <unk> as often as asked for, the same ones each time; the end and the target never do. */
+static void test_word_dropout(void)
+{
+    lines_task t = make_task((int64_t[]){3000, 1, 1}, 2);
+    dataset d;
+    vocab *v;
+    build(&t, 0, &d, &v);
+    batch_options o = {.batch_tokens = 512, .seed = 1, .train = true}, dropped = o, pass = {.batch_tokens = 512, .word_dropout = 0.3};
+    dropped.word_dropout = 0.3;
+    batcher *whole = batcher_new(&d.split[AB_TRAIN], &o, NULL), *b = batcher_new(&d.split[AB_TRAIN], &dropped, NULL),
+            *again = batcher_new(&d.split[AB_TRAIN], &dropped, NULL), *one_pass = batcher_new(&d.split[AB_TRAIN], &pass, NULL);
+    int64_t words = 0, gone = 0, ends = 0, wrong = 0;
+    CHECK_INT(batcher_seek(again, (batch_state){1, 3}, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        batch x, y, z;
+        batcher_next(whole, &x), batcher_next(b, &y);
+        wrong += x.src_rows != y.src_rows || memcmp(x.tgt_in, y.tgt_in, (size_t)x.tgt_rows * 4) ||
+                 memcmp(x.tgt_out, y.tgt_out, (size_t)x.tgt_rows * 4);
+        for (int64_t k = 0; k < x.src_rows; k++) {
+            bool end = x.src_ids[k] == VOCAB_EOS, unknown = y.src_ids[k] == VOCAB_UNK;
+            words += !end, gone += !end && unknown, ends += end && unknown;
+            wrong += !unknown && x.src_ids[k] != y.src_ids[k];
+        }
+        if (y.epoch < 1 || (y.epoch == 1 && y.index < 3)) continue;
+        batcher_next(again, &z);
+        CHECK(print_of(&z) == print_of(&y));
+    }
+    CHECK(words > 30000);
+    CHECK_NEAR((double)gone / (double)words, 0.3, 0.01);
+    CHECK_INT(ends, 0);
+    CHECK_INT(wrong, 0);
+    batch x;
+    int64_t unknown = 0;
+    while (batcher_next(one_pass, &x))
+        for (int64_t k = 0; k < x.src_rows; k++) unknown += x.src_ids[k] == VOCAB_UNK;
+    CHECK_INT(unknown, 0); /* not where nothing is learned */
+    batcher_free(whole), batcher_free(b), batcher_free(again), batcher_free(one_pass);
+    dataset_free(&d);
+    vocab_free(v);
+    free_task(&t);
+}
+
 static void test_resume(void)
 {
     lines_task t = make_task((int64_t[]){500, 1, 1}, 3);
@@ -366,6 +408,7 @@ int main(void)
 {
     test_dataset();
     test_batches();
+    test_word_dropout();
     test_resume();
     test_multi30k();
     return test_end();

@@ -34,7 +34,8 @@ static void test_freeze_and_claim(db *d)
     CHECK_INT(c.seed, 1);
     CHECK_TEXT(c.name, "base");
     CHECK_HAS(c.config_json, "\"heads\":8");
-    CHECK_INT(db_claim_next(d, "toy", &runs[4].id, 1, "me", 100, &other, &e), 1); /* only among these */
+    int64_t among[] = {runs[4].id, runs[1].id}; /* only among these, in this order */
+    CHECK_INT(db_claim_next(d, "toy", among, LENGTH(among), "me", 100, &other, &e), 1);
     CHECK_INT(other.run, runs[4].id);
     CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* given back */
     db_claim_free(&other);
