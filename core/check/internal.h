@@ -86,6 +86,8 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 
 /* ---- the checks ---- */
 
+const backend *check_the_device(void); /* what check_use_device named, or NULL */
+
 typedef void (*check_run)(const plugin *p, check_result *r);
 void check_parameters(const plugin *p, check_result *r);
 void check_build(const plugin *p, check_result *r);
@@ -103,6 +105,7 @@ void check_fused(const plugin *p, check_result *r);
 void check_fp32(const plugin *p, check_result *r);
 void check_bf16(const plugin *p, check_result *r);
 void check_device(const plugin *p, check_result *r);
+void check_device_ops(const plugin *p, check_result *r);
 void check_device_update(const plugin *p, check_result *r);
 void check_tiles(const plugin *p, check_result *r);
 void check_elementwise(const plugin *p, check_result *r);
