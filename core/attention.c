@@ -174,7 +174,6 @@ static int look(const attention_options *o, const char *path, err *e)
     if (!bad) bad = write_page(&m, o, target, &p, src, tgt, e);
     pairs_free(&p);
     if (out) decoded_free(out, 1);
-    cpu_forget(&m.params);
     model_free(&m);
     if (tgt != src) vocab_free(tgt);
     vocab_free(src);

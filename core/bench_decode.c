@@ -109,7 +109,6 @@ int bench_decode(const bench_options *o, err *e)
         pairs p = sources_of(&r, &a);
         bad = measure(&m, &p, o, e);
     }
-    device_release(b, &m.params);
     model_free(&m);
     recorded_free(&r);
     arena_free(&a);

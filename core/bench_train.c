@@ -108,7 +108,6 @@ int bench_train(const bench_options *o, err *e)
     if (!bad) bad = !(t.s = stepper_open(&m, e));
     if (!bad) bad = measure(&t, &m, o, e);
     stepper_close(t.s);
-    device_release(b, &m.params);
     model_free(&m);
     recorded_free(&r);
     return bad;

@@ -111,11 +111,6 @@ const backend *device_open(const char *name, err *e)
 const char *device_description(const backend *b) { return on_device(b) ? opened_name : cpu_description(); }
 bool device_has_bf16(const backend *b) { return on_device(b) || cpu_has_bf16(); }
 
-void device_release(const backend *b, const params *s)
-{
-    if (!on_device(b)) cpu_forget(s);
-}
-
 int devices_print(FILE *f)
 {
     const char *why = NULL;

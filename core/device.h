@@ -11,6 +11,5 @@ int device_check(const char *name, err *e);
 int device_count(const char *name);
 const char *device_description(const backend *b); /* for the results; static storage */
 bool device_has_bf16(const backend *b);
-void device_release(const backend *b, const params *s); /* what a backend keeps for these values, before params_free */
 int devices_print(FILE *f);                              /* `ablate devices` */
 #endif

@@ -116,7 +116,6 @@ static void close_parser(parser *x)
 {
     if (x->self) x->plugin->iface.task.close(x->self);
     if (x->src) {
-        device_release(x->on, &x->m.params);
         model_free(&x->m);
         if (x->tgt != x->src) vocab_free(x->tgt);
         vocab_free(x->src);

@@ -152,7 +152,6 @@ int translate_command(int argc, char **argv, const places *given)
     int bad = !on || wanted_compute(&o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad) {
         bad = translate(&o, &m, src, tgt, &e);
-        device_release(on, &m.params);
         model_free(&m);
         if (tgt != src) vocab_free(tgt);
         vocab_free(src);

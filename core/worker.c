@@ -374,10 +374,7 @@ static train_outcome do_run(run *r, err *e)
 
 static void close_run(run *r)
 {
-    if (r->model_open) {
-        device_release(r->on, &r->model.params);
-        model_free(&r->model);
-    }
+    if (r->model_open) model_free(&r->model);
     dataset_free(&r->data);
     if (r->tgt != r->src) vocab_free(r->tgt);
     vocab_free(r->src);

@@ -118,12 +118,6 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     return 0;
 }
 
-void check_model_close(model *m)
-{
-    if (!on_device(m->backend)) cpu_forget(&m->params);
-    model_free(m);
-}
-
 double check_number(const void *v, dtype type, size_t i)
 {
     return type == F64 ? ((const double *)v)[i] : (double)((const float *)v)[i];

@@ -19,7 +19,7 @@ static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, 
     if (!pass_open(p, m, s, training, 2, 0, &e) && !pass_run(p, 1, &e)) return true;
     check_fail(r, "%s: %s", w->words, e.text);
     pass_close(p);
-    check_model_close(m);
+    model_free(m);
     return false;
 }
 
@@ -34,7 +34,7 @@ static void build(const pairing *w, check_result *r)
     if (!open_pass(&m, &p, w, &exact, &s, true, r)) return;
     if (!isfinite(pass_loss(&p))) check_fail(r, "%s: the loss of random values is not finite", w->words);
     pass_close(&p);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_build(const plugin *p, check_result *r) { check_each_pairing(p, r, build); }
 
@@ -78,7 +78,7 @@ static void future(const pairing *w, check_result *r)
         pass_close(&b);
     }
     pass_close(&a);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_future(const plugin *p, check_result *r) { check_each_pairing(p, r, future); }
 
@@ -112,7 +112,7 @@ static void padding(const pairing *w, check_result *r)
     }
     pass_close(&a);
     pass_close(&b);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_padding(const plugin *p, check_result *r) { check_each_pairing(p, r, padding); }
 
@@ -142,7 +142,7 @@ static void batch_of_one(const pairing *w, check_result *r)
         pass_close(&p);
     }
     pass_close(&all);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_batch(const plugin *p, check_result *r) { check_each_pairing(p, r, batch_of_one); }
 
@@ -170,7 +170,7 @@ static void same_seed(const pairing *w, check_result *r)
     if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->words);
     free(grad);
     pass_close(&p);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r, same_seed); }
 
@@ -201,7 +201,7 @@ bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check
     o->size = sqrt(o->size);
     for (int32_t i = 1; i < p.c->n; i++) o->fused |= p.c->v[i].op == OP_ATTEND;
     pass_close(&p);
-    check_model_close(&m);
+    model_free(&m);
     return !e.text[0];
 }
 

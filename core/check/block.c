@@ -77,7 +77,7 @@ static void *input(const block *b, const char *name)
 
 int block_plan(block *b, uint64_t seed, err *e)
 {
-    params_alloc(&b->values, F64, 0, seed, NULL);
+    params_alloc(&b->values, F64, 0, seed, &cpu_backend);
     ab_ctx *c = b->c;
     if (tape_plan(c, NULL, NULL)) return fail(e, "%s", c->error.text);
     b->x = input(b, "x"), b->mem = input(b, "mem");
@@ -105,7 +105,6 @@ int block_run(block *b, err *e)
 
 void block_close(block *b)
 {
-    cpu_forget(&b->values);
     tape_free(b->c);
     params_free(&b->values);
     *b = (block){0};

@@ -107,6 +107,6 @@ static void decode(const pairing *w, check_result *r)
     else
         step_through(&m, &s, tape_at(p.c, tape_find(p.c, "logits"))->data, w, r);
     pass_close(&p);
-    check_model_close(&m);
+    model_free(&m);
 }
 void check_decode(const plugin *p, check_result *r) { check_each_pairing(p, r, decode); }

@@ -69,7 +69,7 @@ static float *update(const plugin *p, const backend *on, size_t *n, check_result
     if (e.text[0]) check_fail(r, "on %s: %s", on->name, e.text);
     free(grad);
     optim_close(o);
-    check_model_close(&m);
+    model_free(&m);
     return out;
 }
 

@@ -245,9 +245,9 @@ static void both(const pairing *w, const way *how, lockstep *l)
             decode_both(l, &a, &b, &e);
         else
             train_both(l, &a, &b, &e);
-        check_model_close(&b);
+        model_free(&b);
     }
-    check_model_close(&a);
+    model_free(&a);
     if (e.text[0]) check_fail(l->r, "%s, %s: %s", w->words, l->what, e.text);
 }
 

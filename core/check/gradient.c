@@ -114,7 +114,7 @@ static void with_model(const pairing *w, check_result *r, double dropout)
         compare(&m, &training, dropout > 0 ? &training : &plain, w, r);
     pass_close(&training);
     pass_close(&plain);
-    check_model_close(&m);
+    model_free(&m);
 }
 
 static void without_dropout(const pairing *w, check_result *r) { with_model(w, r, 0); }

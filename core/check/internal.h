@@ -38,7 +38,6 @@ typedef struct {
 } model_kind;
 /* A small model with values that fp32 holds exactly, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-void check_model_close(model *m);
 double check_number(const void *v, dtype type, size_t i); /* element i of F64 or F32 numbers */
 /* A number in [-1, 1) that depends on place and i only. */
 double check_hashed(uint64_t place, uint64_t i);

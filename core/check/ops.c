@@ -54,7 +54,7 @@ static void copy_inputs(const ab_ctx *c, int32_t at, sample *s)
 static void sample_close(sample *s)
 {
     pass_close(&s->p);
-    check_model_close(&s->m);
+    model_free(&s->m);
     arena_free(&s->memory);
 }
 

@@ -28,7 +28,7 @@ static int bench_open(bench *b, const plugin *p, size_t n, err *e)
     ab_ctx *c = tape_new(&m->params, &cpu_backend, F64, false);
     t_param(c, "w", (int64_t[4]){1, 1, 1, (int64_t)n}, 1, 0);
     tape_free(c);
-    params_alloc(&m->params, F64, p->iface.optim.n_slots, 5, NULL);
+    params_alloc(&m->params, F64, p->iface.optim.n_slots, 5, &cpu_backend);
     b->grad = xcalloc(m->params.total, sizeof *b->grad);
     b->o = optim_open(m, e);
     return b->o ? 0 : -1;
@@ -38,7 +38,6 @@ static void bench_close(bench *b)
 {
     optim_close(b->o);
     free(b->grad);
-    cpu_forget(&b->m.params);
     model_free(&b->m);
 }
 

@@ -16,5 +16,6 @@ const backend cpu_backend = {.name = "cpu",
                              .alloc = cpu_alloc,
                              .release = free,
                              .run_tiled = cpu_run_tiled,
+                             .let_go = cpu_forget,
                              .sum_squares = cpu_sum_squares,
                              .accumulate = cpu_accumulate};

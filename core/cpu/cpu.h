@@ -14,7 +14,7 @@ bool cpu_has_bf16(void);
 void cpu_threads(int n); /* 0: all; to be called before the first kernel */
 const char *
 cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512 amx-bf16, oneDNN 2.6.3"; static storage */
-/* Frees packed copies of weights and cached primitives that belong to `s` (before params_free). */
+/* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */
 void cpu_forget(const params *s);
 
 #define CPU_KERNELS(X)                                                                                       \

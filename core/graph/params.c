@@ -114,6 +114,7 @@ int64_t params_count(const params *s)
 
 void params_free(params *s)
 {
+    if (s->backend && s->backend->let_go) s->backend->let_go(s);
     for (size_t i = 0; i < s->n; i++) free(s->p[i].name);
     free(s->p);
     void (*release)(void *) = on_device(s->backend) ? s->backend->release : free;

@@ -78,7 +78,6 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     if (v && beam_search(&m, dev, &beam, o->out, NULL, e)) bad = 1;
     batcher_free(batches);
     stepper_close(s);
-    if (!on_device(on)) cpu_forget(&m.params);
     model_free(&m);
     return bad || !v ? -1 : 0;
 }

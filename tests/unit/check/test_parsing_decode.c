@@ -191,7 +191,6 @@ static void search(int f, const char *more, int64_t beam, int64_t extra, double 
     CHECK_INT(routes->first + routes->in_beam + routes->again, N);
     for (int i = 0; i < N; i++) free(lines[i]), free(out[i]);
     pairs_free(&p);
-    cpu_forget(&m.params);
     model_free(&m);
     close_form(&o);
 }

@@ -65,7 +65,6 @@ static inline void random_model(model *m, const kind_of_model *k, int64_t vocab,
 
 static inline void close_model(model *m)
 {
-    cpu_forget(&m->params);
     model_free(m);
 }
 

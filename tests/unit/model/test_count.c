@@ -49,7 +49,6 @@ static void check_row(const row *r)
     CHECK_INT(model_open(&m, &set, 101, 101, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, 101));
-    cpu_forget(&m.params);
     model_free(&m);
     arena_free(&a);
 }
@@ -76,7 +75,6 @@ static void check_reach(const char *position, const char *key, const char *value
         CHECK_TEXT(e.text, words);
         free(words);
     }
-    cpu_forget(&m.params);
     model_free(&m);
     arena_free(&a);
 }

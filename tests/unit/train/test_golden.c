@@ -76,7 +76,6 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
         CHECK_INT(stepper_update(s, tokens, step, &e), 0);
     }
     stepper_close(s);
-    cpu_forget(&m.params);
     model_free(&m);
     arena_free(&a);
     golden_free(&g);

@@ -34,7 +34,6 @@ static void open_model(world *w, model *m)
 }
 static void close_model(model *m)
 {
-    cpu_forget(&m->params);
     model_free(m);
 }
 
