@@ -45,7 +45,7 @@ void gpu_wait(void);
 void *gpu_stream(void);                     /* a cudaStream_t */
 const gpu_counter *gpu_counters(void);      /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-void gpu_shared_memory(const void *kernel, size_t bytes); /* lets a kernel have more dynamic shared memory than 48 KiB */
+void gpu_shared_memory(const void *kernel, size_t bytes); /* lets a kernel have more dynamic shared memory than 40 KiB */
 int gpu_capture(void);                      /* from here on launches are written down, not run: 0 or -1 */
 void *gpu_captured(void);                   /* ends that: a graph, or NULL after an error */
 int gpu_replay(void *graph);
