@@ -28,7 +28,7 @@ sampler=
 trap 'kill "${pids[@]}" $sampler 2>/dev/null; rm -rf "$work"' EXIT
 pack=${arguments[0]}
 if [ -f "$pack" ]; then
-    tar -C "$work" -xf "$pack" || exit 1
+    tar -C "$work" -xf "$pack" 2>/dev/null || "${PYTHON:-python3}" -m tarfile -e "$pack" "$work" || exit 1 # without xz
     pack=$work/ablate-gpu
 fi
 pack=$(cd -- "$pack" && pwd) || exit 1
@@ -38,6 +38,8 @@ lengths=$(cd -- "$lengths" && pwd)
 out=${OUT:-./gpu-results}
 mkdir -p "$out" && out=$(cd -- "$out" && pwd)
 python=${PYTHON:-python3} limit=${LIMIT:-570}
+[ -n "${VIRTUAL_ENV:-}" ] || VIRTUAL_ENV=$("$python" -c 'import sys; print(sys.prefix)') # where ablate looks for PyTorch's cuBLASLt
+export VIRTUAL_ENV
 ablate=$pack/ablate with=$pack/with small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
 : >"$out/log.txt"

@@ -38,16 +38,17 @@ enum { PHASES = PHASE_STEP + 1, WORTH_A_GRAPH = 16 }; /* calls */
 typedef struct {
     void *graph;
     int64_t runs;
+    int64_t calls; /* counted when runs is raised from 0 */
 } range;
 typedef struct {
     range at[PHASES][PHASES];
-    int64_t calls;
+    int64_t calls; /* of all phases */
 } kept;
 
-static int64_t count_calls(const ab_ctx *c)
+static int64_t count_calls(const ab_ctx *c, phase first, phase last)
 {
     int64_t n = 0;
-    for (int32_t i = 1; i < c->n; i++) n += tape_is_call(&c->v[i]);
+    for (int32_t i = 1; i < c->n; i++) n += tape_is_call(&c->v[i]) && c->v[i].phase >= first && c->v[i].phase <= last;
     return n;
 }
 
@@ -82,11 +83,13 @@ static int run(ab_ctx *c, const run_options *o, phase first, phase last)
     if (c->compute == BF16 && c->params->value && fresh_shadow(c->params, &c->error)) return -1;
     if (!c->device) {
         kept *k = c->device = xcalloc(1, sizeof *k);
-        k->calls = count_calls(c);
+        k->calls = count_calls(c, PHASE_CONST, PHASE_STEP);
     }
     kept *k = c->device;
     range *r = &k->at[first][last];
-    bool graph = graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on() && r->runs++ > 0;
+    if (!r->runs) r->calls = count_calls(c, first, last);
+    bool graph = r->runs++ > 0 && graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on();
+    if (!r->calls) return gpu_launched() ? launched(-1, &c->error) : 0;
     gpu_set_counter(o->seed, o->step);
     int bad = 0;
     if (!graph)

@@ -96,6 +96,7 @@ typedef struct {
     const float *x;
     int64_t keep[2], keep_step[2], sum[2], sum_step[2];
     int lines;
+    int exact; /* nor may the order depend on keep[] */
 } gpu_sums;
 int gpu_sum(const gpu_sums *s);
 

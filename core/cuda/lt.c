@@ -205,6 +205,21 @@ static bool whole_sums(const cublasLtMatmulAlgo_t *algorithm)
     return s == CUBLAS_STATUS_SUCCESS && parts >= 0 && parts <= 1;
 }
 
+/* An exact plan serves every number of rows with one algorithm: does this one do from one row to many? */
+static bool for_all_rows(plan *x, const cublasLtMatmulAlgo_t *algorithm)
+{
+    static const uint64_t some[] = {EXACT_ROWS, 1, 17, 1000, 65536};
+    cublasLtMatmulHeuristicResult_t r;
+    for (size_t i = 0; i < LENGTH(some); i++) {
+        lt.cublasLtMatrixLayoutSetAttribute(x->a, CUBLASLT_MATRIX_LAYOUT_COLS, &some[i], sizeof some[i]);
+        lt.cublasLtMatrixLayoutSetAttribute(x->c, CUBLASLT_MATRIX_LAYOUT_COLS, &some[i], sizeof some[i]);
+        x->m = (int64_t)some[i]; /* lt_product sets the real number */
+        cublasStatus_t s = lt.cublasLtMatmulAlgoCheck(handle, x->how, x->b, x->a, x->c, x->c, algorithm, &r);
+        if (s != CUBLAS_STATUS_SUCCESS || r.workspaceSize > workspace_bytes) return false;
+    }
+    return true;
+}
+
 static int choose(const product *p, plan *x, cublasLtMatmulPreference_t like)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
@@ -215,7 +230,8 @@ static int choose(const product *p, plan *x, cublasLtMatmulPreference_t like)
     if (s == CUBLAS_STATUS_NOT_SUPPORTED) return 0;
     if (s != CUBLAS_STATUS_SUCCESS) return failed(p, "choose an algorithm", s);
     for (int i = 0; i < n && x->refused; i++) {
-        if (found[i].state != CUBLAS_STATUS_SUCCESS || (p->exact && !whole_sums(&found[i].algo))) continue;
+        if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
+        if (p->exact && !(whole_sums(&found[i].algo) && for_all_rows(x, &found[i].algo))) continue;
         x->algorithm = found[i].algo;
         x->refused = false;
     }

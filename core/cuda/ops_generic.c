@@ -106,7 +106,7 @@ int cuda_SUMTO(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1};
+    gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1, .exact = k->exact_rows};
     int64_t step = 1;
     int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
     for (int i = 3; i >= 0; i--) {

@@ -49,7 +49,11 @@ const char *product_library(void)
     if (own_wanted) return "own kernels (ABLATE_PRODUCT=own)";
     return lt_load_functions(&e) ? e.text : lt_description();
 }
-static int by_library(const product *p) { return own_wanted || !p->k ? 1 : lt_product(p); }
+static int by_library(const product *p)
+{
+    bool ours = own_wanted || !p->k || (p->exact && (p->batch > 1 || p->turn_a)); /* the library's choice depends on the batch */
+    return ours ? 1 : lt_product(p);
+}
 #endif
 
 static int multiply(const product *p)
@@ -181,7 +185,8 @@ int cuda_MATMUL(const call *k, err *e)
         return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type), dtype_name(c->type));
     int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
     product p = {.m = c->dim[2], .n = c->dim[3], .k = a->dim[turn_a ? 2 : 3], .a = a->data, .b = b->data, .c = c->data,
-                 .row_a = a->dim[3], .row_b = b->dim[3], .row_c = c->dim[3], .turn_a = turn_a, .turn_b = turn_b, .alpha = 1};
+                 .row_a = a->dim[3], .row_b = b->dim[3], .row_c = c->dim[3], .turn_a = turn_a, .turn_b = turn_b, .alpha = 1,
+                 .exact = k->exact_rows};
     if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
         return fail(e, "matmul: the shapes of a, b and their product do not fit");
     if (!count_of(c)) return 0;

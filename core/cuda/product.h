@@ -26,7 +26,7 @@ typedef struct {
     float alpha, beta;
     const void *bias; /* [n] of type_c, or NULL */
     int relu;
-    int exact; /* the bits of a row of c may not depend on m; the rows are those of one `a` that is not turned, batch 1 */
+    int exact; /* the bits of a row of c may not depend on m or batch */
 } product;
 
 /* 0, or -1 (gpu_error has the words). Nothing is done for an empty c; k == 0 counts as sums of 0. */

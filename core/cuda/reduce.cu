@@ -40,7 +40,7 @@ int run_lines(const gpu_sums &g)
     float *to = pieces == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)n * sizeof(float));
     int rc = LAUNCH(sum_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
     if (rc || pieces == 1) return rc;
-    gpu_sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}, 1};
+    gpu_sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}, 1, 0};
     return LAUNCH(sum_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
 }
 
@@ -84,7 +84,7 @@ template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
     float *to = chunks == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)(chunks * outputs) * sizeof(float));
     int rc = LAUNCH(sum_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
     if (rc || chunks == 1) return rc;
-    gpu_sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}, 0};
+    gpu_sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}, 0, 0};
     return outputs > 8 ? run_columns<32>(rest, true) : run_columns<8>(rest, true);
 }
 
@@ -228,6 +228,7 @@ extern "C" int gpu_sum(const gpu_sums *s)
         return gpu_launched();
     }
     if (s->lines) return run_lines(*s);
+    if (s->exact) return run_columns<32>(*s, true);
     return s->keep[1] > 8 ? run_columns<32>(*s, false) : run_columns<8>(*s, false);
 }
 

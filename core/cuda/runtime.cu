@@ -14,7 +14,7 @@ cudaStream_t stream;
 gpu_counter *counter;
 char *staged;         /* [STAGES][STAGE_BYTES] pinned: copies from the host wait for nothing */
 cudaEvent_t sent[STAGES];
-int next_stage;
+unsigned next_stage;
 block scratch[SLOTS];
 std::vector<void *> outgrown;
 bool capturing, open_;
@@ -104,7 +104,8 @@ void gpu_close(void)
     cudaFreeHost(staged);
     cudaFree(counter);
     cudaStreamDestroy(stream);
-    open_ = false;
+    open_ = false, stream = NULL;
+    cudaGetLastError();
     error[0] = 0;
 }
 
@@ -125,6 +126,10 @@ void *gpu_alloc(size_t bytes)
     void *p = NULL;
     cudaError_t rc = cudaMalloc(&p, bytes ? bytes : 1);
     if (rc == cudaSuccess) return p;
+    if (rc != cudaErrorMemoryAllocation || error[0]) { /* not for want of memory: something failed before */
+        fprintf(stderr, "ablate: the GPU failed: %s\n", error[0] ? error : cudaGetErrorString(rc));
+        exit(1);
+    }
     size_t left = 0, total = 0;
     cudaMemGetInfo(&left, &total);
     fprintf(stderr, "ablate: GPU memory: %.1f MB wanted, %.1f of %.1f MB are free (%s); a smaller batch_tokens needs less\n",
@@ -141,6 +146,10 @@ void gpu_release(void *p)
 
 void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
+    if (capturing) {
+        gpu_refuse("a copy from the host while a graph is written");
+        return;
+    }
     while (bytes) {
         size_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
         int i = next_stage++ % STAGES;
@@ -154,6 +163,7 @@ void gpu_copy_in(void *to, const void *from, size_t bytes)
 
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
+    if (capturing) return gpu_refuse("a copy to the host while a graph is written");
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
     return note(cudaStreamSynchronize(stream), "the GPU's work");
 }
@@ -190,6 +200,8 @@ void gpu_set_counter(uint64_t seed, uint64_t step)
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
     if (bytes <= 40 << 10) return; /* a kernel's fixed arrays share the 48 KiB that need no leave */
+    cudaFuncAttributes a;
+    if (note(cudaFuncGetAttributes(&a, kernel), "a kernel") || bytes <= (size_t)a.maxDynamicSharedSizeBytes) return; /* a graph may rely on it */
     note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "a kernel's shared memory");
 }
 

@@ -185,8 +185,25 @@ static void check_sums(const int64_t d[4], unsigned ones)
     check(what, OP_SPREAD, cpu_SPREAD, cuda_SPREAD, of(0, 0), 1, &y, tensor_of(F32, d), 0);
 }
 
+static void test_exact_sums(int64_t among, int64_t summed, int64_t kept)
+{
+    char what[128];
+    snprintf(what, sizeof what, "exact SUMTO of %lld x %lld among %lld", (long long)summed, (long long)kept, (long long)among);
+    call k = {.op = OP_SUMTO, .n_in = 1, .n_out = 1};
+    k.in[0] = randoms(tensor(F32, among, 1, summed, kept)), k.out[0] = tensor(F32, among, 1, 1, kept);
+    check_alone(what, cuda_SUMTO, &k);
+    release_views(&k);
+    snprintf(what, sizeof what, "exact SUMTO of the last axis, %lld, among %lld", (long long)summed, (long long)among);
+    k.in[0] = randoms(tensor(F32, among, 1, 1, summed)), k.out[0] = tensor(F32, among, 1, 1, 1);
+    check_alone(what, cuda_SUMTO, &k);
+    release_views(&k);
+}
+
 static void test_sums(void)
 {
+    test_exact_sums(40, 600, 12);
+    test_exact_sums(300, 1200, 5);
+    test_exact_sums(30, 3000, 40);
     static const int64_t shapes[][4] = {{2, 3, 4, 5}, {3, 1, 7, 33}, {2, 2, 9, 64}, {2, 4, 5, 17}, {1, 2, 70, 3}};
     for (size_t i = 0; i < LENGTH(shapes); i++)
         for (unsigned ones = 0; ones < 16; ones++) check_sums(shapes[i], ones);

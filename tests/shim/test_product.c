@@ -172,6 +172,17 @@ static void test_matmuls(void)
 
 /* ---- the product under them: rows apart from each other, alpha, beta, types, against sums in double ---- */
 
+/* Products of a batch do not depend on how many there are. */
+static void test_exact_batch(int64_t among, int64_t m, int64_t n, int64_t k, int turn_a, int turn_b)
+{
+    call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.i = {turn_a, turn_b}}};
+    c.in[0] = randoms(tensor(F32, among, 2, turn_a ? k : m, turn_a ? m : k));
+    c.in[1] = randoms(tensor(F32, among, 2, turn_b ? n : k, turn_b ? k : n));
+    c.out[0] = tensor(F32, among, 2, m, n);
+    check_alone("an exact batch", cuda_MATMUL, &c);
+    release_views(&c);
+}
+
 static void test_strides(dtype type, dtype type_c, int exact)
 {
     enum { M = 70, N = 37, K = 45, GAP = 3, BATCH = 2 };
@@ -218,6 +229,10 @@ int main(void)
     for (size_t t = 0; t < 2; t++) {
         test_exact(types[t], 70, 40);
         test_exact(types[t], 64, 129);
+    }
+    for (int turns = 0; turns < 4; turns++) {
+        test_exact_batch(33, 1, 40, 16, turns & 1, turns >> 1);
+        test_exact_batch(9, 17, 20, 70, turns & 1, turns >> 1);
     }
     test_as_bf16();
     test_matmuls();
