@@ -366,6 +366,8 @@ static train_outcome do_run(run *r, err *e)
     if (perplexity(r, e)) return TRAIN_FAILED;
     event_phase("decode");
     if (decode_and_score(r, e)) return TRAIN_FAILED;
+    char words[128];
+    if (r->on->tell) r->on->tell(words, sizeof words), event_fact("products", words);
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);

@@ -128,6 +128,12 @@ static void clip(float *scale_at, const void *grad, int64_t n, double scale, dou
 
 static void add_columns(double *two, const void *losses, int64_t rows) { gpu_add_columns(two, losses, rows); }
 
+static void tell(char *words, size_t n)
+{
+    product_count c = product_counts();
+    snprintf(words, n, "cuBLASLt %lld, own kernels %lld", (long long)c.library, (long long)c.own);
+}
+
 /* In scratch memory: sums, then choices, then the mask. */
 static int choose(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id, float *logit,
                   double *log_sum, err *e)
@@ -167,6 +173,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .refresh = refresh,
                                      .clip = clip,
                                      .add_columns = add_columns,
+                                     .tell = tell,
                                      .select = choose};
 
 /* ---- the module ---- */

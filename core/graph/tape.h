@@ -342,6 +342,7 @@ struct backend {
     /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
+    void (*tell)(char *words, size_t n); /* who multiplied how often so far, for the run's facts */
     /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
      * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
     int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,

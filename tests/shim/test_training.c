@@ -166,6 +166,13 @@ int main(void)
         if (i == 1) compare(&w, v, BF16, device);
         world_close(&w);
     }
+    char words[128] = "";
+    if (device) device->tell(words, sizeof words);
+    printf("products: %s\n", words);
+    CHECK_HAS(words, "cuBLASLt ");
+#ifdef GPU_ON_CPU
+    CHECK_HAS(words, "cuBLASLt 0, own kernels ");
+#endif
     m->close();
     return test_end();
 }
