@@ -1,5 +1,6 @@
 /* around.c - what the checks build around a plugin: pairings, small models, batches, passes. */
 #include "check/internal.h"
+#include "base/vmath.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +121,12 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
 
 double check_number(const void *v, dtype type, size_t i)
 {
-    return type == F64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
+    switch (type) {
+    case F64: return ((const double *)v)[i];
+    case F32: return ((const float *)v)[i];
+    case BF16: return from_bf16(((const bf16 *)v)[i]);
+    default: return ((const int32_t *)v)[i];
+    }
 }
 
 /* ---- sentences ---- */
@@ -178,13 +184,17 @@ static void pack(const sentences *s, int64_t more_rows, int64_t more_time, packe
 
 /* ---- passes ---- */
 
-int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
-              err *e)
+int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
+               err *e)
 {
     pack(s, more_rows, more_time, &p->p);
     p->m = m;
     p->c = model_loss_tape(m, &p->p.b.shape, training, e);
-    if (!p->c) return -1;
+    return p->c ? 0 : -1;
+}
+
+int pass_plan(pass *p, err *e)
+{
     if (tape_plan(p->c, NULL, NULL)) {
         fail(e, "%s", p->c->error.text);
         pass_close(p);
@@ -192,6 +202,12 @@ int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more
     }
     model_loss_inputs(p->c, &p->p.b, 1);
     return 0;
+}
+
+int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
+              err *e)
+{
+    return pass_trace(p, m, s, training, more_rows, more_time, e) ? -1 : pass_plan(p, e);
 }
 
 void pass_close(pass *p)

@@ -28,21 +28,11 @@ static void keep_all(ab_ctx *c)
 
 /* ---- one operation ---- */
 
-static double number(const void *at, dtype type, int64_t i)
-{
-    if (type == I32) return ((const int32_t *)at)[i];
-    if (type != BF16) return check_number(at, type, (size_t)i);
-    uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16; /* the upper half of an fp32 number */
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static double largest(const node *v)
 {
     double most = 0;
     for (int64_t i = 0; i < node_count(v) && v->type != I32; i++)
-        if (isfinite(number(v->data, v->type, i))) most = fmax(most, fabs(number(v->data, v->type, i)));
+        if (isfinite(check_number(v->data, v->type, (size_t)i))) most = fmax(most, fabs(check_number(v->data, v->type, (size_t)i)));
     return most;
 }
 
@@ -72,7 +62,7 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         if (at->in[k] && kept(&l->cpu->v[at->in[k]])) size = fmax(size, 0.1 * largest(&l->cpu->v[at->in[k]]));
     int64_t first = 0;
     for (int64_t j = 0; j < node_count(v); j++) {
-        double a = number(found, v->type, j), b = number(v->data, v->type, j);
+        double a = check_number(found, v->type, (size_t)j), b = check_number(v->data, v->type, (size_t)j);
         double d = a == b || (isnan(a) && isnan(b)) ? 0 : isfinite(a - b) ? fabs(a - b) / size : INFINITY;
         if (d > worst) worst = d, first = j;
     }
@@ -81,8 +71,8 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
     if (check_beyond(l->r, worst)) {
         char shape[64];
         check_fail(l->r, "%s, %s: operation %s gives %.9g on %s, the CPU %.9g: element %lld of %s (value %d of the tape; largest %.3g)",
-                   l->w->words, l->what, op_names[at->op], number(found, v->type, first), l->device->backend->name,
-                   number(v->data, v->type, first), (long long)first, shape_text(v->dim, shape), (int)out, size);
+                   l->w->words, l->what, op_names[at->op], check_number(found, v->type, (size_t)first), l->device->backend->name,
+                   check_number(v->data, v->type, (size_t)first), (long long)first, shape_text(v->dim, shape), (int)out, size);
     }
     free(found);
     return 0;
@@ -119,13 +109,9 @@ static int open_training(pass *p, model *m, err *e)
 {
     sentences text;
     check_sentences(&text);
-    if (pass_open(p, m, &text, true, 2, 0, e)) return -1;
-    pass_close(p); /* once more: what is to be kept must be said before the plan */
-    if (!(p->c = model_loss_tape(m, &p->p.b.shape, true, e))) return -1;
+    if (pass_trace(p, m, &text, true, 2, 0, e)) return -1;
     keep_all(p->c);
-    if (tape_plan(p->c, NULL, NULL)) return fail(e, "%s", p->c->error.text);
-    model_loss_inputs(p->c, &p->p.b, 1);
-    return 0;
+    return pass_plan(p, e);
 }
 
 static int train_both(lockstep *l, model *cpu, model *device, err *e)
@@ -157,12 +143,6 @@ static void *new_state(void *self, const char *name, size_t bytes)
     return s->at[s->n++];
 }
 
-static void put(ab_ctx *c, const char *name, const void *data)
-{
-    ab_t x = tape_find(c, name);
-    if (x.id) tape_write(c, x, data, bytes_of(tape_at(c, x)));
-}
-
 /* Two sentences of 3 and 4 rows with two hypotheses each, which change places after every step. */
 static void step_inputs(ab_ctx *c, int32_t t)
 {
@@ -178,10 +158,10 @@ static void step_inputs(ab_ctx *c, int32_t t)
         times[r] = t;
         for (int k = 0; k < CAPACITY; k++) ancestors[r * CAPACITY + k] = k < t && (t - k) % 2 ? r ^ 1 : r;
     }
-    put(c, "memory", rows);
-    put(c, "src.offset", offset), put(c, "src.len", length);
-    put(c, "tgt.ids", tokens), put(c, "parents", parents), put(c, "ancestors", ancestors);
-    put(c, "time", times), put(c, "pos", times), put(c, "beam.pos", times);
+    tape_put(c, "memory", rows);
+    tape_put(c, "src.offset", offset), tape_put(c, "src.len", length);
+    tape_put(c, "tgt.ids", tokens), tape_put(c, "parents", parents), tape_put(c, "ancestors", ancestors);
+    tape_put(c, "time", times), tape_put(c, "pos", times), tape_put(c, "beam.pos", times);
     free(rows);
 }
 

@@ -38,7 +38,7 @@ typedef struct {
 } model_kind;
 /* A small model with values that fp32 holds exactly, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-double check_number(const void *v, dtype type, size_t i); /* element i of F64 or F32 numbers */
+double check_number(const void *v, dtype type, size_t i); /* element i, of any type */
 /* A number in [-1, 1) that depends on place and i only. */
 double check_hashed(uint64_t place, uint64_t i);
 
@@ -74,10 +74,13 @@ typedef struct {
     ab_ctx *c;
     packed p;
 } pass;
-/* Traces, plans and fills in a loss tape. more_rows: dummy rows behind the last sentence; more_time: the
+/* Traces, plans and fills in a loss tape: pass_trace, then pass_plan (what is to be kept must be said between the two). more_rows: dummy rows behind the last sentence; more_time: the
  * padded time axis is so much longer than the longest sentence. */
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
               err *e);
+int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
+               err *e);
+int pass_plan(pass *p, err *e);
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
 double pass_loss(const pass *p);             /* sum of the smoothed losses */

@@ -58,19 +58,14 @@ static void sample_close(sample *s)
     arena_free(&s->memory);
 }
 
-/* Traces the loss once more than pass_open does: what is to be kept must be said before the plan. */
 static int run_keeping(sample *s, int32_t *at, err *e)
 {
     sentences text;
     check_sentences(&text);
-    if (pass_open(&s->p, &s->m, &text, false, 2, 0, e)) return -1;
-    tape_free(s->p.c);
-    if (!(s->p.c = model_loss_tape(&s->m, &s->p.p.b.shape, false, e))) return -1;
+    if (pass_trace(&s->p, &s->m, &text, false, 2, 0, e)) return -1;
     if (!(*at = find_call(s->p.c, s->op))) return 0;
     keep_inputs(s->p.c, *at);
-    if (tape_plan(s->p.c, NULL, NULL)) return fail(e, "%s", s->p.c->error.text);
-    model_loss_inputs(s->p.c, &s->p.p.b, 1);
-    return pass_run(&s->p, 1, e);
+    return pass_plan(&s->p, e) ? -1 : pass_run(&s->p, 1, e);
 }
 
 static bool sample_from(const pairing *w, const ab_op *op, sample *s, check_result *r)

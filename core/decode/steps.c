@@ -37,19 +37,13 @@ void steps_close(steps *s)
 
 /* ---- inputs ---- */
 
-static void put(ab_ctx *c, const char *name, const void *data)
-{
-    ab_t x = tape_find(c, name);
-    tape_write(c, x, data, (size_t)node_count(tape_at(c, x)) * dtype_size(tape_at(c, x)->type));
-}
-
 static void put_all(ab_ctx *c, const char *name, int32_t value)
 {
     ab_t x = tape_find(c, name);
     int64_t n = x.id ? node_count(tape_at(c, x)) : 0;
     int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
     for (int64_t i = 0; i < n; i++) all[i] = value;
-    put(c, name, all);
+    tape_put(c, name, all);
     free(all);
 }
 
@@ -174,8 +168,8 @@ static void setup_inputs(steps *s)
 {
     int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
     for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
-    put(s->tape, "src.offset", s->src_offset);
-    put(s->tape, "src.len", length);
+    tape_put(s->tape, "src.offset", s->src_offset);
+    tape_put(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
     if (memory->live && memory->data)
         backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
@@ -226,9 +220,9 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     if (fresh && trace(s, e)) return NULL;
     ab_ctx *c = s->tape;
     int32_t t = (int32_t)s->time;
-    put(c, "tgt.ids", tokens);
-    put(c, "parents", s->parents);
-    put(c, "ancestors", s->ancestors);
+    tape_put(c, "tgt.ids", tokens);
+    tape_put(c, "parents", s->parents);
+    tape_put(c, "ancestors", s->ancestors);
     put_all(c, "time", t);
     put_all(c, "pos", t);
     put_all(c, "beam.pos", t);

@@ -108,6 +108,12 @@ void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes)
     if (x.id && v->live && v->data) backend_write(c->backend, v->data, from, bytes);
 }
 
+void tape_put(ab_ctx *c, const char *name, const void *from)
+{
+    ab_t x = tape_find(c, name);
+    if (x.id) tape_write(c, x, from, (size_t)node_count(tape_at(c, x)) * dtype_size(tape_at(c, x)->type));
+}
+
 int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e)
 {
     return backend_read(c->backend, to, c->v[x.id].data, bytes, e);

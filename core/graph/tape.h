@@ -356,6 +356,7 @@ void backend_zero(const backend *b, void *at, size_t bytes);
 void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* both in its memory */
 /* A value of a planned tape; bytes: of the whole value or its beginning. Nothing happens where nobody reads it. */
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
+void tape_put(ab_ctx *c, const char *name, const void *from); /* all of the value of that name, if there is one */
 int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);

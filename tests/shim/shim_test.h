@@ -258,6 +258,15 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
     }
 }
 
+/* The same bits? Prints the first byte that is not. */
+static inline void check_same_bits(const char *what, const void *found, const void *expected, size_t bytes)
+{
+    const unsigned char *a = found, *b = expected;
+    size_t at = 0;
+    while (at + 1 < bytes && a[at] == b[at]) at++;
+    CHECK_THAT(!bytes || a[at] == b[at], "%s: byte %zu of %zu: found %02x, expected %02x", what, at, bytes, a[at], b[at]);
+}
+
 /* With exact_rows, the last of what axis 0 of all views counts has the same bits alone as among the others. */
 static inline void check_alone(const char *what, kernel on_gpu, const call *k)
 {
@@ -279,11 +288,7 @@ static inline void check_alone(const char *what, kernel on_gpu, const call *k)
         for (int i = 0; i < k->n_in; i++) gpu_release(g.in[i].data);
         gpu_release(g.out[0].data);
     }
-    const char *among = back + bytes_of_view(y) - part;
-    size_t at = 0;
-    while (at < part - 1 && among[at] == alone[at]) at++;
-    CHECK_THAT(among[at] == alone[at], "%s: byte %zu of %zu: alone %02x, among others %02x", what, at, part, (unsigned char)alone[at],
-               (unsigned char)among[at]);
+    check_same_bits(what, alone, back + bytes_of_view(y) - part, part);
     free(back);
     free(alone);
 }

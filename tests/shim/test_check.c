@@ -1,7 +1,7 @@
 /* `ablate check --device`: operations and plugins on the CUDA backend agree with the CPU, and an operation that is a little wrong is found,
  * by name. */
 #include "check/check.h"
-#include "cuda/module.h"
+#include "open_device.h"
 #include "test.h"
 
 static const backend *device;
@@ -33,15 +33,9 @@ static void check_rows(ab_kind kind, const char *name, int expected, const char 
 
 int main(void)
 {
-    plugin_add_folder(BUILD_DIR "/plugins");
-    const cuda_module *m = ablate_cuda();
+    const cuda_module *m;
     err e = {0};
-    const char *why = NULL;
-    if (m->count(&why) < 1) {
-        printf("no GPU: %s\n", why);
-        return 77;
-    }
-    device = m->open(0, &e);
+    device = open_device(&m, &e);
     CHECK_TEXT(e.text, "");
     if (!device) return test_end();
     check_use_device(device);

@@ -1,8 +1,8 @@
 /* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update, dev perplexity and
  * decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the device are equal bit for bit. */
 #include "cpu/cpu.h"
-#include "cuda/module.h"
 #include "decode/beam.h"
+#include "open_device.h"
 #include "test.h"
 #include "train/train.h"
 #include "world.h"
@@ -135,15 +135,9 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
 
 int main(void)
 {
-    plugin_add_folder(BUILD_DIR "/plugins");
-    const cuda_module *m = ablate_cuda();
+    const cuda_module *m;
     err e = {0};
-    const char *why = NULL;
-    if (m->count(&why) < 1) {
-        printf("no GPU: %s\n", why);
-        return 77;
-    }
-    const backend *device = m->open(0, &e);
+    const backend *device = open_device(&m, &e);
     CHECK_TEXT(e.text, "");
     for (size_t i = 0; i < LENGTH(variants) && device; i++) {
         const variant *v = &variants[i];

@@ -63,11 +63,6 @@ static inline void random_model(model *m, const kind_of_model *k, int64_t vocab,
     arena_free(&a);
 }
 
-static inline void close_model(model *m)
-{
-    model_free(m);
-}
-
 /* n sources of `least` to `most` random tokens and EOS; targets likewise. One block: pairs_free. */
 static inline pairs random_pairs(int64_t n, int64_t least, int64_t most, int64_t vocab, uint64_t seed)
 {

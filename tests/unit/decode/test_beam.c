@@ -164,7 +164,7 @@ static void every_output(double alpha, uint64_t seed)
     }
     discard(found, p.n * BEST);
     pairs_free(&p);
-    close_model(&m);
+    model_free(&m);
 }
 
 /* ---- settings ---- */
@@ -220,7 +220,7 @@ static void fewer_asked(double spread, double alpha)
     discard(a, N);
     discard(b, BEAM * N);
     pairs_free(&p);
-    close_model(&m);
+    model_free(&m);
 }
 
 /* With a beam of 1 every token is the likeliest after those before it, and the end comes when EOS is. */
@@ -273,7 +273,7 @@ static void settings_and_errors(void)
     CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), -1);
     CHECK_HAS(e.text, "not numbers");
     CHECK(!h[0].ids);
-    close_model(&m);
+    model_free(&m);
     pairs_free(&p);
     pairs_free(&tiny);
 }
@@ -294,7 +294,7 @@ static void empty_sources(void)
     check_same(&h[3], &alone[1]);
     discard(h, 6);
     discard(alone, 2);
-    close_model(&m);
+    model_free(&m);
 }
 
 int main(void)
@@ -315,7 +315,7 @@ int main(void)
                 cpu_threads(1);
             }
             if (types[t] != BF16) true_scores(&m, name);
-            close_model(&m);
+            model_free(&m);
         }
     }
     for (uint64_t seed = 1; seed <= 3; seed++) {

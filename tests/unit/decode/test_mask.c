@@ -66,7 +66,7 @@ static void alternating(dtype type)
     hypotheses_free(h, N * NBEST);
     hypotheses_free(alone, N * NBEST);
     pairs_free(&p);
-    close_model(&m);
+    model_free(&m);
 }
 
 /* A mask that ends nowhere: what was found so far is given, marked as cut. */
@@ -95,7 +95,7 @@ static void dead_end(void)
     CHECK_INT(a.released, a.made);
     hypotheses_free(h, 8);
     pairs_free(&p);
-    close_model(&m);
+    model_free(&m);
 }
 
 /* ---- text ---- */
@@ -159,7 +159,7 @@ static void text_to_text(void)
     CHECK(!out);
     hypotheses_free(h, 8);
     pairs_free(&p);
-    close_model(&m);
+    model_free(&m);
     vocab_free(v);
 }
 

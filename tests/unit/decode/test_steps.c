@@ -110,7 +110,7 @@ int main(void)
                      f64 ? "fp64" : "fp32");
             random_model(&m, &kinds[k], VOCAB, f64 ? F64 : F32, 1.5, 20 + k);
             forced(&m, &p, f64 ? 1e-9 : 1e-4, name);
-            close_model(&m);
+            model_free(&m);
             pairs_free(&p);
         }
     return test_end();

@@ -32,10 +32,6 @@ static void open_model(world *w, model *m)
     if (model_open(m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, &cpu_backend, &e))
         broken("%s", e.text);
 }
-static void close_model(model *m)
-{
-    model_free(m);
-}
 
 typedef struct {
     int64_t seen, until, points;
@@ -82,15 +78,15 @@ static void test_resume(world *w, int64_t cut)
     open_model(w, &first);
     CHECK_INT(train(w, &first, &b, &r, &e), TRAIN_STOPPED);
     CHECK_INT(r.step, cut);
-    close_model(&first);
+    model_free(&first);
     open_model(w, &second);
     CHECK_INT(train(w, &second, &c, &r, &e), TRAIN_DONE);
     CHECK_TEXT(e.text, "");
     CHECK_INT(memcmp(whole.params.value, second.params.value, whole.params.total * sizeof(float)), 0);
     CHECK_NEAR(r.dev_ppl, ppl, 0);
     CHECK_INT(r.step, 40);
-    close_model(&whole);
-    close_model(&second);
+    model_free(&whole);
+    model_free(&second);
     empty_folder(w);
 }
 
@@ -132,7 +128,7 @@ static void test_accumulation(world *w)
     free(after);
     stepper_close(s);
     batcher_free(b);
-    close_model(&m);
+    model_free(&m);
     put(w, "dropout", "0.1");
 }
 
@@ -158,8 +154,8 @@ static void test_average(world *w)
         worst = fmax(worst, fabs(sum[i] - ((float *)m.params.value)[i]));
     CHECK_NEAR(worst, 0, 1e-7);
     free(sum);
-    close_model(&one);
-    close_model(&m);
+    model_free(&one);
+    model_free(&m);
     empty_folder(w);
     put(w, "average", "1");
 }
@@ -177,7 +173,7 @@ static void test_early_stopping(world *w)
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
     CHECK_INT(r.step, 30); /* best at 10, then two evaluations that are not better */
     CHECK_INT(r.best_step, 10);
-    close_model(&m);
+    model_free(&m);
     empty_folder(w);
     put(w, "patience", "0");
 }
@@ -195,7 +191,7 @@ static void test_divergence(world *w)
     open_model(w, &m);
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DIVERGED);
     CHECK_HAS(e.text, "diverged at step");
-    close_model(&m);
+    model_free(&m);
     empty_folder(w);
     put(w, "lr", "0.5");
     put(w, "warmup", "10");
@@ -218,7 +214,7 @@ static void test_checkpoints(world *w)
     CHECK_TEXT(e.text, "");
     CHECK_INT(vocab_size(src), vocab_size(w->src));
     CHECK_NEAR(train_perplexity(&opened, &w->data.split[AB_DEV], NULL, &e), r.dev_ppl, 0);
-    close_model(&opened);
+    model_free(&opened);
     if (tgt != src) vocab_free(tgt);
     vocab_free(src);
     str text = {0};
@@ -231,7 +227,7 @@ static void test_checkpoints(world *w)
     }
     str_free(&text);
     free(path);
-    close_model(&m);
+    model_free(&m);
     empty_folder(w);
 }
 
@@ -244,13 +240,13 @@ static void test_other_settings(world *w)
     err e = {0};
     open_model(w, &m);
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_STOPPED);
-    close_model(&m);
+    model_free(&m);
     put(w, "dropout", "0.2");
     open_model(w, &m);
     s = (watcher){0};
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_FAILED);
     CHECK_HAS(e.text, "other settings");
-    close_model(&m);
+    model_free(&m);
     put(w, "dropout", "0.1");
     empty_folder(w);
 }

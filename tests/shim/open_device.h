@@ -1,0 +1,21 @@
+/* open_device.h - the CUDA backend and the plugins, as the program opens them. */
+#ifndef ABLATE_OPEN_DEVICE_H
+#define ABLATE_OPEN_DEVICE_H
+#include "cuda/module.h"
+#include "plugin/plugin.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The first GPU; ends the test as skipped where there is none. NULL and e when it cannot be opened. */
+static inline const backend *open_device(const cuda_module **m, err *e)
+{
+    const char *why = NULL;
+    plugin_add_folder(BUILD_DIR "/plugins");
+    *m = ablate_cuda();
+    if ((*m)->count(&why) < 1) {
+        printf("no GPU: %s\n", why);
+        exit(77);
+    }
+    return (*m)->open(0, e);
+}
+#endif
