@@ -31,38 +31,9 @@ typedef struct {
     int64_t block_i, block_j, blocks_i, blocks_j;
 } product;
 
-/* ---- sixteen by sixteen numbers with rows and columns exchanged ---- */
-
-#define LOW(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-
-INLINE void shuffle_round(v16f *to, const v16f *from)
-{
-#pragma GCC unroll 8
-    for (int i = 0; i < LANES / 2; i++) {
-        to[2 * i] = LOW(from[i], from[i + LANES / 2]);
-        to[2 * i + 1] = HIGH(from[i], from[i + LANES / 2]);
-    }
-}
-
-/* to[k][j] = from[j][k] for j < 16, k < n; zeros for j >= rows. */
 static void turn_block_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int rows, int n)
 {
-    v16f x[LANES], y[LANES];
-    if (rows == LANES && n == LANES) {
-#pragma GCC unroll 16
-        for (int j = 0; j < LANES; j++) x[j] = load_f32(from + j * from_row);
-    } else {
-#pragma GCC unroll 16
-        for (int j = 0; j < LANES; j++) x[j] = j < rows ? load_part_f32(from + j * from_row, n) : (v16f){0};
-    }
-    shuffle_round(y, x);
-    shuffle_round(x, y);
-    shuffle_round(y, x);
-    shuffle_round(x, y);
-#pragma GCC unroll 16
-    for (int k = 0; k < LANES; k++)
-        if (k < n) store_f32(to + k * to_row, x[k]);
+    turn_square_f32(to, to_row, from, from_row, rows, n);
 }
 
 /* A vector of doubles here is one register wide, so that a tile of them stays in registers. */

@@ -12,6 +12,7 @@
 #ifndef ABLATE_CPU_SIMD_H
 #define ABLATE_CPU_SIMD_H
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef __AVX512F__
@@ -153,6 +154,52 @@ INLINE void store_one_bf16(uint16_t *p, float x) { store_part_bf16(p, x - (v16f)
 INLINE float load_one_f32(const float *p) { return *p; }
 INLINE double load_one_f64(const double *p) { return *p; }
 INLINE float load_one_bf16(const uint16_t *p) { return widen_one(*p); }
+
+/* ---- sixteen by sixteen numbers: rows and columns exchanged ---- */
+
+#define LOW(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+INLINE void shuffle_round(v16f *to, const v16f *from)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES / 2; i++) {
+        to[2 * i] = LOW(from[i], from[i + LANES / 2]);
+        to[2 * i + 1] = HIGH(from[i], from[i + LANES / 2]);
+    }
+}
+#undef LOW
+#undef HIGH
+INLINE void turn_lanes(v16f x[LANES])
+{
+    v16f y[LANES];
+    shuffle_round(y, x);
+    shuffle_round(x, y);
+    shuffle_round(y, x);
+    shuffle_round(x, y);
+}
+/* to[k][j] = from[j][k] for j < 16, k < n; zeros for j >= rows. */
+#define TURN_SQUARE(S)                                                                                       \
+    INLINE void turn_square_##S(float *to, int64_t to_row, const number_##S *from, int64_t from_row,         \
+                                int rows, int n)                                                             \
+    {                                                                                                        \
+        v16f x[LANES];                                                                                       \
+        if (rows == LANES && n == LANES)                                                                     \
+            _Pragma("GCC unroll 16") for (int j = 0; j < LANES; j++) x[j] = load_##S(from + j * from_row);   \
+        else                                                                                                 \
+            _Pragma("GCC unroll 16") for (int j = 0; j < LANES; j++) x[j] =                                  \
+                j < rows ? load_part_##S(from + j * from_row, n) : (v16f){0};                                \
+        turn_lanes(x);                                                                                             \
+        _Pragma("GCC unroll 16") for (int k = 0; k < LANES; k++) if (k < n)                                  \
+            store_f32(to + k * to_row, x[k]);                                                                \
+    }
+TURN_SQUARE(f32)
+TURN_SQUARE(bf16)
+#undef TURN_SQUARE
+INLINE void turn_square_f64(double *to, int64_t to_row, const double *from, int64_t from_row, int rows, int n)
+{
+    for (int j = 0; j < LANES; j++)
+        for (int k = 0; k < n; k++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
+}
 
 /* ---- lanes together: halves are added until one is left ---- */
 
