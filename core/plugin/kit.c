@@ -1,8 +1,8 @@
 /* kit.c - the attention kit: what makes a plugin's forward pass also its step-by-step decoder.
  *
  * Queries, keys and values come from one fused product where they come from the same rows. ab_attend becomes
- * one fused operation on packed rows when nothing acts on its inputs in between; otherwise the composed form
- * on [B,H,T,d] runs.
+ * one fused operation on packed rows where every head has its own queries, keys and values (turned, normalised,
+ * whatever was made of them) and no hook looks at the scores; otherwise the composed form on [B,H,T,d] runs.
  */
 #include "plugin/kit.h"
 #include <math.h>
@@ -127,12 +127,30 @@ ab_t kit_mix(ab_ctx *c, ab_t p, ab_t v)
 
 /* ---- fused attention ---- */
 
-static bool is_plain(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_HEADS; }
-
-/* The untouched projection behind a remembered key or value, or the value itself. */
+/* What was remembered behind a key or value, or the value itself. */
 static ab_t before_memory(const ab_ctx *c, ab_t x)
 {
     return c->v[x.id].op == OP_REMEMBER ? (ab_t){c->v[x.id].in[0]} : x;
+}
+
+typedef struct {
+    ab_t rows;
+    int64_t col;
+} columns; /* of packed rows: the heads of a query, key or value side by side */
+
+/* A projection's own columns, or what has been made of them since, brought back into rows. */
+static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
+{
+    node v = *tape_at(c, x);
+    if (v.op == OP_HEADS) return (columns){{v.in[0]}, v.a.i[0]};
+    int64_t rows = query_side ? c->kit->q_rows : c->kit->k_rows;
+    return (columns){t_merge(c, x, offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
+}
+
+static ab_t alone(ab_ctx *c, columns x, int64_t width)
+{
+    if (!x.rows.id || tape_at(c, x.rows)->dim[3] == width) return x.rows;
+    return t_slice(c, x.rows, -1, x.col, width);
 }
 
 /* Dropout numbers weights by query, head and key as if every query had this many keys, rounded up so that tapes made for a
@@ -142,8 +160,18 @@ enum { KEYS = 64 };
 static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     const kit *t = c->kit;
-    node nq = *tape_at(c, q), nk = *tape_at(c, k), nv = *tape_at(c, v);
-    attend_spec s = {{nq.a.i[0], nk.a.i[0], nv.a.i[0]},
+    bool self = t->x.id == t->mem.id;
+    int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
+    columns at_q = columns_of(c, q, true), at_k = columns_of(c, k, self), at_v = columns_of(c, v, self);
+    if (at_k.rows.id != at_v.rows.id) {
+        at_k.rows = at_v.rows = t_join(c, alone(c, at_k, K), alone(c, at_v, U), -1);
+        at_k.col = 0, at_v.col = K;
+    }
+    if (steps(c) && at_q.rows.id != at_k.rows.id) {
+        at_q.rows = t_join(c, alone(c, at_q, K), alone(c, at_k, K + U), -1);
+        at_q.col = 0, at_k.col += K, at_v.col += K;
+    }
+    attend_spec s = {{at_q.col, at_k.col, at_v.col},
                      t->info.heads,
                      t->info.d_k,
                      t->info.d_v,
@@ -151,31 +179,42 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
                      t->info.dropout,
                      is_causal(c),
                      (t->k_time + KEYS - 1) / KEYS * KEYS};
-    ab_t rows_q = {nq.in[0]}, rows_k = {nk.in[0]}, rows_v = {nv.in[0]}, y;
+    ab_t y;
     if (steps(c)) {
-        int64_t width = t->info.heads * (t->info.d_k + t->info.d_v);
-        ab_t cache = t_state(c, full_name(c, "kv.cache"), c->compute, 1, tape_at(c, rows_q)->dim[2],
-                             t->capacity, width);
-        y = t_attend_step(c, rows_q, cache, t->ancestors, t->time, &s);
+        if (!at_q.rows.id) return (ab_t){0};
+        ab_t cache =
+            t_state(c, full_name(c, "kv.cache"), c->compute, 1, tape_at(c, at_q.rows)->dim[2], t->capacity, K + U);
+        y = t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
     } else {
-        y = t_attend(c, rows_q, rows_k, rows_v, t->q_off, t->k_off, &s);
+        y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);
     }
     return t_heads(c, y, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
 }
 
-ab_t kit_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+static bool has_shape(const ab_ctx *c, ab_t x, int64_t time, int64_t width)
 {
     const kit *t = c->kit;
-    if (!q.id || !k.id || !v.id) return (ab_t){0};
-    bool hooks = t->pos && (t->pos->bias || t->pos->scores || t->pos->values);
+    const int64_t *d = c->v[x.id].dim;
+    return d[0] == t->batch && d[1] == t->info.heads && d[2] == time && d[3] == width;
+}
+
+/* Every head has its own queries, keys and values, one each for every row; in decoding the past is remembered as it is. */
+static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
+{
+    const kit *t = c->kit;
+    if (t->generic || (t->pos && (t->pos->bias || t->pos->scores || t->pos->values))) return false;
     ab_t k0 = before_memory(c, k), v0 = before_memory(c, v);
-    bool plain =
-        is_plain(c, q) && is_plain(c, k0) && is_plain(c, v0) && c->v[k0.id].in[0] == c->v[v0.id].in[0];
-    bool stepwise = k0.id != k.id;
-    bool one_tensor = plain && c->v[q.id].in[0] == c->v[k0.id].in[0];
-    if (!t->generic && !hooks && plain && (!stepwise || (steps(c) && one_tensor)))
-        return fused_attend(c, q, k0, v0, scale);
-    return kit_mix(c, t_dropout(c, kit_softmax(c, kit_scores(c, q, k, scale)), t->info.dropout), v);
+    bool self = t->x.id == t->mem.id;
+    int64_t time = self ? t->q_time : t->k_time;
+    return (k0.id != k.id) == steps(c) && (v0.id != v.id) == steps(c) && has_shape(c, q, t->q_time, t->info.d_k) &&
+           has_shape(c, k0, time, t->info.d_k) && has_shape(c, v0, time, t->info.d_v);
+}
+
+ab_t kit_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+{
+    if (!q.id || !k.id || !v.id) return (ab_t){0};
+    if (fusable(c, q, k, v)) return fused_attend(c, q, before_memory(c, k), before_memory(c, v), scale);
+    return kit_mix(c, t_dropout(c, kit_softmax(c, kit_scores(c, q, k, scale)), c->kit->info.dropout), v);
 }
 
 ab_t kit_output(ab_ctx *c, ab_t y)

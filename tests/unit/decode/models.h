@@ -24,6 +24,8 @@ static const kind_of_model kinds[] = {
     {"linear", "rotary", "attention_cross=scaled_dot"},
     {"recurrent", "sinusoid", "attention_cross=scaled_dot"},
     {"recurrent", "none", "attention_cross=additive attention_encoder=linear"},
+    {"convolutional", "sinusoid", "attention_cross=scaled_dot"},
+    {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
 /* A model with values `spread` times the usual ones: larger ones are surer of themselves. */
