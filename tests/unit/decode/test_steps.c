@@ -98,9 +98,41 @@ static void forced(model *m, const pairs *p, double tolerance, const char *name)
     if (test_failed > before) printf("  in %s\n", name);
 }
 
+/* Attention is one operation on packed rows unless the position, or the plugin, looks at the scores. */
+static void fused(void)
+{
+    static const struct {
+        kind_of_model kind;
+        bool fused;
+    } cases[] = {{{"scaled_dot", "sinusoid", ""}, true},
+                 {{"scaled_dot", "rotary", ""}, true},
+                 {{"dot", "rotary", "d_k=6 d_v=5"}, true},
+                 {{"scaled_dot", "alibi", "attention_cross=dot"}, false},
+                 {{"restricted", "rotary", "attention_cross=dot"}, false}};
+    for (size_t k = 0; k < LENGTH(cases); k++) {
+        model m;
+        steps s;
+        err e = {0};
+        pairs p = random_pairs(2, 3, 5, VOCAB, 7);
+        int64_t which[] = {0, 1}, found[OP_COUNT] = {0}, layers = 2;
+        random_model(&m, &cases[k].kind, VOCAB, F32, 1, 3);
+        steps_open(&s, &m);
+        CHECK_INT(steps_start(&s, &p, which, 2, 1, 8, &e), 0);
+        CHECK(steps_run(&s, (int32_t[]){VOCAB_BOS, VOCAB_BOS}, &e) != NULL);
+        for (int32_t i = 1; i < s.tape->n; i++) found[s.tape->v[i].op] += s.tape->v[i].live;
+        CHECK_INT(found[OP_ATTEND_STEP], cases[k].fused ? layers : 0); /* self-attention of the decoder */
+        CHECK_INT(found[OP_REMEMBER], cases[k].fused ? 0 : 2 * layers);
+        CHECK_INT(found[OP_ATTEND], layers); /* cross attention */
+        steps_close(&s);
+        model_free(&m);
+        pairs_free(&p);
+    }
+}
+
 int main(void)
 {
     cpu_threads(1);
+    fused();
     for (size_t k = 0; k < LENGTH(kinds); k++)
         for (int f64 = 0; f64 < 2; f64++) {
             model m;
