@@ -74,8 +74,9 @@ typedef struct {
     ab_ctx *c;
     packed p;
 } pass;
-/* Traces, plans and fills in a loss tape: pass_trace, then pass_plan (what is to be kept must be said between the two). more_rows: dummy rows behind the last sentence; more_time: the
- * padded time axis is so much longer than the longest sentence. */
+/* Traces, plans and fills in a loss tape: pass_trace, then pass_plan (what is to be kept must be said between
+ * the two). more_rows: dummy rows behind the last sentence; more_time: the padded time axis is so much longer
+ * than the longest sentence. */
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
               err *e);
 int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,

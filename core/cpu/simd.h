@@ -188,7 +188,7 @@ INLINE void turn_lanes(v16f x[LANES])
         else                                                                                                 \
             _Pragma("GCC unroll 16") for (int j = 0; j < LANES; j++) x[j] =                                  \
                 j < rows ? load_part_##S(from + j * from_row, n) : (v16f){0};                                \
-        turn_lanes(x);                                                                                             \
+        turn_lanes(x);                                                                                       \
         _Pragma("GCC unroll 16") for (int k = 0; k < LANES; k++) if (k < n)                                  \
             store_f32(to + k * to_row, x[k]);                                                                \
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static bool is_causal(const ab_ctx *c) { return c->kit->info.role == AB_CAUSAL; }
+static bool is_self(const ab_ctx *c) { return c->kit->x.id == c->kit->mem.id; }
 static bool steps(const ab_ctx *c) { return c->kit->decode && is_causal(c); }
 
 /* ---- parameters and products ---- */
@@ -65,7 +66,7 @@ ab_t kit_project(ab_ctx *c, ab_t x, int what)
     if (!x.id) return x;
     bool now = what == 'K' || what == 'V', query = what == 'q';
     if (now) what = what == 'K' ? 'k' : 'v';
-    bool self = k->x.id == k->mem.id;
+    bool self = is_self(c);
     int64_t K = k->info.heads * k->info.d_k, width = what == 'v' ? k->info.d_v : k->info.d_k;
     if (x.id != k->x.id && x.id != k->mem.id)
         return tape_fail(c, "query, key and value are taken from the rows x or mem that the host gave");
@@ -153,6 +154,9 @@ static ab_t alone(ab_ctx *c, columns x, int64_t width)
     return t_slice(c, x.rows, -1, x.col, width);
 }
 
+/* b behind a, which is `width` columns wide? */
+static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
+
 /* Dropout numbers weights by query, head and key as if every query had this many keys, rounded up so that tapes made for a
  * little more time (a device's graphs) drop the same ones. */
 enum { KEYS = 64 };
@@ -160,16 +164,22 @@ enum { KEYS = 64 };
 static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     const kit *t = c->kit;
-    bool self = t->x.id == t->mem.id;
+    bool self = is_self(c);
     int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
     columns at_q = columns_of(c, q, true), at_k = columns_of(c, k, self), at_v = columns_of(c, v, self);
-    if (at_k.rows.id != at_v.rows.id) {
-        at_k.rows = at_v.rows = t_join(c, alone(c, at_k, K), alone(c, at_v, U), -1);
-        at_k.col = 0, at_v.col = K;
+    /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a gradient. */
+    if (!beside(at_k, K, at_v)) {
+        at_k = (columns){t_join(c, alone(c, at_k, K), alone(c, at_v, U), -1), 0};
+        at_v = (columns){at_k.rows, K};
     }
-    if (steps(c) && at_q.rows.id != at_k.rows.id) {
-        at_q.rows = t_join(c, alone(c, at_q, K), alone(c, at_k, K + U), -1);
-        at_q.col = 0, at_k.col += K, at_v.col += K;
+    if (!beside(at_q, K, at_k)) {
+        if (steps(c)) { /* one tensor is wanted */
+            at_k = (columns){t_join(c, alone(c, at_q, K), alone(c, at_k, K + U), -1), K};
+            at_v = (columns){at_k.rows, 2 * K};
+            at_q = (columns){at_k.rows, 0};
+        } else if (at_q.rows.id == at_k.rows.id) {
+            at_q = (columns){alone(c, at_q, K), 0};
+        }
     }
     attend_spec s = {{at_q.col, at_k.col, at_v.col},
                      t->info.heads,
@@ -204,8 +214,7 @@ static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
     const kit *t = c->kit;
     if (t->generic || (t->pos && (t->pos->bias || t->pos->scores || t->pos->values))) return false;
     ab_t k0 = before_memory(c, k), v0 = before_memory(c, v);
-    bool self = t->x.id == t->mem.id;
-    int64_t time = self ? t->q_time : t->k_time;
+    int64_t time = is_self(c) ? t->q_time : t->k_time;
     return (k0.id != k.id) == steps(c) && (v0.id != v.id) == steps(c) && has_shape(c, q, t->q_time, t->info.d_k) &&
            has_shape(c, k0, time, t->info.d_k) && has_shape(c, v0, time, t->info.d_v);
 }

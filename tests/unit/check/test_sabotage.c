@@ -7,6 +7,7 @@ static const struct {
     const char *file, *check, *says[3];
 } cases[] = {
     {"honest", NULL, {0}},
+    {"shared", NULL, {0}},
     {"future_leak", "future", {"future_leak with ", "sees the future", "ab_mask"}},
     {"padding_leak", "padding", {"padding_leak with ", "places that hold no token", "ab_klen"}},
     {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch mix"}},
