@@ -39,32 +39,33 @@ static void report(const char *name, double operations, void (*work)(void *), vo
 /* ---- multiply-adds in registers: as many chains as hide the unit's latency ---- */
 
 enum { CHAINS = 12, TURNS = 1000000 };
+#define EVERY_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define START(i) __m512 x##i = _mm512_set1_ps((float)i);
+#define KEEP(i) __asm__ volatile("" : "+v"(x##i)); /* so that no turn is left out */
 #ifdef __x86_64__
-/* The empty assembly keeps a chain in its register, so that no turn is left out. */
 __attribute__((target("avx512f"))) static void multiply_fp32(void *unused)
 {
-    __m512 x[CHAINS], a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-7f);
+#define TURN(i) x##i = _mm512_fmadd_ps(x##i, a, b);
+    const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-7f);
     (void)unused;
-    for (int i = 0; i < CHAINS; i++) x[i] = _mm512_set1_ps((float)i);
-    for (long n = 0; n < TURNS; n++)
-        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++)
-        {
-            x[i] = _mm512_fmadd_ps(x[i], a, b);
-            __asm__ volatile("" : "+v"(x[i]));
-        }
+    EVERY_CHAIN(START)
+    for (long n = 0; n < TURNS; n++) {
+        EVERY_CHAIN(TURN)
+        EVERY_CHAIN(KEEP)
+    }
+#undef TURN
 }
 __attribute__((target("avx512f,avx512bf16"))) static void multiply_bf16(void *unused)
 {
-    __m512 x[CHAINS];
-    __m512bh a = (__m512bh)_mm512_set1_epi16(0x3f00);
+#define TURN(i) x##i = _mm512_dpbf16_ps(x##i, a, a);
+    const __m512bh a = (__m512bh)_mm512_set1_epi16(0x3f00);
     (void)unused;
-    for (int i = 0; i < CHAINS; i++) x[i] = _mm512_set1_ps((float)i);
-    for (long n = 0; n < TURNS; n++)
-        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++)
-        {
-            x[i] = _mm512_dpbf16_ps(x[i], a, a);
-            __asm__ volatile("" : "+v"(x[i]));
-        }
+    EVERY_CHAIN(START)
+    for (long n = 0; n < TURNS; n++) {
+        EVERY_CHAIN(TURN)
+        EVERY_CHAIN(KEEP)
+    }
+#undef TURN
 }
 static void registers(double seconds)
 {
