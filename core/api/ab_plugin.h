@@ -87,7 +87,7 @@ enum { AB_ELEMENTWISE = 1 };           /* update is called once, on the flat vec
 typedef struct {
     uint32_t flags;
     uint32_t n_slots;                  /* state vectors per parameter, 0 at the start; at most 4 */
-    const char *const *slots;          /* their names, for checkpoints ("m", "v") */
+    const char *const *slots;          /* their names, all different, for checkpoints ("m", "v") */
     /* p, g, slot[i]: parameter, gradient, state of one shape; lr, step (1, 2, ...): one element each.
      * New values are given back with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
     void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
@@ -173,7 +173,9 @@ typedef struct {                       /* one kernel call */
 typedef struct {
     const char *name, *doc;
     int n_in;                          /* at most 4 */
-    ab_t (*lower)(ab_ctx *c, const ab_t *in, const void *attr);            /* the definition, and the tests' reference */
+    /* The definition, and the tests' reference. With a kernel it is also run where no model is around it: what it needs
+     * is in its inputs and attr (no ab_info, no learned values, nothing of the attention kit). */
+    ab_t (*lower)(ab_ctx *c, const ab_t *in, const void *attr);
     /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of lower. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
     int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": lower runs. NULL: lower runs */
@@ -253,8 +255,9 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
                   size_t cfg_size);                                 /* f depends on *cfg and i only: tables are kept */
-    /* learned values: named below the layer that calls; the same name gives the same value. Uniform in [-scale, scale];
-     * scale 0: zeros; scale < 0: normal with standard deviation -scale */
+    /* learned values: named below the layer that calls; the same name gives the same value, but a name that the host or
+     * the other plugin (attention, position) gives in the same layer is refused. Uniform in [-scale, scale]; scale 0: zeros;
+     * scale < 0: normal with standard deviation -scale */
     ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
     ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
     ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
@@ -270,10 +273,12 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*prefix)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
                                                                        from ab_key_now, ab_value_now: decoding carries the sum */
     ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
-    ab_t (*unpack)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding */
+    ab_t (*unpack)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
+                                                                       of x or of mem, not of both */
     ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n], the queries' side */
     ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);  /* [1,B,T,n] -> [1,B,T,d]; padding
-                                                                       passes the state on; decoding carries it */
+                                                                       passes the state on; decoding carries it. In cross
+                                                                       attention over what is made of mem only */
     ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
     ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
     ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */

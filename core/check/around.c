@@ -103,7 +103,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"d_model", "12"},
                                     {"d_ff", "16"},
                                     {"heads", "3"},
-                                    {"d_k", "4"},
+                                    {"d_k", k->square ? "6" : "4"},
                                     {"d_v", "6"},
                                     {"share_embeddings", "target"},
                                     {"dropout", drop},

@@ -91,14 +91,14 @@ static void step_through(model *m, const sentences *s, const double *full, const
     free(p.block);
 }
 
-static void decode(const pairing *w, check_result *r)
+static void decode_with(const pairing *w, const model_kind *k, check_result *r)
 {
     model m;
     pass p = {0};
     sentences s;
     err e = {0};
     two_targets_each(&s);
-    if (check_model_open(&m, w, &(model_kind){.compute = F64}, &e)) {
+    if (check_model_open(&m, w, k, &e)) {
         check_fail(r, "%s", e.text);
         return;
     }
@@ -108,5 +108,11 @@ static void decode(const pairing *w, check_result *r)
         step_through(&m, &s, tape_at(p.c, tape_find(p.c, "logits"))->data, w, r);
     pass_close(&p);
     model_free(&m);
+}
+
+static void decode(const pairing *w, check_result *r)
+{
+    decode_with(w, &(model_kind){.compute = F64}, r);
+    if (r->outcome != CHECK_FAIL) decode_with(w, &(model_kind){.compute = F64, .square = true}, r);
 }
 void check_decode(const plugin *p, check_result *r) { check_each_pairing(p, r, decode); }

@@ -97,6 +97,14 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
     free(grad);
 }
 
+/* Without dropout in the settings a plugin may still have some of its own. */
+static bool drops(const ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].op == OP_DROPOUT) return true;
+    return false;
+}
+
 static void with_model(const pairing *w, check_result *r, double dropout)
 {
     model m;
@@ -111,7 +119,7 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
         check_fail(r, "%s: %s", w->words, e.text);
     else
-        compare(&m, &training, dropout > 0 ? &training : &plain, w, r);
+        compare(&m, &training, dropout > 0 || drops(training.c) ? &training : &plain, w, r);
     pass_close(&training);
     pass_close(&plain);
     model_free(&m);

@@ -34,6 +34,7 @@ typedef struct {
     dtype compute;
     double dropout; /* of all three places */
     bool generic;   /* attention never fused */
+    bool square;    /* keys as wide as values, so that one may stand for the other */
     const backend *on; /* NULL: the CPU */
 } model_kind;
 /* A small model with values that fp32 holds exactly, the same for every kind. */

@@ -136,8 +136,7 @@ static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float
     __m512 scale = _mm512_set1_ps((float)l->a->scale * log2_e), top = lowest, sum = _mm512_setzero_ps();
     bool causal = l->a->causal;
     for (int64_t j = 0; j < l->seen; j++)
-        top = _mm512_mask_max_ps(top, seeing(causal, l->t, j), top, _mm512_loadu_ps(s + j * SIDE));
-    top = _mm512_mul_ps(top, scale);
+        top = _mm512_mask_max_ps(top, seeing(causal, l->t, j), top, _mm512_mul_ps(_mm512_loadu_ps(s + j * SIDE), scale));
     for (int64_t j = 0; j < l->keys; j += 2) {
         __m512 p[2];
         for (int i = 0; i < 2; i++) {

@@ -16,7 +16,7 @@ typedef struct {
 } program;
 
 /* Kernel calls of the STEP phase in order, assignments last: a value read after it was assigned is still the
- * old one. */
+ * old one, and t_assign copies a vector that is assigned as it is. */
 static program collect(const ab_ctx *c, const run_options *o)
 {
     program p = {0, xcalloc((size_t)c->n, sizeof *p.at), xcalloc((size_t)c->n, sizeof *p.id)};
@@ -31,11 +31,30 @@ static program collect(const ab_ctx *c, const run_options *o)
     return p;
 }
 
+/* The last tile is shorter, so every value must be one number or a vector along some axis. */
+static int check_shapes(ab_ctx *c, const tiling *t, const program *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        const call *k = &p->at[i];
+        for (int j = 0; j < k->n_in + k->n_out; j++) {
+            const view *v = j < k->n_in ? &k->in[j] : &k->out[j - k->n_in];
+            const int64_t *d = v->dim, n = d[0] * d[1] * d[2] * d[3];
+            bool is_vector = n == t->tile && (d[0] == n || d[1] == n || d[2] == n || d[3] == n);
+            char shape[64];
+            if (v->data && n != 1 && !is_vector)
+                return fail(&c->error, "the update: %s works on %s, expected one number or %lld along one axis",
+                            op_names[k->op], shape_text(d, shape), (long long)t->tile);
+        }
+    }
+    return 0;
+}
+
 static void place(const ab_ctx *c, const tiling *t, char *buffer, int64_t from, int64_t n, int32_t id,
                   view *v)
 {
     if (!v->data) return;
-    if (v->dim[3] == t->tile) v->dim[3] = n;
+    for (int i = 0; i < 4; i++)
+        if (v->dim[i] == t->tile) v->dim[i] = n;
     int32_t source = id; /* a vector under other axes is the vector */
     while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
     for (int k = 0; k < t->n_vectors; k++)
@@ -64,8 +83,8 @@ static int run_tile(ab_ctx *c, const tiling *t, const program *p, char *buffer, 
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 {
     program p = collect(c, o);
-    int64_t tiles = (t->count + t->tile - 1) / t->tile;
-    int bad = 0;
+    int bad = check_shapes(c, t, &p);
+    int64_t tiles = bad ? 0 : (t->count + t->tile - 1) / t->tile;
 #pragma omp parallel reduction(| : bad)
     {
         char *buffer = c->backend->alloc(c->buffer_size + 64);

@@ -103,15 +103,13 @@ static int add_node(program *p, int32_t id, err *e)
     return add_step(p, s, in, n->n_in, id, e);
 }
 
-/* Assignments in their order: one that reads a vector which has been assigned gets the new value, as on the CPU. */
+/* Assignments happen at the end, all at once: one that reads a vector gets its old value. */
 static int add_assignment(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
     int to = find_vector(p->t, source_of(p->c, n->in[0]));
     int32_t value = source_of(p->c, n->in[1]);
-    int from = find_vector(p->t, value);
     if (to < 0) return fail(e, "it assigns to something that is no vector of the update");
-    if (from >= 0 && p->assigned[from]) value = p->assigned[from];
     p->assigned[to] = value;
     return locate(p, value, e);
 }

@@ -40,4 +40,14 @@ static inline ab_t push2(ab_ctx *c, op o, ab_t a, ab_t b, const int64_t dim[4], 
 {
     return tape_push(c, o, tape_at(c, a)->type, dim, 2, (ab_t[]){a, b}, k);
 }
+
+/* Generic operations work on F32 or F64. */
+static inline dtype generic_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
+static inline ab_t number(ab_ctx *c, ab_t a)
+{
+    if (!a.id) return a;
+    if (tape_at(c, a)->type == I32)
+        return tape_fail(c, "ids were given where numbers are wanted; ab_real turns ids into numbers");
+    return t_cast(c, a, generic_type(c));
+}
 #endif

@@ -20,16 +20,6 @@ static bool broadcast(ab_ctx *c, op o, ab_t a, ab_t b, int64_t d[4])
     return true;
 }
 
-static dtype generic_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
-
-static ab_t number(ab_ctx *c, ab_t a) /* generic operations work on F32 or F64 */
-{
-    if (!a.id) return a;
-    if (tape_at(c, a)->type == I32)
-        return tape_fail(c, "ids were given where numbers are wanted; ab_real turns ids into numbers");
-    return t_cast(c, a, generic_type(c));
-}
-
 ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b)
 {
     GIVEN2(a, b);

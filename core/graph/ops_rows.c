@@ -274,7 +274,10 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
     if (!(on_device(c->backend) ? o->cuda : o->cpu)) return o->lower(c, in, a);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
+    kit *around = c->kit; /* not there either when the meaning is run in the gradient, or instead of the kernel */
+    c->kit = NULL;
     ab_t meaning = o->lower(c, in, a); /* shape and type come from the definition */
+    c->kit = around;
     GIVEN1(meaning);
     node m = *tape_at(c, meaning);
     c->n = before;
@@ -299,6 +302,10 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
     int32_t first = c->n; /* emit the definition and differentiate that */
     ab_t meaning = v.call->lower(c, in, v.call_attr);
     if (!meaning.id) return;
+    if (meaning.id < first) { /* an input itself, which has other gifts to keep */
+        grad_give(c, meaning.id, dy);
+        return;
+    }
     int32_t end = c->n;
     grad_replace(c, meaning.id, dy);
     grad_sweep(c, first, end);
@@ -315,6 +322,10 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
     }
     int64_t d[4];
     memcpy(d, tape_at(c, to)->dim, sizeof d);
+    int32_t source = value.id;
+    while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
+    if (c->v[source].op == OP_INPUT) /* a vector that may be assigned itself: its old value is copied first */
+        value = push1(c, OP_CAST, value, d, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
     tape_at(c, y)->live = true;
 }

@@ -116,10 +116,10 @@ static bool ids_given(ab_ctx *c, const char *what, ab_t x)
     tape_fail(c, "%s: wants ids (positions, distances), was given numbers", what);
     return false;
 }
-static dtype generic_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
 
 ab_t t_rows(ab_ctx *c, ab_t table, ab_t ids)
 {
+    table = number(c, table);
     GIVEN2(table, ids);
     if (!ids_given(c, "rows", ids)) return (ab_t){0};
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
@@ -161,6 +161,7 @@ ab_t t_dist(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 
 ab_t t_pick(ab_ctx *c, ab_t x, ab_t ids)
 {
+    x = number(c, x);
     GIVEN2(x, ids);
     if (!ids_given(c, "pick", ids)) return (ab_t){0};
     int64_t d[4];
@@ -180,6 +181,7 @@ static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 ab_t t_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
+    p = number(c, p);
     GIVEN2(p, ids);
     if (!ids_given(c, "bucket", ids)) return (ab_t){0};
     int64_t d[4];
@@ -199,6 +201,7 @@ static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
 {
+    s = number(c, s);
     GIVEN2(s, qpos);
     GIVEN2(kpos, klen);
     int64_t d[4];

@@ -74,6 +74,8 @@ static void find_last_readers(ab_ctx *c)
     }
     for (int32_t i = 1; i < c->n; i++)
         if (c->v[i].live && (c->v[i].name || c->v[i].op == OP_INPUT)) c->v[i].last = c->n;
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: nobody may work on them in place */
+        if ((c->v[i].op == OP_PARAM || c->v[i].op == OP_INPUT) && c->grad[i]) c->v[c->grad[i]].last = c->n;
     for (int32_t i = c->n - 1; i > 0; i--) {
         int32_t from = c->v[i].live ? forced_source(c, i) : 0;
         if (from && c->v[from].last < c->v[i].last) c->v[from].last = c->v[i].last;
@@ -116,7 +118,6 @@ static void place_gradients(ab_ctx *c)
         if (p->op != OP_PARAM || !c->grad[i] || !s->grad) continue;
         node *g = &c->v[root_of(c, c->grad[i])];
         g->data = (char *)s->grad + s->p[p->param].at * dtype_size(s->type);
-        g->last = c->n;
     }
 }
 

@@ -46,6 +46,45 @@ static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
     return y;
 }
 
+/* ---- what a plugin is told ---- */
+
+static kit base_kit(tracer *t, int role, int64_t layer)
+{
+    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    const config *f = &t->m->cfg;
+    return (kit){.info = {.heads = f->heads,
+                          .d_k = f->d_k,
+                          .d_v = f->d_v,
+                          .d_model = f->d_model,
+                          .layer = layer,
+                          .n_layers = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder,
+                          .role = bits[role],
+                          .training = t->c->training,
+                          .dropout = t->c->training ? f->attention_dropout : 0},
+                 .pos = role == ROLE_CROSS ? NULL : &t->m->position->iface.posenc,
+                 .pos_cfg = t->m->position_cfg,
+                 .bias = f->bias != 0,
+                 .separate_init = f->qkv_init == QKV_SEPARATE,
+                 .keep_weights = t->m->keep_weights,
+                 .generic = t->m->generic || t->m->keep_weights,
+                 .decode = t->decode,
+                 .capacity = t->capacity,
+                 .seen = t->seen,
+                 .ancestors = t->ancestors,
+                 .parents = t->parents,
+                 .time = t->time};
+}
+
+/* Where a layer norm stands beside the plugin, its names are taken. */
+static void begin_plugin(ab_ctx *c, kit *k, owner who, const char *where, bool normed)
+{
+    c->kit = k;
+    c->scope = where;
+    k->now = OF_HOST;
+    if (normed) kit_claim(c, "ln.g"), kit_claim(c, "ln.b");
+    k->now = who;
+}
+
 /* ---- embedding ---- */
 
 static ab_t table(tracer *t, const char *name, int64_t vocab)
@@ -67,14 +106,16 @@ static ab_t softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
-static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, const char *stack)
+static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
 {
     ab_ctx *c = t->c;
     const ab_posenc *p = &t->m->position->iface.posenc;
     ab_t x = t_embed(c, tbl, ids, sqrt((double)t->m->cfg.d_model));
     if (p->embed) {
-        c->scope = stack;
+        kit k = base_kit(t, role, 0);
+        begin_plugin(c, &k, OF_POSITION, role == ROLE_ENCODER ? "enc" : "dec", t->m->cfg.norm == NORM_PRE);
         x = p->embed(c, t->m->position_cfg, x, pos);
+        c->kit = NULL;
     }
     return t_cast(c, t_dropout(c, x, t->m->cfg.dropout), c->compute);
 }
@@ -114,33 +155,6 @@ static ab_t feed_forward(tracer *t, ab_t x, const char *where)
 
 /* ---- attention: the geometry of each role, then the plugin ---- */
 
-static kit base_kit(tracer *t, int role, int64_t layer, int64_t n_layers)
-{
-    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    const config *f = &t->m->cfg;
-    return (kit){.info = {.heads = f->heads,
-                          .d_k = f->d_k,
-                          .d_v = f->d_v,
-                          .d_model = f->d_model,
-                          .layer = layer,
-                          .n_layers = n_layers,
-                          .role = bits[role],
-                          .training = t->c->training,
-                          .dropout = t->c->training ? f->attention_dropout : 0},
-                 .pos = role == ROLE_CROSS ? NULL : &t->m->position->iface.posenc,
-                 .pos_cfg = t->m->position_cfg,
-                 .bias = f->bias != 0,
-                 .separate_init = f->qkv_init == QKV_SEPARATE,
-                 .keep_weights = t->m->keep_weights,
-                 .generic = t->m->generic || t->m->keep_weights,
-                 .decode = t->decode,
-                 .capacity = t->capacity,
-                 .seen = t->seen,
-                 .ancestors = t->ancestors,
-                 .parents = t->parents,
-                 .time = t->time};
-}
-
 static void source_side(tracer *t, kit *k, bool queries)
 {
     k->k_rows = t->s.src_rows, k->k_time = t->s.src_time, k->k_off = t->src_off, k->kpos = t->src_kpos,
@@ -178,8 +192,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
     ab_ctx *c = t->c;
     ab_t in = enter(t, x, where);
     if (!in.id) return in;
-    kit k =
-        base_kit(t, role, layer, role == ROLE_ENCODER ? t->m->cfg.layers_encoder : t->m->cfg.layers_decoder);
+    kit k = base_kit(t, role, layer);
     k.x = in;
     k.mem = mem.id ? mem : in;
     if (role == ROLE_DECODER)
@@ -188,8 +201,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
         source_side(t, &k, role == ROLE_ENCODER);
     if (role == ROLE_CROSS) target_queries(t, &k);
     const plugin *p = t->m->attention[role];
-    c->kit = &k;
-    c->scope = where;
+    begin_plugin(c, &k, OF_ATTENTION, where, true);
     ab_t s = p->iface.attention.forward(c, t->m->attention_cfg[role], in, k.mem);
     c->kit = NULL;
     char found[64];
@@ -205,7 +217,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
 
 static ab_t encoder(tracer *t, ab_t ids)
 {
-    ab_t x = embed(t, source_table(t), ids, t->src_pos_rows, "enc");
+    ab_t x = embed(t, source_table(t), ids, t->src_pos_rows, ROLE_ENCODER);
     for (int64_t i = 0; i < t->m->cfg.layers_encoder; i++) {
         x = attention(t, ROLE_ENCODER, i, x, (ab_t){0}, scope(t->c, "enc", i, "self"));
         x = feed_forward(t, x, scope(t->c, "enc", i, "ffn"));
@@ -215,7 +227,7 @@ static ab_t encoder(tracer *t, ab_t ids)
 
 static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
 {
-    ab_t x = embed(t, target_table(t), ids, pos, "dec");
+    ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
     for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) {
         x = attention(t, ROLE_DECODER, i, x, (ab_t){0}, scope(t->c, "dec", i, "self"));
         x = attention(t, ROLE_CROSS, i, x, memory, scope(t->c, "dec", i, "cross"));

@@ -33,10 +33,16 @@ static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
     axis = from_end(axis);
     return x.id && axis >= -4 && axis < 0 ? tape_at(c, x)->dim[4 + axis] : 1;
 }
+/* An operation's meaning (lower) is also run where no attention is around it: in a gradient, where a kernel declines. */
+#define NO_MODEL                                                                                             \
+    "there is no attention around this call; an operation with a kernel, its meaning and its gradient get "  \
+    "what they need as inputs and attr"
 static const ab_info *h_info(ab_ctx *c)
 {
-    static const ab_info nowhere;
-    return c->kit ? &c->kit->info : &nowhere;
+    static const ab_info nowhere = {.heads = 1, .d_k = 1, .d_v = 1, .d_model = 1, .n_layers = 1};
+    if (c->kit) return &c->kit->info;
+    tape_fail(c, "info: " NO_MODEL);
+    return &nowhere;
 }
 static ab_t h_fail(ab_ctx *c, const char *words) { return tape_fail(c, "%s", words); }
 static ab_t h_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b); }
@@ -67,7 +73,31 @@ static ab_t h_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
 {
     return t_slice(c, a, from_end(axis), from, n);
 }
-static ab_t h_join(ab_ctx *c, ab_t a, ab_t b, int axis) { return t_join(c, a, b, from_end(axis)); }
+static bool is_ids(const ab_ctx *c, ab_t x) { return x.id && c->v[x.id].type == I32; }
+static ab_t h_join(ab_ctx *c, ab_t a, ab_t b, int axis)
+{
+    if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
+        return tape_fail(c, "join: ids with numbers; ab_real makes ids numbers");
+    return t_join(c, a, b, from_end(axis));
+}
+static ab_t h_rows(ab_ctx *c, ab_t table, ab_t ids)
+{
+    const int64_t *d = c->v[table.id].dim;
+    char shape[64];
+    if (table.id && (d[0] != 1 || d[1] != 1))
+        return tape_fail(c, "rows: a table of shape %s, expected [n,d]", shape_text(d, shape));
+    return t_rows(c, table, ids);
+}
+static ab_t h_dist(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
+{
+    if (clip < 0) return tape_fail(c, "dist: clip %lld, expected 0 or more", (long long)clip);
+    return t_dist(c, q, k, clip);
+}
+static ab_t h_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+{
+    if (n < 1) return tape_fail(c, "bucket: %lld buckets, expected 1 or more", (long long)n);
+    return t_bucket(c, p, ids, n);
+}
 
 static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)
 {
@@ -123,10 +153,12 @@ static ab_t h_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const 
 static ab_t h_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale)
 {
     int64_t d[4];
+    if (!c->kit) return tape_fail(c, "weight: " NO_MODEL);
     return dims4(c, "weight", rank, dims, d) ? kit_param(c, name, d, scale, 0) : (ab_t){0};
 }
 static ab_t h_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
+    if (!c->kit) return tape_fail(c, "linear: " NO_MODEL);
     if (width < 1) return tape_fail(c, "linear: width %lld", (long long)width);
     return kit_linear(c, x, name, width, width, bias, 0);
 }
@@ -134,11 +166,18 @@ static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_
 {
     return t_call(c, op, in, attr_, n);
 }
+static void h_assign(ab_ctx *c, ab_t to, ab_t value)
+{
+    if (c->kit)
+        tape_fail(c, "assign: only optimizers assign values");
+    else
+        t_assign(c, to, value);
+}
 
-/* The kit serves attention and posenc plugins; elsewhere (an optimizer) there is no model around the call. */
+/* The kit serves attention plugins and positions' hooks on them; an optimizer has no model around it, an embedding no attention. */
 #define IN_MODEL(c)                                                                                          \
-    if (!(c)->kit)                                                                                           \
-    return tape_fail(c, "this function is for attention plugins: there is no attention around this call")
+    if (!(c)->kit || !(c)->kit->x.id)                                                                        \
+    return tape_fail(c, "this function is for attention plugins: " NO_MODEL)
 static ab_t h_project(ab_ctx *c, ab_t x, int what)
 {
     IN_MODEL(c);
@@ -235,19 +274,19 @@ ab_host host_table = {
     .slice = h_slice,
     .join = h_join,
     .turn = t_turn,
-    .rows = t_rows,
+    .rows = h_rows,
     .real = t_real,
     .outer = h_outer,
     .gap = t_gap,
-    .dist = t_dist,
+    .dist = h_dist,
     .pick = t_pick,
-    .bucket = t_bucket,
+    .bucket = h_bucket,
     .consts = h_consts,
     .table = h_table,
     .param = h_param,
     .linear = h_linear,
     .call = h_call,
-    .assign = t_assign,
+    .assign = h_assign,
     .project = h_project,
     .scores = h_scores,
     .mask = h_mask,

@@ -20,9 +20,35 @@ static const char *full_name(ab_ctx *c, const char *name)
     return arena_printf(&c->memory, "%s%s%s", c->scope, *c->scope ? "." : "", name);
 }
 
+bool kit_claim(ab_ctx *c, const char *name)
+{
+    static const char *const owners[] = {"attention", "position", "host"};
+    kit *k = c->kit;
+    owned_name **at = &k->names;
+    while (*at && !same((*at)->name, name)) at = &(*at)->next;
+    if (*at && (*at)->by != k->now) {
+        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s': the plugin needs another name",
+                  owners[(*at)->by], owners[k->now], full_name(c, name));
+        return false;
+    }
+    if (*at) return true;
+    *at = arena_alloc(&c->memory, sizeof **at);
+    **at = (owned_name){arena_strdup(&c->memory, name), k->now, NULL};
+    return true;
+}
+
 ab_t kit_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
 {
+    if (c->kit && !kit_claim(c, name)) return (ab_t){0};
     return t_param(c, full_name(c, name), dim, scale, fill);
+}
+
+/* From here on `next` runs; returns whose code ran before. */
+static owner hand_over(ab_ctx *c, owner next)
+{
+    owner before = c->kit->now;
+    c->kit->now = next;
+    return before;
 }
 
 ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu)
@@ -33,6 +59,15 @@ ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide
     ab_t w = kit_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
     ab_t b = bias ? kit_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0};
     return t_linear(c, x, w, b, 0, relu);
+}
+
+/* A product of the kit's own. */
+static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
+{
+    owner before = hand_over(c, OF_HOST);
+    ab_t y = kit_linear(c, x, name, width, wide, c->kit->bias, 0);
+    hand_over(c, before);
+    return y;
 }
 
 /* ---- projections ---- */
@@ -47,7 +82,7 @@ static ab_t joined_product(ab_ctx *c, bool self)
     if (k->joined.id) return k->joined;
     int64_t K = k->info.heads * k->info.d_k, U = k->info.heads * k->info.d_v;
     int64_t width = self ? 2 * K + U : K + U;
-    k->joined = kit_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width, k->bias, 0);
+    k->joined = host_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
     return k->joined;
 }
 
@@ -75,7 +110,7 @@ ab_t kit_project(ab_ctx *c, ab_t x, int what)
     ab_t rows;
     int64_t col = 0;
     if (query && !self) {
-        rows = kit_linear(c, x, "q", K, K, k->bias, 0);
+        rows = host_linear(c, x, "q", K, K);
     } else {
         rows = joined_product(c, self);
         col = query ? 0 : (self ? K : 0) + (what == 'v' ? K : 0);
@@ -83,8 +118,11 @@ ab_t kit_project(ab_ctx *c, ab_t x, int what)
     bool queries_rows = query || self;
     ab_t y = t_heads(c, rows, offsets(c, queries_rows), col, k->info.heads, width,
                      queries_rows ? k->q_time : k->k_time);
-    if (what != 'v' && k->pos && k->pos->rotate)
+    if (what != 'v' && k->pos && k->pos->rotate) {
+        owner before = hand_over(c, OF_POSITION);
         y = k->pos->rotate(c, k->pos_cfg, y, queries_rows ? k->qpos : k->kpos);
+        hand_over(c, before);
+    }
     return steps(c) && !query && !now ? remember(c, y, what) : y;
 }
 
@@ -93,8 +131,10 @@ ab_t kit_project(ab_ctx *c, ab_t x, int what)
 ab_t kit_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     const kit *t = c->kit;
+    owner before = hand_over(c, OF_POSITION);
     if (t->pos && t->pos->bias) s = t_binary(c, OP_ADD, s, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos));
     if (t->pos && t->pos->scores) s = t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos);
+    hand_over(c, before);
     return s;
 }
 
@@ -123,7 +163,10 @@ ab_t kit_mix(ab_ctx *c, ab_t p, ab_t v)
 {
     const kit *t = c->kit;
     ab_t y = t_matmul(c, p, v, 0, 0);
-    return t->pos && t->pos->values ? t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos) : y;
+    owner before = hand_over(c, OF_POSITION);
+    if (t->pos && t->pos->values) y = t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos);
+    hand_over(c, before);
+    return y;
 }
 
 /* ---- fused attention ---- */
@@ -156,6 +199,20 @@ static ab_t alone(ab_ctx *c, columns x, int64_t width)
 
 /* b behind a, which is `width` columns wide? */
 static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
+
+/* What decoding keeps of these keys and values. Other ones of the same call have a cache of their own. */
+static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
+{
+    key_value **at = &c->kit->attended;
+    int64_t n = 0;
+    for (; *at && ((*at)->k != k.id || (*at)->v != v.id); n++) at = &(*at)->next;
+    if (!*at) {
+        *at = arena_alloc(&c->memory, sizeof **at);
+        **at = (key_value){k.id, v.id, NULL};
+    }
+    const char *name = n ? arena_printf(&c->memory, "kv.cache.%lld", (long long)n) : "kv.cache";
+    return t_state(c, full_name(c, name), c->compute, 1, rows, c->kit->capacity, width);
+}
 
 /* Dropout numbers weights by query, head and key as if every query had this many keys, rounded up so that tapes made for a
  * little more time (a device's graphs) drop the same ones. */
@@ -192,8 +249,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
     ab_t y;
     if (steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};
-        ab_t cache =
-            t_state(c, full_name(c, "kv.cache"), c->compute, 1, tape_at(c, at_q.rows)->dim[2], t->capacity, K + U);
+        ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
         y = t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
     } else {
         y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);
@@ -238,7 +294,7 @@ ab_t kit_output(ab_ctx *c, ab_t y)
     bool packed = v.op == OP_HEADS && v.a.i[0] == 0 && v.in[1] == t->q_off.id &&
                   c->v[v.in[0]].dim[3] == v.dim[1] * v.dim[3];
     ab_t rows = packed ? (ab_t){v.in[0]} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
-    return kit_linear(c, rows, "o", t->info.d_model, t->info.d_model, t->bias, 0);
+    return host_linear(c, rows, "o", t->info.d_model, t->info.d_model);
 }
 
 /* ---- running sums and scans ---- */
@@ -266,13 +322,42 @@ ab_t kit_prefix(ab_ctx *c, ab_t q, ab_t k, ab_t v)
             t_map(c, kit_mask(c, zeros(c, t->q_time, t->k_time)), AB_EXP); /* 1 where visible, 0 elsewhere */
         return t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), seen), v, 0, 0);
     }
-    int64_t dk[4], d_v = tape_at(c, v)->dim[3];
-    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
-    if (dk[2] != 1) return tape_fail(c, "prefix: keys and values must come from ab_key_now and ab_value_now");
-    ab_t state = carried(c, dk[0], dk[1], dk[3], d_v);
-    ab_t sum = t_binary(c, OP_ADD, t_recall(c, state, t->parents), t_matmul(c, k, v, 1, 0));
+    if (tape_at(c, k)->dim[2] != 1)
+        return tape_fail(c, "prefix: keys and values must come from ab_key_now and ab_value_now");
+    ab_t now = t_matmul(c, k, v, 1, 0);
+    if (!now.id) return now;
+    int64_t d[4];
+    memcpy(d, tape_at(c, now)->dim, sizeof d);
+    ab_t state = carried(c, d[0], d[1], d[2], d[3]);
+    ab_t sum = t_binary(c, OP_ADD, t_recall(c, state, t->parents), now);
     t_store(c, state, sum);
     return t_matmul(c, q, sum, 0, 0);
+}
+
+/* ---- the side that rows, and what was made of them, belong to ---- */
+
+enum { FROM_X = 1, FROM_MEM = 2 };
+
+/* Looks at all below y, down to the rows x and mem (which may itself lie below x) and to what was laid out by a side's offsets. */
+static int sides_of(const ab_ctx *c, ab_t y)
+{
+    const kit *t = c->kit;
+    bool *below = xcalloc((size_t)y.id + 1, sizeof *below);
+    int found = 0;
+    below[y.id] = true;
+    for (int32_t i = y.id; i > 0; i--) {
+        const node *v = &c->v[i];
+        int32_t laid_out = v->op == OP_MERGE ? v->in[1] : v->op == OP_ATTEND ? v->in[3] : 0;
+        if (!below[i]) continue;
+        if (i == t->x.id || laid_out == t->q_off.id)
+            found |= FROM_X;
+        else if (i == t->mem.id || laid_out == t->k_off.id)
+            found |= FROM_MEM;
+        else
+            for (int k = 0; k < v->n_in; k++) below[v->in[k]] = true;
+    }
+    free(below);
+    return found;
 }
 
 typedef struct {
@@ -327,6 +412,8 @@ ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back
     int64_t *dim = tape_at(c, x)->dim, batch = dim[1], time = dim[2], width = dim[3];
     if (is_causal(c) && backwards)
         return tape_fail(c, "scan: a decoder cannot run backwards over the future");
+    if (!is_self(c) && sides_of(c, x) & FROM_X)
+        return tape_fail(c, "scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
     if (steps(c)) {
         ab_t state = carried(c, batch, 1, 1, d);
         ab_t h = t_reshape(c, t_recall(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
@@ -346,7 +433,11 @@ ab_t kit_unpack(ab_ctx *c, ab_t rows)
 {
     if (!rows.id) return rows;
     const kit *t = c->kit;
-    bool keys = rows.id == t->mem.id && rows.id != t->x.id;
+    int sides = is_self(c) ? FROM_X : sides_of(c, rows);
+    if (sides != FROM_X && sides != FROM_MEM)
+        return tape_fail(c, "unpack: rows that come from %s: their sentences are not known",
+                         sides ? "both x and mem" : "neither x nor mem");
+    bool keys = sides == FROM_MEM;
     int64_t n = tape_at(c, rows)->dim[3], time = keys ? t->k_time : t->q_time;
     ab_t y = t_heads(c, rows, offsets(c, !keys), 0, 1, n, time);
     return y.id ? t_reshape(c, y, (int64_t[4]){1, t->batch, time, n}) : y;

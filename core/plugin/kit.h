@@ -7,6 +7,18 @@
 #define ABLATE_KIT_H
 #include "graph/tape.h"
 
+/* Whose names are being given to learned values; one name in one place of the model has one owner. */
+typedef enum { OF_ATTENTION, OF_POSITION, OF_HOST } owner;
+typedef struct owned_name {
+    const char *name;
+    owner by;
+    struct owned_name *next;
+} owned_name;
+typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are remembered */
+    int32_t k, v;
+    struct key_value *next;
+} key_value;
+
 struct kit {
     ab_info info;
     const ab_posenc *pos;
@@ -15,7 +27,7 @@ struct kit {
     bool separate_init;            /* Glorot of q, k and v each on its own, not of the fused matrix */
     bool keep_weights;             /* softmaxes over keys are kept by name: SCOPE.weights [B,H,Tq,Tk] */
     bool generic;                  /* never fuse: the conformance check compares both ways */
-    ab_t x, mem;                   /* rows given to the plugin */
+    ab_t x, mem;                   /* rows given to the plugin; id 0: there is only info, for an embedding */
     int64_t q_rows, k_rows;        /* rows of x and of mem */
     int64_t batch, q_time, k_time; /* B, longest query sentence Tq, longest key sentence Tk */
     ab_t q_off, k_off;             /* ids [B+1]: first row of each sentence */
@@ -29,6 +41,9 @@ struct kit {
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
     int64_t n_carried;             /* states made by this call so far: their names */
     ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
+    key_value *attended;           /* pairs of this call so far: each has its cache */
+    owner now;                     /* whose code runs */
+    owned_name *names;             /* of learned values of this call so far */
 };
 
 ab_t kit_project(ab_ctx *c, ab_t x, int what);
@@ -45,6 +60,8 @@ ab_t kit_pack(ab_ctx *c, ab_t x);
 ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
 ab_t kit_klen(ab_ctx *c);
 
+/* The name is the owner's from now on, in this call; false and an error when it is another's already. */
+bool kit_claim(ab_ctx *c, const char *name);
 /* A learned value below the current scope; a product with one, Glorot uniform over [n, counted as wide as
  * `wide`]. */
 ab_t kit_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);

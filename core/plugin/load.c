@@ -67,6 +67,20 @@ static int check_param(const ab_plugin *p, const ab_param *q, const char *path, 
     return 0;
 }
 
+static int check_slots(const ab_optim *o, const char *name, const char *path, err *e)
+{
+    if (o->n_slots > 4)
+        return fail(e, "%s: optimizer '%s' wants %u slots, at most 4", path, name, o->n_slots);
+    for (uint32_t i = 0; i < o->n_slots; i++) {
+        if (!o->slots || !o->slots[i] || !*o->slots[i])
+            return fail(e, "%s: slot %u of optimizer '%s' has no name (slots), by which checkpoints keep it", path, i, name);
+        for (uint32_t k = 0; k < i; k++)
+            if (same(o->slots[k], o->slots[i]))
+                return fail(e, "%s: optimizer '%s' has two slots named '%s'", path, name, o->slots[i]);
+    }
+    return 0;
+}
+
 static int check_iface(const plugin *p, const char *path, err *e)
 {
     const char *name = p->desc.name;
@@ -78,10 +92,7 @@ static int check_iface(const plugin *p, const char *path, err *e)
         return 0;
     case AB_OPTIM:
         if (!p->iface.optim.update) return fail(e, "%s: optimizer '%s' has no update", path, name);
-        if (p->iface.optim.n_slots > 4)
-            return fail(e, "%s: optimizer '%s' wants %u slots, at most 4", path, name,
-                        p->iface.optim.n_slots);
-        return 0;
+        return check_slots(&p->iface.optim, name, path, e);
     case AB_TASK:
         if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !p->iface.task.score ||
             !p->iface.task.close)

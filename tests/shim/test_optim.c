@@ -79,8 +79,8 @@ static void everything(const given *u)
     ab_t repeated = t_spread(c, half, (int64_t[4]){1, 1, 1, TILE});
     t_assign(c, u->slot[0], quotient(u, least, add(u, t_map(c, u->p, AB_SQUARE), half)));
     t_assign(c, u->slot[1], t_binary(c, OP_SUB, half, mul(u, less, repeated)));
-    t_assign(c, u->slot[2], u->slot[3]);     /* a vector as it is ... */
-    t_assign(c, u->slot[3], u->slot[2]);     /* ... and what that is by then */
+    t_assign(c, u->slot[2], u->slot[3]);     /* these two change places ... */
+    t_assign(c, u->slot[3], t_reshape(c, t_reshape(c, u->slot[2], (int64_t[4]){1, 1, TILE, 1}), (int64_t[4]){1, 1, 1, TILE}));
     t_assign(c, u->p, t_map(c, sum, AB_TANH));
 }
 static void same_value_twice(const given *u)

@@ -27,7 +27,7 @@ static void sequences(void)
     static const char trees[] =
         "( (S (NP-SBJ-1 (DT the) (NN dog))\n   (VP=2 (VBZ barks) (NP (-NONE- *T*-1))) (. .)) )\n\n"
         "(ROOT (ADVP|PRT (RB up)))(NP (-LRB- -LRB-) (NN|NNS x))\n"
-        "( (X (NP (-NONE- *))))   (TOP (S (NP a)))(S1 (-LRB- (NN \xe2\x96\x81y\xe2\x96\x81)))";
+        "( (X (NP (-NONE- *)) (-NONE-|X *)))   (TOP (S (NP a)))(S1 (-LRB- (NN \xe2\x96\x81y\xe2\x96\x81)))";
     static const char *const expected[][4] = {
         {"the dog barks .", "S NP DT NN /NP VP VBZ /VP . /S", "S NP XX XX /NP VP XX /VP XX /S",
          "(S (NP the dog )NP (VP barks )VP . )S"},
@@ -105,6 +105,17 @@ static void file_lists(void)
     parsing_close(&t);
     free(wsj);
     free(some);
+}
+
+/* The files of parsing.data itself are no list. */
+static void data_with_plus(void)
+{
+    static const char *const names[] = {"a+b/train.ptb", "a+b/dev.ptb", "a+b/test.ptb"};
+    for (int i = 0; i < 3; i++) write_text(names[i], "(S (NN a))\n");
+    parsing_task t = parsing_open("data=a+b", test_folder, false);
+    CHECK_TEXT(t.words, "");
+    if (t.self) CHECK_INT(t.task->count(t.self, AB_TEST), 1);
+    parsing_close(&t);
 }
 
 /* Gold trees, silver ones, then the gold ones' repetitions; train_trees counts gold ones only. */
@@ -321,6 +332,44 @@ static void scores(void)
     free(set);
 }
 
+/* Whose trees are a parser's output: those of files in a folder named gum, whatever names them. */
+static void parsed_gold(void)
+{
+    static const struct {
+        const char *set;
+        bool dev, test;
+    } cases[] = {
+        {"data=gum", true, true},
+        {"data=argument", false, false},
+        {"data=argument test=gum/test.ptb", false, true},
+        {"data=gum dev=argument/dev.ptb", false, true},
+        {"data=argument dev=argument/dev.ptb+gum/dev.ptb", true, false},
+        {"data=argument dev=g[tu]m/*.ptb", true, false},
+    };
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"train", "dev", "test"};
+        char gum[64], other[64];
+        snprintf(gum, sizeof gum, "gum/%s.ptb", names[i]);
+        snprintf(other, sizeof other, "argument/%s.ptb", names[i]);
+        write_text(gum, "(S (NN a))\n");
+        write_text(other, "(S (NN a))\n");
+    }
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        parsing_task t = parsing_open(cases[i].set, test_folder, false);
+        const char *hyp[] = {"(S a )S", "(S a )S", "(S a )S"};
+        CHECK_TEXT(t.words, "");
+        for (int s = AB_DEV; s <= AB_TEST && t.self; s++) {
+            ab_metric m[4];
+            int64_t n = t.task->count(t.self, (ab_split)s);
+            CHECK_INT(t.task->score(t.self, (ab_split)s, hyp, n, m, 4, t.words, sizeof t.words), 4);
+            bool noted = strstr(m[0].signature, "|gold:a parser's output") != NULL;
+            if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test)) printf("%s: %s\n", cases[i].set, m[0].signature);
+            CHECK_INT(noted, s == AB_DEV ? cases[i].dev : cases[i].test);
+        }
+        parsing_close(&t);
+    }
+}
+
 /* ---- every tree of the corpora ---- */
 
 /* The tree of a line after the rules of parsing's treebanks, by the scorer's reader: words_TAG in typed,
@@ -448,12 +497,14 @@ int main(void)
     make_test_folder();
     sequences();
     file_lists();
+    data_with_plus();
     silver_trees();
     missing();
     hostile_files();
     large_files();
     repairs();
     scores();
+    parsed_gold();
     remove_test_folder();
     static const char *const splits[] = {"train", "dev", "test"};
     if (!test_data()) printf("skipped: trees of craft, genia, gum (no $ABLATE_DATA)\n");

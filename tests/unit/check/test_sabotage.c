@@ -8,6 +8,9 @@ static const struct {
 } cases[] = {
     {"honest", NULL, {0}},
     {"shared", NULL, {0}},
+    {"weight_sums", NULL, {0}},
+    {"turned_scale", NULL, {0}},
+    {"old_values", NULL, {0}},
     {"future_leak", "future", {"future_leak with ", "sees the future", "ab_mask"}},
     {"padding_leak", "padding", {"padding_leak with ", "places that hold no token", "ab_klen"}},
     {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch mix"}},
@@ -35,6 +38,21 @@ static const struct {
     {"task_line_end", "examples", {"train example 0: its target holds a line end"}},
     {"task_not_repeatable", "repeatable", {"is another one when the task is opened again"}},
     {"task_score", "score", {"acc is ", "add up to"}},
+    {"two_attends", NULL, {0}},
+    {"identity_op", NULL, {0}},
+    {"cross_scan", NULL, {0}},
+    {"one_key_prefix", NULL, {0}},
+    {"embed_info", NULL, {0}},
+    {"own_dropout", NULL, {0}},
+    {"unpack_both", "build", {"unpack_both.c:11: unpack: ", "from both x and mem"}},
+    {"query_scan", "build", {"query_scan.c:17: scan: cross attention", "from mem"}},
+    {"nameless_slots", "load", {"slot 0 of optimizer 'nameless_slots' has no name"}},
+    {"equal_slots", "load", {"optimizer 'equal_slots' has two slots named 'm'"}},
+    {"assigns", "build", {"assigns.c:12: assign: only optimizers"}},
+    {"hosts_name", "build", {"hosts_name.c:12: two owners, the host and the attention", "'enc.0.self.ln.g'"}},
+    {"positions_name", "build", {"positions_name with shaw", "two owners, the attention and the position", ".rel_k'"}},
+    {"info_in_lower", "build", {"info_in_lower.c:11: info: there is no attention around", "inputs and attr"}},
+    {"mask_in_lower", "build", {"mask_in_lower.c:11: ", "there is no attention around", "inputs and attr"}},
 };
 
 static void check_case(size_t i)

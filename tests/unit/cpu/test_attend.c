@@ -16,6 +16,8 @@ typedef struct {
     call forward, back;
 } attend_case;
 
+static double times = 1; /* the scale is this by the root of the keys' width */
+
 static int64_t first_column(const shape *s) { return s->self ? 1 : 0; }
 
 static attend_case attend_new(dtype type, const shape *s)
@@ -38,7 +40,7 @@ static attend_case attend_new(dtype type, const shape *s)
     c.lse = random_view(sums_of(type), c.q_rows, s->heads, 4);
     c.dy = random_view(type, c.q_rows, s->heads * s->d_v, 5), c.dq = random_view(type, c.q_rows, c.width, 6);
     c.dkv = s->self ? (view){0} : random_view(type, c.k_rows, kv_width, 7);
-    attr a = {.f = {s->p, 1 / sqrt((double)s->d_k), 21},
+    attr a = {.f = {s->p, times / sqrt((double)s->d_k), 21},
               .i = {col, s->self ? col + q_width : 0, s->self ? col + 2 * q_width : q_width, s->heads, s->d_k,
                     s->d_v, s->causal, c.longest}};
     c.forward = (call){.op = OP_ATTEND,
@@ -213,7 +215,7 @@ static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
     int64_t width = heads * (2 * d_k + d_v), kv = heads * (d_k + d_v);
     view whole = random_view(type, T, width, 8), y = new_view(type, T, heads * d_v),
          lse = new_view(sums_of(type), T, heads), off = ids_view(2, (int32_t[]){0, T});
-    attr a = {.f = {0, 0.3}, .i = {0, heads * d_k, 2 * heads * d_k, heads, d_k, d_v, 1, T}};
+    attr a = {.f = {0, 0.3 * times}, .i = {0, heads * d_k, 2 * heads * d_k, heads, d_k, d_v, 1, T}};
     call full = {.op = OP_ATTEND,
                  .n_in = 5,
                  .n_out = 2,
@@ -300,12 +302,17 @@ int main(void)
         {.heads = 1, .d_k = 64, .d_v = 64, .n = 1, .q_len = {600}, .self = true, .causal = true, .p = 0.1},
         {.heads = 1, .d_k = 8, .d_v = 8, .n = 1, .q_len = {513}, .k_len = {530}},
     };
+    static const double scales[] = {1, 0, -1};
     for (size_t t = 0; t < LENGTH(row_types); t++) {
-        for (size_t s = 0; s < LENGTH(shapes); s++) check_attend(row_types[t], &shapes[s]);
+        for (size_t i = 0; i < LENGTH(scales); i++) {
+            times = scales[i];
+            for (size_t s = 0; s < LENGTH(shapes); s++) check_attend(row_types[t], &shapes[s]);
+            check_steps(row_types[t], 2, 8, 8);
+            check_steps(row_types[t], 3, 20, 12);
+            check_steps(row_types[t], 1, 64, 64);
+        }
+        times = 1;
         check_company(row_types[t]);
-        check_steps(row_types[t], 2, 8, 8);
-        check_steps(row_types[t], 3, 20, 12);
-        check_steps(row_types[t], 1, 64, 64);
     }
     check_differences(&(shape){
         .heads = 2, .d_k = 3, .d_v = 4, .n = 2, .q_len = {4, 2}, .self = true, .causal = true, .p = 0.3});

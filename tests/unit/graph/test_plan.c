@@ -3,7 +3,7 @@
  * every value. */
 #include "tapes.h"
 
-enum { VALUES = 45, INPUTS = 5 };
+enum { VALUES = 45, INPUTS = 5, WEIGHTS = 3 };
 
 /* ---- random tapes ---- */
 
@@ -52,18 +52,23 @@ static ab_t next_value(ab_ctx *c, rng *r, const ab_t *pool, uint64_t n, ab_t w)
     }
 }
 
-/* Inputs of all phases, a parameter, values, a loss and its gradient. */
+/* Inputs of all phases, parameters, values, a loss and its gradient. */
 static ab_ctx *random_tape(params *s, uint64_t seed)
 {
     rng r = rng_seed(seed, 1);
     ab_ctx *c = tape_new(s, &cpu_backend, F64, true);
-    ab_t pool[VALUES + INPUTS], w = t_param(c, "w", (int64_t[4]){1, 1, 6, 6}, 0.5, 0);
+    ab_t pool[VALUES], w = t_param(c, "w", (int64_t[4]){1, 1, 6, 6}, 0.5, 0);
     uint64_t n = 0;
     for (int i = 0; i < INPUTS; i++) {
         const int64_t *d = shapes[i ? below(&r, LENGTH(shapes)) : 0];
         phase ph = i < 2 ? PHASE_STEP : (phase)below(&r, 3);
         pool[n] = t_input(c, arena_printf(&c->memory, "in%d", i), F64, ph, d[0], d[1], d[2], d[3]);
         tape_at(c, pool[n++])->needs = below(&r, 2);
+    }
+    for (int i = 0; i < WEIGHTS; i++) {
+        const int64_t *d = shapes[below(&r, LENGTH(shapes))];
+        ab_t a = t_param(c, arena_printf(&c->memory, "a%d", i), d, 0.5, 0), b = t_param(c, arena_printf(&c->memory, "b%d", i), d, 0.5, 0);
+        pool[n++] = t_binary(c, OP_SUB, a, b); /* the one's gradient is made from the other's */
     }
     while (n < VALUES) pool[n] = next_value(c, &r, pool, n, w), n++;
     ab_t loss = weighed(c, pool[0]);
@@ -159,6 +164,7 @@ static void check_addresses(const ab_ctx *c)
     for (int32_t j = 1; j < c->n; j++) {
         const node *v = &c->v[j];
         if (v->live && v->name) check_read(c, content(c, j), c->n);
+        if (v->op == OP_PARAM && c->grad[j]) check_read(c, content(c, c->grad[j]), c->n);
         if (!writes(v) || v->op == OP_PART) continue;
         check_own_inputs(c, j);
         for (int k = 0; k < v->n_in; k++)

@@ -1,0 +1,100 @@
+/* What the host refuses in words, called as a plugin calls it. */
+#include "graph/tape.h"
+#include "plugin/kit.h"
+#include "plugin/plugin.h"
+#include "test.h"
+
+static const ab_host *h = &host_table;
+
+static params none;
+typedef struct {
+    ab_ctx *c;
+    ab_t ids, square, stacked; /* ids [3], ids [3,3]; numbers [2,3,4] */
+} desk;
+
+static desk open_desk(void)
+{
+    desk d = {0};
+    ab_ctx *c = d.c = tape_new(&none, NULL, F64, false);
+    d.ids = t_input(c, "ids", I32, PHASE_STEP, 1, 1, 1, 3);
+    d.square = t_input(c, "square", I32, PHASE_STEP, 1, 1, 3, 3);
+    d.stacked = t_input(c, "stacked", F64, PHASE_STEP, 1, 2, 3, 4);
+    return d;
+}
+
+/* The tape failed with these words; it is gone afterwards. */
+static void refused(ab_ctx *c, ab_t y, const char *words)
+{
+    CHECK_INT(y.id, 0);
+    CHECK_HAS(c->error.text, words);
+    tape_free(c);
+}
+
+static void test_shapes(void)
+{
+    desk d = open_desk();
+    refused(d.c, h->join(d.c, d.ids, h->real(d.c, d.ids), -1), "join: ids with numbers");
+    d = open_desk();
+    refused(d.c, h->bucket(d.c, h->real(d.c, d.square), d.square, 0), "bucket: 0 buckets");
+    d = open_desk();
+    refused(d.c, h->dist(d.c, d.ids, d.ids, -2), "dist: clip -2, expected 0 or more");
+    d = open_desk();
+    refused(d.c, h->rows(d.c, d.stacked, d.ids), "rows: a table of shape [2,3,4]");
+    d = open_desk();
+    CHECK(h->join(d.c, d.ids, d.ids, -1).id && h->dist(d.c, d.ids, d.ids, 0).id);
+    CHECK_TEXT(d.c->error.text, "");
+    tape_free(d.c);
+}
+
+/* Where there is no model, sizes are one, so that nobody divides by them, and the tape has failed. */
+static void test_nowhere(void)
+{
+    desk d = open_desk();
+    CHECK_INT(h->info(d.c)->heads, 1);
+    refused(d.c, (ab_t){0}, "info: there is no attention around");
+    d = open_desk();
+    refused(d.c, h->param(d.c, "w", 1, (int64_t[]){2}, 1), "weight: there is no attention around");
+    d = open_desk();
+    refused(d.c, h->linear(d.c, d.stacked, "w", 2, 1), "linear: there is no attention around");
+}
+
+/* An embedding knows the model, but no queries and keys. */
+static void test_embedding(void)
+{
+    kit k = {.info = {.d_model = 12}, .now = OF_POSITION};
+    desk d = open_desk();
+    d.c->kit = &k;
+    CHECK_INT(h->info(d.c)->d_model, 12);
+    refused(d.c, h->qpos(d.c), "this function is for attention plugins");
+    d = open_desk();
+    d.c->kit = &k;
+    h->assign(d.c, d.stacked, d.stacked);
+    refused(d.c, (ab_t){0}, "assign: only optimizers");
+}
+
+/* One name, two owners: whoever comes second is told. */
+static void test_owners(void)
+{
+    static const int64_t dims[] = {2, 3};
+    params values = {0};
+    kit k = {.x = {1}, .mem = {1}, .now = OF_ATTENTION};
+    desk d = open_desk();
+    d.c->params = &values;
+    d.c->kit = &k;
+    d.c->scope = "enc.0.self";
+    ab_t first = h->param(d.c, "table", 2, dims, 1);
+    CHECK(first.id && h->param(d.c, "table", 2, dims, 1).id == first.id);
+    k.now = OF_POSITION;
+    CHECK(h->param(d.c, "other", 2, dims, 1).id != first.id);
+    refused(d.c, h->param(d.c, "table", 2, dims, 1), "the attention and the position, name a parameter 'enc.0.self.table'");
+    params_free(&values);
+}
+
+int main(void)
+{
+    test_shapes();
+    test_nowhere();
+    test_embedding();
+    test_owners();
+    return test_end();
+}
