@@ -2,6 +2,7 @@
  * trees. */
 #include "decode/constrain.h"
 #include "device.h"
+#include "metric/input.h"
 #include "plugin/plugin.h"
 #include "run.h"
 #include "train/train.h"
@@ -43,14 +44,14 @@ static int take(parse_options *o, places *p, const char *name, const char *value
 {
     struct {
         const char *name;
-        int64_t *at;
-    } numbers[] = {{"--beam", &o->beam}, {"--batch", &o->batch}, {"--threads", &o->threads}};
+        int64_t *at, most; /* as of the INI's keys */
+    } numbers[] = {{"--beam", &o->beam, 1000}, {"--batch", &o->batch, 65536}, {"--threads", &o->threads, 4096}};
     if (!value) return fail(e, "%s wants a value", name);
     for (size_t i = 0; i < LENGTH(numbers); i++)
         if (same(name, numbers[i].name))
-            return parse_int(value, numbers[i].at) && *numbers[i].at > 0
+            return parse_int(value, numbers[i].at) && *numbers[i].at > 0 && *numbers[i].at <= numbers[i].most
                        ? 0
-                       : fail(e, "%s %s: expected a number from 1", name, value);
+                       : fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)numbers[i].most);
     if (same(name, "--alpha"))
         return parse_real(value, &o->alpha) && o->alpha >= 0
                    ? 0
@@ -140,36 +141,27 @@ static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, tas
     return bad ? -1 : 0;
 }
 
-/* Lines that the model cannot take (longer than its positions reach) are found by halving; their output is
- * empty, so that the others still get theirs. */
-static void decode_all(parser *x, parse_line *line, int64_t n, beam_stats *sums, task_routes *ways)
+/* The output of lines longer than the model reaches is empty, so that the others still get theirs; how many. */
+static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
 {
-    beam_stats stats = {0};
-    task_routes routes = {0};
-    err e = {0};
-    if (!n) return;
-    if (!decode(x, line, n, &stats, &routes, &e)) {
-        sums->seconds += stats.seconds;
-        sums->tokens += stats.tokens;
-        ways->first += routes.first;
-        ways->in_beam += routes.in_beam;
-        ways->again += routes.again;
-        ways->refused += routes.refused;
-    } else if (n == 1) {
-        fprintf(stderr, "ablate parse: line %lld is left flat: %s\n", (long long)line->number, e.text);
-        line->output = xstrdup("");
-        ways->refused++;
-    } else {
-        decode_all(x, line, n / 2, sums, ways);
-        decode_all(x, line + n / 2, n - n / 2, sums, ways);
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i++) {
+        err e = {0};
+        if (!decode_check_reach(&x->m, x->src, line[i].prepared, &x->beam, &e)) continue;
+        fprintf(stderr, "ablate parse: line %lld is left flat: %s\n", (long long)line[i].number, e.text);
+        line[i].output = xstrdup("");
+        left++;
     }
+    return left;
 }
 
+/* Those that have an output already come last. */
 static int longest_first(const void *a, const void *b)
 {
-    size_t x = strlen(((const parse_line *)a)->prepared), y = strlen(((const parse_line *)b)->prepared);
-    int64_t i = ((const parse_line *)a)->number, j = ((const parse_line *)b)->number;
-    return x != y ? (x < y ? 1 : -1) : i < j ? -1 : 1;
+    const parse_line *p = a, *q = b;
+    if (!p->output != !q->output) return p->output ? 1 : -1;
+    size_t x = strlen(p->prepared), y = strlen(q->prepared);
+    return x != y ? (x < y ? 1 : -1) : p->number < q->number ? -1 : 1;
 }
 static int by_number(const void *a, const void *b)
 {
@@ -177,15 +169,17 @@ static int by_number(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
+/* -1 also when some lines were left flat; then e has no words. */
 static int parse_input(parser *x, err *e)
 {
     const ab_task *task = &x->plugin->iface.task;
     str text = {0};
     char **input = NULL;
     size_t n = 0;
-    beam_stats sums = {0};
+    int64_t left = 0;
+    beam_stats stats = {0};
     task_routes ways = {0};
-    read_input(&input, &n, &text);
+    input_lines(&text, &input, &n, e);
     parse_line *line = xcalloc(n + 1, sizeof *line);
     for (size_t i = 0; i < n; i++) {
         int64_t bad = utf8_bad(input[i], strlen(input[i]));
@@ -193,17 +187,20 @@ static int parse_input(parser *x, err *e)
         line[i] = (parse_line){(int64_t)i + 1, input[i], xstrdup(task->prepare(x->self, input[i])), NULL};
     }
     if (!e->text[0]) {
+        left = leave_long(x, line, (int64_t)n);
         qsort(line, n, sizeof *line, longest_first);
-        decode_all(x, line, (int64_t)n, &sums, &ways);
+        decode(x, line, (int64_t)n - left, &stats, &ways, e);
         qsort(line, n, sizeof *line, by_number);
+    }
+    if (!e->text[0]) {
         for (size_t i = 0; i < n; i++) printf("%s\n", task->present(x->self, line[i].typed, line[i].output));
         if (n)
             fprintf(stderr,
                     "%zu sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
                     "the beam, %lld of a "
                     "second search, %lld repaired; %s\n",
-                    n, (long long)sums.tokens, sums.seconds, (long long)ways.first, (long long)ways.in_beam,
-                    (long long)ways.again, (long long)ways.refused, dtype_name(x->m.compute));
+                    n, (long long)stats.tokens, stats.seconds, (long long)ways.first, (long long)ways.in_beam,
+                    (long long)ways.again, (long long)(ways.refused + left), dtype_name(x->m.compute));
     }
     for (size_t i = 0; i < n; i++) {
         free(line[i].prepared);
@@ -212,7 +209,7 @@ static int parse_input(parser *x, err *e)
     free(line);
     free(input);
     str_free(&text);
-    return e->text[0] ? -1 : 0;
+    return e->text[0] || left ? -1 : 0;
 }
 
 int parse_command(int argc, char **argv, const places *given)
@@ -228,11 +225,11 @@ int parse_command(int argc, char **argv, const places *given)
         fprintf(stderr, "ablate parse: %s\n%s", e.text, usage);
         return 2;
     }
-    char *path = o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
+    char *path = input_check(&e) ? NULL : o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
     cpu_threads((int)o.threads);
     int bad = !path || open_parser(&x, &o, path, &p, &e) || parse_input(&x, &e);
     close_parser(&x);
     free(path);
-    if (bad) fprintf(stderr, "ablate parse: %s\n", e.text);
+    if (e.text[0]) fprintf(stderr, "ablate parse: %s\n", e.text);
     return bad ? 1 : 0;
 }

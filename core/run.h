@@ -23,8 +23,6 @@ int run_compute(int64_t precision, const backend *on, dtype *out, err *e);
 /* The same for a trained model, from the settings in its file, so that it computes as its run did. A bf16 model
  * on a processor without bf16 products computes in fp32, with a warning. -1 and words: no file of ablate. */
 int run_model_compute(const char *path, const backend *on, dtype *out, err *e);
-/* Standard input to its end as lines [n], which point into *text; the caller frees both. */
-void read_input(char ***lines, size_t *n, str *text);
 /* The plugins at hand, as the INI reader wants them. */
 const plugin_schemas *run_schemas(void);
 

@@ -2,6 +2,7 @@
  */
 #include "decode/beam.h"
 #include "device.h"
+#include "metric/input.h"
 #include "results/read.h"
 #include "run.h"
 #include "train/train.h"
@@ -24,17 +25,21 @@ static int take(translate_options *o, places *p, const char *name, const char *v
 {
     struct {
         const char *name;
-        int64_t *at;
-    } numbers[] = {
-        {"--beam", &o->beam}, {"--nbest", &o->nbest}, {"--batch", &o->batch}, {"--threads", &o->threads}};
+        int64_t *at, most; /* as of the INI's keys */
+    } numbers[] = {{"--beam", &o->beam, 1000},
+                   {"--nbest", &o->nbest, 1000},
+                   {"--batch", &o->batch, 65536},
+                   {"--threads", &o->threads, 4096}};
     if (!value) return fail(e, "%s wants a value", name);
     for (size_t i = 0; i < LENGTH(numbers); i++)
         if (same(name, numbers[i].name))
-            return parse_int(value, numbers[i].at) && *numbers[i].at > 0
+            return parse_int(value, numbers[i].at) && *numbers[i].at > 0 && *numbers[i].at <= numbers[i].most
                        ? 0
-                       : fail(e, "%s %s: expected a number from 1", name, value);
+                       : fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)numbers[i].most);
     if (same(name, "--alpha"))
-        return parse_real(value, &o->alpha) ? 0 : fail(e, "--alpha %s: expected a number", value);
+        return parse_real(value, &o->alpha) && o->alpha >= 0
+                   ? 0
+                   : fail(e, "--alpha %s: expected a number from 0", value);
     if (same(name, "--model"))
         o->model = value;
     else if (same(name, "--run"))
@@ -75,21 +80,22 @@ char *run_model_path(const char *name, const places *p, err *e)
     return path;
 }
 
-void read_input(char ***lines, size_t *n, str *text)
+/* Lines longer than the model reaches become empty, so that the others still get their translations; how many. */
+static size_t leave_long(const model *m, const vocab *src, const beam_options *o, char **lines, size_t n)
 {
-    char part[65536];
-    size_t got;
-    while ((got = fread(part, 1, sizeof part, stdin)) > 0) str_addn(text, part, got);
-    size_t cap = 0;
-    for (char *s = text->s, *end; s && s < text->s + text->n; s = end + 1) {
-        end = memchr(s, '\n', (size_t)(text->s + text->n - s));
-        if (!end) end = text->s + text->n;
-        *end = 0;
-        *lines = grow(*lines, &cap, *n + 1, sizeof **lines);
-        (*lines)[(*n)++] = s;
+    static char empty[] = "";
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        err e = {0};
+        if (!decode_check_reach(m, src, lines[i], o, &e)) continue;
+        fprintf(stderr, "ablate translate: line %zu is left empty: %s\n", i + 1, e.text);
+        lines[i] = empty;
+        left++;
     }
+    return left;
 }
 
+/* -1 also when some lines were left empty; then e has no words. */
 static int translate(const translate_options *t, model *m, const vocab *src, const vocab *tgt, err *e)
 {
     beam_options o = beam_options_of(&m->cfg);
@@ -102,13 +108,18 @@ static int translate(const translate_options *t, model *m, const vocab *src, con
     str text = {0};
     char **lines = NULL, **out = NULL;
     size_t n = 0;
-    read_input(&lines, &n, &text);
+    if (input_lines(&text, &lines, &n, e)) {
+        str_free(&text);
+        return -1;
+    }
+    size_t left = leave_long(m, src, &o, lines, n);
     double *scores = xcalloc(n * (size_t)o.nbest + 1, sizeof *scores);
     beam_stats stats = {0};
     int bad =
         n ? decode_lines(m, src, tgt, (const char *const *)lines, (int64_t)n, &o, &out, scores, &stats, e)
           : 0;
     for (size_t i = 0; i < n * (size_t)o.nbest && !bad; i++) {
+        if (!out[i]) continue;
         if (o.nbest > 1)
             printf("%zu\t%.6f\t%s\n", i / (size_t)o.nbest + 1, scores[i], out[i]);
         else
@@ -121,7 +132,7 @@ static int translate(const translate_options *t, model *m, const vocab *src, con
     free(scores);
     free(lines);
     str_free(&text);
-    return bad;
+    return bad || left ? -1 : 0;
 }
 
 /* What the products compute with: as the model's run did, or as asked for. */
@@ -145,7 +156,7 @@ int translate_command(int argc, char **argv, const places *given)
     }
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
-    char *path = o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
+    char *path = input_check(&e) ? NULL : o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
     cpu_threads((int)o.threads);
     dtype compute;
     const backend *on = path ? device_open(o.device, &e) : NULL;
@@ -157,6 +168,6 @@ int translate_command(int argc, char **argv, const places *given)
         vocab_free(src);
     }
     free(path);
-    if (bad) fprintf(stderr, "ablate translate: %s\n", e.text);
+    if (e.text[0]) fprintf(stderr, "ablate translate: %s\n", e.text);
     return bad ? 1 : 0;
 }

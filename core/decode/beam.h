@@ -61,9 +61,12 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
                 err *e);
 void hypotheses_free(hypothesis *h, int64_t n);
 
-/* The same from text to text. *out [n * nbest]: line i's hypotheses from place i * nbest on, "" where fewer
+/* The same from text to text. *out [n * nbest]: line i's hypotheses from place i * nbest on, NULL where fewer
  * were found; freed by decoded_free. scores [n * nbest] may be NULL. */
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);
 void decoded_free(char **text, int64_t n);
+/* Refuses a line which, or of which the longest output that may be tried, has more tokens than the model's
+ * positions reach. 0 (of a line that cannot be encoded, too), or -1 and words. */
+int decode_check_reach(const model *m, const vocab *src, const char *line, const beam_options *o, err *e);
 #endif

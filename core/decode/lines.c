@@ -14,6 +14,7 @@ int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const
     int bad = beam_search(m, &p, o, found, stats, e);
     if (!bad) *out = xcalloc((size_t)all + 1, sizeof **out);
     for (int64_t i = 0; i < all && !bad; i++) {
+        if (!found[i].ids) continue;
         str text = {0};
         vocab_decode(tgt, found[i].ids, found[i].n, &text);
         (*out)[i] = xstrdup(str_text(&text));
@@ -30,4 +31,17 @@ void decoded_free(char **text, int64_t n)
 {
     for (int64_t i = 0; text && i < n; i++) free(text[i]);
     free(text);
+}
+
+int decode_check_reach(const model *m, const vocab *src, const char *line, const beam_options *o, err *e)
+{
+    id_list ids = {0};
+    char why[128];
+    int64_t n = vocab_encode(src, line, &ids, NULL) ? 0 : ids.n + 1;
+    id_list_free(&ids);
+    if (!n) return 0;
+    if (model_check_reach(m, n, "the line has so many tokens, its end counted", e)) return -1;
+    snprintf(why, sizeof why, "outputs may have max_extra = %lld tokens more than the line, which has %lld",
+             (long long)o->max_extra, (long long)n);
+    return model_check_reach(m, n + o->max_extra, why, e);
 }

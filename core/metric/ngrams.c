@@ -6,8 +6,16 @@
  * word), so a walk over a text adds its n-grams a word at a time. */
 #define NO_PREFIX UINT32_MAX
 
+enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* the second: slots cleared for each one that was used */
+
+/* The large table of a long sentence goes with the first short one: it would cost every later one its clearing. */
 void ngrams_clear(ngrams *g)
 {
+    if (g->n_slots > FIRST_SLOTS && g->n_slots > MOST_CLEARED * g->n) {
+        free(g->slots);
+        g->slots = NULL;
+        g->n_slots = 0;
+    }
     g->text.n = g->n = 0;
     g->n_refs = 0;
     if (g->slots) memset(g->slots, 0, g->n_slots * sizeof *g->slots);
@@ -36,7 +44,7 @@ static uint64_t hash_entry(const ngrams *g, const ngram *k)
 
 static void rehash(ngrams *g)
 {
-    g->n_slots = g->n_slots ? 2 * g->n_slots : 1024;
+    g->n_slots = g->n_slots ? 2 * g->n_slots : FIRST_SLOTS;
     free(g->slots);
     g->slots = xcalloc(g->n_slots, sizeof *g->slots);
     for (size_t i = 0; i < g->n; i++) {

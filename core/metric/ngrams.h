@@ -23,7 +23,7 @@ typedef struct {
     uint32_t n_refs;
 } ngrams; /* {0} is empty; all of it is owned */
 
-void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory */
+void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory, but for a table far too large for this one */
 void ngrams_free(ngrams *g);
 /* Counts the words of a tokenized text and their n-grams, as the hypothesis or as one more reference; returns
  * the number of words. */

@@ -1,6 +1,7 @@
 #include "metric/score_cli.h"
 #include "metric/bleu.h"
 #include "metric/confusion.h"
+#include "metric/input.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ typedef struct {
 static int load(text_file *f, const char *path, err *e)
 {
     f->name = path ? path : "standard input";
-    return file_lines(path ? path : "/dev/stdin", &f->text, &f->lines, &f->n, e);
+    return path ? file_lines(path, &f->text, &f->lines, &f->n, e) : input_lines(&f->text, &f->lines, &f->n, e);
 }
 
 static void release(text_file *f)

@@ -69,6 +69,11 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
                     "vocab_size %lld is too small: the corpus has %ld different characters and special "
                     "tokens; set vocab_size = %ld or more",
                     (long long)size, least, least);
+    if (message.find("!sentences_.empty()") != std::string::npos)
+        return fail(e,
+                    "no line is left to train a %s vocabulary on: SentencePiece leaves out lines with U+2585, "
+                    "which is its mark for the unknown, and of %lld lines all that are not empty have it",
+                    kind, (long long)n);
     return fail(e, "SentencePiece could not train a %s vocabulary of %lld on %lld lines: %s", kind,
                 (long long)size, (long long)n, message.c_str());
 }

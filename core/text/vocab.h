@@ -3,8 +3,10 @@
  * A vocabulary is immutable once it was trained or read: any number of threads may encode and decode with it.
  * Text passes unchanged: no normalisation, and lowercasing only where it was asked for at training. Then
  * decode(encode(x)) == x for every line of which all characters (bpe, unigram, char) or words (words: single
- * blanks between them) were seen in training. The first VOCAB_SPECIALS ids are the same in every vocabulary
- * and count in its size. A line is UTF-8 without a line end; invalid UTF-8 is refused with the byte's place.
+ * blanks between them) were seen in training. Two characters are SentencePiece's own in bpe and unigram: U+2581
+ * (its mark for a blank) comes back as a blank, and lines with U+2585 (its mark for the unknown) are left out of
+ * training, so that this character is never seen. The first VOCAB_SPECIALS ids are the same in every vocabulary and
+ * count in its size. A line is UTF-8 without a line end; invalid UTF-8 is refused with the byte's place.
  */
 #ifndef ABLATE_VOCAB_H
 #define ABLATE_VOCAB_H

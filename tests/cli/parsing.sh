@@ -40,6 +40,10 @@ precision        = fp32
 [variant free]
 parsing.constrained = false
 steps               = 15
+[variant short]
+position          = learned
+learned.max_len   = 150
+steps             = 15
 [variant labels]
 parsing.linearisation = labels
 share_embeddings      = target
@@ -92,6 +96,24 @@ for row in base labels; do
     awk -v f1="$(first_number F1)" '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
         { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
 done
+# A line beyond the model's reach is left flat, and said; the others have their trees.
+"$program" parse --run toy/short --beam 2 --threads 1 < in.txt > out.txt 2> short.err && fail "a line that is too long was parsed"
+grep -qF 'ablate parse: line 4 is left flat: learned.max_len = 150: expected at least 181, because outputs may have max_extra = 60' \
+    short.err || { cat short.err; fail "the line that is too long is not named"; }
+test "$(grep -c 'ablate parse:' short.err)" = 1 || { cat short.err; fail "more is said than of one line"; }
+grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err; fail "the ways of outputs do not add up"; }
+sed -n 4p out.txt | grep -q '^(TOP (XX the) (XX dog) (XX the)' || { sed -n 4p out.txt; fail "the line that is too long is not flat"; }
+sed -n '1,3p;5,$p' in.txt | "$program" parse --run toy/short --beam 2 --threads 1 2> /dev/null | cmp - <(sed 4d out.txt) ||
+    fail "a line that is too long changes the others"
+sed -n 4p in.txt | "$program" parse --run toy/short --beam 2 --threads 1 2> /dev/null > alone.txt && fail "a long line alone was parsed"
+sed -n 4p out.txt | cmp - alone.txt || fail "a long line alone is not flat"
+"$program" parse --run toy/short < /dev/null > alone.txt 2> /dev/null || fail "no input is an error"
+test ! -s alone.txt || fail "no input gives output"
+printf 'a b\nc \0d\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && fail "a zero byte was taken"
+grep -q 'standard input:2: a zero byte' bad.err || { cat bad.err; fail "the zero byte's line is not named"; }
+printf 'the dog sees Ann .\r\n' | "$program" parse --run toy/base --threads 1 2> /dev/null | grep -q '(XX .)' ||
+    fail "a CR became part of a word"
+
 printf 'a \377 b\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && fail "invalid UTF-8 was taken"
 grep -q 'line 1: byte 3' bad.err || { cat bad.err; fail "the byte is not named"; }
 "$program" parse --run toy/base -s parsing.unary_cap=x < in.txt > /dev/null 2> bad.err && fail "a bad setting was taken"

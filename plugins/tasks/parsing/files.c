@@ -79,7 +79,7 @@ static int add_sections(paths *p, const places *in, const char *key, int from, i
     return 0;
 }
 
-static int add_entry(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err)
+int paths_add(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err)
 {
     char path[PATH], rest;
     size_t before = p->n;
@@ -120,7 +120,7 @@ int paths_find(paths *p, const places *in, const char *key, const char *list, ch
         }
         memcpy(entry, at, n);
         entry[n] = 0;
-        if (add_entry(p, in, key, entry, err, n_err)) return -1;
+        if (paths_add(p, in, key, entry, err, n_err)) return -1;
         at += n;
         if (!*at) return 0;
     }

@@ -50,6 +50,7 @@ static const ab_param params[] = {
 typedef struct {
     int64_t n, cap;
     char **src, **tgt, **gold; /* [n] lines: words; the sequence; the tree in brackets */
+    int gum;                   /* 1: some of the trees are GUM's */
 } split;
 
 typedef struct {
@@ -108,14 +109,29 @@ static int read_file(task *t, split *s, const char *path, int64_t most, char *er
     return got < 0 ? -1 : 0;
 }
 
-/* Appends the trees of a list of files to a split, until it has `most` trees; 0: all. */
-static int read_list(task *t, split *s, const places *in, const char *key, const char *list, int64_t most, char *err,
-                     size_t n_err)
+/* Is a folder on the way to this file, or the file, named gum? */
+static int names_gum(const char *path)
+{
+    for (size_t n; *path; path += n + (path[n] == '/')) {
+        n = strcspn(path, "/");
+        if (slice_is((slice){path, n}, "gum")) return 1;
+    }
+    return 0;
+}
+
+typedef int find_files(paths *p, const places *in, const char *key, const char *what, char *err, size_t n_err);
+
+/* Appends the trees of the files that `find` makes of `what` to a split, until it has `most` trees; 0: all. */
+static int read_files(task *t, split *s, const places *in, const char *key, find_files *find, const char *what,
+                      int64_t most, char *err, size_t n_err)
 {
     paths files = {0};
     int64_t before = s->n;
-    int bad = paths_find(&files, in, key, list, err, n_err);
-    for (size_t i = 0; i < files.n && !bad; i++) bad = read_file(t, s, files.at[i], most, err, n_err);
+    int bad = find(&files, in, key, what, err, n_err);
+    for (size_t i = 0; i < files.n && !bad; i++) {
+        bad = read_file(t, s, files.at[i], most, err, n_err);
+        s->gum |= names_gum(files.at[i]);
+    }
     if (!bad && s->n == before) {
         snprintf(err, n_err, "%s: no tree with a word in %s%s", key, files.at[0],
                  files.n > 1 ? " and the other files" : "");
@@ -135,8 +151,9 @@ static int read_split(task *t, ab_split which, const places *in, const char *giv
         snprintf(usual, sizeof usual, "%s", sections[which]);
     else
         snprintf(usual, sizeof usual, "%s/%s.ptb", t->c.data, names[which]);
-    return read_list(t, &t->split[which], in, keys[which], !strcmp(given, "auto") ? usual : given,
-                     which == AB_TRAIN ? t->c.train_trees : 0, err, n_err);
+    int is_auto = !strcmp(given, "auto");
+    return read_files(t, &t->split[which], in, keys[which], is_auto ? paths_add : paths_find, is_auto ? usual : given,
+                      which == AB_TRAIN ? t->c.train_trees : 0, err, n_err);
 }
 
 /* The sequence of a tree in brackets, as tree_write writes it. */
@@ -206,7 +223,8 @@ static int read_data(task *t, const ab_env *env, char *err, size_t n_err)
     for (int k = 0; k < AB_SPLITS; k++)
         if (read_split(t, (ab_split)k, &in, given[k], err, n_err)) return -1;
     t->n_gold = t->split[AB_TRAIN].n;
-    if (*c->silver && read_list(t, &t->split[AB_TRAIN], &in, "parsing.silver", c->silver, 0, err, n_err)) return -1;
+    split *train = &t->split[AB_TRAIN];
+    if (*c->silver && read_files(t, train, &in, "parsing.silver", paths_find, c->silver, 0, err, n_err)) return -1;
     write_sequences(t);
     return 0;
 }
@@ -381,13 +399,6 @@ static ab_metric figure(const char *name, ab_sum sum, int64_t width, const doubl
     return m;
 }
 
-/* GUM's trees are no person's: what is scored on them is agreement with a parser. */
-static const char *note_on_gold(const config *c, ab_split which)
-{
-    const char *files = which == AB_TRAIN ? c->train : which == AB_DEV ? c->dev : c->test;
-    return strstr(strcmp(files, "auto") ? files : c->data, "gum") ? "|gold:a parser's output" : "";
-}
-
 /* stats: [n][3] of F1; [n][3] of strict F1; [n][2] of complete matches; [n][2] of well-formed outputs. */
 static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int64_t n, ab_metric *out, int max)
 {
@@ -401,8 +412,9 @@ static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int
         if (!good[i]) strict[3 * i] = strict[3 * i + 2] = 0;
         formed[2 * i] = good[i], formed[2 * i + 1] = 1;
     }
+    /* GUM's trees are no person's: what is scored on them is agreement with a parser. */
     snprintf(signature, sizeof signature, "evalb:COLLINS|tags:gold|sentences:%lld|skipped:%lld|errors:%lld%s",
-             (long long)n, (long long)f->skipped, (long long)f->errors, note_on_gold(&t->c, which));
+             (long long)n, (long long)f->skipped, (long long)f->errors, t->split[which].gum ? "|gold:a parser's output" : "");
     const ab_metric all[] = {
         figure("F1", AB_SUM_F1, 3, stats, n, signature),
         figure("F1_strict", AB_SUM_F1, 3, strict, n,

@@ -236,9 +236,8 @@ static void clean(tree *t)
     size_t n = 1;
     for (size_t i = 1; i < t->n; i++) {
         bracket b = t->at[i];
+        b.label = b.kind == LEAF ? plain_tag(b.label) : plain_label(b.label);
         if (b.kind == LEAF && slice_is(b.label, "-NONE-")) continue;
-        if (b.kind == OPEN) b.label = plain_label(b.label);
-        if (b.kind == LEAF) b.label = plain_tag(b.label);
         t->at[n++] = b;
     }
     t->n = n;

@@ -41,5 +41,7 @@ typedef struct {          /* what an entry of a list of files may mean */
 /* The files of "a+b+c": a file, a pattern, a folder (its files and those of its folders, by name) or a range
  * of sections. 0, or -1 and err, which begins with the key. */
 int paths_find(paths *p, const places *in, const char *key, const char *list, char *err, size_t n_err);
+/* The same for an entry alone, in which + is a character as any other. */
+int paths_add(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err);
 void paths_free(paths *p);
 #endif

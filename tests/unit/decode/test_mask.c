@@ -140,12 +140,14 @@ static void text_to_text(void)
     for (int i = 0; i < 8; i++) {
         str text = {0};
         vocab_decode(v, h[i].ids, h[i].n, &text);
-        CHECK_TEXT(out[i], str_text(&text));
+        CHECK((out[i] != NULL) == (h[i].ids != NULL));
+        if (out[i]) CHECK_TEXT(out[i], str_text(&text));
         CHECK_NEAR(scores[i], h[i].score, 0);
         if (i % 2 == 0) tokens += h[i].n + h[i].complete;
         str_free(&text);
     }
     CHECK_TEXT(out[2], "");
+    CHECK(!out[3]); /* an empty line has one hypothesis */
     CHECK(*out[0] || *out[1]);
     CHECK_INT(stats.sentences, 4);
     CHECK_INT(stats.tokens, tokens);
@@ -163,6 +165,38 @@ static void text_to_text(void)
     vocab_free(v);
 }
 
+/* A line's own positions, and those of the outputs that may be tried. */
+static void reach(void)
+{
+    static const char *const train[] = {"a b"};
+    static const kind_of_model eight = {"scaled_dot", "learned", "learned.max_len=8"};
+    static const struct {
+        const char *line, *words;
+    } cases[] = {
+        {"", ""},
+        {"a b a", ""},
+        {"bad \xff bad bad bad bad bad bad bad", ""}, /* for the encoding to refuse */
+        {"a b a b", "learned.max_len = 8: expected at least 9, because outputs may have max_extra = 4 tokens more than the "
+                    "line, which has 5"},
+        {"a b a b a b a b", "learned.max_len = 8: expected at least 9, because the line has so many tokens, its end counted"},
+    };
+    err e = {0};
+    model m, endless;
+    vocab *v = vocab_train(TOKENS_WORDS, 0, false, train, 1, &e);
+    beam_options o = {.beam = 2, .max_extra = 4, .batch = 2, .nbest = 1};
+    random_model(&m, &eight, vocab_size(v), F32, 1, 3);
+    random_model(&endless, &kinds[2], vocab_size(v), F32, 1, 3);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        e = (err){0};
+        CHECK_INT(decode_check_reach(&m, v, cases[i].line, &o, &e), *cases[i].words ? -1 : 0);
+        CHECK_TEXT(e.text, cases[i].words);
+        CHECK_INT(decode_check_reach(&endless, v, cases[i].line, &o, NULL), 0);
+    }
+    model_free(&m);
+    model_free(&endless);
+    vocab_free(v);
+}
+
 int main(void)
 {
     cpu_threads(1);
@@ -170,5 +204,6 @@ int main(void)
     alternating(BF16);
     dead_end();
     text_to_text();
+    reach();
     return test_end();
 }

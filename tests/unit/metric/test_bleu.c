@@ -3,6 +3,7 @@
 #include "test.h"
 #include "golden.h"
 #include "metric/bleu.h"
+#include "metric/ngrams.h"
 
 enum { MAX_LINES = 256, MAX_FIELDS = MAX_LINES + 16, FIELDS = 4 };
 static const char *lines[FIELDS][MAX_LINES]; /* 0: hypotheses; 1..3: references */
@@ -183,11 +184,40 @@ static void check_long(void)
     str_free(&text);
 }
 
+/* ... and does not stay: short lines after it do not clear its table each. */
+static void check_short_after_long(void)
+{
+    ngrams g = {0};
+    codes text = {0};
+    str words = {0};
+    for (int i = 0; i < 20000; i++) str_addf(&words, "w%d ", i);
+    CHECK_INT(codes_decode(&text, str_text(&words), NULL), 0);
+    CHECK_INT(ngrams_add(&g, &text, true), 20000);
+    size_t large = g.n_slots;
+    ngrams_clear(&g); /* the next one may be as long */
+    CHECK_INT(g.n_slots, large);
+    for (int i = 0; i < 3; i++) {
+        double matches[NGRAM_ORDERS], totals[NGRAM_ORDERS];
+        CHECK_INT(codes_decode(&text, "a b a b", NULL), 0);
+        CHECK_INT(ngrams_add(&g, &text, true), 4);
+        CHECK_INT(ngrams_add(&g, &text, false), 4);
+        ngrams_match(&g, matches, totals);
+        CHECK_NEAR(matches[0], 4, 0);
+        CHECK_NEAR(totals[3], 1, 0);
+        ngrams_clear(&g);
+        CHECK(g.n_slots <= large / 64);
+    }
+    ngrams_free(&g);
+    codes_free(&text);
+    str_free(&words);
+}
+
 int main(void)
 {
     check_golden();
     check_by_hand();
     check_errors();
     check_long();
+    check_short_after_long();
     return test_end();
 }

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "metric/score_cli.h"
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,24 @@ static void redirect(const char *name, int flags, int to)
     free(path);
 }
 
+/* How a command gets its standard input: all of FOLDER/in, what is behind its first line, or by a socket. */
+static void whole(void) { redirect("in", O_RDONLY, 0); }
+static void second_line(void)
+{
+    char c;
+    whole();
+    while (read(0, &c, 1) == 1 && c != '\n') {}
+}
+static void by_socket(void)
+{
+    int end[2];
+    str text = {0};
+    if (file_read(FOLDER "/in", &text, NULL) || socketpair(AF_UNIX, SOCK_STREAM, 0, end)) _exit(99);
+    if (write(end[1], text.s, text.n) != (ssize_t)text.n || close(end[1]) || dup2(end[0], 0) < 0) _exit(99);
+}
+static void none(void) { close(0); }
+static void (*give_input)(void) = whole;
+
 /* The exit code of command(argv); argv ends with NULL. */
 static int run(int (*command)(int, char **), char **argv, const char *input)
 {
@@ -33,7 +52,7 @@ static int run(int (*command)(int, char **), char **argv, const char *input)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        redirect("in", O_RDONLY, 0);
+        give_input();
         redirect("out", O_WRONLY | O_CREAT | O_TRUNC, 1);
         redirect("err", O_WRONLY | O_CREAT | O_TRUNC, 2);
         int code = command(argc, argv);
@@ -145,6 +164,27 @@ static void check_f1(void)
     CHECK_HAS(str_text(&output), "usage: ablate score f1 --gold FILE");
 }
 
+/* Both commands read descriptor 0, whatever it is, from where it stands. */
+static void check_inputs(void)
+{
+    static char ref[] = FOLDER "/ref", gold[] = FOLDER "/one";
+    put("ref", "the cat is on the mat\n");
+    give_input = by_socket;
+    CHECK_INT(RUN(score_bleu_main, "the cat is on the mat\n", "bleu", "--ref", ref), 0);
+    CHECK_HAS(str_text(&output), "BLEU = 100.00");
+    CHECK_INT(RUN(score_f1_main, "(S (NP (NN rain)) (VP (VBZ falls)))\r\n", "f1", "--gold", gold, "--json"), 0);
+    CHECK_HAS(str_text(&output), "\"f1\": 100,");
+    give_input = second_line;
+    CHECK_INT(RUN(score_bleu_main, "a heading\nthe cat is on the mat\n", "bleu", "--ref", ref), 0);
+    CHECK_HAS(str_text(&output), "BLEU = 100.00");
+    give_input = none;
+    CHECK_INT(RUN(score_f1_main, "", "f1", "--gold", gold), 2);
+    CHECK_HAS(str_text(&words), "score f1: standard input: cannot be read: Bad file descriptor");
+    give_input = whole;
+    CHECK_INT(RUN(score_bleu_main, "", "bleu", "--ref", ref), 2);
+    CHECK_HAS(str_text(&words), "standard input has 0 lines");
+}
+
 int main(void)
 {
     static const char *const files[] = {"in",  "out",  "err",     "ref",        "second",
@@ -152,6 +192,7 @@ int main(void)
     CHECK_INT(make_folders(FOLDER, NULL), 0);
     check_bleu();
     check_f1();
+    check_inputs();
     for (size_t i = 0; i < LENGTH(files); i++) {
         char *path = path_join(FOLDER, files[i]);
         remove(path);

@@ -244,6 +244,30 @@ static void test_refusals(void)
     vocab_free(v);
 }
 
+/* SentencePiece's own two characters, as vocab.h says. */
+static void test_marks(void)
+{
+    static const char *const blocks[] = {"a \xe2\x96\x85 b", "\xe2\x96\x85"};
+    static const char *const some[] = {"a b c", "c \xe2\x96\x81 b a", "z \xe2\x96\x85 y"};
+    for (int k = TOKENS_BPE; k <= TOKENS_UNIGRAM; k++) {
+        refused(k, 20, blocks, 2, "no line is left to train a");
+        refused(k, 20, blocks, 2, "U+2585");
+        err e = {{0}};
+        vocab *v = vocab_train(k, 8, false, some, 3, &e);
+        CHECK_TEXT(e.text, "");
+        check_round_trip(v, "a\xe2\x96\x81" "b", "a b");
+        check_round_trip(v, "a\xe2\x96\x85" "b", "a" VOCAB_UNK_TEXT "b");
+        check_round_trip(v, "z", VOCAB_UNK_TEXT);
+        vocab_free(v);
+    }
+    for (int k = TOKENS_WORDS; k <= TOKENS_CHAR; k++) {
+        err e = {{0}};
+        vocab *v = vocab_train(k, 0, false, some, 3, &e);
+        for (int i = 0; i < 3; i++) check_round_trip(v, some[i], some[i]);
+        vocab_free(v);
+    }
+}
+
 static void test_huge_line(void)
 {
     str line = {0};
@@ -390,6 +414,7 @@ int main(void)
     test_lowercase();
     test_bytes();
     test_refusals();
+    test_marks();
     test_huge_line();
     test_cache();
     test_corpus("multi30k", TOKENS_BPE, 10000);

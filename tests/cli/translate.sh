@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# What `ablate translate` and `ablate score` make of their standard input: line ends, zero bytes, lines beyond the model's
+# reach, empty ones, an input that cannot be read or is no file; and the ranges of translate's options.
+source "$(dirname "$0")/common.bash" "$@"
+
+{
+    tiny reach 150
+    printf 'position = learned\nlearned.max_len = 16\nmax_extra = 5\nprecision = fp32\n'
+} >reach.ini
+exits 0 ablate run reach.ini --threads 1 --progress none
+translate() { ablate translate --run reach/base --threads 1 "$@"; }
+words() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "s000%d%s", i % 6, i < n - 1 ? " " : "\n" }'; } # N
+
+echo "line ends"
+printf 's0001 s0002\n\ns0003 s0004 s0005\n' >lf.txt
+sed 's/$/\r/' lf.txt >crlf.txt
+exits 0 translate --beam 3 --nbest 3 <lf.txt
+cp out lf.out
+exits 0 translate --beam 3 --nbest 3 <crlf.txt
+equal "$(diff lf.out out)" "" "outputs of CRLF and LF"
+exits 0 translate --beam 3 --nbest 3 < <(head -c -2 crlf.txt)
+equal "$(diff lf.out out)" "" "a last line without its end"
+
+echo "hypotheses of an empty line: the empty one alone"
+equal "$(cut -f1 lf.out | uniq -c | tr -s ' \n' ' ')" " 3 1 1 2 3 3 " "hypotheses of each line"
+equal "$(grep -c $'^2\t0.000000\t$' lf.out)" 1 "the empty hypothesis"
+
+echo "lines that are too long are left empty, the others are not"
+for n in 3 11 10 30 2; do words $n; done >long.txt
+exits 1 translate <long.txt
+cp out long.out
+equal "$(wc -l <out)" 5 "lines"
+equal "$(grep -n '^$' out | tr '\n' ' ')" "2: 4: " "empty ones"
+has err "ablate translate: line 2 is left empty: learned.max_len = 16: expected at least 17, because outputs may have max_extra = 5"
+has err "ablate translate: line 4 is left empty: learned.max_len = 16: expected at least 31, because the line has so many tokens"
+hasnt err ROWS
+equal "$(grep -c 'ablate translate:' err)" 2 "messages"
+exits 0 translate < <(sed -n '1p;3p;5p' long.txt)
+equal "$(grep -v '^$' long.out | diff - out)" "" "the others by themselves"
+
+echo "an input that is no text, or none at all"
+printf 's0001\ns0002 \0s0003\n' >zero.txt
+exits 1 translate <zero.txt
+has err "standard input:2: a zero byte; this is not a text file"
+equal "$(wc -c <out)" 0 "output"
+for with in translate "ablate score bleu --ref lf.txt"; do
+    code=1
+    [ "$with" = translate ] || code=2
+    exits $code $with <"$work"
+    has err "standard input: cannot be read: Is a directory"
+    exits $code $with <&-
+    has err "standard input: cannot be read: Bad file descriptor"
+done
+exits 0 translate </dev/null
+equal "$(wc -c <out)" 0 "output of nothing"
+
+echo "score reads on from where its input stands"
+{ read -r _ && exits 0 ablate score bleu --ref <(sed 1d long.txt) --tok none; } <long.txt
+has out "BLEU = 100.00"
+
+echo "ranges"
+for option in '--alpha -0.6:expected a number from 0' '--beam 1001:expected a number from 1 to 1000' \
+    '--beam 1000000:expected a number from 1 to 1000' '--threads 4097:expected a number from 1 to 4096' \
+    '--threads 99999999999:expected a number from 1 to 4096' '--threads 4294967296:expected a number from 1 to 4096' \
+    '--batch 65537:expected a number from 1 to 65536'; do
+    exits 2 ablate translate --run reach/base ${option%%:*} <lf.txt
+    has err "ablate translate: ${option%%:*}: ${option#*:}"
+    exits 2 ablate parse --run reach/base ${option%%:*} <lf.txt
+    has err "ablate parse: ${option%%:*}: ${option#*:}"
+done
+exits 0 translate --alpha 0 --beam 1000 <<<s0001
+finish
