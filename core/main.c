@@ -5,8 +5,10 @@
 #include "device.h"
 #include "metric/score_cli.h"
 #include "plugin/plugin.h"
+#include "record.h"
 #include "report/cli.h"
 #include "run.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,49 +61,8 @@ static int data_cmd(int argc, char **argv, const places *p)
     return data_main(argc, argv);
 }
 
-/* A recorded file speaks of the project alone: the folders of this machine are taken out of it. */
-static int without_folders(const char *path, const places *p, err *e)
-{
-    const char *const from[] = {p->data_dir, p->root}, *const to[] = {"$ABLATE_DATA", "."};
-    str text = {0};
-    int bad = file_read(path, &text, e);
-    for (size_t i = 0; i < LENGTH(from) && !bad; i++) {
-        str out = {0};
-        size_t n = strlen(from[i]);
-        const char *at = str_text(&text), *hit;
-        for (; n > 1 && (hit = strstr(at, from[i])); at = hit + n) {
-            str_addn(&out, at, (size_t)(hit - at));
-            str_add(&out, to[i]);
-        }
-        str_add(&out, at);
-        str_free(&text);
-        text = out;
-    }
-    if (!bad) bad = file_write(path, text.s, text.n, e);
-    str_free(&text);
-    return bad;
-}
-
-static int record_cmd(int argc, char **argv, const places *p)
-{
-    err e = {0};
-    if (argc < 2) {
-        fprintf(stderr, "usage: ablate record EXPERIMENT [FILE.json]\n");
-        return 2;
-    }
-    char *name = xprintf("experiments/recorded/%s.json", argv[1]);
-    char *path = argc > 2 ? xstrdup(argv[2]) : path_join(p->root, name);
-    db *d = db_open(&p->db, &e);
-    int bad = !d || db_export(d, argv[1], path, 200, &e) || without_folders(path, p, &e);
-    db_close(d);
-    if (bad)
-        fprintf(stderr, "ablate record: %s\n", e.text);
-    else
-        fprintf(stderr, "%s\n", path);
-    free(name);
-    free(path);
-    return bad ? 1 : 0;
-}
+static int import_cmd(int c, char **v, const places *p) { return report_import(c, v, &p->db); }
+static int record_cmd(int c, char **v, const places *p) { return report_record(c, v, p); }
 
 static int reference_cmd(int argc, char **argv, const places *p)
 {
@@ -167,6 +128,7 @@ static const command commands[] = {
     {"data", data_cmd, "known corpora: list, get"},
     {"bench", bench_command, "speed of training, decoding and attention"},
     {"record", record_cmd, "write an experiment to experiments/recorded/, for git"},
+    {"import", import_cmd, "take recorded experiments into the database"},
     {"reference", reference_cmd, "every INI key with its default and range, as Markdown"},
     {"devices", devices_command, "what the runs can use"},
     {"completion", completion_cmd, "completion bash: words for the shell, source <(ablate completion bash)"},
@@ -191,8 +153,15 @@ static int help(FILE *f)
     return f == stdout ? 0 : 2;
 }
 
-/* The folder of results.db and runs/: $ABLATE_HOME (the launcher sets it to the checkout), else where we
- * stand. */
+/* experiments/NAME: below `root`, else in the checkout that the program was built in. */
+static const char *experiments_folder(arena *a, const char *root, const char *program, const char *name)
+{
+    const char *here = arena_printf(a, "%s/experiments/%s", root, name), *slash = strrchr(program, '/');
+    if (is_folder(here) || !slash) return here;
+    return arena_printf(a, "%.*s/../experiments/%s", (int)(slash - program), program, name);
+}
+
+/* The folder of results.db and runs/: $ABLATE_HOME, else where we stand. */
 static void find_places(places *p)
 {
     static char program[4096], here[4096];
@@ -204,8 +173,8 @@ static void find_places(places *p)
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
     p->data_dir = data && *data ? data : arena_printf(&paths, "%s/data", p->root);
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
-                         .published = arena_printf(&paths, "%s/experiments/published", p->root),
-                         .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
+                         .published = experiments_folder(&paths, p->root, program, "published"),
+                         .recorded = experiments_folder(&paths, p->root, program, "recorded")};
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
 }
@@ -219,6 +188,14 @@ static void wait_asleep(char **argv)
     execv("/proc/self/exe", argv);
 }
 
+/* A full disk under standard output is a failure, whatever the command thought. */
+static int all_written(int code)
+{
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    fprintf(stderr, "ablate: standard output could not be written: %s\n", strerror(errno));
+    return code ? code : 1;
+}
+
 int main(int argc, char **argv)
 {
     places p = {0};
@@ -230,7 +207,7 @@ int main(int argc, char **argv)
     const char *names[LENGTH(commands)];
     for (size_t i = 0; i < LENGTH(commands); i++) {
         names[i] = commands[i].name;
-        if (same(argv[1], commands[i].name)) return commands[i].run(argc - 1, argv + 1, &p);
+        if (same(argv[1], commands[i].name)) return all_written(commands[i].run(argc - 1, argv + 1, &p));
     }
     const char *near = nearest(argv[1], names, LENGTH(names));
     fprintf(stderr, "ablate: there is no command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",

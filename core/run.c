@@ -15,6 +15,7 @@
 #include "report/cli.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- services for plugins ---- */
@@ -134,10 +135,18 @@ static bool takes_value(const char *name)
 
 static int unknown_option(const char *name, err *e)
 {
-    const char *near = nearest(name, with_value + 1, LENGTH(with_value) - 1);
-    if (!near) near = nearest(name, (const char *const[]){"--dry-run", "--profile"}, 2);
+    static const char *const names[] = {"--only",    "--seeds",    "--db",    "--device",  "--workers",
+                                        "--threads", "--progress", "--rerun", "--dry-run", "--profile"};
+    const char *near = nearest(name, names, LENGTH(names));
     return fail(e, "unknown option %s%s%s%s", name, near ? "; did you mean " : "", near ? near : "",
                 near ? "?" : "");
+}
+
+enum { MOST_THREADS = 4096 }; /* as in the INI */
+static int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e)
+{
+    if (parse_int(value, out) && *out >= 1 && *out <= most) return 0;
+    return fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)most);
 }
 
 static int take_option(options *o, places *p, const char *name, const char *value, err *e)
@@ -159,11 +168,9 @@ static int take_option(options *o, places *p, const char *name, const char *valu
         if (device_check(value, e)) return -1;
         o->device = value;
     } else if (same(name, "--workers")) {
-        if (!parse_int(value, &o->workers) || o->workers < 1)
-            return fail(e, "--workers %s: expected a number from 1", value);
+        return take_count(name, value, LAUNCH_MOST_WORKERS, &o->workers, e);
     } else if (same(name, "--threads")) {
-        if (!parse_int(value, &o->threads) || o->threads < 1)
-            return fail(e, "--threads %s: expected a number from 1", value);
+        return take_count(name, value, MOST_THREADS, &o->threads, e);
     } else if (same(name, "--progress")) {
         return progress_parse(value, &o->progress, e);
     } else { /* --rerun */
@@ -330,15 +337,17 @@ static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *id
     free(steps);
 }
 
-/* What the table cannot say: which of its gaps can be filled, and how. */
-static void show_gaps(const launch_result *r, size_t failed_before)
+/* What the table cannot say: which of its gaps can be filled, and how. n: runs of this call by status, other processes' too. */
+static void show_gaps(const db_counts *n)
 {
-    size_t failed = r->failed + failed_before, elsewhere = r->left - r->killed;
-    if (failed)
-        fprintf(stderr, "%zu failed: `ablate log RUN` says why, --rerun failed tries again\n", failed);
-    if (r->killed) fprintf(stderr, "%zu killed: the same command resumes them\n", r->killed);
-    if (elsewhere)
-        fprintf(stderr, "%zu taken by another process: they come into the table as it goes on\n", elsewhere);
+    if (n->of[DB_FAILED])
+        fprintf(stderr, "%zu failed: `ablate log RUN` says why, --rerun failed tries again\n", n->of[DB_FAILED]);
+    if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
+    if (n->of[DB_RUNNING])
+        fprintf(stderr, "%zu taken by another process: they come into the table as it goes on\n", n->of[DB_RUNNING]);
+    if (n->of[DB_QUEUED]) fprintf(stderr, "%zu left to do: the same command does them\n", n->of[DB_QUEUED]);
+    if (n->gone)
+        fprintf(stderr, "%zu are no longer in the experiment: another process has run it with another spec or removed them\n", n->gone);
 }
 
 static int show_table(const spec *s, const places *p, bool talk)
@@ -353,16 +362,43 @@ static int show_table(const spec *s, const places *p, bool talk)
     return code;
 }
 
-/* `threads` of the INI, where the command line says nothing; 0: as many as there are. */
-static void threads_of_base(const spec *s, int *threads)
+/* `device` and `threads` of the INI's [base], where the command line says nothing. They are those of the whole sweep: a row that
+ * wants others is refused. */
+static int take_machine(const spec *s, options *o, err *e)
 {
-    int64_t n;
+    const spec_row *base = NULL;
     for (size_t i = 0; i < s->n_rows; i++)
-        if (s->rows[i].is_base && parse_int(settings_get(&s->rows[i].settings, "threads"), &n))
-            *threads = (int)n;
+        if (s->rows[i].is_base) base = &s->rows[i];
+    if (!base) return 0;
+    for (size_t i = 0; i < s->n_rows; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *key = k ? "threads" : "device", *own = settings_get(&s->rows[i].settings, key);
+            if (!same(own, settings_get(&base->settings, key)))
+                return fail(e, "row %s: %s = %s: device and threads are those of the whole sweep; set them in [base], or by --%s",
+                            s->rows[i].name, key, own, key);
+        }
+    if (!o->device) {
+        o->device = settings_get(&base->settings, "device");
+        if (device_check(o->device, e)) return fail_in(e, "[base] ");
+    }
+    if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
+    return 0;
 }
 
-static int run_spec(spec *s, options *o, const places *p, int argc, char **argv, err *e)
+/* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row in two
+ * databases is two runs. */
+static char *runs_folder(const places *p, const places *usual)
+{
+    struct stat a, b;
+    bool one_file = same(p->db.path, usual->db.path) ||
+                    (!stat(p->db.path, &a) && !stat(usual->db.path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+    if (one_file) return path_join(p->root, "runs");
+    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0), *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
+    free(here);
+    return folder;
+}
+
+static int run_spec(spec *s, options *o, const places *p, const places *usual, int argc, char **argv, err *e)
 {
     db_frozen *frozen = NULL;
     size_t n = 0, requeued = 0;
@@ -372,7 +408,7 @@ static int run_spec(spec *s, options *o, const places *p, int argc, char **argv,
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE;
     if (!d || freeze(d, s, argc, argv, &frozen, &n, e)) goto out;
     int64_t *ids = xcalloc(n + 1, sizeof *ids);
-    char *folder = path_join(p->root, "runs"), *cache = path_join(p->root, "runs/cache");
+    char *folder = runs_folder(p, usual), *cache = path_join(p->root, "runs/cache");
     launch_options l = {.program = p->program,
                         .experiment = s->name,
                         .folder = folder,
@@ -385,12 +421,14 @@ static int run_spec(spec *s, options *o, const places *p, int argc, char **argv,
                         .progress = o->progress,
                         .resume_command = str_text(&o->again),
                         .worker_args = o->worker_args};
-    if (!o->threads) threads_of_base(s, &l.threads);
     choose_runs(s, frozen, n, ids, &l);
     if (o->rerun) l.failed = 0, l.done = o->which == DB_RERUN_ALL ? 0 : l.done;
-    if (!(o->rerun && db_requeue(d, ids, l.n, o->which, &requeued, e)) && !launch_runs(d, &l, &result, e))
-        code = result.failed || result.killed || l.failed ? 1 : 0;
-    if (talk && !e->text[0] && !result.interrupted) show_gaps(&result, l.failed);
+    db_counts now;
+    if (!(o->rerun && db_requeue(d, ids, l.n, o->which, &requeued, e)) && !launch_runs(d, &l, &result, e) &&
+        !db_count(d, ids, l.n, &now, e)) {
+        code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l.n ? 0 : 1;
+        if (talk && !result.interrupted) show_gaps(&now);
+    }
     free(ids);
     free(folder);
     free(cache);
@@ -414,21 +452,24 @@ static const plugin_schemas *schemas_for(const options *o)
 int run_command(int argc, char **argv, const places *given)
 {
     places p = *given;
-    options o = {.device = "auto"};
+    options o = {0};
     err e = {0};
     str errors = {0};
     spec s = {0};
     int code = 2;
+    if (argc > 1 && (same(argv[1], "--help") || same(argv[1], "-h"))) return fputs(usage, stdout) < 0;
     if (parse_options(argc, argv, &o, &p, &e)) {
         fprintf(stderr, "ablate run: %s\n%s", e.text, usage);
     } else if (spec_read(&s, o.path, &o.spec, schemas_for(&o), &errors)) {
         fprintf(stderr, "%s", str_text(&errors));
     } else {
         fprintf(stderr, "%s", str_text(&s.warnings));
-        if (o.dry_run)
+        if (take_machine(&s, &o, &e))
+            code = 2;
+        else if (o.dry_run)
             spec_print(&s, stdout), code = 0;
         else
-            code = run_spec(&s, &o, &p, argc, argv, &e);
+            code = run_spec(&s, &o, &p, given, argc, argv, &e);
         if (e.text[0]) fprintf(stderr, "ablate run: %s\n", e.text);
     }
     spec_free(&s);

@@ -125,7 +125,7 @@ static int open_task(run *r, err *e)
     const ab_plugin *d = &r->task_plugin->desc;
     void *cfg = arena_alloc(&r->memory, d->cfg_size + 16);
     if (d->params && config_bind(&r->set, d->name, d->params, cfg, &r->memory, e)) return -1;
-    ab_env env = {.data_dir = r->job.data_dir, .seed = 1}; /* the data are the same for every seed of a run */
+    ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
     char words[1024] = "";
     r->task = &r->task_plugin->iface.task;
     if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))

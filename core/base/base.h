@@ -73,7 +73,8 @@ void json_number(str *b, double x);
 /* ---- files ---- */
 
 int file_read(const char *path, str *out, err *e);    /* whole file; out is cleared first */
-int file_write(const char *path, const void *data, size_t n, err *e);  /* atomic: temporary, fsync, rename, fsync of the folder */
+/* Atomic: temporary, fsync, rename, fsync of the folder. Links are followed; a pipe or a device is written as it is. */
+int file_write(const char *path, const void *data, size_t n, err *e);
 bool file_exists(const char *path);
 bool is_folder(const char *path);
 int make_folders(const char *path, err *e);           /* like mkdir -p */

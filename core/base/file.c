@@ -92,7 +92,8 @@ static int open_temporary(const char *path, char **name, err *e)
     return fail(e, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-int file_write(const char *path, const void *data, size_t n, err *e)
+/* Puts a new file in the place of `path`. */
+static int replace_file(const char *path, const void *data, size_t n, err *e)
 {
     char *name;
     int fd = open_temporary(path, &name, e);
@@ -107,6 +108,28 @@ int file_write(const char *path, const void *data, size_t n, err *e)
     }
     free(name);
     return ok ? sync_folder_of(path, e) : -1;
+}
+
+/* Writes to what is there: a pipe, a terminal, a device; or makes the file that a link leads to. */
+static int write_into(const char *path, const void *data, size_t n, err *e)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file_exists(path) ? 0 : O_CREAT), 0666);
+    bool ok = fd >= 0 && !write_all(fd, data, n);
+    int why = errno;
+    if (fd >= 0 && close(fd) && ok) ok = false, why = errno;
+    return ok ? 0 : fail(e, "%s: cannot be written: %s", path, strerror(why));
+}
+
+int file_write(const char *path, const void *data, size_t n, err *e)
+{
+    struct stat info;
+    bool there = !lstat(path, &info), link = there && S_ISLNK(info.st_mode);
+    if (there && (stat(path, &info) || !S_ISREG(info.st_mode))) return write_into(path, data, n, e);
+    char *target = link ? realpath(path, NULL) : xstrdup(path); /* a link stays: its file is replaced */
+    int rc = target ? replace_file(target, data, n, e)
+                    : fail(e, "%s: cannot be written: %s", path, strerror(errno));
+    free(target);
+    return rc;
 }
 
 bool file_exists(const char *path)

@@ -2,14 +2,17 @@
 #include "config/build.h"
 #include <string.h>
 
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
 /* A text that the reader would take apart, or cut, is written in quotes. in_list: commas separate there. */
 static bool needs_quotes(const char *text, bool in_list)
 {
     size_t n = strlen(text);
-    if (!n || text[0] == ' ' || text[n - 1] == ' ') return true;
+    if (strchr(text, '"')) return false; /* quotes were part of it: it reads back as it was written */
+    if (!n || is_blank(text[0]) || is_blank(text[n - 1])) return true;
     if (in_list && strchr(text, ',')) return true;
     for (const char *p = text; *p; p++)
-        if ((*p == '#' || *p == ';') && (p == text || p[-1] == ' ' || p[-1] == '\t')) return true;
+        if ((*p == '#' || *p == ';') && (p == text || is_blank(p[-1]))) return true;
     return false;
 }
 
@@ -43,6 +46,23 @@ static bool fits_title(const char *name)
            name[n - 1] != ' ';
 }
 
+static bool has_row(const spec *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_rows; i++)
+        if (same(s->rows[i].name, name)) return true;
+    return false;
+}
+
+/* The title of a row whose name goes into a key: one that no row has as its name. */
+static void print_title(FILE *f, const spec *s, const spec_row *row)
+{
+    str title = {0};
+    str_addf(&title, "row %zu", row->order);
+    while (has_row(s, title.s)) str_addc(&title, '+');
+    fprintf(f, "[variant %s]\n", title.s);
+    str_free(&title);
+}
+
 static void print_row(FILE *f, const spec *s, const spec_row *row)
 {
     bool equal = row->same_as >= 0;
@@ -56,7 +76,7 @@ static void print_row(FILE *f, const spec *s, const spec_row *row)
     else if (fits_title(row->name))
         fprintf(f, "[variant %s]\n", row->name);
     else
-        fprintf(f, "[variant row %zu]\n", row->order), print_text(f, "name", row->name, false);
+        print_title(f, s, row), print_text(f, "name", row->name, false);
     if (*row->group) print_text(f, "group", row->group, false);
     if (!same(row->paper_row, row->name)) print_text(f, "paper_row", row->paper_row, true);
     print_settings(f, row->is_base ? &row->given : &row->swept);

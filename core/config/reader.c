@@ -15,7 +15,7 @@ enum {
 };
 /* Characters of values that mean something to the library travel as control characters, which no line may
  * hold. */
-static const char shown[] = " ;#", hidden[] = "\x1e\x1f\x1d";
+static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
 typedef struct {
     const char *next, *end; /* the text that is left */

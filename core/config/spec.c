@@ -2,6 +2,7 @@
 #include "config/build.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, PLUGIN };
 
@@ -169,13 +170,30 @@ static const char *stem(const char *path, arena *a)
     return arena_strndup(a, file, has_suffix(file, ".ini") ? n - 4 : n);
 }
 
+/* In the database an experiment is a view of its name, beside the database's own tables, views and indexes,
+ * whatever their case. tests/cli/errors.sh compares this list with them. */
+static bool is_taken(const char *name)
+{
+    static const char *const own[] = {
+        "alias", "artifact",  "attempt",     "blob",      "changed",   "experiment", "metric",
+        "param", "param_kv",  "paper_table", "point",     "published", "result",     "results",
+        "run",   "run_claim", "summary",     "table_row", "tag",       "variant",    "variant_name"};
+    for (size_t i = 0; i < LENGTH(own); i++)
+        if (!strcasecmp(name, own[i])) return true;
+    return !strncasecmp(name, "sqlite_", strlen("sqlite_"));
+}
+
 static void check_name(build *b, const section *s)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const ini_entry *e = find_entry(s, "name");
     const char *name = b->s->name;
+    const char *where = e ? e->where : b->s->path;
+    if (is_taken(name))
+        complain(b, where, "name", "found \"%s\", which the database keeps for itself, expected another",
+                 name);
     if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
-        complain(b, e ? e->where : b->s->path, "name",
+        complain(b, where, "name",
                  "found \"%s\", expected letters, digits, _ - and . only, a letter or digit first", name);
 }
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEASE = 120, BEAT = 15, MAX_WORKERS = 64 }; /* seconds, seconds, processes */
+enum { LEASE = 120, BEAT = 15, MAX_WORKERS = LAUNCH_MOST_WORKERS }; /* seconds, seconds, processes */
 
 typedef struct {
     db *d;

@@ -10,6 +10,7 @@
 #define ABLATE_LAUNCH_H
 #include "results/db.h"
 
+enum { LAUNCH_MOST_WORKERS = 64 };
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 int progress_parse(const char *text, enum progress_mode *out, err *e);
 

@@ -10,17 +10,16 @@
 
 enum { EVENT_FD = 3, MAX_ARGS = 32 };
 
-/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. */
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash leaves out what
+ * cannot change a result. */
 static int make_folder(worker *w, const launch_options *o, err *e)
 {
-    char hash[65];
-    sha256_of(w->claim.config_json, strlen(w->claim.config_json), hash);
-    w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, hash, (long long)w->claim.seed,
+    w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, w->claim.config_hash, (long long)w->claim.seed,
                         (long long)w->claim.generation);
     w->log = path_join(w->folder, "log.txt");
     if (make_folders(w->folder, e)) return -1;
     char *config = path_join(w->folder, "config.json");
-    if (w->claim.attempt == 1) unlink(w->log); /* left by a database that is gone */
+    if (w->claim.anew) unlink(w->log); /* left by a database or a run that is gone */
     int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
     free(config);
     return bad;
@@ -82,7 +81,7 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = (char *)fixed[i];
     for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
         args[n++] = (char *)o->worker_args[i];
-    if (w->claim.attempt == 1) args[n++] = "--fresh";
+    if (w->claim.anew) args[n++] = "--fresh";
     args[n] = NULL;
     put_argv(w, args);
     pid_t host = getpid();

@@ -210,12 +210,14 @@ int report_ls(int argc, char **argv, const db_options *options)
 
 /* ---- show ---- */
 
+#define KEY "%-21s " /* a blank after the longest too */
+
 static void show_line(const char *key, const char *value)
 {
-    printf("%-16s", key);
+    printf(KEY, key);
     for (; *value; value++) { /* further lines stand under the first */
         putchar(*value);
-        if (*value == '\n' && value[1]) printf("%-16s", "");
+        if (*value == '\n' && value[1]) printf(KEY, "");
     }
     putchar('\n');
 }
@@ -223,19 +225,19 @@ static void show_line(const char *key, const char *value)
 static void show_run(const read_detail *d)
 {
     char real[32];
-    printf("%-16s%lld\n", "run", (long long)d->run.id);
+    printf(KEY "%lld\n", "run", (long long)d->run.id);
     show_line("experiment", d->experiment);
     show_line("row", d->row);
-    printf("%-16s%lld\n", "seed", (long long)d->run.seed);
-    printf("%-16s%s%s\n", "status", db_status_text(d->run.status),
+    printf(KEY "%lld\n", "seed", (long long)d->run.seed);
+    printf(KEY "%s%s\n", "status", db_status_text(d->run.status),
            d->run.recorded ? " (recorded elsewhere)" : "");
     if (d->run.step >= 0)
-        printf("%-16s%lld of %lld\n", "step", (long long)d->run.step, (long long)d->run.total_steps);
+        printf(KEY "%lld of %lld\n", "step", (long long)d->run.step, (long long)d->run.total_steps);
     if (d->run.owner) show_line("held by", d->run.owner);
-    printf("%-16s%zu\n", "attempts", d->n_attempts);
+    printf(KEY "%zu\n", "attempts", d->n_attempts);
     for (size_t i = 0; i < d->run.n_results; i++) {
         const read_result *x = &d->run.results[i];
-        printf("%-16s%s  (%s, step %lld)%s%s\n", x->metric,
+        printf(KEY "%s  (%s, step %lld)%s%s\n", x->metric,
                isfinite(x->value) ? format_real(x->value, real) : "diverged", x->how, (long long)x->step,
                x->signature ? "  " : "", x->signature ? x->signature : "");
     }

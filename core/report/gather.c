@@ -4,6 +4,7 @@
 #include "report/significance.h"
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -112,21 +113,41 @@ static int choose_headline(const gathered *g, const table_options *o)
     return 0;
 }
 
-/* p of row a against row b: the seeds that both have finished, their sentences together. */
+/* The headline of the seeds that both rows have finished; the caller frees. */
+static result_pair *common_seeds(const gathered *g, const read_row *a, const read_row *b, size_t *n)
+{
+    result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
+    *n = 0;
+    for (size_t i = 0; i < a->n_runs; i++)
+        for (size_t j = 0; j < b->n_runs; j++) {
+            const read_run *ra = &a->runs[i], *rb = &b->runs[j];
+            if (ra->seed != rb->seed || ra->status != DB_DONE || rb->status != DB_DONE) continue;
+            const read_result *x = result_of(ra, g->metrics[g->headline]), *y = result_of(rb, g->metrics[g->headline]);
+            if (x && y && isfinite(x->value) && isfinite(y->value))
+                pairs[(*n)++] = (result_pair){x, y, ra->references, rb->references};
+        }
+    return pairs;
+}
+
+/* p of row a against row b: the sentences of their common seeds together. */
 static double test_rows(const gathered *g, const read_row *a, const read_row *b)
 {
-    result_pair pairs[64];
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_runs; i++)
-        for (size_t j = 0; j < b->n_runs && n < LENGTH(pairs); j++) {
-            if (a->runs[i].seed != b->runs[j].seed || a->runs[i].status != DB_DONE ||
-                b->runs[j].status != DB_DONE)
-                continue;
-            const read_result *x = result_of(&a->runs[i], g->metrics[g->headline]);
-            const read_result *y = result_of(&b->runs[j], g->metrics[g->headline]);
-            if (x && y && isfinite(x->value) && isfinite(y->value)) pairs[n++] = (result_pair){x, y};
-        }
-    return paired_p(pairs, n, g->trials);
+    size_t n;
+    result_pair *pairs = common_seeds(g, a, b, &n);
+    double p = paired_p(pairs, n, g->trials);
+    free(pairs);
+    return p;
+}
+
+/* The mean of a less b over their common seeds; NaN without one. */
+static double difference(const gathered *g, const read_row *a, const read_row *b)
+{
+    size_t n;
+    double sum_a = 0, sum_b = 0;
+    result_pair *pairs = common_seeds(g, a, b, &n);
+    for (size_t i = 0; i < n; i++) sum_a += pairs[i].a->value, sum_b += pairs[i].b->value;
+    free(pairs);
+    return n ? sum_a / (double)n - sum_b / (double)n : NAN;
 }
 
 static gathered_row *base_of(const gathered *g)
@@ -145,7 +166,7 @@ static void compare_to_base(gathered *g, arena *a)
         gathered_row *row = &g->rows[i];
         p[i] = NAN;
         if (row->row->runs == base->row->runs || !row->of[g->headline].n) continue;
-        row->delta = row->of[g->headline].mean - base->of[g->headline].mean;
+        row->delta = difference(g, row->row, base->row);
         if (!row->row->same_as) p[i] = test_rows(g, row->row, base->row); /* a repeated row is one test */
     }
     g->tests = stats_holm(p, g->x.n_rows);

@@ -1,5 +1,6 @@
 /* grid.c - a table of cells as text, Markdown, LaTeX, CSV and HTML. */
 #include "report/grid.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +22,23 @@ void grid_row(grid *g, bool rule)
 
 static grid_cell *last(grid *g, size_t column) { return &g->cells[(g->n_rows - 1) * g->n_columns + column]; }
 
+static const char *text_of(grid *g, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    size_t size = (size_t)vsnprintf(NULL, 0, fmt, again) + 1;
+    va_end(again);
+    char *text = arena_alloc(&g->mem, size);
+    vsnprintf(text, size, fmt, ap);
+    return text;
+}
+
 void grid_put(grid *g, size_t column, const char *fmt, ...)
 {
     va_list ap;
-    char small[512];
     va_start(ap, fmt);
-    vsnprintf(small, sizeof small, fmt, ap);
+    last(g, column)->text = text_of(g, fmt, ap);
     va_end(ap);
-    last(g, column)->text = arena_strdup(&g->mem, small);
 }
 
 void grid_strong(grid *g, size_t column) { last(g, column)->strong = true; }
@@ -36,12 +46,10 @@ void grid_strong(grid *g, size_t column) { last(g, column)->strong = true; }
 void grid_note(grid *g, const char *fmt, ...)
 {
     va_list ap;
-    char small[2048];
-    va_start(ap, fmt);
-    vsnprintf(small, sizeof small, fmt, ap);
-    va_end(ap);
     g->notes = grow(g->notes, &g->note_cap, g->n_notes + 1, sizeof *g->notes);
-    g->notes[g->n_notes++] = arena_strdup(&g->mem, small);
+    va_start(ap, fmt);
+    g->notes[g->n_notes++] = text_of(g, fmt, ap);
+    va_end(ap);
 }
 
 void grid_free(grid *g)
@@ -150,8 +158,8 @@ static void print_md(const grid *g, str *out)
 /* ---- LaTeX ---- */
 
 /* Text with its special characters escaped, and the few signs beyond ASCII that tables hold as mathematics.
- */
-static void tex_text(str *out, const char *text)
+ * within_math: dollars stand around it already. */
+static void tex_text(str *out, const char *text, bool within_math)
 {
     static const char *const signs[][2] = {{"±", "$\\pm$"},
                                            {"Δ", "$\\Delta$"},
@@ -170,8 +178,11 @@ static void tex_text(str *out, const char *text)
         size_t k = 0;
         while (k < LENGTH(signs) && !has_prefix(text, signs[k][0])) k++;
         if (k < LENGTH(signs)) {
-            str_add(out, signs[k][1]);
+            size_t dollar = within_math && *signs[k][1] == '$';
+            str_addn(out, signs[k][1] + dollar, strlen(signs[k][1]) - 2 * dollar);
             text += strlen(signs[k][0]);
+            if (dollar && isalpha((unsigned char)*text))
+                str_addc(out, ' '); /* a letter would go on with the sign's name */
             continue;
         }
         if (strchr("&%$#_{}", *text)) str_addc(out, '\\');
@@ -183,10 +194,17 @@ static void tex_text(str *out, const char *text)
 static void tex_heading(str *out, const char *text)
 {
     const char *under = strchr(text, '_');
-    if (under && !strchr(text, ' ') && under - text <= 4 && !strchr(under + 1, '_'))
-        str_addf(out, "$%.*s_{\\mathrm{%s}}$", (int)(under - text), text, under + 1);
-    else
-        tex_text(out, text);
+    if (!under || strpbrk(text, " \\~^") || under - text > 4 || strchr(under + 1, '_')) {
+        tex_text(out, text, false);
+        return;
+    }
+    char *letter = xstrndup(text, (size_t)(under - text));
+    str_addc(out, '$');
+    tex_text(out, letter, true);
+    str_add(out, "_{\\mathrm{");
+    tex_text(out, under + 1, true);
+    str_add(out, "}}$");
+    free(letter);
 }
 
 static void print_latex(const grid *g, str *out)
@@ -194,7 +212,7 @@ static void print_latex(const grid *g, str *out)
     str_add(out, "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n");
     if (g->title) {
         str_add(out, "\\caption{");
-        tex_text(out, g->title);
+        tex_text(out, g->title, false);
         str_add(out, "}\n");
     }
     str_add(out, "\\begin{tabular}{");
@@ -211,7 +229,7 @@ static void print_latex(const grid *g, str *out)
             bool strong = g->cells[i * g->n_columns + j].strong;
             str_add(out, j ? " & " : "");
             str_add(out, strong ? "\\textbf{" : "");
-            tex_text(out, cell(g, i, j));
+            tex_text(out, cell(g, i, j), false);
             str_add(out, strong ? "}" : "");
         }
         str_add(out, " \\\\\n");
@@ -219,7 +237,7 @@ static void print_latex(const grid *g, str *out)
     str_add(out, "\\bottomrule\n\\end{tabular}\n");
     for (size_t i = 0; i < g->n_notes; i++) {
         str_add(out, "\n\\smallskip\\footnotesize ");
-        tex_text(out, g->notes[i]);
+        tex_text(out, g->notes[i], false);
         str_addc(out, '\n');
     }
     str_add(out, "\\end{table}\n");

@@ -36,12 +36,29 @@ static bleu_options options_of(const char *signature)
     return o;
 }
 
+/* Were both scored against the same lines? `a` and `b` are lists "dev.ref HASH,test.ref HASH": what both name must agree. */
+static bool same_references(const char *a, const char *b)
+{
+    for (size_t n; a && b && *a; a += n + (a[n] == ',')) {
+        n = strcspn(a, ",");
+        size_t name = strcspn(a, " ");
+        for (const char *other = b; *other; other += *other == ',') {
+            size_t m = strcspn(other, ",");
+            bool named = strcspn(other, " ") == name && !strncmp(a, other, name + 1);
+            if (named && (m != n || strncmp(a, other, n))) return false;
+            other += m;
+        }
+    }
+    return true;
+}
+
 /* Sentences of all pairs; 0 when they cannot be laid end to end. */
 static size_t count_sentences(const result_pair *pairs, size_t n)
 {
     size_t total = 0;
     for (size_t k = 0; k < n; k++) {
         const db_stats *a = &pairs[k].a->stats, *b = &pairs[k].b->stats;
+        if (!same_references(pairs[k].a_references, pairs[k].b_references)) return 0;
         if (!a->n || a->n != b->n || a->width != b->width || a->width != pairs[0].a->stats.width) return 0;
         total += a->n;
     }

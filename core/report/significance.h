@@ -6,10 +6,11 @@
 
 typedef struct {
     const read_result *a, *b; /* results of one metric over the same sentences, with statistics */
+    const char *a_references, *b_references; /* read_run's: which sentences those are, as far as is known */
 } result_pair;
 
 /* p of paired approximate randomisation over the sentences of all pairs together, or NaN when the statistics
- * are missing, do not match in number, or have no known score: PPL has (negative log-likelihood, tokens),
+ * are missing, belong to other sentences, do not match in number, or have no known score: PPL has (negative log-likelihood, tokens),
  * other metrics one of the kinds of metric/stats.h, known by their width. */
 double paired_p(const result_pair *pairs, size_t n, int trials);
 #endif

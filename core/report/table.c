@@ -19,19 +19,50 @@ int table_format_parse(const char *text, enum table_format *out, err *e)
 
 /* ---- notes ---- */
 
+/* What is missing where no row has a difference to base. */
+static void note_no_delta(const gathered *g, grid *t)
+{
+    const char *metric = g->metrics[g->headline];
+    const gathered_row *base = NULL;
+    bool measured = false, open = false;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->is_base) base = &g->rows[i];
+    if (!base || !base->of[g->headline].n) {
+        grid_note(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
+        return;
+    }
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (row->row->runs == base->row->runs) continue; /* base itself, or a row equal to it */
+        measured = measured || row->of[g->headline].n;
+        open = open || row->open;
+    }
+    if (measured)
+        grid_note(t, "No Δ: no other row has %s with a seed that base has it with.", metric);
+    else
+        grid_note(t, "No Δ: only base's runs have %s%s.", metric, open ? " so far" : "");
+}
+
 static void note_tests(const gathered *g, grid *t)
 {
     if (g->headline < 0) return;
     const char *metric = g->metrics[g->headline];
+    bool has_delta = false;
+    for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
     if (g->tests)
         grid_note(t,
                   "Δ and p: %s against base; p: paired approximate randomisation over sentences, %d trials, "
                   "Holm over %zu "
                   "row%s. It says nothing about other seeds.",
                   metric, g->trials, g->tests, g->tests == 1 ? "" : "s");
-    else if (g->x.n_rows > 1 && g->seeds_most)
-        grid_note(t, "Δ: %s against base; no p, because the runs have no per-sentence statistics of it.",
+    else if (has_delta)
+        grid_note(t,
+                  "Δ: %s against base; no p: it takes per-sentence statistics of the same sentences, with the "
+                  "same seed, from base and another row.",
                   metric);
+    else if (g->x.n_rows > 1 && g->seeds_most)
+        note_no_delta(g, t);
+    if (has_delta && g->seeds_least != g->seeds_most) grid_note(t, "Rows have different seeds: Δ and p are of those that a row shares with base.");
     if (!g->seeds_most) return;
     if (g->seeds_most == 1)
         grid_note(

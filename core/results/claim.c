@@ -86,7 +86,8 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
                  " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.ord,r.id LIMIT 1)"
                  " RETURNING id,attempt,generation,seed,"
                  "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "
-                 "WHERE v.id=variant_id)",
+                 "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"
+                 "NOT EXISTS(SELECT 1 FROM attempt a WHERE a.run_id=run.id AND a.log_path GLOB '*-g'||generation||'/log.txt')",
                  "sddss", owner, t + lease, t, experiment, among);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 1) {
@@ -95,7 +96,9 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
                           .generation = sqlite3_column_int64(s, 2),
                           .seed = sqlite3_column_int64(s, 3),
                           .name = xstrdup((const char *)sqlite3_column_text(s, 4)),
-                          .config_json = xstrdup((const char *)sqlite3_column_text(s, 5))};
+                          .config_json = xstrdup((const char *)sqlite3_column_text(s, 5)),
+                          .config_hash = xstrdup((const char *)sqlite3_column_text(s, 6)),
+                          .anew = sqlite3_column_int(s, 7)};
         snprintf(out->owner, sizeof out->owner, "%s", owner);
         if (sql_next(s, e) < 0) rc = -1;
     }
@@ -141,6 +144,7 @@ void db_claim_free(db_claim *c)
 {
     free(c->name);
     free(c->config_json);
+    free(c->config_hash);
     *c = (db_claim){0};
 }
 
@@ -281,6 +285,26 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
     rc = tx_end(d, rc, e);
     if (!rc && requeued) *requeued = count;
     return rc;
+}
+
+int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
+{
+    *out = (db_counts){0};
+    for (size_t i = 0; i < n; i++) {
+        enum db_status status;
+        sqlite3_stmt *s = sql_open(d->q, e,
+                                   "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND r.archived=0"
+                                   " AND v.archived=0",
+                                   "i", runs[i]);
+        int rc = s ? sql_next(s, e) : -1;
+        if (rc == 1 && !status_parse((const char *)sqlite3_column_text(s, 0), &status))
+            out->of[status]++;
+        else
+            out->gone++;
+        sqlite3_finalize(s);
+        if (rc < 0) return -1;
+    }
+    return 0;
 }
 
 int db_remove_run(db *d, int64_t run, err *e)

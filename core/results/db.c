@@ -180,9 +180,19 @@ static int set_up(db *d, const db_options *o, err *e)
     return db_migrate(d, db_steps, LENGTH(db_steps), NULL, e);
 }
 
+/* SQLite would take these for databases of its own, which nobody finds again. */
+int db_check_path(const char *path, err *e)
+{
+    if (!*path) return fail(e, "the name of the database is empty");
+    if (same(path, ":memory:") || has_prefix(path, "file:"))
+        return fail(e, "%s: expected a database file, this is a name that SQLite reads in its own way; ./%s is a file", path, path);
+    return 0;
+}
+
 db *db_open(const db_options *o, err *e)
 {
     struct stat st;
+    if (db_check_path(o->path, e)) return NULL;
     if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
         fail(e, "%s: found %s, expected a database file", o->path,
              S_ISDIR(st.st_mode) ? "a folder" : "a special file");
@@ -197,10 +207,7 @@ db *db_open(const db_options *o, err *e)
     d->pid = getpid();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
-        if (d->q)
-            sql_fail(d->q, e, "opening it");
-        else
-            fail(e, "%s: out of memory", o->path);
+        fail(e, "%s: cannot be opened: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
     } else if (set_up(d, o, e) == 0) {
         return d;
     }

@@ -96,6 +96,13 @@ typedef struct {
  * run, seed by seed in row order, *n of them; the caller frees. */
 int db_freeze(db *d, const db_experiment_spec *spec, db_frozen **out, size_t *n, err *e);
 
+typedef struct {
+    size_t of[DB_SKIPPED + 1]; /* runs by status */
+    size_t gone;               /* removed or archived since */
+} db_counts;
+/* How the runs named stand now. */
+int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e);
+
 enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
 /* Queue runs again: those that failed, or all that are not running. Their points, results and artifacts go,
  * their attempts stay as history, and their generation grows, so that old checkpoints are not resumed.
@@ -113,8 +120,9 @@ typedef struct {
         generation; /* counts the times the run was queued afresh: resume only checkpoints of the same one */
     int64_t seed;
     char owner[128];
+    bool anew; /* the first attempt since the run was queued afresh */
     char *name; /* the row's name; db_claim_free frees */
-    char *config_json;
+    char *config_json, *config_hash;
 } db_claim;
 
 /* This process as an owner: host, boot, process id and its start, so that a later process on the same machine

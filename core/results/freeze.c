@@ -147,6 +147,37 @@ static int check(const db_experiment_spec *x, err *e)
     return 0;
 }
 
+/* Rows and seeds that another process is working on may not be taken away from it. */
+static int check_others(db *d, const db_experiment_spec *x, err *e)
+{
+    int64_t live = 0, lost = 0;
+    str hashes = {0}, seeds = {0};
+    for (size_t i = 0; i < x->n_rows; i++) str_addf(&hashes, "%s\"%s\"", i ? "," : "[", x->rows[i].config_hash);
+    for (size_t k = 0; k < x->n_seeds; k++) str_addf(&seeds, "%s%lld", k ? "," : "[", (long long)x->seeds[k]);
+    str_addc(&hashes, ']');
+    str_addc(&seeds, ']');
+    static const char from[] = " FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"
+                               " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND ";
+    char *is_live = xprintf("SELECT count(*)%sr.status='running' AND r.lease_until>=?2", from);
+    char *is_lost = xprintf("SELECT count(*)%sr.status IN('queued','running') AND (v.config_hash NOT IN(SELECT value FROM json_each(?2))"
+                            " OR r.seed NOT IN(SELECT value FROM json_each(?3)))",
+                            from);
+    int rc = sql_int(d->q, e, &live, is_live, "sd", x->name, now()) < 0 ||
+                     sql_int(d->q, e, &lost, is_lost, "sss", x->name, hashes.s, seeds.s) < 0
+                 ? -1
+                 : 0;
+    if (!rc && live && lost)
+        rc = fail(e,
+                  "another process is at work on it, and %lld of its runs are not in this spec; wait for it, add the rows and seeds that "
+                  "it has, or give this experiment another name",
+                  (long long)lost);
+    free(is_live);
+    free(is_lost);
+    str_free(&hashes);
+    str_free(&seeds);
+    return rc;
+}
+
 int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, err *e)
 {
     *out = NULL, *n = 0;
@@ -155,6 +186,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
     int64_t id = -1;
     int rc = view_check_name(d->q, x->name, e);
+    if (!rc) rc = check_others(d, x, e);
     if (!rc) id = put_experiment(d, x, e), rc = id < 0 ? -1 : 0;
     /* Rows come into force one by one, so that names can change hands between configurations. */
     if (!rc) rc = sql_do(d->q, e, "UPDATE variant SET archived=1 WHERE experiment_id=?1", "i", id);

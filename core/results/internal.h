@@ -51,6 +51,7 @@ typedef struct {
  * (the caller frees), NULL when nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
 
+int db_check_path(const char *path, err *e); /* db.c */
 /* What the file is: 0 empty, 1 ours; -1 and words otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
 

@@ -30,6 +30,7 @@ typedef struct {
     const char *owner;                      /* who runs it now, or NULL */
     /* of the last attempt: */
     const char *error; /* or NULL */
+    const char *references; /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
     const char *log_path, *host, *device, *git_commit;
     int64_t exit_code, signal;                                 /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */

@@ -168,18 +168,42 @@ static int resume(training *t, err *e)
     return bad;
 }
 
-static int save(training *t, err *e)
+/* The last checkpoint before a step. */
+static int64_t checkpoint_before(const training *t, int64_t step)
+{
+    return (step - 1) / t->m->cfg.save_every * t->m->cfg.save_every;
+}
+
+/* Will an average that ends at the best weights so far want this checkpoint? */
+static bool averaged_with_best(const training *t, int64_t step)
 {
     const config *c = &t->m->cfg;
+    if (c->select != SELECT_BEST || c->average < 2 || !t->best_step) return false;
+    int64_t last = checkpoint_before(t, t->best_step);
+    return step <= last && step > last - (c->average - 1) * c->save_every;
+}
+
+/* Checkpoints that are too old go; those that wait for a better best go when one comes, so all are looked for then. */
+static void prune(const training *t)
+{
+    const config *c = &t->m->cfg;
+    int64_t keep = c->keep > c->average ? c->keep : c->average, step = checkpoint_before(t, t->step + 1) - keep * c->save_every;
+    bool all = c->select == SELECT_BEST && c->average > 1;
+    for (; step > 0; step = all ? step - c->save_every : 0) {
+        char *path = step_file(t->j, step);
+        if (!averaged_with_best(t, step)) unlink(path);
+        free(path);
+    }
+}
+
+static int save(training *t, err *e)
+{
     if (!t->j->folder) return 0;
     char *path = step_file(t->j, t->step);
-    int64_t keep = c->keep > c->average ? c->keep : c->average;
     int bad = write_values(t, path, e);
     free(path);
     if (!bad) bad = write_state(t, e);
-    path = step_file(t->j, t->step - keep * c->save_every);
-    if (!bad && t->step > keep * c->save_every) unlink(path);
-    free(path);
+    if (!bad) prune(t);
     return bad;
 }
 
@@ -298,7 +322,7 @@ static train_outcome loop(training *t, err *e)
     const train_events *v = &t->j->events;
     while (t->step < c->steps) {
         if (v->stop && v->stop(v->self)) return stop(t, e);
-        if (c->patience && t->worse >= c->patience) break;
+        if (c->patience && t->worse >= c->patience) return t->step % c->save_every && save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
         train_outcome now = update(t, e);
         if (now != TRAIN_DONE) return now;
         bool last = t->step == c->steps, mark = t->step % POINTS == 0 || last;
@@ -319,14 +343,15 @@ static train_outcome loop(training *t, err *e)
 
 /* ---- the weights that count ---- */
 
+/* The last checkpoints, or the best one and those before it. */
 static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;
-    char *paths[1024];
+    bool best = c->select == SELECT_BEST && t->best_step;
+    char **paths = xcalloc((size_t)c->average, sizeof *paths);
     size_t n = 0;
-    for (int64_t s = t->step; s > 0 && n < (size_t)c->average && n < LENGTH(paths);
-         s = (s - 1) / c->save_every * c->save_every) {
-        char *path = step_file(t->j, s);
+    for (int64_t s = best ? t->best_step : t->step; s > 0 && n < (size_t)c->average; s = checkpoint_before(t, s)) {
+        char *path = best && !n ? file_in(t->j, "best.safetensors") : step_file(t->j, s);
         if (file_exists(path))
             paths[n++] = path;
         else
@@ -335,7 +360,8 @@ static int average(training *t, train_result *out, err *e)
     int bad = n ? checkpoint_average((const char *const *)paths, n, &t->m->params, e)
                 : fail(e, "no checkpoint was found to average in %s", t->j->folder);
     for (size_t i = 0; i < n; i++) free(paths[i]);
-    snprintf(out->how_text, sizeof out->how_text, "average of %zu", n);
+    free(paths);
+    snprintf(out->how_text, sizeof out->how_text, "average of %zu%s", n, best ? ", best" : "");
     out->how = out->how_text;
     return bad;
 }

@@ -49,6 +49,13 @@ has err 'combine'
 exits 2 ablate run bad.ini
 has err 'd_model'
 
+echo "names that the database keeps for itself"
+for name in $(sql "SELECT name FROM sqlite_master WHERE name NOT IN(SELECT name FROM experiment)"); do
+    tiny "$name" 12 >bad.ini
+    exits 2 ablate run bad.ini --dry-run
+    has err "bad.ini:2: name: found \"$name\", which the database keeps for itself, expected another"
+done
+
 echo "files that are none"
 exits 2 ablate run nowhere.ini
 has err 'nowhere.ini: cannot be opened: No such file or directory'
@@ -125,7 +132,7 @@ exits 1 ablate run data.ini --threads 1 --db data.db
 has err "failed  base s1"
 has err "nowhere/train.en"
 has err "synthetic"
-has err "log: $work/home/runs/data/"
+has err "log: $work/data.db.runs/data/"
 equal "$(sql 'SELECT status FROM run' data.db)" failed "status"
 
 equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)" "$before" \

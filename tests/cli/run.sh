@@ -99,8 +99,8 @@ has out mix
 exits 0 ablate ls mix
 has out "diverged at step"
 exits 0 ablate show mix/base@2
-has out "seed            2"
-has out "status          done"
+has out "seed                  2"
+has out "status                done"
 exits 0 ablate show mix/base --ini
 cp out one.ini
 exits 0 ablate run one.ini "${fast[@]}" --db one.db

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "test.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,48 @@ static void all_or_nothing(void)
     CHECK_INT(count_entries(folder), before + 1);
 }
 
+/* What is no regular file is written to as it is; a link stays one, and the file that it leads to is replaced. */
+static void through_links(void)
+{
+    err e = {0};
+    str s = {0};
+    char text[20] = "";
+    struct stat info, before;
+    CHECK_INT(mkfifo(in("fifo"), 0600), 0);
+    int fd = open(in("fifo"), O_RDWR | O_CLOEXEC); /* keeps what is written until it is read */
+    CHECK(fd >= 0);
+    CHECK_INT(file_write(in("fifo"), "through", 7, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK(!lstat(in("fifo"), &info) && S_ISFIFO(info.st_mode));
+    if (S_ISFIFO(info.st_mode)) CHECK_INT(read(fd, text, sizeof text), 7);
+    CHECK_TEXT(text, "through");
+    CHECK_INT(close(fd), 0);
+
+    CHECK_INT(make_folders(in("far"), &e), 0);
+    CHECK_INT(file_write(in("far/file"), "a longer one", 12, &e), 0);
+    CHECK_INT(symlink("far/file", in("near")), 0);
+    CHECK_INT(symlink("near", in("chain")), 0);
+    CHECK_INT(symlink("far/new", in("dangling")), 0);
+    CHECK_INT(stat(in("far/file"), &before), 0);
+    CHECK_INT(file_write(in("chain"), "new", 3, &e), 0);
+    CHECK(!lstat(in("chain"), &info) && S_ISLNK(info.st_mode));
+    CHECK(!lstat(in("near"), &info) && S_ISLNK(info.st_mode));
+    CHECK(!lstat(in("far/file"), &info) && S_ISREG(info.st_mode) && info.st_ino != before.st_ino);
+    CHECK_INT(file_read(in("far/file"), &s, &e), 0);
+    CHECK_TEXT(s.s, "new");
+    CHECK_INT(file_write(in("dangling"), "first", 5, &e), 0);
+    CHECK(!lstat(in("dangling"), &info) && S_ISLNK(info.st_mode));
+    CHECK_INT(file_read(in("far/new"), &s, &e), 0);
+    CHECK_TEXT(str_text(&s), "first");
+    CHECK_INT(count_entries(in("far")), 2);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(symlink("/dev/full", in("full")), 0);
+    CHECK_INT(file_write(in("full"), "x", 1, &e), -1);
+    CHECK_HAS(e.text, "/full: cannot be written: No space left");
+    CHECK(!lstat(in("full"), &info) && S_ISLNK(info.st_mode));
+    str_free(&s);
+}
+
 static void lines_of(const char *text, size_t size, const char *joined)
 {
     err e = {0};
@@ -184,6 +227,7 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     whole_files();
     all_or_nothing();
+    through_links();
     lines();
     folders();
     char command[100];

@@ -220,7 +220,7 @@ static void check_bytes(void)
     /* Long entries arrive whole, wherever the library's line ends. */
     for (int n = 150; n < 1200; n++) {
         char text[1400], path[1300];
-        for (int i = 0; i < n; i++) path[i] = " ;#[x=:"[(i * i + n) % 7];
+        for (int i = 0; i < n; i++) path[i] = " ;#\t[x=:"[(i * i + n) % 8];
         path[0] = path[n - 1] = 'x', path[n] = 0;
         snprintf(text, sizeof text, "[base]\nplugin_path = \"%s\"\nheads = 4", path);
         CHECK_INT(spec_parse(&s, text, "x.ini", NULL, &case_plugins, &errors), 0);
@@ -240,6 +240,23 @@ static void check_bytes(void)
     CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
     CHECK_HAS(str_text(&errors), ":2: found a control character (byte 0, column 10), expected text");
     remove(path);
+    str_free(&errors);
+}
+
+/* The database keeps names for itself, whatever their case; without `name` the file's own name is meant. */
+static void check_taken(void)
+{
+    spec s;
+    str errors = {0};
+    CHECK_TEXT(errors_of("[experiment]\nname = SQLite_x\n", 29),
+               "x.ini:2: name: found \"SQLite_x\", which the database keeps for itself, expected another\n");
+    CHECK_INT(spec_parse(&s, "", "a/summary.ini", NULL, &case_plugins, &errors), -1);
+    CHECK_TEXT(str_text(&errors),
+               "a/summary.ini: name: found \"summary\", which the database keeps for itself, expected another\n");
+    str_clear(&errors);
+    CHECK_INT(spec_parse(&s, "[experiment]\nname = results2\n", "run.ini", NULL, &case_plugins, &errors), 0);
+    CHECK_TEXT(str_text(&errors), "");
+    spec_free(&s);
     str_free(&errors);
 }
 
@@ -292,6 +309,7 @@ int main(void)
     check_rebuild();
     check_hash();
     check_bytes();
+    check_taken();
     check_frozen();
     check_reference();
     arena_free(&mem);

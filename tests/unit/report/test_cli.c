@@ -4,6 +4,7 @@
 #include "fixture.h"
 #include "report/cli.h"
 #include <fcntl.h>
+#include <sqlite3.h>
 
 static char folder[] = "/tmp/ablate-cli-XXXXXX";
 static char *path;
@@ -48,6 +49,16 @@ static int run(int (*command)(int, char **, const db_options *), const char *wor
 }
 #define RUN(command, ...) run(command, (const char *[]){__VA_ARGS__, NULL})
 
+static void put_tag(int run, const char *tag, const char *value)
+{
+    sqlite3 *q;
+    char *sql = xprintf("INSERT INTO tag VALUES(%d,'%s','%s')", run, tag, value);
+    CHECK_INT(sqlite3_open(path, &q), SQLITE_OK);
+    CHECK_INT(sqlite3_exec(q, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(q);
+    free(sql);
+}
+
 static void test_ls_show(void)
 {
     CHECK_INT(RUN(report_ls, "ls"), 0);
@@ -66,13 +77,17 @@ static void test_ls_show(void)
     CHECK_INT(RUN(report_ls, "ls", "--db"), 2);
     CHECK_HAS(err_text, "--db needs a value");
 
+    put_tag(2, "decode_tokens_second", "2599.39");
+    put_tag(2, "a_tag_that_is_wider_than_the_column", "value");
     CHECK_INT(RUN(report_show, "show", "toy/A/heads=1"), 0);
-    CHECK_HAS(out_text,
-              "experiment      toy\nrow             A/heads=1\nseed            0\nstatus          done\n");
-    CHECK_HAS(out_text, "PPL             5.3  (final, step 100000)\n");
-    CHECK_HAS(out_text, "host            box\n");
+    CHECK_HAS(out_text, "experiment            toy\nrow                   A/heads=1\nseed                  0\n"
+                        "status                done\n");
+    CHECK_HAS(out_text, "PPL                   5.3  (final, step 100000)\n");
+    CHECK_HAS(out_text, "host                  box\n");
+    CHECK_HAS(out_text, "decode_tokens_second  2599.39\n");
+    CHECK_HAS(out_text, "a_tag_that_is_wider_than_the_column value\n");
     CHECK_INT(RUN(report_show, "show", "4"), 0);
-    CHECK_HAS(out_text, "error           out of memory\n                at step 3\n");
+    CHECK_HAS(out_text, "error                 out of memory\n                      at step 3\n");
     CHECK_INT(RUN(report_show, "show", "--ini", "2"), 0);
     CHECK_HAS(out_text, "[experiment]\nname = toy-run2\nseeds = 0\n\n[base]\nlayers = 6\n");
     CHECK_INT(RUN(report_show, "show", "99"), 1);

@@ -1,5 +1,6 @@
 /* The ablation table: numbers, layouts, formats, words. */
 #include "fixture.h"
+#include "report/grid.h"
 #include "report/significance.h"
 #include "report/table.h"
 #include <cjson/cJSON.h>
@@ -51,7 +52,7 @@ static void test_text(void)
                "(A)   heads=8           3               5.00 ± 0.10               49.8 ± 2.1                "
                "      65.1");
     CHECK_LINE(t, "(A)   heads=16",
-               "(A)   heads=16          2  4.95 ± 0.07 (1 diverged)  51.0 ± 0.1 (1 diverged)   +1.2  1.000  "
+               "(A)   heads=16          2  4.95 ± 0.07 (1 diverged)  51.0 ± 0.1 (1 diverged)    0.0  1.000  "
                "      65.1");
     CHECK_LINE(t, "(D)", "(D)   dropout=0         0                    failed                   failed");
     CHECK_LINE(t, "(E)",
@@ -65,6 +66,7 @@ static void test_text(void)
                  "(`ablate log 16`)");
     CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d_k, found 3");
     CHECK_HAS(t, "ACC: exact match");
+    CHECK_HAS(t, "Rows have different seeds: Δ and p are of those that a row shares with base.");
     CHECK_LINE(t, "Note", "Note: toy corpus");
     char *again = print("three", TABLE_TEXT, false, NULL);
     CHECK_TEXT(again, t); /* a fixed seed: the same table twice */
@@ -75,7 +77,8 @@ static void test_text(void)
     CHECK_LINE(t, "one", "one  one seed");
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      5.30  +0.40        65.1");
     CHECK_HAS(t, "One seed: differences");
-    CHECK_HAS(t, "no p, because the runs have no per-sentence statistics");
+    CHECK_LINE(t, "Δ", "Δ: PPL against base; no p: it takes per-sentence statistics of the same sentences, with the same seed, from "
+                       "base and another row.");
     free(t);
     t = print(NULL, TABLE_TEXT, false, NULL); /* the latest */
     CHECK(has_prefix(t, "one  "));
@@ -186,6 +189,76 @@ static void change(const char *sql)
     sqlite3_close(q);
 }
 
+/* Sets the status of the runs of experiment "one" that belong to base, or that belong to the other rows. */
+static void set_status(const char *status, bool of_base)
+{
+    char *sql = xprintf("UPDATE run SET status='%s' WHERE status<>'failed' AND variant_id IN(SELECT v.id FROM variant v JOIN "
+                        "experiment x ON x.id=v.experiment_id WHERE x.name='one' AND v.is_base=%d)",
+                        status, of_base);
+    change(sql);
+    free(sql);
+}
+
+/* Without a difference there is no column for it, and the note says what is missing. */
+static void test_no_delta(void)
+{
+    char *t;
+    set_status("queued", true);
+    t = print("one", TABLE_TEXT, false, "PPL");
+    CHECK_LINE(t, "row", "row   change            n       PPL  params (M)");
+    CHECK_LINE(t, "No Δ", "No Δ: base has no PPL yet.");
+    CHECK(!strstr(t, "no p"));
+    free(t);
+    set_status("done", true);
+    set_status("running", false); /* base and what is equal to it are left, and a row that failed */
+    t = print("one", TABLE_TEXT, false, "PPL");
+    CHECK_LINE(t, "No Δ", "No Δ: only base's runs have PPL so far.");
+    CHECK(!strstr(t, "no p"));
+    free(t);
+    change("CREATE TABLE kept AS SELECT * FROM result");
+    set_status("done", false);
+    change("UPDATE result SET value=NULL WHERE run_id NOT IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id"
+           " WHERE v.is_base=1)");
+    t = print("one", TABLE_TEXT, false, "PPL");
+    CHECK_LINE(t, "No Δ", "No Δ: only base's runs have PPL.");
+    CHECK(!strstr(t, "no p"));
+    free(t);
+    change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
+    change("UPDATE run SET seed=seed+7 WHERE variant_id IN(SELECT id FROM variant WHERE is_base=0)");
+    t = print("one", TABLE_TEXT, false, "PPL");
+    CHECK_LINE(t, "No Δ", "No Δ: no other row has PPL with a seed that base has it with.");
+    CHECK(!strstr(t, "no p"));
+    free(t);
+    change("UPDATE run SET seed=seed-7 WHERE variant_id IN(SELECT id FROM variant WHERE is_base=0)");
+}
+
+/* Cells hold what they are given; LaTeX compiles whatever stands in a heading. */
+static void test_grid(void)
+{
+    char text[3000];
+    grid t = {0};
+    str out = {0};
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    grid_column(&t, "ε_ls", false);
+    grid_column(&t, "Δ²_50%", false);
+    grid_column(&t, "d_model", false);
+    grid_column(&t, "F1_a_b", false);
+    grid_column(&t, "~_x", false);
+    grid_row(&t, false);
+    grid_put(&t, 0, "%s,", text);
+    grid_note(&t, "%s.", text);
+    grid_print(&t, TABLE_CSV, &out);
+    CHECK_INT(out.n, strlen("ε_ls,Δ²_50%,d_model,F1_a_b,~_x\r\n\"\",,,,,\r\n") + sizeof text - 1);
+    str_clear(&out);
+    grid_print(&t, TABLE_LATEX, &out);
+    CHECK_HAS(out.s, "\n$\\epsilon_{\\mathrm{ls}}$ & $\\Delta^2_{\\mathrm{50\\%}}$ & $d_{\\mathrm{model}}$ & F1\\_a\\_b & "
+                     "\\textasciitilde{}\\_x \\\\\n");
+    CHECK_HAS(out.s, "xx.\n\\end{table}");
+    str_free(&out);
+    grid_free(&t);
+}
+
 /* A best row is bold when both the sentences and the seeds bear it out. */
 static void test_bold(void)
 {
@@ -255,7 +328,7 @@ static void test_significance(void)
     double a[12], b[12];
     for (int i = 0; i < 6; i++) a[2 * i] = 8 + i % 2, b[2 * i] = 3 + i % 3, a[2 * i + 1] = b[2 * i + 1] = 10;
     read_result x = {.metric = "ACC", .stats = {6, 2, a}}, y = {.metric = "ACC", .stats = {6, 2, b}};
-    result_pair pair = {&x, &y}, same_pair = {&x, &x};
+    result_pair pair = {.a = &x, .b = &y}, same_pair = {.a = &x, .b = &x};
     CHECK_NEAR(paired_p(&pair, 1, 20000), 2.0 / 64, 0.004);
     CHECK_NEAR(paired_p(&same_pair, 1, 100), 1, 0);
     x.metric = y.metric = "PPL";
@@ -303,10 +376,12 @@ int main(void)
         test_text();
         test_paper();
         test_formats();
+        test_no_delta();
         test_bold();
         test_view();
         test_words();
     }
+    test_grid();
     test_significance();
     reader_close(r);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# What belongs to which database, spec and host: run folders, names of databases, recorded files, several hosts at one sweep, and
+# the settings that are the whole sweep's.
+source "$(dirname "$0")/common.bash" "$@"
+fast=(--threads 1 --progress none)
+
+echo "names that SQLite would take for databases of its own"
+tiny small 12 >small.ini
+for name in '' :memory: file:x.db; do
+    exits 1 ablate run small.ini "${fast[@]}" --db "$name"
+    exits 1 ablate ls --db "$name"
+done
+has err "file:x.db: expected a database file"
+
+echo "standard output that cannot be written"
+exits 0 ablate run small.ini "${fast[@]}"
+if [ -e /dev/full ]; then
+    "$program" ls >/dev/full 2>err
+    equal $? 1 "exit code of ls > /dev/full"
+    has err "standard output could not be written"
+fi
+
+echo "device and threads are the whole sweep's"
+{ tiny device 12 && printf 'device = nowhere\n'; } >device.ini
+exits 2 ablate run device.ini "${fast[@]}"
+has err 'device'
+exits 0 ablate run device.ini "${fast[@]}" --device cpu
+{ tiny device 12 && printf '[variant two]\nthreads = 2\n'; } >device.ini
+exits 2 ablate run device.ini --progress none
+has err "row two: threads = 2: device and threads are those of the whole sweep"
+exits 2 ablate run small.ini --threads 100000
+has err "expected a number from 1 to 4096"
+exits 2 ablate run small.ini --workers 4294967297
+has err "expected a number from 1 to 64"
+exits 2 ablate run small.ini --dryrun
+has err "did you mean --dry-run?"
+exits 0 ablate run --help
+has out "usage: ablate run SPEC.ini"
+
+echo "data made from the run's own seed"
+{ tiny seeds 12 && printf 'sequence.data_seed = run\n'; } >seeds.ini
+exits 0 ablate run seeds.ini "${fast[@]}" --seeds 1,2
+equal "$(cat home/runs/seeds/*/test.ref | sort -u | wc -l | awk '{print ($1 > 30)}')" 1 "two seeds have other data"
+equal "$(sql "SELECT count(DISTINCT sha256) FROM artifact WHERE path LIKE '%/seeds/%test.ref'")" 2 "references of two seeds"
+
+echo "a difference and its p are of the same seeds; p only over the same sentences"
+{ tiny rows 12 && printf 'sequence.data_seed = 1\n[variant other]\nsequence.data_seed = 2\n[variant same]\nlr = 0.004\n'; } >rows.ini
+exits 0 ablate run rows.ini "${fast[@]}" --seeds 1
+exits 0 ablate table rows --format json
+equal "$(grep -c . out | awk '{print ($1 > 0)}')" 1 "a table"
+equal "$(tr -d ' \n' <out | grep -o '"p":null' | wc -l)" 2 "p of base and of the row with other data"
+
+echo "two databases in one folder have run folders of their own"
+exits 0 ablate run small.ini "${fast[@]}" --db other.db
+equal "$(ls other.db.runs/small/*/model.safetensors | wc -l)" 1 "models of the other database"
+equal "$(ls home/runs/small/*/model.safetensors | wc -l)" 1 "models of the first one"
+exits 0 ablate ls small --db other.db
+equal "$(sql "SELECT count(*) FROM artifact WHERE path NOT LIKE '/%'" other.db)" 0 "artifacts whose place depends on where one stands"
+rm other.db.runs/small/*/model.safetensors
+exits 0 ablate translate --run small/base <<<"s0001"
+
+echo "a setting that cannot change a result leaves a run its checkpoint; a run that is queued afresh begins afresh"
+tiny long 100000 >long.ini
+training() { grep -q 'dev PPL' home/runs/long/*/log.txt; }
+stop_it() { # ARGUMENTS...: runs until there is a checkpoint, then stops as Ctrl-C would
+    rm -f home/runs/long/*/log.txt
+    "$program" run long.ini "${fast[@]}" "$@" >/dev/null 2>&1 &
+    wait_for 30 training || wrong "no training was seen"
+    kill -TERM $!
+    wait
+}
+stop_it
+folders=$(ls home/runs/long | wc -l)
+stop_it -s decode_batch=7
+equal "$(ls home/runs/long | wc -l)" "$folders" "folders after another decode_batch"
+has "$(ls home/runs/long/*/log.txt)" "resumed at step"
+for run in home/runs/small/*-g0; do
+    left=${run%-g0}-g1
+    mkdir "$left"
+    echo "of a run that was removed" | tee "$left/log.txt" >"$left/state.safetensors"
+done
+exits 0 ablate run small.ini "${fast[@]}" --rerun all
+hasnt "$left/log.txt" "of a run that was removed"
+
+echo "recorded files: no folder of this machine, and statistics as they were"
+mkdir -p "$work/d"
+exits 0 env ABLATE_DATA="$work/d" "$program" run small.ini "${fast[@]}" --rerun all
+exits 0 env ABLATE_DATA=/ "$program" record small one.json
+exits 0 env ABLATE_DATA="$work/d" ABLATE_HOME="$work/home" "$program" record small two.json
+hasnt two.json "$work"
+equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
+exits 0 ablate import two.json --db new.db
+equal "$(sql "SELECT count(*) FROM results WHERE experiment='small' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
+exits 2 ablate record small --db new.db
+has err "usage: ablate record"
+
+echo "another host's spec does not take rows away"
+tiny shared 100000 >shared.ini
+printf '[sweep A]\nheads = 1, 4\n' >>shared.ini
+"$program" run shared.ini "${fast[@]}" >/dev/null 2>&1 &
+host=$!
+wait_for 30 test -e home/runs/shared || wrong "the first host did not begin"
+wait_for 30 sh -c "ls home/runs/shared/*/log.txt" || wrong "no run began"
+tiny shared 12 >changed.ini
+exits 1 ablate run changed.ini "${fast[@]}"
+has err "another process is at work on it"
+exits 1 ablate run shared.ini --threads 1 --progress plain --only base
+has err "taken by another process"
+kill -TERM $host
+wait
+
+echo "early stopping between checkpoints, and an average that ends at the best"
+{ tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage = 3\nlr = 0.5\n'; } | awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
+exits 0 ablate run early.ini "${fast[@]}"
+{ tiny best 200 && printf 'select = best\naverage = 2\n'; } >best.ini
+exits 0 ablate run best.ini "${fast[@]}"
+equal "$(sql "SELECT how FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
+    JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" | tr -d '"')" "average of 2, best" "weights of the result"
+finish
