@@ -379,7 +379,7 @@ static int take_machine(const spec *s, options *o, err *e)
         }
     if (!o->device) {
         o->device = settings_get(&base->settings, "device");
-        if (device_check(o->device, e)) return fail_in(e, "[base] ");
+        if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
     }
     if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
     return 0;

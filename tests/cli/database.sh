@@ -25,6 +25,7 @@ echo "device and threads are the whole sweep's"
 exits 2 ablate run device.ini "${fast[@]}"
 has err 'device'
 exits 0 ablate run device.ini "${fast[@]}" --device cpu
+exits 0 ablate run device.ini --dry-run # on a machine that need not have it
 { tiny device 12 && printf '[variant two]\nthreads = 2\n'; } >device.ini
 exits 2 ablate run device.ini --progress none
 has err "row two: threads = 2: device and threads are those of the whole sweep"
