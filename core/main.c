@@ -153,14 +153,6 @@ static int help(FILE *f)
     return f == stdout ? 0 : 2;
 }
 
-/* experiments/NAME: below `root`, else in the checkout that the program was built in. */
-static const char *experiments_folder(arena *a, const char *root, const char *program, const char *name)
-{
-    const char *here = arena_printf(a, "%s/experiments/%s", root, name), *slash = strrchr(program, '/');
-    if (is_folder(here) || !slash) return here;
-    return arena_printf(a, "%.*s/../experiments/%s", (int)(slash - program), program, name);
-}
-
 /* The folder of results.db and runs/: $ABLATE_HOME, else where we stand. */
 static void find_places(places *p)
 {
@@ -173,8 +165,8 @@ static void find_places(places *p)
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
     p->data_dir = data && *data ? data : arena_printf(&paths, "%s/data", p->root);
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
-                         .published = experiments_folder(&paths, p->root, program, "published"),
-                         .recorded = experiments_folder(&paths, p->root, program, "recorded")};
+                         .published = arena_printf(&paths, "%s/experiments/published", p->root),
+                         .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
 }

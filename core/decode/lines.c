@@ -14,11 +14,11 @@ int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const
     int bad = beam_search(m, &p, o, found, stats, e);
     if (!bad) *out = xcalloc((size_t)all + 1, sizeof **out);
     for (int64_t i = 0; i < all && !bad; i++) {
+        if (scores) scores[i] = found[i].score;
         if (!found[i].ids) continue;
         str text = {0};
         vocab_decode(tgt, found[i].ids, found[i].n, &text);
         (*out)[i] = xstrdup(str_text(&text));
-        if (scores) scores[i] = found[i].score;
         str_free(&text);
     }
     hypotheses_free(found, all);
