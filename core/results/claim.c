@@ -63,8 +63,7 @@ bool owner_is_dead(const char *owner)
 
 /* ---- claiming ---- */
 
-/* "[1,2,3]" for json_each. */
-static void json_ids(str *out, const int64_t *ids, size_t n)
+void json_ids(str *out, const int64_t *ids, size_t n)
 {
     str_addc(out, '[');
     for (size_t i = 0; i < n; i++) str_addf(out, "%s%lld", i ? "," : "", (long long)ids[i]);

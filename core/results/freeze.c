@@ -119,8 +119,7 @@ static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants,
     str seeds = {0};
     int rc = 0;
     *n = 0;
-    for (size_t k = 0; k < x->n_seeds; k++) str_addf(&seeds, "%s%lld", k ? "," : "[", (long long)x->seeds[k]);
-    str_add(&seeds, x->n_seeds ? "]" : "[]");
+    json_ids(&seeds, x->seeds, x->n_seeds);
     for (size_t i = 0; i < x->n_rows && !rc; i++)
         if (variants[i])
             rc = sql_do(d->q, e,
@@ -153,9 +152,8 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
     int64_t live = 0, lost = 0;
     str hashes = {0}, seeds = {0};
     for (size_t i = 0; i < x->n_rows; i++) str_addf(&hashes, "%s\"%s\"", i ? "," : "[", x->rows[i].config_hash);
-    for (size_t k = 0; k < x->n_seeds; k++) str_addf(&seeds, "%s%lld", k ? "," : "[", (long long)x->seeds[k]);
     str_addc(&hashes, ']');
-    str_addc(&seeds, ']');
+    json_ids(&seeds, x->seeds, x->n_seeds);
     static const char from[] = " FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"
                                " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND ";
     char *is_live = xprintf("SELECT count(*)%sr.status='running' AND r.lease_until>=?2", from);
@@ -181,7 +179,7 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
 int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, err *e)
 {
     *out = NULL, *n = 0;
-    if (check(x, e) || tx_begin(d, true, e)) return -1;
+    if (check(x, e) || db_release_dead(d, x->name, NULL, e) || tx_begin(d, true, e)) return -1;
     int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
     db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
     int64_t id = -1;

@@ -67,6 +67,7 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* fo
 int status_parse(const char *text, enum db_status *out);
 /* Is `c` still the run's holder? 0, or -1 and words. */
 int claim_fence(db *d, const db_claim *c, err *e);
+void json_ids(str *out, const int64_t *ids, size_t n); /* "[1,2,3]" for json_each */
 bool owner_is_dead(const char *owner); /* a process of this machine that is gone */
 
 /* stats.c: statistics as bytes, integers packed small. */

@@ -110,6 +110,15 @@ has err "taken by another process"
 kill -TERM $host
 wait
 
+echo "a host that was killed holds nothing"
+"$program" run shared.ini "${fast[@]}" >/dev/null 2>&1 &
+host=$!
+is_running() { [ "$(sql "SELECT count(*) FROM run WHERE status='running'")" = 1 ]; }
+wait_for 30 is_running || wrong "the host to be killed did not begin"
+kill -9 $host
+wait 2>/dev/null
+exits 0 ablate run changed.ini "${fast[@]}"
+
 echo "early stopping between checkpoints, and an average that ends at the best"
 { tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage = 3\nlr = 0.5\n'; } | awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
 exits 0 ablate run early.ini "${fast[@]}"
