@@ -142,8 +142,7 @@ static int unknown_option(const char *name, err *e)
                 near ? "?" : "");
 }
 
-enum { MOST_THREADS = 4096 }; /* as in the INI */
-static int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e)
+int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e)
 {
     if (parse_int(value, out) && *out >= 1 && *out <= most) return 0;
     return fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)most);

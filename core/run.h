@@ -17,6 +17,10 @@ void run_setup(const places *p);
 /* Path of the trained model of a run (its id or experiment/row), as the database knows it; NULL and words.
  * The caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
+/* An option's number from 1 to `most`, as the INI has it for the key of that name. */
+enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
+int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e);
+
 /* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
  * 0, or -1 and words: bf16 is asked for and the processor has none. */
 int run_compute(int64_t precision, const backend *on, dtype *out, err *e);

@@ -25,17 +25,14 @@ static int take(translate_options *o, places *p, const char *name, const char *v
 {
     struct {
         const char *name;
-        int64_t *at, most; /* as of the INI's keys */
-    } numbers[] = {{"--beam", &o->beam, 1000},
-                   {"--nbest", &o->nbest, 1000},
-                   {"--batch", &o->batch, 65536},
-                   {"--threads", &o->threads, 4096}};
+        int64_t *at, most;
+    } numbers[] = {{"--beam", &o->beam, MOST_BEAM},
+                   {"--nbest", &o->nbest, MOST_BEAM},
+                   {"--batch", &o->batch, MOST_BATCH},
+                   {"--threads", &o->threads, MOST_THREADS}};
     if (!value) return fail(e, "%s wants a value", name);
     for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (same(name, numbers[i].name))
-            return parse_int(value, numbers[i].at) && *numbers[i].at > 0 && *numbers[i].at <= numbers[i].most
-                       ? 0
-                       : fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)numbers[i].most);
+        if (same(name, numbers[i].name)) return take_count(name, value, numbers[i].most, numbers[i].at, e);
     if (same(name, "--alpha"))
         return parse_real(value, &o->alpha) && o->alpha >= 0
                    ? 0

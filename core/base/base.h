@@ -81,6 +81,7 @@ int make_folders(const char *path, err *e);           /* like mkdir -p */
 char *path_join(const char *a, const char *b);        /* the caller frees; an absolute b wins */
 /* Lines of a text file, without their ends (LF or CRLF). lines[i] points into *text. Both are freed by the caller. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
+int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e); /* the same of a text that is there; name: for errors */
 
 /* ---- hashes ---- */
 

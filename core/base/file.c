@@ -174,9 +174,15 @@ int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e)
 {
     *lines = NULL;
     *n = 0;
-    if (file_read(path, text, e)) return -1;
+    return file_read(path, text, e) || text_lines(text, path, lines, n, e) ? -1 : 0;
+}
+
+int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e)
+{
     size_t cap = 0;
-    char **list = grow(NULL, &cap, 1, sizeof *list), *end = text->s + text->n;
+    *lines = NULL;
+    *n = 0;
+    char **list = grow(NULL, &cap, 1, sizeof *list), *end = text->n ? text->s + text->n : text->s;
     for (char *line = text->s; line < end;) {
         char *stop = memchr(line, '\n', (size_t)(end - line)), *next = stop ? stop + 1 : end;
         if (!stop) stop = end;
@@ -186,7 +192,7 @@ int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e)
             free(list);
             size_t at = *n + 1;
             *n = 0;
-            return fail(e, "%s:%zu: a zero byte; this is not a text file", path, at);
+            return fail(e, "%s:%zu: a zero byte; this is not a text file", name, at);
         }
         list = grow(list, &cap, *n + 1, sizeof *list);
         list[(*n)++] = line;

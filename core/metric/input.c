@@ -1,7 +1,7 @@
 #include "metric/input.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,26 +20,7 @@ static int read_all(str *text, err *e)
 
 int input_lines(str *text, char ***lines, size_t *n, err *e)
 {
-    size_t cap = 0;
     *lines = NULL;
     *n = 0;
-    if (read_all(text, e)) return -1;
-    if (!text->n) return 0;
-    for (char *line = text->s, *end = line + text->n, *next; line < end; line = next) {
-        char *stop = memchr(line, '\n', (size_t)(end - line));
-        next = stop ? stop + 1 : end;
-        if (!stop) stop = end;
-        if (stop > line && stop[-1] == '\r') stop--;
-        *stop = 0;
-        if (memchr(line, 0, (size_t)(stop - line))) {
-            fail(e, "standard input:%zu: a zero byte; this is not a text file", *n + 1);
-            free(*lines);
-            *lines = NULL;
-            *n = 0;
-            return -1;
-        }
-        *lines = grow(*lines, &cap, *n + 1, sizeof **lines);
-        (*lines)[(*n)++] = line;
-    }
-    return 0;
+    return read_all(text, e) || text_lines(text, "standard input", lines, n, e) ? -1 : 0;
 }

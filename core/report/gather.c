@@ -150,7 +150,7 @@ static double difference(const gathered *g, const read_row *a, const read_row *b
     return n ? sum_a / (double)n - sum_b / (double)n : NAN;
 }
 
-static gathered_row *base_of(const gathered *g)
+gathered_row *gathered_base(const gathered *g)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].row->is_base) return &g->rows[i];
@@ -159,7 +159,7 @@ static gathered_row *base_of(const gathered *g)
 
 static void compare_to_base(gathered *g, arena *a)
 {
-    const gathered_row *base = base_of(g);
+    const gathered_row *base = gathered_base(g);
     if (!base || g->headline < 0 || !base->of[g->headline].n) return;
     double *p = arena_alloc(a, (g->x.n_rows + 1) * sizeof *p);
     for (size_t i = 0; i < g->x.n_rows; i++) {

@@ -42,6 +42,7 @@ typedef struct {
  * tests). */
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out,
            err *e);
+gathered_row *gathered_base(const gathered *g); /* NULL: none */
 /* "table3" for names that begin so and go on with anything but a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
 /* Decimals that a metric's numbers are shown with, given its mean. */

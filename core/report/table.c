@@ -23,10 +23,8 @@ int table_format_parse(const char *text, enum table_format *out, err *e)
 static void note_no_delta(const gathered *g, grid *t)
 {
     const char *metric = g->metrics[g->headline];
-    const gathered_row *base = NULL;
+    const gathered_row *base = gathered_base(g);
     bool measured = false, open = false;
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (g->rows[i].row->is_base) base = &g->rows[i];
     if (!base || !base->of[g->headline].n) {
         grid_note(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
         return;
