@@ -213,6 +213,7 @@ static void report_costs(run *r)
     event_fact_number("tokens_second", r->trained.tokens_per_second);
     event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
     event_fact_number("train_seconds", r->trained.seconds);
+    event_fact_number("trained_tokens", r->trained.tokens);
     event_fact_number("batch_fill", r->trained.fill);
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
 }

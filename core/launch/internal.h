@@ -13,7 +13,7 @@ typedef struct {
     bool gone; /* its process has ended and was waited for */
     char *folder, *log, *argv_json;
     str buffer; /* events not yet ended by a line end */
-    char phase[24];
+    char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
     double started, first_tick; /* ticks(): of the process, of its first progress */
@@ -42,6 +42,7 @@ typedef struct {
     size_t total, done, failed, killed, skipped, running;
     int lines_drawn;
     double started, finished_seconds; /* of runs finished in this call, added up */
+    double tokens;                    /* source and target, trained on in this call by runs that finished training */
     size_t finished;
     double last_draw;
     int workers;

@@ -93,6 +93,8 @@ static int on_fact(launcher *l, worker *w, const char *key, const char *value, e
         p->tokens_second = strtod(value, NULL);
     else if (same(key, "peak_memory"))
         p->peak_memory = (int64_t)strtod(value, NULL);
+    else if (same(key, "trained_tokens"))
+        l->p.tokens += strtod(value, NULL);
     else
         return db_put_tag(l->d, &w->claim, key, value, e);
     return 0;

@@ -91,10 +91,10 @@ static void describe(const worker *w, char *out, size_t n)
 {
     char step[24], total[24], speed[24], eta[24];
     if (!same(w->phase, "train") || !w->total)
-        snprintf(out, n, "%s s%lld  cpu  %s", w->claim.name, (long long)w->claim.seed, w->phase);
+        snprintf(out, n, "%s s%lld  %s  %s", w->claim.name, (long long)w->claim.seed, w->device, w->phase);
     else
-        snprintf(out, n, "%s s%lld  cpu  %s/%s  %.4g ppl  %s tok/s  ETA %s", w->claim.name,
-                 (long long)w->claim.seed, many((double)w->step, step), many((double)w->total, total),
+        snprintf(out, n, "%s s%lld  %s  %s/%s  %.4g ppl  %s tok/s  ETA %s", w->claim.name,
+                 (long long)w->claim.seed, w->device, many((double)w->step, step), many((double)w->total, total),
                  w->dev_ppl > 0 ? w->dev_ppl : w->ppl, many(w->tokens_per_second, speed),
                  span(left_of(w), eta));
 }
@@ -205,23 +205,26 @@ void progress_interrupted(progress *p, int times, int workers)
 
 void progress_end(progress *p, const char *resume)
 {
-    char took[24];
-    str json = {0}, killed = {0};
+    char took[24], speed[24];
+    double seconds = ticks() - p->started, rate = p->tokens / seconds; /* evaluation and decoding are in the time */
+    str json = {0}, killed = {0}, together = {0};
     if (p->mode == PROGRESS_TTY) erase(p);
     if (p->mode == PROGRESS_JSON) {
         str_addf(
             &json,
             "{\"event\":\"end\",\"total\":%zu,\"done\":%zu,\"failed\":%zu,\"killed\":%zu,\"skipped\":%zu",
             p->total, p->done, p->failed, p->killed, p->skipped);
+        str_add(&json, ",\"tokens_second\":"), json_number(&json, rate);
         if (resume) str_add(&json, ",\"resume\":"), json_string(&json, resume);
         fprintf(stderr, "%s}\n", str_text(&json));
     }
     if (p->killed) str_addf(&killed, "%zu killed, ", p->killed);
+    if (p->tokens > 0) str_addf(&together, ", %s tokens/s together", many(rate, speed));
     if (p->total)
-        progress_line(p, "%zu run%s: %zu done, %zu failed, %s%zu skipped  in %s", p->total,
-                      p->total == 1 ? "" : "s", p->done, p->failed, str_text(&killed), p->skipped,
-                      span(ticks() - p->started, took));
+        progress_line(p, "%zu run%s: %zu done, %zu failed, %s%zu skipped  in %s%s", p->total, p->total == 1 ? "" : "s", p->done, p->failed,
+                      str_text(&killed), p->skipped, span(seconds, took), str_text(&together));
     if (resume && p->mode != PROGRESS_JSON) fprintf(stderr, "interrupted; to go on: %s\n", resume);
     str_free(&json);
     str_free(&killed);
+    str_free(&together);
 }

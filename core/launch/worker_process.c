@@ -75,6 +75,7 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     snprintf(n_threads, sizeof n_threads, "%d", threads);
     snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot % o->gpus : 0);
     bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
+    snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
     const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
                            "--cache",  o->cache_dir, "--seed",   seed,      "--threads", n_threads,
                            "--device", any ? gpu : o->device, "--fd", "3"};

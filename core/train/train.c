@@ -408,12 +408,14 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     t.s = stepper_open(j->m, e);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
     if (t.batches && !resume(&t, e)) {
+        double before = t.src_tokens + t.tgt_tokens;
         outcome = loop(&t, e);
         if (outcome == TRAIN_DONE && finish(&t, out, e)) outcome = TRAIN_FAILED;
         out->step = t.step;
         out->best_ppl = t.best;
         out->best_step = t.best_step;
         out->seconds = t.seconds;
+        out->tokens = t.src_tokens + t.tgt_tokens - before;
         out->tokens_per_second = t.seconds > 0 ? (t.src_tokens + t.tgt_tokens) / t.seconds : 0;
         out->target_tokens_per_second = t.seconds > 0 ? t.tgt_tokens / t.seconds : 0;
         out->fill = batcher_fill(t.batches);

@@ -35,6 +35,7 @@ typedef struct {
     double tokens_per_second; /* source and target tokens over the time of updates */
     double target_tokens_per_second;
     double seconds; /* in updates */
+    double tokens;  /* source and target tokens of the updates made by this call; the rest counts what a resumed run did before, too */
     double fill;    /* mean fill of the batches */
 } train_result;
 

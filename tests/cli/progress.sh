@@ -48,6 +48,8 @@ hasnt out "$esc"
 has err "start   base s2"
 has err "eval    base s2  step 20/60  dev PPL"
 has err "done    base s2"
+has err "3 runs: 3 done, 0 failed, 0 skipped  in "
+has err " tokens/s together"
 equal "$(grep -c '^start' err) $(grep -c '^eval' err) $(grep -c '^done' err)" "3 9 3" "lines of starts, evaluations, ends"
 
 echo "JSON"
@@ -58,6 +60,7 @@ values=$(sed "s/'/''/g; s/.*/('&')/" err | paste -sd,)
 equal "$(sql "WITH t(j) AS (VALUES $values) SELECT count(*) FROM t WHERE NOT json_valid(j)")" 0 "lines that are no JSON"
 equal "$(sql "WITH t(j) AS (VALUES $values) SELECT group_concat(what,' ') FROM (SELECT json_extract(j,'$.event')||count(*) AS what FROM t
     GROUP BY json_extract(j,'$.event') ORDER BY 1)")" "done3 end1 eval9 failed1 start4" "events"
+equal "$(sql "WITH t(j) AS (VALUES $values) SELECT json_extract(j,'$.tokens_second') > 0 FROM t WHERE json_extract(j,'$.event')='end'")" 1 "the sweep's throughput"
 equal "$(sql "WITH t(j) AS (VALUES $values) SELECT json_extract(j,'$.error') IS NOT NULL AND json_extract(j,'$.log') LIKE '%/log.txt'
     AND json_extract(j,'$.row')='bad' AND json_extract(j,'$.seed')=3 AS x FROM t WHERE json_extract(j,'$.event')='failed'")" 1 "the failure"
 
