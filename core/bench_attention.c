@@ -54,6 +54,7 @@ static void attention_open(attention *x, const place *p, const batch *b, const c
     a.i[0] = 0, a.i[1] = cross ? 0 : width, a.i[2] = cross ? width : 2 * width;
     a.i[3] = p->heads, a.i[4] = a.i[5] = p->d_k, a.i[6] = decoder;
     a.i[7] = decoder ? b->tgt_longest : b->src_longest;
+    a.i[8] = same(role, "encoder") ? b->src_longest : b->tgt_longest;
     x->forward = (call){.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a, .training = true};
     x->backward = (call){.op = OP_ATTEND_BACK, .n_in = 8, .n_out = 2, .in = {q, kv, kv, q_off, k_off, y, lse, dy}, .out = {dq, dkv},
                          .a = a, .training = true};

@@ -79,6 +79,18 @@ static void count(recorded *r, const line_lengths *l)
     if (tgt > r->tgt_most) r->tgt_most = tgt;
 }
 
+static void share_limits(recorded *r)
+{
+    batch_limits most = {0};
+    for (size_t i = 0; i < r->n; i++) {
+        const batch *b = &r->b[i];
+        if (b->n_sentences > most.sentences) most.sentences = b->n_sentences;
+        if (b->src_longest > most.src_longest) most.src_longest = b->src_longest;
+        if (b->tgt_longest > most.tgt_longest) most.tgt_longest = b->tgt_longest;
+    }
+    for (size_t i = 0; i < r->n; i++) r->b[i].limits = most;
+}
+
 static int capacity(const bench_options *o, int64_t most, int64_t *out, err *e)
 {
     if (o->tokens && o->tokens < most)
@@ -107,6 +119,7 @@ int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_c
     if (!bad) r->b = xcalloc(n, sizeof *r->b);
     for (size_t i = 0; i < n && !bad; i++)
         if (l[i].n) add_batch(r, &random, vocab, &l[i], src_cap, tgt_cap);
+    if (!bad) share_limits(r);
     free(l);
     arena_free(&a);
     free(lines);

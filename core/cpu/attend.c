@@ -103,7 +103,6 @@ static attend_args args_of(const call *k)
                          .k = columns_of(&k->in[1], t->i[1]),
                          .v = columns_of(&k->in[2], t->i[2]),
                          .causal = t->i[6] != 0,
-                         .longest = t->i[7],
                          .scale = t->f[1],
                          .drop = dropout_of(k, (int64_t)t->f[2])};
 }

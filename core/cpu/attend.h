@@ -8,6 +8,7 @@
 #ifndef ABLATE_CPU_ATTEND_H
 #define ABLATE_CPU_ATTEND_H
 #include "cpu/fused.h"
+#include "graph/op.h"
 
 typedef struct {
     void *data;
@@ -20,7 +21,6 @@ typedef struct {
     columns dq, dk, dv, dy; /* backward */
     void *lse;              /* [rows, heads] */
     bool causal;
-    int64_t longest; /* keys; of dropout's flat index */
     double scale;
     dropout drop;
 } attend_args;
@@ -33,6 +33,12 @@ typedef struct {
 static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
 {
     return a->causal && t + 1 < nk ? t + 1 : nk;
+}
+
+/* Dropout's number of a row's first key (op.h). */
+static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t head)
+{
+    return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
 }
 
 /* bf16 rows by AMX tiles, where tiles_usable(): attend_tiles.c */

@@ -197,10 +197,7 @@ static const uint32_t *decide(const attend_args *a, const attend_item *it, int64
                               uint32_t *bits)
 {
     if (!a->drop.least) return NULL;
-    uint64_t one = (uint64_t)(a->heads * a->longest),
-             first =
-                 ((uint64_t)(it->q0 + t) * (uint64_t)a->heads + (uint64_t)it->head) * (uint64_t)a->longest;
-    dropout_bits(&a->drop, first, one, keys, bits);
+    dropout_bits(&a->drop, first_element(a, it->q0 + t, it->head), (uint64_t)a->heads * ATTEND_KEYS, keys, bits);
     return bits;
 }
 

@@ -237,11 +237,11 @@ __device__ __forceinline__ void plain_keys(const gpu_attention &a, philox_key di
         int64_t first = at.other.first + query;
         int n = at.other.n - query;
         plain_rows q = rows_from(a.q, first, k_column, n), dy = rows_from(a.dy, first, v_column, n);
-        float s[2][4], dp[2][4]; /* [keys][queries]: turned round */
+        if (a.drop.least) plain_keep(a, dice, first, head, at.first, at.n, m); /* the last ones are read: barriers came since */
+        float s[2][4], dp[2][4];                                               /* [keys][queries]: turned round */
         plain_scores(s, k, q, a.d_k, m);
         plain_scores(dp, v, dy, a.d_v, m);
         plain_deltas(a, first, n, head, m);
-        if (a.drop.least) plain_keep(a, dice, first, head, at.first, at.n, m);
         plain_chunk(dy, from, a.d_v, m);
         __syncthreads();
         UNROLL for (int r = 0; r < 2; r++) UNROLL for (int c = 0; c < 4; c++) {

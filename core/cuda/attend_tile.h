@@ -3,8 +3,9 @@
  *
  * Tiles. A sentence's rows are cut into tiles of n rows, and all tiles have numbers ("slots") that need no table: sentence b's
  * begin at off[b] / n + b. That leaves at most one slot a sentence empty, so the grid depends on the number of rows and
- * sentences only, however long each sentence is. The dummy rows past the last offset are one more sentence, which sees nothing:
- * that is how they become zeros.
+ * sentences only, however long each sentence is. A sentence without rows costs its slot of each head: a warp (bf16; for F32 a block)
+ * that reads offsets in sentence_at, two or three times one after the other, and leaves. So a graph may have many. The dummy rows
+ * past the last offset are one more sentence, which sees nothing: that is how they become zeros.
  *
  * Factors. A warp multiplies straight from device memory: no shared memory, no barrier, whatever a sentence's length; warps
  * side by side work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes a lane.
@@ -73,20 +74,22 @@ template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, in
 
 /* ---- dropout ---- */
 
-/* Bit j: the row's probability of key + j is kept, for j < n <= 32. LANES neighbouring lanes compute it together; all 32 of the
- * warp must come. */
+/* Bit j: the row's probability of key + j is kept, for j < n <= 32; key is a multiple of 8, as elements' numbers are then. LANES
+ * neighbouring lanes compute it together; all 32 of the warp must come. */
 template <int LANES>
 __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
 {
     FRESH(k.seed_low);
     FRESH(k.seed_high);
-    uint64_t first = (uint64_t)((row * a.heads + head) * a.longest + key);
-    int skip = (int)(first % 8);
-    uint64_t bits = 0;
-    for (int i = (int)threadIdx.x % LANES; 8 * i < skip + n; i += LANES)
-        bits |= (uint64_t)keep_words(first / 8 + (unsigned)i, k, a.drop.least) << 8 * i;
+    FRESH(head);
+    FRESH(key);
+    /* rows times heads fit 31 bits (ops_attention.c) */
+    uint64_t first = (uint64_t)((unsigned)row * (unsigned)a.heads + (unsigned)head) * (ATTEND_STRIDE / 8) + (unsigned)key / 8;
+    unsigned bits = 0;
+    for (int i = (int)threadIdx.x % LANES; 8 * i < n; i += LANES)
+        bits |= keep_words(first + (unsigned)i, k, a.drop.least) << 8 * i;
     for (int o = 1; o < LANES; o *= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
-    return (unsigned)(bits >> skip);
+    return bits;
 }
 
 /* ---- bf16 factors of one warp: lane = 4 g + t ---- */

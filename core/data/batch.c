@@ -9,6 +9,7 @@ struct batcher {
     const pairs *p;
     batch_options o;
     int64_t pool; /* [pairs] */
+    batch_limits limits;
     batch_state next;
     int64_t planned; /* the epoch that the plan below is for, -1: none */
     int64_t *order;  /* [p->n]: pairs in the order of the plan */
@@ -23,6 +24,40 @@ struct batcher {
 
 static int64_t src_len(const pairs *p, int64_t i) { return p->src_at[i + 1] - p->src_at[i]; }
 static int64_t tgt_len(const pairs *p, int64_t i) { return p->tgt_at[i + 1] - p->tgt_at[i]; }
+
+/* ---- what any batch has at most ---- */
+
+static int64_t longest_of(const int64_t *at, int64_t n)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (at[i + 1] - at[i] > most) most = at[i + 1] - at[i];
+    return most;
+}
+
+/* How many of n sequences, the shortest first, have `budget` tokens together. */
+static int64_t most_within(const int64_t *at, int64_t n, int64_t longest, int64_t budget)
+{
+    int64_t *with = xcalloc((size_t)longest + 1, sizeof *with), most = 0; /* with[l]: sequences of l tokens */
+    for (int64_t i = 0; i < n; i++) with[at[i + 1] - at[i]]++;
+    for (int64_t length = 0, left = budget; length <= left && length <= longest; length++) {
+        int64_t some = length && with[length] > left / length ? left / length : with[length];
+        most += some;
+        left -= some * length;
+    }
+    free(with);
+    return most;
+}
+
+static batch_limits limits_of(const pairs *p, const batch_options *o)
+{
+    batch_limits l = {.src_longest = longest_of(p->src_at, p->n), .tgt_longest = longest_of(p->tgt_at, p->n)};
+    int64_t src = most_within(p->src_at, p->n, l.src_longest, o->batch_tokens);
+    int64_t tgt = most_within(p->tgt_at, p->n, l.tgt_longest, o->batch_tokens);
+    l.sentences = src < tgt ? src : tgt;
+    if (o->max_sentences && o->max_sentences < l.sentences) l.sentences = o->max_sentences;
+    return l;
+}
 
 /* ---- the plan of an epoch ---- */
 
@@ -113,7 +148,7 @@ batcher *batcher_new(const pairs *p, const batch_options *o, err *e)
         return NULL;
     }
     batcher *b = xcalloc(1, sizeof *b);
-    *b = (batcher){.p = p, .o = *o, .planned = -1};
+    *b = (batcher){.p = p, .o = *o, .limits = limits_of(p, o), .planned = -1};
     int64_t rows = p->src_at[p->n] > p->tgt_at[p->n] ? p->src_at[p->n] : p->tgt_at[p->n];
     int64_t batches = (rows + budget - 1) / budget, pool = o->pool ? o->pool : POOL_BATCHES;
     b->pool = o->train ? (p->n * pool + batches - 1) / batches : p->n;
@@ -143,7 +178,10 @@ static int64_t round_up(int64_t n, int64_t to) { return to > 1 ? (n + to - 1) / 
 /* Sizes of batch k. */
 static void measure(const batcher *b, int64_t k, batch *out)
 {
-    *out = (batch){.n_sentences = b->cut[k + 1] - b->cut[k], .epoch = b->next.epoch, .index = b->next.index};
+    *out = (batch){.n_sentences = b->cut[k + 1] - b->cut[k],
+                   .epoch = b->next.epoch,
+                   .index = b->next.index,
+                   .limits = b->limits};
     for (int64_t i = b->cut[k]; i < b->cut[k + 1]; i++) {
         int64_t s = src_len(b->p, b->order[i]), t = tgt_len(b->p, b->order[i]);
         out->src_rows += s, out->tgt_rows += t;
@@ -240,5 +278,6 @@ int batcher_seek(batcher *b, batch_state s, err *e)
                 (long long)s.index, (long long)s.epoch, (long long)n);
 }
 
+batch_limits batcher_limits(const batcher *b) { return b->limits; }
 int64_t batcher_count(const batcher *b) { return b->n_batches; }
 double batcher_fill(const batcher *b) { return b->fill; }

@@ -13,6 +13,10 @@
 #include "data/dataset.h"
 
 typedef struct {
+    int64_t sentences, src_longest, tgt_longest;
+} batch_limits; /* what no batch has more of; 0: not known */
+
+typedef struct {
     int64_t n_sentences;
     int64_t src_rows, tgt_rows; /* real tokens */
     int64_t src_cap, tgt_cap; /* src_rows, tgt_rows rounded up to batch_options.round: the arrays' lengths */
@@ -26,6 +30,7 @@ typedef struct {
     const int32_t *tgt_offset; /* [n_sentences+1] */
     const int64_t *example;    /* [n_sentences]: the pair's number in the task's split */
     int64_t epoch, index;      /* which batch this is */
+    batch_limits limits;       /* of all batches of its batcher */
 } batch;
 
 typedef struct {
@@ -52,6 +57,9 @@ void batcher_rewind(batcher *b);             /* to (0, 0) */
 batch_state batcher_state(const batcher *b); /* of the batch that comes next: goes into a checkpoint */
 /* -1 and e when the state cannot be of this data and these options. */
 int batcher_seek(batcher *b, batch_state s, err *e);
+/* Of any batch in any epoch: the longest sentence of each side, and as many sentences as the shortest of either side would fill a
+ * batch with. That many need not come together, for their other sides may be longer. */
+batch_limits batcher_limits(const batcher *b);
 int64_t batcher_count(const batcher *b); /* batches in the present epoch */
 double batcher_fill(const batcher *b);   /* mean over the epoch of max(src_rows, tgt_rows) / batch_tokens */
 #endif

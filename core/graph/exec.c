@@ -171,6 +171,13 @@ static double scores_of(const call *k, const backend *b)
     return sum * (double)k->a.i[3];
 }
 
+/* The two products of a recurrent layer, x W and h U. */
+static double gru_flops(const call *k)
+{
+    const view *x = &k->in[0], *u = &k->in[3];
+    return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
+}
+
 double call_flops(const call *k, const backend *b)
 {
     double out = elements(&k->out[0]);
@@ -181,6 +188,10 @@ double call_flops(const call *k, const backend *b)
     case OP_LINEAR_DW: return 2 * out * (double)k->in[0].dim[2];
     case OP_ATTEND: return 2 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
     case OP_ATTEND_BACK: return 5 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
+    case OP_GRU: return gru_flops(k);
+    case OP_GRU_BACK: return 2 * gru_flops(k);
+    case OP_CONV: return 2 * out * (double)k->in[1].dim[2];
+    case OP_CONV_BACK: return 4 * (double)k->in[0].dim[2] * elements(&k->in[1]);
     default: return out;
     }
 }

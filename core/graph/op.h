@@ -14,7 +14,7 @@
  *     words = philox({(uint32_t)(i / 8), (uint32_t)(i / 8 >> 32), (uint32_t)place, (uint32_t)step}, {seed low, seed high}),
  *     word number i % 8 = 16 bits of words[(i % 8) / 2], low half first. Kept values are divided by 1 - p.
  *     The flat index is that of the element in its own tensor (row * width + column); in ATTEND: of
- *     (row * H + head) * Tk + key, Tk = longest key sentence of the call given in a.i[7].
+ *     (row * H + head) * ATTEND_KEYS + key, whatever the batch's times are; no sentence has more keys where p > 0.
  *     p = a.f[0]; no-op when not training or p == 0.
  *
  * op          | in -> out
@@ -43,11 +43,20 @@
  * NORM_BACK   | z (x when there was no s), stats, gain, dy; f0 p, i0 place, i1: has s
  *             | -> dz [R,d], ds [R,d] (not written when p == 0 or no s: out[1].data is NULL), d gain [d], d bias [d]
  * ATTEND      | q [R,nq], k [S,nk], v [S,nv] rows; offsets [B+1] of each side; i0..i2 first columns, i3 H, i4 d_k, i5 d_v,
- *             | i6 causal, i7 longest key sentence; f0 dropout, f1 scale; f2 place -> y [R, H d_v], lse [R,H] (F32/F64)
+ *             | i6 causal, i7, i8 upper bounds of the keys and of the queries of a sentence; f0 dropout, f1 scale; f2 place
+ *             | -> y [R, H d_v], lse [R,H] (F32/F64)
  *             | causal: query t of a sentence sees keys 0..t
  * ATTEND_BACK | q, k, v, q_off, k_off, y, lse, dy -> out[0] = d rows of q's tensor [R,nq],
  *             | out[1] = d rows of k's and v's tensor [S,nk] (out[1].data is NULL when q, k and v are columns of one tensor:
  *             | then out[0] has them all). All columns are written; rows without a token are 0.
+ * GRU         | x rows [R,n], W [n,3d], b [3d], U [d,3d] (F32; columns z, r, n), offsets ids [1,1,1,B+1]; i0 backwards, i1 longest
+ *             | sentence -> y [R,d]: y_t = (1 - z) n + z h, h = y of the row before (behind, when backwards) in its sentence or 0,
+ *             | a = x W + b, u = h U, z, r = sigmoid(a + u), n = tanh(a + r u). Rows without a sentence: 0
+ * GRU_BACK    | x, W, b, U, offsets, dy [R,d] -> dx [R,n] (0 in rows without a sentence), dW, db, dU (F32)
+ * CONV        | x rows [R,n], W [(p+1+q) n, d] (F32), offsets; i0 p rows before, i1 q behind, i2 longest sentence
+ *             | -> y [R,d] = sum over j = -p .. q of x_{t+j} W_{j+p}, W_i rows i n .. i n + n - 1; x is 0 outside the sentence.
+ *             | Rows without a sentence: 0
+ * CONV_BACK   | x, W, offsets, dy -> dx [R,n] (0 in rows without a sentence), dW (F32)
  * ATTEND_STEP | qkv rows [R, H(2 d_k + d_v)] (columns q, k, v), cache [1,R,cap, H(d_k + d_v)] compute type,
  *             | ancestors ids [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to cache[r][t];
  *             | y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]
@@ -62,6 +71,8 @@
 #ifndef ABLATE_OP_H
 #define ABLATE_OP_H
 #include "graph/tape.h"
+
+enum { ATTEND_KEYS = 1 << 20 }; /* that dropout's numbers have room for in each sentence; a multiple of 8 */
 
 /* A CALL whose kernel declined the type: the operation's meaning (lower) on a tape of its own. Slow, but right. */
 int call_meaning(const call *k, const backend *b, err *e);

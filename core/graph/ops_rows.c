@@ -1,6 +1,7 @@
 /* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
  * decoding. */
 #include "graph/grad.h"
+#include "graph/op.h"
 #include <string.h>
 
 static dtype sum_type(const ab_ctx *c)
@@ -156,11 +157,15 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- attention on packed rows ---- */
 
-static attr attend_attr(const attend_spec *s)
+void t_say_longest(ab_ctx *c, ab_t offset, int64_t rows)
 {
-    return (attr){
-        .f = {s->dropout, s->scale},
-        .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key}};
+    if (offset.id) tape_at(c, offset)->a.i[0] = rows;
+}
+
+static attr attend_attr(const attend_spec *s, int64_t longest_query)
+{
+    return (attr){.f = {s->dropout, s->scale},
+                  .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key, longest_query}};
 }
 
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
@@ -169,10 +174,12 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
     GIVEN2(v, q_off);
     GIVEN1(k_off);
     if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
-    attr a = attend_attr(s);
+    int64_t rows = tape_at(c, q)->dim[2], said = tape_at(c, q_off)->a.i[0], d[4] = {1, 1, rows, s->heads * s->d_v};
+    attr a = attend_attr(s, said ? said : rows);
     if (!c->training) a.f[0] = 0;
     if (a.f[0] > 0) a.f[2] = (double)c->n_dropout++;
-    int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
+    if (a.f[0] > 0 && s->longest_key > ATTEND_KEYS)
+        return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key, ATTEND_KEYS);
     ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
     shape_part(c, y, 1, sum_type(c), 1, 1, rows, s->heads);
     return y;
@@ -194,13 +201,70 @@ static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, 1));
 }
 
+/* ---- layers along each sentence ---- */
+
+/* Has w so many rows, and columns (0: any)? Else an error. */
+static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, int64_t columns)
+{
+    const int64_t *d = tape_at(c, w)->dim;
+    char sx[64], sw[64];
+    if (d[2] == rows && (!columns || d[3] == columns)) return true;
+    tape_fail(c, "%s: rows %s with weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
+    return false;
+}
+
+/* Part k of a gradient has the shape of input k. */
+static void part_of_input(ab_ctx *c, ab_t g, int k)
+{
+    int64_t d[4];
+    memcpy(d, c->v[tape_at(c, g)->in[k]].dim, sizeof d);
+    shape_part(c, g, k, sum_type(c), d[0], d[1], d[2], d[3]);
+}
+
+ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest)
+{
+    GIVEN2(x, w);
+    GIVEN2(b, u);
+    GIVEN1(offset);
+    x = t_cast(c, x, c->compute);
+    int64_t units = tape_at(c, u)->dim[2], d[4] = {1, 1, tape_at(c, x)->dim[2], units};
+    if (!weighs(c, "gru", x, w, tape_at(c, x)->dim[3], 3 * units) || !weighs(c, "gru", x, u, units, 3 * units)) return (ab_t){0};
+    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset}, &(attr){.i = {backwards, longest}});
+}
+static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[6] = {{v.in[0]}, {v.in[1]}, {v.in[2]}, {v.in[3]}, {v.in[4]}, dy};
+    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.in[0]].dim, 6, in, &v.a);
+    for (int k = 1; k < 4; k++) part_of_input(c, g, k);
+    for (int k = 0; k < 4; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+}
+
+ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest)
+{
+    GIVEN2(x, w);
+    GIVEN1(offset);
+    x = t_cast(c, x, c->compute);
+    int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3], d[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, w)->dim[3]};
+    if (!weighs(c, "conv", x, w, inputs, 0)) return (ab_t){0};
+    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset}, &(attr){.i = {before, behind, longest}});
+}
+static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t g = tape_push(c, OP_CONV_BACK, v.type, c->v[v.in[0]].dim, 4, (ab_t[]){{v.in[0]}, {v.in[1]}, {v.in[2]}, dy}, &v.a);
+    part_of_input(c, g, 1);
+    grad_give(c, v.in[0], g);
+    grad_give(c, v.in[1], tape_part(c, g, 1));
+}
+
 /* ---- decoding: states carried from step to step ---- */
 
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s)
 {
     GIVEN2(qkv, cache);
     GIVEN2(ancestors, time);
-    attr a = attend_attr(s);
+    attr a = attend_attr(s, 1);
     a.f[0] = 0;
     int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
     return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
@@ -332,5 +396,6 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
 
 const grad_rule rows_rules[OP_COUNT] = {
     [OP_LINEAR] = linear_rule, [OP_EMBED] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPADD] = dropadd_rule,
-    [OP_ATTEND] = attend_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule,
+    [OP_ATTEND] = attend_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule, [OP_GRU] = gru_rule,
+    [OP_CONV] = conv_rule,
 };

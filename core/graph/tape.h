@@ -112,6 +112,10 @@ void params_free(params *s);
       "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t")       \
     X(RECALL, 2, 1, "a carried state, rows taken from the hypotheses' parents; state, parents")              \
     X(STORE, 2, 1, "writes the second input to the first, a state")                                          \
+    X(GRU, 5, 1, "a gated recurrent layer on packed rows: x, W, b, U, offsets -> states")                    \
+    X(GRU_BACK, 6, 4, "x, W, b, U, offsets, dy -> dx, dW, db, dU")                                           \
+    X(CONV, 3, 1, "a convolution along each sentence on packed rows: x, W, offsets -> y")                    \
+    X(CONV_BACK, 4, 2, "x, W, offsets, dy -> dx, dW")                                                        \
     X(CE, 3, 2,                                                                                              \
       "label-smoothed cross-entropy: logits, targets, norm -> (smoothed, plain) per row, d logits in place") \
     X(CALL, 4, 1, "a plugin's fused operation with its own kernel")                                          \
@@ -126,7 +130,7 @@ enum { MAX_IN = 8, MAX_OUT = 4 };
 
 typedef struct {
     double f[3];
-    int64_t i[8];
+    int64_t i[9];
 } attr; /* an operation's constants, meaning beside it in OPS and op.h */
 
 typedef enum {
@@ -251,8 +255,10 @@ ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu); /* b
 ab_t t_embed(ab_ctx *c, ab_t table, ab_t ids, double scale);
 ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps); /* s: id 0 for none */
 ab_t t_dropadd(ab_ctx *c, ab_t x, ab_t s, double p);
+/* Says of first rows [1,1,1,B+1] that no sentence has more than so many rows: the node's a.i[0]; 0: not said. */
+void t_say_longest(ab_ctx *c, ab_t offset, int64_t rows);
 /* q, k, v are rows with the wanted columns from col[0..2] on; when q is k and v too, one gradient holds all
- * columns. */
+ * columns. Of the longest query sentence q's offsets say it (t_say_longest). */
 typedef struct {
     int64_t col[3], heads, d_k, d_v;
     double scale, dropout;
@@ -260,6 +266,8 @@ typedef struct {
     int64_t longest_key;
 } attend_spec;
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
+ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
+ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s);
 ab_t t_remember(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
 ab_t t_recall(ab_ctx *c, ab_t state, ab_t parents);
@@ -273,6 +281,11 @@ void t_keep(ab_ctx *c, ab_t x,
             const char *name); /* a result: computed, and readable after a run by tape_find */
 ab_t tape_find(const ab_ctx *c,
                const char *name); /* inputs, states and kept results; id 0 when there is none */
+
+/* Do two tapes, traced for different batches and neither planned, run the same kernels on values of the same shapes? Only inputs may
+ * have other lengths, where nothing but attention on packed rows reads them (first rows of sentences), and only its bounds of
+ * sentences may differ. Then the one serves the other's batches, if its inputs and bounds are no less. */
+bool tape_alike(const ab_ctx *a, const ab_ctx *b);
 
 /* ---- gradient, plan, run
  * ------------------------------------------------------------------------------------------ */
@@ -342,7 +355,8 @@ struct backend {
     /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
-    void (*tell)(char *words, size_t n); /* who multiplied how often so far, for the run's facts */
+    void (*tell)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
+    bool (*offers)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
     /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
      * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
     int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,

@@ -113,6 +113,23 @@ void model_free(model *m)
     *m = (model){0};
 }
 
+static bool alike(model *m, const model_shape *a, const model_shape *b, bool training)
+{
+    err e = {0};
+    ab_ctx *x = model_loss_tape(m, a, training, &e), *y = x ? model_loss_tape(m, b, training, &e) : NULL;
+    bool same_work = y && tape_alike(x, y);
+    tape_free(x);
+    tape_free(y);
+    return same_work;
+}
+
+bool model_one_for_all(model *m, const model_shape *one, const model_shape *all, bool training)
+{
+    model_shape other = *one;
+    other.batch *= 2, other.src_time += 4, other.tgt_time += 8;
+    return alike(m, one, &other, training) && alike(m, one, all, training);
+}
+
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 {
     const ab_plugin *d = &m->position->desc;

@@ -56,6 +56,11 @@ typedef struct {
 /* Loss of one batch; with its gradient when `training`. Kept: "losses" [tgt_rows,2] (smoothed, plain; see CE
  * in op.h), and "logits" [tgt_rows, tgt_vocab] when not training. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
+/* Does a loss tape of shape `all` serve every batch of its rows with no more sentences and no longer ones? Where all values are packed
+ * rows it does, for then none depends on the number of sentences and on times: `one` batch's tape and those of other shapes are
+ * traced and compared. Where values are laid out as [B,..,T,..] it does not, and none of the shape `all` is traced, which may be
+ * large. */
+bool model_one_for_all(model *m, const model_shape *one, const model_shape *all, bool training);
 /* Inputs of a loss tape (target tokens counted for the mean: norm = 1 / tokens). */
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
 

@@ -7,9 +7,12 @@
 
 /* ---- tapes by shape ---- */
 
-/* A tape serves batches of its shape. On the CPU the last one is kept: tracing takes about a millisecond. On a device, where a
- * tape becomes a graph, shapes are rounded up so that a few serve all batches, and those are kept. */
+/* A tape serves batches of its shape. On the CPU the last one is kept: tracing takes about a millisecond. On a device a tape becomes
+ * a graph. There one tape serves all batches where it has packed rows alone: their number is fixed, and a batch's missing sentences
+ * are empty. Where values are laid out as [B,..,T,..], shapes are rounded up so that a few serve all batches, and those are kept; one
+ * for all would have each of these values as large as the largest. */
 enum { TAPES = 64 };
+typedef enum { NOT_KNOWN, ONE_FOR_ALL, BY_SHAPE } sharing; /* of tapes among batches, on a device */
 typedef struct {
     model_shape shape;
     ab_ctx *tape;
@@ -18,6 +21,7 @@ typedef struct {
 typedef struct {
     model *m;
     bool training;
+    sharing how;
     workspace space; /* of whichever tape runs */
     shaped at[TAPES];
     int n;
@@ -50,20 +54,38 @@ static model_shape shape_for(const model *m, const batch *b)
     return s;
 }
 
-static ab_ctx *tapes_get(tapes *t, const model_shape *wanted, err *e)
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The shape of a tape for all batches of this one's batcher; one's own, rounded, where their limits are not known. */
+static model_shape shape_for_all(const batch *b, const model_shape *own)
+{
+    const batch_limits *l = &b->limits;
+    if (!l->sentences) return *own;
+    return (model_shape){larger(l->sentences, b->n_sentences), b->src_cap, b->tgt_cap, larger(l->src_longest, b->src_longest),
+                         larger(l->tgt_longest, b->tgt_longest)};
+}
+
+static bool serves(const tapes *t, const model_shape *s, const model_shape *wanted)
+{
+    if (t->how != ONE_FOR_ALL) return !memcmp(s, wanted, sizeof *s);
+    return s->src_rows == wanted->src_rows && s->tgt_rows == wanted->tgt_rows && s->batch >= wanted->batch &&
+           s->src_time >= wanted->src_time && s->tgt_time >= wanted->tgt_time;
+}
+
+/* The one not used for longest goes where there are as many as may be. */
+static void make_room(tapes *t)
 {
     int most = on_device(t->m->backend) ? TAPES : 1, oldest = 0;
-    for (int i = 0; i < t->n; i++) {
-        if (!memcmp(&t->at[i].shape, wanted, sizeof *wanted)) {
-            t->at[i].used = ++t->clock;
-            return t->at[i].tape;
-        }
+    if (t->n < most) return;
+    for (int i = 0; i < t->n; i++)
         if (t->at[i].used < t->at[oldest].used) oldest = i;
-    }
-    if (t->n == most) { /* the one not used for longest makes room */
-        tape_free(t->at[oldest].tape);
-        t->at[oldest] = t->at[--t->n];
-    }
+    tape_free(t->at[oldest].tape);
+    t->at[oldest] = t->at[--t->n];
+}
+
+static ab_ctx *tapes_add(tapes *t, const model_shape *wanted, err *e)
+{
+    make_room(t);
     ab_ctx *c = model_loss_tape(t->m, wanted, t->training, e);
     if (!c) return NULL;
     c->shared = &t->space;
@@ -76,6 +98,23 @@ static ab_ctx *tapes_get(tapes *t, const model_shape *wanted, err *e)
     if (t->space.data != space) tapes_free(t); /* the others' values were in the smaller one */
     t->at[t->n++] = (shaped){*wanted, c, ++t->clock};
     return c;
+}
+
+/* A tape that serves the batch; belongs to t. NULL and words. */
+static ab_ctx *tapes_get(tapes *t, const batch *b, err *e)
+{
+    model_shape wanted = shape_for(t->m, b);
+    if (on_device(t->m->backend)) {
+        model_shape all = shape_for_all(b, &wanted);
+        if (t->how == NOT_KNOWN) t->how = model_one_for_all(t->m, &wanted, &all, t->training) ? ONE_FOR_ALL : BY_SHAPE;
+        if (t->how == ONE_FOR_ALL) wanted = all;
+    }
+    for (int i = 0; i < t->n; i++) {
+        if (!serves(t, &t->at[i].shape, &wanted)) continue;
+        t->at[i].used = ++t->clock;
+        return t->at[i].tape;
+    }
+    return tapes_add(t, &wanted, e);
 }
 
 int64_t stepper_round(const model *m, int64_t batch_tokens) { return on_device(m->backend) ? batch_tokens : 64; }
@@ -168,9 +207,8 @@ int stepper_gradient(stepper *s, const batch *b, int64_t step, err *e)
     model *m = s->m;
     const backend *on = m->backend;
     model_batch view = view_of_batch(b);
-    model_shape shape = shape_for(m, b);
     if (s->pending == STEPPER_PENDING) return fail(e, "stepper_losses was not called for %d batches", STEPPER_PENDING);
-    ab_ctx *c = tapes_get(&s->tapes, &shape, e);
+    ab_ctx *c = tapes_get(&s->tapes, b, e);
     if (!c) return -1;
     model_loss_inputs(c, &view, 1);
     if (s->batches) { /* gradients are written, not added: put the earlier ones aside */
@@ -242,9 +280,8 @@ double train_perplexity(model *m, const pairs *p, double *nll, err *e)
     bool bad = false;
     while (!bad && batcher_next(all, &b)) {
         model_batch view = view_of_batch(&b);
-        model_shape shape = shape_for(m, &b);
         run_options r = {.from = PHASE_CONST};
-        ab_ctx *c = tapes_get(&t, &shape, e);
+        ab_ctx *c = tapes_get(&t, &b, e);
         if ((bad = !c)) break;
         model_loss_inputs(c, &view, 1);
         if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;

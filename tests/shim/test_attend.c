@@ -132,6 +132,7 @@ int main(void)
         {"one sentence of one", 1, 64, 64, 0, true, true, 0, 1, {1}, {0}},
         {"no sentence at all", 2, 16, 16, 0, true, true, 0.1, 0, {0}, {0}},
         {"empty sentences", 2, 16, 16, 0, false, false, 0.1, 4, {0, 0, 0, 0}, {0, 0, 0, 0}},
+        {"counters beyond 32 bits", 64, 8, 8, 0, false, false, 0.2, 2, {513, 9}, {3, 40}},
         {"keys without queries", 1, 32, 32, 0, false, false, 0.1, 2, {0, 0}, {5, 40}},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {

@@ -1,6 +1,7 @@
 /* test_attend.c - attention on packed rows: against loops in double, finite differences, and itself in other
  * company. */
 #include "fused_case.h"
+#include "graph/op.h"
 
 typedef struct {
     int64_t heads, d_k, d_v, n;
@@ -69,24 +70,23 @@ static void attend_free(attend_case *c)
     free_views((view[]){c->q, c->q_off, c->k_off, c->y, c->lse, c->dy, c->dq}, 7);
 }
 
+/* Dropout's factor of an element (op.h). */
+static double dropout_factor(double p, uint64_t element)
+{
+    uint64_t i = element / 8;
+    uint32_t w[4];
+    if (p == 0) return 1;
+    philox((uint32_t[4]){(uint32_t)i, (uint32_t)(i >> 32), 21, 6}, (uint32_t[2]){5, 0}, w);
+    uint32_t word = w[element % 8 / 2] >> (element % 2 * 16) & 0xffff;
+    return word >= (uint32_t)floor(p * 65536) ? 1 / (1 - p) : 0;
+}
+
 static void by_loops(const attend_case *c, view *y, view *lse)
 {
     const shape *s = &c->s;
     const attr *a = &c->forward.a;
     *y = new_view(F64, c->q_rows, s->heads * s->d_v), *lse = new_view(F64, c->q_rows, s->heads);
-    view ones = new_view(F64, 1, c->q_rows * s->heads * c->longest), keep = new_view(F64, 1, count(&ones));
-    for (int64_t i = 0; i < count(&ones); i++) set(&ones, i, 1);
-    call drop = {.op = OP_DROPOUT,
-                 .n_in = 1,
-                 .n_out = 1,
-                 .in = {ones},
-                 .out = {keep},
-                 .a = {.f = {s->p}, .i = {21}},
-                 .training = true,
-                 .seed = 5,
-                 .step = 6};
-    RUN(DROPOUT, drop);
-    double *p = xcalloc((size_t)c->longest + 1, sizeof *p);
+    double *p = xcalloc((size_t)c->longest + 1, sizeof *p), *keep = xcalloc((size_t)c->longest + 1, sizeof *keep);
     for (int64_t b = 0; b < s->n; b++)
         for (int64_t h = 0; h < s->heads; h++) {
             int64_t q0 = (int64_t)get(&c->q_off, b), q1 = (int64_t)get(&c->q_off, b + 1),
@@ -100,19 +100,20 @@ static void by_loops(const attend_case *c, view *y, view *lse)
                         dot += get(&c->q, r * c->q.dim[3] + a->i[0] + h * s->d_k + i) *
                                get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[1] + h * s->d_k + i);
                     sum += p[j] = exp(dot * a->f[1]);
+                    keep[j] = dropout_factor(s->p, (uint64_t)(r * s->heads + h) * ATTEND_KEYS + (uint64_t)j);
                 }
                 if (n) set(lse, r * s->heads + h, log(sum));
                 for (int64_t i = 0; i < s->d_v; i++) {
                     double mix = 0;
                     for (int64_t j = 0; j < n; j++)
-                        mix += p[j] / sum * get(&keep, (r * s->heads + h) * c->longest + j) *
+                        mix += p[j] / sum * keep[j] *
                                get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[2] + h * s->d_v + i);
                     set(y, r * s->heads * s->d_v + h * s->d_v + i, mix);
                 }
             }
         }
     free(p);
-    free_views((view[]){ones, keep}, 2);
+    free(keep);
 }
 
 static void check_zero_rows(const view *v, int64_t from)
@@ -190,6 +191,24 @@ static void check_differences(const shape *s)
     RUN(ATTEND_BACK, c.back);
     differ(&c, &c.q, &c.dq);
     if (!s->self) differ(&c, &c.kv, &c.dkv);
+    attend_free(&c);
+}
+
+/* The bounds of the longest sentences change no bit, dropout's neither: one tape serves batches of all times. */
+static void check_bounds(dtype type)
+{
+    shape s = {.heads = 2, .d_k = 16, .d_v = 16, .n = 3, .q_len = {5, 37, 20}, .self = true, .causal = true, .p = 0.3};
+    attend_case c = attend_new(type, &s);
+    RUN(ATTEND, c.forward);
+    RUN(ATTEND_BACK, c.back);
+    view y = copy_as(&c.y, type), dq = copy_as(&c.dq, type);
+    c.forward.a.i[7] = c.back.a.i[7] = 100;
+    c.forward.a.i[8] = c.back.a.i[8] = 1000;
+    RUN(ATTEND, c.forward);
+    RUN(ATTEND_BACK, c.back);
+    CHECK_SAME_BITS(c.y, y);
+    CHECK_SAME_BITS(c.dq, dq);
+    free_views((view[]){y, dq}, 2);
     attend_free(&c);
 }
 
@@ -301,6 +320,8 @@ int main(void)
         {.heads = 1, .d_k = 512, .d_v = 512, .n = 2, .q_len = {9, 14}, .self = true},
         {.heads = 1, .d_k = 64, .d_v = 64, .n = 1, .q_len = {600}, .self = true, .causal = true, .p = 0.1},
         {.heads = 1, .d_k = 8, .d_v = 8, .n = 1, .q_len = {513}, .k_len = {530}},
+        /* dropout's counters beyond 32 bits */
+        {.heads = 64, .d_k = 4, .d_v = 4, .n = 2, .q_len = {513, 9}, .k_len = {3, 40}, .p = 0.2},
     };
     static const double scales[] = {1, 0, -1};
     for (size_t t = 0; t < LENGTH(row_types); t++) {
@@ -313,6 +334,7 @@ int main(void)
         }
         times = 1;
         check_company(row_types[t]);
+        check_bounds(row_types[t]);
     }
     check_differences(&(shape){
         .heads = 2, .d_k = 3, .d_v = 4, .n = 2, .q_len = {4, 2}, .self = true, .causal = true, .p = 0.3});
