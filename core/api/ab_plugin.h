@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 1u
-#define AB_ABI_MINOR 2u
+#define AB_ABI_MINOR 3u
 #ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 1.0 hosts */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -288,6 +288,14 @@ struct ab_host {                       /* append only: new functions go to the e
     void (*free_lines)(char **lines);
     /* since 1.1 */
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
+    /* since 1.3: layers along each sentence, rows [rows,n] made of x or of mem -> rows of the same side; one operation where the
+     * device has it. What ab_scan may not do is refused here too */
+    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z h, where
+     * a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and uniform in 1/sqrt(d) */
+    ab_t (*gru)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
+    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the sentence. W and b
+     * are the linear named `name` of (before + 1 + behind) n inputs, the oldest position's first */
+    ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 };
 
 /* A plugin calls the host by these. */
@@ -347,6 +355,10 @@ extern const ab_host *ab_host_;
 #define ab_qpos(c)                 ab_host_->qpos(AB_AT_(c))
 #define ab_kpos(c)                 ab_host_->kpos(AB_AT_(c))
 #define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
+#if AB_TARGET_MINOR >= 3
+#define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
+#define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
+#endif
 
 #define AB_KIND_(x)                                                                                                  \
     _Generic((x), const ab_attention *: AB_ATTENTION, const ab_posenc *: AB_POSENC, const ab_optim *: AB_OPTIM,      \

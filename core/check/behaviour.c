@@ -199,7 +199,11 @@ bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check
         }
     free(grad);
     o->size = sqrt(o->size);
-    for (int32_t i = 1; i < p.c->n; i++) o->fused |= p.c->v[i].op == OP_ATTEND;
+    for (int32_t i = 1; i < p.c->n; i++) {
+        op at = p.c->v[i].op;
+        o->fused |= at == OP_ATTEND;
+        o->layers |= at == OP_GRU || at == OP_CONV;
+    }
     pass_close(&p);
     model_free(&m);
     return !e.text[0];

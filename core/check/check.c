@@ -31,7 +31,7 @@ static const check checks[] = {
     {"fused", ATT | POS, 1, " fp32 ", check_fused},
     {"bf16", ATT | POS, 0.3, " fp32 ", check_bf16},
     {"device_ops", ATT | POS, 1e-5, " fp32 ", check_device_ops},
-    {"device", ATT | POS, 1e-4, " device_ops ", check_device},
+    {"device", ATT | POS, 1, " device_ops ", check_device},
     {"elementwise", OPT, 0, " parameters ", check_elementwise},
     {"tiles", OPT, 1e-12, " parameters elementwise ", check_tiles},
     {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},

@@ -6,30 +6,48 @@
 #include <string.h>
 
 static const backend *device;
-void check_use_device(const backend *b) { device = on_device(b) ? b : NULL; }
-const backend *check_the_device(void) { return device; }
-
-static void compare(const pairing *w, check_result *r)
+static backend composing; /* the device without the layers that it offers: its tapes are the CPU's */
+void check_use_device(const backend *b)
 {
-    model_kind here = {.compute = F32, .dropout = 0.2}, there = here;
+    device = on_device(b) ? b : NULL;
+    if (device) composing = *device, composing.offers = NULL;
+}
+const backend *check_the_device(void) { return device; }
+const backend *check_the_composing_device(void) { return device ? &composing : NULL; }
+
+/* Loss and gradient on the device against those of the CPU in fp32; has the device layers of its own in it? */
+static bool compare(const pairing *w, dtype type, bool generic, double allowed, check_result *r)
+{
+    model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
+    there.compute = type;
     there.on = device;
-    for (int generic = 0; generic < 2 && r->outcome != CHECK_FAIL; generic++) {
-        here.generic = there.generic = generic != 0;
-        bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
-        double d = done ? check_distance(&a, &b) : 0;
-        if (done && check_beyond(r, d))
-            check_fail(r, "%s%s: on %s loss or gradient is %.2g (relative) away from the CPU's: losses %.9g and %.9g", w->words,
-                       generic ? ", never fused" : "", device->name, d, b.loss, a.loss);
-        free(a.grad);
-        free(b.grad);
-    }
+    bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
+    double d = done ? check_distance(&a, &b) : 0;
+    if (done && check_beyond(r, d / allowed))
+        check_fail(r, "%s%s: in %s on %s loss or gradient is %.2g (relative) away from the CPU's: losses %.9g and %.9g, allowed %.0e",
+                   w->words, generic ? ", never fused" : "", dtype_name(type), device->name, d, b.loss, a.loss, allowed);
+    free(a.grad);
+    free(b.grad);
+    return b.layers;
+}
+
+/* Layers that the CPU has not are compared here alone, so in bf16 as well. */
+static void compare_all(const pairing *w, check_result *r)
+{
+    bool layers = compare(w, F32, false, 1e-4, r);
+    if (r->outcome != CHECK_FAIL) compare(w, F32, true, 1e-4, r);
+    if (r->outcome != CHECK_FAIL && layers) compare(w, BF16, false, 0.3, r);
+    if (layers)
+        check_note(r, "in units of what is allowed: 1e-4 in fp32, 0.3 in bf16; with the device's own layers");
+    else
+        check_note(r, "in units of what is allowed: 1e-4 in fp32");
 }
 
 void check_device(const plugin *p, check_result *r)
 {
     if (device)
-        check_each_pairing(p, r, compare);
+        check_each_pairing(p, r, compare_all);
     else
         check_none(r, "no device is asked for (--device cuda)");
 }

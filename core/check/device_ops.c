@@ -1,5 +1,6 @@
 /* device_ops.c - a device against the CPU, one operation at a time: all that a training step and a few decoding steps of small models
- * consist of, each operation on the same numbers on both sides, so that what differs is the operation itself. */
+ * consist of, each operation on the same numbers on both sides, so that what differs is the operation itself. Layers that a device
+ * offers and the CPU has not (GRU, CONV) are composed here on both; device.c compares them. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -215,7 +216,7 @@ static void both(const pairing *w, const way *how, lockstep *l)
     err e = {0};
     l->w = w;
     l->what = how->words;
-    there.on = check_the_device();
+    there.on = check_the_composing_device();
     if (check_model_open(&a, w, &here, &e)) {
         check_fail(l->r, "%s", e.text);
         return;

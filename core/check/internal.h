@@ -47,7 +47,7 @@ typedef struct { /* loss and gradient of one pass over the four sentences */
     double loss, size; /* size: length of the gradient */
     double *grad;      /* [n], in the order of names; the caller's */
     size_t n;
-    bool fused;
+    bool fused, layers; /* has it fused attention; layers in one operation (GRU, CONV)? */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 /* The larger of: relative difference of the losses, norm of the gradients' difference over the norm. */
@@ -91,6 +91,7 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 /* ---- the checks ---- */
 
 const backend *check_the_device(void); /* what check_use_device named, or NULL */
+const backend *check_the_composing_device(void); /* the same, its layers composed of other operations as on the CPU */
 
 typedef void (*check_run)(const plugin *p, check_result *r);
 void check_parameters(const plugin *p, check_result *r);

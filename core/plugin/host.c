@@ -233,6 +233,20 @@ static ab_t h_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int
     IN_MODEL(c);
     return kit_scan(c, f, cfg, x, d, back);
 }
+static ab_t h_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
+{
+    IN_MODEL(c);
+    if (d < 1) return tape_fail(c, "gru: %lld units, expected 1 or more", (long long)d);
+    return kit_gru(c, x, in, u, d, backwards);
+}
+static ab_t h_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
+{
+    IN_MODEL(c);
+    if (width < 1 || before < 0 || behind < 0)
+        return tape_fail(c, "conv: width %lld over %lld places before and %lld behind", (long long)width,
+                         (long long)before, (long long)behind);
+    return kit_conv(c, x, name, width, before, behind);
+}
 static ab_t h_qpos(ab_ctx *c)
 {
     IN_MODEL(c);
@@ -301,6 +315,8 @@ ab_host host_table = {
     .qpos = h_qpos,
     .kpos = h_kpos,
     .klen = h_klen,
+    .gru = h_gru,
+    .conv = h_conv,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -12,6 +12,7 @@
 static bool is_causal(const ab_ctx *c) { return c->kit->info.role == AB_CAUSAL; }
 static bool is_self(const ab_ctx *c) { return c->kit->x.id == c->kit->mem.id; }
 static bool steps(const ab_ctx *c) { return c->kit->decode && is_causal(c); }
+bool kit_steps(const ab_ctx *c) { return steps(c); }
 
 /* ---- parameters and products ---- */
 
@@ -51,14 +52,18 @@ static owner hand_over(ab_ctx *c, owner next)
     return before;
 }
 
+kit_weights kit_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias)
+{
+    char *w_name = arena_printf(&c->memory, "%s.w", name), *b_name = arena_printf(&c->memory, "%s.b", name);
+    ab_t w = kit_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
+    return (kit_weights){w, bias ? kit_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0}};
+}
+
 ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu)
 {
     if (!x.id) return x;
-    int64_t n = tape_at(c, x)->dim[3];
-    char *w_name = arena_printf(&c->memory, "%s.w", name), *b_name = arena_printf(&c->memory, "%s.b", name);
-    ab_t w = kit_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
-    ab_t b = bias ? kit_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0};
-    return t_linear(c, x, w, b, 0, relu);
+    kit_weights l = kit_linear_weights(c, name, tape_at(c, x)->dim[3], width, wide, bias);
+    return t_linear(c, x, l.w, l.b, 0, relu);
 }
 
 /* A product of the kit's own. */
@@ -214,10 +219,6 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
     return t_state(c, full_name(c, name), c->compute, 1, rows, c->kit->capacity, width);
 }
 
-/* Dropout numbers weights by query, head and key as if every query had this many keys, rounded up so that tapes made for a
- * little more time (a device's graphs) drop the same ones. */
-enum { KEYS = 64 };
-
 static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     const kit *t = c->kit;
@@ -245,7 +246,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
                      scale,
                      t->info.dropout,
                      is_causal(c),
-                     (t->k_time + KEYS - 1) / KEYS * KEYS};
+                     t->k_time};
     ab_t y;
     if (steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};
@@ -405,15 +406,23 @@ static ab_t scan_range(ab_ctx *c, scan *s, ab_t x, int64_t from, int64_t n)
     return t_join(c, a, b, -2);
 }
 
+bool kit_may_scan(ab_ctx *c, ab_t x, int backwards)
+{
+    if (is_causal(c) && backwards)
+        tape_fail(c, "scan: a decoder cannot run backwards over the future");
+    else if (!is_self(c) && sides_of(c, x) & FROM_X)
+        tape_fail(c, "scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
+    else
+        return true;
+    return false;
+}
+
 ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards)
 {
     if (!x.id) return x;
     const kit *t = c->kit;
     int64_t *dim = tape_at(c, x)->dim, batch = dim[1], time = dim[2], width = dim[3];
-    if (is_causal(c) && backwards)
-        return tape_fail(c, "scan: a decoder cannot run backwards over the future");
-    if (!is_self(c) && sides_of(c, x) & FROM_X)
-        return tape_fail(c, "scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
+    if (!kit_may_scan(c, x, backwards)) return (ab_t){0};
     if (steps(c)) {
         ab_t state = carried(c, batch, 1, 1, d);
         ab_t h = t_reshape(c, t_recall(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
@@ -429,18 +438,34 @@ ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back
 
 /* ---- rows and padded sentences ---- */
 
-ab_t kit_unpack(ab_ctx *c, ab_t rows)
+bool kit_sentences_of(ab_ctx *c, ab_t rows, kit_sentences *s)
 {
-    if (!rows.id) return rows;
     const kit *t = c->kit;
     int sides = is_self(c) ? FROM_X : sides_of(c, rows);
-    if (sides != FROM_X && sides != FROM_MEM)
-        return tape_fail(c, "unpack: rows that come from %s: their sentences are not known",
-                         sides ? "both x and mem" : "neither x nor mem");
-    bool keys = sides == FROM_MEM;
-    int64_t n = tape_at(c, rows)->dim[3], time = keys ? t->k_time : t->q_time;
-    ab_t y = t_heads(c, rows, offsets(c, !keys), 0, 1, n, time);
-    return y.id ? t_reshape(c, y, (int64_t[4]){1, t->batch, time, n}) : y;
+    if (sides != FROM_X && sides != FROM_MEM) {
+        tape_fail(c, "unpack: rows that come from %s: their sentences are not known",
+                  sides ? "both x and mem" : "neither x nor mem");
+        return false;
+    }
+    *s = sides == FROM_X ? (kit_sentences){t->q_off, t->q_rows, t->q_time}
+                         : (kit_sentences){t->k_off, t->k_rows, t->k_time};
+    return true;
+}
+
+ab_t kit_unpack(ab_ctx *c, ab_t rows)
+{
+    kit_sentences s;
+    if (!rows.id || !kit_sentences_of(c, rows, &s)) return (ab_t){0};
+    int64_t n = tape_at(c, rows)->dim[3];
+    ab_t y = t_heads(c, rows, s.offset, 0, 1, n, s.time);
+    return y.id ? t_reshape(c, y, (int64_t[4]){1, c->kit->batch, s.time, n}) : y;
+}
+
+ab_t kit_pack_as(ab_ctx *c, ab_t x, const kit_sentences *s)
+{
+    if (!x.id) return x;
+    int64_t n = tape_at(c, x)->dim[3];
+    return t_merge(c, t_reshape(c, x, (int64_t[4]){c->kit->batch, 1, s->time, n}), s->offset, s->rows, 0, n);
 }
 
 ab_t kit_pack(ab_ctx *c, ab_t x)
@@ -452,8 +477,7 @@ ab_t kit_pack(ab_ctx *c, ab_t x)
     if (v.dim[0] != 1 || v.dim[1] != t->batch || v.dim[2] != t->q_time)
         return tape_fail(c, "pack: %s, expected [1,%lld,%lld,n]", shape_text(v.dim, shape),
                          (long long)t->batch, (long long)t->q_time);
-    ab_t y = t_reshape(c, x, (int64_t[4]){t->batch, 1, t->q_time, v.dim[3]});
-    return t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[3]);
+    return kit_pack_as(c, x, &(kit_sentences){t->q_off, t->q_rows, t->q_time});
 }
 
 ab_t kit_klen(ab_ctx *c)

@@ -59,6 +59,19 @@ ab_t kit_unpack(ab_ctx *c, ab_t rows);
 ab_t kit_pack(ab_ctx *c, ab_t x);
 ab_t kit_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
 ab_t kit_klen(ab_ctx *c);
+ab_t kit_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* kit_layers.c */
+ab_t kit_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+
+bool kit_steps(const ab_ctx *c); /* does this call see one place of each hypothesis, the past being carried? */
+/* The sentences of rows made of x or of mem. Else false and an error. */
+typedef struct {
+    ab_t offset;
+    int64_t rows, time; /* time: the longest */
+} kit_sentences;
+bool kit_sentences_of(ab_ctx *c, ab_t rows, kit_sentences *s);
+ab_t kit_pack_as(ab_ctx *c, ab_t x, const kit_sentences *s); /* [1,B,T,n] -> rows [s->rows,n] */
+/* May a recurrence run over what x was made into? Else false and an error. */
+bool kit_may_scan(ab_ctx *c, ab_t x, int backwards);
 
 /* The name is the owner's from now on, in this call; false and an error when it is another's already. */
 bool kit_claim(ab_ctx *c, const char *name);
@@ -66,4 +79,8 @@ bool kit_claim(ab_ctx *c, const char *name);
  * `wide`]. */
 ab_t kit_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);
 ab_t kit_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu);
+typedef struct {
+    ab_t w, b; /* [n,width]; [width], or id 0 */
+} kit_weights;
+kit_weights kit_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias);
 #endif

@@ -12,37 +12,13 @@ typedef struct {
     int64_t width;
 } config;
 
-/* The state is the last `n` positions side by side, the newest behind. */
-static ab_t push(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
-{
-    int64_t kept = ab_dim(c, h, -1) - ab_dim(c, x, -1);
-    (void)cfg;
-    return kept ? ab_join(c, ab_slice(c, h, -1, ab_dim(c, x, -1), kept), x, -1) : x;
-}
-
-/* Position t and the n - 1 before it, or behind it where the window runs backwards: [1,B,T,d] -> [1,B,T,n d]. */
-static ab_t window(ab_ctx *c, ab_t x, int64_t n, int backwards)
-{
-    return ab_scan(c, push, NULL, x, n * ab_dim(c, x, -1), backwards);
-}
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const config *o = cfg;
     const ab_info *in = ab_info(c);
     (void)mem;
-    ab_t padded = ab_unpack(c, x), seen;
-    if (in->role == AB_CAUSAL) {
-        seen = window(c, padded, o->width, 0);
-    } else {
-        int64_t before = (o->width - 1) / 2, behind = o->width / 2;
-        seen = window(c, padded, before + 1, 0);
-        if (behind) {
-            ab_t after = window(c, padded, behind + 1, 1); /* its newest is position t, which `seen` has already */
-            seen = ab_join(c, seen, ab_slice(c, after, -1, 0, behind * in->d_model), -1);
-        }
-    }
-    return ab_linear(c, ab_pack(c, seen), "w", in->d_model, 1);
+    if (in->role == AB_CAUSAL) return ab_conv(c, x, "w", in->d_model, o->width - 1, 0);
+    return ab_conv(c, x, "w", in->d_model, (o->width - 1) / 2, o->width / 2);
 }
 
 static const ab_param params[] = {

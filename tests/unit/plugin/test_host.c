@@ -56,6 +56,10 @@ static void test_nowhere(void)
     refused(d.c, h->param(d.c, "w", 1, (int64_t[]){2}, 1), "weight: there is no attention around");
     d = open_desk();
     refused(d.c, h->linear(d.c, d.stacked, "w", 2, 1), "linear: there is no attention around");
+    d = open_desk();
+    refused(d.c, h->gru(d.c, d.stacked, "in", "u", 2, 0), "this function is for attention plugins");
+    d = open_desk();
+    refused(d.c, h->conv(d.c, d.stacked, "w", 2, 1, 1), "this function is for attention plugins");
 }
 
 /* An embedding knows the model, but no queries and keys. */

@@ -1,0 +1,20 @@
+/* Nothing is wrong here: layers of the host over mem, the keys' side, whose sums over the source every query gets. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    int64_t d = ab_info(c)->d_model;
+    ab_t there = ab_gru(c, mem, "in", "u", d / 3, 0), back = ab_gru(c, mem, "in_back", "u_back", d / 3, 1);
+    ab_t seen = ab_conv(c, ab_join(c, there, back, -1), "w", d, 2, 1);
+    ab_t sum = ab_sum_axis(c, ab_unpack(c, ab_map(c, seen, AB_TANH)), -2); /* [1,B,1,d], 0 from padding */
+    return ab_pack(c, ab_mul(c, ab_unpack(c, ab_linear(c, x, "x", d, 1)), sum));
+}
+
+static const ab_param params[] = {{0}};
+static const ab_attention self = {.roles = AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "cross_layers", .doc = "layers along the source");
