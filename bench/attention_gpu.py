@@ -12,6 +12,7 @@ of passes over all batches, divided by their number. The scores that count are t
 """
 import argparse
 import json
+import os
 import statistics
 import time
 
@@ -110,7 +111,7 @@ def main():
     for role in o.roles.split(","):
         for name in o.kernels.split(","):
             out = dict(who=f"torch {torch.__version__}", what="attention", role=role, mode=name, heads=o.heads, d_k=o.d_k,
-                       batches=len(batches))
+                       batches=len(batches), lengths=os.path.basename(o.lengths))
             try:
                 out.update(measure(o, batches, role, name))
             except Exception as x:                                        # a backend that refuses; the others go on

@@ -40,7 +40,7 @@ mkdir -p "$out" && out=$(cd -- "$out" && pwd)
 python=${PYTHON:-python3} limit=${LIMIT:-570}
 [ -n "${VIRTUAL_ENV:-}" ] || VIRTUAL_ENV=$("$python" -c 'import sys; print(sys.prefix)') # where ablate looks for PyTorch's cuBLASLt
 export VIRTUAL_ENV
-ablate=$pack/ablate with=$pack/with small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt
+ablate=$pack/ablate with=$pack/with small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
 : >"$out/log.txt"
 : >"$work/parts.tsv"
@@ -148,6 +148,13 @@ for role in encoder decoder cross; do
     part 20 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds 1
 done
 part 60 "torch attention" "$python" "$here/attention_gpu.py" --lengths "$wmt" --seconds 0.3
+for role in encoder decoder cross; do # sentences of 512 tokens: our kernels and cuDNN
+    for how in own cudnn; do
+        part 20 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
+            --d-k 64 --device cuda --seconds 0.5
+    done
+done
+part 60 "torch attention long" "$python" "$here/attention_gpu.py" --lengths "$long" --seconds 0.3
 for batch in 256 512; do
     part 40 "decode base bf16 $batch" "$ablate" bench decode --config base --lengths "$news" --beam 4 --batch $batch --device cuda --seconds $seconds
 done

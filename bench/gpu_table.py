@@ -11,6 +11,7 @@ import os
 import sys
 
 SIZES = dict(small=(256, 1024, 3, 4, 10000), base=(512, 2048, 6, 8, 37000), big=(1024, 4096, 6, 16, 37000))  # d, ff, layers, heads, vocab
+FILES = dict(small="multi30k-8k.txt", wmt="wmt-like-25k.txt", news="newstest2014.txt", long="long-25k.txt")
 NOMINAL = dict(bf16_tflops=790.0, fp32_tflops=52.0, copy_tb_s=4.3)      # of an H200, where the ceilings were not measured
 
 
@@ -217,15 +218,17 @@ def training_rows(found, files, ceilings):
 
 
 def attention_rows(found, files, ceilings):
-    for role in ("encoder", "decoder", "cross"):
-        for way in ("forward", "backward"):
-            floor = 1e3 * sum(attention_floor(b, role, 8, 64, ceilings, way == "backward") for b in files["wmt"]) / len(files["wmt"])
-            ours = found.ours(f"attention {role}", f"{way}_ms")
-            rivals = found.rivals(f"{way}_ms", what="attention", role=role)
-            if ours is not None or rivals:
-                yield line(f"attention {role} {way}, h 8 d_k 64", floor, ours, rivals[0] if rivals else None, "ms")
-                for value, mode in rivals[1:]:
-                    yield line(f"  the same, beside {mode}", floor, ours, (value, mode), "ms")
+    ways = [(role, way) for role in ("encoder", "decoder", "cross") for way in ("forward", "backward")]
+    for key, word, hows in (("wmt", "", ("",)), ("long", "long ", (" own", " cudnn"))):
+        for role, way in ways:
+            floor = 1e3 * sum(attention_floor(b, role, 8, 64, ceilings, way == "backward") for b in files[key]) / len(files[key])
+            rivals = found.rivals(f"{way}_ms", what="attention", role=role, lengths=FILES[key])
+            for how in hows:
+                ours = found.ours(f"attention {word}{role}{how}", f"{way}_ms")
+                if ours is not None or rivals:
+                    yield line(f"attention {word}{role} {way}{how}, h 8 d_k 64", floor, ours, rivals[0] if rivals else None, "ms")
+                    for value, mode in rivals[1:]:
+                        yield line(f"  the same, beside {mode}", floor, ours, (value, mode), "ms")
 
 
 def decode_rows(found, files, ceilings):
@@ -281,8 +284,7 @@ def main():
     folder, lengths, target = sys.argv[1:4]
     parts = read_parts(folder)
     found = Found(parts)
-    files = {k: read_lengths(os.path.join(lengths, f)) for k, f in
-             dict(small="multi30k-8k.txt", wmt="wmt-like-25k.txt", news="newstest2014.txt").items()}
+    files = {k: read_lengths(os.path.join(lengths, f)) for k, f in FILES.items()}
     measured = next((r for p in parts for r in p["rows"] if r.get("what") == "ceilings"), None)
     ceilings = measured or NOMINAL
     rows = [*training_rows(found, files, ceilings), *attention_rows(found, files, ceilings), *decode_rows(found, files, ceilings),

@@ -13,8 +13,9 @@ extern "C" {
 #endif
 
 enum {
-    ATTEND_WIDEST = 512, /* columns of a head */
-    ATTEND_SLOT = 4      /* SCRATCH_ATTEND of ops.h, which is not C++ (ops_attention.c compares them) */
+    ATTEND_WIDEST = 512,    /* columns of a head */
+    ATTEND_SLOT = 4,        /* SCRATCH_ATTEND of ops.h, which is not C++ (ops_attention.c compares them) */
+    ATTEND_STRIDE = 1 << 20 /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
 };
 
 typedef struct { /* head 0's first column in row 0, head h's `width` columns behind; numbers from row to row */
@@ -26,7 +27,6 @@ typedef struct {
     int type, heads, d_k, d_v;
     int sentences, rows, keys;    /* rows of q's tensor and of k's, the dummies past the last offset included */
     int causal;                   /* query t of a sentence sees keys 0 .. t */
-    int64_t longest;              /* keys of a sentence: of dropout's element (row * heads + head) * longest + key */
     float scale;                  /* of the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */

@@ -1,5 +1,6 @@
 /* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from then on as
  * one graph. */
+#include "cuda/dnn_attend.h"
 #include "cuda/losses.h"
 #include "cuda/module.h"
 #include "cuda/ops.h"
@@ -40,6 +41,7 @@ typedef struct {
     int64_t runs;
     int64_t calls; /* counted when runs is raised from 0 */
 } range;
+static int64_t graphs_written; /* since the program began */
 typedef struct {
     range at[PHASES][PHASES];
     int64_t calls; /* of all phases */
@@ -67,6 +69,7 @@ static int write_graph(ab_ctx *c, const run_options *o, phase first, phase last,
     if (gpu_capture()) return -1;
     int bad = run_nodes(c, o, first, last);
     r->graph = gpu_captured();
+    graphs_written += r->graph != NULL;
     return bad || !r->graph ? -1 : 0;
 }
 
@@ -131,7 +134,9 @@ static void add_columns(double *two, const void *losses, int64_t rows) { gpu_add
 static void tell(char *words, size_t n)
 {
     product_count c = product_counts();
-    snprintf(words, n, "cuBLASLt %lld, own kernels %lld", (long long)c.library, (long long)c.own);
+    dnn_attend_count a = dnn_attend_counts();
+    snprintf(words, n, "cuBLASLt %lld, own kernels %lld, attention by cuDNN %lld, own %lld, graphs %lld", (long long)c.library,
+             (long long)c.own, (long long)a.library, (long long)a.own, (long long)graphs_written);
 }
 
 /* In scratch memory: sums, then choices, then the mask. */
@@ -174,6 +179,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .clip = clip,
                                      .add_columns = add_columns,
                                      .tell = tell,
+                                     .offers = cuda_offers,
                                      .select = choose};
 
 /* ---- the module ---- */
@@ -194,8 +200,16 @@ static const backend *open_device(int device, err *e)
 
 static void close_device(void)
 {
+    dnn_close();
     product_close();
     gpu_close();
+}
+
+static const char *libraries(void)
+{
+    static char words[4096];
+    snprintf(words, sizeof words, "%s; %s", product_library(), dnn_library());
+    return words;
 }
 
 const cuda_module *ablate_cuda(void)
@@ -206,6 +220,6 @@ const cuda_module *ablate_cuda(void)
                                        .describe = gpu_describe,
                                        .open = open_device,
                                        .close = close_device,
-                                       .libraries = product_library};
+                                       .libraries = libraries};
     return &module;
 }

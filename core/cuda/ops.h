@@ -17,7 +17,7 @@
     X(SPREAD) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(SWAP) X(SLICE) X(PLACE) X(JOIN) X(TURN) X(ROWS) X(ROWS_BACK) X(REAL)    \
     X(GAP) X(DIST) X(PICK) X(BUCKET) X(MASK) X(HEADS) X(MERGE) X(LINEAR) X(LINEAR_DX) X(LINEAR_DW) X(COLSUM) X(RELU_BACK)    \
     X(EMBED) X(EMBED_BACK) X(NORM) X(NORM_BACK) X(DROPADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(REMEMBER) X(RECALL)     \
-    X(STORE) X(CE) X(CALL) X(ASSIGN)
+    X(STORE) X(GRU) X(GRU_BACK) X(CONV) X(CONV_BACK) X(CE) X(CALL) X(ASSIGN)
 #define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
 CUDA_KERNELS(CUDA_DECLARE)
 #undef CUDA_DECLARE
@@ -25,7 +25,8 @@ CUDA_KERNELS(CUDA_DECLARE)
 _Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
 
 /* Scratch slots: whose they are. */
-enum { SCRATCH_PRODUCT, SCRATCH_WEIGHTS, SCRATCH_SUMS, SCRATCH_IDS, SCRATCH_ATTEND, SCRATCH_SHAPE, SCRATCH_OPTIM, SCRATCH_SELECT };
+enum { SCRATCH_PRODUCT, SCRATCH_WEIGHTS, SCRATCH_SUMS, SCRATCH_IDS, SCRATCH_ATTEND, SCRATCH_SHAPE, SCRATCH_OPTIM, SCRATCH_SELECT, SCRATCH_DNN,
+       SCRATCH_LAYER };
 
 /* A launcher's result as an operation's: 0, or -1 with the GPU's words. */
 static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0; }
@@ -33,6 +34,9 @@ static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error
 /* Input i of a product in bf16: the copy that is kept of a parameter's values (params.shadow), or a cast into
  * SCRATCH_WEIGHTS of what is no parameter; the data itself when it is bf16. NULL after an error. (product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
+
+/* backend.offers: GRU, CONV and their gradients where cuDNN can be loaded, all else always. (ops_layers.c) */
+bool cuda_offers(op o);
 
 /* Services over the whole flat vectors (optim.c). */
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);

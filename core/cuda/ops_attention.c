@@ -1,10 +1,13 @@
 /* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
 #include "cuda/attention.h"
+#include "cuda/dnn_attend.h"
 #include "cuda/ops.h"
 
 _Static_assert((int)ATTEND_SLOT == (int)SCRATCH_ATTEND, "attention.h and ops.h name different scratch slots");
+_Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h number dropout's elements differently");
 
 static int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
+static size_t bytes_of(const view *v) { return (size_t)(rows_of(v) * v->dim[3]) * dtype_size(v->type); }
 
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
@@ -42,7 +45,6 @@ static int unpack(const call *k, gpu_attention *a, err *e)
                          .rows = (int)rows,
                          .keys = (int)keys,
                          .causal = t->i[6] != 0,
-                         .longest = t->i[7],
                          .scale = (float)t->f[1],
                          .drop = {(unsigned)t->f[2], least, least ? (float)(1 / (1 - p)) : 1},
                          .q_off = k->in[3].data,
@@ -59,14 +61,16 @@ int cuda_ATTEND(const call *k, err *e)
     if (unpack(k, &a, e)) return -1;
     a.y = columns_of(&k->out[0], 0);
     a.lse = k->out[1].data;
-    return launched(gpu_attend(&a), e);
+    attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7]};
+    for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
+    int rc = k->exact_rows ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
+    return rc == 1 ? launched(gpu_attend(&a), e) : rc;
 }
 
 /* Zeros to all of v when attention does not write all of its columns. */
 static void zero_others(const view *v, int64_t written)
 {
-    size_t bytes = (size_t)(rows_of(v) * v->dim[3]) * dtype_size(v->type);
-    if (written != v->dim[3] && bytes) gpu_zero(v->data, bytes);
+    if (written != v->dim[3] && bytes_of(v)) gpu_zero(v->data, bytes_of(v));
 }
 
 int cuda_ATTEND_BACK(const call *k, err *e)
@@ -81,6 +85,10 @@ int cuda_ATTEND_BACK(const call *k, err *e)
     a.dq = columns_of(q, k->a.i[0]);
     a.dk = columns_of(kv, k->a.i[1]);
     a.dv = columns_of(kv, k->a.i[2]);
+    attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7], .clear = {{q->data, bytes_of(q)}}};
+    if (kv != q) x.clear[1].at = kv->data, x.clear[1].bytes = bytes_of(kv);
+    int rc = dnn_attend(&a, &x, true, e);
+    if (rc != 1) return rc;
     zero_others(q, kv == q ? q_width + kv_width : q_width);
     if (kv != q) zero_others(kv, kv_width);
     return launched(gpu_attend_back(&a), e);

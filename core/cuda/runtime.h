@@ -54,6 +54,8 @@ void gpu_graph_free(void *graph);
 int gpu_multiprocessors(void);
 #ifdef GPU_ON_CPU
 extern int gpu_reversed; /* fibers take turns from the last to the first */
+/* Runs body(arg) as a launch is: with device memory in reach, and into the graph when one is written. Copies arg. */
+void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
 #endif
 #ifdef __cplusplus
 }

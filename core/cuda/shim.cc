@@ -419,6 +419,14 @@ void *gpu_scratch(int slot, size_t bytes)
     *s = scratch_block{gpu_alloc(bytes), bytes};
     return s->data;
 }
+void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
+{
+    std::vector<char> copy((const char *)arg, (const char *)arg + bytes);
+    do_or_write([=] {
+        std::vector<char> mine = copy;
+        body(mine.data());
+    });
+}
 void gpu_wait(void) {}
 void *gpu_stream(void) { return NULL; }
 const gpu_counter *gpu_counters(void) { return &counter; }

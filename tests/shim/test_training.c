@@ -1,5 +1,6 @@
 /* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update, dev perplexity and
- * decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the device are equal bit for bit. */
+ * decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the device are equal bit for bit. Where all
+ * values are packed rows, one graph serves all batches. */
 #include "cpu/cpu.h"
 #include "decode/beam.h"
 #include "open_device.h"
@@ -14,7 +15,8 @@ static const variant variants[] = {
     {"scaled_dot", "sinusoid", "clip_norm", "0.5"}, {"scaled_dot", "learned", "norm", "pre"},
     {"scaled_dot", "rotary", "optimizer", "adamw"}, {"scaled_dot", "shaw", "share_embeddings", "none"},
     {"scaled_dot", "alibi", "attention_dropout", "0.2"}, {"additive", "sinusoid", "optimizer", "lion"},
-    {"linear", "sinusoid", "optimizer", "sgd"},
+    {"linear", "sinusoid", "optimizer", "sgd"},       {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},
+    {"recurrent", "sinusoid", "optimizer", "sgd"},    {"convolutional", "none", "optimizer", "sgd"},
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };
 
@@ -133,6 +135,75 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     outcome_free(&again);
 }
 
+/* ---- graphs ---- */
+
+static int64_t graphs_made(const backend *device)
+{
+    char words[128] = "";
+    device->tell(words, sizeof words);
+    const char *at = strstr(words, "graphs ");
+    return at ? atoll(at + strlen("graphs ")) : -1;
+}
+
+typedef struct {
+    int64_t fewest, most, shortest, longest; /* sentences of a batch; its longest target */
+} sizes;
+
+static void note_sizes(sizes *s, const batch *b)
+{
+    if (!s->most || b->n_sentences < s->fewest) s->fewest = b->n_sentences;
+    if (b->n_sentences > s->most) s->most = b->n_sentences;
+    if (!s->longest || b->tgt_longest < s->shortest) s->shortest = b->tgt_longest;
+    if (b->tgt_longest > s->longest) s->longest = b->tgt_longest;
+}
+
+/* Gradients of batches that differ, each twice, so that every tape becomes a graph. */
+static sizes all_twice(stepper *s, batcher *batches, err *e)
+{
+    sizes z = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        batcher_rewind(batches);
+        for (int k = 0; k < 2 * UPDATES; k++) {
+            batch b;
+            batcher_next(batches, &b);
+            note_sizes(&z, &b);
+            stepper_gradient(s, &b, 1, e);
+        }
+    }
+    return z;
+}
+
+/* Perplexity's batches differ as well, and none comes twice. */
+static void check_graphs(world *w, const variant *v, const backend *device, bool one)
+{
+    model m;
+    err e = {0};
+    pairs some = w->data.split[AB_TRAIN];
+    some.n = 16;
+    CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, device, &e), 0);
+    stepper *s = stepper_open(&m, &e);
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = stepper_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
+    int64_t before = graphs_made(device);
+    sizes z = all_twice(s, batches, &e);
+    int64_t trained = graphs_made(device);
+    train_perplexity(&m, &some, NULL, &e);
+    int64_t training = trained - before, perplexity = graphs_made(device) - trained;
+    CHECK_TEXT(e.text, "");
+    printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n", v->attention, v->position,
+           (long long)z.fewest, (long long)z.most, (long long)z.shortest, (long long)z.longest, (long long)training, (long long)perplexity);
+    CHECK(z.fewest < z.most && z.shortest + 4 < z.longest);
+    if (one) {
+        CHECK_INT(training, 1);
+        CHECK_INT(perplexity, 1);
+    } else {
+        CHECK(training > 1);
+    }
+    batcher_free(batches);
+    stepper_close(s);
+    model_free(&m);
+}
+
 int main(void)
 {
     const cuda_module *m;
@@ -153,11 +224,14 @@ int main(void)
         put(&w, "attention", v->attention);
         put(&w, "attention_encoder", v->attention);
         put(&w, "attention_decoder", v->attention);
-        put(&w, "attention_cross", v->attention);
+        bool layer = same(v->attention, "recurrent") || same(v->attention, "convolutional"); /* has no queries */
+        put(&w, "attention_cross", layer ? "scaled_dot" : v->attention);
         put(&w, "position", v->position);
         put(&w, v->more, v->value);
         compare(&w, v, F32, device);
-        if (i == 1) compare(&w, v, BF16, device);
+        if (i == 1 || layer) compare(&w, v, BF16, device);
+        bool additive = same(v->attention, "additive"), written = !getenv("ABLATE_GRAPH");
+        if (written && (i == 0 || additive)) check_graphs(&w, v, device, !additive);
         world_close(&w);
     }
     char words[128] = "";
@@ -167,6 +241,7 @@ int main(void)
 #ifdef GPU_ON_CPU
     CHECK_HAS(words, "cuBLASLt 0, own kernels ");
 #endif
+    CHECK_HAS(words, ", graphs ");
     m->close();
     return test_end();
 }

@@ -1,16 +1,18 @@
-/* lt_load.c - finds the shared object of cuBLASLt. */
+/* library.c - finds the shared objects of cuBLASLt and cuDNN. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
-#include "cuda/lt.h"
+#include "cuda/library.h"
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+const library_kind library_lt = {"cuBLASLt", "ABLATE_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion"};
+const library_kind library_dnn = {"cuDNN", "ABLATE_CUDNN", {"libcudnn.so.9"}, "cudnnGetVersion"};
 
 typedef struct {
+    const library_kind *kind;
     void *library;
     str *path;
     str tried;
@@ -21,7 +23,7 @@ static void try_file(hunt *h, const char *path)
     if (h->library) return;
     h->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (h->library) {
-        void *inside = dlsym(h->library, "cublasLtGetVersion");
+        void *inside = dlsym(h->library, h->kind->inside);
         Dl_info info;
         bool known = inside && dladdr(inside, &info) && info.dli_fname;
         str_clear(h->path);
@@ -32,11 +34,11 @@ static void try_file(hunt *h, const char *path)
     str_addf(&h->tried, "%s%s%s", h->tried.n ? "; " : "", path, rest ? rest : why ? why : "");
 }
 
-/* Both names in every folder that matches the pattern; where none is, the pattern is what was tried. */
+/* Every name in every folder that matches the pattern; where none is, the pattern is what was tried. */
 static void try_folders(hunt *h, const char *pattern)
 {
-    for (size_t i = 0; i < LENGTH(names) && !h->library; i++) {
-        char *files = xprintf("%s/%s", pattern, names[i]);
+    for (size_t i = 0; h->kind->names[i] && !h->library; i++) {
+        char *files = xprintf("%s/%s", pattern, h->kind->names[i]);
         glob_t found;
         int rc = glob(files, 0, NULL, &found);
         if (rc == 0)
@@ -67,15 +69,15 @@ static void try_beside_module(hunt *h)
     free(folder);
 }
 
-void *lt_load(str *path, err *e)
+void *library_load(const library_kind *kind, str *path, err *e)
 {
-    hunt h = {.path = path};
-    const char *wish = getenv("ABLATE_CUBLASLT");
+    hunt h = {.kind = kind, .path = path};
+    const char *wish = getenv(kind->variable);
     if (wish && *wish) {
         try_file(&h, wish);
     } else {
         try_beside_module(&h);
-        for (size_t i = 0; i < LENGTH(names); i++) try_file(&h, names[i]);
+        for (size_t i = 0; kind->names[i]; i++) try_file(&h, kind->names[i]);
         try_below(&h, getenv("CUDA_HOME"), "lib64");
         try_folders(&h, "/usr/local/cuda/lib64");
         static const char packages[] = "lib/python3*/site-packages/nvidia/*/lib";
@@ -93,19 +95,19 @@ void *lt_load(str *path, err *e)
     }
     if (!h.library) {
         if (wish && *wish)
-            fail(e, "cuBLASLt: ABLATE_CUBLASLT names a file that cannot be loaded: %s", str_text(&h.tried));
+            fail(e, "%s: %s names a file that cannot be loaded: %s", kind->title, kind->variable, str_text(&h.tried));
         else
-            fail(e, "cuBLASLt (libcublasLt.so.13 or .so.12) was not found; ABLATE_CUBLASLT may name the file. Tried: %s",
-                 str_text(&h.tried));
+            fail(e, "%s (%s%s%s) was not found; %s may name the file. Tried: %s", kind->title, kind->names[0],
+                 kind->names[1] ? " or " : "", kind->names[1] ? kind->names[1] : "", kind->variable, str_text(&h.tried));
     }
     str_free(&h.tried);
     return h.library;
 }
 
-int lt_function(void *library, const char *name, void *to, err *e)
+int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e)
 {
     void *at = dlsym(library, name);
-    if (!at) return fail(e, "cuBLASLt: the library has no function %s", name);
+    if (!at) return fail(e, "%s: the library has no function %s", kind->title, name);
     memcpy(to, &at, sizeof at);
     return 0;
 }

@@ -1,0 +1,20 @@
+/* library.h - the shared objects that are looked for at run time (library.c), so that nothing is linked to them. */
+#ifndef ABLATE_CUDA_LIBRARY_H
+#define ABLATE_CUDA_LIBRARY_H
+#include "base/base.h"
+
+typedef struct {
+    const char *title;    /* "cuDNN" */
+    const char *variable; /* of the environment: may name the file */
+    const char *names[3]; /* as the loader knows it, the one to be preferred first; NULL ends them */
+    const char *inside;   /* a function that it has */
+} library_kind;
+extern const library_kind library_lt, library_dnn;
+
+/* Opens the shared object: the file that the environment variable names and no other; else beside this module, under the
+ * loader's own names, in CUDA's usual folders, in the packages of Python (nvidia/.../lib below VIRTUAL_ENV, CONDA_PREFIX,
+ * ~/.local, /usr). Returns its handle and puts its path into `path`, or NULL with all that was tried in `e`. */
+void *library_load(const library_kind *kind, str *path, err *e);
+/* The address of a function in it goes to the function pointer at `to`: 0, or -1. */
+int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e);
+#endif

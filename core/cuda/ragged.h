@@ -1,0 +1,21 @@
+/* ragged.h - what cuDNN wants to know of packed sentences (ragged.cu), from their offsets. */
+#ifndef ABLATE_CUDA_RAGGED_H
+#define ABLATE_CUDA_RAGGED_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RAGGED_MOST = 8 };
+typedef struct {
+    const int32_t *off; /* [sentences + 1] first rows */
+    int64_t by;         /* 0: lengths in rows are wanted, else: where each sentence begins, `by` elements a row */
+    int32_t *to;        /* [sentences], [sentences + 1] */
+} ragged_list;
+/* Fills n lists, at most RAGGED_MOST, in one launch. */
+int gpu_ragged(int sentences, int n, const ragged_list *lists);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

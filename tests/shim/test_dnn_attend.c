@@ -1,0 +1,131 @@
+/* test_dnn_attend.c - ATTEND and ATTEND_BACK by cuDNN: without a GPU the meaning of its graphs, which a stand-in computes operation by
+ * operation (fake_cudnn.c); on a GPU cuDNN itself. Rows without a sentence are NaN on the way in. */
+#ifndef HAVE_CUDNN
+#include <stdio.h>
+int main(void)
+{
+    puts("skipped: this was built without cudnn.h");
+    return 77;
+}
+#else
+#include "cuda/dnn_attend.h"
+#include "shim_test.h"
+
+enum { SENTENCES = 6, DUMMIES = 5 };
+typedef struct {
+    const char *name;
+    int64_t heads, d_k, d_v;
+    bool self, causal;
+    double scale, dropout;
+    int32_t q[SENTENCES], k[SENTENCES]; /* lengths; self: k is q */
+    bool taken;
+} setting;
+
+static view offsets_of(const int32_t *length, int64_t *longest)
+{
+    view off = tensor(I32, 1, 1, 1, SENTENCES + 1);
+    int64_t at = 0;
+    *longest = 1;
+    for (int i = 0; i <= SENTENCES; i++) {
+        set(&off, i, (double)at);
+        if (i < SENTENCES && length[i] > *longest) *longest = length[i];
+        at += i < SENTENCES ? length[i] : 0;
+    }
+    return off;
+}
+static view rows_with_dummies(dtype type, int64_t rows, int64_t width)
+{
+    view v = randoms(tensor(type, 1, 1, rows + DUMMIES, width));
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(DUMMIES * width) * dtype_size(type));
+    return v;
+}
+
+static void check_setting(dtype type, const setting *s)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s, %s", s->name, dtype_name(type));
+    int64_t queries, keys;
+    view q_off = offsets_of(s->q, &queries), k_off = offsets_of(s->self ? s->q : s->k, &keys);
+    int64_t used_q = (int64_t)get(&q_off, SENTENCES), used_k = (int64_t)get(&k_off, SENTENCES);
+    int64_t K = s->heads * s->d_k, U = s->heads * s->d_v;
+    view q = rows_with_dummies(type, used_q, K + (s->self ? K + U : 0)), kv = s->self ? q : rows_with_dummies(type, used_k, K + U);
+    attr a = {.f = {s->dropout, s->scale, 21},
+              .i = {0, s->self ? K : 0, s->self ? 2 * K : K, s->heads, s->d_k, s->d_v, s->causal, keys + 3, queries + 2}};
+    view y = tensor(type, 1, 1, used_q + DUMMIES, U), lse = tensor(F32, 1, 1, used_q + DUMMIES, s->heads);
+    call forward = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a,
+                    .training = true, .seed = 0x123456789abcdef0u, .step = 7};
+    dnn_attend_count before = dnn_attend_counts();
+    check_call(name, cpu_ATTEND, cuda_ATTEND, &forward, type == F32 ? 1e-5 : 1e-2);
+
+    view dy = rows_with_dummies(type, used_q, U), dq = tensor(type, 1, 1, used_q + DUMMIES, q.dim[3]);
+    view dkv = s->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + DUMMIES, K + U);
+    call back = forward;
+    back.op = OP_ATTEND_BACK, back.n_in = 8;
+    back.in[5] = y, back.in[6] = lse, back.in[7] = dy;
+    back.out[0] = dq, back.out[1] = dkv;
+    strncat(name, ", backward", sizeof name - strlen(name) - 1);
+    check_call(name, cpu_ATTEND_BACK, cuda_ATTEND_BACK, &back, type == F32 ? 2e-5 : 2e-2);
+    dnn_attend_count after = dnn_attend_counts();
+    bool expected = s->taken && type == BF16;
+    CHECK_THAT((after.library > before.library) == expected && (after.own > before.own) == !expected,
+               "%s: cuDNN was called %lld times and our kernels %lld times, expected %s alone", name, (long long)(after.library - before.library),
+               (long long)(after.own - before.own), expected ? "cuDNN" : "ours");
+    free(q_off.data), free(k_off.data), free(q.data), free(y.data), free(lse.data), free(dy.data), free(dq.data);
+    if (!s->self) free(kv.data), free(dkv.data);
+}
+
+/* Without a word from the user: where sentences may have 512 tokens. */
+static void check_choice(void)
+{
+    static const struct {
+        const char *wish;
+        int64_t longest;
+        bool expected;
+    } cases[] = {{NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"cudnn", 40, true}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        if (cases[i].wish)
+            setenv("ABLATE_ATTENTION", cases[i].wish, 1);
+        else
+            unsetenv("ABLATE_ATTENTION");
+        view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16);
+        view lse = tensor(F32, 1, 1, 4, 1);
+        call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+                  .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, cases[i].longest, 4}}};
+        int64_t before = dnn_attend_counts().library;
+        check_call("choice", cpu_ATTEND, cuda_ATTEND, &k, 1e-2);
+        CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected, "ABLATE_ATTENTION=%s and %lld tokens: cuDNN was %scalled",
+                   cases[i].wish ? cases[i].wish : "(not set)", (long long)cases[i].longest, cases[i].expected ? "not " : "");
+        free(q.data), free(off.data), free(y.data), free(lse.data);
+    }
+}
+
+static void check_wish(void)
+{
+    view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16), lse = tensor(F32, 1, 1, 4, 1);
+    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+              .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, 4, 4}}};
+    err e = {{0}};
+    setenv("ABLATE_ATTENTION", "cudn", 1);
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, cudnn or auto");
+    free(q.data), free(off.data), free(y.data), free(lse.data);
+}
+
+int main(void)
+{
+    start();
+    static const setting settings[] = {
+        {"self", 2, 16, 16, true, false, 0.25, 0, {7, 1, 20, 0, 33, 12}, {0}, true},
+        {"self, causal", 2, 16, 16, true, true, 0.25, 0, {33, 2, 1, 17, 0, 5}, {0}, true},
+        {"cross, other widths", 3, 32, 16, false, false, 0.2, 0, {3, 9, 40, 1, 17, 5}, {35, 4, 2, 30, 16, 1}, true},
+        {"scale below 0", 1, 16, 32, true, true, -0.3, 0, {5, 6, 7, 8, 9, 10}, {0}, true},
+        {"dropout", 2, 16, 16, true, false, 0.25, 0.2, {7, 1, 20, 0, 33, 12}, {0}, false},
+        {"d 24", 2, 24, 24, true, false, 0.25, 0, {7, 1, 20, 0, 33, 12}, {0}, false},
+    };
+    setenv("ABLATE_ATTENTION", "cudnn", 1);
+    for (size_t i = 0; i < LENGTH(settings); i++) check_setting(BF16, &settings[i]), check_setting(F32, &settings[i]);
+    check_choice();
+    check_wish();
+    dnn_close();
+    return finish();
+}
+#endif
