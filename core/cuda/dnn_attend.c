@@ -6,16 +6,21 @@
  * remembered. Rows are bf16; there is no dropout in it (cuDNN would draw other bits than the CPU). The backward pass is the
  * one that sums in a fixed order; it works in [sentences, heads, queries, keys], hence WORKSPACE_MOST.
  */
+#include "cuda/dnn_attend.h"
+
+static dnn_attend_count count;
+dnn_attend_count dnn_attend_counts(void) { return count; }
+
 #ifdef HAVE_CUDNN
 #include "cuda/dnn.h"
-#include "cuda/dnn_attend.h"
+#include "cuda/layers.h"
 #include "cuda/ops.h"
 #include "cuda/ragged.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30, ALIGN = 256 };
+enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
 
 /* ---- the choice ---- */
 
@@ -81,12 +86,12 @@ static dnn_tensor per_query(plan *p)
     dnn_shape s = {{p->key.sentences, p->key.heads, p->key.queries, 1}, {p->key.queries * p->key.heads, 1, p->key.heads, 1}};
     return dnn_given(p->graph, CUDNN_DATA_FLOAT, &s, p->off_lse);
 }
-static dnn_tensor weights_in(plan *p, bool transposed)
+/* Of weights [B,H,Tq,Tk], or of the same storage as [B,H,Tk,Tq]. */
+static dnn_shape weights_shape(const shape_key *k, bool transposed)
 {
-    const shape_key *k = &p->key;
     dnn_shape s = {{k->sentences, k->heads, k->queries, k->keys}, {k->heads * k->queries * k->keys, k->queries * k->keys, k->keys, 1}};
     if (transposed) s.dim[2] = k->keys, s.dim[3] = k->queries, s.stride[2] = 1, s.stride[3] = k->keys;
-    return dnn_inner(p->graph, CUDNN_DATA_BFLOAT16, &s, 0);
+    return s;
 }
 
 static void describe_inputs(plan *p)
@@ -133,7 +138,8 @@ static void describe_forward(plan *p)
     dnn_tensor e = dnn_map(g, CUDNN_POINTWISE_EXP, dnn_map(g, CUDNN_POINTWISE_SUB, s, most, 0), 0, 0);
     dnn_tensor sum = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, e, 0);
     dnn_map(g, CUDNN_POINTWISE_ADD, most, dnn_map(g, CUDNN_POINTWISE_LOG, sum, 0, 0), p->lse);
-    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, weights_in(p, false));
+    dnn_shape narrow = weights_shape(k, false);
+    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, dnn_inner(g, CUDNN_DATA_BFLOAT16, &narrow, 0));
     dnn_product(g, w, p->v, p->queries, 0, p->keys, p->y);
 }
 
@@ -158,8 +164,7 @@ static void describe_backward(plan *p)
 
     dnn_tensor s = hide_padding(p, scaled_scores(p));
     dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_EXP, hide_future(p, dnn_map(g, CUDNN_POINTWISE_SUB, s, p->lse, 0)), 0, 0);
-    dnn_shape turn = {{k->sentences, k->heads, k->keys, k->queries},
-                      {k->heads * k->queries * k->keys, k->queries * k->keys, 1, k->keys}};
+    dnn_shape turn = weights_shape(k, true);
     dnn_product(g, dnn_relayout(g, w, CUDNN_DATA_BFLOAT16, &turn, 0), p->dy, p->keys, 0, p->queries, p->dv);
 
     dnn_tensor dp = dnn_product(g, p->dy, p->v, p->queries, p->keys, 0, 0);
@@ -223,11 +228,9 @@ void dnn_attend_close(void)
 
 /* ---- running ---- */
 
-static dnn_attend_count count;
-dnn_attend_count dnn_attend_counts(void) { return count; }
-
-/* Lists of the sentences for the graph's offsets, in `at`; the bytes they take. */
-static size_t list_sentences(const gpu_attention *a, plan *p, bool backward, char *at)
+enum { FORWARD_LISTS = 7, ALL_LISTS = 11 };
+/* The sentences as the graph's tensors ask for them, n lists of `one` bytes in `at`: the forward pass's come first. */
+static int list_sentences(const gpu_attention *a, plan *p, int n, char *at, size_t one)
 {
     const struct {
         dnn_tensor x;
@@ -237,25 +240,25 @@ static size_t list_sentences(const gpu_attention *a, plan *p, bool backward, cha
                  {p->off_k, a->k_off, a->k.stride},   {p->off_v, a->k_off, a->v.stride}, {p->off_y, a->q_off, a->y.stride},
                  {p->off_lse, a->q_off, a->heads},    {p->off_dy, a->q_off, a->dy.stride}, {p->off_dq, a->q_off, a->dq.stride},
                  {p->off_dk, a->k_off, a->dk.stride}, {p->off_dv, a->k_off, a->dv.stride}};
-    size_t one = ((size_t)(a->sentences + 1) * sizeof(int32_t) + ALIGN - 1) / ALIGN * ALIGN, n = backward ? LENGTH(wants) : 7;
-    ragged_list lists[LENGTH(wants)];
-    if (!at) return n * one;
-    for (size_t i = 0; i < n; i++) {
-        lists[i] = (ragged_list){wants[i].off, wants[i].by, (int32_t *)(at + i * one)};
+    _Static_assert(LENGTH(wants) == ALL_LISTS && (int)ALL_LISTS <= (int)RAGGED_MOST, "a list for every tensor, in one launch");
+    ragged_list lists[ALL_LISTS];
+    for (int i = 0; i < n; i++) {
+        lists[i] = (ragged_list){wants[i].off, wants[i].by, (int32_t *)(at + (size_t)i * one)};
         dnn_at(p->graph, wants[i].x, lists[i].to);
     }
-    size_t first = n < RAGGED_MOST ? n : RAGGED_MOST;
-    gpu_ragged(a->sentences, (int)first, lists);
-    if (n > first) gpu_ragged(a->sentences, (int)(n - first), lists + first);
-    return n * one;
+    return gpu_ragged(a->sentences, n, lists);
 }
 
 static int run(const gpu_attention *a, plan *p, bool backward, err *e)
 {
-    size_t lists = list_sentences(a, p, backward, NULL);
-    size_t sums = backward ? ((size_t)a->rows * (size_t)a->heads * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN : 0;
-    char *at = gpu_scratch(SCRATCH_DNN, lists + sums + dnn_workspace(p->graph));
-    list_sentences(a, p, backward, at);
+    int n = backward ? ALL_LISTS : FORWARD_LISTS;
+    size_t used = 0, one = 0;
+    layer_part(&one, (size_t)(a->sentences + 1) * sizeof(int32_t));
+    layer_part(&used, (size_t)n * one);
+    size_t sums = layer_part(&used, backward ? (size_t)a->rows * (size_t)a->heads * sizeof(float) : 0);
+    size_t work = layer_part(&used, dnn_workspace(p->graph));
+    char *at = gpu_scratch(SCRATCH_DNN, used);
+    if (list_sentences(a, p, n, at, one)) return launched(-1, e);
     dnn_at(p->graph, p->q, a->q.at);
     dnn_at(p->graph, p->k, a->k.at);
     dnn_at(p->graph, p->v, a->v.at);
@@ -265,8 +268,8 @@ static int run(const gpu_attention *a, plan *p, bool backward, err *e)
     dnn_at(p->graph, p->dq, a->dq.at);
     dnn_at(p->graph, p->dk, a->dk.at);
     dnn_at(p->graph, p->dv, a->dv.at);
-    dnn_at(p->graph, p->sums, at + lists);
-    return dnn_run(p->graph, at + lists + sums, e);
+    dnn_at(p->graph, p->sums, at + sums);
+    return dnn_run(p->graph, at + work, e);
 }
 
 int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
@@ -293,9 +296,6 @@ int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool ba
     return rc;
 }
 #else
-#include "cuda/dnn_attend.h"
-static dnn_attend_count count;
-dnn_attend_count dnn_attend_counts(void) { return count; }
 void dnn_attend_close(void) {}
 int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
 {

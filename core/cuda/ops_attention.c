@@ -2,12 +2,10 @@
 #include "cuda/attention.h"
 #include "cuda/dnn_attend.h"
 #include "cuda/ops.h"
+#include "cuda/views.h"
 
 _Static_assert((int)ATTEND_SLOT == (int)SCRATCH_ATTEND, "attention.h and ops.h name different scratch slots");
 _Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h number dropout's elements differently");
-
-static int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
-static size_t bytes_of(const view *v) { return (size_t)(rows_of(v) * v->dim[3]) * dtype_size(v->type); }
 
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)

@@ -39,7 +39,7 @@ static int check_sentences(const view *x, const view *offset, int64_t time, int6
 static int clear(const call *k)
 {
     for (int i = 0; i < k->n_out; i++)
-        if (count_of(&k->out[i])) gpu_zero(k->out[i].data, (size_t)count_of(&k->out[i]) * dtype_size(k->out[i].type));
+        if (bytes_of(&k->out[i])) gpu_zero(k->out[i].data, bytes_of(&k->out[i]));
     return gpu_launched();
 }
 

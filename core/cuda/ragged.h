@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-enum { RAGGED_MOST = 8 };
+enum { RAGGED_MOST = 12 };
 typedef struct {
     const int32_t *off; /* [sentences + 1] first rows */
     int64_t by;         /* 0: lengths in rows are wanted, else: where each sentence begins, `by` elements a row */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static inline int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
+static inline size_t bytes_of(const view *v) { return (size_t)count_of(v) * dtype_size(v->type); }
 static inline int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
 static inline int64_t width_of(const view *v) { return v->dim[3]; }
 static inline bool is_row_type(dtype t) { return t == F32 || t == BF16; }

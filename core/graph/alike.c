@@ -18,11 +18,11 @@ static bool *needed(const ab_ctx *c)
 static bool attends(const node *v) { return v->op == OP_ATTEND || v->op == OP_ATTEND_BACK; }
 static bool same_shape(const node *a, const node *b) { return !memcmp(a->dim, b->dim, sizeof a->dim); }
 
-/* Upper bounds of sentences may differ (op.h: ATTEND; t_say_longest). */
+/* Upper bounds of sentences may differ (op.h: ATTEND). */
 static bool same_constants(const node *a, const node *b)
 {
     for (int k = 0; k < (int)(sizeof a->a.i / sizeof *a->a.i); k++) {
-        bool bound = attends(a) ? k == 7 || k == 8 : a->op == OP_INPUT && k == 0;
+        bool bound = attends(a) && (k == 7 || k == 8);
         if (a->a.i[k] != b->a.i[k] && !bound) return false;
     }
     return !memcmp(a->a.f, b->a.f, sizeof a->a.f);

@@ -157,15 +157,11 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- attention on packed rows ---- */
 
-void t_say_longest(ab_ctx *c, ab_t offset, int64_t rows)
-{
-    if (offset.id) tape_at(c, offset)->a.i[0] = rows;
-}
-
-static attr attend_attr(const attend_spec *s, int64_t longest_query)
+static attr attend_attr(const attend_spec *s, int64_t rows)
 {
     return (attr){.f = {s->dropout, s->scale},
-                  .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key, longest_query}};
+                  .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key,
+                        s->longest_query ? s->longest_query : rows}};
 }
 
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
@@ -174,8 +170,8 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
     GIVEN2(v, q_off);
     GIVEN1(k_off);
     if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
-    int64_t rows = tape_at(c, q)->dim[2], said = tape_at(c, q_off)->a.i[0], d[4] = {1, 1, rows, s->heads * s->d_v};
-    attr a = attend_attr(s, said ? said : rows);
+    int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
+    attr a = attend_attr(s, rows);
     if (!c->training) a.f[0] = 0;
     if (a.f[0] > 0) a.f[2] = (double)c->n_dropout++;
     if (a.f[0] > 0 && s->longest_key > ATTEND_KEYS)

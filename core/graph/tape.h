@@ -255,15 +255,13 @@ ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu); /* b
 ab_t t_embed(ab_ctx *c, ab_t table, ab_t ids, double scale);
 ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps); /* s: id 0 for none */
 ab_t t_dropadd(ab_ctx *c, ab_t x, ab_t s, double p);
-/* Says of first rows [1,1,1,B+1] that no sentence has more than so many rows: the node's a.i[0]; 0: not said. */
-void t_say_longest(ab_ctx *c, ab_t offset, int64_t rows);
 /* q, k, v are rows with the wanted columns from col[0..2] on; when q is k and v too, one gradient holds all
- * columns. Of the longest query sentence q's offsets say it (t_say_longest). */
+ * columns. */
 typedef struct {
     int64_t col[3], heads, d_k, d_v;
     double scale, dropout;
     int causal;
-    int64_t longest_key;
+    int64_t longest_key, longest_query; /* of a sentence, at most; longest_query 0: all rows */
 } attend_spec;
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
 ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);

@@ -250,7 +250,6 @@ static void source_inputs(tracer *t, phase ph, bool ids)
 {
     ab_ctx *c = t->c;
     t->src_off = t_input(c, "src.offset", I32, ph, 1, 1, 1, t->s.batch + 1);
-    t_say_longest(c, t->src_off, t->s.src_time);
     t->src_len = t_input(c, "src.len", I32, ph, 1, 1, 1, t->s.batch);
     t->src_kpos = counting(c, t->s.src_time, 1);
     if (ids) t->src_pos_rows = t_input(c, "src.pos", I32, ph, 1, 1, 1, t->s.src_rows);
@@ -275,7 +274,6 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     ab_t tgt_pos = t_input(c, "tgt.pos", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
     ab_t norm = t_input(c, "norm", m->compute == F64 ? F64 : F32, PHASE_STEP, 1, 1, 1, 1);
     t.tgt_off = t_input(c, "tgt.offset", I32, PHASE_STEP, 1, 1, 1, s->batch + 1);
-    t_say_longest(c, t.tgt_off, s->tgt_time);
     t.tgt_len = t_input(c, "tgt.len", I32, PHASE_STEP, 1, 1, 1, s->batch);
     t.tgt_kpos = counting(c, s->tgt_time, 1);
     ab_t memory = encoder(&t, src);
@@ -315,9 +313,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
     t.parents = t_input(c, "parents", I32, PHASE_STEP, 1, 1, 1, rows);
     t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, beam);
     t.beam_off = counting(c, s->batch + 1, beam);
-    t_say_longest(c, t.beam_off, beam);
     t.row_off = counting(c, rows + 1, 1);
-    t_say_longest(c, t.row_off, 1);
     t.row_len = repeated(c, rows, (int32_t)seen);
     t.past_pos = counting(c, seen, 1);
     t_keep(c, decoder(&t, ids, pos, memory), "logits");

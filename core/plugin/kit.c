@@ -246,7 +246,8 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
                      scale,
                      t->info.dropout,
                      is_causal(c),
-                     t->k_time};
+                     t->k_time,
+                     t->q_time};
     ab_t y;
     if (steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};

@@ -11,7 +11,7 @@ typedef struct {
 
 static ab_t attend(ab_ctx *c, const place *p, ab_t x)
 {
-    const attend_spec s = {{0, WIDTH, 2 * WIDTH}, 2, WIDTH / 2, WIDTH / 2, 0.5, 0.1, 1, p->time};
+    const attend_spec s = {{0, WIDTH, 2 * WIDTH}, 2, WIDTH / 2, WIDTH / 2, 0.5, 0.1, 1, p->time, p->time};
     return t_attend(c, x, x, x, p->offset, p->offset, &s);
 }
 static ab_t heads(ab_ctx *c, const place *p, ab_t x) { return t_heads(c, x, p->offset, 0, 2, WIDTH / 2, p->time); }
@@ -79,7 +79,6 @@ static ab_ctx *traced(params *s, ab_t (*f)(ab_ctx *c, const place *p), int64_t b
     ab_t in = input(c, 0, (int64_t[4]){1, 1, ROWS, WIDTH}), w = t_param(c, "w", (int64_t[4]){1, 1, WIDTH, 3 * WIDTH}, 0.5, 0);
     p.offset = t_input(c, "offset", I32, PHASE_STEP, 1, 1, 1, batch + 1);
     p.length = t_input(c, "length", I32, PHASE_STEP, 1, 1, 1, batch);
-    t_say_longest(c, p.offset, time);
     p.x = t_linear(c, in, w, (ab_t){0}, 0, 0);
     ab_t loss = one(c, f(c, &p));
     t_keep(c, loss, "loss");

@@ -4,13 +4,12 @@
 
 enum { ROWS = 10, SOURCES = 14, WIDTH = 4 };
 
-/* Cross attention of ROWS queries over SOURCES keys; queries: what q's offsets say of them, 0: nothing. */
+/* Cross attention of ROWS queries over SOURCES keys; queries: of a sentence, 0: not said. */
 static ab_t attend(ab_ctx *c, int64_t queries, int64_t keys, double dropout)
 {
     ab_t q = input(c, 0, (int64_t[4]){1, 1, ROWS, WIDTH}), kv = input(c, 1, (int64_t[4]){1, 1, SOURCES, 2 * WIDTH});
     ab_t q_off = t_ids(c, 2, (int32_t[]){0, ROWS}), k_off = t_ids(c, 2, (int32_t[]){0, SOURCES});
-    if (queries) t_say_longest(c, q_off, queries);
-    const attend_spec s = {{0, 0, WIDTH}, 1, WIDTH, WIDTH, 1, dropout, 0, keys};
+    const attend_spec s = {{0, 0, WIDTH}, 1, WIDTH, WIDTH, 1, dropout, 0, keys, queries};
     return t_attend(c, q, kv, kv, q_off, k_off, &s);
 }
 

@@ -279,10 +279,10 @@ static ab_t norm_dropped(ab_ctx *c, const ab_t *in)
 }
 static ab_t dropadd(ab_ctx *c, const ab_t *in) { return t_dropadd(c, in[0], in[1], 0.3); }
 
-static const attend_spec self_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4},
-                         causal_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 1, 4},
-                         dropped_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4},
-                         cross_spec = {{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4};
+static const attend_spec self_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0},
+                         causal_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 1, 4, 0},
+                         dropped_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4, 0},
+                         cross_spec = {{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4, 0};
 static ab_t attend(ab_ctx *c, ab_t q, ab_t kv, const attend_spec *s)
 {
     ab_t off = IDS(c, 0, 4, 6);
