@@ -1,0 +1,152 @@
+/* Scales and ticks, charts, and both writers: the SVG is well-formed, the PDF's table of objects is right. */
+#include "draw/chart.h"
+#include "test.h"
+
+static void test_scale(void)
+{
+    scale s = {0, 10, 100, 200, false};
+    tick t[24];
+    CHECK_NEAR(scale_at(&s, 5), 150, 1e-12);
+    CHECK(isnan(scale_at(&s, NAN)));
+    CHECK_INT(scale_ticks(&s, 5, t, 24), 6);
+    CHECK_TEXT(t[1].text, "2");
+    s = (scale){-0.3, 0.3, 0, 1, false};
+    CHECK_INT(scale_ticks(&s, 5, t, 24), 7);
+    CHECK_TEXT(t[0].text, "−0.3");
+    CHECK_TEXT(t[3].text, "0.0");
+    s = (scale){10, 1000, 0, 1, true};
+    CHECK_NEAR(scale_at(&s, 100), 0.5, 1e-12);
+    CHECK(isnan(scale_at(&s, 0)));
+    CHECK_INT(scale_ticks(&s, 6, t, 24), 7); /* 10 20 50 100 200 500 1000 */
+    CHECK_TEXT(t[6].text, "1000");
+    s = (scale){1e6, 1e8, 0, 1, true};
+    CHECK_INT(scale_ticks(&s, 2, t, 24), 5); /* 1 3 10 30 100 million */
+    CHECK_TEXT(t[4].text, "100M");
+    s = (scale){3, 3, 0, 1, false};
+    CHECK_INT(scale_ticks(&s, 5, t, 24), 0);
+}
+
+static void test_text(void)
+{
+    CHECK_NEAR(text_width("AB", 10, false), 13.34, 1e-9);
+    CHECK_NEAR(text_width("ä", 10, false), 5.56, 1e-9);
+    CHECK_NEAR(text_width("", 10, false), 0, 0);
+}
+
+/* Every tag that opens closes, in order; attributes have both quotes. */
+static void check_well_formed(const char *svg)
+{
+    const char *stack[64];
+    int depth = 0;
+    for (const char *p = strchr(svg, '<'); p; p = strchr(p + 1, '<')) {
+        const char *end = strchr(p, '>');
+        size_t quotes = 0;
+        if (!end) break;
+        for (const char *q = p; q < end; q++) quotes += *q == '"';
+        CHECK_INT(quotes % 2, 0);
+        if (p[1] == '/') {
+            CHECK(depth > 0 && !strncmp(stack[depth - 1] + 1, p + 2, (size_t)(end - p - 2)));
+            if (depth) depth--;
+        } else if (end[-1] != '/' && depth < 64) {
+            stack[depth++] = p;
+        }
+    }
+    CHECK_INT(depth, 0);
+}
+
+/* startxref points at the table, and each entry of the table at its object. */
+static void check_pdf(const str *pdf, size_t from)
+{
+    const char *s = pdf->s + from, *last = strstr(s, "startxref\n");
+    CHECK(has_prefix(s, "%PDF-1.4\n") && last);
+    if (!last) return;
+    size_t table = strtoul(last + 10, NULL, 10);
+    CHECK(table < pdf->n && has_prefix(s + table, "xref\n0 9\n"));
+    for (int i = 1; i < 9; i++) {
+        char expected[16];
+        snprintf(expected, sizeof expected, "%d 0 obj", i);
+        size_t at = strtoul(s + table + 9 + 20 * i, NULL, 10);
+        CHECK(at < pdf->n && has_prefix(s + at, expected));
+    }
+    const char *length = strstr(s, "/Length ");
+    size_t n = strtoul(length + 8, NULL, 10);
+    CHECK(has_prefix(strstr(length, "stream\n") + 7 + n, "\nendstream"));
+}
+
+static void test_chart(void)
+{
+    double x[] = {1, 10, 100, 1000}, y[] = {9, NAN, 3, 2}, low[] = {8, NAN, 2, 1}, high[] = {10, NAN, 4, 3};
+    series s[] = {{.name = "a<b & \"c\"", .key = "a", .line = true, .band = true, .color = series_color(0), .n = 4, .x = x, .y = y, .low = low, .high = high},
+                  {.name = "Δ point", .points = true, .color = series_color(1), .n = 1, .x = x + 2, .y = y + 2, .low = low + 2, .high = high + 2},
+                  {.line = true, .faint = true, .color = COLOR_MUTED, .n = 4, .x = x, .y = high}};
+    chart c = {.title = "quality", .x_label = "step", .log_x = true, .description = "quality over steps"};
+    str svg = {0}, pdf = {0};
+    err e = {0};
+    drawing *d = chart_draw(&c, s, LENGTH(s));
+    CHECK(d != NULL);
+    drawing_svg(d, SVG_THEMED, &svg);
+    check_well_formed(svg.s);
+    CHECK_HAS(svg.s, "role=\"img\" aria-label=\"quality over steps\"");
+    CHECK_HAS(svg.s, "<title>a&lt;b &amp; &quot;c&quot;</title>");
+    CHECK(!strstr(svg.s, "nan") && !strstr(svg.s, "inf") && !strstr(svg.s, "#"));
+    str_clear(&svg);
+    drawing_svg(d, SVG_ALONE, &svg);
+    check_well_formed(svg.s);
+    CHECK_HAS(svg.s, "stroke=\"#0072b2\"");
+    str_add(&pdf, "before");
+    CHECK_INT(drawing_pdf(d, &pdf, &e), 0);
+    check_pdf(&pdf, 6);
+    CHECK_HAS(pdf.s + 6, "/F2 10.50 Tf (D)"); /* Δ is in Symbol */
+    drawing_free(d);
+    s[1].name = "日本";
+    d = chart_draw(&c, s, LENGTH(s));
+    str_clear(&pdf);
+    CHECK_INT(drawing_pdf(d, &pdf, &e), -1);
+    CHECK_HAS(e.text, "no letter U+65E5");
+    drawing_free(d);
+    CHECK(chart_draw(&c, s, 0) == NULL);
+    c.x_label = NULL, c.log_x = false, c.categories = (const char *const[]){"one", "two"}, c.n_categories = 2;
+    double at[] = {0, 1};
+    d = chart_draw(&c, &(series){.name = "n", .points = true, .n = 2, .x = at, .y = x}, 1);
+    str_clear(&svg);
+    drawing_svg(d, SVG_THEMED, &svg);
+    CHECK_HAS(svg.s, ">two</text>");
+    drawing_free(d);
+    str_free(&svg);
+    str_free(&pdf);
+}
+
+/* Names of lines that end at one height stand apart. */
+static void test_names(void)
+{
+    double x[] = {0, 1}, y[] = {1, 1};
+    series s[5];
+    char names[5][8];
+    for (int i = 0; i < 5; i++) {
+        snprintf(names[i], sizeof names[i], "row%d", i);
+        s[i] = (series){.name = names[i], .line = true, .color = series_color((size_t)i), .n = 2, .x = x, .y = y};
+    }
+    drawing *d = chart_draw(&(chart){.title = "same"}, s, 5);
+    str svg = {0};
+    drawing_svg(d, SVG_THEMED, &svg);
+    double last = -100, nearest_gap = 1000;
+    for (const char *p = svg.s; (p = strstr(p, "<text x=\"")); p++) {
+        const char *end = strchr(p, '>');
+        if (strncmp(end + 1, "row", 3)) continue;
+        double now = strtod(strstr(p, "y=\"") + 3, NULL);
+        nearest_gap = fmin(nearest_gap, now - last);
+        last = now;
+    }
+    CHECK(last > 0 && nearest_gap >= 11);
+    str_free(&svg);
+    drawing_free(d);
+}
+
+int main(void)
+{
+    test_scale();
+    test_text();
+    test_chart();
+    test_names();
+    return test_end();
+}
