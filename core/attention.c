@@ -2,6 +2,7 @@
  * paper's figures 3 to 5, for any sentence and any attention that ends in a softmax over keys). */
 #include "cpu/cpu.h"
 #include "decode/beam.h"
+#include "plugin/plugin.h"
 #include "run.h"
 #include "train/train.h"
 #include <stdlib.h>
@@ -14,7 +15,7 @@ typedef struct {
 
 static const char *const usage =
     "usage: ablate attention --run RUN | --model FILE.safetensors --text LINE -o FILE.html\n"
-    "                        [--target LINE] [--layer N] [--head N] [--db FILE]\n"
+    "                        [--target LINE] [--layer N] [--head N] [--plugin-path FOLDERS] [--db FILE]\n"
     "Without --target the model's own translation is looked at.\n";
 
 static int take(attention_options *o, places *p, const char *name, const char *value, err *e)
@@ -24,6 +25,7 @@ static int take(attention_options *o, places *p, const char *name, const char *v
     } texts[] = {{"--run", &o->run},       {"--model", &o->model}, {"--text", &o->text},
                  {"--target", &o->target}, {"-o", &o->out},        {"--db", &p->db.path}};
     if (!value) return fail(e, "%s wants a value", name);
+    if (same(name, "--plugin-path")) return plugin_add_path(value), 0;
     for (size_t i = 0; i < LENGTH(texts); i++)
         if (same(name, texts[i].name)) {
             *texts[i].at = value;

@@ -37,7 +37,7 @@ typedef struct { /* of one input line */
 static const char *const usage =
     "usage: ablate parse --run RUN | --model FILE.safetensors [--beam 21] [--alpha 0.3] [--batch N] "
     "[--threads N] [--device auto|cpu|cuda|cuda:N]\n"
-    "                    [-s parsing.KEY=VALUE]... [--db FILE] < SENTENCES > TREES\n"
+    "                    [-s parsing.KEY=VALUE]... [--plugin-path FOLDERS] [--db FILE] < SENTENCES > TREES\n"
     "sentences: words, or word_TAG, with blanks between them; a line each\n";
 
 static int take(parse_options *o, places *p, const char *name, const char *value, err *e)
@@ -64,6 +64,8 @@ static int take(parse_options *o, places *p, const char *name, const char *value
         o->device = value;
     else if (same(name, "--db"))
         p->db.path = value;
+    else if (same(name, "--plugin-path"))
+        plugin_add_path(value);
     else
         return fail(e, "unknown option %s", name);
     return 0;

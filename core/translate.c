@@ -3,6 +3,7 @@
 #include "decode/beam.h"
 #include "device.h"
 #include "metric/input.h"
+#include "plugin/plugin.h"
 #include "results/read.h"
 #include "run.h"
 #include "train/train.h"
@@ -19,7 +20,7 @@ static const char *const usage =
     "usage: ablate translate --run RUN | --model FILE.safetensors [--beam 4] [--alpha 0.6] [--nbest N] "
     "[--batch N]\n"
     "                        [--threads N] [--device auto|cpu|cuda|cuda:N]\n"
-    "                        [--precision run|fp32|bf16] [--db FILE] < SENTENCES > TRANSLATIONS\n";
+    "                        [--precision run|fp32|bf16] [--plugin-path FOLDERS] [--db FILE] < SENTENCES > TRANSLATIONS\n";
 
 static int take(translate_options *o, places *p, const char *name, const char *value, err *e)
 {
@@ -50,6 +51,8 @@ static int take(translate_options *o, places *p, const char *name, const char *v
     }
     else if (same(name, "--db"))
         p->db.path = value;
+    else if (same(name, "--plugin-path"))
+        plugin_add_path(value);
     else
         return fail(e, "unknown option %s", name);
     return 0;

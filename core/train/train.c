@@ -45,6 +45,7 @@ static void describe(const training *t, checkpoint_meta *meta)
     str json = {0}, bytes = {0};
     config_to_json(&t->m->set, NULL, NULL, &json);
     meta_put(meta, "config", str_text(&json));
+    train_describe_plugins(&t->m->set, meta);
     vocab_write(t->j->src, &bytes);
     meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
     if (t->j->tgt != t->j->src) {
@@ -424,37 +425,4 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     stepper_close(t.s);
     str_free(&t.points);
     return outcome;
-}
-
-int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e)
-{
-    checkpoint_meta meta = {0};
-    arena a = {0};
-    settings set = {0};
-    str bytes = {0};
-    *src = *tgt = NULL;
-    int bad = checkpoint_read_meta(path, &meta, e);
-    if (!bad && !meta_text(&meta, "config"))
-        bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
-    if (!bad)
-        bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) ||
-              meta_bytes(&meta, "vocab.src", &bytes, e);
-    if (!bad) plugin_add_path(settings_get(&set, "plugin_path"));
-    if (!bad) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
-    if (!bad && meta_text(&meta, "vocab.tgt"))
-        bad = meta_bytes(&meta, "vocab.tgt", &bytes, e) || !(*tgt = vocab_read(bytes.s, bytes.n, e));
-    if (!bad) bad = model_open(m, &set, vocab_size(*src), vocab_size(*tgt), compute, b, e);
-    if (!bad && checkpoint_read(path, &m->params, NULL, 0, e)) {
-        model_free(m);
-        bad = -1;
-    }
-    if (bad) {
-        if (*tgt != *src) vocab_free(*tgt);
-        vocab_free(*src);
-        *src = *tgt = NULL;
-    }
-    meta_free(&meta);
-    arena_free(&a);
-    str_free(&bytes);
-    return bad ? -1 : 0;
 }

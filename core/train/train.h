@@ -3,6 +3,7 @@
 #define ABLATE_TRAIN_H
 #include "data/batch.h"
 #include "model/model.h"
+#include "train/checkpoint.h"
 
 /* What the trainer tells and asks; every function may be NULL. */
 typedef struct {
@@ -49,8 +50,12 @@ train_outcome train_run(train_job *j, train_result *out, err *e);
 double train_perplexity(model *m, const pairs *p, double *nll, err *e);
 
 /* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src when
- * shared), values. */
+ * shared), values. Plugins are those at hand that have the recorded names, with a warning where the recorded sha256 is
+ * another; the file's own paths are never opened (load.c). */
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
+
+/* Puts the entry "plugins" into a file's texts: of each key that names a plugin, the plugin's own name and its sha256. */
+void train_describe_plugins(const settings *set, checkpoint_meta *meta);
 
 /* One training step over a batch at a time, as the trainer does it: for bench and for tests. */
 typedef struct stepper stepper;

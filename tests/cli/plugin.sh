@@ -50,7 +50,10 @@ echo "by plugin_path"
 exits 0 ablate run byname.ini --threads 1
 equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'")" "$by_path" "PPL by name and by path"
 echo "s0001 s0002" >in.txt
-exits 0 ablate translate --run byname/base <in.txt
+exits 1 ablate translate --run byname/base <in.txt
+has err "no plugin of that name is at hand; give its folder with --plugin-path"
+exits 0 ablate translate --run byname/base --plugin-path nothing:far/plugins <in.txt
+hasnt err "is not the one that"
 exits 0 ablate show byname/base --ini
 cp out one.ini
 exits 0 ablate run one.ini --dry-run

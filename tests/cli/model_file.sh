@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A model file is data: whatever it says, translate, parse and attention open no shared object that it names. Plugins are those
+# of the program or of --plugin-path, by name, and one whose sha256 is not the recorded one is said.
+source "$(dirname "$0")/common.bash" "$@"
+
+tiny made 10 >made.ini
+exits 0 ablate run made.ini --threads 1 --progress none
+model=$(ls home/runs/made/*/model.safetensors)
+
+# change MODEL OUT PERL: the file with its header (as Perl's $_) changed.
+change() {
+    perl -e 'local $/; open F, "<:raw", $ARGV[0] or die; my $all = <F>; my $n = unpack "Q<", $all; $_ = substr $all, 8, $n;
+        my $data = substr $all, 8 + $n; my $was = $_; eval $ARGV[2]; die $@ if $@; die "nothing changed\n" if $_ eq $was;
+        $_ .= " " while length() % 8; open G, ">:raw", $ARGV[1] or die; print G pack("Q<", length), $_, $data' "$@" ||
+        wrong "the model file could not be changed"
+}
+
+echo "code that a model file names does not run"
+cat >evil.c <<'C'
+#include <stdio.h>
+__attribute__((constructor)) static void run(void) { fclose(fopen("RAN", "w")); }
+int nothing;
+C
+mkdir -p hostile/attention
+cc -shared -fPIC evil.c -o hostile/attention/evil.so
+cp hostile/attention/evil.so evil.so
+so=$work/hostile/attention/evil.so
+for key in attention attention_encoder attention_decoder attention_cross position optimizer task; do
+    for value in "$so" evil.so; do
+        change "$model" hostile.safetensors "s{(\\\\\"$key\\\\\":)\\\\\"\\w+\\\\\"}{\$1\\\\\"$value\\\\\"};s{\"plugins\":\".*?\\}\"}{\"plugins\":\"{}\"}"
+        [ $key = attention ] && change hostile.safetensors hostile.safetensors 's{(attention_(encoder|decoder|cross)\\":)\\"\w+\\"}{$1\\"same\\"}g'
+        for command in translate parse; do
+            $program $command --model hostile.safetensors >out 2>err <<<s0001
+            checks=$((checks + 1))
+            [ ! -e RAN ] || { wrong "$command runs the code that $key = $value names" && rm -f RAN; }
+        done
+    done
+done
+exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors # it does not ask the task
+change "$model" hostile.safetensors "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
+exits 0 ablate translate --model hostile.safetensors <<<s0001
+equal "$(ls RAN 2>&1)" "ls: cannot access 'RAN': No such file or directory" "code of plugin_path"
+change "$model" hostile.safetensors "s{attention_encoder(\\\\+)\":(\\\\+)\"\\w+ }{attention_encoder\$1\":\$2\"../evil.so.so }"
+exits 1 ablate translate --model hostile.safetensors <<<s0001
+equal "$(ls RAN 2>&1)" "ls: cannot access 'RAN': No such file or directory" "code of a recorded name"
+has err "no plugin of that name is at hand; give its folder with --plugin-path"
+
+echo "a plugin that has changed since is said"
+exits 0 ablate translate --model "$model" <<<s0001
+hasnt err "is not the one that"
+change "$model" other.safetensors 's{(scaled_dot) [0-9a-f]{12}}{$1 0123456789ab}'
+exits 0 ablate translate --model other.safetensors <<<s0001
+has err "attention 'scaled_dot' is not the one that the model was trained with"
+has err "expected 0123456789ab"
+finish
