@@ -1,5 +1,6 @@
 #include "metric/stats.h"
 #include "metric/bleu.h"
+#include "metric/distribution.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,39 +192,6 @@ stats_summary stats_summarize(const double *x, size_t n)
     return s;
 }
 
-/* Regularised incomplete beta function I_x(a, b) by its continued fraction (Lentz; Press et al., Numerical
- * Recipes 6.4); x below (a + 1) / (a + b + 2), where it converges fast. */
-static double beta_fraction(double x, double a, double b)
-{
-    const double tiny = 1e-300;
-    int sign; /* lgamma itself writes a global variable */
-    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
-    for (int m = 1; m < 1000; m++) {
-        double k = m, step = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k));
-        d = 1 + step * d, c = 1 + step / c;
-        if (fabs(d) < tiny) d = tiny;
-        if (fabs(c) < tiny) c = tiny;
-        d = 1 / d, f *= d * c;
-        step = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1));
-        d = 1 + step * d, c = 1 + step / c;
-        if (fabs(d) < tiny) d = tiny;
-        if (fabs(c) < tiny) c = tiny;
-        d = 1 / d;
-        double change = d * c;
-        f *= change;
-        if (fabs(change - 1) < 1e-16) break;
-    }
-    double beta = lgamma_r(a, &sign) + lgamma_r(b, &sign) - lgamma_r(a + b, &sign);
-    return f * exp(a * log(x) + b * log1p(-x) - beta) / a;
-}
-
-static double incomplete_beta(double x, double a, double b)
-{
-    if (x <= 0) return 0;
-    if (x >= 1) return 1;
-    return x < (a + 1) / (a + b + 2) ? beta_fraction(x, a, b) : 1 - beta_fraction(1 - x, b, a);
-}
-
 stats_welch_result stats_welch(stats_summary a, stats_summary b)
 {
     if (a.n < 2 || b.n < 2) return (stats_welch_result){NAN, NAN, NAN};
@@ -232,7 +200,7 @@ stats_welch_result stats_welch(stats_summary a, stats_summary b)
     if (va + vb == 0)
         return (stats_welch_result){gap ? copysign(INFINITY, gap) : 0, na + nb - 2, gap ? 0 : 1};
     double t = gap / sqrt(va + vb), df = (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1));
-    return (stats_welch_result){t, df, incomplete_beta(df / (df + t * t), df / 2, 0.5)};
+    return (stats_welch_result){t, df, 2 * t_tail(fabs(t), df)};
 }
 
 double stats_least_p(size_t n)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Writes tests/unit/metric/statistics_scipy.tsv: scipy's and statsmodels' opinion on the statistics of core/metric.
+
+usage: statistics.py > ../unit/metric/statistics_scipy.tsv      (scipy, statsmodels)
+
+One line per number: the function, its arguments, the value, all in full precision. Lists are written with commas.
+"""
+import itertools
+
+import numpy as np
+from scipy import special, stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.weightstats import ttost_ind
+
+
+def text(x):
+    return ",".join(repr(float(v)) for v in x) if np.ndim(x) else repr(float(x))
+
+
+def line(name, *values):
+    print(name, *[text(v) for v in values], sep="\t")
+
+
+def distributions():
+    for z in (-3, -0.5, 0, 0.1, 1, 1.96, 5, 10, 30):
+        line("normal_tail", z, stats.norm.sf(z))
+    for p in (0.9, 0.5, 0.3, 0.025, 1e-3, 1e-8, 1e-30, 1e-200):
+        line("normal_upper", p, stats.norm.isf(p))
+    for df in (1, 1.37, 2, 2.6, 4, 7.3, 18, 100.5, 5000):
+        for t in (-2, 0, 1e-4, 0.7, 2.5, 9, 60):
+            line("t_tail", t, df, stats.t.sf(t, df))
+        for p in (0.8, 0.5, 0.2, 0.025, 0.00125, 1e-7):
+            line("t_upper", p, df, stats.t.isf(p, df))
+    for f, a, b in itertools.product((0, 0.3, 1, 4, 25), (1, 2, 4, 10.5), (2, 20, 28.5)):
+        line("f_tail", f, a, b, stats.f.sf(f, a, b))
+    for x in (0.01, 0.5, 1, 2.5, 19.9, 20.1, 500):
+        line("digamma", x, special.digamma(x))
+        line("trigamma", x, special.polygamma(1, x))
+
+
+def samples(rng):
+    for n, m, shift in ((2, 2, 0.3), (3, 3, 1), (3, 5, 0.2), (5, 5, 2), (6, 4, 0), (10, 10, 0.7)):
+        a, b = np.round(rng.normal(shift, 1, n), 4), np.round(rng.normal(0, 0.5, m), 4)
+        t = stats.ttest_ind(a, b, equal_var=False)
+        line("welch", a, b, t.df, t.pvalue)
+        for margin in (0.5, 2.0):
+            line("equivalence", a, b, margin, ttost_ind(a, b, -margin, margin, usevar="unequal")[0])
+        exact = stats.permutation_test((a, b), lambda x, y: np.mean(x) - np.mean(y), n_resamples=np.inf)
+        far = np.abs(exact.null_distribution) >= abs(exact.statistic) - 1e-9  # scipy's own p doubles the smaller tail
+        line("permutation", a, b, far.mean())
+        if n == m:
+            flips = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=np.inf)
+            line("sign_flip", a - b, flips.pvalue)
+
+
+def holm(rng):
+    for n in (1, 2, 7, 20):
+        p = np.round(rng.uniform(0, 0.2, n), 5)
+        line("holm", p, multipletests(p, method="holm")[1])
+
+
+def interaction(rng):
+    """Mean squares of a two-way layout without replication: the residual is that of seeds x sentences."""
+    for n, m in ((2, 3), (3, 7), (5, 4)):
+        z = np.round(rng.normal(0, 1, (n, m)), 4)
+        z[:, -1] = np.round(z[:, -1] - z.sum(1), 4)  # the influence values of a seed sum to 0
+        table = {"z": z.ravel(), "seed": np.repeat(np.arange(n), m), "sentence": np.tile(np.arange(m), n)}
+        rows = anova_lm(ols("z ~ C(seed) + C(sentence)", table).fit())
+        line("interaction", n, m, z.ravel(), rows["mean_sq"]["Residual"])
+
+
+def power():
+    """Exact power of the t test with equal variances, by the noncentral t distribution."""
+    for n, effect in ((5, 1), (5, 2), (6, 2), (10, 1), (10, 1.5), (20, 0.5), (20, 1)):
+        line("power", n, effect, TTestIndPower().power(effect, n, 0.05))
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(20251122)
+    distributions()
+    samples(rng)
+    holm(rng)
+    interaction(rng)
+    power()
