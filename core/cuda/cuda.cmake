@@ -43,7 +43,7 @@ foreach(source ${shim_tests})
   set_target_properties(shim_${name} PROPERTIES ENABLE_EXPORTS ON) # for fake_cudnn.so
   add_dependencies(unit_tests shim_${name})
   add_test(NAME shim/${name} COMMAND shim_${name})
-  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 600 ENVIRONMENT "${test_environment}")
 endforeach()
 add_executable(shim_planted tests/shim/planted.cu core/cuda/shim.cc)
 set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
@@ -52,7 +52,7 @@ target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core)
 add_dependencies(unit_tests shim_planted)
 add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted> ${ABLATE_SANITIZE})
 set_tests_properties(shim/planted PROPERTIES LABELS unit)
-set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)   # it opens cuBLASLt, whose start leaks
+set_tests_properties(shim/test_lt PROPERTIES ENVIRONMENT "${test_environment};ASAN_OPTIONS=detect_leaks=0")   # it opens cuBLASLt, whose start leaks
 
 # ---- for GPUs --------------------------------------------------------------------------------------------------------
 if(ABLATE_SANITIZE OR ABLATE_CUDA STREQUAL "OFF")

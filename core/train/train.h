@@ -32,7 +32,7 @@ typedef struct {
     double best_ppl;
     int64_t best_step;
     const char *how; /* "last", "best", "average of 5" ...: which weights those are */
-    char how_text[32];
+    char how_text[48];
     double tokens_per_second; /* source and target tokens over the time of updates */
     double target_tokens_per_second;
     double seconds; /* in updates */

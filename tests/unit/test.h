@@ -54,6 +54,12 @@ static inline const char *test_data(void)
     const char *d = getenv("ABLATE_DATA");
     return d && *d ? d : NULL;
 }
+/* Cases that take long run in `ablate test --all`. */
+static inline int test_long(void)
+{
+    const char *l = getenv("ABLATE_TEST_LONG");
+    return l && *l;
+}
 static inline int test_end(void)
 {
     printf("%d checks, %d failed\n", test_done, test_failed);
