@@ -5,6 +5,32 @@
 #define ABLATE_CONFIG_BUILD_H
 #include "config/spec.h"
 
+/* What one INI may be: beyond, it is a slip, and it is said as one. Reading takes time in proportion to the text. */
+enum {
+    MOST_BYTES = 1 << 20, /* of a file */
+    MOST_ERRORS = 100,    /* told of one file */
+    MOST_VALUES = 10000,  /* of one list, and of `seeds` */
+    MOST_ALL_VALUES = 200000, /* of all lists */
+    MOST_PATTERNS = 1000, /* of `only` and of `exclude` */
+    MOST_ROWS = 20000,    /* of an experiment */
+    MOST_RUNS = 1000000   /* rows times seeds */
+};
+
+/* ---- names.c ---- */
+
+typedef struct {
+    const char *text;
+    size_t number;
+} numbered_name;
+typedef struct {
+    numbered_name *at;
+    size_t n, cap;
+} name_set; /* {0} is empty */
+
+/* Adds a text, which is borrowed. False when an equal one is there already: *was is its number. */
+bool name_set_add(name_set *s, const char *text, size_t number, size_t *was);
+void name_set_free(name_set *s);
+
 /* ---- reader.c: text -> sections of key = value ---- */
 
 typedef struct {
@@ -25,6 +51,10 @@ typedef struct {
 
 /* Reports what is no line of an INI, and duplicate sections. */
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
+/* The text of an INI: too large a file and one with zero bytes are refused. */
+int ini_read(const char *path, str *out, err *e);
+/* Is there room for one more line of errors? Beyond MOST_ERRORS they are left out, which one line says. */
+bool room_for_error(str *errors);
 /* Appends to a section; the strings are borrowed. */
 void ini_add(ini_section *s, ini_entry e, arena *a);
 
@@ -54,6 +84,8 @@ typedef struct { /* one experiment being built */
     ini_entry *base_params; /* where those parameters were set (key: the full name) */
     size_t n_base_params, cap_base_params;
     const char **row_where; /* [rows of s] */
+    name_set row_names;
+    size_t n_values; /* of all lists */
     const char *only_where; /* where the selection was given */
     size_t cap_rows;
 } build;

@@ -78,15 +78,15 @@ static bool resolve_row(build *b, spec_row *row)
 
 static const ab_param *lookup(void *user, const char *key) { return key_param(user, key); }
 
-static void write_row(build *b, spec_row *row)
+static void write_row(build *b, spec_row *row, name_set *hashes)
 {
     str json = {0};
     config_to_json(&row->settings, lookup, b, &json);
     row->json = arena_strdup(b->a, str_text(&json));
     str_free(&json);
     config_hash(&row->settings, row->hash);
-    for (size_t i = 0; i < row->order && row->same_as < 0; i++)
-        if (same(b->s->rows[i].hash, row->hash)) row->same_as = (int)i;
+    size_t first;
+    if (!name_set_add(hashes, row->hash, row->order, &first)) row->same_as = (int)first;
 }
 
 /* ---- parameters that no plugin of the row or of any row reads ---- */
@@ -127,6 +127,10 @@ static void select_rows(build *b)
         s->rows[i].selected = !s->n_only;
         names[2 * i] = s->rows[i].name, names[2 * i + 1] = s->rows[i].group;
     }
+    if (s->n_only > MOST_PATTERNS) {
+        complain(b, b->only_where, "only", "found %zu patterns, expected at most %d", s->n_only, MOST_PATTERNS);
+        return;
+    }
     for (size_t k = 0; k < s->n_only; k++) {
         bool any = false;
         for (size_t i = 0; i < s->n_rows; i++)
@@ -142,6 +146,8 @@ static void select_rows(build *b)
         if (row->selected) s->rows[row->same_as < 0 ? i : (size_t)row->same_as].run = true;
     }
     for (size_t i = 0; i < s->n_rows; i++) s->n_runs += s->rows[i].run ? s->n_seeds : 0;
+    if (s->n_runs > MOST_RUNS)
+        complain(b, s->path, "seeds", "found %zu rows x %zu seeds = %zu runs, expected at most %d", s->n_rows, s->n_seeds, s->n_runs, MOST_RUNS);
 }
 
 void finish_rows(build *b)
@@ -150,7 +156,9 @@ void finish_rows(build *b)
         if (!resolve_row(b, &b->s->rows[i]) && !i)
             return; /* what is wrong with base is wrong with most rows */
     if (b->errors->n) return;
-    for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i]);
+    name_set hashes = {0};
+    for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i], &hashes);
+    name_set_free(&hashes);
     check_used(b);
     select_rows(b);
 }

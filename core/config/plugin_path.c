@@ -11,7 +11,7 @@ void spec_plugin_path(const char *path, const spec_options *options, str *out)
     err e = {0};
     ini_file file = {0};
     str_clear(out);
-    if (!file_read(path, &text, &e)) ini_split(text.s, text.n, path, &file, &a, &ignored);
+    if (!ini_read(path, &text, &e)) ini_split(text.s, text.n, path, &file, &a, &ignored);
     for (size_t i = 0; i < file.n; i++)
         for (size_t k = 0; k < file.at[i].n && same(file.at[i].title, "base"); k++)
             if (same(file.at[i].at[k].key, key)) {

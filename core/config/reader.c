@@ -8,6 +8,7 @@
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
@@ -28,6 +29,9 @@ typedef struct {
     str clean;   /* what inih gets in place of the line */
     size_t sent; /* bytes of it that inih has had */
     bool joins;  /* the piece under way goes on with the entry before */
+    str value;   /* of the pieces so far */
+    const char *key;
+    name_set titles;
 } reader;
 
 void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a)
@@ -45,6 +49,29 @@ void ini_add(ini_section *s, ini_entry e, arena *a)
     s->at[s->n++] = e;
 }
 
+bool room_for_error(str *errors)
+{
+    static const char more[] = "there are more errors than those below\n";
+    if (has_suffix(str_text(errors), more)) return false;
+    size_t lines = 0;
+    for (const char *p = str_text(errors); (p = strchr(p, '\n')); p++) lines++;
+    if (lines == MOST_ERRORS) str_add(errors, more);
+    return lines < MOST_ERRORS;
+}
+
+int ini_read(const char *path, str *out, err *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > MOST_BYTES)
+        return fail(e, "%s: found a file of %lld bytes, expected an INI of at most %d", path, (long long)st.st_size, MOST_BYTES);
+    if (file_read(path, out, e)) return -1;
+    const char *zero = out->n ? memchr(out->s, 0, out->n) : NULL;
+    if (!zero) return 0;
+    size_t line = 1;
+    for (const char *p = out->s; p < zero; p++) line += *p == '\n';
+    return fail(e, "%s:%zu: found a zero byte, expected text", path, line);
+}
+
 static const char *place(const reader *r) { return arena_printf(r->a, "%s:%d", r->path, r->line); }
 
 static void refuse(reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -52,6 +79,7 @@ static void refuse(reader *r, const char *fmt, ...)
 {
     char words[512];
     va_list ap;
+    if (!room_for_error(r->errors)) return;
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
@@ -142,14 +170,15 @@ static bool take_header(reader *r, char *s)
     if (n > TITLE_MAX)
         return refuse(r, "[%s]: found a section name of %zu bytes, expected at most %d", title, n, TITLE_MAX),
                false;
-    for (size_t i = 0; i < r->out->n; i++)
-        if (same(r->out->at[i].title, title))
-            return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s",
-                          title, r->out->at[i].where),
-                   false;
     ini_file *f = r->out;
+    const char *own = arena_strdup(r->a, title);
+    size_t first;
+    if (!name_set_add(&r->titles, own, f->n, &first))
+        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s", title,
+                      f->at[first].where),
+               false;
     f->at = build_room(f->at, &f->cap, f->n, sizeof *f->at, r->a);
-    f->at[f->n++] = (ini_section){.where = place(r), .title = arena_strdup(r->a, title)};
+    f->at[f->n++] = (ini_section){.where = place(r), .title = own};
     r->skip = false;
     str_addf(&r->clean, "[%s]", title);
     return true;
@@ -219,12 +248,15 @@ static int take_entry(void *user, const char *section, const char *key, const ch
     ini_section *s = &r->out->at[r->out->n - 1];
     if (!same(s->title, section))
         broken("the INI library is in [%s] where the reader is in [%s]", section, s->title);
-    char *copy = arena_strdup(r->a, value);
-    recode(copy, hidden, shown);
-    if (r->joins)
-        s->at[s->n - 1].value = arena_printf(r->a, "%s%s", s->at[s->n - 1].value, copy);
-    else
-        ini_add(s, (ini_entry){place(r), arena_strdup(r->a, key), copy}, r->a);
+    if (!r->joins) {
+        r->key = arena_strdup(r->a, key);
+        str_clear(&r->value);
+    }
+    str_add(&r->value, value);
+    if (r->sent < r->clean.n) return 1; /* more pieces follow */
+    char *whole = arena_strdup(r->a, str_text(&r->value));
+    recode(whole, hidden, shown);
+    ini_add(s, (ini_entry){place(r), r->key, whole}, r->a);
     return 1;
 }
 
@@ -235,6 +267,8 @@ void ini_split(const char *text, size_t n, const char *path, ini_file *out, aren
         .next = text + (bom ? 3 : 0), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
     int rc = ini_parse_stream(read_line, &r, take_entry, &r);
     str_free(&r.clean);
+    str_free(&r.value);
+    name_set_free(&r.titles);
     if (rc)
         str_addf(errors, "%s:%d: found a line that the INI library refuses, expected key = value\n", path,
                  rc);

@@ -2,8 +2,6 @@
 #include "config/build.h"
 #include <string.h>
 
-enum { MOST_ROWS = 20000 }; /* of one sweep: a slip in a grid is caught here */
-
 const char *assignment_text(const build *b, const assignment *set)
 {
     str out = {0};
@@ -162,6 +160,8 @@ bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *
 {
     const char **texts;
     size_t n_texts = split_text(exclude->value, ',', &texts, b->a);
+    if (n_texts > MOST_PATTERNS)
+        return complain(b, exclude->where, "exclude", "found %zu conditions, expected at most %d", n_texts, MOST_PATTERNS), false;
     for (size_t i = 0; i < n_texts; i++) {
         assignment condition = {0};
         if (!read_condition(b, exclude, texts[i], &condition)) return false;
@@ -187,12 +187,10 @@ spec_row *add_row(build *b, const char *where, const char *group, const char *na
                   const char *paper_row)
 {
     spec *s = b->s;
-    for (size_t i = 0; i < s->n_rows; i++)
-        if (same(s->rows[i].name, name))
-            return complain(b, where, name,
-                            "found a second row of this name, expected one; the first is at %s",
-                            b->row_where[i]),
-                   NULL;
+    size_t first;
+    if (s->n_rows >= MOST_ROWS) return complain(b, where, name, "found more than %d rows, expected fewer", MOST_ROWS), NULL;
+    if (!name_set_add(&b->row_names, name, s->n_rows, &first))
+        return complain(b, where, name, "found a second row of this name, expected one; the first is at %s", b->row_where[first]), NULL;
     size_t cap = b->cap_rows;
     s->rows = build_room(s->rows, &cap, s->n_rows, sizeof *s->rows, b->a);
     b->row_where = build_room(b->row_where, &b->cap_rows, s->n_rows, sizeof *b->row_where, b->a);

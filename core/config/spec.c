@@ -115,18 +115,22 @@ static void read_entries(build *b, section *s, bool dotted)
     }
 }
 
-/* A key set twice in two of the sections given (or in one). */
-static void check_duplicates(build *b, section *s, section *other)
+/* Keys that a section sets a second time, or that `earlier` (may be NULL) has set already. */
+static void check_duplicates(build *b, section *s, const section *earlier)
 {
+    name_set seen = {0};
+    size_t first, n_earlier = earlier ? earlier->n : 0;
+    for (size_t i = 0; i < n_earlier; i++)
+        for (size_t p = 0; p < earlier->lists[i].m; p++) name_set_add(&seen, earlier->lists[i].keys[p], i, &first);
     for (size_t i = 0; i < s->n; i++)
-        for (size_t k = 0; k < other->n && (s != other || k < i); k++)
-            for (size_t p = 0; p < s->lists[i].m; p++)
-                for (size_t q = 0; q < other->lists[k].m; q++) {
-                    if (!same(s->lists[i].keys[p], other->lists[k].keys[q])) continue;
-                    complain(b, s->at[i].where, s->lists[i].keys[p],
-                             "found a second time, expected once; the first is at %s", other->at[k].where);
-                    s->bad = true;
-                }
+        for (size_t p = 0; p < s->lists[i].m; p++) {
+            if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
+            if (first == n_earlier + i) continue; /* twice in one entry: read_keys has said so */
+            const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
+            complain(b, s->at[i].where, s->lists[i].keys[p], "found a second time, expected once; the first is at %s", e->where);
+            s->bad = true;
+        }
+    name_set_free(&seen);
 }
 
 /* ---- [experiment] ---- */
@@ -141,6 +145,8 @@ static const ini_entry *find_entry(const section *s, const char *key)
 static void check_experiment_keys(build *b, const section *s)
 {
     static const char *const keys[] = {"name", "note", "seeds", "paper", "only"};
+    name_set seen = {0};
+    size_t first;
     for (size_t i = 0; i < s->n; i++) {
         const ini_entry *e = &s->at[i];
         bool known = false;
@@ -150,10 +156,10 @@ static void check_experiment_keys(build *b, const section *s)
             complain(b, e->where, e->key,
                      "found an unknown key in [experiment], expected name, note, seeds, paper or only%s%s%s",
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-        if (find_entry(s, e->key) != e)
-            complain(b, e->where, e->key, "found a second time, expected once; the first is at %s",
-                     find_entry(s, e->key)->where);
+        if (!name_set_add(&seen, e->key, i, &first))
+            complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", s->at[first].where);
     }
+    name_set_free(&seen);
 }
 
 static const char *text_entry(build *b, const section *s, const char *key, const char *otherwise)
@@ -358,16 +364,15 @@ static void read_sections(input *in, section *options)
                 read_entries(b, &in->at[i], dotted);
         for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
     }
+    for (size_t i = 0; i < in->n; i++)
+        if (in->at[i].kind == BASE) base[0] = &in->at[i];
     for (size_t i = 0; i < in->n; i++) {
         section *s = &in->at[i];
         if (s->kind == EXPERIMENT) continue;
-        check_duplicates(b, s, s);
+        check_duplicates(b, s, s->kind == PLUGIN ? base[0] : NULL);
         in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
-        if (s->kind == BASE) base[0] = s;
-        for (size_t k = 0; k < in->n; k++)
-            if (s->kind == PLUGIN && in->at[k].kind == BASE) check_duplicates(b, s, &in->at[k]);
     }
-    for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], &options[i]);
+    for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
     in->base_bad |= options[0].bad;
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
@@ -442,12 +447,13 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
     *s = (spec){0};
     s->path = arena_strdup(&s->mem, path);
     s->text = arena_strndup(&s->mem, text, n);
-    s->n_text = n;
+    s->n_text = strlen(s->text); /* spec_read has refused zero bytes */
     input in = {.b = {.s = s, .a = &s->mem, .errors = &found, .plugins = plugins, .n_known = plugins->n}};
     in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
     for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){&plugins->list[i], NULL};
     build_spec(&in, o ? o : &(spec_options){0});
     int rc = found.n ? -1 : 0;
+    name_set_free(&in.b.row_names);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);
@@ -465,7 +471,7 @@ int spec_read(spec *s, const char *path, const spec_options *o, const plugin_sch
     str text = {0};
     err e = {{0}};
     *s = (spec){0};
-    if (file_read(path, &text, &e)) {
+    if (ini_read(path, &text, &e)) {
         str_addf(errors, "%s\n", e.text);
         return str_free(&text), -1;
     }

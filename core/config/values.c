@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 10000 }; /* of one range: a slip like 1..1000000000 is caught here */
-
 void complain(build *b, const char *where, const char *key, const char *fmt, ...)
 {
     char words[1024];
@@ -12,7 +10,7 @@ void complain(build *b, const char *where, const char *key, const char *fmt, ...
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    str_addf(b->errors, "%s: %s: %s\n", where, key, words);
+    if (room_for_error(b->errors)) str_addf(b->errors, "%s: %s: %s\n", where, key, words);
 }
 
 /* ---- text ---- */
@@ -98,6 +96,7 @@ static const char *const section_keys[][2] = {
 /* Words about a key that nothing knows. */
 static void unknown_key(build *b, const char *where, const char *label, const char *key)
 {
+    if (!room_for_error(b->errors)) return; /* before the search for a near name */
     size_t n = 0, cap = 0;
     const char **names = grow(NULL, &cap, LENGTH(section_keys), sizeof *names);
     for (size_t i = 0; i < LENGTH(section_keys); i++) {
@@ -204,6 +203,12 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
 
 static void add_item(build *b, value_list *l, const char *const *texts)
 {
+    if (++b->n_values == MOST_ALL_VALUES)
+        complain(b, l->where, l->label, "found more than %d values in all lists, expected fewer", MOST_ALL_VALUES);
+    if (b->n_values >= MOST_ALL_VALUES) {
+        l->bad = true;
+        return;
+    }
     const char **item = arena_alloc(b->a, l->m * sizeof *item);
     for (size_t j = 0; j < l->m; j++) {
         item[j] = texts ? check_value(b, l, l->keys[j], texts[j]) : NULL;
@@ -223,7 +228,7 @@ static void add_range(build *b, value_list *l, int64_t from, int64_t to, int64_t
         const char *text = arena_printf(b->a, "%lld", (long long)x);
         size_t before = b->errors->n;
         add_item(b, l, &text);
-        if (b->errors->n != before) return; /* one complaint for a range */
+        if (b->errors->n != before || b->n_values >= MOST_ALL_VALUES) return; /* one complaint for a range */
     }
 }
 
@@ -256,15 +261,16 @@ static void read_item(build *b, value_list *l, const char *text)
 
 static void check_twice(build *b, value_list *l)
 {
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; k < i; k++) {
-            size_t equal = 0;
-            for (size_t j = 0; j < l->m; j++) equal += l->items[i][j] && same(l->items[i][j], l->items[k][j]);
-            if (equal < l->m) continue;
-            complain(b, l->where, l->label, "found %s twice, expected each value once", l->items[i][0]);
-            l->bad = true;
-            return;
-        }
+    name_set seen = {0};
+    size_t first;
+    for (size_t i = 0; i < l->n && !l->bad; i++) {
+        str all = {0};
+        for (size_t j = 0; j < l->m; j++) str_addf(&all, "%s%s", j ? "\n" : "", l->items[i][j]);
+        l->bad = !name_set_add(&seen, arena_strdup(b->a, str_text(&all)), i, &first);
+        if (l->bad) complain(b, l->where, l->label, "found %s twice, expected each value once", l->items[i][0]);
+        str_free(&all);
+    }
+    name_set_free(&seen);
 }
 
 static bool read_keys(build *b, const char *prefix, value_list *l)
@@ -300,6 +306,11 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     size_t n = split_text(e->value, ',', &items, b->a);
     for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
     for (size_t i = 0; i < n && known; i++) {
+        if (l.n >= MOST_VALUES) {
+            complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES);
+            l.bad = true;
+            break;
+        }
         if (!*items[i] && (n > 1 || key_param(b, l.keys[0])->type != AB_TEXT)) {
             complain(b, e->where, e->key, "found %s, expected %s",
                      n > 1 ? "an empty item in the list" : "no value",
@@ -322,13 +333,15 @@ bool read_seeds(build *b, const char *where, const char *text)
         bool range = read_range(items[i], &from, &to, &by, b->a);
         ok = range || parse_int(items[i], &from);
         if (!range) to = from, by = 1;
-        ok = ok && from >= 0 && to <= UINT32_MAX;
+        ok = ok && from >= 0 && to <= UINT32_MAX && k < MOST_VALUES;
         for (int64_t x = from; ok && x <= to; x += by) {
             for (size_t j = 0; j < k; j++) ok = ok && seeds[j] != x;
             seeds = grow(seeds, &cap, k + 1, sizeof *seeds);
             seeds[k++] = x;
         }
-        if (!ok)
+        if (!ok && k >= MOST_VALUES)
+            complain(b, where, "seeds", "found more than %d seeds, expected fewer", MOST_VALUES);
+        else if (!ok)
             complain(b, where, "seeds",
                      "found \"%s\", expected different integers from 0 to 4294967295, as in 1, 2, 3 or 1..3",
                      items[i]);

@@ -238,9 +238,54 @@ static void check_bytes(void)
     CHECK_INT(file_write(path, "[base]\nheads = 4\0\n", 18, &e), 0);
     str_clear(&errors);
     CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
-    CHECK_HAS(str_text(&errors), ":2: found a control character (byte 0, column 10), expected text");
+    CHECK_HAS(str_text(&errors), ":2: found a zero byte, expected text");
+    str large = {0}; /* more than the copy of a text that ends at its zero byte has room for */
+    str_addn(&large, "[base]\0", 7);
+    for (int i = 0; i < 100000; i++) str_add(&large, "heads = 4\n");
+    CHECK_INT(file_write(path, large.s, large.n, &e), 0);
+    str_clear(&errors);
+    CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
+    CHECK_HAS(str_text(&errors), ":1: found a zero byte, expected text");
+    str_addn(&large, large.s, 100000);
+    CHECK_INT(file_write(path, large.s, large.n, &e), 0);
+    str_clear(&errors);
+    CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
+    CHECK_HAS(str_text(&errors), "found a file of 1100007 bytes, expected an INI of at most 1048576");
+    str_free(&large);
     remove(path);
     str_free(&errors);
+}
+
+/* Largest texts of each shape that once took time by the square of their size (39 s for the first): seconds together now, and
+ * no more than a page of words. */
+static void check_large(void)
+{
+    static const struct {
+        const char *head, *unit, *tail;
+    } shapes[] = {{"[base]\nplugin_path = ", "x", ""},
+                  {"[base]\n", "k%d=1\n", ""},
+                  {"[experiment]\n", "k%d=1\n", ""},
+                  {"[base]\n", "[s%d]\n", ""},
+                  {"[sweep a]\nwarmup = ", "%d,", "x"},
+                  {"[experiment]\nseeds = ", "%d,", "x"},
+                  {"[experiment]\nonly = ", "a%d,", "x"}};
+    for (size_t i = 0; i < LENGTH(shapes); i++) {
+        str text = {0}, errors = {0};
+        spec s;
+        str_add(&text, shapes[i].head);
+        for (int k = 0; text.n < 1000000; k++) {
+            char unit[24];
+            snprintf(unit, sizeof unit, shapes[i].unit, k);
+            str_add(&text, unit);
+        }
+        str_add(&text, shapes[i].tail);
+        int rc = spec_parse(&s, str_text(&text), "large.ini", NULL, &case_plugins, &errors);
+        if (!rc) spec_free(&s);
+        CHECK_INT(rc, i ? -1 : 0);
+        CHECK(errors.n < 200000);
+        str_free(&text);
+        str_free(&errors);
+    }
 }
 
 /* The database keeps names for itself, whatever their case; without `name` the file's own name is meant. */
@@ -309,6 +354,7 @@ int main(void)
     check_rebuild();
     check_hash();
     check_bytes();
+    check_large();
     check_taken();
     check_frozen();
     check_reference();
