@@ -194,6 +194,11 @@ int main(int argc, char **argv)
     wait_asleep(argv);
     if (argc < 2) return help(stderr);
     if (same(argv[1], "--help") || same(argv[1], "-h") || same(argv[1], "help")) return help(stdout);
+    err e = {0};
+    if (cpu_use(NULL, &e)) {
+        fprintf(stderr, "ablate: %s\n", e.text);
+        return 2;
+    }
     find_places(&p);
     run_setup(&p);
     const char *names[LENGTH(commands)];

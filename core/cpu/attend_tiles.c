@@ -56,7 +56,7 @@ static void take_turned(const source *x, uint16_t *to)
         for (int half = 0; half < 2; half++, to += TILE) {
             __m512i t[16];
             for (int i = 0; i < 16; i++) t[i] = row_block(x, half * 16 + i, j);
-            turn(t);
+            turn_words(t);
             for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * SIDE, t[i]);
         }
 }
@@ -117,7 +117,7 @@ static void turn_pairs(const uint32_t *pairs, int64_t keys, uint16_t *to, int64_
     for (int64_t j = 0; j < keys; j += SIDE, pairs += 256) {
         __m512i t[16];
         for (int i = 0; i < 16; i++) t[i] = _mm512_loadu_si512(pairs + 16 * i);
-        turn(t);
+        turn_words(t);
         for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * width + j, t[i]);
     }
 }

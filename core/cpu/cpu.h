@@ -9,11 +9,20 @@
 
 extern const backend cpu_backend;
 
-/* Does this machine multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
+/* ---- instruction sets: every kernel is there once for each; one set is in use (isa.h) ---- */
+
+enum { ISA_GENERIC, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT }; /* lowest first; only x86-64 has those above GENERIC */
+/* Uses the set of that name from now on; NULL: the one that the environment's ABLATE_ISA names, else the highest this machine has.
+ * -1 and e: no such set, or not on this machine. No kernel may be running. */
+int cpu_use(const char *isa, err *e);
+int cpu_isa(void);                  /* the one in use; cpu_use(NULL) where none was chosen yet */
+const char *cpu_isa_name(int isa);  /* "avx2"; NULL: this family of processors has not so many */
+const char *cpu_isa_lacks(int isa); /* why this machine cannot use it; NULL: it can */
+
+/* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
 bool cpu_has_bf16(void);
 void cpu_threads(int n); /* 0: all; to be called before the first kernel */
-const char *
-cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512 amx-bf16, oneDNN 2.6.3"; static storage */
+const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16, oneDNN 2.6.3"; static storage */
 /* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */
 void cpu_forget(const params *s);
 

@@ -6,11 +6,7 @@
 
 static int wanted_threads;
 
-bool cpu_has_bf16(void)
-{
-    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa(), bf16 = (unsigned)dnnl_cpu_isa_avx512_core_bf16;
-    return (isa & bf16) == bf16;
-}
+bool cpu_has_bf16(void) { return cpu_isa() >= ISA_AVX512_BF16; }
 
 void cpu_threads(int n)
 {
@@ -38,20 +34,10 @@ const char *cpu_description(void)
     static char words[256];
     char model[128];
     read_model(model, sizeof model);
-    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
-    const char *set = "sse4.1";
-    if ((isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx)
-        set = "avx512 amx-bf16";
-    else if (cpu_has_bf16())
-        set = "avx512 bf16";
-    else if ((isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core)
-        set = "avx512";
-    else if ((isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2)
-        set = "avx2";
     int threads = omp_get_max_threads();
     const dnnl_version_t *v = dnnl_version();
     snprintf(words, sizeof words, "%s, %d thread%s, %s, oneDNN %d.%d.%d", model, threads,
-             threads == 1 ? "" : "s", set, v->major, v->minor, v->patch);
+             threads == 1 ? "" : "s", cpu_isa_name(cpu_isa()), v->major, v->minor, v->patch);
     return words;
 }
 

@@ -22,9 +22,9 @@ static void pack_left(const source *x, uint16_t *to)
             __m512i low[16], high[16];
 
             for (int i = 0; i < 16; i++) row_pairs(x, r + 2 * i, j, &low[i], &high[i]);
-            turn(low);
+            turn_words(low);
             for (int i = 0; i < 16; i++) _mm512_store_si512(at + (i / 4 * 8 + i % 4) * SIDE, low[i]);
-            turn(high);
+            turn_words(high);
             for (int i = 0; i < 16; i++) _mm512_store_si512(at + (i / 4 * 8 + i % 4 + 4) * SIDE, high[i]);
         }
 }

@@ -1,22 +1,9 @@
-/* tiles.c - asking for AMX tiles, and their one shape: sixteen rows of 64 bytes. */
+/* tiles.c - whether AMX tiles are in use, and their one shape: sixteen rows of 64 bytes. */
 #include "cpu/tiles.h"
+#include "cpu/cpu.h"
 
 #ifdef HAVE_TILES
-#include <dnnl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-bool tiles_usable(void)
-{
-    enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: the kernel gives tiles on request only */
-    static int answer = -1;
-    if (answer < 0) {
-        unsigned amx = dnnl_cpu_isa_avx512_core_amx;
-        answer =
-            ((unsigned)dnnl_get_effective_cpu_isa() & amx) == amx && !syscall(SYS_arch_prctl, ASK, TILE_DATA);
-    }
-    return answer;
-}
+bool tiles_usable(void) { return cpu_isa() == ISA_AMX; }
 
 void tiles_begin(void)
 {

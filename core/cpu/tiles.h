@@ -51,7 +51,7 @@ INLINE void store_pairs(uint16_t *to, __m512i low, __m512i high)
 }
 
 /* 16 x 16 words of 32 bits, in place: rows become columns. */
-INLINE void turn(__m512i x[16])
+INLINE void turn_words(__m512i x[16])
 {
     __m512i y[16];
     for (int i = 0; i < 16; i += 2) {

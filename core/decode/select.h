@@ -16,4 +16,10 @@ size_t select_scratch(int64_t v);
  * were found. */
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
                     double *log_sum, void *scratch);
+
+/* The two functions of one instruction set (select_row.c). */
+typedef struct {
+    size_t (*scratch)(int64_t v);
+    int64_t (*best)(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out, double *log_sum, void *scratch);
+} select_table_t;
 #endif

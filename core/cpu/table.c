@@ -1,0 +1,10 @@
+/* table.c - what the kernels of one instruction set offer: all that is seen of them outside (sets.cmake). */
+#include "cpu/isa.h"
+
+#define ENTRY(name) [OP_##name] = cpu_##name,
+extern const cpu_table_t cpu_table;
+const cpu_table_t cpu_table = {.kernels = {CPU_KERNELS(ENTRY)},
+                               .run_tiled = cpu_run_tiled,
+                               .forget = cpu_forget,
+                               .sum_squares = cpu_sum_squares,
+                               .accumulate = cpu_accumulate};
