@@ -393,20 +393,22 @@ int report_table(int argc, char **argv, const db_options *options)
     err e = {0};
     str out = {0};
     db_options o = *options;
-    const char *format = "text", *vs = NULL, **metrics = xcalloc((size_t)argc + 1, sizeof *metrics);
+    const char *format = "text", *vs = NULL, *stats = NULL, **metrics = xcalloc((size_t)argc + 1, sizeof *metrics);
     table_options t = {.metrics = metrics};
     enum table_format f;
     const option known[] = {{.name = "--db", .value = &o.path},
                             {.name = "--format", .value = &format},
                             {.name = "--vs", .value = &vs},
+                            {.name = "--stats", .value = &stats},
                             {.name = "--metric", .value = metrics, .count = &t.n_metrics}};
     int rc = 0;
     if (parse(&argc, argv, known, LENGTH(known), &e) || argc > 2 || table_format_parse(format, &f, &e) ||
-        (vs && !same(vs, "paper") && fail(&e, "table: --vs: found \"%s\", expected paper", vs))) {
-        rc = usage("table [NAME] [--metric M]... [--format text,md,latex,csv,json] [--vs paper] [--db FILE]",
+        (vs && !same(vs, "paper") && fail(&e, "table: --vs: found \"%s\", expected paper", vs)) ||
+        (stats && !same(stats, "full") && fail(&e, "table: --stats: found \"%s\", expected full", stats))) {
+        rc = usage("table [NAME] [--metric M]... [--format text,md,latex,csv,json] [--vs paper] [--stats full] [--db FILE]",
                    &e);
     } else {
-        t.vs_paper = vs != NULL;
+        t.vs_paper = vs != NULL, t.full = stats != NULL;
         reader *r = reader_open(&o, &e);
         rc = r && table_print(r, argc > 1 ? argv[1] : NULL, &t, f, &out, &e) == 0 ? 0 : failed("table", &e);
         reader_close(r);

@@ -1,7 +1,6 @@
 /* gather.c - means, deviations, differences to base and their tests, from the runs of an experiment. */
 #include "report/gather.h"
 #include "metric/stats.h"
-#include "report/significance.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -113,43 +112,6 @@ static int choose_headline(const gathered *g, const table_options *o)
     return 0;
 }
 
-/* The headline of the seeds that both rows have finished; the caller frees. */
-static result_pair *common_seeds(const gathered *g, const read_row *a, const read_row *b, size_t *n)
-{
-    result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
-    *n = 0;
-    for (size_t i = 0; i < a->n_runs; i++)
-        for (size_t j = 0; j < b->n_runs; j++) {
-            const read_run *ra = &a->runs[i], *rb = &b->runs[j];
-            if (ra->seed != rb->seed || ra->status != DB_DONE || rb->status != DB_DONE) continue;
-            const read_result *x = result_of(ra, g->metrics[g->headline]), *y = result_of(rb, g->metrics[g->headline]);
-            if (x && y && isfinite(x->value) && isfinite(y->value))
-                pairs[(*n)++] = (result_pair){x, y, ra->references, rb->references};
-        }
-    return pairs;
-}
-
-/* p of row a against row b: the sentences of their common seeds together. */
-static double test_rows(const gathered *g, const read_row *a, const read_row *b)
-{
-    size_t n;
-    result_pair *pairs = common_seeds(g, a, b, &n);
-    double p = paired_p(pairs, n, g->trials);
-    free(pairs);
-    return p;
-}
-
-/* The mean of a less b over their common seeds; NaN without one. */
-static double difference(const gathered *g, const read_row *a, const read_row *b)
-{
-    size_t n;
-    double sum_a = 0, sum_b = 0;
-    result_pair *pairs = common_seeds(g, a, b, &n);
-    for (size_t i = 0; i < n; i++) sum_a += pairs[i].a->value, sum_b += pairs[i].b->value;
-    free(pairs);
-    return n ? sum_a / (double)n - sum_b / (double)n : NAN;
-}
-
 gathered_row *gathered_base(const gathered *g)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -157,52 +119,29 @@ gathered_row *gathered_base(const gathered *g)
     return NULL;
 }
 
-static void compare_to_base(gathered *g, arena *a)
+/* Every metric against base; the headline's numbers are also those of the row. */
+static void compare_to_base(gathered *g, const table_options *o, bool find_best, arena *a)
 {
-    const gathered_row *base = gathered_base(g);
-    if (!base || g->headline < 0 || !base->of[g->headline].n) return;
-    double *p = arena_alloc(a, (g->x.n_rows + 1) * sizeof *p);
+    const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
+    comparison *all = arena_alloc(a, (g->x.n_rows * g->n_metrics + 1) * sizeof *all), *of = arena_alloc(a, (g->x.n_rows + 1) * sizeof *of);
+    comparison_task t = {.rows = rows, .n = g->x.n_rows, .base = g->x.n_rows, .all_model_tests = o->full};
     for (size_t i = 0; i < g->x.n_rows; i++) {
-        gathered_row *row = &g->rows[i];
-        p[i] = NAN;
-        if (row->row->runs == base->row->runs || !row->of[g->headline].n) continue;
-        row->delta = difference(g, row->row, base->row);
-        if (!row->row->same_as) p[i] = test_rows(g, row->row, base->row); /* a repeated row is one test */
+        rows[i] = g->rows[i].row;
+        g->rows[i].against = all + i * g->n_metrics;
+        if (rows[i]->is_base) t.base = i;
     }
-    g->tests = stats_holm(p, g->x.n_rows);
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        for (size_t j = 0; j < g->x.n_rows; j++)
-            if (g->rows[j].row->runs == g->rows[i].row->runs && !isnan(p[j])) g->rows[i].p = p[j];
-}
-
-/* Is row `a` better than row `b` by more than the sentences and the seeds vary? Alone among seeds nobody
- * knows. */
-static bool clearly_better(const gathered *g, const gathered_row *a, const gathered_row *b,
-                           size_t comparisons)
-{
-    const measure *x = &a->of[g->headline], *y = &b->of[g->headline];
-    if (!y->n) return true;
-    if (x->n < 2 || y->n < 2) return false;
-    double se = sqrt(x->sd * x->sd / (double)x->n + y->sd * y->sd / (double)y->n);
-    if (fabs(x->mean - y->mean) <= 2 * se) return false;
-    double p = test_rows(g, a->row, b->row);
-    return !isnan(p) && p * (double)comparisons < 0.05;
-}
-
-static void mark_best(gathered *g)
-{
-    if (g->headline < 0 || !g->goals[g->headline]) return;
-    double sign = same(g->goals[g->headline], "max") ? 1 : -1;
-    gathered_row *best = NULL;
-    for (size_t i = 0; i < g->x.n_rows; i++) {
-        const measure *m = &g->rows[i].of[g->headline];
-        if (m->n && (!best || sign * m->mean > sign * best->of[g->headline].mean)) best = &g->rows[i];
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        bool headline = (int)m == g->headline;
+        size_t best = t.n;
+        t.metric = g->metrics[m], t.goal = g->goals[m];
+        t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
+        size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
+        for (size_t i = 0; i < t.n; i++) {
+            g->rows[i].against[m] = of[i];
+            if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p_adjusted, g->tests = tests;
+        }
+        if (best < t.n) g->rows[best].best = true;
     }
-    if (!best) return;
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (g->rows[i].row->runs != best->row->runs && !clearly_better(g, best, &g->rows[i], g->x.n_rows - 1))
-            return;
-    best->best = g->x.n_rows > 1;
 }
 
 /* The published row: by key, or by the label in the second column. */
@@ -235,7 +174,7 @@ static int join_paper(reader *r, gathered *g, arena *a, err *e)
 
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *g, err *e)
 {
-    *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS};
+    *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS, .full = o->full};
     int rc = reader_experiment(r, name, true, a, &g->x, e);
     if (rc) return rc;
     if (choose_metrics(g, o, a, e)) return -1;
@@ -251,7 +190,6 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
         if (!g->seeds_least || n < g->seeds_least) g->seeds_least = n;
         if (n > g->seeds_most) g->seeds_most = n;
     }
-    compare_to_base(g, a);
-    if (find_best) mark_best(g);
+    compare_to_base(g, o, find_best, a);
     return o->vs_paper ? join_paper(r, g, a, e) : 0;
 }

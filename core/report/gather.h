@@ -1,6 +1,7 @@
 /* gather.h - an experiment's table as numbers, before any format. */
 #ifndef ABLATE_REPORT_GATHER_H
 #define ABLATE_REPORT_GATHER_H
+#include "report/compare.h"
 #include "report/table.h"
 
 typedef struct {
@@ -13,7 +14,8 @@ typedef struct {
     const read_row *row;
     measure *of;                        /* of[metric] */
     size_t done, failed, open, skipped; /* runs by how they ended; open: queued, running or killed */
-    double delta, p;                    /* of the headline, against base; NaN: none */
+    comparison *against;                /* against[metric]: this row against base */
+    double delta, p;                    /* of the headline, against base; p: for the design, adjusted after Holm; NaN: none */
     double parameters;                  /* NaN unknown */
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
@@ -34,7 +36,8 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
-    size_t tests;                   /* how many p there are */
+    bool full;                      /* everything that the statistics have to say */
+    size_t tests;                   /* how many p for the design there are, of the headline */
     size_t seeds_least, seeds_most; /* runs with a number in a row, over rows that have some */
 } gathered;
 

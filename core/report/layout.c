@@ -6,13 +6,29 @@
 
 /* ---- cells ---- */
 
-/* A signed number with a real minus sign. */
-static void put_delta(grid *t, size_t column, double delta, int decimals)
+/* A number with a real minus sign, and with a plus. */
+static const char *signed_text(double x, int decimals, arena *a)
 {
-    if (isnan(delta)) return;
-    const char *text = arena_printf(&t->mem, "%.*f", decimals, fabs(delta));
+    const char *text = arena_printf(a, "%.*f", decimals, fabs(x));
     bool zero = !text[strspn(text, "0.")];
-    grid_put(t, column, "%s%s", zero ? "" : delta < 0 ? "−" : "+", text);
+    return arena_printf(a, "%s%s", zero ? "" : x < 0 ? "−" : "+", text);
+}
+
+/* "−20.1", or in percent "+8.2 %". */
+static void put_delta(grid *t, size_t column, const comparison *c, int decimals)
+{
+    if (!isnan(c->delta)) grid_put(t, column, "%s%s", signed_text(c->delta, decimals, &t->mem), c->percent ? " %" : "");
+}
+
+static void put_interval(grid *t, size_t column, double low, double high, int decimals)
+{
+    if (isnan(low) || isnan(high)) return;
+    grid_put(t, column, "%s .. %s", signed_text(low, decimals, &t->mem), signed_text(high, decimals, &t->mem));
+}
+
+static void put_plain(grid *t, size_t column, double x, int decimals)
+{
+    if (!isnan(x)) grid_put(t, column, "%.*f", decimals, x);
 }
 
 static void put_p(grid *t, size_t column, double p)
@@ -133,9 +149,12 @@ static const char *label_of(const read_row *row, arena *a)
     return *row->group ? arena_printf(a, "(%s)", row->group) : row->name;
 }
 
+/* The columns of `--stats full`, after p. */
+static const char *const full_columns[] = {"p models", "p outside", "p permutation", "P(A > B)", "95 % of P", "sd of seeds", "√V", "√U", "detectable"};
+
 typedef struct {
-    size_t metrics, n, delta, p, parameters, paper; /* first column of each part */
-    bool has_delta, has_p, has_parameters;
+    size_t metrics, n, delta, interval, p, p_models, full, parameters, paper; /* first column of each part */
+    bool has_delta, has_p, has_p_models, has_parameters;
     size_t skip; /* leading columns, before them */
 } columns;
 
@@ -145,13 +164,21 @@ static columns add_columns(const gathered *g, grid *t)
     for (size_t i = 0; i < g->x.n_rows; i++) {
         c.has_delta = c.has_delta || !isnan(g->rows[i].delta);
         c.has_p = c.has_p || !isnan(g->rows[i].p);
+        c.has_p_models = c.has_p_models || (g->headline >= 0 && !isnan(g->rows[i].against[g->headline].p_models));
         c.has_parameters = c.has_parameters || !isnan(g->rows[i].parameters);
     }
     c.n = t->n_columns, grid_column(t, "n", true);
     c.metrics = t->n_columns;
     for (size_t m = 0; m < g->n_metrics; m++) grid_column(t, g->metrics[m], true);
     if (c.has_delta) c.delta = t->n_columns, grid_column(t, "Δ", true);
-    if (c.has_p) c.p = t->n_columns, grid_column(t, "p", true);
+    if (c.has_p) {
+        c.interval = t->n_columns, grid_column(t, "95 % interval", true);
+        c.p = t->n_columns, grid_column(t, "p", true);
+    }
+    c.has_p_models = c.has_p_models && !c.has_p && !g->full; /* beside tests of designs only where everything is asked for */
+    if (c.has_p_models) c.p_models = t->n_columns, grid_column(t, "p models", true);
+    c.full = t->n_columns;
+    for (size_t i = 0; i < LENGTH(full_columns) && g->full && c.has_delta; i++) grid_column(t, full_columns[i], true);
     if (c.has_parameters) c.parameters = t->n_columns, grid_column(t, "params (M)", true);
     c.paper = t->n_columns;
     for (size_t k = 2; g->has_paper && k < g->paper.n_columns; k++)
@@ -160,6 +187,30 @@ static columns add_columns(const gathered *g, grid *t)
             grid_column(t, arena_printf(&t->mem, "paper %s", name), true);
         }
     return c;
+}
+
+static void put_full(grid *t, size_t at, const comparison *c, int decimals)
+{
+    put_p(t, at, c->p_models);
+    put_p(t, at + 1, c->p_outside);
+    put_p(t, at + 2, c->p_permutation);
+    put_plain(t, at + 3, c->beats.theta, 2);
+    if (!isnan(c->beats.theta)) grid_put(t, at + 4, "%.2f .. %.2f", c->beats.low, c->beats.high);
+    put_plain(t, at + 5, c->percent ? 100 * c->seed_sd : c->seed_sd, decimals + 1);
+    put_plain(t, at + 6, c->percent ? 100 * sqrt(c->v) : sqrt(c->v), decimals + 1);
+    put_plain(t, at + 7, c->percent ? 100 * sqrt(c->u) : sqrt(c->u), decimals + 1);
+    put_plain(t, at + 8, c->detectable, decimals + 1);
+}
+
+static void put_comparison(const gathered *g, grid *t, const columns *c, const gathered_row *row)
+{
+    if (!c->has_delta) return;
+    const comparison *x = &row->against[g->headline];
+    int decimals = x->percent ? 1 : decimals_for(g, (size_t)g->headline);
+    put_delta(t, c->delta, x, decimals);
+    if (c->has_p) put_interval(t, c->interval, x->low, x->high, decimals), put_p(t, c->p, row->p);
+    if (c->has_p_models) put_p(t, c->p_models, x->p_models);
+    if (g->full) put_full(t, c->full, x, decimals);
 }
 
 static void put_numbers(const gathered *g, grid *t, const columns *c, const gathered_row *row)
@@ -171,8 +222,7 @@ static void put_numbers(const gathered *g, grid *t, const columns *c, const gath
         if (row->of[m].n > most) most = row->of[m].n;
     }
     grid_put(t, c->n, "%zu", most);
-    if (c->has_delta) put_delta(t, c->delta, row->delta, decimals_for(g, (size_t)g->headline));
-    if (c->has_p) put_p(t, c->p, row->p);
+    put_comparison(g, t, c, row);
     if (c->has_parameters && !isnan(row->parameters)) {
         double millions = row->parameters / 1e6;
         grid_put(t, c->parameters, "%.*f", millions < 10 ? 2 : 1, millions);

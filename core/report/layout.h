@@ -18,6 +18,8 @@ void layout_published_json(const read_published *p, str *out);
 void layout_csv(const gathered *g, str *out);
 void layout_json(const gathered *g, str *out);
 
+/* What the table's differences, intervals and p mean, and what they could have shown (notes.c). */
+void note_statistics(const gathered *g, grid *t);
 /* The whole table with its notes (table.c). */
 void table_grid(const gathered *g, grid *t);
 #endif

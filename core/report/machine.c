@@ -27,6 +27,12 @@ static void put_real(grid *t, size_t column, double v)
     if (isfinite(v)) grid_put(t, column, "%s", format_real(v, text));
 }
 
+/* The headline's comparison; of nothing where there is no headline. */
+static const comparison *comparison_of(const gathered *g, const gathered_row *row)
+{
+    return g->headline < 0 ? &comparison_none : &row->against[g->headline];
+}
+
 void layout_csv(const gathered *g, str *out)
 {
     static const char *const leading[] = {"row", "name", "change", "state", "n", "failed"};
@@ -38,9 +44,8 @@ void layout_csv(const gathered *g, str *out)
         grid_column(&t, arena_printf(&t.mem, "%s_diverged", g->metrics[m]), true);
     }
     size_t tail = t.n_columns;
-    grid_column(&t, "delta", true);
-    grid_column(&t, "p", true);
-    grid_column(&t, "params", true);
+    static const char *const trailing[] = {"delta", "low", "high", "p", "p_models", "params"};
+    for (size_t i = 0; i < LENGTH(trailing); i++) grid_column(&t, trailing[i], true);
     for (size_t k = 2; g->has_paper && k < g->paper.n_columns; k++)
         grid_column(&t, arena_printf(&t.mem, "paper_%s", g->paper.columns[k]), true);
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -60,11 +65,11 @@ void layout_csv(const gathered *g, str *out)
             put_real(&t, LENGTH(leading) + 3 * m + 1, row->of[m].sd);
             grid_put(&t, LENGTH(leading) + 3 * m + 2, "%zu", row->of[m].diverged);
         }
-        put_real(&t, tail, row->delta);
-        put_real(&t, tail + 1, row->p);
-        put_real(&t, tail + 2, row->parameters);
+        const comparison *c = comparison_of(g, row);
+        const double numbers[] = {c->delta, c->low, c->high, row->p, c->p_models, row->parameters};
+        for (size_t k = 0; k < LENGTH(numbers); k++) put_real(&t, tail + k, numbers[k]);
         for (size_t k = 2; g->has_paper && row->paper != NO_ROW && k < g->paper.n_columns; k++)
-            grid_put(&t, tail + 1 + k, "%s", g->paper.cells[row->paper * g->paper.n_columns + k]);
+            grid_put(&t, tail + LENGTH(trailing) - 2 + k, "%s", g->paper.cells[row->paper * g->paper.n_columns + k]);
     }
     grid_print(&t, TABLE_CSV, out);
     grid_free(&t);
@@ -92,6 +97,29 @@ static void key_real(str *out, const char *name, double v)
     json_number(out, v);
 }
 
+/* Everything about one comparison; null where nothing is known. */
+static void json_comparison(const comparison *c, str *out)
+{
+    key(out, "against_base", false);
+    if (isnan(c->delta) && !c->refused) {
+        str_add(out, "null");
+        return;
+    }
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"delta", c->delta}, {"low", c->low}, {"high", c->high}, {"p", c->p}, {"p_adjusted", c->p_adjusted}, {"variance_seeds", c->v},
+                   {"variance_sentences", c->u}, {"df", c->df}, {"seed_sd", c->seed_sd}, {"least_detectable", c->detectable}, {"p_models", c->p_models},
+                   {"p_outside_base", c->p_outside}, {"p_permutation", c->p_permutation}, {"beats_base", c->beats.theta}, {"beats_base_low", c->beats.low},
+                   {"beats_base_high", c->beats.high}};
+    str_addf(out, "{\"n\":%zu,\"n_base\":%zu", c->n, c->n_base);
+    key_text(out, "unit", c->percent ? "percent change" : "difference", false);
+    key_text(out, "rule", isnan(c->p) ? NULL : comparison_rule(c), false);
+    key_text(out, "refused", c->refused, false);
+    for (size_t i = 0; i < LENGTH(numbers); i++) key_real(out, numbers[i].name, numbers[i].value);
+    str_addc(out, '}');
+}
+
 static void json_measures(const gathered *g, const gathered_row *row, str *out)
 {
     key(out, "metrics", false);
@@ -108,7 +136,9 @@ static void json_measures(const gathered *g, const gathered_row *row, str *out)
             if (i) str_addc(out, ',');
             json_number(out, x->values[i]);
         }
-        str_add(out, "]}");
+        str_addc(out, ']');
+        json_comparison(&row->against[m], out);
+        str_addc(out, '}');
     }
     str_add(out, g->n_metrics ? "}" : "{}");
 }
@@ -138,9 +168,9 @@ void layout_json(const gathered *g, str *out)
     key_text(out, "note", g->x.note, false);
     key_text(out, "headline", g->headline < 0 ? NULL : g->metrics[g->headline], false);
     str_addf(out,
-             ",\"test\":{\"method\":\"paired approximate "
-             "randomisation\",\"trials\":%d,\"adjusted\":\"Holm\",\"rows\":%zu}",
-             g->trials, g->tests);
+             ",\"test\":{\"method\":\"crossed components of seeds and sentences, Howe's interval\",\"adjusted\":\"Holm\",\"rows\":%zu,"
+             "\"models\":\"paired approximate randomisation over sentences\",\"trials\":%d}",
+             g->tests, g->trials);
     if (g->has_paper) key_text(out, "paper", g->paper.paper, false);
     key(out, "rows", false);
     for (size_t i = 0; i < g->x.n_rows; i++) {
@@ -154,8 +184,12 @@ void layout_json(const gathered *g, str *out)
         if (row->why_skipped) key_text(out, "reason", row->why_skipped, false);
         str_addf(out, ",\"n\":%zu,\"failed\":%zu,\"open\":%zu", numbers_in(g, row), row->failed, row->open);
         json_measures(g, row, out);
-        key_real(out, "delta", row->delta);
+        const comparison *c = comparison_of(g, row);
+        key_real(out, "delta", c->delta);
+        key_real(out, "low", c->low);
+        key_real(out, "high", c->high);
         key_real(out, "p", row->p);
+        key_real(out, "p_models", c->p_models);
         key_real(out, "params", row->parameters);
         if (g->has_paper) {
             key(out, "published", false);

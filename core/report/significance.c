@@ -1,6 +1,7 @@
 /* significance.c - lays the statistics of several seeds end to end and hands them to metric/stats.h. */
 #include "report/significance.h"
 #include "metric/bleu.h"
+#include "metric/influence.h"
 #include "metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -36,8 +37,8 @@ static bleu_options options_of(const char *signature)
     return o;
 }
 
-/* Were both scored against the same lines? `a` and `b` are lists "dev.ref HASH,test.ref HASH": what both name must agree. */
-static bool same_references(const char *a, const char *b)
+/* `a` and `b` are lists "dev.ref HASH,test.ref HASH": what both name must agree. */
+bool same_references(const char *a, const char *b)
 {
     for (size_t n; a && b && *a; a += n + (a[n] == ',')) {
         n = strcspn(a, ",");
@@ -82,4 +83,16 @@ double paired_p(const result_pair *pairs, size_t n, int trials)
                               (size_t)trials, STATS_SEED);
     free(a);
     return p;
+}
+
+bool influence_of(const char *metric, const char *signature, const db_stats *s, double *z)
+{
+    stats_score score = score_for(metric, s->width);
+    if (score == score_ppl) return influence_log_ratio(s->value, s->n, z), true;
+    if (score == stats_ratio) return influence_ratio(s->value, s->n, z), true;
+    if (score == stats_f1) return influence_f1(s->value, s->n, z), true;
+    if (score != stats_bleu) return false;
+    bleu_options bleu = options_of(signature);
+    influence_bleu(s->value, s->n, &bleu, z);
+    return true;
 }

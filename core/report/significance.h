@@ -13,4 +13,9 @@ typedef struct {
  * are missing, belong to other sentences, do not match in number, or have no known score: PPL has (negative log-likelihood, tokens),
  * other metrics one of the kinds of metric/stats.h, known by their width. */
 double paired_p(const result_pair *pairs, size_t n, int trials);
+
+/* Influence values z[stats->n] of a result's statistics (metric/influence.h); false: no score is known for them. */
+bool influence_of(const char *metric, const char *signature, const db_stats *stats, double *z);
+/* Were both scored against the same lines, as far as is known? Lists as in read_run.references; NULL: unknown. */
+bool same_references(const char *a, const char *b);
 #endif

@@ -2,7 +2,6 @@
 #include "report/table.h"
 #include "report/gather.h"
 #include "report/layout.h"
-#include "metric/stats.h"
 #include <math.h>
 #include <string.h>
 
@@ -17,61 +16,7 @@ int table_format_parse(const char *text, enum table_format *out, err *e)
                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* ---- notes ---- */
-
-/* What is missing where no row has a difference to base. */
-static void note_no_delta(const gathered *g, grid *t)
-{
-    const char *metric = g->metrics[g->headline];
-    const gathered_row *base = gathered_base(g);
-    bool measured = false, open = false;
-    if (!base || !base->of[g->headline].n) {
-        grid_note(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
-        return;
-    }
-    for (size_t i = 0; i < g->x.n_rows; i++) {
-        const gathered_row *row = &g->rows[i];
-        if (row->row->runs == base->row->runs) continue; /* base itself, or a row equal to it */
-        measured = measured || row->of[g->headline].n;
-        open = open || row->open;
-    }
-    if (measured)
-        grid_note(t, "No Δ: no other row has %s with a seed that base has it with.", metric);
-    else
-        grid_note(t, "No Δ: only base's runs have %s%s.", metric, open ? " so far" : "");
-}
-
-static void note_tests(const gathered *g, grid *t)
-{
-    if (g->headline < 0) return;
-    const char *metric = g->metrics[g->headline];
-    bool has_delta = false;
-    for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
-    if (g->tests)
-        grid_note(t,
-                  "Δ and p: %s against base; p: paired approximate randomisation over sentences, %d trials, "
-                  "Holm over %zu "
-                  "row%s. It says nothing about other seeds.",
-                  metric, g->trials, g->tests, g->tests == 1 ? "" : "s");
-    else if (has_delta)
-        grid_note(t,
-                  "Δ: %s against base; no p: it takes per-sentence statistics of the same sentences, with the "
-                  "same seed, from base and another row.",
-                  metric);
-    else if (g->x.n_rows > 1 && g->seeds_most)
-        note_no_delta(g, t);
-    if (has_delta && g->seeds_least != g->seeds_most) grid_note(t, "Rows have different seeds: Δ and p are of those that a row shares with base.");
-    if (!g->seeds_most) return;
-    if (g->seeds_most == 1)
-        grid_note(
-            t,
-            "One seed: differences between rows include the luck of the seed, which one seed cannot show.");
-    else if (stats_least_p(g->seeds_most) >= 0.05)
-        grid_note(t,
-                  "n = %zu seeds an arm cannot reach p < 0.05 in a test across seeds (the smallest possible "
-                  "p is %.2f).",
-                  g->seeds_most, stats_least_p(g->seeds_most));
-}
+/* ---- notes (those of the statistics: notes.c) ---- */
 
 /* The first line of a failed run's words. */
 static void note_failures(const gathered *g, grid *t)
@@ -146,8 +91,7 @@ static void set_title(const gathered *g, grid *t)
     } else if (g->seeds_most) {
         str_add(&s, "  one seed");
     }
-    if (g->tests)
-        str_addf(&s, "; p: paired AR %d, Holm over %zu row%s", g->trials, g->tests, g->tests == 1 ? "" : "s");
+    if (g->tests) str_addf(&s, "; Δ, 95 %% interval and p for the design, Holm over %zu row%s", g->tests, g->tests == 1 ? "" : "s");
     t->title = arena_strdup(&t->mem, s.s);
     str_free(&s);
 }
@@ -160,7 +104,7 @@ void table_grid(const gathered *g, grid *t)
     else
         layout_rows(g, t);
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
-    note_tests(g, t);
+    note_statistics(g, t);
     note_failures(g, t);
     note_rows(g, t);
     note_paper(g, t);

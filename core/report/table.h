@@ -1,10 +1,8 @@
-/* table.h - the ablation table of an experiment: mean and sample standard deviation over seeds, the
- * difference to base with its paired test, parameter counts, and the published numbers beside them.
+/* table.h - the ablation table of an experiment: mean and sample standard deviation over seeds, the difference to base with its 95 % interval and p,
+ * parameter counts, and the published numbers beside them.
  *
- * The test is paired approximate randomisation (Noreen 1989) of the headline metric's per-sentence
- * statistics, the seeds that a row shares with base pooled, adjusted after Holm (1979) over the rows of the
- * table. It speaks about sentences; what other seeds would give, only more seeds can say, and the notes say
- * so.
+ * Interval and p are for the design, over seeds and sentences, and need two seeds a row (metric/design.h); p is adjusted after Holm (1979) over the
+ * rows. With one seed there is only the test over sentences, which is about these models. docs/statistics.md has the formulas.
  */
 #ifndef ABLATE_REPORT_TABLE_H
 #define ABLATE_REPORT_TABLE_H
@@ -19,6 +17,7 @@ typedef struct {
     size_t n_metrics;
     bool vs_paper; /* published columns beside ours, in the paper's layout where it has one */
     int trials;    /* of the randomisation test; 0: 10,000 */
+    bool full;     /* all statistics: standard deviation of seeds alone, parts of the variance, P(A > B), tests over sentences and seeds */
 } table_options;
 
 /* Appends the table of experiment `name` (NULL: the latest) to `out`. Without such an experiment, "table1" to

@@ -1,0 +1,193 @@
+/* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of seeds. */
+#include "report/compare.h"
+#include "report/gather.h"
+#include "results/db.h"
+#include "test.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
+
+/* experiments/recorded/parsing-craft-silver.json: three seeds a row, F1 over 9,099 sentences and the log of PPL over 2,780. */
+static const struct {
+    const char *metric;
+    double d, low, high, p, v, u, df, seed_sd;
+} worked[] = {{"F1", 0.0938495164, -3.26261008, 3.45030912, 0.93441887, 1.1009387, 0.000221360958, 2.97313997, 0.813497943},
+              {"PPL", 0.00544968308, -0.017195611, 0.0280949771, 0.513334023, 5.54710453e-05, 0, 3.26647411, 0.00655397652}};
+
+/* One row's runs as an arm, whatever tokens they are over. */
+static arm arm_of(const read_row *row, const char *metric)
+{
+    double scores[8] = {0}, *z = NULL;
+    size_t n = 0, m = 0;
+    for (size_t i = 0; i < row->n_runs; i++)
+        for (size_t k = 0; k < row->runs[i].n_results; k++) {
+            const read_result *x = &row->runs[i].results[k];
+            if (!same(x->metric, metric)) continue;
+            m = x->stats.n;
+            z = xrealloc(z, (n + 1) * m * sizeof *z);
+            CHECK(influence_of(metric, x->signature, &x->stats, z + n * m));
+            scores[n++] = same(metric, "PPL") ? log(x->value) : x->value;
+        }
+    arm a = arm_measure(scores, z, n, m);
+    free(z);
+    return a;
+}
+
+static void check_recorded(const char *folder)
+{
+    err e = {0};
+    arena a = {0};
+    gathered g = {0};
+    char *path = path_join(folder, "recorded.db");
+    db_options o = {.path = path};
+    db *d = db_open(&o, &e);
+    CHECK_INT(db_import(d, SOURCE_DIR "/experiments/recorded/parsing-craft-silver.json", NULL, &e), 0);
+    db_close(d);
+    reader *r = reader_open(&o, &e);
+    table_options t = {.trials = 10};
+    CHECK_INT(gather(r, "parsing-craft-silver", &t, false, &a, &g, &e), 0);
+    CHECK_TEXT(e.text, "");
+    for (size_t k = 0; k < LENGTH(worked) && g.x.n_rows == 2; k++) {
+        arm row = arm_of(g.rows[1].row, worked[k].metric), base = arm_of(g.rows[0].row, worked[k].metric);
+        difference x = design_compare(&row, &base, INFINITY);
+        CHECK_PRINTED(x.d, worked[k].d);
+        CHECK_PRINTED(x.low, worked[k].low);
+        CHECK_PRINTED(x.high, worked[k].high);
+        CHECK_PRINTED(x.p, worked[k].p);
+        CHECK_PRINTED(x.v, worked[k].v);
+        CHECK_PRINTED(x.u, worked[k].u);
+        CHECK_PRINTED(x.df, worked[k].df);
+        CHECK_PRINTED(arm_seed_sd(&row), worked[k].seed_sd);
+        arm_free(&row);
+        arm_free(&base);
+    }
+    /* the table says the same of F1, and refuses PPL: silver trees give another vocabulary */
+    for (size_t m = 0; m < g.n_metrics && g.x.n_rows == 2; m++) {
+        const comparison *c = &g.rows[1].against[m];
+        if (same(g.metrics[m], "PPL")) CHECK_HAS(c->refused, "perplexities per token");
+        if (!same(g.metrics[m], "F1")) continue;
+        CHECK_PRINTED(c->delta, worked[0].d);
+        CHECK_PRINTED(c->low, worked[0].low);
+        CHECK_PRINTED(c->high, worked[0].high);
+        CHECK_PRINTED(c->p, worked[0].p);
+        CHECK_PRINTED(c->seed_sd, worked[0].seed_sd);
+        CHECK(c->crossed && !c->shared && isnan(c->p_models));
+    }
+    arena_free(&a);
+    reader_close(r);
+    free(path);
+}
+
+/* ---- rows made here ---- */
+
+enum { MOST_RUNS = 10, SENTENCES = 40, MOST_ROWS = 8 };
+typedef struct {
+    read_run runs[MOST_RUNS];
+    read_result results[MOST_RUNS];
+    double stats[MOST_RUNS][2 * SENTENCES];
+    read_row row;
+} made_row;
+
+static made_row rows[MOST_ROWS];
+static const read_row *list[MOST_ROWS];
+
+/* Row i: n seeds of accuracy around `mean` percent over SENTENCES sentences of ten words. */
+static void make(size_t i, size_t n, double mean, double spread, const char *metric)
+{
+    made_row *m = &rows[i];
+    rng r = rng_seed(i, 5);
+    *m = (made_row){.row = {.name = "row", .n_runs = n, .runs = m->runs, .is_base = !i}};
+    for (size_t s = 0; s < n; s++) {
+        double right = 0, level = mean + spread * rng_normal(&r);
+        for (size_t j = 0; j < SENTENCES; j++) {
+            m->stats[s][2 * j] = level / 10 + 0.3 * rng_normal(&r);
+            m->stats[s][2 * j + 1] = 10;
+            right += m->stats[s][2 * j];
+        }
+        bool log_scale = same(metric, "PPL");
+        double value = log_scale ? exp(right / (10 * SENTENCES)) : 100 * right / (10 * SENTENCES);
+        m->results[s] = (read_result){.metric = metric, .goal = log_scale ? "min" : "max", .value = value, .stats = {SENTENCES, 2, m->stats[s]}};
+        m->runs[s] = (read_run){.seed = (int64_t)s, .status = DB_DONE, .n_results = 1, .results = &m->results[s]};
+    }
+    list[i] = &m->row;
+}
+
+static comparison compare(size_t n_rows, size_t of, size_t *tests)
+{
+    comparison out[MOST_ROWS];
+    comparison_task t = {.metric = rows[0].results[0].metric, .goal = rows[0].results[0].goal, .rows = list, .n = n_rows, .base = 0, .trials = 200};
+    size_t best, found = compare_rows(&t, out, &best);
+    if (tests) *tests = found;
+    return out[of];
+}
+
+static void check_by_seeds(void)
+{
+    size_t tests;
+    make(0, 1, 50, 1, "ACC"), make(1, 1, 55, 1, "ACC");
+    comparison c = compare(2, 1, &tests);
+    CHECK(isnan(c.p) && isnan(c.low) && isnan(c.p_outside) && !isnan(c.p_models) && !isnan(c.delta));
+    CHECK_INT(tests, 0);
+    make(0, 3, 50, 1, "ACC");
+    c = compare(2, 1, &tests);
+    CHECK(isnan(c.p) && c.p_outside < 0.2 && !isnan(c.p_models)); /* one run against three of base, outside Holm */
+    CHECK_INT(tests, 0);
+    make(1, 2, 55, 1, "ACC");
+    c = compare(2, 1, &tests);
+    CHECK(c.p < 0.3 && c.low < c.delta && c.delta < c.high && isnan(c.p_models) && isnan(c.beats.theta) && c.crossed);
+    CHECK_INT(tests, 1);
+    make(0, 5, 50, 1, "ACC"), make(1, 5, 55, 1, "ACC");
+    c = compare(2, 1, NULL);
+    CHECK(c.p < 0.01 && c.low > 0 && c.low < c.high && c.detectable > 0);
+    CHECK_NEAR(c.beats.theta, 1, 0);
+    CHECK_NEAR(c.p_permutation, 2. / 252, 1e-12);
+    rows[1].results[4].value = NAN; /* diverged: in no mean, but it loses to every seed of base */
+    c = compare(2, 1, NULL);
+    CHECK_INT(c.n, 4);
+    CHECK(isnan(c.beats.theta)); /* four seeds are left */
+}
+
+static void check_shared(void)
+{
+    for (size_t i = 0; i < 6; i++) make(i, 3, 50, 1, "ACC");
+    comparison c = compare(6, 1, NULL);
+    CHECK(c.shared && c.df > 4);
+    CHECK_TEXT(comparison_rule(&c), "crossed components, shared variances");
+    c = compare(4, 1, NULL); /* too few rows */
+    CHECK(!c.shared && c.df <= 4);
+    make(2, 2, 50, 1, "ACC");
+    CHECK(!compare(5, 2, NULL).shared); /* four rows with three seeds */
+}
+
+static void check_refused(void)
+{
+    make(0, 3, 2, 0.1, "PPL"), make(1, 3, 2, 0.1, "PPL");
+    comparison c = compare(2, 1, NULL);
+    CHECK(!c.refused && c.percent && !isnan(c.p));
+    for (size_t s = 0; s < 3; s++) rows[1].stats[s][1] = 12; /* another vocabulary */
+    c = compare(2, 1, NULL);
+    CHECK_HAS(c.refused, "perplexities per token do not compare");
+    CHECK(isnan(c.delta) && isnan(c.p) && isnan(c.p_models));
+    make(0, 3, 50, 1, "ACC"), make(1, 3, 50, 1, "ACC");
+    for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
+    CHECK_HAS(compare(2, 1, NULL).refused, "other references");
+    for (size_t s = 0; s < 3; s++) rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
+    c = compare(2, 1, NULL);
+    CHECK(!c.refused && !c.crossed && !isnan(c.p)); /* other sentences: over seeds alone */
+    CHECK_TEXT(comparison_rule(&c), "seeds only");
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/ablate-compare-XXXXXX", command[128];
+    if (!mkdtemp(folder)) return 1;
+    check_recorded(folder);
+    check_by_seeds();
+    check_shared();
+    check_refused();
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) puts("could not clean up");
+    return test_end();
+}
