@@ -1,10 +1,8 @@
 /* attend.c - ATTEND and ATTEND_BACK: the work shared out among threads, sentence by sentence and head by
  * head. */
 #include "cpu/attend.h"
-#include "cpu/simd.h"
 #include "cpu/tiles.h"
-
-enum { QUERIES = 32 }; /* rows of the score matrix that are worked on at a time */
+#include "cpu/vectors.h"
 
 #define S f32
 #include "cpu/attend.inc"

@@ -10,6 +10,8 @@
 #include "cpu/fused.h"
 #include "graph/op.h"
 
+enum { QUERIES = 32 }; /* worked on at a time */
+
 typedef struct {
     void *data;
     int64_t stride;
@@ -40,6 +42,9 @@ static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t 
 {
     return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
 }
+
+/* Room for the decisions of a block of queries about nk keys, in words: one bit a key, DROPOUT_ROWS queries side by side. */
+static inline int64_t decision_words(int64_t nk) { return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS; }
 
 /* bf16 rows by AMX tiles, where tiles_usable(): attend_tiles.c */
 void attend_tiles(const attend_args *a, const attend_item *it);

@@ -1,6 +1,6 @@
 /* attend_step.c - ATTEND_STEP: one more token of every hypothesis attends over its own past in the cache. */
 #include "cpu/fused.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 typedef struct {
     int64_t rows, cap, heads, d_k, d_v, t; /* t: position of the new tokens; caches hold cap positions */

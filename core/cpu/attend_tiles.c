@@ -68,7 +68,7 @@ static void give(const float *from, const float *by, const columns *x, int64_t f
         uint16_t *to = (uint16_t *)x->data + (first + r) * x->stride + h * width;
         float f = by ? by[r] : 1;
         int64_t j = 0;
-        for (; j + LANES <= width; j += LANES) store_bf16(to + j, load_f32(from + j) * f);
+        for (; j + lanes_f32 <= width; j += lanes_f32) store_bf16(to + j, load_f32(from + j) * f);
         if (j < width) store_part_bf16(to + j, load_f32(from + j) * f, (int)(width - j));
     }
 }
@@ -147,10 +147,10 @@ static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float
         }
         _mm512_storeu_si512(pairs + j / 2 * 16, pair(p[0], p[1]));
     }
-    float total[LANES], high[LANES];
+    float total[lanes_f32], high[lanes_f32];
     _mm512_storeu_ps(total, sum);
     _mm512_storeu_ps(high, top);
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < lanes_f32; i++) {
         by[i] = total[i] > 0 ? (float)l->a->drop.scale / total[i] : 0;
         lse[i] = total[i] > 0 ? high[i] * ln_2 + vlogf(total[i]) : 0;
     }
@@ -197,19 +197,11 @@ static const uint32_t *decide(const attend_args *a, const attend_item *it, int64
                               uint32_t *bits)
 {
     if (!a->drop.least) return NULL;
-    dropout_bits(&a->drop, first_element(a, it->q0 + t, it->head), (uint64_t)a->heads * ATTEND_KEYS, keys, bits);
+    dropout_bits(&a->drop, first_element(a, it->q0 + t, it->head), (uint64_t)a->heads * ATTEND_KEYS, DROPOUT_ROWS, keys, bits);
     return bits;
 }
 
 /* ---- both passes ---- */
-
-/* Cuts the thread's scratch memory into matrices. */
-static void *cut(char **at, int64_t n, size_t size)
-{
-    void *p = *at;
-    *at += ((size_t)n * size + 63) / 64 * 64;
-    return p;
-}
 
 void attend_tiles(const attend_args *a, const attend_item *it)
 {

@@ -21,6 +21,14 @@ enum { WORTH_THREADS = 16384 };
 
 /* At least `bytes` of the calling thread's own memory, 64-byte aligned, valid until its next call. */
 void *scratch(size_t bytes);
+/* Cuts it into arrays that begin at cache lines: each takes up to LINE bytes more than its numbers. */
+enum { LINE = 64 };
+static inline void *cut(char **at, int64_t n, size_t size)
+{
+    void *p = *at;
+    *at += ((size_t)n * size + LINE - 1) / LINE * LINE;
+    return p;
+}
 
 /* Calls the f32, f64 or bf16 instance of a template's function. */
 #define BY_TYPE(type, name, ...)                                                                             \
@@ -44,7 +52,8 @@ typedef struct {
 dropout dropout_of(const call *k, int64_t place);
 /* keep[j] = 1 or 0 for element first + j, j < n. Writes up to the next multiple of 16. */
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep);
-/* The same for sixteen rows of n elements, row r from first + r * stride on: bit j % 32 of bits[j / 32][r]; n
- * is rounded up to a multiple of 32. Only where the machine has AVX-512. */
-void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int64_t n, uint32_t *bits);
+/* The same for `rows` rows (at most DROPOUT_ROWS) of n elements, row r from first + r * stride on: bit j % 32 of
+ * bits[j / 32][r]; n is rounded up to a multiple of 32. */
+enum { DROPOUT_ROWS = 16 };
+void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, int64_t n, uint32_t *bits);
 #endif

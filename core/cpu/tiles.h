@@ -7,7 +7,7 @@
  */
 #ifndef ABLATE_CPU_TILES_H
 #define ABLATE_CPU_TILES_H
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 #include <stdbool.h>
 
 /* Can this processor, and may this process, use tiles? begin and end stand around the work of each thread. */
