@@ -2,7 +2,7 @@
  *
  * Ownership: a function that returns a pointer says in its line who frees it; `str` owns its bytes.
  * Errors: a service returns 0 or -1 (or a pointer or NULL) and fills an `err`; the first error is kept.
- * Out of memory aborts with a sentence: no caller here could go on.
+ * Out of memory ends the program with a sentence: no caller here could go on.
  * Nothing in this folder calls exit. Thread-safe unless a line says otherwise.
  */
 #ifndef ABLATE_BASE_H
@@ -26,6 +26,7 @@ _Noreturn void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invar
 
 /* ---- memory: never NULL ---- */
 
+_Noreturn void out_of_memory(size_t n);               /* n bytes were wanted (0: not known); exit code 1 */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);

@@ -3,10 +3,20 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+void out_of_memory(size_t n)
+{
+    if (n)
+        fprintf(stderr, "out of memory: %zu bytes were refused\n", n);
+    else
+        fprintf(stderr, "out of memory\n");
+    _exit(1); /* what runs at a normal end may want memory too */
+}
 
 static void *got(void *p, size_t n)
 {
-    if (!p) broken("out of memory: %zu bytes were refused", n);
+    if (!p) out_of_memory(n);
     return p;
 }
 
@@ -18,7 +28,7 @@ void *xmalloc(size_t n) { return got(malloc(at_least_one(n)), n); }
 void *xcalloc(size_t n, size_t size)
 {
     size_t all;
-    if (__builtin_mul_overflow(n, size, &all)) broken("out of memory: %zu times %zu bytes", n, size);
+    if (__builtin_mul_overflow(n, size, &all)) out_of_memory(SIZE_MAX);
     return got(calloc(1, at_least_one(all)), all);
 }
 
@@ -62,7 +72,7 @@ void *grow(void *p, size_t *cap, size_t n, size_t size)
     if (n <= *cap && p) return p;
     size_t more = *cap + *cap / 2 + 8, bytes;
     if (more < n) more = n;
-    if (__builtin_mul_overflow(more, size, &bytes)) broken("out of memory: %zu times %zu bytes", more, size);
+    if (__builtin_mul_overflow(more, size, &bytes)) out_of_memory(SIZE_MAX);
     p = xrealloc(p, bytes);
     *cap = more;
     return p;
@@ -79,7 +89,7 @@ enum { BLOCK_BYTES = 16 * 1024 };
 
 void *arena_alloc(arena *a, size_t n)
 {
-    if (n > SIZE_MAX / 2) broken("out of memory: %zu bytes were refused", n);
+    if (n > SIZE_MAX / 2) out_of_memory(n);
     n = (at_least_one(n) + 15) & ~(size_t)15;
     arena_block *b = a->head;
     if (!b || b->size - b->used < n) {

@@ -46,7 +46,7 @@ static void *zeros(const backend *b, size_t bytes)
     if (on_device(b))
         p = b->alloc(bytes);
     else if (posix_memalign(&p, 64, bytes ? bytes : 64))
-        broken("out of memory: %zu bytes wanted for parameters", bytes);
+        out_of_memory(bytes);
     backend_zero(b, p, bytes);
     return p;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,9 @@ struct spm {
 
 namespace
 {
+
+/* C++ ends as C does where memory is refused (base/memory.c), in this file and in the libraries below. */
+const std::new_handler before = std::set_new_handler([] { out_of_memory(0); });
 
 /* The training lines, from memory. */
 class Lines : public sentencepiece::SentenceIterator

@@ -41,24 +41,43 @@ static void long_text_is_cut(void)
     CHECK(has_prefix(e.text, "p: xxx"));
 }
 
-static void broken_aborts_with_a_sentence(void)
+static void break_it(void) { broken("rank is %d", 9); }
+static void ask_for_all_memory(void)
 {
-    int ends[2];
+    size_t cap = 0;
+    grow(NULL, &cap, SIZE_MAX / 2, 8);
+}
+
+/* The exit status of a process that does this, and what it says in text [200]. */
+static int end_of(void (*what)(void), char *text)
+{
+    int ends[2], status = 0;
     CHECK_INT(pipe(ends), 0);
     pid_t child = fork();
     if (!child) {
         dup2(ends[1], 2);
-        broken("rank is %d", 9);
+        what();
+        _exit(0);
     }
     close(ends[1]);
-    char text[200] = {0};
-    for (ssize_t n = 0, got; (got = read(ends[0], text + n, sizeof text - 1 - (size_t)n)) > 0;) n += got;
+    memset(text, 0, 200);
+    for (ssize_t n = 0, got; (got = read(ends[0], text + n, 199 - (size_t)n)) > 0;) n += got;
     close(ends[0]);
-    int status = 0;
     CHECK_INT(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void the_program_ends_with_a_sentence(void)
+{
+    char text[200];
+    int status = end_of(break_it, text);
     CHECK(WIFSIGNALED(status));
     CHECK_INT(WTERMSIG(status), SIGABRT);
     CHECK_TEXT(text, "broken: rank is 9\n");
+    status = end_of(ask_for_all_memory, text);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), 1);
+    CHECK_HAS(text, "out of memory: 18446744073709551615 bytes were refused\n");
 }
 
 int main(void)
@@ -66,6 +85,6 @@ int main(void)
     first_is_kept();
     prefix();
     long_text_is_cut();
-    broken_aborts_with_a_sentence();
+    the_program_ends_with_a_sentence();
     return test_end();
 }

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ... allocation, write,
+# sync, rename, open, fork, mapping or database call failing (fault.c, the LIBRARY), once, and from then on.
+#
+# What may follow: success with the output of an undisturbed run, or an error in words with exit code 1 to 127. Afterwards the same command
+# without faults must give what it gives undisturbed, and the database must be whole. N (2 where nothing is said) calls are drawn for each command and
+# kind; `whole` takes all. ABLATE_FAULT_SEED repeats a draw.
+source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
+library=$3 how_many=${4:-2}
+shift $(($# < 4 ? $# : 4))
+only=" $* "
+export GOMP_SPINCOUNT=2000 ABLATE_FAULT_COUNT=$work/count
+export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
+seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
+RANDOM=$seed
+kinds=(malloc open write fsync rename fork mmap sqlite)
+echo "calls drawn with ABLATE_FAULT_SEED=$seed"
+
+# ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle ----
+export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
+{
+    tiny faults 8
+    printf '[sweep A]\nheads = 1, 2\n'
+} | sed 's/^eval_every.*/eval_every = 4/; s/^save_every.*/save_every = 3/; s/^warmup.*/warmup = 2/
+    s/^sequence.train_examples.*/sequence.train_examples = 40/; s/^sequence.test_examples.*/sequence.test_examples = 5/' >faults.ini
+printf 's0001 s0002\ns0003\n' >in.txt
+printf '(S (NP (NN dog)) (VP (VB runs)))\n' >tree.txt
+mkdir -p empty/experiments home/experiments
+cp -r "$source/experiments/published" empty/experiments && cp -r "$source/experiments/published" home/experiments
+exits 0 ablate run faults.ini --threads 1 --progress none
+exits 0 ablate record faults record.json
+mv home start
+cp -r empty home
+ABLATE_FAULT=fsync:9:on LD_PRELOAD=$library ablate run faults.ini --threads 1 --progress none >out 2>err
+mv home half
+
+# NAME|state|command|the query whose answer is compared in place of the command's output; -: nothing is compared
+cases='run|empty|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
+resume|half|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
+dry-run|empty|run faults.ini --dry-run|
+table|start|table faults|
+latex|start|table faults --format latex|
+published|start|table table3|
+ls|start|ls faults|
+show|start|show faults/base|
+log|start|log faults/base|
+rm|start|rm faults/base|SELECT count(*) FROM run
+query|start|query "SELECT row, PPL FROM faults"|
+report|start|report faults -o page.html|
+plugins|empty|plugins attention|
+check|empty|check optim/sgd|
+translate|start|translate --run faults/base --threads 1 <in.txt|
+attention|start|attention --run faults/base --text s0001 -o heads.html|
+agree|empty|agree in.txt in.txt|
+bleu|empty|score bleu --ref in.txt --tok none <in.txt|
+f1|empty|score f1 --gold tree.txt <tree.txt|
+data|empty|data list|
+record|start|record faults again.json|
+import|empty|import record.json|SELECT variant,metric,quote(value) FROM results ORDER BY 1,2
+reference|empty|reference|
+devices|empty|devices|-
+completion|empty|completion bash|'
+
+# ---- one command ----
+
+fresh() { rm -rf home && cp -a "$state" home; }
+# The command, its output (or the query's answer) in $1; the exit code is the command's.
+perform() {
+    local code=0
+    eval "timeout -s KILL 60 \"\$program\" $command" >"$1" 2>err || code=$?
+    return $code
+}
+# What stands in the files that commands write, times apart.
+answer() {
+    if [ ${#query} -gt 1 ]; then "$program" query "$query" --format csv >"$1" 2>>err; fi
+}
+calls() { od -An -td8 -j"$1" -N8 count | tr -d ' '; }
+
+declare -A outcome=([equal]=0 [warned]=0 [refused]=0)
+# attempt KIND:N: with that fault, and once more without
+attempt() {
+    local code=0 what="$name with $1"
+    rm -f count && fresh
+    ABLATE_FAULT=$1 LD_PRELOAD=$library perform faulty || code=$?
+    [ "$(calls 8)" != 0 ] || return 1
+    checks=$((checks + 1))
+    cp err words
+    if [ $code -ge 128 ]; then
+        wrong "$what: killed by a signal ($code)" && tail -3 words
+    elif [ $code = 0 ] && grep -q '^warning: ' words; then
+        outcome[warned]=$((outcome[warned] + 1)) # such as of a plugin that could not be opened
+    elif [ $code = 0 ]; then
+        outcome[equal]=$((outcome[equal] + 1))
+        answer faulty
+        [ -n "$varies" ] || cmp -s faulty calm || { wrong "$what: exit code 0, but its output is another" && diff faulty calm | head -5 && tail -3 words; }
+    else
+        outcome[refused]=$((outcome[refused] + 1))
+        [ -s words ] || wrong "$what: exit code $code without a word"
+    fi
+    code=0
+    perform after || code=$?
+    answer after
+    # what a refused command had done already, such as removing, it need not do again
+    [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" && tail -3 err; }
+    [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm | head -5; }
+    if [ -e home/results.db ]; then equal "$(sql 'PRAGMA integrity_check')" ok "$what: integrity_check"; fi
+    return 0
+}
+
+while IFS='|' read -r name state command query; do
+    [[ "$only" = "  " || "$only" == *" $name "* ]] || continue
+    calm_code=0 varies=
+    fresh
+    perform calm || calm_code=$?
+    answer calm
+    [ $calm_code = 0 ] || { wrong "$name: undisturbed exit code $calm_code" && cat err; }
+    fresh
+    perform again
+    answer again
+    cmp -s calm again || varies=yes
+    [ "$query" != - ] || varies=yes
+    for kind in "${kinds[@]}"; do
+        by_place=
+        { [ "$how_many" = whole ] && [ $kind != malloc ]; } || by_place=1
+        [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1
+        rm -f count && fresh # N = 0 counts
+        ABLATE_FAULT=$kind:0 LD_PRELOAD=$library perform faulty
+        n=$(calls 0)
+        if [ "$how_many" = whole ]; then
+            for ((i = 1; i <= n + 5; i++)); do attempt $kind:$i || break; done
+            for ((i = 1; i <= n; i = i * 3 / 2 + 1)); do attempt $kind:$i:on || break; done
+        else
+            for ((i = 0; i < how_many && i < n; i++)); do
+                stays=
+                [ $((RANDOM % 4)) -gt 0 ] || stays=:on
+                attempt $kind:$((RANDOM % n + 1))$stays
+            done
+        fi
+        [ -n "$by_place" ] && echo "$name: $kind: $n places" || echo "$name: $kind: $n calls"
+    done
+done <<<"$cases"
+echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a warning, ${outcome[refused]} were answered with an error in words"
+
+# Every command is in the list above (or says here why not).
+left_out=" bench test help parse worker " # timings; the launcher's; itself; needs a treebank (tests/cli/parsing.sh); of a run
+for command in $(ablate help | awk '/^  [a-z]/ { print $1 }'); do
+    [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" || wrong "no fault loop over 'ablate $command'"
+done
+finish
