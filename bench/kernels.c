@@ -95,8 +95,8 @@ static void time_products(int64_t k, int64_t n, bool tied)
     time_call("  _DX, added", cpu_LINEAR_DX, &dx);
     call dw = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
     time_call("  _DW", cpu_LINEAR_DW, &dw);
-    call sum = {.op = OP_COLSUM, .n_in = 1, .n_out = 1, .in = {y}, .out = {b}};
-    time_call("  COLSUM", cpu_COLSUM, &sum);
+    call sum = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {y}, .out = {b}};
+    time_call("  COLUMN_SUM", cpu_COLUMN_SUM, &sum);
     w.param = -1; /* no kept copy: what packing costs, with a product of few rows */
     f.in[1] = w, f.in[0].dim[2] = f.out[0].dim[2] = 16;
     time_call("  packing, 16 rows", cpu_LINEAR, &f);
@@ -182,11 +182,11 @@ static void time_vocabulary(int64_t d, int64_t v)
 {
     view ids = new_view(I32, 1, n_rows), table = new_view(F32, v, d), y = rows_view(d);
     for (int64_t r = 0; r < n_rows; r++) ((int32_t *)ids.data)[r] = (int32_t)(r * r % v);
-    call embed = {.op = OP_EMBED, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3}};
-    time_call("EMBED", cpu_EMBED, &embed);
+    call embed = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3}};
+    time_call("EMBED", cpu_EMBED_TOKENS, &embed);
     call back = {
-        .op = OP_EMBED_BACK, .n_in = 3, .n_out = 1, .in = {table, y, ids}, .out = {table}, .a.f = {3}};
-    time_call("EMBED_BACK, added", cpu_EMBED_BACK, &back);
+        .op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {table, y, ids}, .out = {table}, .a.f = {3}};
+    time_call("EMBED_TOKENS_BACK, added", cpu_EMBED_TOKENS_BACK, &back);
     view logits = rows_view(v);
     call ce = {.op = OP_CE,
                .n_in = 3,

@@ -2,10 +2,10 @@
 #include "check/check.h"
 #include "cpu/cpu.h"
 #include "data/corpora.h"
-#include "device.h"
+#include "device/device.h"
 #include "metric/score_cli.h"
 #include "plugin/plugin.h"
-#include "record.h"
+#include "commands/record.h"
 #include "report/cli.h"
 #include "run.h"
 #include <errno.h>

@@ -7,7 +7,7 @@
  */
 #include "run.h"
 #include "data/corpora.h"
-#include "device.h"
+#include "device/device.h"
 #include "launch/launch.h"
 #include "metric/bleu.h"
 #include "metric/f1.h"

@@ -21,12 +21,6 @@ char *run_model_path(const char *run, const places *p, err *e);
 enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
 int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e);
 
-/* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
- * 0, or -1 and words: bf16 is asked for and the processor has none. */
-int run_compute(int64_t precision, const backend *on, dtype *out, err *e);
-/* The same for a trained model, from the settings in its file, so that it computes as its run did. A bf16 model
- * on a processor without bf16 products computes in fp32, with a warning. -1 and words: no file of ablate. */
-int run_model_compute(const char *path, const backend *on, dtype *out, err *e);
 /* The plugins at hand, as the INI reader wants them. */
 const plugin_schemas *run_schemas(void);
 

@@ -1,7 +1,7 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
 #include "data/dataset.h"
 #include "decode/constrain.h"
-#include "device.h"
+#include "device/device.h"
 #include "launch/event.h"
 #include "run.h"
 #include "train/train.h"
@@ -148,7 +148,7 @@ static int open_model(run *r, err *e)
 {
     dtype compute;
     if (!(r->on = device_open(r->job.device, e))) return -1;
-    if (run_compute(r->cfg.precision, r->on, &compute, e) ||
+    if (device_compute(r->cfg.precision, r->on, &compute, e) ||
         model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, r->on, e))
         return -1;
     r->model_open = true;
@@ -293,13 +293,13 @@ static int keep_outputs(const run *r, ab_split split, char **lines, int64_t n, e
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
         t->get(r->task_self, split, i, &x);
-        if (t->shown) str_addf(&out, "%s\n", lines[i]);
-        str_addf(&hyp, "%s\n", t->shown ? t->shown(r->task_self, split, i, lines[i]) : lines[i]);
-        str_addf(&ref, "%s\n", t->shown ? t->shown(r->task_self, split, i, NULL) : x.tgt);
+        if (t->reference_line) str_addf(&out, "%s\n", lines[i]);
+        str_addf(&hyp, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, lines[i]) : lines[i]);
+        str_addf(&ref, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, NULL) : x.tgt);
     }
     int bad = write_file(r, split, "hyp", "hypotheses", &hyp, e) ||
               write_file(r, split, "ref", "references", &ref, e) ||
-              (t->shown && write_file(r, split, "out", "decoded", &out, e));
+              (t->reference_line && write_file(r, split, "out", "decoded", &out, e));
     str_free(&out);
     str_free(&hyp);
     str_free(&ref);
@@ -368,7 +368,7 @@ static train_outcome do_run(run *r, err *e)
     event_phase("decode");
     if (decode_and_score(r, e)) return TRAIN_FAILED;
     char words[128];
-    if (r->on->tell) r->on->tell(words, sizeof words), event_fact("products", words);
+    if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);

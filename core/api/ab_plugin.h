@@ -155,11 +155,11 @@ typedef struct {
     int (*accepts)(void *self, const char *src, const char *output);
     /* Using a trained model (`ablate parse`). Texts are borrowed until the next call of the same function.
      * prepare: the source line for a line that was typed in. present: what is shown of the output for it. */
-    const char *(*prepare)(void *self, const char *typed);
-    const char *(*present)(void *self, const char *typed, const char *output);
+    const char *(*encode_input)(void *self, const char *typed);
+    const char *(*format_output)(void *self, const char *typed, const char *output);
     /* Since 1.2; may be NULL. The line that scorers of the field take for example i (a tree in brackets): for the decoded line
      * `output`, or for the reference where that is NULL. Borrowed until the next call. NULL: the lines are such as they are. */
-    const char *(*shown)(void *self, ab_split split, int64_t i, const char *output);
+    const char *(*reference_line)(void *self, ab_split split, int64_t i, const char *output);
 } ab_task;
 
 /* ---- fused operations: a meaning in host operations, and optional kernels for it ---------------------------------------- */
@@ -174,8 +174,8 @@ typedef struct {
     const char *name, *doc;
     int n_in;                          /* at most 4 */
     /* The definition, and the tests' reference. With a kernel it is also run where no model is around it: what it needs
-     * is in its inputs and attr (no ab_info, no learned values, nothing of the attention kit). */
-    ab_t (*lower)(ab_ctx *c, const ab_t *in, const void *attr);
+     * is in its inputs and attr (no ab_info, no learned values, nothing of the attention context). */
+    ab_t (*reference)(ab_ctx *c, const ab_t *in, const void *attr);
     /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of lower. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
     int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": lower runs. NULL: lower runs */
@@ -228,10 +228,10 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*least)(ab_ctx *c, ab_t a, ab_t b);                       /* the smaller; ties give the gradient to a */
-    ab_t (*less)(ab_ctx *c, ab_t a, ab_t b);                        /* a < b as 0 or 1; no gradient */
-    ab_t (*scale)(ab_ctx *c, ab_t a, double by);
-    ab_t (*shift)(ab_ctx *c, ab_t a, double by);
+    ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b);                       /* the smaller; ties give the gradient to a */
+    ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b);                        /* a < b as 0 or 1; no gradient */
+    ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
+    ab_t (*add_scalar)(ab_ctx *c, ab_t a, double by);
     ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
     ab_t (*dropout)(ab_ctx *c, ab_t a, double p);                   /* identity when not training */
     /* over an axis */
@@ -240,18 +240,18 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);      /* the last two axes; the others broadcast */
     /* shapes */
     ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
-    ab_t (*swap)(ab_ctx *c, ab_t a, int axis1, int axis2);
+    ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
     ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
-    ab_t (*join)(ab_ctx *c, ab_t a, ab_t b, int axis);
-    ab_t (*turn)(ab_ctx *c, ab_t a);                                /* (x1,x2) -> (-x2,x1), halves of the last axis */
+    ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
+    ab_t (*rotate_half)(ab_ctx *c, ab_t a);                                /* (x1,x2) -> (-x2,x1), halves of the last axis */
     /* ids and tables */
-    ab_t (*rows)(ab_ctx *c, ab_t table, ab_t ids);                  /* [n,d],[T] -> [T,d] */
-    ab_t (*real)(ab_ctx *c, ab_t ids);                              /* ids as numbers */
+    ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);                  /* [n,d],[T] -> [T,d] */
+    ab_t (*to_float)(ab_ctx *c, ab_t ids);                              /* ids as numbers */
     ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                       /* [T],[n] -> [T,n] */
-    ab_t (*gap)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
-    ab_t (*dist)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
-    ab_t (*pick)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk] */
-    ab_t (*bucket)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of pick: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
+    ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
+    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk] */
+    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of pick: [..,Tq,Tk] -> [..,Tq,n] */
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
                   size_t cfg_size);                                 /* f depends on *cfg and i only: tables are kept */
@@ -262,18 +262,18 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
     ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
     void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* optimizers only: p or slot takes this value at the end */
-    /* the attention kit: what makes a plugin's forward also its decoder */
+    /* the attention context: what makes a plugin's forward also its decoder */
     ab_t (*project)(ab_ctx *c, ab_t x, int what);                   /* 'q','k','v': linear, split heads, rotate, remember;
                                                                        'K','V': the same, but in decoding only this step's */
     ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale);        /* scale q.k + position + mask: [B,H,Tq,Tk] */
     ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf where a key may not be seen (future, padding) */
     ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);            /* only the position hooks bias and scores, no mask */
-    ab_t (*mix)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's part in values */
+    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's part in values */
     ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);/* softmax(scores).v in one fused operation where it can be */
-    ab_t (*prefix)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
-                                                                       from ab_key_now, ab_value_now: decoding carries the sum */
+    ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
+                                                                       from ab_key_step, ab_value_step: decoding carries the sum */
     ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
-    ab_t (*unpack)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
+    ab_t (*pad)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
                                                                        of x or of mem, not of both */
     ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n], the queries' side */
     ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);  /* [1,B,T,n] -> [1,B,T,d]; padding
@@ -309,27 +309,27 @@ extern const ab_host *ab_host_;
 #define ab_sub(c, a, b)            ab_host_->sub(AB_AT_(c), a, b)
 #define ab_mul(c, a, b)            ab_host_->mul(AB_AT_(c), a, b)
 #define ab_div(c, a, b)            ab_host_->div(AB_AT_(c), a, b)
-#define ab_least(c, a, b)          ab_host_->least(AB_AT_(c), a, b)
-#define ab_less(c, a, b)           ab_host_->less(AB_AT_(c), a, b)
-#define ab_scale(c, a, k)          ab_host_->scale(AB_AT_(c), a, k)
-#define ab_shift(c, a, k)          ab_host_->shift(AB_AT_(c), a, k)
+#define ab_minimum(c, a, b)          ab_host_->minimum(AB_AT_(c), a, b)
+#define ab_less_than(c, a, b)           ab_host_->less_than(AB_AT_(c), a, b)
+#define ab_mul_scalar(c, a, k)          ab_host_->mul_scalar(AB_AT_(c), a, k)
+#define ab_add_scalar(c, a, k)          ab_host_->add_scalar(AB_AT_(c), a, k)
 #define ab_map(c, a, f)            ab_host_->map(AB_AT_(c), a, f)
 #define ab_dropout(c, a, p)        ab_host_->dropout(AB_AT_(c), a, p)
 #define ab_sum_axis(c, a, axis)    ab_host_->sum(AB_AT_(c), a, axis)
 #define ab_softmax(c, s)           ab_host_->softmax(AB_AT_(c), s)
 #define ab_matmul(c, a, b, ta, tb) ab_host_->matmul(AB_AT_(c), a, b, ta, tb)
 #define ab_reshape(c, a, ...)      ab_host_->reshape(AB_AT_(c), a, AB_DIMS_(__VA_ARGS__))
-#define ab_swap(c, a, i, j)        ab_host_->swap(AB_AT_(c), a, i, j)
+#define ab_transpose(c, a, i, j)        ab_host_->transpose(AB_AT_(c), a, i, j)
 #define ab_slice(c, a, axis, i, n) ab_host_->slice(AB_AT_(c), a, axis, i, n)
-#define ab_join(c, a, b, axis)     ab_host_->join(AB_AT_(c), a, b, axis)
-#define ab_turn(c, a)              ab_host_->turn(AB_AT_(c), a)
-#define ab_rows(c, t, i)           ab_host_->rows(AB_AT_(c), t, i)
-#define ab_real(c, i)              ab_host_->real(AB_AT_(c), i)
+#define ab_concat(c, a, b, axis)     ab_host_->concat(AB_AT_(c), a, b, axis)
+#define ab_rotate_half(c, a)              ab_host_->rotate_half(AB_AT_(c), a)
+#define ab_embedding(c, t, i)           ab_host_->embedding(AB_AT_(c), t, i)
+#define ab_to_float(c, i)              ab_host_->to_float(AB_AT_(c), i)
 #define ab_outer(c, a, b)          ab_host_->outer(AB_AT_(c), a, b)
-#define ab_gap(c, q, k)            ab_host_->gap(AB_AT_(c), q, k)
-#define ab_dist(c, q, k, n)        ab_host_->dist(AB_AT_(c), q, k, n)
-#define ab_pick(c, x, i)           ab_host_->pick(AB_AT_(c), x, i)
-#define ab_bucket(c, p, i, n)      ab_host_->bucket(AB_AT_(c), p, i, n)
+#define ab_relative_position(c, q, k)            ab_host_->relative_position(AB_AT_(c), q, k)
+#define ab_clipped_relative_position(c, q, k, n)        ab_host_->clipped_relative_position(AB_AT_(c), q, k, n)
+#define ab_gather(c, x, i)           ab_host_->gather(AB_AT_(c), x, i)
+#define ab_scatter_add(c, p, i, n)      ab_host_->scatter_add(AB_AT_(c), p, i, n)
 #define ab_const(c, v, ...)        ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
 /* cfg: a typed pointer; its sizeof is what f may depend on. */
 #define ab_table(c, f, cfg, ...)   ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
@@ -340,16 +340,16 @@ extern const ab_host *ab_host_;
 #define ab_query(c, x)             ab_host_->project(AB_AT_(c), x, 'q')
 #define ab_key(c, x)               ab_host_->project(AB_AT_(c), x, 'k')
 #define ab_value(c, x)             ab_host_->project(AB_AT_(c), x, 'v')
-#define ab_key_now(c, x)           ab_host_->project(AB_AT_(c), x, 'K')
-#define ab_value_now(c, x)         ab_host_->project(AB_AT_(c), x, 'V')
+#define ab_key_step(c, x)           ab_host_->project(AB_AT_(c), x, 'K')
+#define ab_value_step(c, x)         ab_host_->project(AB_AT_(c), x, 'V')
 #define ab_scores(c, q, k, s)      ab_host_->scores(AB_AT_(c), q, k, s)
 #define ab_mask(c, s)              ab_host_->mask(AB_AT_(c), s)
 #define ab_position(c, s, q, k)    ab_host_->position(AB_AT_(c), s, q, k)
-#define ab_mix(c, p, v)            ab_host_->mix(AB_AT_(c), p, v)
+#define ab_weighted_sum(c, p, v)            ab_host_->weighted_sum(AB_AT_(c), p, v)
 #define ab_attend(c, q, k, v, s)   ab_host_->attend(AB_AT_(c), q, k, v, s)
-#define ab_prefix(c, q, k, v)      ab_host_->prefix(AB_AT_(c), q, k, v)
+#define ab_causal_kv_sum(c, q, k, v)      ab_host_->causal_kv_sum(AB_AT_(c), q, k, v)
 #define ab_output(c, y)            ab_host_->output(AB_AT_(c), y)
-#define ab_unpack(c, x)            ab_host_->unpack(AB_AT_(c), x)
+#define ab_pad(c, x)            ab_host_->pad(AB_AT_(c), x)
 #define ab_pack(c, x)              ab_host_->pack(AB_AT_(c), x)
 #define ab_scan(c, f, cfg, x, d, back) ab_host_->scan(AB_AT_(c), f, cfg, x, d, back)
 #define ab_qpos(c)                 ab_host_->qpos(AB_AT_(c))

@@ -15,13 +15,13 @@ static ab_info info_of(const block_spec *s)
     return (ab_info){.heads = s->heads, .d_k = s->d_k, .d_v = s->d_v, .d_model = s->d_model, .n_layers = 1, .role = s->role};
 }
 
-static kit kit_for(block *b, const block_spec *s, ab_t x, ab_t mem)
+static attn_context attn_for(block *b, const block_spec *s, ab_t x, ab_t mem)
 {
     ab_ctx *c = b->c;
     ab_t off = t_ids(c, s->batch + 1, b->offset);
     ab_t qpos = t_input(c, "qpos", I32, PHASE_STEP, 1, 1, 1, s->time),
          kpos = t_input(c, "kpos", I32, PHASE_STEP, 1, 1, 1, s->time);
-    return (kit){.info = info_of(s),
+    return (attn_context){.info = info_of(s),
                  .pos = s->position && s->role != AB_CROSS ? &s->position->iface.posenc : NULL,
                  .pos_cfg = s->position_cfg,
                  .bias = true,
@@ -50,14 +50,14 @@ int block_trace(block *b, const block_spec *s, err *e)
     ab_t x = t_input(c, "x", F64, PHASE_STEP, 1, 1, b->rows, s->d_model), mem = x;
     if (s->role == AB_CROSS) mem = t_input(c, "mem", F64, PHASE_STEP, 1, 1, b->rows, s->d_model);
     ab_t pos = t_input(c, "rows_pos", I32, PHASE_STEP, 1, 1, 1, b->rows);
-    kit alone = {.info = info_of(s), .now = OF_POSITION};
-    c->kit = &alone;
+    attn_context alone = {.info = info_of(s), .now = OF_POSITION};
+    c->attn = &alone;
     if (s->position && s->position->iface.posenc.embed && s->role != AB_CROSS)
         x = mem = s->position->iface.posenc.embed(c, s->position_cfg, x, pos);
-    kit k = kit_for(b, s, x, mem);
-    c->kit = &k;
+    attn_context k = attn_for(b, s, x, mem);
+    c->attn = &k;
     ab_t y = s->attention->iface.attention.forward(c, s->attention_cfg, x, mem);
-    c->kit = NULL;
+    c->attn = NULL;
     if (y.id && (tape_at(c, y)->dim[2] != b->rows || tape_at(c, y)->dim[3] != s->d_model)) {
         char found[64];
         tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", s->attention->desc.name,

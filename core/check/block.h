@@ -8,7 +8,7 @@
 #ifndef ABLATE_CHECK_BLOCK_H
 #define ABLATE_CHECK_BLOCK_H
 #include "cpu/cpu.h"
-#include "plugin/kit.h"
+#include "plugin/attention_context.h"
 #include "plugin/plugin.h"
 
 typedef struct {

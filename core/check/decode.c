@@ -62,7 +62,7 @@ static void compare_row(const double *step, const double *full, int t, const pai
         check_fail(r,
                    "%s: step %d of decoding gives logits %.2g away from those of the full pass: what mixes "
                    "over time must come "
-                   "from ab_key, ab_value (remembered), ab_prefix or ab_scan",
+                   "from ab_key, ab_value (remembered), ab_causal_kv_sum or ab_scan",
                    w->words, t, worst);
 }
 

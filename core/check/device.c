@@ -10,7 +10,7 @@ static backend composing; /* the device without the layers that it offers: its t
 void check_use_device(const backend *b)
 {
     device = on_device(b) ? b : NULL;
-    if (device) composing = *device, composing.offers = NULL;
+    if (device) composing = *device, composing.supports = NULL;
 }
 const backend *check_the_device(void) { return device; }
 const backend *check_the_composing_device(void) { return device ? &composing : NULL; }

@@ -88,7 +88,7 @@ static int one_call(lockstep *l, int32_t i, const run_options *o, err *e)
     l->calls++;
     l->seen[v->op] = true;
     int bad = 0;
-    for (int k = 0; k < v->n_out && !bad && v->op != OP_STORE; k++) bad = compare_value(l, i, i + k, e);
+    for (int k = 0; k < v->n_out && !bad && v->op != OP_STATE_WRITE; k++) bad = compare_value(l, i, i + k, e);
     for (int k = 0; k < v->n_in && !bad; k++) /* it may have written there */
         if (l->cpu->v[v->in[k]].op == OP_STATE) bad = compare_value(l, i, v->in[k], e);
     return bad;

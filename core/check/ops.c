@@ -134,7 +134,7 @@ static int trace_op(op_tape *t, const sample *s, dtype type, bool call, err *e)
                            PHASE_STEP, d[0], d[1], d[2], d[3]);
         tape_at(t->c, t->in[k])->needs = !is_ids(s, k);
     }
-    t->y = call ? t_call(t->c, s->op, t->in, s->attr, 0) : s->op->lower(t->c, t->in, s->attr);
+    t->y = call ? t_call(t->c, s->op, t->in, s->attr, 0) : s->op->reference(t->c, t->in, s->attr);
     if (call && t->y.id && tape_at(t->c, t->y)->op == OP_CALL) tape_at(t->c, t->y)->call_attr = s->attr;
     if (t->c->error.text[0]) return fail(e, "%s", t->c->error.text);
     if (has_params(t->c))
@@ -257,7 +257,7 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
     memcpy(d, tape_at(c, t->y)->dim, sizeof d);
     double *w = xmalloc(count(d) * sizeof *w);
     for (size_t i = 0; i < count(d); i++) w[i] = check_hashed(31, i);
-    ab_t loss = t_sumto(c, t_binary(c, OP_MUL, t->y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
+    ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, t->y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
     free(w);
     int bad = tape_backward(c, loss);
     for (int k = 0; k < s->op->n_in && !bad; k++)

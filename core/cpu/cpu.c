@@ -22,6 +22,6 @@ const backend cpu_backend = {.name = "cpu",
                              .alloc = cpu_alloc,
                              .release = free,
                              .run_tiled = cpu_run_tiled,
-                             .let_go = cpu_forget,
+                             .release_params = cpu_release_params,
                              .sum_squares = cpu_sum_squares,
                              .accumulate = cpu_accumulate};

@@ -24,15 +24,15 @@ bool cpu_has_bf16(void);
 void cpu_threads(int n); /* 0: all; to be called before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16, oneDNN 2.6.3"; static storage */
 /* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */
-void cpu_forget(const params *s);
+void cpu_release_params(const params *s);
 
 #define CPU_KERNELS(X)                                                                                       \
     X(ADD)                                                                                                   \
-    X(SUB) X(MUL) X(DIV) X(LEAST) X(LESS) X(SCALE) X(SHIFT) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUMTO)   \
-        X(SPREAD) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(SWAP) X(SLICE) X(PLACE) X(JOIN) X(TURN) X(ROWS)     \
-            X(ROWS_BACK) X(REAL) X(GAP) X(DIST) X(PICK) X(BUCKET) X(MASK) X(HEADS) X(MERGE) X(LINEAR)        \
-                X(LINEAR_DX) X(LINEAR_DW) X(COLSUM) X(RELU_BACK) X(EMBED) X(EMBED_BACK) X(NORM) X(NORM_BACK) \
-                    X(DROPADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(REMEMBER) X(RECALL) X(STORE) X(CE)  \
+    X(SUB) X(MUL) X(DIV) X(MINIMUM) X(LESS_THAN) X(MUL_SCALAR) X(ADD_SCALAR) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUM_TO)   \
+        X(BROADCAST_TO) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(TRANSPOSE) X(SLICE) X(PAD) X(CONCAT) X(ROTATE_HALF) X(EMBEDDING)     \
+            X(EMBEDDING_BACK) X(TO_FLOAT) X(RELATIVE_POSITION) X(CLIPPED_RELATIVE_POSITION) X(GATHER) X(SCATTER_ADD) X(MASK) X(HEADS) X(MERGE) X(LINEAR)        \
+                X(LINEAR_DX) X(LINEAR_DW) X(COLUMN_SUM) X(RELU_BACK) X(EMBED_TOKENS) X(EMBED_TOKENS_BACK) X(NORM) X(NORM_BACK) \
+                    X(DROPOUT_ADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE) X(CE)  \
                         X(CALL) X(ASSIGN)
 #define CPU_DECLARE(name) int cpu_##name(const call *k, err *e);
 CPU_KERNELS(CPU_DECLARE)

@@ -176,7 +176,7 @@ int cpu_DROPOUT(const call *k, err *e)
     return 0;
 }
 
-int cpu_DROPADD(const call *k, err *e)
+int cpu_DROPOUT_ADD(const call *k, err *e)
 {
     (void)e;
     dropout d = dropout_of(k, k->a.i[0]);

@@ -1,4 +1,4 @@
-/* elementwise.c - ADD SUB MUL DIV LEAST LESS SCALE SHIFT MAP MAP_BACK CAST, with broadcasting.
+/* elementwise.c - ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK CAST, with broadcasting.
  *
  * A call becomes lines along the last axis once axes that continue each other are one; the usual shapes
  * (equal, a row vector, a column, one number) are then one line or lines of one kind. F32 and F64 are
@@ -20,7 +20,7 @@ struct elementwise {
     bool repeat[3];     /* the input has one number for the whole line */
     size_t out_size;    /* bytes of a number */
     line line;
-    double by;  /* SCALE and SHIFT */
+    double by;  /* MUL_SCALAR and ADD_SCALAR */
     line inner; /* mixed types: the line in the type computed in */
     dtype inner_type, in_type[3], out_type;
 };
@@ -152,10 +152,10 @@ KERNEL(ADD)
 KERNEL(SUB)
 KERNEL(MUL)
 KERNEL(DIV)
-KERNEL(LEAST)
-KERNEL(LESS)
-KERNEL(SCALE)
-KERNEL(SHIFT)
+KERNEL(MINIMUM)
+KERNEL(LESS_THAN)
+KERNEL(MUL_SCALAR)
+KERNEL(ADD_SCALAR)
 
 static bool is_function(const call *k, err *e)
 {

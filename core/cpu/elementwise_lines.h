@@ -14,7 +14,7 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
     case OP_SUB: return a - b;
     case OP_MUL: return a * b;
     case OP_DIV: return a / b;
-    case OP_LEAST: return TYPED(select)(b < a, b, a);
+    case OP_MINIMUM: return TYPED(select)(b < a, b, a);
     default: return TYPED(select)(a < b, TYPED(splat)(1), TYPED(splat)(0));
     }
 }
@@ -51,17 +51,17 @@ BINARY(ADD)
 BINARY(SUB)
 BINARY(MUL)
 BINARY(DIV)
-BINARY(LEAST)
-BINARY(LESS)
+BINARY(MINIMUM)
+BINARY(LESS_THAN)
 
 /* ---- one input ---- */
 
-static void TYPED(line_SCALE)(const elementwise *w, void *y, const void *const x[3], int64_t n)
+static void TYPED(line_MUL_SCALAR)(const elementwise *w, void *y, const void *const x[3], int64_t n)
 {
     REAL by = (REAL)w->by;
     TYPED(binary_line)(OP_MUL, y, x[0], &by, n, false, true);
 }
-static void TYPED(line_SHIFT)(const elementwise *w, void *y, const void *const x[3], int64_t n)
+static void TYPED(line_ADD_SCALAR)(const elementwise *w, void *y, const void *const x[3], int64_t n)
 {
     REAL by = (REAL)w->by;
     TYPED(binary_line)(OP_ADD, y, x[0], &by, n, false, true);

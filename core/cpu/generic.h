@@ -25,7 +25,7 @@ int wrong_type(const call *k, err *e);
 /* ---- copies ---- */
 
 /* n numbers of one type written as another. NULL when there is no such conversion (I32 becomes numbers only
- * by REAL). */
+ * by TO_FLOAT). */
 typedef void (*convert_fn)(void *to, const void *from, int64_t n);
 convert_fn converter(dtype to, dtype from);
 /* A flat copy by all threads; the same storage twice is left alone. */

@@ -1,4 +1,4 @@
-/* heads.c - HEADS and MERGE between packed rows and [B,H,T,d]; REMEMBER, RECALL, STORE of decoding; ASSIGN;
+/* heads.c - HEADS and MERGE between packed rows and [B,H,T,d]; KV_CACHE_APPEND, CACHE_REORDER, STATE_WRITE of decoding; ASSIGN;
  * CALL. */
 #include "cpu/generic.h"
 #include <string.h>
@@ -151,13 +151,13 @@ static int check_ancestors(const memory *m, int64_t rows, int64_t cached, err *e
         for (int64_t t = 0; t < m->time; t++) {
             int32_t who = m->ancestors[r * m->n_ancestors + t];
             if (who < 0 || who >= cached)
-                return fail(e, "REMEMBER: the ancestor of row %lld at time %lld is %d, expected 0 to %lld",
+                return fail(e, "KV_CACHE_APPEND: the ancestor of row %lld at time %lld is %d, expected 0 to %lld",
                             (long long)r, (long long)t, (int)who, (long long)cached - 1);
         }
     return 0;
 }
 
-int cpu_REMEMBER(const call *k, err *e)
+int cpu_KV_CACHE_APPEND(const call *k, err *e)
 {
     const view *x = &k->in[0], *cache = &k->in[1], *ancestors = &k->in[2], *y = &k->out[0];
     if (ancestors->type != I32 || k->in[3].type != I32 || x->type != y->type) return wrong_type(k, e);
@@ -176,11 +176,11 @@ int cpu_REMEMBER(const call *k, err *e)
     int64_t rows = y->dim[0], cached = rows_of(cache) / m.cap;
     if (convert_or_fail(k, cache, x, &m.put, e) || convert_or_fail(k, y, cache, &m.get, e)) return -1;
     if (width_of(cache) != m.heads * m.width || cached < rows || rows_of(ancestors) < rows)
-        return fail(e, "REMEMBER: %lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld",
+        return fail(e, "KV_CACHE_APPEND: %lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld",
                     (long long)rows, (long long)m.heads, (long long)m.width, (long long)cached,
                     (long long)width_of(cache));
     if (m.time < 0 || m.time >= m.cap || m.time >= m.seen || m.time > m.n_ancestors)
-        return fail(e, "REMEMBER: time %lld, but the cache holds %lld steps and %lld are looked at",
+        return fail(e, "KV_CACHE_APPEND: time %lld, but the cache holds %lld steps and %lld are looked at",
                     (long long)m.time, (long long)m.cap, (long long)m.seen);
     if (check_ancestors(&m, rows, cached, e)) return -1;
     over_range(rows, 1, count_of(x), write_present, &m);
@@ -188,17 +188,17 @@ int cpu_REMEMBER(const call *k, err *e)
     return 0;
 }
 
-int cpu_RECALL(const call *k, err *e)
+int cpu_CACHE_REORDER(const call *k, err *e)
 {
     const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
     if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
-        return fail(e, "RECALL: %lld parents of a state of %lld numbers", (long long)rows,
+        return fail(e, "CACHE_REORDER: %lld parents of a state of %lld numbers", (long long)rows,
                     (long long)count_of(state));
     return rows_by_id(k, state, parents, rows, y, e);
 }
 
-/* ---- STORE, ASSIGN: the second input into the storage of the first ---- */
+/* ---- STATE_WRITE, ASSIGN: the second input into the storage of the first ---- */
 
 static int overwrite(const call *k, err *e)
 {
@@ -211,7 +211,7 @@ static int overwrite(const call *k, err *e)
     copy_flat(to->data, value->data, count_of(to), f, dtype_size(to->type), dtype_size(value->type));
     return 0;
 }
-int cpu_STORE(const call *k, err *e) { return overwrite(k, e); }
+int cpu_STATE_WRITE(const call *k, err *e) { return overwrite(k, e); }
 int cpu_ASSIGN(const call *k, err *e) { return overwrite(k, e); }
 
 /* ---- CALL ---- */
@@ -228,5 +228,5 @@ int cpu_CALL(const call *k, err *e)
                 .out = {.data = k->out[0].data, .dtype = (int32_t)k->out[0].type},
                 .attr = k->call_attr};
     memcpy(r.out.dim, k->out[0].dim, sizeof r.out.dim);
-    return k->call->cpu(&r) ? call_meaning(k, &cpu_backend, e) : 0;
+    return k->call->cpu(&r) ? call_reference(k, &cpu_backend, e) : 0;
 }

@@ -1,4 +1,4 @@
-/* ids.c - ROWS ROWS_BACK REAL GAP DIST PICK BUCKET MASK: ids in, or numbers chosen by them. */
+/* ids.c - EMBEDDING EMBEDDING_BACK TO_FLOAT RELATIVE_POSITION CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD MASK: ids in, or numbers chosen by them. */
 #include "cpu/generic.h"
 #include "cpu/simd.h"
 
@@ -7,7 +7,7 @@ typedef struct {
     const void *x;
     const int32_t *ids;
     int64_t n_ids, width,
-        n; /* ROWS: ids, width of a row, rows. PICK, BUCKET: queries, keys, what an id may be */
+        n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, what an id may be */
 } by_id;
 typedef struct {
     void *y;
@@ -69,12 +69,12 @@ int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, cons
     return 0;
 }
 
-int cpu_ROWS(const call *k, err *e)
+int cpu_EMBEDDING(const call *k, err *e)
 {
     return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), &k->out[0], e);
 }
 
-int cpu_ROWS_BACK(const call *k, err *e)
+int cpu_EMBEDDING_BACK(const call *k, err *e)
 {
     const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (!is_real(y) || dy->type != y->type || ids->type != I32) return wrong_type(k, e);
@@ -91,7 +91,7 @@ int cpu_ROWS_BACK(const call *k, err *e)
 
 /* ---- ids as numbers ---- */
 
-int cpu_REAL(const call *k, err *e)
+int cpu_TO_FLOAT(const call *k, err *e)
 {
     const view *y = &k->out[0];
     if (!is_real(y) || k->in[0].type != I32) return wrong_type(k, e);
@@ -120,11 +120,11 @@ static int by_pair(const call *k, range_fn f, err *e)
     over_range(count_of(&k->in[0]), 1, count_of(&k->out[0]), f, &p);
     return 0;
 }
-int cpu_GAP(const call *k, err *e)
+int cpu_RELATIVE_POSITION(const call *k, err *e)
 {
     return is_real(&k->out[0]) ? by_pair(k, OF_TYPE(&k->out[0], gaps), e) : wrong_type(k, e);
 }
-int cpu_DIST(const call *k, err *e)
+int cpu_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
     return k->out[0].type == I32 ? by_pair(k, distances, e) : wrong_type(k, e);
 }
@@ -141,8 +141,8 @@ static int choose(const call *k, int64_t n, range_fn f, err *e)
     over_range(rows_of(y), 1, rows_of(y) * (n + b.width), f, &b);
     return 0;
 }
-int cpu_PICK(const call *k, err *e) { return choose(k, width_of(&k->in[0]), OF_TYPE(&k->out[0], pick), e); }
-int cpu_BUCKET(const call *k, err *e)
+int cpu_GATHER(const call *k, err *e) { return choose(k, width_of(&k->in[0]), OF_TYPE(&k->out[0], pick), e); }
+int cpu_SCATTER_ADD(const call *k, err *e)
 {
     return choose(k, width_of(&k->out[0]), OF_TYPE(&k->out[0], bucket), e);
 }

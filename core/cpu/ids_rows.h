@@ -1,6 +1,6 @@
 /* ids_rows.h - numbers by id and numbers from ids, once for every type (S: f32 or f64; see simd.h). */
 
-/* ---- ROWS_BACK: columns from .. to of the table ---- */
+/* ---- EMBEDDING_BACK: columns from .. to of the table ---- */
 
 static void TYPED(rows_back)(const void *job, int64_t from, int64_t to)
 {
@@ -16,7 +16,7 @@ static void TYPED(rows_back)(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* ---- REAL, GAP ---- */
+/* ---- TO_FLOAT, RELATIVE_POSITION ---- */
 
 static void TYPED(numbers)(const void *job, int64_t from, int64_t to)
 {
@@ -33,7 +33,7 @@ static void TYPED(gaps)(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* ---- PICK, BUCKET: rows of x [a,b,Tq,..] and ids [Tq,Tk] ---- */
+/* ---- GATHER, SCATTER_ADD: rows of x [a,b,Tq,..] and ids [Tq,Tk] ---- */
 
 static void TYPED(pick)(const void *job, int64_t from, int64_t to)
 {

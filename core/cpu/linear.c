@@ -75,7 +75,7 @@ int cpu_LINEAR(const call *k, err *e)
         return 0;
     }
     weights v = {w->data, k->params, w->param};
-    if (k->exact_rows) return in_exact_blocks(p, x->data, v, k->in[2].data, y->data, e);
+    if (k->batch_invariant) return in_exact_blocks(p, x->data, v, k->in[2].data, y->data, e);
     return product_rows(&p, x->data, v, k->in[2].data, y->data, e);
 }
 

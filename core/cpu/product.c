@@ -141,7 +141,7 @@ static void free_pack(packed *w)
     dnnl_primitive_destroy(w->reorder);
     free(w);
 }
-void cpu_forget(const params *s)
+void cpu_release_params(const params *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n_packs; i++) {

@@ -12,7 +12,7 @@
 #include "cpu/rows.inc"
 #undef S
 
-int cpu_COLSUM(const call *k, err *e)
+int cpu_COLUMN_SUM(const call *k, err *e)
 {
     (void)e;
     BY_TYPE(k->in[0].type, colsum, rows_of(&k->in[0]), width_of(&k->in[0]), k->in[0].data, k->out[0].data);
@@ -36,7 +36,7 @@ static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t wor
     return 0;
 }
 
-int cpu_EMBED(const call *k, err *e)
+int cpu_EMBED_TOKENS(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->out[0]);
     if (check_ids("embedding", k->in[1].data, rows, rows_of(&k->in[0]), e)) return -1;
@@ -45,7 +45,7 @@ int cpu_EMBED(const call *k, err *e)
     return 0;
 }
 
-int cpu_EMBED_BACK(const call *k, err *e)
+int cpu_EMBED_TOKENS_BACK(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->in[1]), words = rows_of(&k->out[0]), d = width_of(&k->out[0]);
     if (check_ids("gradient of embedding", k->in[2].data, rows, words, e)) return -1;

@@ -1,8 +1,8 @@
-/* shape.c - SWAP SLICE PLACE JOIN TURN: numbers moved, whatever their type. */
+/* shape.c - TRANSPOSE SLICE PAD CONCAT ROTATE_HALF: numbers moved, whatever their type. */
 #include "cpu/generic.h"
 #include "cpu/simd.h"
 
-int cpu_SWAP(const call *k, err *e)
+int cpu_TRANSPOSE(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type) return wrong_type(k, e);
@@ -80,7 +80,7 @@ int cpu_SLICE(const call *k, err *e)
     return move(k, &(pieces){.x = {x}, .size = {inner * (size_t)k->out[0].dim[4 + axis]}}, e);
 }
 
-int cpu_PLACE(const call *k, err *e)
+int cpu_PAD(const call *k, err *e)
 {
     int axis = (int)k->a.i[0];
     size_t inner = inner_of(&k->in[0], axis);
@@ -90,7 +90,7 @@ int cpu_PLACE(const call *k, err *e)
     return move(k, &p, e);
 }
 
-int cpu_JOIN(const call *k, err *e)
+int cpu_CONCAT(const call *k, err *e)
 {
     int axis = (int)k->a.i[0];
     size_t a = inner_of(&k->in[0], axis) * (size_t)k->in[0].dim[4 + axis];
@@ -98,7 +98,7 @@ int cpu_JOIN(const call *k, err *e)
     return move(k, &(pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .to_y = {0, a}}, e);
 }
 
-/* ---- TURN ---- */
+/* ---- ROTATE_HALF ---- */
 
 typedef struct {
     void *y;
@@ -125,7 +125,7 @@ TURN_ROWS(f32)
 TURN_ROWS(f64)
 TURN_ROWS(bf16)
 
-int cpu_TURN(const call *k, err *e)
+int cpu_ROTATE_HALF(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type || y->type == I32) return wrong_type(k, e);

@@ -1,4 +1,4 @@
-/* sums.c - SUMTO, SPREAD, SOFTMAX, SOFTMAX_BACK. No result depends on the number of threads. */
+/* sums.c - SUM_TO, BROADCAST_TO, SOFTMAX, SOFTMAX_BACK. No result depends on the number of threads. */
 #include "cpu/generic.h"
 #include "cpu/simd.h"
 
@@ -66,7 +66,7 @@ static void sum_one_line(const view *x, sums *s)
         *(float *)s->y = (float)total;
 }
 
-int cpu_SUMTO(const call *k, err *e)
+int cpu_SUM_TO(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (!is_real(x) || x->type != y->type) return wrong_type(k, e);
@@ -93,7 +93,7 @@ int cpu_SUMTO(const call *k, err *e)
     return 0;
 }
 
-int cpu_SPREAD(const call *k, err *e)
+int cpu_BROADCAST_TO(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type) return wrong_type(k, e);

@@ -22,7 +22,7 @@ INLINE REALS TYPED(all_largest)(REALS x)
     return TYPED(larger)(x, ONE(x));
 }
 
-/* ---- SUMTO ---- */
+/* ---- SUM_TO ---- */
 
 /* Sum of n numbers that lie side by side: sixteen lanes over blocks of one length, the blocks in double. */
 static double TYPED(line_sum)(const REAL *x, int64_t n)

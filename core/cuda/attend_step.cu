@@ -5,7 +5,7 @@
  * end the groups are put together in a fixed order. Nothing depends on how many rows there are: a row's bits are its own.
  */
 #include "cuda/attention.h"
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 
 enum { WARPS = 4, THREADS = 32 * WARPS, AT_ONCE = 2 /* keys that a group has under way */ };
 

@@ -17,7 +17,7 @@
 #ifndef ABLATE_CUDA_ATTEND_TILE_H
 #define ABLATE_CUDA_ATTEND_TILE_H
 #include "cuda/attention.h"
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 
 /* In a loop: nothing derived from x is kept from turn to turn. The compiler would hold all addresses of a tile and the keys of all
  * rounds of philox in registers, and spill others for them. */

@@ -1,6 +1,6 @@
 /* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from then on as
  * one graph. */
-#include "cuda/dnn_attend.h"
+#include "cuda/cudnn/dnn_attend.h"
 #include "cuda/losses.h"
 #include "cuda/module.h"
 #include "cuda/ops.h"
@@ -174,12 +174,12 @@ static const backend cuda_backend = {.name = "cuda",
                                      .sum_squares = cuda_sum_squares,
                                      .accumulate = cuda_accumulate,
                                      .run = run,
-                                     .forget = forget,
-                                     .refresh = refresh,
+                                     .drop_graph = forget,
+                                     .sync_bf16 = refresh,
                                      .clip = clip,
                                      .add_columns = add_columns,
-                                     .tell = tell,
-                                     .offers = cuda_offers,
+                                     .stats = tell,
+                                     .supports = cuda_supports,
                                      .select = choose};
 
 /* ---- the module ---- */

@@ -6,7 +6,7 @@
  * are 16-byte moves for every vocabulary, an odd one too; a thread sees the same eights in both passes.
  */
 #include "cuda/gpu.h"
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/rows.h"
 
 enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };

@@ -1,7 +1,7 @@
 # The CUDA backend, twice: as a module for GPUs, built by nvcc where that is (ABLATE_CUDA), and as a library of the same kernels built
 # by the C++ compiler for the CPU (gpu.h), which the tests in tests/shim link.
 file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.cu)
-file(GLOB cuda_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.c)
+file(GLOB cuda_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.c ${CMAKE_SOURCE_DIR}/core/cuda/cudnn/*.c)
 
 # cuDNN is called where its header is; the library itself is looked for at run time (library.c).
 find_path(CUDNN_HEADER cudnn.h HINTS ENV CUDNN_HOME ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
@@ -15,11 +15,11 @@ endif()
 set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")
 set(shim_host ${cuda_host})
-list(FILTER shim_host EXCLUDE REGEX "/lt\\.c$")              # cuBLASLt
-add_library(ab_shim STATIC EXCLUDE_FROM_ALL ${shim_kernels} ${shim_host} core/cuda/shim.cc)
+list(FILTER shim_host EXCLUDE REGEX "/cublaslt\\.c$")              # cuBLASLt
+add_library(ab_shim STATIC EXCLUDE_FROM_ALL ${shim_kernels} ${shim_host} tests/shim/gpu_emulation.cc)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;-Wno-unused-function")
 target_compile_definitions(ab_shim PRIVATE GPU_ON_CPU)
-target_include_directories(ab_shim PUBLIC ${CMAKE_SOURCE_DIR}/core)
+target_include_directories(ab_shim PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 target_link_libraries(ab_shim PUBLIC ab_graph)
 if(have_cudnn)
   # in its place stands fake_cudnn.so; what it needs of the kernels' runtime is in the test that loads it
@@ -29,7 +29,7 @@ if(have_cudnn)
   add_library(fake_cudnn MODULE ${fake_sources})
   set_target_properties(fake_cudnn PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   target_compile_definitions(fake_cudnn PRIVATE GPU_ON_CPU)
-  target_include_directories(fake_cudnn PRIVATE ${CMAKE_SOURCE_DIR}/core)
+  target_include_directories(fake_cudnn PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
   target_include_directories(fake_cudnn SYSTEM PRIVATE ${CUDNN_HEADER} ${CUDA_HEADER})
   add_dependencies(unit_tests fake_cudnn)
 endif()
@@ -45,10 +45,10 @@ foreach(source ${shim_tests})
   add_test(NAME shim/${name} COMMAND shim_${name})
   set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 600 ENVIRONMENT "${test_environment}")
 endforeach()
-add_executable(shim_planted tests/shim/planted.cu core/cuda/shim.cc)
+add_executable(shim_planted tests/shim/planted.cu tests/shim/gpu_emulation.cc)
 set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
 target_compile_definitions(shim_planted PRIVATE GPU_ON_CPU)
-target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core)
+target_include_directories(shim_planted PRIVATE ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 add_dependencies(unit_tests shim_planted)
 add_test(NAME shim/planted COMMAND bash ${CMAKE_SOURCE_DIR}/tests/shim/planted.sh $<TARGET_FILE:shim_planted> ${ABLATE_SANITIZE})
 set_tests_properties(shim/planted PROPERTIES LABELS unit)
@@ -82,7 +82,7 @@ set(module_objects)
 foreach(source ${cuda_kernels})
   get_filename_component(name ${source} NAME_WE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.h ${CMAKE_SOURCE_DIR}/core/cuda/cudnn/*.h ${CMAKE_SOURCE_DIR}/tests/shim/gpu_emulation.h)
   # the log says what each kernel takes of the machine; tests/cuda/spills.sh reads it
   add_custom_command(OUTPUT ${object} DEPENDS ${source} ${headers} VERBATIM COMMENT "nvcc ${name}.cu"
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda

@@ -2,7 +2,7 @@
  *
  * All are bound by memory: a thread moves 16 bytes at a time where the last axis and the addresses allow it.
  */
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/functions.h"
 #include "cuda/threads.h"
 

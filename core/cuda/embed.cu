@@ -1,6 +1,6 @@
-/* embed.cu - rows of a table by id (EMBED); its gradient is gpu_sum_rows_by_id of generic.h. */
+/* embed.cu - rows of a table by id (EMBED_TOKENS); its gradient is gpu_sum_rows_by_id of generic.h. */
 #include "cuda/gpu.h"
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/rows.h"
 
 /* A thread has eight columns of a row; eights: of a row. */

@@ -4,18 +4,18 @@
 #include "cuda/gpu.h"
 #include "cuda/generic.h"
 
-/* SCALE and SHIFT take their constant as b. */
+/* MUL_SCALAR and ADD_SCALAR take their constant as b. */
 __device__ __forceinline__ float arithmetic(int what, float a, float b)
 {
     switch (what) {
     case GPU_ADD:
-    case GPU_SHIFT: return a + b;
+    case GPU_ADD_SCALAR: return a + b;
     case GPU_SUB: return a - b;
     case GPU_MUL:
-    case GPU_SCALE: return a * b;
+    case GPU_MUL_SCALAR: return a * b;
     case GPU_DIV: return a / b;
-    case GPU_LEAST: return b < a ? b : a;
-    case GPU_LESS: return a < b ? 1.f : 0.f;
+    case GPU_MINIMUM: return b < a ? b : a;
+    case GPU_LESS_THAN: return a < b ? 1.f : 0.f;
     case GPU_RELU_BACK: return a > 0 ? b : 0.f;
     default: return a; /* COPY */
     }

@@ -15,7 +15,7 @@ enum { GPU_SLOT_SUMS = 2, GPU_SLOT_IDS = 3, GPU_SLOT_OPTIM = 6 }; /* the scratch
 /* ---- elementwise.cu ---- */
 
 /* What is done with each element; in the order of the operations in tape.h, then what only launchers know. */
-enum { GPU_ADD, GPU_SUB, GPU_MUL, GPU_DIV, GPU_LEAST, GPU_LESS, GPU_SCALE, GPU_SHIFT, GPU_MAP, GPU_MAP_BACK, GPU_COPY, GPU_RELU_BACK };
+enum { GPU_ADD, GPU_SUB, GPU_MUL, GPU_DIV, GPU_MINIMUM, GPU_LESS_THAN, GPU_MUL_SCALAR, GPU_ADD_SCALAR, GPU_MAP, GPU_MAP_BACK, GPU_COPY, GPU_RELU_BACK };
 
 enum { /* the functions of MAP: the numbers of ab_fn */
     GPU_EXP = 1, GPU_LOG, GPU_TANH, GPU_SIGMOID, GPU_RELU, GPU_SQRT, GPU_SQUARE, GPU_ABS, GPU_SIGN, GPU_COS, GPU_SIN, GPU_ELU1,
@@ -24,7 +24,7 @@ enum { /* the functions of MAP: the numbers of ab_fn */
 
 /* y = what(x[0], x[1], x[2]) with broadcasting. y is contiguous with axes `dim`; step[i][a] is how far input i goes on per index
  * of axis a [elements], 0 where it repeats. Axes should be joined where that is possible (the last one first); the last step is
- * 0, 1, or anything. SCALE and SHIFT take x[0] and `by`; MAP x[0]; MAP_BACK x, f(x) and the gradient of f(x); COPY x[0];
+ * 0, 1, or anything. MUL_SCALAR and ADD_SCALAR take x[0] and `by`; MAP x[0]; MAP_BACK x, f(x) and the gradient of f(x); COPY x[0];
  * RELU_BACK y and dy. MAP and MAP_BACK do not broadcast. F32, or BF16 (ADD, RELU_BACK). y may be x[0] where their elements lie
  * alike. */
 typedef struct {
@@ -73,7 +73,7 @@ typedef struct {
 int gpu_rows_to_heads(const gpu_heads *h);
 int gpu_heads_to_rows(const gpu_heads *h);
 
-/* REMEMBER: x [R,H,1,d], cache [.,cap,H d] F32 or BF16 (cache_type), ancestors [R,n_ancestors], time [1] -> y [R,H,T,d]: x is
+/* KV_CACHE_APPEND: x [R,H,1,d], cache [.,cap,H d] F32 or BF16 (cache_type), ancestors [R,n_ancestors], time [1] -> y [R,H,T,d]: x is
  * written to cache[r][time]; y[r,h,t] is cache[ancestors[r][t]][t] before `time` (NaN where there is no such ancestor), x at
  * it, 0 after it. */
 typedef struct {
@@ -115,7 +115,7 @@ typedef struct {
 int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out);
 
 /* table[v] = (onto ? table[v] : 0) + by * sum of the rows i of dy [T,d] with ids[i] == v, in a fixed order; ids out of range are
- * left out. dy is F32 or BF16, the table [n_table,d] F32. (ROWS_BACK, EMBED_BACK) Uses SCRATCH_IDS. */
+ * left out. dy is F32 or BF16, the table [n_table,d] F32. (EMBEDDING_BACK, EMBED_TOKENS_BACK) Uses SCRATCH_IDS. */
 int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, int64_t T, int64_t n_table,
                        int64_t d, float by);
 
@@ -124,8 +124,8 @@ int gpu_real(float *y, const int32_t *ids, int64_t n);
 int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k);
 int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip);
 
-/* PICK: y [rows,n_k], y[r][k] = x[r][ids[r % n_q][k]], x [rows,n]; NaN where the id is not in 0 .. n - 1.
- * BUCKET: y [rows,n], y[r][i] = sum of the x[r][k] with ids[r % n_q][k] == i, x [rows,n_k]; by rising k. ids [n_q,n_k]. */
+/* GATHER: y [rows,n_k], y[r][k] = x[r][ids[r % n_q][k]], x [rows,n]; NaN where the id is not in 0 .. n - 1.
+ * SCATTER_ADD: y [rows,n], y[r][i] = sum of the x[r][k] with ids[r % n_q][k] == i, x [rows,n_k]; by rising k. ids [n_q,n_k]. */
 int gpu_pick(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n);
 int gpu_bucket(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n);
 

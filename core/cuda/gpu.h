@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #ifdef GPU_ON_CPU
-#include "cuda/shim.h"
+#include "gpu_emulation.h"
 #else
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-/* ids.cu - numbers chosen by ids and made of them: ROWS_BACK and EMBED_BACK, REAL GAP DIST PICK BUCKET MASK. */
-#include "cuda/eight.h"
+/* ids.cu - numbers chosen by ids and made of them: EMBEDDING_BACK and EMBED_TOKENS_BACK, TO_FLOAT RELATIVE_POSITION CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD MASK. */
+#include "cuda/vec8.h"
 #include "cuda/generic.h"
 #include "cuda/threads.h"
 
@@ -183,7 +183,7 @@ template <class T, int V> int sum_runs(const runs &r)
     return LAUNCH(sum_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
 }
 
-/* ---- REAL, GAP, DIST ---- */
+/* ---- TO_FLOAT, RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION ---- */
 
 __global__ void real(float *y, const int32_t *ids, int64_t n)
 {
@@ -201,7 +201,7 @@ __global__ void pairs(void *y, const int32_t *q, const int32_t *k, int64_t n_k, 
     }
 }
 
-/* ---- PICK, BUCKET ---- */
+/* ---- GATHER, SCATTER_ADD ---- */
 
 template <class T, class Index> /* T: float */
 __global__ void pick(T *y, const T *x, const int32_t *ids, int64_t n_q, int64_t n_k, int64_t width, int64_t n)

@@ -1,5 +1,5 @@
 /* layers.cu - rows and parameters as cuDNN takes them for layers along sentences. */
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/layers.h"
 #include "cuda/threads.h"
 

@@ -1,10 +1,10 @@
-/* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPADD, and sums over rows.
+/* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPOUT_ADD, and sums over rows.
  *
  * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. Wider rows take a
  * block each and are read again for every pass. Sums over rows have two stages: parts of the rows, then the parts in order.
  */
 #include "cuda/gpu.h"
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/rows.h"
 
 enum { WARPS = 4, BACK_WARPS = 8, WIDE_THREADS = 256, IN_REGISTERS = 1024 };
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(32 * PART_WARPS) sum_parts(const float *sums, 
         z[i - split] = sum;
 }
 
-/* ---- DROPADD ---- */
+/* ---- DROPOUT_ADD ---- */
 
 template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(int64_t n, norm_call<T> a)
 {

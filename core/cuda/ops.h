@@ -13,11 +13,11 @@
 #include "graph/op.h"
 
 #define CUDA_KERNELS(X)                                                                                                  \
-    X(ADD) X(SUB) X(MUL) X(DIV) X(LEAST) X(LESS) X(SCALE) X(SHIFT) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUMTO)            \
-    X(SPREAD) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(SWAP) X(SLICE) X(PLACE) X(JOIN) X(TURN) X(ROWS) X(ROWS_BACK) X(REAL)    \
-    X(GAP) X(DIST) X(PICK) X(BUCKET) X(MASK) X(HEADS) X(MERGE) X(LINEAR) X(LINEAR_DX) X(LINEAR_DW) X(COLSUM) X(RELU_BACK)    \
-    X(EMBED) X(EMBED_BACK) X(NORM) X(NORM_BACK) X(DROPADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(REMEMBER) X(RECALL)     \
-    X(STORE) X(GRU) X(GRU_BACK) X(CONV) X(CONV_BACK) X(CE) X(CALL) X(ASSIGN)
+    X(ADD) X(SUB) X(MUL) X(DIV) X(MINIMUM) X(LESS_THAN) X(MUL_SCALAR) X(ADD_SCALAR) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUM_TO)            \
+    X(BROADCAST_TO) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(TRANSPOSE) X(SLICE) X(PAD) X(CONCAT) X(ROTATE_HALF) X(EMBEDDING) X(EMBEDDING_BACK) X(TO_FLOAT)    \
+    X(RELATIVE_POSITION) X(CLIPPED_RELATIVE_POSITION) X(GATHER) X(SCATTER_ADD) X(MASK) X(HEADS) X(MERGE) X(LINEAR) X(LINEAR_DX) X(LINEAR_DW) X(COLUMN_SUM) X(RELU_BACK)    \
+    X(EMBED_TOKENS) X(EMBED_TOKENS_BACK) X(NORM) X(NORM_BACK) X(DROPOUT_ADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_STEP) X(KV_CACHE_APPEND) X(CACHE_REORDER)     \
+    X(STATE_WRITE) X(GRU) X(GRU_BACK) X(CONV) X(CONV_BACK) X(CE) X(CALL) X(ASSIGN)
 #define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
 CUDA_KERNELS(CUDA_DECLARE)
 #undef CUDA_DECLARE
@@ -35,8 +35,8 @@ static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error
  * SCRATCH_WEIGHTS of what is no parameter; the data itself when it is bf16. NULL after an error. (product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
 
-/* backend.offers: GRU, CONV and their gradients where cuDNN can be loaded, all else always. (ops_layers.c) */
-bool cuda_offers(op o);
+/* backend.supports: GRU, CONV and their gradients where cuDNN can be loaded, all else always. (ops_layers.c) */
+bool cuda_supports(op o);
 
 /* Services over the whole flat vectors (optim.c). */
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);

@@ -1,6 +1,6 @@
 /* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
 #include "cuda/attention.h"
-#include "cuda/dnn_attend.h"
+#include "cuda/cudnn/dnn_attend.h"
 #include "cuda/ops.h"
 #include "cuda/views.h"
 
@@ -61,7 +61,7 @@ int cuda_ATTEND(const call *k, err *e)
     a.lse = k->out[1].data;
     attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7]};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
-    int rc = k->exact_rows ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
+    int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
     return rc == 1 ? launched(gpu_attend(&a), e) : rc;
 }
 

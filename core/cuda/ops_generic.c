@@ -57,10 +57,10 @@ ELEMENTWISE(ADD)
 ELEMENTWISE(SUB)
 ELEMENTWISE(MUL)
 ELEMENTWISE(DIV)
-ELEMENTWISE(LEAST)
-ELEMENTWISE(LESS)
-ELEMENTWISE(SCALE)
-ELEMENTWISE(SHIFT)
+ELEMENTWISE(MINIMUM)
+ELEMENTWISE(LESS_THAN)
+ELEMENTWISE(MUL_SCALAR)
+ELEMENTWISE(ADD_SCALAR)
 ELEMENTWISE(RELU_BACK)
 
 static int function(const call *k, int what, err *e)
@@ -72,9 +72,9 @@ static int function(const call *k, int what, err *e)
 }
 int cuda_MAP(const call *k, err *e) { return function(k, GPU_MAP, e); }
 int cuda_MAP_BACK(const call *k, err *e) { return function(k, GPU_MAP_BACK, e); }
-int cuda_SPREAD(const call *k, err *e) { return elementwise(k, GPU_COPY, e); }
+int cuda_BROADCAST_TO(const call *k, err *e) { return elementwise(k, GPU_COPY, e); }
 
-/* ---- CAST, ASSIGN, STORE: the same numbers in another place ---- */
+/* ---- CAST, ASSIGN, STATE_WRITE: the same numbers in another place ---- */
 
 static int copy(const call *k, const view *to, const view *from, err *e)
 {
@@ -87,7 +87,7 @@ static int copy(const call *k, const view *to, const view *from, err *e)
 }
 int cuda_CAST(const call *k, err *e) { return copy(k, &k->out[0], &k->in[0], e); }
 int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
-int cuda_STORE(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
+int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
 
 int cuda_DROPOUT(const call *k, err *e)
 {
@@ -102,11 +102,11 @@ int cuda_DROPOUT(const call *k, err *e)
 /* ---- sums, softmax ---- */
 
 /* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. */
-int cuda_SUMTO(const call *k, err *e)
+int cuda_SUM_TO(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1, .exact = k->exact_rows};
+    gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1, .exact = k->batch_invariant};
     int64_t step = 1;
     int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
     for (int i = 3; i >= 0; i--) {

@@ -3,11 +3,11 @@
 #include "cuda/ops.h"
 #include "cuda/views.h"
 #ifdef HAVE_CUDNN
-#include "cuda/dnn.h"
+#include "cuda/cudnn/dnn.h"
 
 static bool is_layer(op o) { return o == OP_GRU || o == OP_GRU_BACK || o == OP_CONV || o == OP_CONV_BACK; }
 
-bool cuda_offers(op o) { return !is_layer(o) || dnn_load(NULL); }
+bool cuda_supports(op o) { return !is_layer(o) || dnn_load(NULL); }
 
 /* ---- checks: all are made, the first complaint stays ---- */
 
@@ -116,7 +116,7 @@ int cuda_CONV_BACK(const call *k, err *e)
     return dnn_conv_back(&c, e);
 }
 #else
-bool cuda_offers(op o) { return o != OP_GRU && o != OP_GRU_BACK && o != OP_CONV && o != OP_CONV_BACK; }
+bool cuda_supports(op o) { return o != OP_GRU && o != OP_GRU_BACK && o != OP_CONV && o != OP_CONV_BACK; }
 
 static int without(const call *k, err *e) { return fail(e, "%s needs cuDNN; this was built without its header, cudnn.h", op_names[k->op]); }
 int cuda_GRU(const call *k, err *e) { return without(k, e); }

@@ -1,4 +1,4 @@
-/* ops_rows.c - NORM, NORM_BACK, DROPADD, COLSUM, EMBED, EMBED_BACK and CE on the GPU: calls unpacked for rows.h. */
+/* ops_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE on the GPU: calls unpacked for rows.h. */
 #include "cuda/generic.h"
 #include "cuda/ops.h"
 #include "cuda/rows.h"
@@ -54,14 +54,14 @@ int cuda_NORM_BACK(const call *k, err *e)
                     e);
 }
 
-int cuda_DROPADD(const call *k, err *e)
+int cuda_DROPOUT_ADD(const call *k, err *e)
 {
     const view *x = &k->in[0], *s = &k->in[1];
     if (check_rows("dropadd", x, e) || check_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
     return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->out[0].data, dropping_of(k)), e);
 }
 
-int cuda_COLSUM(const call *k, err *e)
+int cuda_COLUMN_SUM(const call *k, err *e)
 {
     const view *x = &k->in[0];
     if (check_rows("colsum", x, e) || check_type("colsum: the sums", &k->out[0], F32, e)) return -1;
@@ -69,7 +69,7 @@ int cuda_COLSUM(const call *k, err *e)
     return launched(gpu_colsum((int)x->type, rows_of(x), width_of(x), x->data, k->out[0].data, sums), e);
 }
 
-int cuda_EMBED(const call *k, err *e)
+int cuda_EMBED_TOKENS(const call *k, err *e)
 {
     const view *table = &k->in[0], *id = &k->in[1], *y = &k->out[0];
     if (check_rows("embedding", y, e) || check_type("embedding: the table", table, F32, e) ||
@@ -78,7 +78,7 @@ int cuda_EMBED(const call *k, err *e)
     return launched(gpu_embed((int)y->type, rows_of(y), rows_of(table), width_of(y), table->data, id->data, (float)k->a.f[0], y->data), e);
 }
 
-int cuda_EMBED_BACK(const call *k, err *e)
+int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
 {
     const view *base = &k->in[0], *dy = &k->in[1], *id = &k->in[2], *y = &k->out[0];
     if (check_rows("gradient of embedding", dy, e) || check_type("gradient of embedding: the base", base, F32, e) ||

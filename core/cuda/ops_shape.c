@@ -5,7 +5,7 @@
 
 /* ---- axes ---- */
 
-int cuda_SWAP(const call *k, err *e)
+int cuda_TRANSPOSE(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type || x->type == F64) return no_kernel(k, e);
@@ -51,21 +51,21 @@ int cuda_SLICE(const call *k, err *e)
     return move(k, &(gpu_pieces){.x = {x}, .size = {inner * k->out[0].dim[4 + axis]}}, e);
 }
 
-int cuda_PLACE(const call *k, err *e)
+int cuda_PAD(const call *k, err *e)
 {
     int axis = (int)k->a.i[0];
     int64_t inner = inner_of(&k->in[0], axis);
     return move(k, &(gpu_pieces){.x = {k->in[0].data}, .size = {inner * k->in[0].dim[4 + axis]}, .at = {inner * k->a.i[1]}}, e);
 }
 
-int cuda_JOIN(const call *k, err *e)
+int cuda_CONCAT(const call *k, err *e)
 {
     int axis = (int)k->a.i[0];
     int64_t a = inner_of(&k->in[0], axis) * k->in[0].dim[4 + axis], b = inner_of(&k->in[1], axis) * k->in[1].dim[4 + axis];
     return move(k, &(gpu_pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .at = {0, a}}, e);
 }
 
-int cuda_TURN(const call *k, err *e)
+int cuda_ROTATE_HALF(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
@@ -83,9 +83,9 @@ static int rows_by_id(const call *k, const view *x, const view *ids, int64_t row
     int64_t bytes = count_of(x) / rows * (int64_t)dtype_size(x->type);
     return launched(gpu_rows(y->data, x->data, ids->data, count_of(ids), rows, bytes), e);
 }
-int cuda_ROWS(const call *k, err *e) { return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), e); }
+int cuda_EMBEDDING(const call *k, err *e) { return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), e); }
 
-int cuda_RECALL(const call *k, err *e)
+int cuda_CACHE_REORDER(const call *k, err *e)
 {
     const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
@@ -94,7 +94,7 @@ int cuda_RECALL(const call *k, err *e)
     return rows_by_id(k, state, parents, rows, e);
 }
 
-int cuda_ROWS_BACK(const call *k, err *e)
+int cuda_EMBEDDING_BACK(const call *k, err *e)
 {
     const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || dy->type != F32 || ids->type != I32) return no_kernel(k, e);
@@ -103,32 +103,32 @@ int cuda_ROWS_BACK(const call *k, err *e)
 
 /* ---- ids as numbers, numbers by ids ---- */
 
-int cuda_REAL(const call *k, err *e)
+int cuda_TO_FLOAT(const call *k, err *e)
 {
     const view *y = &k->out[0];
     if (y->type != F32 || k->in[0].type != I32) return no_kernel(k, e);
     return launched(gpu_real(y->data, k->in[0].data, count_of(y)), e);
 }
-int cuda_GAP(const call *k, err *e)
+int cuda_RELATIVE_POSITION(const call *k, err *e)
 {
     const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
     return launched(gpu_gap(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
 }
-int cuda_DIST(const call *k, err *e)
+int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
     const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
     if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
     return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys), (int32_t)k->a.i[0]), e);
 }
 
-int cuda_PICK(const call *k, err *e)
+int cuda_GATHER(const call *k, err *e)
 {
     const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
     return launched(gpu_pick(y->data, x->data, ids->data, rows_of(y), ids->dim[2], ids->dim[3], width_of(x)), e);
 }
-int cuda_BUCKET(const call *k, err *e)
+int cuda_SCATTER_ADD(const call *k, err *e)
 {
     const view *p = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
@@ -166,7 +166,7 @@ int cuda_MERGE(const call *k, err *e) { return between_rows_and_heads(k, &k->out
 
 /* ---- decoding ---- */
 
-int cuda_REMEMBER(const call *k, err *e)
+int cuda_KV_CACHE_APPEND(const call *k, err *e)
 {
     const view *x = &k->in[0], *cache = &k->in[1], *ancestors = &k->in[2], *y = &k->out[0];
     if (ancestors->type != I32 || k->in[3].type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))

@@ -34,7 +34,7 @@ static int32_t source_of(const ab_ctx *c, int32_t id)
 {
     for (;;) {
         const node *v = &c->v[id];
-        bool same = v->op == OP_RESHAPE || v->op == OP_SPREAD || (v->op == OP_CAST && v->type == c->v[v->in[0]].type);
+        bool same = v->op == OP_RESHAPE || v->op == OP_BROADCAST_TO || (v->op == OP_CAST && v->type == c->v[v->in[0]].type);
         if (!same) return id;
         id = v->in[0];
     }
@@ -154,7 +154,7 @@ static int give_registers(program *p, err *e)
     }
     for (int i = 0; i < u->n_steps; i++) {
         update_step *s = &u->step[i];
-        bool has_constant = s->what == GPU_SCALE || s->what == GPU_SHIFT;
+        bool has_constant = s->what == GPU_MUL_SCALAR || s->what == GPU_ADD_SCALAR;
         for (int k = 0; k < 3; k++) s->in[k] = p->in[i][k] ? operand(p, i, p->in[i][k]) : k == 1 && has_constant ? UPDATE_BY : UPDATE_NOWHERE;
         for (int r = 0; r < UPDATE_REGISTERS; r++)
             if (holder[r] && p->v[holder[r]].last_use <= i) holder[r] = 0;

@@ -3,7 +3,7 @@
  * The program is the kernel's argument. Each thread runs it for GROUPS times four elements at once, its registers in shared
  * memory; a result that only the next step wants stays in a real register. Every vector is read once and written once.
  */
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/functions.h"
 #include "cuda/optim.h"
 #include "cuda/threads.h"
@@ -55,10 +55,10 @@ __device__ __forceinline__ void arithmetic_of(int what, const float a[N], const 
 {
     switch (what) {
     case GPU_ADD:
-    case GPU_SHIFT: EACH(a[j] + b[j]); break;
+    case GPU_ADD_SCALAR: EACH(a[j] + b[j]); break;
     case GPU_SUB: EACH(a[j] - b[j]); break;
     case GPU_MUL:
-    case GPU_SCALE: EACH(a[j] * b[j]); break;
+    case GPU_MUL_SCALAR: EACH(a[j] * b[j]); break;
     case GPU_DIV: EACH(a[j] / b[j]); break;
     default: EACH(arithmetic(what, a[j], b[j]));
     }

@@ -1,7 +1,7 @@
 /* product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
 #include "cuda/product.h"
 #include "cuda/generic.h"
-#include "cuda/lt.h"
+#include "cuda/cublaslt.h"
 #include "cuda/ops.h"
 #include "cuda/views.h"
 #include <stdlib.h>
@@ -142,7 +142,7 @@ int cuda_LINEAR(const call *k, err *e)
     if (check_rows("linear", x, y, e)) return -1;
     product p = {.m = rows_of(x), .n = y->dim[3], .k = x->dim[3], .a = x->data, .c = y->data, .row_a = x->dim[3], .row_b = w->dim[3],
                  .row_c = y->dim[3], .turn_b = k->a.i[0] != 0, .batch = 1, .type = (int)x->type, .type_c = (int)x->type, .alpha = 1,
-                 .relu = k->a.i[1] != 0, .exact = k->exact_rows};
+                 .relu = k->a.i[1] != 0, .exact = k->batch_invariant};
     if (!p.m || !p.n) return 0;
     if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
     if (k->in[2].data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
@@ -186,7 +186,7 @@ int cuda_MATMUL(const call *k, err *e)
     int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
     product p = {.m = c->dim[2], .n = c->dim[3], .k = a->dim[turn_a ? 2 : 3], .a = a->data, .b = b->data, .c = c->data,
                  .row_a = a->dim[3], .row_b = b->dim[3], .row_c = c->dim[3], .turn_a = turn_a, .turn_b = turn_b, .alpha = 1,
-                 .exact = k->exact_rows};
+                 .exact = k->batch_invariant};
     if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
         return fail(e, "matmul: the shapes of a, b and their product do not fit");
     if (!count_of(c)) return 0;

@@ -1,10 +1,10 @@
-/* reduce.cu - SUMTO, SOFTMAX, SOFTMAX_BACK. The order of every sum depends on lengths alone. */
-#include "cuda/eight.h"
+/* reduce.cu - SUM_TO, SOFTMAX, SOFTMAX_BACK. The order of every sum depends on lengths alone. */
+#include "cuda/vec8.h"
 #include "cuda/generic.h"
 #include "cuda/threads.h"
 
 namespace {
-/* ---- SUMTO: the last axis is summed ---- */
+/* ---- SUM_TO: the last axis is summed ---- */
 
 enum { PIECE = 4096 }; /* elements of a line that one warp sums, or more when there would be more pieces than that */
 
@@ -44,7 +44,7 @@ int run_lines(const gpu_sums &g)
     return LAUNCH(sum_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
 }
 
-/* ---- SUMTO: the last axis is kept ---- */
+/* ---- SUM_TO: the last axis is kept ---- */
 
 /* A block sums `rows` rows of a strip of COLUMNS outputs side by side into to[chunk][outputs]. */
 template <int COLUMNS> __global__ void sum_columns(gpu_sums g, float *to, int64_t rows)
@@ -74,10 +74,10 @@ template <int COLUMNS> __global__ void sum_columns(gpu_sums g, float *to, int64_
 
 template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
 {
-    enum { ENOUGH = 1024, LEAST = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
+    enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
     int64_t outputs = g.keep[0] * g.keep[1], all = g.sum[0] * g.sum[1];
     int64_t blocks = g.keep[0] * ((g.keep[1] + COLUMNS - 1) / COLUMNS), chunks = ENOUGH / blocks;
-    if (chunks > all / LEAST) chunks = all / LEAST;
+    if (chunks > all / MINIMUM) chunks = all / MINIMUM;
     if (chunks < 1 || whole) chunks = 1;
     int64_t rows = (all + chunks - 1) / chunks;
     chunks = (all + rows - 1) / rows;

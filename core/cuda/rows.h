@@ -1,5 +1,5 @@
-/* rows.h - launchers of the operations on packed rows (norm.cu, ce.cu, embed.cu): what op.h says of NORM, NORM_BACK, DROPADD,
- * COLSUM, EMBED, EMBED_BACK and CE, for rows of type F32 (0) or BF16 (2); parameters, statistics, sums and losses are float.
+/* rows.h - launchers of the operations on packed rows (norm.cu, ce.cu, embed.cu): what op.h says of NORM, NORM_BACK, DROPOUT_ADD,
+ * COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE, for rows of type F32 (0) or BF16 (2); parameters, statistics, sums and losses are float.
  *
  * Every pointer is device memory; a launcher returns 0, or -1 (gpu_error has the words). Rows are contiguous, of any width; 16
  * bytes at a time move where the width is a multiple of 8 and all addresses are multiples of 16 bytes. Zero rows are allowed.

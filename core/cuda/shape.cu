@@ -1,8 +1,8 @@
-/* shape.cu - numbers moved: SWAP SLICE PLACE JOIN TURN ROWS RECALL HEADS MERGE REMEMBER.
+/* shape.cu - numbers moved: TRANSPOSE SLICE PAD CONCAT ROTATE_HALF EMBEDDING CACHE_REORDER HEADS MERGE KV_CACHE_APPEND.
  *
  * Where only bytes move, a thread moves units of 16, 4 or 2 of them: the largest that all lengths, steps and addresses allow.
  */
-#include "cuda/eight.h"
+#include "cuda/vec8.h"
 #include "cuda/generic.h"
 #include "cuda/threads.h"
 
@@ -102,7 +102,7 @@ template <class T, class Index> __global__ void pieces(gpu_pieces p, int64_t n) 
     }
 }
 
-/* ---- TURN ---- */
+/* ---- ROTATE_HALF ---- */
 
 __device__ __forceinline__ unsigned turned(unsigned x, unsigned sign) { return x ^ sign; }
 __device__ __forceinline__ unsigned short turned(unsigned short x, unsigned sign) { return (unsigned short)(x ^ (sign & 0xffffu)); }
@@ -207,7 +207,7 @@ template <class R, int V> int run_rows_to_heads(const gpu_heads &h)
                            : LAUNCH((rows_to_heads<R, V, uint64_t>), blocks_for(n), THREADS, 0, h, n);
 }
 
-/* ---- REMEMBER ---- */
+/* ---- KV_CACHE_APPEND ---- */
 
 template <class C, class Index> __global__ void remember(gpu_memory m, int64_t n)
 {

@@ -114,7 +114,7 @@ static int encode(steps *s, err *e)
 static bool is_cache(const ab_ctx *c, int32_t state)
 {
     for (int32_t i = 1; i < c->n; i++)
-        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_REMEMBER) && c->v[i].in[1] == state)
+        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_KV_CACHE_APPEND) && c->v[i].in[1] == state)
             return true;
     return false;
 }
@@ -153,7 +153,7 @@ static void *find_state(void *self, const char *name, size_t bytes)
 static bool looks_at_the_past(const ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].live && c->v[i].op == OP_REMEMBER) return true;
+        if (c->v[i].live && c->v[i].op == OP_KV_CACHE_APPEND) return true;
     return false;
 }
 

@@ -24,7 +24,7 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k)
     for (int j = 0; j < v->n_out; j++) k->out[j] = view_of(c, i + j);
     k->a = v->a;
     k->training = c->training;
-    k->exact_rows = c->exact_rows;
+    k->batch_invariant = c->batch_invariant;
     k->seed = o->seed;
     k->step = o->step;
     k->params = c->params;
@@ -126,9 +126,9 @@ static size_t bytes_of(const view *v)
     return (size_t)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) * dtype_size(v->type);
 }
 
-int call_meaning(const call *k, const backend *b, err *e)
+int call_reference(const call *k, const backend *b, err *e)
 {
-    if (!k->call->lower)
+    if (!k->call->reference)
         return fail(e, "the kernel of '%s' declines this type, and it has no meaning (lower)", k->call->name);
     params none = {0}; /* the meaning of an operation with a kernel has no parameters of its own */
     const view *out = &k->out[0];
@@ -138,7 +138,7 @@ int call_meaning(const call *k, const backend *b, err *e)
         const int64_t *d = k->in[i].dim;
         in[i] = t_input(c, "input", k->in[i].type, PHASE_STEP, d[0], d[1], d[2], d[3]);
     }
-    ab_t y = t_cast(c, k->call->lower(c, in, k->call_attr), out->type);
+    ab_t y = t_cast(c, k->call->reference(c, in, k->call_attr), out->type);
     t_keep(c, y, "output");
     int rc = tape_plan(c, NULL, NULL);
     if (!rc && none.n) rc = fail(&c->error, "its meaning has parameters of its own");
@@ -201,7 +201,7 @@ double call_bytes(const call *k)
     double sum = 0;
     for (int i = 0; i < k->n_in; i++) sum += elements(&k->in[i]) * (double)dtype_size(k->in[i].type);
     for (int i = 0; i < k->n_out; i++) sum += elements(&k->out[i]) * (double)dtype_size(k->out[i].type);
-    if (k->op == OP_EMBED)
+    if (k->op == OP_EMBED_TOKENS)
         sum -= elements(&k->in[0]) * 4 - elements(&k->out[0]) * 4; /* only the rows it reads */
     return sum;
 }

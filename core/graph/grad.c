@@ -23,7 +23,7 @@ void grad_give(ab_ctx *c, int32_t x, ab_t dx)
     fit(c);
     int64_t dim[4]; /* a copy: nodes move when the tape grows */
     memcpy(dim, c->v[x].dim, sizeof dim);
-    dx = t_cast(c, t_sumto(c, dx, dim), c->v[x].type);
+    dx = t_cast(c, t_sum_to(c, dx, dim), c->v[x].type);
     if (c->grad[x]) dx = t_binary(c, OP_ADD, (ab_t){c->grad[x]}, dx);
     grad_replace(c, x, dx);
 }

@@ -47,7 +47,7 @@ static inline ab_t number(ab_ctx *c, ab_t a)
 {
     if (!a.id) return a;
     if (tape_at(c, a)->type == I32)
-        return tape_fail(c, "ids were given where numbers are wanted; ab_real turns ids into numbers");
+        return tape_fail(c, "ids were given where numbers are wanted; ab_to_float turns ids into numbers");
     return t_cast(c, a, generic_type(c));
 }
 #endif

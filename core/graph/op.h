@@ -1,13 +1,13 @@
 /* clang-format off: it would fill the table's lines */
 /* op.h - what each kernel must do: the shapes and meaning of the views of a `call`, for those who write a backend.
  *
- * Types. Generic operations (ADD .. MASK, REAL, SWAP ...) exist for F32 and F64; ADD, CAST, DROPOUT, RESHAPE also for BF16.
+ * Types. Generic operations (ADD .. MASK, TO_FLOAT, TRANSPOSE ...) exist for F32 and F64; ADD, CAST, DROPOUT, RESHAPE also for BF16.
  *     Rows operations (HEADS, MERGE, LINEAR .. CE) exist for F32, F64 and BF16 rows; then parameters, their gradients,
  *     statistics and losses are F32 (F64 when rows are F64). Sums accumulate in F32 at least (F64 for F64).
  *     HEADS reads rows of any type and writes F32 or F64; MERGE reads F32 or F64 and writes rows of any type.
  * Determinism. Same call, same bits, for a given number of threads: sums in a fixed order, no atomics.
- * Aliasing. An output may share its storage with in[0] for: ADD SUB MUL SCALE SHIFT MAP DROPOUT RELU_BACK DROPADD, and
- *     SOFTMAX. For LINEAR_DX (in[2]), EMBED_BACK (in[0]) and CE (out[1] on in[0]) it shares whenever the base is given.
+ * Aliasing. An output may share its storage with in[0] for: ADD SUB MUL MUL_SCALAR ADD_SCALAR MAP DROPOUT RELU_BACK DROPOUT_ADD, and
+ *     SOFTMAX. For LINEAR_DX (in[2]), EMBED_TOKENS_BACK (in[0]) and CE (out[1] on in[0]) it shares whenever the base is given.
  * Dummy rows. Rows past the last offset carry no sentence: ATTEND writes zeros there, MERGE too.
  *
  * DROPOUT family. Element with flat index i at place a.i[0] is kept when its 16-bit word is >= floor(p * 65536):
@@ -19,24 +19,24 @@
  *
  * op          | in -> out
  * ------------+--------------------------------------------------------------------------------------------------------
- * SUMTO       | x -> y: every axis of y is 1 or equal to x's
- * ROWS        | table [1,1,n,d], ids [1,1,1,T] -> [1,1,T,d]
- * ROWS_BACK   | dy [1,1,T,d], ids -> [1,1,n,d]
- * GAP, DIST   | q ids [1,1,1,Tq], k ids [1,1,1,Tk] -> [1,1,Tq,Tk] (F32/F64; DIST: I32 in 0..2 clip)
- * PICK        | x [a,b,Tq,n], ids [1,1,Tq,Tk] -> [a,b,Tq,Tk]
- * BUCKET      | p [a,b,Tq,Tk], ids -> [a,b,Tq,n], n = a.i[0]
+ * SUM_TO       | x -> y: every axis of y is 1 or equal to x's
+ * EMBEDDING        | table [1,1,n,d], ids [1,1,1,T] -> [1,1,T,d]
+ * EMBEDDING_BACK   | dy [1,1,T,d], ids -> [1,1,n,d]
+ * RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION   | q ids [1,1,1,Tq], k ids [1,1,1,Tk] -> [1,1,Tq,Tk] (F32/F64; CLIPPED_RELATIVE_POSITION: I32 in 0..2 clip)
+ * GATHER        | x [a,b,Tq,n], ids [1,1,Tq,Tk] -> [a,b,Tq,Tk]
+ * SCATTER_ADD      | p [a,b,Tq,Tk], ids -> [a,b,Tq,n], n = a.i[0]
  * MASK        | s [B,H,Tq,Tk], qpos ids [Tq], kpos ids [Tk], klen ids [1,1,1,B], a.i[0] causal:
  *             | -inf where key index k >= klen[b], or causal and kpos[k] > qpos[q]
  * HEADS       | rows [R,n], offset ids [1,1,1,B+1] -> [B,H,T,d]:
  *             | y[b,h,t,j] = rows[offset[b] + t][i0 + h d + j], 0 when t >= length
  * MERGE       | x [B,H,T,d], offset -> rows [R,n]: the reverse; columns outside i0 .. i0 + H d and rows without a token are 0
  * LINEAR      | x [R,K], W [K,N] (i0: [N,K]), b [1,1,1,N] or none -> [R,N]; i1: max(0, .)
- *             | exact_rows: the bits of a row may not depend on R (process in row blocks of one fixed size)
+ *             | batch_invariant: the bits of a row may not depend on R (process in row blocks of one fixed size)
  * LINEAR_DX   | dy [R,N], W, base [R,K] or none -> [R,K]
  * LINEAR_DW   | x [R,K], dy [R,N] -> [K,N] (i0: [N,K]), F32/F64
- * COLSUM      | x [R,N] -> [1,1,1,N]
- * EMBED       | table [V,d], ids [1,1,1,R] -> [R,d]
- * EMBED_BACK  | base [V,d], dy [R,d], ids -> [V,d]
+ * COLUMN_SUM      | x [R,N] -> [1,1,1,N]
+ * EMBED_TOKENS       | table [V,d], ids [1,1,1,R] -> [R,d]
+ * EMBED_TOKENS_BACK  | base [V,d], dy [R,d], ids -> [V,d]
  * NORM        | x [R,d], s [R,d] or none, gain [d], bias [d]; f0 p, f1 eps, i0 place
  *             | -> y [R,d], z [R,d], stats [R,2] = mean, 1/sqrt(var+eps)
  *             | without s: z is not written (out[1].data may be NULL)
@@ -60,8 +60,8 @@
  * ATTEND_STEP | qkv rows [R, H(2 d_k + d_v)] (columns q, k, v), cache [1,R,cap, H(d_k + d_v)] compute type,
  *             | ancestors ids [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to cache[r][t];
  *             | y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]
- * REMEMBER    | x [R,H,1,d], cache [1,R,cap,H d] F32/F64, ancestors, time -> [R,H,T,d]: T >= t + 1, zeros past t
- * RECALL      | state [R,..], parents ids [1,1,1,R] -> [R,..]: rows of the first axis by parent
+ * KV_CACHE_APPEND    | x [R,H,1,d], cache [1,R,cap,H d] F32/F64, ancestors, time -> [R,H,T,d]: T >= t + 1, zeros past t
+ * CACHE_REORDER      | state [R,..], parents ids [1,1,1,R] -> [R,..]: rows of the first axis by parent
  * CE          | logits [R,V], targets ids [1,1,1,R], norm [1]; f0 smoothing, i0: 1 = eps/(V-1) on the others,
  *             | 0 = eps/V on all; i1: want gradient
  *             | -> losses [R,2] (smoothed, plain; 0 for target -1), d logits in place (0 for target -1), already times norm
@@ -75,7 +75,7 @@
 enum { ATTEND_KEYS = 1 << 20 }; /* that dropout's numbers have room for in each sentence; a multiple of 8 */
 
 /* A CALL whose kernel declined the type: the operation's meaning (lower) on a tape of its own. Slow, but right. */
-int call_meaning(const call *k, const backend *b, err *e);
+int call_reference(const call *k, const backend *b, err *e);
 double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
 double call_bytes(const call *k); /* every view read or written once */
 #endif

@@ -29,7 +29,7 @@ ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b)
     GIVEN2(a, b);
     if (!broadcast(c, o, a, b, d)) return (ab_t){0};
     ab_t y = push2(c, o, a, b, d, NULL);
-    if (o == OP_LESS) tape_at(c, y)->needs = false;
+    if (o == OP_LESS_THAN) tape_at(c, y)->needs = false;
     return y;
 }
 
@@ -44,7 +44,7 @@ static void sub_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     grad_give(c, v.in[0], dy);
-    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_scale(c, dy, -1));
+    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_mul_scalar(c, dy, -1));
 }
 
 static void mul_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -60,23 +60,23 @@ static void div_rule(ab_ctx *c, ab_t y, ab_t dy) /* y = a/b: da = dy/b, db = -dy
     node v = *tape_at(c, y);
     ab_t b = {v.in[1]}, part = t_binary(c, OP_DIV, dy, b);
     grad_give(c, v.in[0], part);
-    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_scale(c, t_binary(c, OP_MUL, part, y), -1));
+    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_mul_scalar(c, t_binary(c, OP_MUL, part, y), -1));
 }
 
 static void least_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t from_b = t_binary(c, OP_MUL, dy, t_binary(c, OP_LESS, (ab_t){v.in[1]}, (ab_t){v.in[0]}));
+    ab_t from_b = t_binary(c, OP_MUL, dy, t_binary(c, OP_LESS_THAN, (ab_t){v.in[1]}, (ab_t){v.in[0]}));
     grad_give(c, v.in[0], t_binary(c, OP_SUB, dy, from_b));
     grad_give(c, v.in[1], from_b);
 }
 
-ab_t t_scale(ab_ctx *c, ab_t a, double by)
+ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
 {
     a = number(c, a);
     GIVEN1(a);
     return by == 1 ? a
-                   : push1(c, OP_SCALE, a,
+                   : push1(c, OP_MUL_SCALAR, a,
                            (int64_t[4]){tape_at(c, a)->dim[0], tape_at(c, a)->dim[1], tape_at(c, a)->dim[2],
                                         tape_at(c, a)->dim[3]},
                            &(attr){.f = {by}});
@@ -84,7 +84,7 @@ ab_t t_scale(ab_ctx *c, ab_t a, double by)
 static void scale_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_scale(c, dy, v.a.f[0]));
+    grad_give(c, v.in[0], t_mul_scalar(c, dy, v.a.f[0]));
 }
 
 static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
@@ -95,7 +95,7 @@ static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
     return push1(c, o, a, d, k);
 }
 
-ab_t t_shift(ab_ctx *c, ab_t a, double by) { return like(c, OP_SHIFT, number(c, a), &(attr){.f = {by}}); }
+ab_t t_add_scalar(ab_ctx *c, ab_t a, double by) { return like(c, OP_ADD_SCALAR, number(c, a), &(attr){.f = {by}}); }
 static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
@@ -139,39 +139,39 @@ static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* the same place gives the
 
 static bool same_dims(const int64_t a[4], const int64_t b[4]) { return !memcmp(a, b, 4 * sizeof *a); }
 
-ab_t t_sumto(ab_ctx *c, ab_t a, const int64_t dim[4])
+ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4])
 {
     GIVEN1(a);
     if (same_dims(tape_at(c, a)->dim, dim)) return a;
     for (int i = 0; i < 4; i++)
         if (dim[i] != 1 && dim[i] != tape_at(c, a)->dim[i]) {
             char from[64], to[64];
-            return tape_fail(c, "SUMTO: shape %s cannot be summed to %s",
+            return tape_fail(c, "SUM_TO: shape %s cannot be summed to %s",
                              shape_text(tape_at(c, a)->dim, from), shape_text(dim, to));
         }
     a = number(c, a);
-    return push1(c, OP_SUMTO, a, dim, NULL);
+    return push1(c, OP_SUM_TO, a, dim, NULL);
 }
 static void sumto_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int64_t d[4];
     memcpy(d, c->v[v.in[0]].dim, sizeof d);
-    grad_give(c, v.in[0], t_spread(c, dy, d));
+    grad_give(c, v.in[0], t_broadcast_to(c, dy, d));
 }
 
-ab_t t_spread(ab_ctx *c, ab_t a, const int64_t dim[4])
+ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4])
 {
     GIVEN1(a);
     if (same_dims(tape_at(c, a)->dim, dim)) return a;
-    return push1(c, OP_SPREAD, number(c, a), dim, NULL);
+    return push1(c, OP_BROADCAST_TO, number(c, a), dim, NULL);
 }
 static void spread_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int64_t d[4];
     memcpy(d, c->v[v.in[0]].dim, sizeof d);
-    grad_give(c, v.in[0], t_sumto(c, dy, d));
+    grad_give(c, v.in[0], t_sum_to(c, dy, d));
 }
 
 /* ---- softmax, product ---- */
@@ -211,8 +211,8 @@ static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 const grad_rule generic_rules[OP_COUNT] = {
     [OP_ADD] = add_rule,         [OP_SUB] = sub_rule,       [OP_MUL] = mul_rule,
-    [OP_DIV] = div_rule,         [OP_LEAST] = least_rule,   [OP_SCALE] = scale_rule,
-    [OP_SHIFT] = pass_rule,      [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
-    [OP_DROPOUT] = dropout_rule, [OP_SUMTO] = sumto_rule,   [OP_SPREAD] = spread_rule,
+    [OP_DIV] = div_rule,         [OP_MINIMUM] = least_rule,   [OP_MUL_SCALAR] = scale_rule,
+    [OP_ADD_SCALAR] = pass_rule,      [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
+    [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,   [OP_BROADCAST_TO] = spread_rule,
     [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule,
 };

@@ -51,7 +51,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t x = {v.in[0]}, w = {v.in[1]};
     if (v.a.i[1]) dy = push2(c, OP_RELU_BACK, y, dy, v.dim, NULL);
     if (grad_wanted(c, v.in[2])) {
-        ab_t sums = push1(c, OP_COLSUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
+        ab_t sums = push1(c, OP_COLUMN_SUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
         tape_at(c, sums)->type = sum_type(c);
         grad_give(c, v.in[2], sums);
     }
@@ -75,11 +75,11 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- embedding ---- */
 
-ab_t t_embed(ab_ctx *c, ab_t table, ab_t ids, double scale)
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, double scale)
 {
     GIVEN2(table, ids);
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
-    ab_t y = push2(c, OP_EMBED, table, ids, d, &(attr){.f = {scale}});
+    ab_t y = push2(c, OP_EMBED_TOKENS, table, ids, d, &(attr){.f = {scale}});
     tape_at(c, y)->type = c->compute;
     return y;
 }
@@ -90,7 +90,7 @@ static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (!grad_wanted(c, table.id)) return;
     int64_t d[4];
     memcpy(d, tape_at(c, table)->dim, sizeof d);
-    ab_t g = tape_push(c, OP_EMBED_BACK, sum_type(c), d, 3, (ab_t[]){base, dy, {v.in[1]}}, &v.a);
+    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 3, (ab_t[]){base, dy, {v.in[1]}}, &v.a);
     if (base.id)
         grad_replace(c, table.id, g);
     else
@@ -138,14 +138,14 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.in[3], tape_part(c, g, 3));
 }
 
-ab_t t_dropadd(ab_ctx *c, ab_t x, ab_t s, double p)
+ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
 {
     GIVEN2(x, s);
     if (!c->training) p = 0;
     x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
-    return push2(c, OP_DROPADD, x, s, d, &(attr){.f = {p}, .i = {p > 0 ? c->n_dropout++ : 0}});
+    return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.f = {p}, .i = {p > 0 ? c->n_dropout++ : 0}});
 }
 static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -266,29 +266,29 @@ ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, c
     return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
 }
 
-ab_t t_remember(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen)
+ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen)
 {
     GIVEN2(x, cache);
     GIVEN2(ancestors, time);
     node *v = tape_at(c, x);
     int64_t d[4] = {v->dim[0], v->dim[1], seen, v->dim[3]};
-    return tape_push(c, OP_REMEMBER, v->type, d, 4, (ab_t[]){x, cache, ancestors, time}, NULL);
+    return tape_push(c, OP_KV_CACHE_APPEND, v->type, d, 4, (ab_t[]){x, cache, ancestors, time}, NULL);
 }
 
-ab_t t_recall(ab_ctx *c, ab_t state, ab_t parents)
+ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents)
 {
     GIVEN2(state, parents);
     int64_t d[4];
     memcpy(d, tape_at(c, state)->dim, sizeof d);
-    return push2(c, OP_RECALL, state, parents, d, NULL);
+    return push2(c, OP_CACHE_REORDER, state, parents, d, NULL);
 }
 
-void t_store(ab_ctx *c, ab_t state, ab_t value)
+void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 {
     if (!state.id || !value.id) return;
     int64_t d[4];
     memcpy(d, tape_at(c, state)->dim, sizeof d);
-    ab_t y = push2(c, OP_STORE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
+    ab_t y = push2(c, OP_STATE_WRITE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
     tape_at(c, y)->live = true;
     tape_at(c, y)->phase = PHASE_STEP;
 }
@@ -326,18 +326,18 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
 
 ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
 {
-    if (!o || !o->name || !o->lower)
+    if (!o || !o->name || !o->reference)
         return tape_fail(c, "ab_call: an operation needs a name and its meaning (lower)");
     if (o->n_in < 1 || o->n_in > 4)
         return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
     for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
-    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return o->lower(c, in, a);
+    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return o->reference(c, in, a);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
-    kit *around = c->kit; /* not there either when the meaning is run in the gradient, or instead of the kernel */
-    c->kit = NULL;
-    ab_t meaning = o->lower(c, in, a); /* shape and type come from the definition */
-    c->kit = around;
+    attn_context *around = c->attn; /* not there either when the meaning is run in the gradient, or instead of the kernel */
+    c->attn = NULL;
+    ab_t meaning = o->reference(c, in, a); /* shape and type come from the definition */
+    c->attn = around;
     GIVEN1(meaning);
     node m = *tape_at(c, meaning);
     c->n = before;
@@ -360,7 +360,7 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
         return;
     }
     int32_t first = c->n; /* emit the definition and differentiate that */
-    ab_t meaning = v.call->lower(c, in, v.call_attr);
+    ab_t meaning = v.call->reference(c, in, v.call_attr);
     if (!meaning.id) return;
     if (meaning.id < first) { /* an input itself, which has other gifts to keep */
         grad_give(c, meaning.id, dy);
@@ -391,7 +391,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
 }
 
 const grad_rule rows_rules[OP_COUNT] = {
-    [OP_LINEAR] = linear_rule, [OP_EMBED] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPADD] = dropadd_rule,
+    [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPOUT_ADD] = dropadd_rule,
     [OP_ATTEND] = attend_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule, [OP_GRU] = gru_rule,
     [OP_CONV] = conv_rule,
 };

@@ -1,4 +1,4 @@
-/* ops_shape.c - axes, ids and tables, the attention kit's moves between rows and [B,H,T,d]. */
+/* ops_shape.c - axes, ids and tables, the attention context's moves between rows and [B,H,T,d]. */
 #include "graph/grad.h"
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void reshape_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, a, t_reshape(c, dy, d));
 }
 
-ab_t t_swap(ab_ctx *c, ab_t a, int axis1, int axis2)
+ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
 {
     GIVEN1(a);
     if (!real_axis(c, "swap", axis1) || !real_axis(c, "swap", axis2)) return (ab_t){0};
@@ -36,12 +36,12 @@ ab_t t_swap(ab_ctx *c, ab_t a, int axis1, int axis2)
     int64_t t = d[4 + axis1];
     d[4 + axis1] = d[4 + axis2];
     d[4 + axis2] = t;
-    return push1(c, OP_SWAP, a, d, &(attr){.i = {axis1, axis2}});
+    return push1(c, OP_TRANSPOSE, a, d, &(attr){.i = {axis1, axis2}});
 }
 static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_swap(c, dy, (int)v.a.i[0], (int)v.a.i[1]));
+    grad_give(c, v.in[0], t_transpose(c, dy, (int)v.a.i[0], (int)v.a.i[1]));
 }
 
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
@@ -61,7 +61,7 @@ static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     int64_t d[4];
     dims_of(c, (ab_t){v.in[0]}, d);
-    grad_give(c, v.in[0], push1(c, OP_PLACE, dy, d, &v.a));
+    grad_give(c, v.in[0], push1(c, OP_PAD, dy, d, &v.a));
 }
 static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -70,7 +70,7 @@ static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.in[0], t_slice(c, dy, axis, v.a.i[1], c->v[v.in[0]].dim[4 + axis]));
 }
 
-ab_t t_join(ab_ctx *c, ab_t a, ab_t b, int axis)
+ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
     GIVEN2(a, b);
     if (!real_axis(c, "join", axis)) return (ab_t){0};
@@ -84,7 +84,7 @@ ab_t t_join(ab_ctx *c, ab_t a, ab_t b, int axis)
                              shape_text(e, sb), i - 4);
     d[4 + axis] += e[4 + axis];
     b = t_cast(c, b, tape_at(c, a)->type);
-    return push2(c, OP_JOIN, a, b, d, &(attr){.i = {axis}});
+    return push2(c, OP_CONCAT, a, b, d, &(attr){.i = {axis}});
 }
 static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -95,17 +95,17 @@ static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_slice(c, dy, axis, na, nb));
 }
 
-ab_t t_turn(ab_ctx *c, ab_t a)
+ab_t t_rotate_half(ab_ctx *c, ab_t a)
 {
     GIVEN1(a);
     int64_t d[4];
     dims_of(c, a, d);
     if (d[3] % 2) return tape_fail(c, "turn: the last axis has an odd length, %lld", (long long)d[3]);
-    return push1(c, OP_TURN, a, d, NULL);
+    return push1(c, OP_ROTATE_HALF, a, d, NULL);
 }
 static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    grad_give(c, tape_at(c, y)->in[0], t_scale(c, t_turn(c, dy), -1));
+    grad_give(c, tape_at(c, y)->in[0], t_mul_scalar(c, t_rotate_half(c, dy), -1));
 }
 
 /* ---- ids and tables ---- */
@@ -117,29 +117,29 @@ static bool ids_given(ab_ctx *c, const char *what, ab_t x)
     return false;
 }
 
-ab_t t_rows(ab_ctx *c, ab_t table, ab_t ids)
+ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids)
 {
     table = number(c, table);
     GIVEN2(table, ids);
     if (!ids_given(c, "rows", ids)) return (ab_t){0};
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
-    return push2(c, OP_ROWS, table, ids, d, NULL);
+    return push2(c, OP_EMBEDDING, table, ids, d, NULL);
 }
 static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int64_t d[4];
     dims_of(c, (ab_t){v.in[0]}, d);
-    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], push2(c, OP_ROWS_BACK, dy, (ab_t){v.in[1]}, d, NULL));
+    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.in[1]}, d, NULL));
 }
 
-ab_t t_real(ab_ctx *c, ab_t ids)
+ab_t t_to_float(ab_ctx *c, ab_t ids)
 {
     GIVEN1(ids);
     if (!ids_given(c, "real", ids)) return (ab_t){0};
     int64_t d[4];
     dims_of(c, ids, d);
-    ab_t y = push1(c, OP_REAL, ids, d, NULL);
+    ab_t y = push1(c, OP_TO_FLOAT, ids, d, NULL);
     tape_at(c, y)->type = generic_type(c);
     return y;
 }
@@ -153,13 +153,13 @@ static ab_t pair(ab_ctx *c, op o, ab_t q, ab_t k, dtype type, const attr *a)
     tape_at(c, y)->type = type;
     return y;
 }
-ab_t t_gap(ab_ctx *c, ab_t q, ab_t k) { return pair(c, OP_GAP, q, k, generic_type(c), NULL); }
-ab_t t_dist(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
+ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k) { return pair(c, OP_RELATIVE_POSITION, q, k, generic_type(c), NULL); }
+ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 {
-    return pair(c, OP_DIST, q, k, I32, &(attr){.i = {clip}});
+    return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.i = {clip}});
 }
 
-ab_t t_pick(ab_ctx *c, ab_t x, ab_t ids)
+ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
 {
     x = number(c, x);
     GIVEN2(x, ids);
@@ -171,15 +171,15 @@ ab_t t_pick(ab_ctx *c, ab_t x, ab_t ids)
         return tape_fail(c, "pick: %s by ids %s: the query axes differ", shape_text(d, sa),
                          shape_text(tape_at(c, ids)->dim, sb));
     d[3] = tape_at(c, ids)->dim[3];
-    return push2(c, OP_PICK, x, ids, d, NULL);
+    return push2(c, OP_GATHER, x, ids, d, NULL);
 }
 static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_bucket(c, dy, (ab_t){v.in[1]}, c->v[v.in[0]].dim[3]));
+    grad_give(c, v.in[0], t_scatter_add(c, dy, (ab_t){v.in[1]}, c->v[v.in[0]].dim[3]));
 }
 
-ab_t t_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
     p = number(c, p);
     GIVEN2(p, ids);
@@ -191,12 +191,12 @@ ab_t t_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
         return tape_fail(c, "bucket: %s by ids %s: the last two axes differ", shape_text(d, sa),
                          shape_text(tape_at(c, ids)->dim, sb));
     d[3] = n;
-    return push2(c, OP_BUCKET, p, ids, d, &(attr){.i = {n}});
+    return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.i = {n}});
 }
 static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_pick(c, dy, (ab_t){v.in[1]}));
+    grad_give(c, v.in[0], t_gather(c, dy, (ab_t){v.in[1]}));
 }
 
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
@@ -213,7 +213,7 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
         return tape_fail(c, "mask: scores %s, but %lld sentences of %lld queries and %lld keys",
                          shape_text(d, sa), (long long)b, (long long)tq, (long long)tk);
     d[0] = b;
-    ab_t in[4] = {t_spread(c, s, d), qpos, kpos, klen};
+    ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
     return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.i = {causal}});
 }
 /* What is masked weighs nothing after the softmax, so the gradient there is zero already. */
@@ -254,7 +254,7 @@ static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 }
 
 const grad_rule shape_rules[OP_COUNT] = {
-    [OP_RESHAPE] = reshape_rule, [OP_SWAP] = swap_rule, [OP_SLICE] = slice_rule, [OP_PLACE] = place_rule,
-    [OP_JOIN] = join_rule,       [OP_TURN] = turn_rule, [OP_ROWS] = rows_rule,   [OP_PICK] = pick_rule,
-    [OP_BUCKET] = bucket_rule,   [OP_MASK] = mask_rule, [OP_HEADS] = heads_rule, [OP_MERGE] = merge_rule,
+    [OP_RESHAPE] = reshape_rule, [OP_TRANSPOSE] = swap_rule, [OP_SLICE] = slice_rule, [OP_PAD] = place_rule,
+    [OP_CONCAT] = join_rule,       [OP_ROTATE_HALF] = turn_rule, [OP_EMBEDDING] = rows_rule,   [OP_GATHER] = pick_rule,
+    [OP_SCATTER_ADD] = bucket_rule,   [OP_MASK] = mask_rule, [OP_HEADS] = heads_rule, [OP_MERGE] = merge_rule,
 };

@@ -102,7 +102,7 @@ void params_host_done(params *s, uint32_t which, void *v, bool changed)
     if (copy) free(v);
     if (!changed || which) return;
     s->version++;
-    if (copy && s->backend->refresh) s->backend->refresh(s);
+    if (copy && s->backend->sync_bf16) s->backend->sync_bf16(s);
 }
 
 int64_t params_count(const params *s)
@@ -114,7 +114,7 @@ int64_t params_count(const params *s)
 
 void params_free(params *s)
 {
-    if (s->backend && s->backend->let_go) s->backend->let_go(s);
+    if (s->backend && s->backend->release_params) s->backend->release_params(s);
     for (size_t i = 0; i < s->n; i++) free(s->p[i].name);
     free(s->p);
     void (*release)(void *) = on_device(s->backend) ? s->backend->release : free;

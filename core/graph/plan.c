@@ -2,7 +2,7 @@
  * reader ran.
  *
  * Storage is shared (alias) by RESHAPE always, by operations that work in place when their first input dies
- * with them, and by LINEAR_DX, EMBED_BACK and CE with the value they add to or overwrite. Parameters'
+ * with them, and by LINEAR_DX, EMBED_TOKENS_BACK and CE with the value they add to or overwrite. Parameters'
  * gradients get fixed places in params->grad. Inputs, states and kept results live to the end.
  */
 #include "graph/tape.h"
@@ -38,7 +38,7 @@ static void mark_live(ab_ctx *c)
 static int forced(const node *v)
 {
     if (v->op == OP_RESHAPE) return 0;
-    if (v->op == OP_EMBED_BACK && v->in[0]) return 0;
+    if (v->op == OP_EMBED_TOKENS_BACK && v->in[0]) return 0;
     if (v->op == OP_LINEAR_DX && v->in[2]) return 2;
     return -1;
 }
@@ -53,8 +53,8 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
 }
 static bool may_work_in_place(op o)
 {
-    return o == OP_ADD || o == OP_SUB || o == OP_MUL || o == OP_SCALE || o == OP_SHIFT || o == OP_MAP ||
-           o == OP_DROPOUT || o == OP_RELU_BACK || o == OP_DROPADD || o == OP_SOFTMAX;
+    return o == OP_ADD || o == OP_SUB || o == OP_MUL || o == OP_MUL_SCALAR || o == OP_ADD_SCALAR || o == OP_MAP ||
+           o == OP_DROPOUT || o == OP_RELU_BACK || o == OP_DROPOUT_ADD || o == OP_SOFTMAX;
 }
 
 static void find_last_readers(ab_ctx *c)

@@ -45,7 +45,7 @@ ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training)
 void tape_free(ab_ctx *c)
 {
     if (!c) return;
-    if (c->device && c->backend->forget) c->backend->forget(c);
+    if (c->device && c->backend->drop_graph) c->backend->drop_graph(c);
     if (c->consts) c->backend->release(c->consts);
     if (c->buffer && !c->shared) c->backend->release(c->buffer);
     arena_free(&c->memory);
@@ -81,7 +81,7 @@ static uint8_t highest_phase(const ab_ctx *c, int n_in, const ab_t *in)
 static bool random_op(const ab_ctx *c, op o, const attr *a)
 {
     if (!c->training) return false;
-    return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPADD || o == OP_ATTEND) && a->f[0] > 0;
+    return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND) && a->f[0] > 0;
 }
 
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a)

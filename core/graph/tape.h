@@ -65,53 +65,53 @@ void params_free(params *s);
     X(SUB, 2, 1, "a - b, broadcast")                                                                         \
     X(MUL, 2, 1, "a * b, broadcast")                                                                         \
     X(DIV, 2, 1, "a / b, broadcast")                                                                         \
-    X(LEAST, 2, 1, "the smaller, broadcast")                                                                 \
-    X(LESS, 2, 1, "a < b as 0 or 1, broadcast")                                                              \
-    X(SCALE, 1, 1, "f0 * a")                                                                                 \
-    X(SHIFT, 1, 1, "a + f0")                                                                                 \
+    X(MINIMUM, 2, 1, "the smaller, broadcast")                                                                 \
+    X(LESS_THAN, 2, 1, "a < b as 0 or 1, broadcast")                                                              \
+    X(MUL_SCALAR, 1, 1, "f0 * a")                                                                                 \
+    X(ADD_SCALAR, 1, 1, "a + f0")                                                                                 \
     X(MAP, 1, 1, "elementwise function i0 (ab_fn)")                                                          \
     X(MAP_BACK, 3, 1, "gradient of MAP from x, y, dy")                                                       \
     X(CAST, 1, 1, "the same numbers in another type")                                                        \
     X(DROPOUT, 1, 1, "keep with probability 1 - f0 and divide by it; i0 numbers the place")                  \
-    X(SUMTO, 1, 1, "sums over the axes in which the output has length 1")                                    \
-    X(SPREAD, 1, 1, "repeats along the axes in which the input has length 1")                                \
+    X(SUM_TO, 1, 1, "sums over the axes in which the output has length 1")                                    \
+    X(BROADCAST_TO, 1, 1, "repeats along the axes in which the input has length 1")                                \
     X(SOFTMAX, 1, 1, "over the last axis")                                                                   \
     X(SOFTMAX_BACK, 2, 1, "gradient of SOFTMAX from y, dy")                                                  \
     X(MATMUL, 2, 1, "product of the last two axes; i0, i1: transpose a, b")                                  \
     X(RESHAPE, 1, 1, "the same storage under other axes")                                                    \
-    X(SWAP, 1, 1, "axes i0 and i1 exchanged")                                                                \
+    X(TRANSPOSE, 1, 1, "axes i0 and i1 exchanged")                                                                \
     X(SLICE, 1, 1, "axis i0 from i1")                                                                        \
-    X(PLACE, 1, 1, "zeros with the input put at i1 of axis i0")                                              \
-    X(JOIN, 2, 1, "along axis i0")                                                                           \
-    X(TURN, 1, 1, "(x1,x2) -> (-x2,x1) on the halves of the last axis")                                      \
-    X(ROWS, 2, 1, "rows of a table by id")                                                                   \
-    X(ROWS_BACK, 2, 1, "gradient of ROWS: rows summed by id")                                                \
-    X(REAL, 1, 1, "ids as numbers")                                                                          \
-    X(GAP, 2, 1, "key position minus query position")                                                        \
-    X(DIST, 2, 1, "clipped distance as an id; i0: clip")                                                     \
-    X(PICK, 2, 1, "y[..q,k] = x[..q,ids[q,k]]")                                                              \
-    X(BUCKET, 2, 1, "adjoint of PICK into i0 buckets")                                                       \
+    X(PAD, 1, 1, "zeros with the input put at i1 of axis i0")                                              \
+    X(CONCAT, 2, 1, "along axis i0")                                                                           \
+    X(ROTATE_HALF, 1, 1, "(x1,x2) -> (-x2,x1) on the halves of the last axis")                                      \
+    X(EMBEDDING, 2, 1, "rows of a table by id")                                                                   \
+    X(EMBEDDING_BACK, 2, 1, "gradient of EMBEDDING: rows summed by id")                                                \
+    X(TO_FLOAT, 1, 1, "ids as numbers")                                                                          \
+    X(RELATIVE_POSITION, 2, 1, "key position minus query position")                                                        \
+    X(CLIPPED_RELATIVE_POSITION, 2, 1, "clipped distance as an id; i0: clip")                                                     \
+    X(GATHER, 2, 1, "y[..q,k] = x[..q,ids[q,k]]")                                                              \
+    X(SCATTER_ADD, 2, 1, "adjoint of GATHER into i0 buckets")                                                       \
     X(MASK, 4, 1, "s where the key may be seen, -inf elsewhere; s, qpos, kpos, klen; i0: causal")            \
     X(HEADS, 2, 1, "rows, offsets -> [B,H,T,d], zeros at padding; i0: first column, i1: H, i2: d, i3: T")    \
     X(MERGE, 2, 1, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                 \
     X(LINEAR, 3, 1, "x W + b; i0: W is given transposed, i1: ReLU")                                          \
     X(LINEAR_DX, 3, 1, "dy W' (+ base, in place); i0 as LINEAR")                                             \
     X(LINEAR_DW, 2, 1, "x' dy (i0: dy' x)")                                                                  \
-    X(COLSUM, 1, 1, "sum over rows")                                                                         \
+    X(COLUMN_SUM, 1, 1, "sum over rows")                                                                         \
     X(RELU_BACK, 2, 1, "dy where y > 0")                                                                     \
-    X(EMBED, 2, 1, "f0 * row of a table by id; id < 0 gives zeros")                                          \
-    X(EMBED_BACK, 3, 1, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                      \
+    X(EMBED_TOKENS, 2, 1, "f0 * row of a table by id; id < 0 gives zeros")                                          \
+    X(EMBED_TOKENS_BACK, 3, 1, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                      \
     X(NORM, 4, 3,                                                                                            \
       "LN(x + dropout(s)); x, s or none, gain, bias -> y, z = x + dropout(s), mean and 1/sd per row")        \
     X(NORM_BACK, 4, 4, "z, stats, gain, dy -> dz, ds, d gain, d bias")                                       \
-    X(DROPADD, 2, 1, "x + dropout(s)")                                                                       \
+    X(DROPOUT_ADD, 2, 1, "x + dropout(s)")                                                                       \
     X(ATTEND, 5, 2, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]") \
     X(ATTEND_BACK, 8, 2, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")             \
     X(ATTEND_STEP, 4, 1, "one decoding step of causal attention: qkv rows, cache, ancestors, time")          \
-    X(REMEMBER, 4, 1,                                                                                        \
+    X(KV_CACHE_APPEND, 4, 1,                                                                                        \
       "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t")       \
-    X(RECALL, 2, 1, "a carried state, rows taken from the hypotheses' parents; state, parents")              \
-    X(STORE, 2, 1, "writes the second input to the first, a state")                                          \
+    X(CACHE_REORDER, 2, 1, "a carried state, rows taken from the hypotheses' parents; state, parents")              \
+    X(STATE_WRITE, 2, 1, "writes the second input to the first, a state")                                          \
     X(GRU, 5, 1, "a gated recurrent layer on packed rows: x, W, b, U, offsets -> states")                    \
     X(GRU_BACK, 6, 4, "x, W, b, U, offsets, dy -> dx, dW, db, dU")                                           \
     X(CONV, 3, 1, "a convolution along each sentence on packed rows: x, W, offsets -> y")                    \
@@ -178,7 +178,7 @@ typedef struct {
     arena memory;
 } table_cache;
 
-typedef struct kit kit; /* where in the model a plugin is being called: plugin/kit.h */
+typedef struct attn_context attn_context; /* where in the model a plugin is being called: plugin/attention_context.h */
 
 struct ab_ctx {
     err error; /* the first error sticks */
@@ -192,17 +192,17 @@ struct ab_ctx {
     size_t grad_cap;   /* node -> its gradient's node, 0: none */
     dtype compute;     /* of rows: F32, BF16 or F64 */
     bool training;     /* dropout is on */
-    bool exact_rows;   /* inference: a row's result must not depend on the other rows */
+    bool batch_invariant;   /* inference: a row's result must not depend on the other rows */
     int64_t n_dropout; /* places numbered so far */
     params *params;
-    kit *kit;
+    attn_context *attn;
     const char *scope; /* prefix of parameter names: "dec.0.self" */
     arena memory;      /* names, constants, attributes */
     const backend *backend;
     workspace *shared;   /* where the arena lies; NULL: the tape has its own. Owned by the caller */
     table_cache *tables; /* NULL: none. Owned by the caller */
     void *consts;        /* a device's copy of the constants */
-    void *device;        /* what the backend keeps for this tape (backend.forget) */
+    void *device;        /* what the backend keeps for this tape (backend.drop_graph) */
     char *buffer;
     size_t buffer_size, naive_size; /* arena of values [bytes]; what it would be without reuse */
     bool planned;
@@ -227,34 +227,34 @@ ab_t t_const(ab_ctx *c, const int64_t dim[4], const double *v); /* copies v; typ
 ab_t t_const_at(ab_ctx *c, const int64_t dim[4],
                 void *data);                        /* data: of the generic type, outlives the tape */
 ab_t t_ids(ab_ctx *c, int64_t n, const int32_t *v); /* constant ids [1,1,1,n] */
-ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b);     /* ADD SUB MUL DIV LEAST LESS */
-ab_t t_scale(ab_ctx *c, ab_t a, double by);
-ab_t t_shift(ab_ctx *c, ab_t a, double by);
+ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b);     /* ADD SUB MUL DIV MINIMUM LESS_THAN */
+ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by);
+ab_t t_add_scalar(ab_ctx *c, ab_t a, double by);
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f);
 ab_t t_cast(ab_ctx *c, ab_t a, dtype type);  /* a itself when it has the type */
 ab_t t_dropout(ab_ctx *c, ab_t a, double p); /* a itself when not training or p = 0 */
-ab_t t_sumto(ab_ctx *c, ab_t a, const int64_t dim[4]);
-ab_t t_spread(ab_ctx *c, ab_t a, const int64_t dim[4]);
+ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
+ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
 ab_t t_softmax(ab_ctx *c, ab_t a);
 ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);
 ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4]);
-ab_t t_swap(ab_ctx *c, ab_t a, int axis1, int axis2); /* axes as -1..-4 */
+ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2); /* axes as -1..-4 */
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
-ab_t t_join(ab_ctx *c, ab_t a, ab_t b, int axis);
-ab_t t_turn(ab_ctx *c, ab_t a);
-ab_t t_rows(ab_ctx *c, ab_t table, ab_t ids);
-ab_t t_real(ab_ctx *c, ab_t ids);
-ab_t t_gap(ab_ctx *c, ab_t q, ab_t k);
-ab_t t_dist(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
-ab_t t_pick(ab_ctx *c, ab_t x, ab_t ids);
-ab_t t_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis);
+ab_t t_rotate_half(ab_ctx *c, ab_t a);
+ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids);
+ab_t t_to_float(ab_ctx *c, ab_t ids);
+ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k);
+ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
+ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
+ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal);
 ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int64_t width, int64_t time);
 ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols);
 ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu); /* b: id 0 for none */
-ab_t t_embed(ab_ctx *c, ab_t table, ab_t ids, double scale);
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, double scale);
 ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps); /* s: id 0 for none */
-ab_t t_dropadd(ab_ctx *c, ab_t x, ab_t s, double p);
+ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p);
 /* q, k, v are rows with the wanted columns from col[0..2] on; when q is k and v too, one gradient holds all
  * columns. */
 typedef struct {
@@ -267,9 +267,9 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
 ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
 ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
 ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s);
-ab_t t_remember(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
-ab_t t_recall(ab_ctx *c, ab_t state, ab_t parents);
-void t_store(ab_ctx *c, ab_t state, ab_t value);
+ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
+ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents);
+void t_state_write(ab_ctx *c, ab_t state, ab_t value);
 /* logits [R,V], targets [1,1,1,R] (-1: no token here), norm [1,1,1,1]: the loss is norm * sum of the smoothed
  * column. */
 ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others);
@@ -283,7 +283,7 @@ ab_t tape_find(const ab_ctx *c,
 /* Do two tapes, traced for different batches and neither planned, run the same kernels on values of the same shapes? Only inputs may
  * have other lengths, where nothing but attention on packed rows reads them (first rows of sentences), and only its bounds of
  * sentences may differ. Then the one serves the other's batches, if its inputs and bounds are no less. */
-bool tape_alike(const ab_ctx *a, const ab_ctx *b);
+bool tape_same_structure(const ab_ctx *a, const ab_ctx *b);
 
 /* ---- gradient, plan, run
  * ------------------------------------------------------------------------------------------ */
@@ -308,7 +308,7 @@ typedef struct { /* one kernel call, as a backend sees it */
     int n_in, n_out;
     view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: not given */
     attr a;
-    bool training, exact_rows;
+    bool training, batch_invariant;
     uint64_t seed, step; /* dropout's key */
     params *params;
     const ab_op *call;
@@ -343,18 +343,18 @@ struct backend {
     void (*zero)(void *at, size_t bytes);
     int (*run_tiled)(ab_ctx *c, const tiling *t,
                      const run_options *o); /* nodes of phase STEP, assignments at each tile's end */
-    void (*let_go)(const params *s); /* what it keeps for these values, before they are freed (packed weights); NULL: nothing */
+    void (*release_params)(const params *s); /* what it keeps for these values, before they are freed (packed weights); NULL: nothing */
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
     /* The rest is a device's, NULL elsewhere. */
     int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of kernel after kernel */
-    void (*forget)(ab_ctx *c);                                            /* what `run` keeps for a tape */
-    void (*refresh)(params *s); /* values were changed by the host: brings the shadow up to date */
+    void (*drop_graph)(ab_ctx *c);                                            /* what `run` keeps for a tape */
+    void (*sync_bf16)(params *s); /* values were changed by the host: brings the shadow up to date */
     /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
-    void (*tell)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
-    bool (*offers)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
+    void (*stats)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
+    bool (*supports)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
     /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
      * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
     int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,

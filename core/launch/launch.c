@@ -262,7 +262,7 @@ static int finish(launcher *l, worker *w, err *e)
 /* A write for this worker failed. When the run was given to somebody else meanwhile (this process slept
  * longer than its lease), its worker is let go of, killed because it must not write a checkpoint over theirs,
  * and the rest goes on. Else the database itself fails: -1. */
-static int let_go(launcher *l, worker *w, err *e)
+static int release_params(launcher *l, worker *w, err *e)
 {
     if (db_holds(l->d, &w->claim)) return -1;
     *e = (err){0};
@@ -325,7 +325,7 @@ static int beat(launcher *l, err *e)
         worker *w = &l->w[i];
         if (w->pid &&
             db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e) &&
-            let_go(l, w, e))
+            release_params(l, w, e))
             return -1;
     }
     return 0;
@@ -342,7 +342,7 @@ static int listen_once(launcher *l, err *e)
         worker *w = &l->w[who[k]];
         bool ended = false;
         if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR))) continue;
-        if ((listen_to(l, w, &ended, e) || (ended && finish(l, w, e))) && let_go(l, w, e)) return -1;
+        if ((listen_to(l, w, &ended, e) || (ended && finish(l, w, e))) && release_params(l, w, e)) return -1;
     }
     return 0;
 }

@@ -6,7 +6,7 @@
  */
 #ifndef ABLATE_METRIC_CONFUSION_H
 #define ABLATE_METRIC_CONFUSION_H
-#include "metric/evalb.h"
+#include "metric/evalb/evalb.h"
 
 typedef struct { /* brackets of one label */
     const char *label;

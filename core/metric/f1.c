@@ -1,5 +1,5 @@
 #include "metric/f1.h"
-#include "metric/evalb.h"
+#include "metric/evalb/evalb.h"
 #include <stdlib.h>
 
 int f1_service(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *words,

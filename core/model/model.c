@@ -117,13 +117,13 @@ static bool alike(model *m, const model_shape *a, const model_shape *b, bool tra
 {
     err e = {0};
     ab_ctx *x = model_loss_tape(m, a, training, &e), *y = x ? model_loss_tape(m, b, training, &e) : NULL;
-    bool same_work = y && tape_alike(x, y);
+    bool same_work = y && tape_same_structure(x, y);
     tape_free(x);
     tape_free(y);
     return same_work;
 }
 
-bool model_one_for_all(model *m, const model_shape *one, const model_shape *all, bool training)
+bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training)
 {
     model_shape other = *one;
     other.batch *= 2, other.src_time += 4, other.tgt_time += 8;

@@ -23,7 +23,7 @@ typedef struct model {
     const backend *backend;
     params params;
     table_cache tables; /* positions' tables, kept from trace to trace */
-    bool keep_weights;  /* loss tapes keep attention weights by name (kit.h); they are never fused then */
+    bool keep_weights;  /* loss tapes keep attention weights by name (plugin/attention_context.h); they are never fused then */
     bool generic;       /* never fuse attention: for `ablate check` */
     arena memory;
 } model;
@@ -60,7 +60,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
  * rows it does, for then none depends on the number of sentences and on times: `one` batch's tape and those of other shapes are
  * traced and compared. Where values are laid out as [B,..,T,..] it does not, and none of the shape `all` is traced, which may be
  * large. */
-bool model_one_for_all(model *m, const model_shape *one, const model_shape *all, bool training);
+bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
 /* Inputs of a loss tape (target tokens counted for the mean: norm = 1 / tokens). */
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
 

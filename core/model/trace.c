@@ -6,7 +6,7 @@
  * weights [in, out].
  */
 #include "model/model.h"
-#include "plugin/kit.h"
+#include "plugin/attention_context.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +48,11 @@ static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
 
 /* ---- what a plugin is told ---- */
 
-static kit base_kit(tracer *t, int role, int64_t layer)
+static attn_context base_attn(tracer *t, int role, int64_t layer)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     const config *f = &t->m->cfg;
-    return (kit){.info = {.heads = f->heads,
+    return (attn_context){.info = {.heads = f->heads,
                           .d_k = f->d_k,
                           .d_v = f->d_v,
                           .d_model = f->d_model,
@@ -76,12 +76,12 @@ static kit base_kit(tracer *t, int role, int64_t layer)
 }
 
 /* Where a layer norm stands beside the plugin, its names are taken. */
-static void begin_plugin(ab_ctx *c, kit *k, owner who, const char *where, bool normed)
+static void begin_plugin(ab_ctx *c, attn_context *k, owner who, const char *where, bool normed)
 {
-    c->kit = k;
+    c->attn = k;
     c->scope = where;
     k->now = OF_HOST;
-    if (normed) kit_claim(c, "ln.g"), kit_claim(c, "ln.b");
+    if (normed) attn_claim(c, "ln.g"), attn_claim(c, "ln.b");
     k->now = who;
 }
 
@@ -91,7 +91,7 @@ static ab_t table(tracer *t, const char *name, int64_t vocab)
 {
     t->c->scope = "";
     int64_t d = t->m->cfg.d_model;
-    return kit_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
+    return attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
 }
 static ab_t source_table(tracer *t)
 {
@@ -110,12 +110,12 @@ static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
 {
     ab_ctx *c = t->c;
     const ab_posenc *p = &t->m->position->iface.posenc;
-    ab_t x = t_embed(c, tbl, ids, sqrt((double)t->m->cfg.d_model));
+    ab_t x = t_embed_tokens(c, tbl, ids, sqrt((double)t->m->cfg.d_model));
     if (p->embed) {
-        kit k = base_kit(t, role, 0);
+        attn_context k = base_attn(t, role, 0);
         begin_plugin(c, &k, OF_POSITION, role == ROLE_ENCODER ? "enc" : "dec", t->m->cfg.norm == NORM_PRE);
         x = p->embed(c, t->m->position_cfg, x, pos);
-        c->kit = NULL;
+        c->attn = NULL;
     }
     return t_cast(c, t_dropout(c, x, t->m->cfg.dropout), c->compute);
 }
@@ -128,7 +128,7 @@ static ab_t layer_norm(tracer *t, ab_t x, ab_t s, const char *where)
     const config *f = &t->m->cfg;
     int64_t dim[4] = {1, 1, 1, f->d_model};
     c->scope = where;
-    ab_t gain = kit_param(c, "ln.g", dim, 0, 1), bias = kit_param(c, "ln.b", dim, 0, 0);
+    ab_t gain = attn_param(c, "ln.g", dim, 0, 1), bias = attn_param(c, "ln.b", dim, 0, 0);
     return t_norm(c, x, s, gain, bias, f->dropout, f->layer_norm_eps);
 }
 
@@ -140,7 +140,7 @@ static ab_t leave(tracer *t, ab_t x, ab_t s,
                   const char *where) /* the sublayer's output joined to the residual stream */
 {
     if (!s.id) return s;
-    return t->m->cfg.norm == NORM_PRE ? t_dropadd(t->c, x, s, t->m->cfg.dropout) : layer_norm(t, x, s, where);
+    return t->m->cfg.norm == NORM_PRE ? t_dropout_add(t->c, x, s, t->m->cfg.dropout) : layer_norm(t, x, s, where);
 }
 
 static ab_t feed_forward(tracer *t, ab_t x, const char *where)
@@ -148,14 +148,14 @@ static ab_t feed_forward(tracer *t, ab_t x, const char *where)
     const config *f = &t->m->cfg;
     ab_t in = enter(t, x, where);
     t->c->scope = where;
-    ab_t h = kit_linear(t->c, in, "1", f->d_ff, f->d_ff, 1, 1);
-    ab_t s = kit_linear(t->c, t_dropout(t->c, h, f->relu_dropout), "2", f->d_model, f->d_model, 1, 0);
+    ab_t h = attn_linear(t->c, in, "1", f->d_ff, f->d_ff, 1, 1);
+    ab_t s = attn_linear(t->c, t_dropout(t->c, h, f->relu_dropout), "2", f->d_model, f->d_model, 1, 0);
     return leave(t, x, s, where);
 }
 
 /* ---- attention: the geometry of each role, then the plugin ---- */
 
-static void source_side(tracer *t, kit *k, bool queries)
+static void source_side(tracer *t, attn_context *k, bool queries)
 {
     k->k_rows = t->s.src_rows, k->k_time = t->s.src_time, k->k_off = t->src_off, k->kpos = t->src_kpos,
     k->klen = t->src_len;
@@ -164,7 +164,7 @@ static void source_side(tracer *t, kit *k, bool queries)
         k->q_rows = t->s.src_rows, k->q_time = t->s.src_time, k->q_off = t->src_off, k->qpos = t->src_kpos;
 }
 
-static void target_queries(tracer *t, kit *k) /* of cross attention */
+static void target_queries(tracer *t, attn_context *k) /* of cross attention */
 {
     if (t->decode)
         k->q_rows = t->s.batch * t->beam, k->q_time = t->beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
@@ -172,7 +172,7 @@ static void target_queries(tracer *t, kit *k) /* of cross attention */
         k->q_rows = t->s.tgt_rows, k->q_time = t->s.tgt_time, k->q_off = t->tgt_off, k->qpos = t->tgt_kpos;
 }
 
-static void target_self(tracer *t, kit *k)
+static void target_self(tracer *t, attn_context *k)
 {
     if (t->decode) { /* every hypothesis is a sentence of one query */
         int64_t rows = t->s.batch * t->beam;
@@ -192,7 +192,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
     ab_ctx *c = t->c;
     ab_t in = enter(t, x, where);
     if (!in.id) return in;
-    kit k = base_kit(t, role, layer);
+    attn_context k = base_attn(t, role, layer);
     k.x = in;
     k.mem = mem.id ? mem : in;
     if (role == ROLE_DECODER)
@@ -203,7 +203,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
     const plugin *p = t->m->attention[role];
     begin_plugin(c, &k, OF_ATTENTION, where, true);
     ab_t s = p->iface.attention.forward(c, t->m->attention_cfg[role], in, k.mem);
-    c->kit = NULL;
+    c->attn = NULL;
     char found[64];
     if (s.id && (tape_at(c, s)->dim[2] != k.q_rows || tape_at(c, s)->dim[3] != t->m->cfg.d_model))
         return tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", p->desc.name,
@@ -289,7 +289,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
 ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e)
 {
     tracer t = begin(m, s, false);
-    t.c->exact_rows = true;
+    t.c->batch_invariant = true;
     source_inputs(&t, PHASE_STEP, true);
     ab_t src = t_input(t.c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
     t_keep(t.c, encoder(&t, src), "memory");
@@ -301,7 +301,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
     tracer t = begin(m, s, false);
     ab_ctx *c = t.c;
     int64_t rows = s->batch * beam;
-    c->exact_rows = true;
+    c->batch_invariant = true;
     t.decode = true, t.beam = beam, t.capacity = capacity, t.seen = seen;
     source_inputs(&t, PHASE_SETUP, false);
     ab_t memory = t_input(c, "memory", m->compute, PHASE_SETUP, 1, 1, s->src_rows, m->cfg.d_model);

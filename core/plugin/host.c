@@ -1,6 +1,6 @@
-/* host.c - the table of functions that plugins call: it maps the ABI onto the tape and the kit. */
+/* host.c - the table of functions that plugins call: it maps the ABI onto the tape and the attention context. */
 #include "plugin/plugin.h"
-#include "plugin/kit.h"
+#include "plugin/attention_context.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
 static const ab_info *h_info(ab_ctx *c)
 {
     static const ab_info nowhere = {.heads = 1, .d_k = 1, .d_v = 1, .d_model = 1, .n_layers = 1};
-    if (c->kit) return &c->kit->info;
+    if (c->attn) return &c->attn->info;
     tape_fail(c, "info: " NO_MODEL);
     return &nowhere;
 }
@@ -49,8 +49,8 @@ static ab_t h_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b);
 static ab_t h_sub(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_SUB, a, b); }
 static ab_t h_mul(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MUL, a, b); }
 static ab_t h_div(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_DIV, a, b); }
-static ab_t h_least(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LEAST, a, b); }
-static ab_t h_less(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS, a, b); }
+static ab_t h_minimum(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MINIMUM, a, b); }
+static ab_t h_less_than(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS_THAN, a, b); }
 
 static ab_t h_sum(ab_ctx *c, ab_t a, int axis)
 {
@@ -60,7 +60,7 @@ static ab_t h_sum(ab_ctx *c, ab_t a, int axis)
     axis = from_end(axis);
     if (axis < -4 || axis >= 0) return tape_fail(c, "sum: axis %d, expected -4 to -1", axis);
     d[4 + axis] = 1;
-    return t_sumto(c, a, d);
+    return t_sum_to(c, a, d);
 }
 
 static ab_t h_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
@@ -68,35 +68,35 @@ static ab_t h_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
     int64_t d[4];
     return a.id && dims4(c, "reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
 }
-static ab_t h_swap(ab_ctx *c, ab_t a, int i, int j) { return t_swap(c, a, from_end(i), from_end(j)); }
+static ab_t h_transpose(ab_ctx *c, ab_t a, int i, int j) { return t_transpose(c, a, from_end(i), from_end(j)); }
 static ab_t h_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
 {
     return t_slice(c, a, from_end(axis), from, n);
 }
 static bool is_ids(const ab_ctx *c, ab_t x) { return x.id && c->v[x.id].type == I32; }
-static ab_t h_join(ab_ctx *c, ab_t a, ab_t b, int axis)
+static ab_t h_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
     if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
-        return tape_fail(c, "join: ids with numbers; ab_real makes ids numbers");
-    return t_join(c, a, b, from_end(axis));
+        return tape_fail(c, "concat: ids with numbers; ab_to_float makes ids numbers");
+    return t_concat(c, a, b, from_end(axis));
 }
-static ab_t h_rows(ab_ctx *c, ab_t table, ab_t ids)
+static ab_t h_embedding(ab_ctx *c, ab_t table, ab_t ids)
 {
     const int64_t *d = c->v[table.id].dim;
     char shape[64];
     if (table.id && (d[0] != 1 || d[1] != 1))
         return tape_fail(c, "rows: a table of shape %s, expected [n,d]", shape_text(d, shape));
-    return t_rows(c, table, ids);
+    return t_embedding(c, table, ids);
 }
-static ab_t h_dist(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
+static ab_t h_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 {
     if (clip < 0) return tape_fail(c, "dist: clip %lld, expected 0 or more", (long long)clip);
-    return t_dist(c, q, k, clip);
+    return t_clipped_relative_position(c, q, k, clip);
 }
-static ab_t h_bucket(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+static ab_t h_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
     if (n < 1) return tape_fail(c, "bucket: %lld buckets, expected 1 or more", (long long)n);
-    return t_bucket(c, p, ids, n);
+    return t_scatter_add(c, p, ids, n);
 }
 
 static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)
@@ -153,14 +153,14 @@ static ab_t h_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const 
 static ab_t h_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale)
 {
     int64_t d[4];
-    if (!c->kit) return tape_fail(c, "weight: " NO_MODEL);
-    return dims4(c, "weight", rank, dims, d) ? kit_param(c, name, d, scale, 0) : (ab_t){0};
+    if (!c->attn) return tape_fail(c, "weight: " NO_MODEL);
+    return dims4(c, "weight", rank, dims, d) ? attn_param(c, name, d, scale, 0) : (ab_t){0};
 }
 static ab_t h_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
-    if (!c->kit) return tape_fail(c, "linear: " NO_MODEL);
+    if (!c->attn) return tape_fail(c, "linear: " NO_MODEL);
     if (width < 1) return tape_fail(c, "linear: width %lld", (long long)width);
-    return kit_linear(c, x, name, width, width, bias, 0);
+    return attn_linear(c, x, name, width, width, bias, 0);
 }
 static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_, size_t n)
 {
@@ -168,76 +168,76 @@ static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_
 }
 static void h_assign(ab_ctx *c, ab_t to, ab_t value)
 {
-    if (c->kit)
+    if (c->attn)
         tape_fail(c, "assign: only optimizers assign values");
     else
         t_assign(c, to, value);
 }
 
-/* The kit serves attention plugins and positions' hooks on them; an optimizer has no model around it, an embedding no attention. */
+/* The context serves attention plugins and positions' hooks on them; an optimizer has no model around it, an embedding no attention. */
 #define IN_MODEL(c)                                                                                          \
-    if (!(c)->kit || !(c)->kit->x.id)                                                                        \
+    if (!(c)->attn || !(c)->attn->x.id)                                                                        \
     return tape_fail(c, "this function is for attention plugins: " NO_MODEL)
 static ab_t h_project(ab_ctx *c, ab_t x, int what)
 {
     IN_MODEL(c);
-    return kit_project(c, x, what);
+    return attn_project(c, x, what);
 }
 static ab_t h_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
 {
     IN_MODEL(c);
-    return kit_scores(c, q, k, scale);
+    return attn_scores(c, q, k, scale);
 }
 static ab_t h_mask(ab_ctx *c, ab_t s)
 {
     IN_MODEL(c);
-    return kit_mask(c, s);
+    return attn_mask(c, s);
 }
 static ab_t h_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     IN_MODEL(c);
-    return kit_position(c, s, q, k);
+    return attn_position(c, s, q, k);
 }
-static ab_t h_mix(ab_ctx *c, ab_t p, ab_t v)
+static ab_t h_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     IN_MODEL(c);
-    return kit_mix(c, p, v);
+    return attn_weighted_sum(c, p, v);
 }
 static ab_t h_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     IN_MODEL(c);
-    return kit_attend(c, q, k, v, scale);
+    return attn_attend(c, q, k, v, scale);
 }
-static ab_t h_prefix(ab_ctx *c, ab_t q, ab_t k, ab_t v)
+static ab_t h_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     IN_MODEL(c);
-    return kit_prefix(c, q, k, v);
+    return attn_causal_kv_sum(c, q, k, v);
 }
 static ab_t h_output(ab_ctx *c, ab_t y)
 {
     IN_MODEL(c);
-    return kit_output(c, y);
+    return attn_output(c, y);
 }
-static ab_t h_unpack(ab_ctx *c, ab_t rows)
+static ab_t h_pad(ab_ctx *c, ab_t rows)
 {
     IN_MODEL(c);
-    return kit_unpack(c, rows);
+    return attn_pad(c, rows);
 }
 static ab_t h_pack(ab_ctx *c, ab_t x)
 {
     IN_MODEL(c);
-    return kit_pack(c, x);
+    return attn_pack(c, x);
 }
 static ab_t h_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back)
 {
     IN_MODEL(c);
-    return kit_scan(c, f, cfg, x, d, back);
+    return attn_scan(c, f, cfg, x, d, back);
 }
 static ab_t h_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     IN_MODEL(c);
     if (d < 1) return tape_fail(c, "gru: %lld units, expected 1 or more", (long long)d);
-    return kit_gru(c, x, in, u, d, backwards);
+    return attn_gru(c, x, in, u, d, backwards);
 }
 static ab_t h_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
 {
@@ -245,22 +245,22 @@ static ab_t h_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t b
     if (width < 1 || before < 0 || behind < 0)
         return tape_fail(c, "conv: width %lld over %lld places before and %lld behind", (long long)width,
                          (long long)before, (long long)behind);
-    return kit_conv(c, x, name, width, before, behind);
+    return attn_conv(c, x, name, width, before, behind);
 }
 static ab_t h_qpos(ab_ctx *c)
 {
     IN_MODEL(c);
-    return c->kit->qpos;
+    return c->attn->qpos;
 }
 static ab_t h_kpos(ab_ctx *c)
 {
     IN_MODEL(c);
-    return c->kit->kpos;
+    return c->attn->kpos;
 }
 static ab_t h_klen(ab_ctx *c)
 {
     IN_MODEL(c);
-    return kit_klen(c);
+    return attn_klen(c);
 }
 
 ab_host host_table = {
@@ -274,27 +274,27 @@ ab_host host_table = {
     .sub = h_sub,
     .mul = h_mul,
     .div = h_div,
-    .least = h_least,
-    .less = h_less,
-    .scale = t_scale,
-    .shift = t_shift,
+    .minimum = h_minimum,
+    .less_than = h_less_than,
+    .mul_scalar = t_mul_scalar,
+    .add_scalar = t_add_scalar,
     .map = t_map,
     .dropout = t_dropout,
     .sum = h_sum,
-    .softmax = kit_softmax,
+    .softmax = attn_softmax,
     .matmul = t_matmul,
     .reshape = h_reshape,
-    .swap = h_swap,
+    .transpose = h_transpose,
     .slice = h_slice,
-    .join = h_join,
-    .turn = t_turn,
-    .rows = h_rows,
-    .real = t_real,
+    .concat = h_concat,
+    .rotate_half = t_rotate_half,
+    .embedding = h_embedding,
+    .to_float = t_to_float,
     .outer = h_outer,
-    .gap = t_gap,
-    .dist = h_dist,
-    .pick = t_pick,
-    .bucket = h_bucket,
+    .relative_position = t_relative_position,
+    .clipped_relative_position = h_clipped_relative_position,
+    .gather = t_gather,
+    .scatter_add = h_scatter_add,
     .consts = h_consts,
     .table = h_table,
     .param = h_param,
@@ -305,11 +305,11 @@ ab_host host_table = {
     .scores = h_scores,
     .mask = h_mask,
     .position = h_position,
-    .mix = h_mix,
+    .weighted_sum = h_weighted_sum,
     .attend = h_attend,
-    .prefix = h_prefix,
+    .causal_kv_sum = h_causal_kv_sum,
     .output = h_output,
-    .unpack = h_unpack,
+    .pad = h_pad,
     .pack = h_pack,
     .scan = h_scan,
     .qpos = h_qpos,

@@ -44,7 +44,7 @@ typedef struct {
 } plugin_services;
 void plugin_set_services(const plugin_services *s);
 
-extern ab_host host_table; /* what plugins call: host.c and kit.c */
+extern ab_host host_table; /* what plugins call: host.c and attention_context.c */
 void plugin_print(const plugin *p, FILE *f,
                   bool parameters); /* a line; with its parameters, docs and paper */
 #endif

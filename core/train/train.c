@@ -11,7 +11,7 @@
 typedef struct {
     train_job *j;
     model *m;
-    stepper *s;
+    train_step *s;
     batcher *batches;
     int64_t step; /* updates made */
     double best;
@@ -261,7 +261,7 @@ static train_outcome collect(training *t, err *e)
 {
     const double(*sums)[2];
     double start = ticks();
-    int n = stepper_losses(t->s, &sums, e);
+    int n = train_step_losses(t->s, &sums, e);
     t->seconds += ticks() - start;
     if (n < 0) return TRAIN_FAILED;
     t->n_waiting = 0;
@@ -290,7 +290,7 @@ static train_outcome update(training *t, err *e)
             fail(e, "the training data gave no batch");
             return TRAIN_FAILED;
         }
-        if (stepper_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
+        if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
         t->waiting[t->n_waiting++] = (double)b.tgt_rows;
         src += (double)b.src_rows;
         tgt += (double)b.tgt_rows;
@@ -301,7 +301,7 @@ static train_outcome update(training *t, err *e)
         start = ticks();
     }
     t->step++;
-    if (stepper_update(t->s, tgt, t->step, e)) return TRAIN_FAILED;
+    if (train_step_update(t->s, tgt, t->step, e)) return TRAIN_FAILED;
     t->seconds += ticks() - start;
     t->src_tokens += src;
     t->tgt_tokens += tgt;
@@ -401,12 +401,12 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
 {
     training t = {.j = j, .m = j->m};
     batch_options o = {
-        .batch_tokens = j->m->cfg.batch_tokens, .round = stepper_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed,
+        .batch_tokens = j->m->cfg.batch_tokens, .round = train_step_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed,
         .word_dropout = j->m->cfg.word_dropout, .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
-    t.s = stepper_open(j->m, e);
+    t.s = train_step_open(j->m, e);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
     if (t.batches && !resume(&t, e)) {
         double before = t.src_tokens + t.tgt_tokens;
@@ -422,7 +422,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         out->fill = batcher_fill(t.batches);
     }
     batcher_free(t.batches);
-    stepper_close(t.s);
+    train_step_close(t.s);
     str_free(&t.points);
     return outcome;
 }

@@ -58,17 +58,17 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
 void train_describe_plugins(const settings *set, checkpoint_meta *meta);
 
 /* One training step over a batch at a time, as the trainer does it: for bench and for tests. */
-typedef struct stepper stepper;
-stepper *stepper_open(model *m, err *e);
-void stepper_close(stepper *s);
+typedef struct train_step train_step;
+train_step *train_step_open(model *m, err *e);
+void train_step_close(train_step *s);
 /* Adds the gradient of a batch. -1 and words. On a device nobody waits for it. */
-int stepper_gradient(stepper *s, const batch *b, int64_t step, err *e);
+int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);
 /* The sums of the losses (smoothed, plain) of each batch since the last call, oldest first, valid until the next gradient; waits for
  * them. Returns how many, or -1 and words. To be called before STEPPER_PENDING batches have gathered. */
 enum { STEPPER_PENDING = 256 };
-int stepper_losses(stepper *s, const double (**sums)[2], err *e);
-/* Updates the parameters by what stepper_gradient has summed, over `tokens` target tokens. */
-int stepper_update(stepper *s, double tokens, int64_t step, err *e);
+int train_step_losses(train_step *s, const double (**sums)[2], err *e);
+/* Updates the parameters by what train_step_gradient has summed, over `tokens` target tokens. */
+int train_step_update(train_step *s, double tokens, int64_t step, err *e);
 /* batch_options.round for this model: a device takes every batch at one number of rows. */
-int64_t stepper_round(const model *m, int64_t batch_tokens);
+int64_t train_step_round(const model *m, int64_t batch_tokens);
 #endif

@@ -22,13 +22,13 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
         ab_matmul(c, k, ab_weight(c, "wk", scale, in->heads, in->d_k, o->hidden), 0, 0); /* [B,H,Tk,hidden] */
     ab_t out = ab_weight(c, "score", sqrt(3.0 / (double)o->hidden), in->heads, 1, o->hidden);
     for (int64_t i = 0; i < o->hidden; i++) {
-        ab_t row = ab_swap(c, ab_slice(c, wk, -1, i, 1), -1, -2); /* [B,H,1,Tk] */
+        ab_t row = ab_transpose(c, ab_slice(c, wk, -1, i, 1), -1, -2); /* [B,H,1,Tk] */
         ab_t unit = ab_map(c, ab_add(c, ab_slice(c, wq, -1, i, 1), row), AB_TANH);
         ab_t term = ab_mul(c, unit, ab_slice(c, out, -1, i, 1));
         s = i ? ab_add(c, s, term) : term;
     }
     s = ab_mask(c, ab_position(c, s, q, k));
-    return ab_output(c, ab_mix(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
+    return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
 static const ab_param params[] = {{"hidden", AB_INT, offsetof(config, hidden), 8, 1, 512, 0,

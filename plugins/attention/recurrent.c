@@ -21,7 +21,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     if (in->role == AB_CAUSAL) return ab_linear(c, ab_gru(c, x, "in", "u", d, 0), "out", in->d_model, 1);
     if (d % 2) return ab_fail(c, "recurrent: width must be even: half of it runs in each direction");
     ab_t there = ab_gru(c, x, "in", "u", d / 2, 0), back = ab_gru(c, x, "in_back", "u_back", d / 2, 1);
-    return ab_linear(c, ab_join(c, there, back, -1), "out", in->d_model, 1);
+    return ab_linear(c, ab_concat(c, there, back, -1), "out", in->d_model, 1);
 }
 
 static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",

@@ -7,14 +7,14 @@ typedef struct {
 
 static ab_t between(ab_ctx *c, ab_t m, ab_t g, double beta)
 {
-    return ab_add(c, ab_scale(c, m, beta), ab_scale(c, g, 1 - beta));
+    return ab_add(c, ab_mul_scalar(c, m, beta), ab_mul_scalar(c, g, 1 - beta));
 }
 
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     const config *o = cfg;
     (void)step;
-    ab_t change = ab_add(c, ab_map(c, between(c, slot[0], g, o->beta1), AB_SIGN), ab_scale(c, p, o->decay));
+    ab_t change = ab_add(c, ab_map(c, between(c, slot[0], g, o->beta1), AB_SIGN), ab_mul_scalar(c, p, o->decay));
     ab_assign(c, slot[0], between(c, slot[0], g, o->beta2));
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, change, lr)));
 }

@@ -11,8 +11,8 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 {
     const config *o = cfg;
     (void)step;
-    ab_t v = ab_add(c, ab_scale(c, slot[0], o->momentum), g);
-    ab_t change = o->nesterov ? ab_add(c, g, ab_scale(c, v, o->momentum)) : v;
+    ab_t v = ab_add(c, ab_mul_scalar(c, slot[0], o->momentum), g);
+    ab_t change = o->nesterov ? ab_add(c, g, ab_mul_scalar(c, v, o->momentum)) : v;
     ab_assign(c, slot[0], v);
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, change, lr)));
 }

@@ -21,7 +21,7 @@ static double slope(const void *cfg, const int64_t *i) /* i: head */
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
     fan f = {((const config *)cfg)->steepest, ab_info(c)->heads};
-    return ab_mul(c, ab_table(c, slope, &f, f.heads, 1, 1), ab_map(c, ab_gap(c, qpos, kpos), AB_ABS));
+    return ab_mul(c, ab_table(c, slope, &f, f.heads, 1, 1), ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS));
 }
 
 static const ab_param params[] = {{"steepest", AB_REAL, offsetof(config, steepest), 8, 1, 16, 0,

@@ -11,7 +11,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 {
     const config *o = cfg;
     int64_t d = ab_dim(c, x, -1);
-    return ab_add(c, x, ab_rows(c, ab_weight(c, "pos", -1 / sqrt((double)d), o->max_len, d), pos));
+    return ab_add(c, x, ab_embedding(c, ab_weight(c, "pos", -1 / sqrt((double)d), o->max_len, d), pos));
 }
 
 static const ab_param params[] = {

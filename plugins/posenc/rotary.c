@@ -20,9 +20,9 @@ static ab_t rotate(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 {
     wave w = {((const config *)cfg)->base, ab_dim(c, x, -1)};
     if (w.width % 2) return ab_fail(c, "rotary: d_k must be even: pairs of columns are turned");
-    ab_t angle = ab_outer(c, ab_real(c, pos), ab_table(c, frequency, &w, w.width));
+    ab_t angle = ab_outer(c, ab_to_float(c, pos), ab_table(c, frequency, &w, w.width));
     return ab_add(c, ab_mul(c, x, ab_map(c, angle, AB_COS)),
-                  ab_mul(c, ab_turn(c, x), ab_map(c, angle, AB_SIN)));
+                  ab_mul(c, ab_rotate_half(c, x), ab_map(c, angle, AB_SIN)));
 }
 
 static const ab_param params[] = {

@@ -13,15 +13,15 @@ static ab_t scores(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos
     int64_t d = ab_dim(c, q, -1);
     (void)k;
     ab_t e = ab_weight(c, "rel_k", 1 / sqrt((double)d), 2 * o->clip + 1, d);
-    ab_t by_distance = ab_scale(c, ab_matmul(c, q, e, 0, 1), 1 / sqrt((double)d));
-    return ab_add(c, s, ab_pick(c, by_distance, ab_dist(c, qpos, kpos, o->clip)));
+    ab_t by_distance = ab_mul_scalar(c, ab_matmul(c, q, e, 0, 1), 1 / sqrt((double)d));
+    return ab_add(c, s, ab_gather(c, by_distance, ab_clipped_relative_position(c, qpos, kpos, o->clip)));
 }
 static ab_t values(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos)
 {
     const config *o = cfg;
     int64_t n = 2 * o->clip + 1, d = ab_dim(c, y, -1);
     ab_t e = ab_weight(c, "rel_v", 1 / sqrt((double)d), n, d);
-    return ab_add(c, y, ab_matmul(c, ab_bucket(c, p, ab_dist(c, qpos, kpos, o->clip), n), e, 0, 0));
+    return ab_add(c, y, ab_matmul(c, ab_scatter_add(c, p, ab_clipped_relative_position(c, qpos, kpos, o->clip), n), e, 0, 0));
 }
 
 static const ab_param params[] = {

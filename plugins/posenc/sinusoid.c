@@ -22,7 +22,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 {
     const config *o = cfg;
     wave w = {o->base, ab_dim(c, x, -1)};
-    return ab_add(c, x, ab_rows(c, ab_table(c, value, &w, o->max_len, w.width), pos));
+    return ab_add(c, x, ab_embedding(c, ab_table(c, value, &w, o->max_len, w.width), pos));
 }
 
 static const ab_param params[] = {

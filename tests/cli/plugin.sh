@@ -15,7 +15,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const config *o = cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     if (o->crash) abort();
-    return ab_output(c, ab_mix(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
+    return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
 }
 static const ab_param params[] = {
     {"power", AB_REAL, offsetof(config, power), 0.1, 0.001, 10, 0, "multiplies the scores [none]"},

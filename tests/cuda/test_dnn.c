@@ -1,6 +1,6 @@
 /* test_dnn.c - asks the real cuDNN, where one is found, whether it has engines for our graphs on GPUs that are only described to it:
  * it plans and compiles them, up to loading the code. Needs no GPU; some libcuda.so.1 must be there, CUDA's stub is enough. */
-#include "cuda/dnn_attend.h"
+#include "cuda/cudnn/dnn_attend.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/dnn.h"
+#include "cuda/cudnn/dnn.h"
 #include "cuda/layers.h"
 #include "graph/tape.h"
 

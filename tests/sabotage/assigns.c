@@ -9,7 +9,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), y = ab_attend(c, q, k, v, 1);
-    ab_assign(c, y, ab_scale(c, y, 2));
+    ab_assign(c, y, ab_mul_scalar(c, y, 2));
     return ab_output(c, y);
 }
 

@@ -8,7 +8,7 @@ typedef struct {
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
-    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), now = ab_value_now(c, mem);
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), now = ab_value_step(c, mem);
     return ab_output(c, ab_add(c, ab_attend(c, q, k, v, 1), ab_sum_axis(c, now, -4)));
 }
 

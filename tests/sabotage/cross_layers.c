@@ -10,9 +10,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     (void)cfg;
     int64_t d = ab_info(c)->d_model;
     ab_t there = ab_gru(c, mem, "in", "u", d / 3, 0), back = ab_gru(c, mem, "in_back", "u_back", d / 3, 1);
-    ab_t seen = ab_conv(c, ab_join(c, there, back, -1), "w", d, 2, 1);
-    ab_t sum = ab_sum_axis(c, ab_unpack(c, ab_map(c, seen, AB_TANH)), -2); /* [1,B,1,d], 0 from padding */
-    return ab_pack(c, ab_mul(c, ab_unpack(c, ab_linear(c, x, "x", d, 1)), sum));
+    ab_t seen = ab_conv(c, ab_concat(c, there, back, -1), "w", d, 2, 1);
+    ab_t sum = ab_sum_axis(c, ab_pad(c, ab_map(c, seen, AB_TANH)), -2); /* [1,B,1,d], 0 from padding */
+    return ab_pack(c, ab_mul(c, ab_pad(c, ab_linear(c, x, "x", d, 1)), sum));
 }
 
 static const ab_param params[] = {{0}};

@@ -9,14 +9,14 @@ typedef struct {
 static ab_t before(ab_ctx *c, ab_t v)
 {
     int64_t time = ab_dim(c, v, -2);
-    ab_t none = ab_scale(c, ab_slice(c, v, -2, 0, 1), 0);
-    return time > 1 ? ab_join(c, none, ab_slice(c, v, -2, 0, time - 1), -2) : none;
+    ab_t none = ab_mul_scalar(c, ab_slice(c, v, -2, 0, 1), 0);
+    return time > 1 ? ab_concat(c, none, ab_slice(c, v, -2, 0, time - 1), -2) : none;
 }
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
-    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), now = ab_value_now(c, mem);
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), now = ab_value_step(c, mem);
     return ab_output(c, ab_add(c, ab_attend(c, q, k, v, 1), before(c, now)));
 }
 

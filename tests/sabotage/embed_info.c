@@ -10,7 +10,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 {
     (void)cfg, (void)pos;
     const ab_info *in = ab_info(c);
-    return ab_mul(c, ab_scale(c, x, 1 / sqrt((double)in->d_model)), ab_weight(c, "gain", -1, in->d_model));
+    return ab_mul(c, ab_mul_scalar(c, x, 1 / sqrt((double)in->d_model)), ab_weight(c, "gain", -1, in->d_model));
 }
 
 static const ab_param params[] = {{0}};

@@ -10,10 +10,10 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
-    ab_t s = ab_scale(c, ab_matmul(c, q, k, 0, 1), 1 / sqrt((double)ab_dim(c, q, -1)));
-    ab_t seen = ab_less(c, ab_real(c, ab_kpos(c)), ab_klen(c));
-    s = ab_add(c, s, ab_scale(c, ab_shift(c, seen, -1), 1e9));
-    return ab_output(c, ab_mix(c, ab_softmax(c, s), v));
+    ab_t s = ab_mul_scalar(c, ab_matmul(c, q, k, 0, 1), 1 / sqrt((double)ab_dim(c, q, -1)));
+    ab_t seen = ab_less_than(c, ab_to_float(c, ab_kpos(c)), ab_klen(c));
+    s = ab_add(c, s, ab_mul_scalar(c, ab_add_scalar(c, seen, -1), 1e9));
+    return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), v));
 }
 
 static const ab_param params[] = {{0}};

@@ -8,7 +8,7 @@ typedef struct {
 static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr)
 {
     (void)attr;
-    return ab_add(c, in[0], ab_scale(c, in[1], 0));
+    return ab_add(c, in[0], ab_mul_scalar(c, in[1], 0));
 }
 
 static double factor(double step)
@@ -35,7 +35,7 @@ static int cpu(const ab_run *r)
     return 0;
 }
 
-static const ab_op growing = {.name = "growing", .doc = "g", .n_in = 2, .lower = lower, .cpu = cpu};
+static const ab_op growing = {.name = "growing", .doc = "g", .n_in = 2, .reference = lower, .cpu = cpu};
 
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {

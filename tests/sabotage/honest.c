@@ -8,13 +8,13 @@ typedef struct {
 
 static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr)
 {
-    return ab_mul(c, ab_scale(c, in[0], *(const double *)attr), in[1]);
+    return ab_mul(c, ab_mul_scalar(c, in[0], *(const double *)attr), in[1]);
 }
 
 static void grad(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr)
 {
     (void)y;
-    ab_t scaled = ab_scale(c, dy, *(const double *)attr);
+    ab_t scaled = ab_mul_scalar(c, dy, *(const double *)attr);
     din[0] = ab_mul(c, scaled, in[1]);
     din[1] = ab_mul(c, scaled, in[0]);
 }
@@ -31,7 +31,7 @@ static int cpu(const ab_run *r)
 }
 
 static const ab_op gate = {
-    .name = "gate", .doc = "by a b", .n_in = 2, .lower = lower, .grad = grad, .cpu = cpu};
+    .name = "gate", .doc = "by a b", .n_in = 2, .reference = lower, .grad = grad, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {

@@ -6,7 +6,7 @@ typedef struct {
     double by;
 } config;
 
-static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr) { return ab_scale(c, in[0], *(const double *)attr); }
+static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr) { return ab_mul_scalar(c, in[0], *(const double *)attr); }
 
 static int cpu(const ab_run *r)
 {
@@ -23,7 +23,7 @@ static int cpu(const ab_run *r)
     return 0;
 }
 
-static const ab_op times = {.name = "times", .doc = "by x", .n_in = 1, .lower = lower, .cpu = cpu};
+static const ab_op times = {.name = "times", .doc = "by x", .n_in = 1, .reference = lower, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {

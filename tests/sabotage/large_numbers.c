@@ -9,8 +9,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), y = ab_attend(c, q, k, v, 1);
-    ab_t large = ab_map(c, ab_shift(c, y, 100), AB_EXP);
-    return ab_output(c, ab_shift(c, ab_map(c, large, AB_LOG), -100));
+    ab_t large = ab_map(c, ab_add_scalar(c, y, 100), AB_EXP);
+    return ab_output(c, ab_add_scalar(c, ab_map(c, large, AB_LOG), -100));
 }
 
 static const ab_param params[] = {{0}};

@@ -8,7 +8,7 @@ typedef struct {
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     (void)cfg, (void)step;
-    ab_t m = ab_add(c, g, ab_scale(c, slot[0], 0.9));
+    ab_t m = ab_add(c, g, ab_mul_scalar(c, slot[0], 0.9));
     ab_assign(c, slot[0], m);
     ab_assign(c, slot[1], ab_map(c, g, AB_ABS));
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, m, lr)));

@@ -8,9 +8,9 @@ typedef struct {
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
-    ab_t q = ab_map(c, ab_query(c, x), AB_ELU1), v = ab_value_now(c, mem);
-    ab_t k = ab_map(c, ab_slice(c, ab_key_now(c, mem), -3, 0, 1), AB_ELU1); /* [B,1,T,d_k] */
-    return ab_output(c, ab_prefix(c, q, k, v));
+    ab_t q = ab_map(c, ab_query(c, x), AB_ELU1), v = ab_value_step(c, mem);
+    ab_t k = ab_map(c, ab_slice(c, ab_key_step(c, mem), -3, 0, 1), AB_ELU1); /* [B,1,T,d_k] */
+    return ab_output(c, ab_causal_kv_sum(c, q, k, v));
 }
 
 static const ab_param params[] = {{0}};

@@ -15,14 +15,14 @@ static ab_t step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
 static ab_t states(ab_ctx *c, ab_t x, const char *in, const char *u, int backwards)
 {
     int64_t d = ab_info(c)->d_model;
-    return ab_scan(c, step, u, ab_unpack(c, ab_linear(c, x, in, d, 1)), d, backwards);
+    return ab_scan(c, step, u, ab_pad(c, ab_linear(c, x, in, d, 1)), d, backwards);
 }
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg, (void)mem;
     ab_t y = states(c, x, "in", "u", 0);
-    if (ab_info(c)->role == AB_SELF) y = ab_join(c, y, states(c, x, "in_back", "u_back", 1), -1);
+    if (ab_info(c)->role == AB_SELF) y = ab_concat(c, y, states(c, x, "in_back", "u_back", 1), -1);
     return ab_linear(c, ab_pack(c, y), "out", ab_info(c)->d_model, 1);
 }
 

@@ -9,7 +9,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
-    ab_t mean = ab_scale(c, ab_sum_axis(c, v, -2), 1 / (double)ab_dim(c, v, -2));
+    ab_t mean = ab_mul_scalar(c, ab_sum_axis(c, v, -2), 1 / (double)ab_dim(c, v, -2));
     return ab_output(c, ab_add(c, ab_attend(c, q, k, v, 1), mean));
 }
 

@@ -8,13 +8,13 @@ typedef struct {
 static ab_t step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
 {
     (void)cfg;
-    return ab_map(c, ab_add(c, x, ab_scale(c, h, 0.9)), AB_TANH);
+    return ab_map(c, ab_add(c, x, ab_mul_scalar(c, h, 0.9)), AB_TANH);
 }
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
-    ab_t u = ab_unpack(c, x), r = ab_pack(c, ab_scan(c, step, NULL, u, ab_dim(c, u, -1), 0));
+    ab_t u = ab_pad(c, x), r = ab_pack(c, ab_scan(c, step, NULL, u, ab_dim(c, u, -1), 0));
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     return ab_add(c, ab_output(c, ab_attend(c, q, k, v, 1)), r);
 }

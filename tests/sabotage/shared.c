@@ -9,7 +9,7 @@ typedef struct {
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     (void)cfg;
-    ab_t q = ab_key_now(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    ab_t q = ab_key_step(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     return ab_output(c, ab_attend(c, q, k, v, 1 / sqrt((double)ab_dim(c, q, -1))));
 }
 

@@ -11,9 +11,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *info = ab_info(c);
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     ab_t a = ab_weight(c, "a", 0.5, info->heads, 1, info->d_k), b = ab_weight(c, "b", 0.5, info->heads, 1, info->d_k);
-    q = ab_mul(c, q, ab_shift(c, ab_sub(c, a, b), 1));
+    q = ab_mul(c, q, ab_add_scalar(c, ab_sub(c, a, b), 1));
     ab_t d = ab_weight(c, "d", 0.5, info->d_k), e = ab_weight(c, "e", 0.5, info->d_k);
-    k = ab_add(c, k, ab_add(c, d, ab_scale(c, e, 0.5)));
+    k = ab_add(c, k, ab_add(c, d, ab_mul_scalar(c, e, 0.5)));
     ab_t f = ab_weight(c, "f", 0.5, info->d_v), g = ab_weight(c, "g", 0.5, info->d_v);
     v = ab_add(c, v, ab_add(c, f, ab_dropout(c, g, info->dropout)));
     ab_t gate = ab_map(c, ab_sub(c, ab_weight(c, "open", 0.5, 1), ab_weight(c, "closed", 0.5, 1)), AB_SIGMOID);

@@ -15,7 +15,7 @@ static double value(const void *cfg, const int64_t *i)
 static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 {
     const config *o = cfg;
-    return ab_add(c, x, ab_rows(c, ab_table(c, value, o, o->max_len, ab_dim(c, x, -1)), pos));
+    return ab_add(c, x, ab_embedding(c, ab_table(c, value, o, o->max_len, ab_dim(c, x, -1)), pos));
 }
 
 static const ab_param params[] = {

@@ -36,7 +36,7 @@ static int cpu(const ab_run *r)
 }
 
 static const ab_op square = {
-    .name = "square", .doc = "x squared", .n_in = 1, .lower = lower, .grad = grad, .cpu = cpu};
+    .name = "square", .doc = "x squared", .n_in = 1, .reference = lower, .grad = grad, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {

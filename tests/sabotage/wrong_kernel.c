@@ -27,7 +27,7 @@ static int cpu(const ab_run *r)
     return 0;
 }
 
-static const ab_op squash = {.name = "squash", .doc = "tanh", .n_in = 1, .lower = lower, .cpu = cpu};
+static const ab_op squash = {.name = "squash", .doc = "tanh", .n_in = 1, .reference = lower, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {

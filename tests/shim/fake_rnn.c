@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS = 6, GATES = 3, GAP = 12 /* floats */ };
+enum { IDS = 6, GATES = 3, RELATIVE_POSITION = 12 /* floats */ };
 enum { R, I, N, U, H, KEPT }; /* kept of each unit; U: what r scales; after the gradient of data R, I, N, U are those of their inputs */
 
 /* ---- tensors and dropout ---- */
@@ -107,10 +107,10 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t l, cudnnRNNAlgo_t al
 static size_t weight_at(int n, int d, int id, bool bias)
 {
     static const struct { int id, bias; } order[] = {{4, 0}, {1, 1}, {0, 0}, {5, 0}, {2, 1}, {2, 0}, {3, 0}, {0, 1}, {1, 0}};
-    size_t at = GAP;
+    size_t at = RELATIVE_POSITION;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (order[i].id == id && order[i].bias == bias) return at;
-        at += (size_t)d * (size_t)(order[i].bias ? 1 : order[i].id < GATES ? n : d) + GAP;
+        at += (size_t)d * (size_t)(order[i].bias ? 1 : order[i].id < GATES ? n : d) + RELATIVE_POSITION;
     }
     return at;
 }

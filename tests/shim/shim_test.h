@@ -9,8 +9,8 @@
  *     {
  *         start();
  *         view x = randoms(tensor(F32, 1, 1, 5, 7)), y = tensor(F32, 1, 1, 5, 7);
- *         call k = {.op = OP_SCALE, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = {.f = {3}}};
- *         check_call("scale", cpu_SCALE, cuda_SCALE, &k, 1e-6);
+ *         call k = {.op = OP_MUL_SCALAR, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = {.f = {3}}};
+ *         check_call("scale", cpu_MUL_SCALAR, cuda_MUL_SCALAR, &k, 1e-6);
  *         release_views(&k);
  *         return finish();
  *     }
@@ -267,7 +267,7 @@ static inline void check_same_bits(const char *what, const void *found, const vo
     CHECK_THAT(!bytes || a[at] == b[at], "%s: byte %zu of %zu: found %02x, expected %02x", what, at, bytes, a[at], b[at]);
 }
 
-/* With exact_rows, the last of what axis 0 of all views counts has the same bits alone as among the others. */
+/* With batch_invariant, the last of what axis 0 of all views counts has the same bits alone as among the others. */
 static inline void check_alone(const char *what, kernel on_gpu, const call *k)
 {
     const view *y = &k->out[0];
@@ -276,7 +276,7 @@ static inline void check_alone(const char *what, kernel on_gpu, const call *k)
     err e = {{0}};
     for (int run = 0; run < 2; run++) { /* all; the last one */
         call g = *k;
-        g.exact_rows = true;
+        g.batch_invariant = true;
         for (int i = 0; i < k->n_in + 1; i++) {
             const view *from = i < k->n_in ? &k->in[i] : y;
             view *to = i < k->n_in ? &g.in[i] : &g.out[0];

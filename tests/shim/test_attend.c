@@ -65,7 +65,7 @@ static void check_setting(dtype type, const setting *s)
     release_views(&back);
 }
 
-/* A sentence's bits are its own, whatever stands beside it (exact_rows). */
+/* A sentence's bits are its own, whatever stands beside it (batch_invariant). */
 static void check_company(dtype type)
 {
     enum { LONG = 37, BEFORE = 5, ROWS = 63, HEADS = 2, WIDTH = HEADS * 16 };

@@ -8,7 +8,7 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/dnn_attend.h"
+#include "cuda/cudnn/dnn_attend.h"
 #include "shim_test.h"
 
 enum { SENTENCES = 6, DUMMIES = 5 };

@@ -21,7 +21,7 @@ static const struct {
     kernel cpu, gpu;
 } binary[] = {{"ADD", OP_ADD, cpu_ADD, cuda_ADD},       {"SUB", OP_SUB, cpu_SUB, cuda_SUB},
               {"MUL", OP_MUL, cpu_MUL, cuda_MUL},       {"DIV", OP_DIV, cpu_DIV, cuda_DIV},
-              {"LEAST", OP_LEAST, cpu_LEAST, cuda_LEAST}, {"LESS", OP_LESS, cpu_LESS, cuda_LESS}};
+              {"MINIMUM", OP_MINIMUM, cpu_MINIMUM, cuda_MINIMUM}, {"LESS_THAN", OP_LESS_THAN, cpu_LESS_THAN, cuda_LESS_THAN}};
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 
@@ -37,7 +37,7 @@ static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool
     view a = randoms(tensor_of(t, da)), b = randoms(tensor_of(t, db));
     if (binary[i].o == OP_DIV)
         for (int64_t j = 0; j < size_of(&b); j++) set(&b, j, get(&b, j) + (get(&b, j) < 0 ? -1 : 1));
-    if (binary[i].o == OP_LEAST || binary[i].o == OP_LESS) /* some equal ones */
+    if (binary[i].o == OP_MINIMUM || binary[i].o == OP_LESS_THAN) /* some equal ones */
         for (int64_t j = 0; j < size_of(&a) && j < size_of(&b); j += 3) set(&a, j, get(&b, j));
     snprintf(what, sizeof what, "%s %s [%d,%d,%d,%d] ones %02x%s", binary[i].name, dtype_name(t), (int)d[0], (int)d[1], (int)d[2],
              (int)d[3], ones, in_place ? " in place" : "");
@@ -74,8 +74,8 @@ static void test_one_input(void)
     for (size_t i = 0; i < LENGTH(lengths); i++) {
         int64_t n = lengths[i];
         view x = randoms(tensor(F32, 1, 1, 2, n)), y = randoms(tensor(F32, 1, 1, 2, n));
-        check("SCALE", OP_SCALE, cpu_SCALE, cuda_SCALE, of(-1.7, 0), 1, &x, tensor(F32, 1, 1, 2, n), 1e-7);
-        check("SHIFT in place", OP_SHIFT, cpu_SHIFT, cuda_SHIFT, of(0.3, 0), 1, &y, y, 1e-7);
+        check("MUL_SCALAR", OP_MUL_SCALAR, cpu_MUL_SCALAR, cuda_MUL_SCALAR, of(-1.7, 0), 1, &x, tensor(F32, 1, 1, 2, n), 1e-7);
+        check("ADD_SCALAR in place", OP_ADD_SCALAR, cpu_ADD_SCALAR, cuda_ADD_SCALAR, of(0.3, 0), 1, &y, y, 1e-7);
     }
     for (int f = AB_EXP; f <= AB_RECIP; f++)
         for (size_t i = 0; i < LENGTH(lengths); i++) {
@@ -127,7 +127,7 @@ static void test_copies(void)
             else
                 randoms(value);
             bool state = i % 2;
-            check(state ? "STORE" : "ASSIGN", state ? OP_STORE : OP_ASSIGN, state ? cpu_STORE : cpu_ASSIGN, state ? cuda_STORE : cuda_ASSIGN,
+            check(state ? "STATE_WRITE" : "ASSIGN", state ? OP_STATE_WRITE : OP_ASSIGN, state ? cpu_STATE_WRITE : cpu_ASSIGN, state ? cuda_STATE_WRITE : cuda_ASSIGN,
                   of(0, 0), 2, (view[]){to, value}, to, 0);
         }
 }
@@ -158,7 +158,7 @@ static void test_unaligned(void)
     float *g = gpu_copy_of(x.data, bytes_of_view(&x)), *h = gpu_alloc(N * 4);
     for (int f = 0; f < 3; f++) {
         call k = {.op = OP_ADD, .n_in = f ? 1 : 2, .n_out = 1, .in = {v, v}, .out = {v}, .a = of(1.5, AB_TANH)};
-        kernel cpu = f == 0 ? cpu_ADD : f == 1 ? cpu_SCALE : cpu_MAP, gpu = f == 0 ? cuda_ADD : f == 1 ? cuda_SCALE : cuda_MAP;
+        kernel cpu = f == 0 ? cpu_ADD : f == 1 ? cpu_MUL_SCALAR : cpu_MAP, gpu = f == 0 ? cuda_ADD : f == 1 ? cuda_MUL_SCALAR : cuda_MAP;
         err e = {{0}};
         k.in[0].data = (float *)x.data + 1, k.in[1].data = x.data, k.out[0].data = y.data;
         CHECK_THAT(!cpu(&k, &e), "CPU: %s", e.text);
@@ -178,24 +178,24 @@ static void check_sums(const int64_t d[4], unsigned ones)
     int64_t dy[4];
     char what[128];
     for (int a = 0; a < 4; a++) dy[a] = ones >> a & 1 ? 1 : d[a];
-    snprintf(what, sizeof what, "SUMTO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
+    snprintf(what, sizeof what, "SUM_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
     view x = randoms_in(tensor_of(F32, d), 0.1, 1), y = randoms(tensor_of(F32, dy)); /* of one sign: nothing cancels */
-    check(what, OP_SUMTO, cpu_SUMTO, cuda_SUMTO, of(0, 0), 1, &x, tensor_of(F32, dy), 2e-6);
-    snprintf(what, sizeof what, "SPREAD [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
-    check(what, OP_SPREAD, cpu_SPREAD, cuda_SPREAD, of(0, 0), 1, &y, tensor_of(F32, d), 0);
+    check(what, OP_SUM_TO, cpu_SUM_TO, cuda_SUM_TO, of(0, 0), 1, &x, tensor_of(F32, dy), 2e-6);
+    snprintf(what, sizeof what, "BROADCAST_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
+    check(what, OP_BROADCAST_TO, cpu_BROADCAST_TO, cuda_BROADCAST_TO, of(0, 0), 1, &y, tensor_of(F32, d), 0);
 }
 
 static void test_exact_sums(int64_t among, int64_t summed, int64_t kept)
 {
     char what[128];
-    snprintf(what, sizeof what, "exact SUMTO of %lld x %lld among %lld", (long long)summed, (long long)kept, (long long)among);
-    call k = {.op = OP_SUMTO, .n_in = 1, .n_out = 1};
+    snprintf(what, sizeof what, "exact SUM_TO of %lld x %lld among %lld", (long long)summed, (long long)kept, (long long)among);
+    call k = {.op = OP_SUM_TO, .n_in = 1, .n_out = 1};
     k.in[0] = randoms(tensor(F32, among, 1, summed, kept)), k.out[0] = tensor(F32, among, 1, 1, kept);
-    check_alone(what, cuda_SUMTO, &k);
+    check_alone(what, cuda_SUM_TO, &k);
     release_views(&k);
-    snprintf(what, sizeof what, "exact SUMTO of the last axis, %lld, among %lld", (long long)summed, (long long)among);
+    snprintf(what, sizeof what, "exact SUM_TO of the last axis, %lld, among %lld", (long long)summed, (long long)among);
     k.in[0] = randoms(tensor(F32, among, 1, 1, summed)), k.out[0] = tensor(F32, among, 1, 1, 1);
-    check_alone(what, cuda_SUMTO, &k);
+    check_alone(what, cuda_SUM_TO, &k);
     release_views(&k);
 }
 

@@ -9,8 +9,8 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/dnn.h"
-#include "cuda/dnn_attend.h"
+#include "cuda/cudnn/dnn.h"
+#include "cuda/cudnn/dnn_attend.h"
 #include "cuda/views.h"
 #include "layer_reference.h"
 #include "shim_test.h"
@@ -286,8 +286,8 @@ static void test_without(void)
         layer l = {.type = F32, .n = 3, .d = 2};
         setenv("ABLATE_CUDNN", "none", 1);
         call k = gru_call_of(&l, &batches[0], 18, false), c = conv_call_of(&l, &batches[0], 18, true);
-        bool offered = cuda_offers(OP_GRU) || cuda_offers(OP_GRU_BACK) || cuda_offers(OP_CONV) || cuda_offers(OP_CONV_BACK);
-        bool right = !offered && cuda_offers(OP_LINEAR) && cuda_GRU(&k, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
+        bool offered = cuda_supports(OP_GRU) || cuda_supports(OP_GRU_BACK) || cuda_supports(OP_CONV) || cuda_supports(OP_CONV_BACK);
+        bool right = !offered && cuda_supports(OP_LINEAR) && cuda_GRU(&k, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
         e.text[0] = 0;
         right = right && cuda_CONV_BACK(&c, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
         release_views(&k), release_views(&c);
@@ -304,7 +304,7 @@ int main(void)
     test_without();
     start();
     err e = {{0}};
-    if (!cuda_offers(OP_GRU)) {
+    if (!cuda_supports(OP_GRU)) {
         dnn_load(&e);
         printf("skipped: %s\n", e.text);
 #ifdef GPU_ON_CPU

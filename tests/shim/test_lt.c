@@ -1,5 +1,5 @@
 /* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call. Needs no GPU. */
-#include "cuda/lt.h"
+#include "cuda/cublaslt.h"
 #include "test.h"
 #include <dlfcn.h>
 

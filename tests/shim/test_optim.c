@@ -9,9 +9,9 @@ enum { TILE = 64, STEPS = 5, SLOTS = 4, VECTORS = 2 + SLOTS };
 static int copy_out(void *to, const void *from, size_t bytes, err *e) { return launched(gpu_copy_out(to, from, bytes), e); }
 static const backend on_gpu = {.name = "gpu",
                                .kernels = {[OP_ADD] = cuda_ADD, [OP_SUB] = cuda_SUB, [OP_MUL] = cuda_MUL, [OP_DIV] = cuda_DIV,
-                                           [OP_LEAST] = cuda_LEAST, [OP_LESS] = cuda_LESS, [OP_SCALE] = cuda_SCALE,
-                                           [OP_SHIFT] = cuda_SHIFT, [OP_MAP] = cuda_MAP, [OP_MAP_BACK] = cuda_MAP_BACK,
-                                           [OP_CAST] = cuda_CAST, [OP_SUMTO] = cuda_SUMTO, [OP_SPREAD] = cuda_SPREAD,
+                                           [OP_MINIMUM] = cuda_MINIMUM, [OP_LESS_THAN] = cuda_LESS_THAN, [OP_MUL_SCALAR] = cuda_MUL_SCALAR,
+                                           [OP_ADD_SCALAR] = cuda_ADD_SCALAR, [OP_MAP] = cuda_MAP, [OP_MAP_BACK] = cuda_MAP_BACK,
+                                           [OP_CAST] = cuda_CAST, [OP_SUM_TO] = cuda_SUM_TO, [OP_BROADCAST_TO] = cuda_BROADCAST_TO,
                                            [OP_ASSIGN] = cuda_ASSIGN},
                                .alloc = gpu_alloc,
                                .release = gpu_release,
@@ -32,12 +32,12 @@ typedef void (*update)(const given *u);
 static ab_t add(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_ADD, a, b); }
 static ab_t mul(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_MUL, a, b); }
 static ab_t quotient(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_DIV, a, b); }
-static ab_t between(const given *u, ab_t m, ab_t x, double beta) { return add(u, t_scale(u->c, m, beta), t_scale(u->c, x, 1 - beta)); }
+static ab_t between(const given *u, ab_t m, ab_t x, double beta) { return add(u, t_mul_scalar(u->c, m, beta), t_mul_scalar(u->c, x, 1 - beta)); }
 static void move(const given *u, ab_t change) { t_assign(u->c, u->p, t_binary(u->c, OP_SUB, u->p, mul(u, change, u->lr))); }
 
 static ab_t one_minus_power(const given *u, double beta)
 {
-    return t_shift(u->c, t_scale(u->c, t_map(u->c, t_scale(u->c, u->step, log(beta)), AB_EXP), -1), 1);
+    return t_add_scalar(u->c, t_mul_scalar(u->c, t_map(u->c, t_mul_scalar(u->c, u->step, log(beta)), AB_EXP), -1), 1);
 }
 static ab_t adam_change(const given *u, double beta2)
 {
@@ -45,19 +45,19 @@ static ab_t adam_change(const given *u, double beta2)
     t_assign(u->c, u->slot[0], m);
     t_assign(u->c, u->slot[1], v);
     ab_t root = t_map(u->c, quotient(u, v, one_minus_power(u, beta2)), AB_SQRT);
-    return quotient(u, quotient(u, m, one_minus_power(u, 0.9)), t_shift(u->c, root, 1e-9));
+    return quotient(u, quotient(u, m, one_minus_power(u, 0.9)), t_add_scalar(u->c, root, 1e-9));
 }
 static void adam(const given *u) { move(u, adam_change(u, 0.98)); }
-static void adamw(const given *u) { move(u, add(u, adam_change(u, 0.999), t_scale(u->c, u->p, 0.01))); }
+static void adamw(const given *u) { move(u, add(u, adam_change(u, 0.999), t_mul_scalar(u->c, u->p, 0.01))); }
 static void sgd(const given *u)
 {
-    ab_t v = add(u, t_scale(u->c, u->slot[0], 0.9), u->g);
+    ab_t v = add(u, t_mul_scalar(u->c, u->slot[0], 0.9), u->g);
     t_assign(u->c, u->slot[0], v);
-    move(u, add(u, u->g, t_scale(u->c, v, 0.9)));
+    move(u, add(u, u->g, t_mul_scalar(u->c, v, 0.9)));
 }
 static void lion(const given *u)
 {
-    ab_t change = add(u, t_map(u->c, between(u, u->slot[0], u->g, 0.9), AB_SIGN), t_scale(u->c, u->p, 0.1));
+    ab_t change = add(u, t_map(u->c, between(u, u->slot[0], u->g, 0.9), AB_SIGN), t_mul_scalar(u->c, u->p, 0.1));
     t_assign(u->c, u->slot[0], between(u, u->slot[0], u->g, 0.99));
     move(u, change);
 }
@@ -69,14 +69,14 @@ static void everything(const given *u)
     ab_t x = t_map(c, t_binary(c, OP_SUB, u->g, u->p), AB_TANH), sum = x;
     for (int f = AB_EXP; f <= AB_RECIP; f++) {
         bool positive = f == AB_LOG || f == AB_SQRT || f == AB_RECIP;
-        ab_t in = positive ? t_shift(c, t_map(c, x, AB_ABS), 0.5) : x, y = t_map(c, in, (ab_fn)f);
+        ab_t in = positive ? t_add_scalar(c, t_map(c, x, AB_ABS), 0.5) : x, y = t_map(c, in, (ab_fn)f);
         ab_t back = tape_push(c, OP_MAP_BACK, F32, (int64_t[4]){1, 1, 1, TILE}, 3, (ab_t[]){in, y, u->g}, &(attr){.i = {f}});
-        sum = add(u, sum, add(u, t_scale(c, y, 0.1), t_scale(c, back, 0.1)));
+        sum = add(u, sum, add(u, t_mul_scalar(c, y, 0.1), t_mul_scalar(c, back, 0.1)));
     }
-    ab_t least = t_binary(c, OP_LEAST, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);
-    ab_t less = t_binary(c, OP_LESS, u->p, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0.25}));
-    ab_t half = t_shift(c, mul(u, u->lr, u->step), 0.5); /* of the setup phase */
-    ab_t repeated = t_spread(c, half, (int64_t[4]){1, 1, 1, TILE});
+    ab_t least = t_binary(c, OP_MINIMUM, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);
+    ab_t less = t_binary(c, OP_LESS_THAN, u->p, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0.25}));
+    ab_t half = t_add_scalar(c, mul(u, u->lr, u->step), 0.5); /* of the setup phase */
+    ab_t repeated = t_broadcast_to(c, half, (int64_t[4]){1, 1, 1, TILE});
     t_assign(c, u->slot[0], quotient(u, least, add(u, t_map(c, u->p, AB_SQUARE), half)));
     t_assign(c, u->slot[1], t_binary(c, OP_SUB, half, mul(u, less, repeated)));
     t_assign(c, u->slot[2], u->slot[3]);     /* these two change places ... */
@@ -88,25 +88,25 @@ static void same_value_twice(const given *u)
     ab_t v = add(u, u->p, u->g);
     t_assign(u->c, u->p, v);
     t_assign(u->c, u->slot[0], v);
-    t_assign(u->c, u->slot[1], t_spread(u->c, u->lr, (int64_t[4]){1, 1, 1, TILE}));
+    t_assign(u->c, u->slot[1], t_broadcast_to(u->c, u->lr, (int64_t[4]){1, 1, 1, TILE}));
 }
 /* Keeps `many` numbers until the end. */
 static void keeps(const given *u, int many)
 {
     ab_t v[64], sum = u->g;
-    for (int i = 0; i < many; i++) v[i] = t_scale(u->c, u->p, 0.013 + 0.1 * i);
+    for (int i = 0; i < many; i++) v[i] = t_mul_scalar(u->c, u->p, 0.013 + 0.1 * i);
     for (int i = 0; i < many; i++) sum = add(u, sum, v[i]);
-    t_assign(u->c, u->p, t_scale(u->c, sum, 0.01));
+    t_assign(u->c, u->p, t_mul_scalar(u->c, sum, 0.01));
 }
 static void keeps_31(const given *u) { keeps(u, 31); } /* and the gradient: as many as there are registers */
 static void keeps_32(const given *u) { keeps(u, 32); }
 static void takes_long(const given *u)
 {
     ab_t x = u->p;
-    for (int i = 0; i < 140; i++) x = t_shift(u->c, x, 0.5);
+    for (int i = 0; i < 140; i++) x = t_add_scalar(u->c, x, 0.5);
     t_assign(u->c, u->p, x);
 }
-static void sums_up(const given *u) { t_assign(u->c, u->p, t_spread(u->c, t_sumto(u->c, u->g, (int64_t[4]){1, 1, 1, 1}), (int64_t[4]){1, 1, 1, TILE})); }
+static void sums_up(const given *u) { t_assign(u->c, u->p, t_broadcast_to(u->c, t_sum_to(u->c, u->g, (int64_t[4]){1, 1, 1, 1}), (int64_t[4]){1, 1, 1, TILE})); }
 static void many_scalars(const given *u)
 {
     ab_t x = u->p;
@@ -299,7 +299,7 @@ int main(void)
     test_updates();
     check_words("keeps 32", keeps_32, "the update: it keeps more than 32 numbers of an element at once");
     check_words("long", takes_long, "the update: it takes more than 128 operations");
-    check_words("a sum", sums_up, "a GPU runs elementwise updates only, and this one has SUMTO");
+    check_words("a sum", sums_up, "a GPU runs elementwise updates only, and this one has SUM_TO");
     check_words("scalars", many_scalars, "it reads more than 32 numbers that are the same for all elements");
     check_words("a long constant", long_constant, "it reads fp32 [64] that is neither a vector of the update nor one number");
     test_sums();

@@ -70,7 +70,7 @@ static void test_exact(dtype type, int64_t n, int64_t k)
     enum { ROWS = 150 };
     static const int64_t some[] = {1, 2, 17, 64, 65, 128, 149};
     view x = matrix(type, ROWS, k), w = matrix(F32, k, n), b = matrix(F32, 1, n), y = tensor(type, 1, 1, ROWS, n), z = tensor(type, 1, 1, ROWS, n);
-    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .exact_rows = true};
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .batch_invariant = true};
     c.in[0] = x, c.in[1] = w, c.in[2] = b, c.out[0] = y;
     size_t one = dtype_size(type), row = (size_t)n * one;
     for (int i = 0; i < 3; i++) c.in[i].data = gpu_copy_of(c.in[i].data, bytes_of_view(&c.in[i]));
@@ -183,9 +183,9 @@ static void test_exact_batch(int64_t among, int64_t m, int64_t n, int64_t k, int
 
 static void test_strides(dtype type, dtype type_c, int exact)
 {
-    enum { M = 70, N = 37, K = 45, GAP = 3, BATCH = 2 };
+    enum { M = 70, N = 37, K = 45, RELATIVE_POSITION = 3, BATCH = 2 };
     int turn_a = !exact && rng_below(&dice, 2), turn_b = (int)rng_below(&dice, 2);
-    int64_t row_a = (turn_a ? M : K) + GAP, row_b = (turn_b ? K : N) + GAP, row_c = N + GAP, batch = exact ? 1 : BATCH;
+    int64_t row_a = (turn_a ? M : K) + RELATIVE_POSITION, row_b = (turn_b ? K : N) + RELATIVE_POSITION, row_c = N + RELATIVE_POSITION, batch = exact ? 1 : BATCH;
     int64_t rows_a = turn_a ? K : M, apart = (int64_t)rng_below(&dice, 2); /* batches do not begin at multiples of 16 bytes then */
     view a = matrix(type, rows_a * batch + 1, row_a), b = matrix(type, turn_b ? N : K, row_b), c = matrix(type_c, M * batch, row_c);
     view bias = matrix(type_c, 1, N), back = tensor(type_c, 1, 1, M * batch, row_c), expected = tensor(type_c, 1, 1, M * batch, row_c);

@@ -1,4 +1,4 @@
-/* test_rows.c - NORM, NORM_BACK, DROPADD, COLSUM, EMBED, EMBED_BACK and CE of the CUDA backend against the CPU's. */
+/* test_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE of the CUDA backend against the CPU's. */
 #include "cuda/rows.h"
 #include "shim_test.h"
 
@@ -69,9 +69,9 @@ static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool
     snprintf(what, sizeof what, "dropadd %s [%lld,%lld] p %g%s", dtype_name(type), (long long)rows, (long long)width, p,
              in_place ? " in place" : "");
     view x = rows_of(type, rows, width);
-    call k = {.op = OP_DROPADD, .n_in = 2, .n_out = 1, .a = {.f = {p}, .i = {2}}, .seed = 1ull << 33, .step = 12, .training = true};
+    call k = {.op = OP_DROPOUT_ADD, .n_in = 2, .n_out = 1, .a = {.f = {p}, .i = {2}}, .seed = 1ull << 33, .step = 12, .training = true};
     k.in[0] = x, k.in[1] = rows_of(type, rows, width), k.out[0] = in_place ? x : like(&x);
-    check_call(what, cpu_DROPADD, cuda_DROPADD, &k, 1e-6);
+    check_call(what, cpu_DROPOUT_ADD, cuda_DROPOUT_ADD, &k, 1e-6);
     release_views(&k);
 }
 
@@ -79,9 +79,9 @@ static void test_colsum(dtype type, int64_t rows, int64_t width)
 {
     char what[128];
     snprintf(what, sizeof what, "colsum %s [%lld,%lld]", dtype_name(type), (long long)rows, (long long)width);
-    call k = {.op = OP_COLSUM, .n_in = 1, .n_out = 1};
+    call k = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1};
     k.in[0] = rows_of(type, rows, width), k.out[0] = tensor(F32, 1, 1, 1, width);
-    check_call(what, cpu_COLSUM, cuda_COLSUM, &k, 1e-5);
+    check_call(what, cpu_COLUMN_SUM, cuda_COLUMN_SUM, &k, 1e-5);
     release_views(&k);
 }
 
@@ -111,18 +111,18 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
 {
     char what[128];
     snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows, (long long)width, (long long)words);
-    call k = {.op = OP_EMBED, .n_in = 2, .n_out = 1, .a = {.f = {sqrt((double)width)}}};
+    call k = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .a = {.f = {sqrt((double)width)}}};
     k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
-    check_call(what, cpu_EMBED, cuda_EMBED, &k, 1e-6);
+    check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
     for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
         snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type), (long long)rows,
                  (long long)width, (long long)words, base);
-        call b = {.op = OP_EMBED_BACK, .n_in = 3, .n_out = 1, .a = {.f = {1.5}}};
+        call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .a = {.f = {1.5}}};
         b.in[0] = base ? rows_of(F32, words, width) : none;
         b.in[1] = rows_of(type, rows, width), b.in[2] = some_ids(rows, words);
         b.out[0] = base == 1 ? b.in[0] : tensor(F32, 1, 1, words, width);
-        check_call(what, cpu_EMBED_BACK, cuda_EMBED_BACK, &b, 1e-5);
+        check_call(what, cpu_EMBED_TOKENS_BACK, cuda_EMBED_TOKENS_BACK, &b, 1e-5);
         release_views(&b);
     }
 }

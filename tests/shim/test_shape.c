@@ -22,22 +22,22 @@ static void check_swap(dtype t, const int64_t d[4], int a, int b)
     char what[128];
     int64_t dy[4] = {d[0], d[1], d[2], d[3]};
     dy[4 + a] = d[4 + b], dy[4 + b] = d[4 + a];
-    snprintf(what, sizeof what, "SWAP %s [%d,%d,%d,%d] axes %d %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], a, b);
+    snprintf(what, sizeof what, "TRANSPOSE %s [%d,%d,%d,%d] axes %d %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], a, b);
     view x = any(tensor_of(t, d));
-    check(what, OP_SWAP, cpu_SWAP, cuda_SWAP, of(a, b), 1, &x, tensor_of(t, dy), 0);
+    check(what, OP_TRANSPOSE, cpu_TRANSPOSE, cuda_TRANSPOSE, of(a, b), 1, &x, tensor_of(t, dy), 0);
 }
 
 static void check_along(dtype t, const int64_t d[4], int axis)
 {
     char what[128];
     int64_t n = d[4 + axis], from = n / 3, some = n - from - n / 4, e[4] = {d[0], d[1], d[2], d[3]}, y[4] = {d[0], d[1], d[2], d[3]};
-    snprintf(what, sizeof what, "SLICE, PLACE, JOIN %s [%d,%d,%d,%d] axis %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], axis);
+    snprintf(what, sizeof what, "SLICE, PAD, CONCAT %s [%d,%d,%d,%d] axis %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], axis);
     e[4 + axis] = some;
     view x = any(tensor_of(t, d)), part = any(tensor_of(t, e)), a = any(tensor_of(t, d)), b = any(tensor_of(t, e));
     check(what, OP_SLICE, cpu_SLICE, cuda_SLICE, of(axis, from), 1, &x, tensor_of(t, e), 0);
-    check(what, OP_PLACE, cpu_PLACE, cuda_PLACE, of(axis, from), 1, &part, tensor_of(t, d), 0);
+    check(what, OP_PAD, cpu_PAD, cuda_PAD, of(axis, from), 1, &part, tensor_of(t, d), 0);
     y[4 + axis] = n + some;
-    check(what, OP_JOIN, cpu_JOIN, cuda_JOIN, of(axis, 0), 2, (view[]){a, b}, tensor_of(t, y), 0);
+    check(what, OP_CONCAT, cpu_CONCAT, cuda_CONCAT, of(axis, 0), 2, (view[]){a, b}, tensor_of(t, y), 0);
 }
 
 static void test_axes(void)
@@ -56,7 +56,7 @@ static void test_axes(void)
     for (size_t i = 0; i < LENGTH(halves); i++)
         for (int t = F32; t <= BF16; t += BF16) {
             view x = randoms(tensor((dtype)t, 2, 1, 7, 2 * halves[i]));
-            check("TURN", OP_TURN, cpu_TURN, cuda_TURN, of(0, 0), 1, &x, tensor((dtype)t, 2, 1, 7, 2 * halves[i]), 0);
+            check("ROTATE_HALF", OP_ROTATE_HALF, cpu_ROTATE_HALF, cuda_ROTATE_HALF, of(0, 0), 1, &x, tensor((dtype)t, 2, 1, 7, 2 * halves[i]), 0);
         }
 }
 
@@ -65,18 +65,18 @@ static void test_axes(void)
 static void check_rows(dtype t, int64_t rows, int64_t width, int64_t n)
 {
     char what[128];
-    snprintf(what, sizeof what, "ROWS %s [%d,%d] by %d ids", dtype_name(t), (int)rows, (int)width, (int)n);
+    snprintf(what, sizeof what, "EMBEDDING %s [%d,%d] by %d ids", dtype_name(t), (int)rows, (int)width, (int)n);
     view table = any(tensor(t, 1, 1, rows, width)), ids = ids_below(tensor(I32, 1, 1, 1, n), rows);
-    check(what, OP_ROWS, cpu_ROWS, cuda_ROWS, of(0, 0), 2, (view[]){table, ids}, tensor(t, 1, 1, n, width), 0);
+    check(what, OP_EMBEDDING, cpu_EMBEDDING, cuda_EMBEDDING, of(0, 0), 2, (view[]){table, ids}, tensor(t, 1, 1, n, width), 0);
 }
 
 /* `most`: ids are below it, so that some are frequent. */
 static void check_rows_back(int64_t rows, int64_t width, int64_t n, int64_t most)
 {
     char what[128];
-    snprintf(what, sizeof what, "ROWS_BACK [%d,%d] from %d ids below %d", (int)rows, (int)width, (int)n, (int)most);
+    snprintf(what, sizeof what, "EMBEDDING_BACK [%d,%d] from %d ids below %d", (int)rows, (int)width, (int)n, (int)most);
     view dy = randoms_in(tensor(F32, 1, 1, n, width), 0.1, 1), ids = ids_below(tensor(I32, 1, 1, 1, n), most);
-    check(what, OP_ROWS_BACK, cpu_ROWS_BACK, cuda_ROWS_BACK, of(0, 0), 2, (view[]){dy, ids}, tensor(F32, 1, 1, rows, width), 2e-6);
+    check(what, OP_EMBEDDING_BACK, cpu_EMBEDDING_BACK, cuda_EMBEDDING_BACK, of(0, 0), 2, (view[]){dy, ids}, tensor(F32, 1, 1, rows, width), 2e-6);
 }
 
 static void test_rows(void)
@@ -160,19 +160,19 @@ static void check_pairs(int64_t n_q, int64_t n_k)
 {
     view q = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k = ids_below(tensor(I32, 1, 1, 1, n_k), 60), i = ids_below(tensor(I32, 1, 1, 3, n_k), 500);
     view q2 = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k2 = ids_below(tensor(I32, 1, 1, 1, n_k), 60);
-    check("GAP", OP_GAP, cpu_GAP, cuda_GAP, of(0, 0), 2, (view[]){q, k}, tensor(F32, 1, 1, n_q, n_k), 0);
-    check("DIST", OP_DIST, cpu_DIST, cuda_DIST, of(16, 0), 2, (view[]){q2, k2}, tensor(I32, 1, 1, n_q, n_k), 0);
-    check("REAL", OP_REAL, cpu_REAL, cuda_REAL, of(0, 0), 1, &i, tensor(F32, 1, 1, 3, n_k), 0);
+    check("RELATIVE_POSITION", OP_RELATIVE_POSITION, cpu_RELATIVE_POSITION, cuda_RELATIVE_POSITION, of(0, 0), 2, (view[]){q, k}, tensor(F32, 1, 1, n_q, n_k), 0);
+    check("CLIPPED_RELATIVE_POSITION", OP_CLIPPED_RELATIVE_POSITION, cpu_CLIPPED_RELATIVE_POSITION, cuda_CLIPPED_RELATIVE_POSITION, of(16, 0), 2, (view[]){q2, k2}, tensor(I32, 1, 1, n_q, n_k), 0);
+    check("TO_FLOAT", OP_TO_FLOAT, cpu_TO_FLOAT, cuda_TO_FLOAT, of(0, 0), 1, &i, tensor(F32, 1, 1, 3, n_k), 0);
 }
 
 static void check_choice(int64_t a, int64_t b, int64_t n_q, int64_t n_k, int64_t n)
 {
     char what[128];
-    snprintf(what, sizeof what, "PICK, BUCKET [%d,%d,%d] %d keys, %d ids", (int)a, (int)b, (int)n_q, (int)n_k, (int)n);
+    snprintf(what, sizeof what, "GATHER, SCATTER_ADD [%d,%d,%d] %d keys, %d ids", (int)a, (int)b, (int)n_q, (int)n_k, (int)n);
     view x = randoms(tensor(F32, a, b, n_q, n)), ids = ids_below(tensor(I32, 1, 1, n_q, n_k), n), p = randoms_in(tensor(F32, a, b, n_q, n_k), 0.1, 1);
     view ids2 = ids_below(tensor(I32, 1, 1, n_q, n_k), n);
-    check(what, OP_PICK, cpu_PICK, cuda_PICK, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, n_q, n_k), 0);
-    check(what, OP_BUCKET, cpu_BUCKET, cuda_BUCKET, of(n, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, n_q, n), 0);
+    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, n_q, n_k), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(n, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, n_q, n), 0);
 }
 
 static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, bool causal)
@@ -196,11 +196,11 @@ static void test_ids(void)
     gpu_pick(y, x, ids, 1, 1, 4, 2);
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
-               "PICK: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);
+               "GATHER: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);
     gpu_rows(y, x, ids, 4, 2, 4);
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
-               "ROWS: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);
+               "EMBEDDING: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);
     gpu_release(x), gpu_release(ids), gpu_release(y);
 }
 
@@ -239,16 +239,16 @@ static void test_heads(void)
 static void check_remember(dtype cache_type, int64_t rows, int64_t cached, int64_t cap, int64_t heads, int64_t seen, int64_t width, int64_t now)
 {
     char what[128];
-    snprintf(what, sizeof what, "REMEMBER %s, %d rows, time %d of %d", dtype_name(cache_type), (int)rows, (int)now, (int)cap);
+    snprintf(what, sizeof what, "KV_CACHE_APPEND %s, %d rows, time %d of %d", dtype_name(cache_type), (int)rows, (int)now, (int)cap);
     view x = randoms(tensor(F32, rows, heads, 1, width)), cache = randoms(tensor(cache_type, 1, cached, cap, heads * width));
     view who = ids_below(tensor(I32, 1, 1, rows, cap), cached), time = ids_of(1, (int32_t[]){(int32_t)now});
-    check(what, OP_REMEMBER, cpu_REMEMBER, cuda_REMEMBER, of(0, 0), 4, (view[]){x, cache, who, time}, tensor(F32, rows, heads, seen, width), 0);
+    check(what, OP_KV_CACHE_APPEND, cpu_KV_CACHE_APPEND, cuda_KV_CACHE_APPEND, of(0, 0), 4, (view[]){x, cache, who, time}, tensor(F32, rows, heads, seen, width), 0);
 }
 
 static void check_recall(dtype t, const int64_t d[4], int64_t rows)
 {
     view state = any(tensor_of(t, d)), parents = ids_below(tensor(I32, 1, 1, 1, rows), rows);
-    check("RECALL", OP_RECALL, cpu_RECALL, cuda_RECALL, of(0, 0), 2, (view[]){state, parents}, tensor_of(t, d), 0);
+    check("CACHE_REORDER", OP_CACHE_REORDER, cpu_CACHE_REORDER, cuda_CACHE_REORDER, of(0, 0), 2, (view[]){state, parents}, tensor_of(t, d), 0);
 }
 
 static void test_decoding(void)
@@ -258,9 +258,9 @@ static void test_decoding(void)
             check_remember((dtype)t, 6, 8, 7, 3, now + 1 + now % 4, 5, now), check_remember((dtype)t, 1, 1, 5, 1, 5, 8, now);
     check_recall(F32, (int64_t[4]){6, 2, 3, 5}, 6), check_recall(F32, (int64_t[4]){1, 4, 3, 8}, 4), check_recall(BF16, (int64_t[4]){1, 1, 5, 7}, 5);
     view x = tensor(F32, 2, 1, 1, 4), cache = tensor(F32, 1, 2, 3, 4), who = ids_below(tensor(I32, 1, 1, 2, 3), 2), time = ids_of(1, (int32_t[]){0});
-    call k = {.op = OP_REMEMBER, .n_in = 4, .n_out = 1, .in = {x, cache, who, time}, .out = {tensor(F32, 2, 1, 9, 4)}};
+    call k = {.op = OP_KV_CACHE_APPEND, .n_in = 4, .n_out = 1, .in = {x, cache, who, time}, .out = {tensor(F32, 2, 1, 9, 4)}};
     err e = {{0}};
-    CHECK_REFUSED(cuda_REMEMBER(&k, &e), &e, "9 steps are looked at, but the cache holds 3");
+    CHECK_REFUSED(cuda_KV_CACHE_APPEND(&k, &e), &e, "9 steps are looked at, but the cache holds 3");
     release_views(&k);
 }
 

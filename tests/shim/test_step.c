@@ -23,7 +23,7 @@ static void check_setting(dtype type, const setting *s)
     }
 }
 
-/* A row's bits are its own, however many rows there are (exact_rows). */
+/* A row's bits are its own, however many rows there are (batch_invariant). */
 static void check_company(dtype type)
 {
     enum { MANY = 40, HEADS = 2, WIDTH = HEADS * 16, CAPACITY = 40 };

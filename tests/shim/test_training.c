@@ -46,8 +46,8 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     model m;
     *o = (outcome){0};
     if (model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
-    stepper *s = stepper_open(&m, e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = stepper_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    train_step *s = train_step_open(&m, e);
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
     batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
     int bad = !batches;
     for (int step = 1; step <= UPDATES && !bad; step++) {
@@ -56,12 +56,12 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
         for (int k = 0; k < 2 && !bad; k++) {
             batcher_next(batches, &b);
             tokens += (double)b.tgt_rows;
-            bad = stepper_gradient(s, &b, step, e);
+            bad = train_step_gradient(s, &b, step, e);
         }
-        bad = bad || stepper_update(s, tokens, step, e);
+        bad = bad || train_step_update(s, tokens, step, e);
     }
     const double(*sums)[2];
-    int n = bad ? -1 : stepper_losses(s, &sums, e);
+    int n = bad ? -1 : train_step_losses(s, &sums, e);
     for (o->n_losses = 0; o->n_losses < n; o->n_losses++) memcpy(o->losses[o->n_losses], sums[o->n_losses], sizeof *sums);
     bad = bad || n < 0;
     pairs *dev = &w->data.split[AB_DEV];
@@ -79,7 +79,7 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     o->out = xcalloc((size_t)dev->n + 1, sizeof *o->out);
     if (v && beam_search(&m, dev, &beam, o->out, NULL, e)) bad = 1;
     batcher_free(batches);
-    stepper_close(s);
+    train_step_close(s);
     model_free(&m);
     return bad || !v ? -1 : 0;
 }
@@ -140,7 +140,7 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
 static int64_t graphs_made(const backend *device)
 {
     char words[128] = "";
-    device->tell(words, sizeof words);
+    device->stats(words, sizeof words);
     const char *at = strstr(words, "graphs ");
     return at ? atoll(at + strlen("graphs ")) : -1;
 }
@@ -158,7 +158,7 @@ static void note_sizes(sizes *s, const batch *b)
 }
 
 /* Gradients of batches that differ, each twice, so that every tape becomes a graph. */
-static sizes all_twice(stepper *s, batcher *batches, err *e)
+static sizes all_twice(train_step *s, batcher *batches, err *e)
 {
     sizes z = {0};
     for (int pass = 0; pass < 2; pass++) {
@@ -167,7 +167,7 @@ static sizes all_twice(stepper *s, batcher *batches, err *e)
             batch b;
             batcher_next(batches, &b);
             note_sizes(&z, &b);
-            stepper_gradient(s, &b, 1, e);
+            train_step_gradient(s, &b, 1, e);
         }
     }
     return z;
@@ -181,8 +181,8 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     pairs some = w->data.split[AB_TRAIN];
     some.n = 16;
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, device, &e), 0);
-    stepper *s = stepper_open(&m, &e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = stepper_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    train_step *s = train_step_open(&m, &e);
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     int64_t before = graphs_made(device);
     sizes z = all_twice(s, batches, &e);
@@ -200,7 +200,7 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
         CHECK(training > 1);
     }
     batcher_free(batches);
-    stepper_close(s);
+    train_step_close(s);
     model_free(&m);
 }
 
@@ -235,7 +235,7 @@ int main(void)
         world_close(&w);
     }
     char words[128] = "";
-    if (device) device->tell(words, sizeof words);
+    if (device) device->stats(words, sizeof words);
     printf("products: %s\n", words);
     CHECK_HAS(words, "cuBLASLt ");
 #ifdef GPU_ON_CPU

@@ -502,9 +502,9 @@ static const ab_task self = {.src_vocab = AB_VOCAB_SUBWORD,
                              .allowed = allowed,
                              .release = release,
                              .accepts = accepts,
-                             .prepare = prepare,
-                             .present = present,
-                             .shown = shown};
+                             .encode_input = prepare,
+                             .format_output = present,
+                             .reference_line = shown};
 
 AB_PLUGIN(config, params, &self, .name = "parsing",
           .doc = "parse sentences into constituency trees; scored by EVALB's F1",

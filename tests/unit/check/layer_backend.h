@@ -103,7 +103,7 @@ static inline backend with_layers(void)
     b.name = "layers";
     b.kernels[OP_GRU] = layer_gru, b.kernels[OP_GRU_BACK] = layer_gru_back;
     b.kernels[OP_CONV] = layer_conv, b.kernels[OP_CONV_BACK] = layer_conv_back;
-    b.offers = has_layers;
+    b.supports = has_layers;
     return b;
 }
 

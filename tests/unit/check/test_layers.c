@@ -3,7 +3,7 @@
 #include "check/internal.h"
 #include "kit.h"
 #include "layer_backend.h"
-#include "plugin/kit.h"
+#include "plugin/attention_context.h"
 
 static backend layers; /* the CPU, with layers */
 
@@ -30,7 +30,7 @@ static const layer_case cases[] = {
 typedef struct {
     params values;
     ab_ctx *c;
-    kit k;
+    attn_context k;
     ab_t x, mem, over; /* over: the rows that the layer runs over */
 } desk;
 
@@ -51,7 +51,7 @@ static void open_desk(desk *d, uint32_t role, const backend *b, dtype compute)
     if (cross) d->mem = d->over = t_input(c, "mem", type, PHASE_STEP, 1, 1, KEY_ROWS, N);
     tape_at(c, d->over)->needs = true;
     ab_t q_off = t_ids(c, SENTENCES + 1, query_offset), k_off = cross ? t_ids(c, SENTENCES + 1, key_offset) : q_off;
-    d->k = (kit){.info = {.heads = 1, .d_k = N, .d_v = N, .d_model = N, .n_layers = 1, .role = role, .training = 1},
+    d->k = (attn_context){.info = {.heads = 1, .d_k = N, .d_v = N, .d_model = N, .n_layers = 1, .role = role, .training = 1},
                  .x = d->x,
                  .mem = d->mem,
                  .q_rows = QUERY_ROWS,
@@ -62,7 +62,7 @@ static void open_desk(desk *d, uint32_t role, const backend *b, dtype compute)
                  .q_off = q_off,
                  .k_off = k_off,
                  .klen = lengths_of(c, cross ? key_offset : query_offset)};
-    c->kit = &d->k;
+    c->attn = &d->k;
 }
 
 static void close_desk(desk *d)
@@ -85,7 +85,7 @@ static ab_t weighed(ab_ctx *c, ab_t y)
     size_t n = (size_t)node_count(tape_at(c, y));
     double *w = xmalloc(n * sizeof *w);
     for (size_t i = 0; i < n; i++) w[i] = check_hashed(77, i);
-    ab_t loss = t_sumto(c, t_binary(c, OP_MUL, y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
+    ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
     free(w);
     return loss;
 }
@@ -114,7 +114,7 @@ static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype comp
     open_desk(d, l->role, b, compute);
     ab_ctx *c = d->c;
     ab_t loss = weighed(c, t_cast(c, layer(c, l, d->over), compute == F64 ? F64 : F32));
-    c->kit = NULL;
+    c->attn = NULL;
     t_keep(c, loss, "loss");
     bool good = !tape_backward(c, loss) && c->grad[d->over.id];
     if (good) t_keep(c, (ab_t){c->grad[d->over.id]}, "d rows");
@@ -265,7 +265,7 @@ static void check_composed(void)
             CHECK(layer(d.c, &both[i], d.over).id);
             CHECK_TEXT(d.c->error.text, "");
             CHECK_INT(count_layers(d.c), why == 0);
-            CHECK_INT(count_op(d.c, OP_STORE), why == 3);
+            CHECK_INT(count_op(d.c, OP_STATE_WRITE), why == 3);
             close_desk(&d);
         }
 }
@@ -297,7 +297,7 @@ static void check_refused(void)
             if (refused[i].over == OVER_X) over = d.x;
             if (refused[i].over == OVER_BOTH) over = t_matmul(d.c, t_matmul(d.c, d.mem, d.mem, 0, 1), d.mem, 0, 0);
             if (refused[i].over == OVER_BOTH) over = t_binary(d.c, OP_ADD, over, t_slice(d.c, d.x, -2, 0, 1));
-            if (refused[i].over == OVER_PADDED) over = kit_unpack(d.c, over);
+            if (refused[i].over == OVER_PADDED) over = attn_pad(d.c, over);
             CHECK_INT(layer(d.c, &refused[i].l, over).id, 0);
             CHECK_HAS(d.c->error.text, refused[i].words);
             close_desk(&d);

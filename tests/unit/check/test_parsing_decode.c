@@ -116,7 +116,7 @@ static void walk(const opened *o, rng *r, int64_t extra, int64_t unary_cap, int6
     str text = {0};
     vocab_decode(o->tgt, out.id, out.n, &text);
     CHECK_INT(task->accepts(o->t.self, src, str_text(&text)), 1);
-    longest_runs(task->present(o->t.self, src, str_text(&text)), &opens, &unary);
+    longest_runs(task->format_output(o->t.self, src, str_text(&text)), &opens, &unary);
     CHECK(opens <= open_cap);
     CHECK(unary <= unary_cap);
     id_list_free(&in);

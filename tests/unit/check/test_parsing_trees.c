@@ -142,9 +142,9 @@ static void silver_trees(void)
         t.task->vocabs(t.self, &v); /* a label of silver trees alone has its brackets */
         for (int64_t i = 0; i < v.n_symbols; i++) marks += same(v.symbols[i], "(X") || same(v.symbols[i], ")X");
         CHECK_INT(marks, 2);
-        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 1, NULL), "(TOP (S (NN b)))");
-        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 1, "(X b )X"), "(TOP (X (NN b)))");
-        CHECK_TEXT(t.task->shown(t.self, AB_TEST, 2, "b )X"), "(TOP (NN c))"); /* repaired */
+        CHECK_TEXT(t.task->reference_line(t.self, AB_TEST, 1, NULL), "(TOP (S (NN b)))");
+        CHECK_TEXT(t.task->reference_line(t.self, AB_TEST, 1, "(X b )X"), "(TOP (X (NN b)))");
+        CHECK_TEXT(t.task->reference_line(t.self, AB_TEST, 2, "b )X"), "(TOP (NN c))"); /* repaired */
     }
     parsing_close(&t);
     CHECK_INT(counted("here/a.ptb", "silver=here/b.mrg", AB_TRAIN), 6);
@@ -300,9 +300,9 @@ static void repairs(void)
         CHECK_INT(t.task->count(t.self, AB_TRAIN), 0);
         if (!same(cases[i].form, "words"))
             CHECK_INT(t.task->vocabulary(t.self, tokens, LENGTH(tokens), err, sizeof err), 1);
-        char *src = xstrdup(t.task->prepare(t.self, cases[i].typed));
+        char *src = xstrdup(t.task->encode_input(t.self, cases[i].typed));
         CHECK_INT(t.task->accepts(t.self, src, cases[i].output), cases[i].good);
-        CHECK_TEXT(t.task->present(t.self, cases[i].typed, cases[i].output), cases[i].tree);
+        CHECK_TEXT(t.task->format_output(t.self, cases[i].typed, cases[i].output), cases[i].tree);
         free(src);
         parsing_close(&t);
         free(set);
@@ -433,10 +433,10 @@ static void corpus_file(const char *data, const char *name, int f, int64_t excep
         }
         expected_tree(&x, &typed, &gold);
         CHECK_INT(t.task->accepts(t.self, ex.src, ex.tgt), 1);
-        CHECK_TEXT(t.task->present(t.self, str_text(&typed), ex.tgt), str_text(&gold));
+        CHECK_TEXT(t.task->format_output(t.self, str_text(&typed), ex.tgt), str_text(&gold));
         /* labels bring the tags themselves */
-        if (f == 0 && same(t.task->prepare(t.self, ex.src), ex.src))
-            CHECK_TEXT(t.task->present(t.self, ex.src, ex.tgt), str_text(&gold));
+        if (f == 0 && same(t.task->encode_input(t.self, ex.src), ex.src))
+            CHECK_TEXT(t.task->format_output(t.self, ex.src, ex.tgt), str_text(&gold));
     }
     CHECK_INT(other, exceptions);
     printf("%s as %s: %zu trees\n", path, forms[f], n);

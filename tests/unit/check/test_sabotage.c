@@ -54,8 +54,8 @@ static const struct {
     {"assigns", "build", {"assigns.c:12: assign: only optimizers"}},
     {"hosts_name", "build", {"hosts_name.c:12: two owners, the host and the attention", "'enc.0.self.ln.g'"}},
     {"positions_name", "build", {"positions_name with shaw", "two owners, the attention and the position", ".rel_k'"}},
-    {"info_in_lower", "build", {"info_in_lower.c:11: info: there is no attention around", "inputs and attr"}},
-    {"mask_in_lower", "build", {"mask_in_lower.c:11: ", "there is no attention around", "inputs and attr"}},
+    {"info_in_reference", "build", {"info_in_reference.c:11: info: there is no attention around", "inputs and attr"}},
+    {"mask_in_reference", "build", {"mask_in_reference.c:11: ", "there is no attention around", "inputs and attr"}},
 };
 
 static void check_case(size_t i)

@@ -171,9 +171,9 @@ static void check_hook(const golden *g, const char *name, const char *position)
     const plugin *p = plugin_find(AB_POSENC, position, &e);
     const void *cfg = settings_for(p, NULL, NULL, &a);
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
-    kit k = {.info = {.heads = H, .d_k = D, .d_v = D, .d_model = WIDTH}};
+    attn_context k = {.info = {.heads = H, .d_k = D, .d_v = D, .d_model = WIDTH}};
     ab_t pos = range(c, T), y;
-    c->kit = &k;
+    c->attn = &k;
     double *q = numbers(g, "in", "q", B * H * T * D);
     y = p->iface.posenc.rotate ? p->iface.posenc.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
                                : p->iface.posenc.bias(c, cfg, pos, pos);

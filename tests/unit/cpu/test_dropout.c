@@ -33,8 +33,8 @@ static void check_bits(dtype type, int64_t n, double p, int64_t place, uint64_t 
     for (int64_t i = 0; i < n; i++) CHECK_INT(get(&y, i) == 0, get(&want, i) == 0);
     CHECK_ROWS(y, want, tolerance(type));
     call add = c; /* x + dropout(x), in place */
-    add.op = OP_DROPADD, add.n_in = 2, add.in[0] = x2, add.in[1] = x, add.out[0] = x2;
-    RUN(DROPADD, add);
+    add.op = OP_DROPOUT_ADD, add.n_in = 2, add.in[0] = x2, add.in[1] = x, add.out[0] = x2;
+    RUN(DROPOUT_ADD, add);
     CHECK_ROWS(x2, sum, tolerance(type));
     c.out[0] = x;
     RUN(DROPOUT, c);

@@ -11,7 +11,7 @@ static double binary(op o, double a, double b)
     case OP_SUB: return a - b;
     case OP_MUL: return a * b;
     case OP_DIV: return a / b;
-    case OP_LEAST: return b < a ? b : a;
+    case OP_MINIMUM: return b < a ? b : a;
     default: return a < b;
     }
 }
@@ -47,7 +47,7 @@ static void test_binary(void)
         kernel f;
         op o;
     } ops[] = {{cpu_ADD, OP_ADD}, {cpu_SUB, OP_SUB},     {cpu_MUL, OP_MUL},
-               {cpu_DIV, OP_DIV}, {cpu_LEAST, OP_LEAST}, {cpu_LESS, OP_LESS}};
+               {cpu_DIV, OP_DIV}, {cpu_MINIMUM, OP_MINIMUM}, {cpu_LESS_THAN, OP_LESS_THAN}};
     for (size_t i = 0; i < LENGTH(ops); i++)
         for (int t = F32; t <= F64; t++) {
             for (unsigned ones = 0; ones < 256; ones++)
@@ -141,13 +141,13 @@ static void test_one_input(void)
             view x = n ? randoms(any_tensor(t)) : randoms(tensor(t, 3, 5, 61, 67)), y = like(t, &x);
             double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
             for (int64_t i = 0; i < size_of(&x); i++) expected[i] = 0.3f * get(&x, i);
-            CHECK_INT(RUN(SCALE, &(attr){.f = {0.3f}}, &y, x), 0);
-            compare(OP_SCALE, &y, expected, allowed(t, 1e-7), "");
-            CHECK_INT(RUN(SCALE, &(attr){.f = {0.3f}}, &x, x), 0);
+            CHECK_INT(RUN(MUL_SCALAR, &(attr){.f = {0.3f}}, &y, x), 0);
+            compare(OP_MUL_SCALAR, &y, expected, allowed(t, 1e-7), "");
+            CHECK_INT(RUN(MUL_SCALAR, &(attr){.f = {0.3f}}, &x, x), 0);
             CHECK(same_bits(&x, &y));
             for (int64_t i = 0; i < size_of(&x); i++) expected[i] = get(&x, i) - 1.25;
-            CHECK_INT(RUN(SHIFT, &(attr){.f = {-1.25}}, &x, x), 0);
-            compare(OP_SHIFT, &x, expected, allowed(t, 2e-7), "in place");
+            CHECK_INT(RUN(ADD_SCALAR, &(attr){.f = {-1.25}}, &x, x), 0);
+            compare(OP_ADD_SCALAR, &x, expected, allowed(t, 2e-7), "in place");
             for (int to = F32; to <= BF16; to++) {
                 view z = like(to, &x);
                 for (int64_t i = 0; i < size_of(&x); i++) set(&z, i, get(&x, i)), expected[i] = get(&z, i);
@@ -171,16 +171,16 @@ static void check_sums(dtype t, const int64_t d[4], unsigned ones)
          z = like(t, &x), again = like(t, &y);
     double *expected = xcalloc((size_t)size_of(&x), sizeof *expected);
     EACH(x) expected[place(&y, a, b, d, e)] += at(&x, a, b, d, e);
-    CHECK_INT(RUN(SUMTO, NULL, &y, x), 0);
-    compare(OP_SUMTO, &y, expected, allowed(t, 2e-6 * sqrt((double)size_of(&x) / (double)size_of(&y))), "");
+    CHECK_INT(RUN(SUM_TO, NULL, &y, x), 0);
+    compare(OP_SUM_TO, &y, expected, allowed(t, 2e-6 * sqrt((double)size_of(&x) / (double)size_of(&y))), "");
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    CHECK_INT(RUN(SUMTO, NULL, &again, x), 0);
+    CHECK_INT(RUN(SUM_TO, NULL, &again, x), 0);
     omp_set_num_threads(threads);
     CHECK(same_bits(&again, &y));
     EACH(x) expected[place(&x, a, b, d, e)] = at(&y, a, b, d, e);
-    CHECK_INT(RUN(SPREAD, NULL, &z, y), 0);
-    compare(OP_SPREAD, &z, expected, 0, "");
+    CHECK_INT(RUN(BROADCAST_TO, NULL, &z, y), 0);
+    compare(OP_BROADCAST_TO, &z, expected, 0, "");
     free(expected);
     RELEASE(x, y, z, again);
 }

@@ -40,7 +40,7 @@ static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool t
     c.out[0] = again;
     RUN(LINEAR, c);
     CHECK_SAME_BITS(y, again);
-    cpu_forget(&store);
+    cpu_release_params(&store);
     free_views((view[]){x, w, b, y, again, want}, 6);
 }
 
@@ -61,7 +61,7 @@ static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
               .out = {y},
               .a.i = {transposed, 0},
               .params = &store,
-              .exact_rows = true};
+              .batch_invariant = true};
     RUN(LINEAR, c);
     view want = linear_by_loops(&x, &w, &b, transposed, false, NULL);
     CHECK_ROWS(y, want, tolerance(type));
@@ -85,7 +85,7 @@ static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
         differ += memcmp((char *)part.data + (size_t)(ROWS - 1 - r) * y_row,
                          (char *)y.data + (size_t)r * y_row, y_row) != 0;
     CHECK_INT(differ, 0);
-    cpu_forget(&store);
+    cpu_release_params(&store);
     free_views((view[]){x, w, b, y, part, turned, want}, 7);
 }
 
@@ -131,7 +131,7 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     g.out[0] = again;
     RUN(LINEAR_DW, g);
     CHECK_SAME_BITS(dw, again);
-    cpu_forget(&store);
+    cpu_release_params(&store);
     free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer}, 11);
 }
 
@@ -162,9 +162,9 @@ static void check_packs(dtype type)
     RUN(LINEAR, c);
     for (int64_t i = 0; i < count(&want); i++) set(&want, i, get(&want, i) / 2);
     CHECK_ROWS(y, want, tolerance(type));
-    cpu_forget(&store);
-    cpu_forget(&other);
-    cpu_forget(NULL);
+    cpu_release_params(&store);
+    cpu_release_params(&other);
+    cpu_release_params(NULL);
     free_views((view[]){x, w, u, y, want, second}, 6);
 }
 

@@ -23,8 +23,8 @@ static void check_axes(dtype t, const int64_t n[4])
                 expected[place(&y, a, b, d, e)] = at(&x, p[0], p[1], p[2], p[3]);
             }
             attr k = {.i = {i - 4, j - 4}};
-            CHECK_INT(RUN(SWAP, &k, &y, x), 0);
-            compare(OP_SWAP, &y, expected, 0, "");
+            CHECK_INT(RUN(TRANSPOSE, &k, &y, x), 0);
+            compare(OP_TRANSPOSE, &y, expected, 0, "");
             RELEASE(y);
         }
         int64_t first = (int64_t)rng_below(&dice, (uint64_t)n[i]),
@@ -41,8 +41,8 @@ static void check_axes(dtype t, const int64_t n[4])
         memset(expected, 0, (size_t)size_of(&x) * sizeof *expected);
         EACH(part)
         expected[place(&x, a + shift[0], b + shift[1], d + shift[2], e + shift[3])] = at(&part, a, b, d, e);
-        CHECK_INT(RUN(PLACE, &k, &back, part), 0);
-        compare(OP_PLACE, &back, expected, 0, "");
+        CHECK_INT(RUN(PAD, &k, &back, part), 0);
+        compare(OP_PAD, &back, expected, 0, "");
         to[i] = n[i] + cut;
         view both = tensor(t, to[0], to[1], to[2], to[3]);
         EACH(both)
@@ -52,8 +52,8 @@ static void check_axes(dtype t, const int64_t n[4])
             if (late) p[i] -= n[i];
             expected[place(&both, a, b, d, e)] = at(late ? &part : &x, p[0], p[1], p[2], p[3]);
         }
-        CHECK_INT(RUN(JOIN, &k, &both, x, part), 0);
-        compare(OP_JOIN, &both, expected, 0, "");
+        CHECK_INT(RUN(CONCAT, &k, &both, x, part), 0);
+        compare(OP_CONCAT, &both, expected, 0, "");
         RELEASE(part, back, both);
     }
     free(expected);
@@ -79,8 +79,8 @@ static void test_axes(void)
             EACH(x)
             expected[place(&x, a, b, d, e)] =
                 e < half ? -at(&x, a, b, d, e + half) : at(&x, a, b, d, e - half);
-            CHECK_INT(RUN(TURN, NULL, &y, x), 0);
-            compare(OP_TURN, &y, expected, 0, "");
+            CHECK_INT(RUN(ROTATE_HALF, NULL, &y, x), 0);
+            compare(OP_ROTATE_HALF, &y, expected, 0, "");
             free(expected);
             RELEASE(x, y);
         }
@@ -96,17 +96,17 @@ static void check_table(dtype t, int64_t n, int64_t width, int64_t n_ids)
     double *expected = xcalloc((size_t)(size_of(&table) + size_of(&y)), sizeof *expected);
     EACH(y) expected[d * width + e] = at(&table, 0, 0, (int64_t)get(&ids, d), e);
     if (n == 1) EACH(y) expected[d * width + e] = get(&table, e);
-    CHECK_INT(RUN(ROWS, NULL, &y, table, ids), 0);
-    compare(OP_ROWS, &y, expected, 0, "");
+    CHECK_INT(RUN(EMBEDDING, NULL, &y, table, ids), 0);
+    compare(OP_EMBEDDING, &y, expected, 0, "");
     memset(expected, 0, (size_t)size_of(&table) * sizeof *expected);
     EACH(dy) expected[(int64_t)get(&ids, d) * width + e] += get(&dy, d * width + e);
-    CHECK_INT(RUN(ROWS_BACK, NULL, &back, dy, ids), 0);
-    compare(OP_ROWS_BACK, &back, expected, allowed(t, 1e-5), "");
+    CHECK_INT(RUN(EMBEDDING_BACK, NULL, &back, dy, ids), 0);
+    compare(OP_EMBEDDING_BACK, &back, expected, allowed(t, 1e-5), "");
     set(&ids, n_ids - 1, (double)n);
-    CHECK_INT(RUN(ROWS, NULL, &y, table, ids), -1);
+    CHECK_INT(RUN(EMBEDDING, NULL, &y, table, ids), -1);
     CHECK_HAS(call_error.text, "expected 0 to");
     set(&ids, 0, -1);
-    CHECK_INT(RUN(ROWS_BACK, NULL, &back, dy, ids), -1);
+    CHECK_INT(RUN(EMBEDDING_BACK, NULL, &back, dy, ids), -1);
     CHECK_HAS(call_error.text, "id -1 at place 0");
     free(expected);
     RELEASE(table, ids, y, dy, back);
@@ -119,15 +119,15 @@ static void check_positions(dtype t, int64_t nq, int64_t nk)
     view gap = tensor(t, 1, 1, nq, nk), dist = tensor(I32, 1, 1, nq, nk);
     double *expected = xmalloc((size_t)(size_of(&gap) + nq) * sizeof *expected);
     for (int64_t i = 0; i < nq; i++) expected[i] = get(&q, i);
-    CHECK_INT(RUN(REAL, NULL, &real, q), 0);
-    compare(OP_REAL, &real, expected, 0, "");
+    CHECK_INT(RUN(TO_FLOAT, NULL, &real, q), 0);
+    compare(OP_TO_FLOAT, &real, expected, 0, "");
     EACH(gap) expected[d * nk + e] = get(&k, e) - get(&q, d);
-    CHECK_INT(RUN(GAP, NULL, &gap, q, k), 0);
-    compare(OP_GAP, &gap, expected, 0, "");
+    CHECK_INT(RUN(RELATIVE_POSITION, NULL, &gap, q, k), 0);
+    compare(OP_RELATIVE_POSITION, &gap, expected, 0, "");
     EACH(dist) expected[d * nk + e] = fmax(-7, fmin(7, get(&k, e) - get(&q, d))) + 7;
     attr clip = {.i = {7}};
-    CHECK_INT(RUN(DIST, &clip, &dist, q, k), 0);
-    compare(OP_DIST, &dist, expected, 0, "");
+    CHECK_INT(RUN(CLIPPED_RELATIVE_POSITION, &clip, &dist, q, k), 0);
+    compare(OP_CLIPPED_RELATIVE_POSITION, &dist, expected, 0, "");
     free(expected);
     RELEASE(q, k, real, gap, dist);
 }
@@ -140,15 +140,15 @@ static void check_choice(dtype t, int64_t na, int64_t nb, int64_t nq, int64_t nk
     double *expected = xcalloc((size_t)(size_of(&x) + size_of(&y)), sizeof *expected);
     EACH(y)
     expected[place(&y, a, b, d, e)] = get(&x, ((a * nb + b) * nq + d) * n + (int64_t)get(&ids, d * nk + e));
-    CHECK_INT(RUN(PICK, NULL, &y, x, ids), 0);
-    compare(OP_PICK, &y, expected, 0, "");
+    CHECK_INT(RUN(GATHER, NULL, &y, x, ids), 0);
+    compare(OP_GATHER, &y, expected, 0, "");
     memset(expected, 0, (size_t)size_of(&x) * sizeof *expected);
     EACH(p) expected[((a * nb + b) * nq + d) * n + (int64_t)get(&ids, d * nk + e)] += at(&p, a, b, d, e);
     attr buckets = {.i = {n}};
-    CHECK_INT(RUN(BUCKET, &buckets, &sums, p, ids), 0);
-    compare(OP_BUCKET, &sums, expected, allowed(t, 5e-6), "");
+    CHECK_INT(RUN(SCATTER_ADD, &buckets, &sums, p, ids), 0);
+    compare(OP_SCATTER_ADD, &sums, expected, allowed(t, 5e-6), "");
     set(&ids, 0, (double)n);
-    CHECK_INT(RUN(PICK, NULL, &y, x, ids), -1);
+    CHECK_INT(RUN(GATHER, NULL, &y, x, ids), -1);
     free(expected);
     RELEASE(x, ids, y, p, sums);
 }
@@ -262,8 +262,8 @@ static void check_memory(dtype t, dtype cache_type, int64_t rows, int64_t heads,
         if (d < time)
             *to = get(&cache, (((int64_t)get(&who, a * cap + d)) * cap + d) * heads * width + b * width + e);
     }
-    CHECK_INT(RUN(REMEMBER, NULL, &y, x, cache, who, now), 0);
-    compare(OP_REMEMBER, &y, expected, allowed(cache_type, 1e-7), "");
+    CHECK_INT(RUN(KV_CACHE_APPEND, NULL, &y, x, cache, who, now), 0);
+    compare(OP_KV_CACHE_APPEND, &y, expected, allowed(cache_type, 1e-7), "");
     int wrong = 0;
     EACH(cache)
     {
@@ -273,12 +273,12 @@ static void check_memory(dtype t, dtype cache_type, int64_t rows, int64_t heads,
     }
     CHECK_INT(wrong, 0);
     set(&now, 0, (double)seen);
-    CHECK_INT(RUN(REMEMBER, NULL, &y, x, cache, who, now), -1);
-    CHECK_HAS(call_error.text, "REMEMBER: time");
+    CHECK_INT(RUN(KV_CACHE_APPEND, NULL, &y, x, cache, who, now), -1);
+    CHECK_HAS(call_error.text, "KV_CACHE_APPEND: time");
     set(&now, 0, (double)time);
     if (time > 0) {
         set(&who, 0, (double)rows + 1);
-        CHECK_INT(RUN(REMEMBER, NULL, &y, x, cache, who, now), -1);
+        CHECK_INT(RUN(KV_CACHE_APPEND, NULL, &y, x, cache, who, now), -1);
         CHECK_HAS(call_error.text, "ancestor of row 0");
     }
     free(expected);
@@ -293,10 +293,10 @@ static void check_states(dtype t, int64_t rows, int64_t n, bool leading)
     double *expected = xmalloc((size_t)size_of(&state) * sizeof *expected);
     for (int64_t i = 0; i < size_of(&state); i++)
         expected[i] = get(&state, (int64_t)get(&parents, i / (2 * n)) * 2 * n + i % (2 * n));
-    CHECK_INT(RUN(RECALL, NULL, &y, state, parents), 0);
-    compare(OP_RECALL, &y, expected, 0, "");
-    CHECK_INT(RUN(STORE, NULL, &out, state, y), 0);
-    compare(OP_STORE, &state, expected, 0, "");
+    CHECK_INT(RUN(CACHE_REORDER, NULL, &y, state, parents), 0);
+    compare(OP_CACHE_REORDER, &y, expected, 0, "");
+    CHECK_INT(RUN(STATE_WRITE, NULL, &out, state, y), 0);
+    compare(OP_STATE_WRITE, &state, expected, 0, "");
     randoms(y);
     CHECK_INT(RUN(ASSIGN, NULL, &out, state, y), 0);
     CHECK(same_bits(&state, &y));

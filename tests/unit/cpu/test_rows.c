@@ -10,8 +10,8 @@ static void check_sums(dtype type, int64_t rows, int64_t width)
 {
     view x = random_view(type, rows, width, 1), y = random_view(sums_of(type), 1, width, 2),
          want = new_view(F64, 1, width);
-    call c = {.op = OP_COLSUM, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}};
-    RUN(COLSUM, c);
+    call c = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}};
+    RUN(COLUMN_SUM, c);
     for (int64_t i = 0; i < rows * width; i++) set(&want, i % width, get(&want, i % width) + get(&x, i));
     CHECK_ROWS(y, want, type == F64 ? 1e-12 : 1e-5);
     view dy = random_view(type, rows, width, 3), dx = copy_as(&x, type), masked = new_view(F64, rows, width);
@@ -41,19 +41,19 @@ static void check_embedding(dtype type, int64_t rows, int64_t width)
             set(&sum, at, get(&sum, at) + 3.5 * get(&dy, i * width + j));
             set(&alone_want, at, get(&alone_want, at) + 3.5 * get(&dy, i * width + j));
         }
-    call c = {.op = OP_EMBED, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3.5}};
-    RUN(EMBED, c);
+    call c = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3.5}};
+    RUN(EMBED_TOKENS, c);
     CHECK_ROWS(y, want, tolerance(type));
-    call b = {.op = OP_EMBED_BACK, .n_in = 3, .n_out = 1, .in = {base, dy, ids}, .out = {base}, .a.f = {3.5}};
-    RUN(EMBED_BACK, b);
+    call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {base, dy, ids}, .out = {base}, .a.f = {3.5}};
+    RUN(EMBED_TOKENS_BACK, b);
     CHECK_ROWS(base, sum, type == F64 ? 1e-12 : 1e-5);
     b.in[0] = (view){0}, b.out[0] = alone;
-    RUN(EMBED_BACK, b);
+    RUN(EMBED_TOKENS_BACK, b);
     CHECK_ROWS(alone, alone_want, type == F64 ? 1e-12 : 1e-5);
     if (rows) {
         err e = {""};
         set(&ids, rows - 1, WORDS);
-        CHECK_INT(cpu_EMBED(&c, &e), -1);
+        CHECK_INT(cpu_EMBED_TOKENS(&c, &e), -1);
         CHECK_HAS(e.text, "id 11");
     }
     free_views((view[]){table, ids, y, want, base, sum, dy, alone, alone_want}, 9);

@@ -60,7 +60,7 @@ static void check_rule(const char *name, rule f, const double from[VECTORS], con
 
 static void moves_on(update *u)
 {
-    t_assign(u->c, u->p, t_binary(u->c, OP_SUB, u->p, t_scale(u->c, u->g, 2)));
+    t_assign(u->c, u->p, t_binary(u->c, OP_SUB, u->p, t_mul_scalar(u->c, u->g, 2)));
     t_assign(u->c, u->a, u->p);
     t_assign(u->c, u->b, u->a);
 }
@@ -81,25 +81,25 @@ static void twice(update *u) /* the last one counts */
 static void other_axes(update *u)
 {
     ab_t p = shaped(u, u->p, 1, 1, TILE, 1), g = shaped(u, u->g, 1, 1, TILE, 1);
-    t_assign(u->c, u->p, flat(u, t_binary(u->c, OP_ADD, p, t_scale(u->c, g, 10))));
+    t_assign(u->c, u->p, flat(u, t_binary(u->c, OP_ADD, p, t_mul_scalar(u->c, g, 10))));
     ab_t a = shaped(u, u->a, TILE, 1, 1, 1), b = shaped(u, u->b, TILE, 1, 1, 1);
-    t_assign(u->c, a, t_binary(u->c, OP_ADD, a, t_scale(u->c, b, 100)));
-    t_assign(u->c, u->b, flat(u, t_scale(u->c, t_swap(u->c, shaped(u, u->b, 1, TILE, 1, 1), -1, -3), 2)));
+    t_assign(u->c, a, t_binary(u->c, OP_ADD, a, t_mul_scalar(u->c, b, 100)));
+    t_assign(u->c, u->b, flat(u, t_mul_scalar(u->c, t_transpose(u->c, shaped(u, u->b, 1, TILE, 1, 1), -1, -3), 2)));
 }
 static void square(update *u)
 {
     ab_t p = shaped(u, u->p, 1, 1, 8, TILE / 8);
-    t_assign(u->c, u->p, flat(u, t_scale(u->c, p, 2)));
+    t_assign(u->c, u->p, flat(u, t_mul_scalar(u->c, p, 2)));
 }
 static void table(update *u)
 {
     ab_t sums = t_binary(u->c, OP_ADD, u->p, shaped(u, u->g, 1, 1, TILE, 1));
-    t_assign(u->c, u->p, t_sumto(u->c, sums, (int64_t[4]){1, 1, 1, TILE}));
+    t_assign(u->c, u->p, t_sum_to(u->c, sums, (int64_t[4]){1, 1, 1, TILE}));
 }
 static void half(update *u)
 {
     ab_t front = t_slice(u->c, u->p, -1, 0, TILE / 2);
-    t_assign(u->c, u->p, t_join(u->c, front, front, -1));
+    t_assign(u->c, u->p, t_concat(u->c, front, front, -1));
 }
 static void check_refused(rule f, const char *words)
 {
@@ -118,7 +118,7 @@ int main(void)
     check_rule("change_places", change_places, NUMBERS(0, 1, 3, 2), NUMBERS(1, 1, 1, 1));
     check_rule("twice", twice, NUMBERS(3, 1, 0, 3), NUMBERS(1, 1, 1, 1));
     check_rule("other_axes", other_axes, NUMBERS(10, 1, 302, 6), NUMBERS(11, 1, 101, 2));
-    check_refused(square, "the update: SCALE works on [8,8], expected one number or 64 along one axis");
+    check_refused(square, "the update: MUL_SCALAR works on [8,8], expected one number or 64 along one axis");
     check_refused(table, "the update: ADD works on [64,64], expected");
     check_refused(half, "the update: SLICE works on [32], expected");
     return test_end();

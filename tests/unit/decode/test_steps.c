@@ -121,7 +121,7 @@ static void fused(void)
         CHECK(steps_run(&s, (int32_t[]){VOCAB_BOS, VOCAB_BOS}, &e) != NULL);
         for (int32_t i = 1; i < s.tape->n; i++) found[s.tape->v[i].op] += s.tape->v[i].live;
         CHECK_INT(found[OP_ATTEND_STEP], cases[k].fused ? layers : 0); /* self-attention of the decoder */
-        CHECK_INT(found[OP_REMEMBER], cases[k].fused ? 0 : 2 * layers);
+        CHECK_INT(found[OP_KV_CACHE_APPEND], cases[k].fused ? 0 : 2 * layers);
         CHECK_INT(found[OP_ATTEND], layers); /* cross attention */
         steps_close(&s);
         model_free(&m);

@@ -31,7 +31,7 @@ static inline ab_t weighed(ab_ctx *c, ab_t y)
     size_t n = (size_t)node_count(tape_at(c, y));
     double *w = xmalloc(n * sizeof *w);
     for (size_t i = 0; i < n; i++) w[i] = hashed(77, i);
-    ab_t loss = t_sumto(c, t_binary(c, OP_MUL, y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
+    ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
     free(w);
     return loss;
 }

@@ -72,7 +72,7 @@ static void check_case(const op_case *o)
     for (int k = 0; k < n && !c->error.text[0]; k++) {
         grad[k] = (ab_t){c->grad[in[k].id]};
         if (grad[k].id)
-            t_keep(c, t_shift(c, grad[k], 0), "gradient"); /* a node of its own: two inputs may share one */
+            t_keep(c, t_add_scalar(c, grad[k], 0), "gradient"); /* a node of its own: two inputs may share one */
         if (grad[k].id) grad[k] = (ab_t){c->n - 1};
     }
     t_keep(c, loss, "loss");
@@ -143,7 +143,7 @@ static void check_binary(void)
         {{2, 1, 2, 1}, {1, 3, 1, 4}}, {{1, 1, 1, 1}, {2, 3, 2, 4}}, {{2, 3, 2, 4}, {2, 3, 2, 1}},
         {{2, 1, 1, 4}, {2, 3, 2, 1}}, {{1, 1, 1, 1}, {1, 1, 1, 1}},
     };
-    static const op ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_LEAST};
+    static const op ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MINIMUM};
     for (size_t i = 0; i < LENGTH(ops); i++)
         for (size_t k = 0; k < LENGTH(pairs); k++) {
             op_case o = {.name = op_names[ops[i]], .f = binary, .positive = ops[i] == OP_DIV};
@@ -173,34 +173,34 @@ static ab_t sum(ab_ctx *c, const ab_t *in)
 {
     int64_t d[4] = {2, 3, 2, 4};
     d[4 + the_axis] = d[4 + the_other] = 1;
-    return t_sumto(c, in[0], d);
+    return t_sum_to(c, in[0], d);
 }
-static ab_t spread(ab_ctx *c, const ab_t *in) { return t_spread(c, in[0], (int64_t[4]){2, 3, 2, 4}); }
-static ab_t swap(ab_ctx *c, const ab_t *in) { return t_swap(c, in[0], the_axis, the_other); }
+static ab_t spread(ab_ctx *c, const ab_t *in) { return t_broadcast_to(c, in[0], (int64_t[4]){2, 3, 2, 4}); }
+static ab_t swap(ab_ctx *c, const ab_t *in) { return t_transpose(c, in[0], the_axis, the_other); }
 static ab_t slice(ab_ctx *c, const ab_t *in) { return t_slice(c, in[0], the_axis, 1, 2); }
-static ab_t join(ab_ctx *c, const ab_t *in) { return t_join(c, in[0], in[1], the_axis); }
+static ab_t join(ab_ctx *c, const ab_t *in) { return t_concat(c, in[0], in[1], the_axis); }
 static ab_t place(ab_ctx *c, const ab_t *in)
 {
     int64_t d[4] = {2, 3, 2, 4};
     d[4 + the_axis] += 3;
-    return tape_push(c, OP_PLACE, F64, d, 1, in, &(attr){.i = {the_axis, 2}});
+    return tape_push(c, OP_PAD, F64, d, 1, in, &(attr){.i = {the_axis, 2}});
 }
 static void check_axes(void)
 {
     for (the_axis = -4; the_axis < 0; the_axis++) {
         op_case sliced = {"SLICE", slice, {{3, 3, 3, 3}}, false, false};
         op_case joined = {"JOIN", join, {{2, 3, 2, 4}, {2, 3, 2, 4}}, false, false};
-        op_case spread_over = {"SPREAD", spread, {{2, 3, 2, 4}}, false, false};
+        op_case spread_over = {"BROADCAST_TO", spread, {{2, 3, 2, 4}}, false, false};
         joined.dim[1][4 + the_axis] = 1;
         spread_over.dim[0][4 + the_axis] = 1;
         check_case(&sliced), check_case(&joined), check_case(&spread_over);
         check_bf16(&sliced), check_bf16(&joined), check_bf16(&spread_over);
         check_case(&(op_case){"PLACE", place, {{2, 3, 2, 4}}, false, false});
         for (the_other = -4; the_other < 0; the_other++) {
-            check_case(&(op_case){"SUMTO", sum, {{2, 3, 2, 4}}, false, false});
-            check_case(&(op_case){"SWAP", swap, {{2, 3, 2, 4}}, false, false});
-            check_bf16(&(op_case){"SUMTO", sum, {{2, 3, 2, 4}}, false, false});
-            check_bf16(&(op_case){"SWAP", swap, {{2, 3, 2, 4}}, false, false});
+            check_case(&(op_case){"SUM_TO", sum, {{2, 3, 2, 4}}, false, false});
+            check_case(&(op_case){"TRANSPOSE", swap, {{2, 3, 2, 4}}, false, false});
+            check_bf16(&(op_case){"SUM_TO", sum, {{2, 3, 2, 4}}, false, false});
+            check_bf16(&(op_case){"TRANSPOSE", swap, {{2, 3, 2, 4}}, false, false});
         }
     }
 }
@@ -232,26 +232,26 @@ static void check_products(void)
 static ab_t ids(ab_ctx *c, int64_t n, const int32_t *v) { return t_ids(c, n, v); }
 #define IDS(c, ...) ids(c, (int64_t)LENGTH(((int32_t[]){__VA_ARGS__})), (int32_t[]){__VA_ARGS__})
 
-static ab_t scale(ab_ctx *c, const ab_t *in) { return t_scale(c, in[0], -1.7); }
-static ab_t shift(ab_ctx *c, const ab_t *in) { return t_shift(c, in[0], 0.3); }
+static ab_t scale(ab_ctx *c, const ab_t *in) { return t_mul_scalar(c, in[0], -1.7); }
+static ab_t shift(ab_ctx *c, const ab_t *in) { return t_add_scalar(c, in[0], 0.3); }
 static ab_t dropout(ab_ctx *c, const ab_t *in) { return t_dropout(c, in[0], 0.4); }
 static ab_t softmax(ab_ctx *c, const ab_t *in) { return t_softmax(c, in[0]); }
 static ab_t reshape(ab_ctx *c, const ab_t *in) { return t_reshape(c, in[0], (int64_t[4]){1, 4, 3, 4}); }
-static ab_t turn(ab_ctx *c, const ab_t *in) { return t_turn(c, in[0]); }
-static ab_t rows(ab_ctx *c, const ab_t *in) { return t_rows(c, in[0], IDS(c, 3, 0, 3, 1, 3)); }
+static ab_t turn(ab_ctx *c, const ab_t *in) { return t_rotate_half(c, in[0]); }
+static ab_t rows(ab_ctx *c, const ab_t *in) { return t_embedding(c, in[0], IDS(c, 3, 0, 3, 1, 3)); }
 static ab_t distances(ab_ctx *c, int64_t clip)
 {
-    return t_dist(c, IDS(c, 0, 1, 2), IDS(c, 0, 1, 2, 3), clip);
+    return t_clipped_relative_position(c, IDS(c, 0, 1, 2), IDS(c, 0, 1, 2, 3), clip);
 }
-static ab_t pick(ab_ctx *c, const ab_t *in) { return t_pick(c, in[0], distances(c, 2)); }
-static ab_t bucket(ab_ctx *c, const ab_t *in) { return t_bucket(c, in[0], distances(c, 2), 5); }
+static ab_t pick(ab_ctx *c, const ab_t *in) { return t_gather(c, in[0], distances(c, 2)); }
+static ab_t bucket(ab_ctx *c, const ab_t *in) { return t_scatter_add(c, in[0], distances(c, 2), 5); }
 static ab_t masked_softmax(ab_ctx *c, const ab_t *in)
 {
     return t_softmax(c, t_mask(c, in[0], IDS(c, 0, 1, 2), IDS(c, 0, 1, 2), IDS(c, 3, 2), 1));
 }
 static ab_t gaps(ab_ctx *c, const ab_t *in)
 {
-    return t_binary(c, OP_MUL, in[0], t_gap(c, IDS(c, 4, 1, 2), IDS(c, 0, 5, 2)));
+    return t_binary(c, OP_MUL, in[0], t_relative_position(c, IDS(c, 4, 1, 2), IDS(c, 0, 5, 2)));
 }
 static ab_t heads(ab_ctx *c, const ab_t *in) { return t_heads(c, in[0], IDS(c, 0, 3, 5), 1, 2, 3, 4); }
 static ab_t merge(ab_ctx *c, const ab_t *in) { return t_merge(c, in[0], IDS(c, 0, 3, 5), 7, 1, 8); }
@@ -265,10 +265,10 @@ static ab_t linear_twice(ab_ctx *c,
     return t_binary(c, OP_MUL, a, t_binary(c, OP_ADD, b, t_linear(c, in[0], in[1], (ab_t){0}, 0, 1)));
 }
 static ab_t linear_axes(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], (ab_t){0}, 0, 0); }
-static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed(c, in[0], IDS(c, 2, -1, 0, 2), 1.5); }
+static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed_tokens(c, in[0], IDS(c, 2, -1, 0, 2), 1.5); }
 static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* tied tables: gradients added in place */
 {
-    ab_t x = t_embed(c, in[0], IDS(c, 2, 0, 0, 1), 1.5), y = t_embed(c, in[0], IDS(c, 1, -1, 3, 0), 0.5);
+    ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), 1.5), y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), 0.5);
     return t_linear(c, t_binary(c, OP_MUL, x, y), in[0], (ab_t){0}, 1, 0);
 }
 static ab_t norm(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], (ab_t){0}, in[1], in[2], 0, 1e-5); }
@@ -277,7 +277,7 @@ static ab_t norm_dropped(ab_ctx *c, const ab_t *in)
 {
     return t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5);
 }
-static ab_t dropadd(ab_ctx *c, const ab_t *in) { return t_dropadd(c, in[0], in[1], 0.3); }
+static ab_t dropadd(ab_ctx *c, const ab_t *in) { return t_dropout_add(c, in[0], in[1], 0.3); }
 
 static const attend_spec self_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0},
                          causal_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 1, 4, 0},
@@ -296,7 +296,7 @@ static ab_t attend_cross(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in
 static ab_t entropy(ab_ctx *c, const ab_t *in, double smoothing, int others)
 {
     ab_t one = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1});
-    return t_ce(c, t_scale(c, in[0], 2), IDS(c, 1, -1, 4, 0), one, smoothing, others);
+    return t_ce(c, t_mul_scalar(c, in[0], 2), IDS(c, 1, -1, 4, 0), one, smoothing, others);
 }
 static ab_t ce(ab_ctx *c, const ab_t *in) { return entropy(c, in, 0, 0); }
 static ab_t ce_all(ab_ctx *c, const ab_t *in) { return entropy(c, in, 0.1, 0); }
@@ -318,14 +318,14 @@ static ab_t shared_gradient(ab_ctx *c,
 /* a fused x y^2, by kernel; its meaning; a rule of its own */
 static ab_t square_lower(ab_ctx *c, const ab_t *in, const void *a)
 {
-    return t_scale(c, t_binary(c, OP_MUL, in[0], t_map(c, in[1], AB_SQUARE)), *(const double *)a);
+    return t_mul_scalar(c, t_binary(c, OP_MUL, in[0], t_map(c, in[1], AB_SQUARE)), *(const double *)a);
 }
 static void square_grad(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *a)
 {
     (void)y;
-    ab_t d = t_scale(c, t_binary(c, OP_MUL, dy, in[1]), *(const double *)a);
+    ab_t d = t_mul_scalar(c, t_binary(c, OP_MUL, dy, in[1]), *(const double *)a);
     din[0] = t_binary(c, OP_MUL, d, in[1]);
-    din[1] = t_scale(c, t_binary(c, OP_MUL, d, in[0]), 2);
+    din[1] = t_mul_scalar(c, t_binary(c, OP_MUL, d, in[0]), 2);
 }
 static int square_cpu(const ab_run *r)
 {
@@ -341,14 +341,14 @@ static int declines(const ab_run *r)
     (void)r;
     return -1;
 }
-static const ab_op by_meaning = {.name = "xyy", .n_in = 2, .lower = square_lower},
-                   by_kernel = {.name = "xyy", .n_in = 2, .lower = square_lower, .cpu = square_cpu},
+static const ab_op by_meaning = {.name = "xyy", .n_in = 2, .reference = square_lower},
+                   by_kernel = {.name = "xyy", .n_in = 2, .reference = square_lower, .cpu = square_cpu},
                    by_rule = {.name = "xyy",
                               .n_in = 2,
-                              .lower = square_lower,
+                              .reference = square_lower,
                               .cpu = square_cpu,
                               .grad = square_grad},
-                   by_nothing = {.name = "xyy", .n_in = 2, .lower = square_lower, .cpu = declines};
+                   by_nothing = {.name = "xyy", .n_in = 2, .reference = square_lower, .cpu = declines};
 static const ab_op *the_call;
 static ab_t called(ab_ctx *c, const ab_t *in)
 {
@@ -372,11 +372,11 @@ static const op_case cases[] = {
     {"RESHAPE", reshape, {{2, 3, 2, 4}}, false, false},
     {"TURN", turn, {{2, 3, 2, 4}}, false, false},
     {"ROWS", rows, {{1, 1, 4, 3}}, false, false},
-    {"PICK", pick, {{2, 2, 3, 5}}, false, false},
-    {"BUCKET", bucket, {{2, 2, 3, 4}}, false, false},
+    {"GATHER", pick, {{2, 2, 3, 5}}, false, false},
+    {"SCATTER_ADD", bucket, {{2, 2, 3, 4}}, false, false},
     {"MASK", masked_softmax, {{2, 2, 3, 3}}, false, false},
     {"MASK of one for all sentences", masked_softmax, {{1, 2, 3, 3}}, false, false},
-    {"GAP", gaps, {{2, 1, 3, 3}}, false, false},
+    {"RELATIVE_POSITION", gaps, {{2, 1, 3, 3}}, false, false},
     {"HEADS", heads, {{1, 1, 6, 8}}, false, false},
     {"MERGE", merge, {{2, 2, 4, 3}}, false, false},
     {"a value used three times", diamond, {{1, 1, 3, 4}}, false, false},
@@ -396,8 +396,8 @@ static const op_case rows_cases[] = {
      {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}},
      true,
      false},
-    {"DROPADD", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, true, false},
-    {"DROPADD, not training", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, false, false},
+    {"DROPOUT_ADD", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, true, false},
+    {"DROPOUT_ADD, not training", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, false, false},
     {"ATTEND", attend_self, {{1, 1, 7, 16}}, false, false},
     {"ATTEND, causal", attend_causal, {{1, 1, 7, 16}}, false, false},
     {"ATTEND under dropout", attend_dropped, {{1, 1, 7, 16}}, true, false},

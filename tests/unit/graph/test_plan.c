@@ -15,7 +15,7 @@ static ab_t to_shape(ab_ctx *c, ab_t x, const int64_t d[4])
 {
     int64_t smaller[4];
     for (int i = 0; i < 4; i++) smaller[i] = tape_at(c, x)->dim[i] == d[i] ? d[i] : 1;
-    return t_spread(c, t_sumto(c, x, smaller), d);
+    return t_broadcast_to(c, t_sum_to(c, x, smaller), d);
 }
 static ab_t as_rows(ab_ctx *c, ab_t x)
 {
@@ -33,21 +33,21 @@ static ab_t next_value(ab_ctx *c, rng *r, const ab_t *pool, uint64_t n, ab_t w)
     case 1: return t_binary(c, OP_MUL, a, to_shape(c, b, d));
     case 2: return t_binary(c, OP_SUB, to_shape(c, b, d), a);
     case 3: return t_map(c, a, AB_TANH);
-    case 4: return t_scale(c, a, 0.9);
+    case 4: return t_mul_scalar(c, a, 0.9);
     case 5: return t_softmax(c, a);
     case 6: return t_dropout(c, a, 0.2);
-    case 7: return t_swap(c, t_map(c, t_swap(c, a, -1, -2), AB_SIN), -1, -2);
-    case 8: return t_reshape(c, t_shift(c, as_rows(c, a), 0.1), d);
+    case 7: return t_transpose(c, t_map(c, t_transpose(c, a, -1, -2), AB_SIN), -1, -2);
+    case 8: return t_reshape(c, t_add_scalar(c, as_rows(c, a), 0.1), d);
     case 9:
         return d[3] == 6
                    ? t_reshape(
                          c, t_linear(c, as_rows(c, a), w, (ab_t){0}, (int)below(r, 2), (int)below(r, 2)), d)
-                   : t_shift(c, a, 1);
+                   : t_add_scalar(c, a, 1);
     case 10:
-        return d[3] == 6 ? t_join(c, t_slice(c, a, -1, 3, 3), t_slice(c, a, -1, 0, 3), -1) : t_scale(c, a, 2);
-    case 11: return d[3] == 6 ? t_turn(c, a) : t_map(c, a, AB_SQUARE);
+        return d[3] == 6 ? t_concat(c, t_slice(c, a, -1, 3, 3), t_slice(c, a, -1, 0, 3), -1) : t_mul_scalar(c, a, 2);
+    case 11: return d[3] == 6 ? t_rotate_half(c, a) : t_map(c, a, AB_SQUARE);
     default:
-        return d[3] == 6 ? t_dropadd(c, as_rows(c, a), as_rows(c, to_shape(c, b, d)), 0.1)
+        return d[3] == 6 ? t_dropout_add(c, as_rows(c, a), as_rows(c, to_shape(c, b, d)), 0.1)
                          : t_map(c, a, AB_SIGMOID);
     }
 }
@@ -79,7 +79,7 @@ static ab_ctx *random_tape(params *s, uint64_t seed)
     CHECK_INT(tape_backward(c, loss), 0);
     for (int i = 0; i < INPUTS; i++)
         if (c->grad[pool[i].id])
-            t_keep(c, t_scale(c, (ab_t){c->grad[pool[i].id]}, 0.5), arena_printf(&c->memory, "d%d", i));
+            t_keep(c, t_mul_scalar(c, (ab_t){c->grad[pool[i].id]}, 0.5), arena_printf(&c->memory, "d%d", i));
     return c;
 }
 
@@ -109,12 +109,12 @@ static bool may_share_first(op o)
     case OP_ADD:
     case OP_SUB:
     case OP_MUL:
-    case OP_SCALE:
-    case OP_SHIFT:
+    case OP_MUL_SCALAR:
+    case OP_ADD_SCALAR:
     case OP_MAP:
     case OP_DROPOUT:
     case OP_RELU_BACK:
-    case OP_DROPADD:
+    case OP_DROPOUT_ADD:
     case OP_SOFTMAX: return true;
     default: return false;
     }
@@ -311,8 +311,8 @@ static void check_in_place(void)
     params none = {0};
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
     const int64_t d[4] = {1, 1, 4, 8};
-    ab_t x = input(c, 0, d), a = t_scale(c, x, 2), b = t_map(c, a, AB_TANH), s = t_binary(c, OP_ADD, b, x);
-    ab_t kept = t_shift(c, s, 1), after = t_scale(c, kept, 3), last = t_binary(c, OP_MUL, after, kept);
+    ab_t x = input(c, 0, d), a = t_mul_scalar(c, x, 2), b = t_map(c, a, AB_TANH), s = t_binary(c, OP_ADD, b, x);
+    ab_t kept = t_add_scalar(c, s, 1), after = t_mul_scalar(c, kept, 3), last = t_binary(c, OP_MUL, after, kept);
     t_keep(c, kept, "kept");
     t_keep(c, last, "last");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
@@ -339,7 +339,7 @@ static void check_dead(void)
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
     const int64_t d[4] = {1, 1, 4, 8};
     ab_t x = input(c, 0, d), unread = input(c, 1, d), dead = t_map(c, t_map(c, x, AB_EXP), AB_LOG),
-         y = t_scale(c, x, 2);
+         y = t_mul_scalar(c, x, 2);
     t_keep(c, y, "y");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK(!tape_at(c, dead)->live && !data(c, dead));

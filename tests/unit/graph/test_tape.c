@@ -15,14 +15,14 @@ static ab_t bad_reshape(ab_ctx *c, ab_t a, ab_t b)
 {
     return (void)b, t_reshape(c, a, (int64_t[4]){1, 1, 5, 5});
 }
-static ab_t bad_join(ab_ctx *c, ab_t a, ab_t b) { return t_join(c, a, b, -1); }
+static ab_t bad_join(ab_ctx *c, ab_t a, ab_t b) { return t_concat(c, a, b, -1); }
 static ab_t bad_slice(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_slice(c, a, -1, 4, 3); }
-static ab_t bad_axis(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_swap(c, a, -1, -5); }
-static ab_t bad_turn(ab_ctx *c, ab_t a, ab_t b) { return (void)a, t_turn(c, b); }
-static ab_t bad_sum(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_sumto(c, a, two_three); }
+static ab_t bad_axis(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_transpose(c, a, -1, -5); }
+static ab_t bad_turn(ab_ctx *c, ab_t a, ab_t b) { return (void)a, t_rotate_half(c, b); }
+static ab_t bad_sum(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_sum_to(c, a, two_three); }
 static ab_t bad_linear(ab_ctx *c, ab_t a, ab_t b) { return t_linear(c, a, b, (ab_t){0}, 0, 0); }
 static ab_t bad_norm(ab_ctx *c, ab_t a, ab_t b) { return t_norm(c, a, b, a, a, 0, 1e-6); }
-static ab_t bad_ids(ab_ctx *c, ab_t a, ab_t b) { return t_rows(c, a, b); }
+static ab_t bad_ids(ab_ctx *c, ab_t a, ab_t b) { return t_embedding(c, a, b); }
 static ab_t bad_numbers(ab_ctx *c, ab_t a, ab_t b)
 {
     return (void)b, t_binary(c, OP_ADD, a, t_ids(c, 6, (int32_t[6]){0}));
@@ -30,7 +30,7 @@ static ab_t bad_numbers(ab_ctx *c, ab_t a, ab_t b)
 static ab_t bad_pick(ab_ctx *c, ab_t a, ab_t b)
 {
     (void)b;
-    return t_pick(c, a, t_dist(c, t_ids(c, 3, (int32_t[3]){0}), t_ids(c, 2, (int32_t[2]){0}), 2));
+    return t_gather(c, a, t_clipped_relative_position(c, t_ids(c, 3, (int32_t[3]){0}), t_ids(c, 2, (int32_t[2]){0}), 2));
 }
 static ab_t bad_mask(ab_ctx *c, ab_t a, ab_t b)
 {
@@ -53,11 +53,11 @@ static const refusal refusals[] = {
     {{"slice", "3 elements from 4", "length 6"}, bad_slice},
     {{"swap", "axis -5"}, bad_axis},
     {{"turn", "odd length, 3"}, bad_turn},
-    {{"SUMTO", "[4,6]", "[2,3]"}, bad_sum},
+    {{"SUM_TO", "[4,6]", "[2,3]"}, bad_sum},
     {{"linear", "[4,6]", "[2,3]"}, bad_linear},
     {{"norm", "[2,3]", "[4,6]"}, bad_norm},
     {{"rows", "wants ids"}, bad_ids},
-    {{"ids were given", "ab_real"}, bad_numbers},
+    {{"ids were given", "ab_to_float"}, bad_numbers},
     {{"pick", "[4,6]", "[3,2]"}, bad_pick},
     {{"mask", "[4,6]", "3 queries and 3 keys"}, bad_mask},
     {{"no function number 99"}, bad_map},
@@ -81,7 +81,7 @@ static void check_refusals(void)
         char first[2048];
         snprintf(first, sizeof first, "%s", c->error.text);
         c->line = 13;
-        y = t_softmax(c, t_binary(c, OP_MUL, t_scale(c, y, 2), a));
+        y = t_softmax(c, t_binary(c, OP_MUL, t_mul_scalar(c, y, 2), a));
         CHECK_INT(y.id, 0);
         CHECK_INT(bad_reshape(c, a, b).id, 0);
         CHECK_TEXT(c->error.text, first);
@@ -106,7 +106,7 @@ static void check_backward_refusals(void)
     tape_free(c);
     c = tape_new(&none, &cpu_backend, F64, true);
     ab_t state = t_state(c, "cache", F64, 1, 1, 4, 6);
-    t_keep(c, t_scale(c, state, 2), "y");
+    t_keep(c, t_mul_scalar(c, state, 2), "y");
     CHECK_INT(tape_plan(c, NULL, NULL), -1);
     CHECK_HAS(c->error.text, "no memory was given for state 'cache'");
     tape_free(c);
@@ -175,7 +175,7 @@ static void check_gradient_places(void)
     two_params(&s, false, 5);
     ab_ctx *c = tape_new(&s, &cpu_backend, F64, true);
     ab_t a = t_param(c, "a", four_six, 0.25, 0), b = t_param(c, "b", two_three, -0.5, 0);
-    ab_t loss = t_binary(c, OP_ADD, weighed(c, t_scale(c, a, 3)), t_sumto(c, b, (int64_t[4]){1, 1, 1, 1}));
+    ab_t loss = t_binary(c, OP_ADD, weighed(c, t_mul_scalar(c, a, 3)), t_sum_to(c, b, (int64_t[4]){1, 1, 1, 1}));
     t_keep(c, loss, "loss");
     CHECK_INT(tape_backward(c, loss), 0);
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
@@ -228,7 +228,7 @@ static void check_state(void)
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
     ab_t x = input(c, 0, two_three), state = t_state(c, "sum", F64, 1, 1, 2, 3),
          next = t_binary(c, OP_ADD, state, x);
-    t_store(c, state, next);
+    t_state_write(c, state, next);
     t_keep(c, next, "next");
     CHECK_INT(t_state(c, "sum", F64, 1, 1, 2, 3).id, state.id);
     CHECK_INT(tape_plan(c, one_state, memory), 0);
@@ -246,7 +246,7 @@ static void check_phases(void)
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
     ab_t setup = t_input(c, "setup", F64, PHASE_SETUP, 1, 1, 2, 3), step = input(c, 0, two_three);
     ab_t fixed = t_map(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){4}), AB_SQRT),
-         slow = t_scale(c, setup, 2);
+         slow = t_mul_scalar(c, setup, 2);
     ab_t y = t_binary(c, OP_MUL, t_binary(c, OP_ADD, slow, step), fixed), noise = t_dropout(c, fixed, 0.5);
     t_keep(c, y, "y"), t_keep(c, noise, "noise");
     CHECK_INT(tape_at(c, fixed)->phase, PHASE_CONST);

@@ -1,6 +1,6 @@
 /* EVALB's rules on cases worked by hand; test_evalb_data.c compares with EVALB's own figures. */
 #include "test.h"
-#include "metric/evalb.h"
+#include "metric/evalb/evalb.h"
 #include "metric/stats.h"
 
 typedef struct {

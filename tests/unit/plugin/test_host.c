@@ -1,6 +1,6 @@
 /* What the host refuses in words, called as a plugin calls it. */
 #include "graph/tape.h"
-#include "plugin/kit.h"
+#include "plugin/attention_context.h"
 #include "plugin/plugin.h"
 #include "test.h"
 
@@ -33,15 +33,15 @@ static void refused(ab_ctx *c, ab_t y, const char *words)
 static void test_shapes(void)
 {
     desk d = open_desk();
-    refused(d.c, h->join(d.c, d.ids, h->real(d.c, d.ids), -1), "join: ids with numbers");
+    refused(d.c, h->concat(d.c, d.ids, h->to_float(d.c, d.ids), -1), "concat: ids with numbers");
     d = open_desk();
-    refused(d.c, h->bucket(d.c, h->real(d.c, d.square), d.square, 0), "bucket: 0 buckets");
+    refused(d.c, h->scatter_add(d.c, h->to_float(d.c, d.square), d.square, 0), "bucket: 0 buckets");
     d = open_desk();
-    refused(d.c, h->dist(d.c, d.ids, d.ids, -2), "dist: clip -2, expected 0 or more");
+    refused(d.c, h->clipped_relative_position(d.c, d.ids, d.ids, -2), "dist: clip -2, expected 0 or more");
     d = open_desk();
-    refused(d.c, h->rows(d.c, d.stacked, d.ids), "rows: a table of shape [2,3,4]");
+    refused(d.c, h->embedding(d.c, d.stacked, d.ids), "rows: a table of shape [2,3,4]");
     d = open_desk();
-    CHECK(h->join(d.c, d.ids, d.ids, -1).id && h->dist(d.c, d.ids, d.ids, 0).id);
+    CHECK(h->concat(d.c, d.ids, d.ids, -1).id && h->clipped_relative_position(d.c, d.ids, d.ids, 0).id);
     CHECK_TEXT(d.c->error.text, "");
     tape_free(d.c);
 }
@@ -65,13 +65,13 @@ static void test_nowhere(void)
 /* An embedding knows the model, but no queries and keys. */
 static void test_embedding(void)
 {
-    kit k = {.info = {.d_model = 12}, .now = OF_POSITION};
+    attn_context k = {.info = {.d_model = 12}, .now = OF_POSITION};
     desk d = open_desk();
-    d.c->kit = &k;
+    d.c->attn = &k;
     CHECK_INT(h->info(d.c)->d_model, 12);
     refused(d.c, h->qpos(d.c), "this function is for attention plugins");
     d = open_desk();
-    d.c->kit = &k;
+    d.c->attn = &k;
     h->assign(d.c, d.stacked, d.stacked);
     refused(d.c, (ab_t){0}, "assign: only optimizers");
 }
@@ -81,10 +81,10 @@ static void test_owners(void)
 {
     static const int64_t dims[] = {2, 3};
     params values = {0};
-    kit k = {.x = {1}, .mem = {1}, .now = OF_ATTENTION};
+    attn_context k = {.x = {1}, .mem = {1}, .now = OF_ATTENTION};
     desk d = open_desk();
     d.c->params = &values;
-    d.c->kit = &k;
+    d.c->attn = &k;
     d.c->scope = "enc.0.self";
     ab_t first = h->param(d.c, "table", 2, dims, 1);
     CHECK(first.id && h->param(d.c, "table", 2, dims, 1).id == first.id);

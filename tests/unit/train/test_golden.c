@@ -55,13 +55,13 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
     }
     CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, vocab));
     golden_weights(&g, &m);
-    stepper *s = stepper_open(&m, &e);
+    train_step *s = train_step_open(&m, &e);
     double tokens = (double)b.b.tgt_rows;
     size_t at = 0;
     const golden_line *l;
     for (int step = 1; (l = golden_find(&g, &at, "step", NULL)); step++) {
         const double(*sums)[2] = NULL;
-        if (stepper_gradient(s, &b.b, step, &e) || stepper_losses(s, &sums, &e) != 1) printf("%s\n", e.text);
+        if (train_step_gradient(s, &b.b, step, &e) || train_step_losses(s, &sums, &e) != 1) printf("%s\n", e.text);
         CHECK_TEXT(e.text, "");
         double smoothed = sums ? sums[0][0] : 0, plain = sums ? sums[0][1] : 0;
         double expected = strtod(l->word[3], NULL);
@@ -73,9 +73,9 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
                 check_gradient(&m, t, tokens, allowed_grad);
         }
         CHECK_NEAR(schedule_lr(&m.cfg, step) / strtod(l->word[2], NULL), 1, 1e-8);
-        CHECK_INT(stepper_update(s, tokens, step, &e), 0);
+        CHECK_INT(train_step_update(s, tokens, step, &e), 0);
     }
-    stepper_close(s);
+    train_step_close(s);
     model_free(&m);
     arena_free(&a);
     golden_free(&g);

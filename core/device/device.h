@@ -1,0 +1,23 @@
+/* device.h - where runs compute: "cpu", "cuda", "cuda:N" or "auto" (the first GPU if there is one, else the CPU). */
+#ifndef ABLATE_DEVICE_H
+#define ABLATE_DEVICE_H
+#include "cpu/cpu.h"
+
+/* The backend of that name, opened for this process. NULL and e: what is not there, and why. */
+const backend *device_open(const char *name, err *e);
+/* Is the name well formed and there? Without taking the device. 0, or -1 and words. */
+int device_check(const char *name, err *e);
+/* GPUs that "auto" or "cuda" may stand for; 0 for "cpu" and for "cuda:N", which name one device. */
+int device_count(const char *name);
+const char *device_description(const backend *b); /* for the results; static storage */
+bool device_has_bf16(const backend *b);
+int devices_print(FILE *f); /* `ablate devices` */
+
+/* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
+ * Returns 0, or -1 and an error when bf16 is asked for and the processor has none. */
+int device_compute(int64_t precision, const backend *on, dtype *out, err *e);
+/* The same for a trained model, from the settings in its file, so that it computes as its run did. A bf16 model
+ * on a processor without bf16 products computes in fp32, with a warning. Returns -1 and an error when the file is not
+ * a checkpoint of ablate. */
+int device_model_compute(const char *path, const backend *on, dtype *out, err *e);
+#endif

@@ -1,0 +1,86 @@
+/* attention_context.h - where in the model a plugin is being called, and in which mode: what the attention context needs to
+ * know.
+ *
+ * The model fills one before it calls a plugin and points c->attn at it. One serves one call.
+ */
+#ifndef ABLATE_KIT_H
+#define ABLATE_KIT_H
+#include "graph/tape.h"
+
+/* Whose names are being given to learned values; one name in one place of the model has one owner. */
+typedef enum { OF_ATTENTION, OF_POSITION, OF_HOST } owner;
+typedef struct owned_name {
+    const char *name;
+    owner by;
+    struct owned_name *next;
+} owned_name;
+typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are remembered */
+    int32_t k, v;
+    struct key_value *next;
+} key_value;
+
+struct attn_context {
+    ab_info info;
+    const ab_posenc *pos;
+    const void *pos_cfg;
+    bool bias;                     /* projections have biases */
+    bool separate_init;            /* Glorot of q, k and v each on its own, not of the fused matrix */
+    bool keep_weights;             /* softmaxes over keys are kept by name: SCOPE.weights [B,H,Tq,Tk] */
+    bool generic;                  /* never fuse: the conformance check compares both ways */
+    ab_t x, mem;                   /* rows given to the plugin; id 0: there is only info, for an embedding */
+    int64_t q_rows, k_rows;        /* rows of x and of mem */
+    int64_t batch, q_time, k_time; /* B, longest query sentence Tq, longest key sentence Tk */
+    ab_t q_off, k_off;             /* ids [B+1]: first row of each sentence */
+    ab_t qpos, kpos;               /* ids [Tq], [Tk] */
+    ab_t klen;                     /* ids [B]: keys of each sentence */
+    /* one step of decoding; in self attention each hypothesis is a sentence of one query, in cross attention
+     * each source sentence has its `beam` hypotheses as queries, all at the same position */
+    bool decode;
+    int64_t capacity;              /* steps a cache holds */
+    int64_t seen;                  /* T of remembered tensors: at least the steps so far, this one included */
+    ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
+    int64_t n_carried;             /* states made by this call so far: their names */
+    ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
+    key_value *attended;           /* pairs of this call so far: each has its cache */
+    owner now;                     /* whose code runs */
+    owned_name *names;             /* of learned values of this call so far */
+};
+
+ab_t attn_project(ab_ctx *c, ab_t x, int what);
+ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
+ab_t attn_mask(ab_ctx *c, ab_t s);
+ab_t attn_softmax(ab_ctx *c, ab_t s);
+ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+ab_t attn_output(ab_ctx *c, ab_t y);
+ab_t attn_pad(ab_ctx *c, ab_t rows);
+ab_t attn_pack(ab_ctx *c, ab_t x);
+ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
+ab_t attn_klen(ab_ctx *c);
+ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attn_layers.c */
+ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+
+bool attn_steps(const ab_ctx *c); /* does this call see one place of each hypothesis, the past being carried? */
+/* The sentences of rows made of x or of mem. Else false and an error. */
+typedef struct {
+    ab_t offset;
+    int64_t rows, time; /* time: the longest */
+} attn_sentences;
+bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s);
+ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> rows [s->rows,n] */
+/* May a recurrence run over what x was made into? Else false and an error. */
+bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
+
+/* The name is the owner's from now on, in this call; false and an error when it is another's already. */
+bool attn_claim(ab_ctx *c, const char *name);
+/* A learned value below the current scope; a product with one, Glorot uniform over [n, counted as wide as
+ * `wide`]. */
+ab_t attn_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);
+ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu);
+typedef struct {
+    ab_t w, b; /* [n,width]; [width], or id 0 */
+} attn_weights;
+attn_weights attn_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias);
+#endif
