@@ -11,7 +11,7 @@
 typedef struct {
     kernel kernels[OP_COUNT];
     int (*run_tiled)(ab_ctx *c, const tiling *t, const run_options *o);
-    void (*forget)(const params *s);
+    void (*drop_graph)(const params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type);
 } cpu_table_t;

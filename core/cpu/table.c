@@ -5,6 +5,6 @@
 extern const cpu_table_t cpu_table;
 const cpu_table_t cpu_table = {.kernels = {CPU_KERNELS(ENTRY)},
                                .run_tiled = cpu_run_tiled,
-                               .forget = cpu_forget,
+                               .drop_graph = cpu_release_params,
                                .sum_squares = cpu_sum_squares,
                                .accumulate = cpu_accumulate};
