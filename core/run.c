@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "metric/bleu.h"
 #include "metric/f1.h"
+#include "model/model.h"
 #include "plugin/plugin.h"
 #include "report/cli.h"
 #include <stdlib.h>
@@ -113,7 +114,7 @@ typedef struct {
     const char *device;
     int64_t workers, threads;
     bool dry_run, rerun;
-    enum db_rerun which;
+    enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL } which;
     enum progress_mode progress;
     const char *worker_args[4];
     str again; /* the command that resumes */
@@ -122,7 +123,7 @@ typedef struct {
 static const char *const usage = "usage: ablate run SPEC.ini [-s key=value]... [--only ROW]... [--seeds "
                                  "LIST] [--db FILE] [--device auto|cpu|cuda|cuda:N]\n"
                                  "                  [--workers N] [--threads N] [--dry-run] [--rerun "
-                                 "failed|all] [--progress auto|tty|plain|json|none] [--profile]\n";
+                                 "failed|changed|all] [--progress auto|tty|plain|json|none] [--profile]\n";
 
 static const char *const with_value[] = {"-s",        "--only",    "--seeds",    "--db",   "--device",
                                          "--workers", "--threads", "--progress", "--rerun"};
@@ -173,10 +174,10 @@ static int take_option(options *o, places *p, const char *name, const char *valu
     } else if (same(name, "--progress")) {
         return progress_parse(value, &o->progress, e);
     } else { /* --rerun */
-        o->rerun = true;
-        o->which = same(value, "all") ? DB_RERUN_ALL : DB_RERUN_FAILED;
-        if (!same(value, "all") && !same(value, "failed"))
-            return fail(e, "--rerun %s: expected failed or all", value);
+        static const char *const words[] = {"failed", "changed", "all"};
+        for (size_t i = 0; i < LENGTH(words); i++)
+            if (same(value, words[i])) o->which = i, o->rerun = true;
+        if (!o->rerun) return fail(e, "--rerun %s: expected failed, changed or all", value);
     }
     return 0;
 }
@@ -244,9 +245,9 @@ static const char *not_applicable(const spec_row *row, arena *a)
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     err e = {0};
-    const plugin *pos = plugin_find(AB_POSENC, settings_get(&row->settings, "position"), &e);
+    const plugin *pos = plugin_find(AB_POSENC, settings_get(&row->placed, "position"), &e);
     for (int i = 0; i < 3 && pos; i++) {
-        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->settings, keys[i]), &e);
+        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
         if (!att) break;
         const ab_posenc *h = &pos->iface.posenc;
         uint32_t hooks = i == 2 ? 0
@@ -288,7 +289,14 @@ static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **froze
     arena a = {0};
     str args = {0};
     db_row_spec *rows = arena_alloc(&a, (s->n_rows + 1) * sizeof *rows);
-    for (size_t i = 0; i < s->n_rows; i++) rows[i] = row_spec(s, i, &a);
+    int bad = 0;
+    for (size_t i = 0; i < s->n_rows && !bad; i++) {
+        str plugins = {0};
+        rows[i] = row_spec(s, i, &a);
+        bad = model_plugins_json(&s->rows[i].placed, &plugins, e);
+        rows[i].plugins_json = arena_strdup(&a, str_text(&plugins));
+        str_free(&plugins);
+    }
     for (int i = 0; i < argc; i++) {
         str_addc(&args, i ? ',' : '[');
         json_string(&args, argv[i]);
@@ -303,7 +311,7 @@ static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **froze
                             .n_rows = s->n_rows,
                             .seeds = s->seeds,
                             .n_seeds = s->n_seeds};
-    int bad = db_freeze(d, &x, frozen, n, e);
+    if (!bad) bad = db_freeze(d, &x, frozen, n, e);
     str_free(&args);
     arena_free(&a);
     return bad;
@@ -397,10 +405,39 @@ static char *runs_folder(const places *p, const places *usual)
     return folder;
 }
 
+/* Queues again what --rerun names, and says what other plugins mean for this call's runs. */
+static int queue_again(db *d, const spec *s, const options *o, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
+{
+    int64_t *changed = xcalloc(n + 1, sizeof *changed);
+    size_t n_changed = 0, anew = 0, queued = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!s->rows[f[i].row].run) continue;
+        if (f[i].changed) changed[n_changed++] = f[i].id;
+        anew += f[i].anew;
+    }
+    bool redo = o->rerun && o->which == RERUN_CHANGED;
+    int bad = 0;
+    if (redo)
+        bad = n_changed && db_requeue(d, changed, n_changed, DB_RERUN_ALL, &queued, e), l->done -= n_changed;
+    else if (o->rerun) {
+        bad = db_requeue(d, l->runs, l->n, o->which == RERUN_ALL ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
+        l->failed = 0, l->done = o->which == RERUN_ALL ? 0 : l->done;
+    }
+    bool all = o->rerun && o->which == RERUN_ALL;
+    if (talk && !redo && !all && n_changed)
+        fprintf(stderr, "%zu run%s done with a plugin that has changed since: --rerun changed trains %s anew\n", n_changed,
+                n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
+    if (talk && anew)
+        fprintf(stderr, "%zu unfinished run%s begun with a plugin that has changed since: %s from step 0\n", anew,
+                anew == 1 ? " was" : "s were", anew == 1 ? "it begins again" : "they begin again");
+    free(changed);
+    return bad;
+}
+
 static int run_spec(spec *s, options *o, const places *p, const places *usual, int argc, char **argv, err *e)
 {
     db_frozen *frozen = NULL;
-    size_t n = 0, requeued = 0;
+    size_t n = 0;
     launch_result result = {0};
     db *d = db_open(&p->db, e);
     int code = 1;
@@ -421,9 +458,8 @@ static int run_spec(spec *s, options *o, const places *p, const places *usual, i
                         .resume_command = str_text(&o->again),
                         .worker_args = o->worker_args};
     choose_runs(s, frozen, n, ids, &l);
-    if (o->rerun) l.failed = 0, l.done = o->which == DB_RERUN_ALL ? 0 : l.done;
     db_counts now;
-    if (!(o->rerun && db_requeue(d, ids, l.n, o->which, &requeued, e)) && !launch_runs(d, &l, &result, e) &&
+    if (!queue_again(d, s, o, frozen, n, &l, talk, e) && !launch_runs(d, &l, &result, e) &&
         !db_count(d, ids, l.n, &now, e)) {
         code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l.n ? 0 : 1;
         if (talk && !result.interrupted) show_gaps(&now);

@@ -152,19 +152,11 @@ static int open_model(run *r, err *e)
         model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, r->on, e))
         return -1;
     r->model_open = true;
-    str hashes = {0};
-    const plugin *used[] = {r->task_plugin,        r->model.attention[0], r->model.attention[1],
-                            r->model.attention[2], r->model.position,     r->model.optimizer};
-    for (size_t i = 0; i < LENGTH(used); i++) {
-        if (i > 1 && (used[i] == used[i - 1] || used[i] == used[1]))
-            continue; /* one plugin in several places */
-        str_addf(&hashes, "%s", i ? "," : "{");
-        json_string(&hashes, used[i]->desc.name);
-        str_addf(&hashes, ":\"%s\"", used[i]->sha256);
-    }
-    str_addc(&hashes, '}');
-    event_fact("plugins_json", str_text(&hashes));
-    str_free(&hashes);
+    str plugins = {0};
+    int bad = model_plugins_json(&r->model.set, &plugins, e);
+    if (!bad) event_fact("plugins_json", str_text(&plugins));
+    str_free(&plugins);
+    if (bad) return -1;
     event_fact("device", device_description(r->on));
     event_fact("precision", dtype_name(compute));
     event_fact_number("parameters", (double)params_count(&r->model.params));

@@ -70,8 +70,9 @@ typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 it
 
 typedef struct {
     const plugin_schema *schema;
-    const char *path;
-} known_plugin; /* path: NULL when known by name */
+    const char *path; /* as the INI has it; NULL: known by name */
+    const char *file; /* the same, absolute */
+} known_plugin;
 
 typedef struct { /* one experiment being built */
     spec *s;
@@ -102,7 +103,12 @@ const char *unquote(const char *text, arena *a);
 value_list read_list(build *b, const char *prefix, const ini_entry *e);
 /* The parameter of a full key, or NULL. A dotted key is looked for in every known plugin of that name. */
 const ab_param *key_param(const build *b, const char *key);
+/* A path of the INI (a relative one stands beside the file) or of the command line, absolute. */
+const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
+void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
+extern const char COMMAND_LINE[]; /* `where` of what -s says */
 /* The plugin that a core key's value names, or NULL. */
+const known_plugin *known_of(const build *b, const char *kind, const char *value);
 const plugin_schema *value_plugin(const build *b, const char *kind, const char *value);
 /* Integers: "1, 2, 5..8, 1..9:2". False after a complaint. */
 bool read_seeds(build *b, const char *where, const char *text);

@@ -56,6 +56,36 @@ static void check_clash(build *b, const spec_row *row, const plugin_schema *s, v
     *found |= c.clash;
 }
 
+/* Every plugin of the row must be loaded: without its parameters the row would have another hash. */
+static bool all_loaded(build *b, const spec_row *row)
+{
+    bool all = true;
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        if (!kind || same(one->key, "attention") || value_plugin(b, kind, one->value)) continue;
+        complain(b, b->row_where[row->order], row->name, "found %s = %s, which is not loaded, expected a plugin of kind %s that is at hand",
+                 one->key, one->value, kind);
+        all = false;
+    }
+    return all;
+}
+
+/* Absolute paths hold wherever a worker stands. */
+static void place_paths(build *b, spec_row *row)
+{
+    str folders = {0};
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const known_plugin *k = kind ? known_of(b, kind, one->value) : NULL;
+        settings_put(&row->placed, one->key, k && k->file ? k->file : one->value, b->a);
+    }
+    absolute_folders(b->s, "", settings_get(&row->given, "plugin_path"), &folders);
+    settings_put(&row->placed, "plugin_path", str_text(&folders), b->a);
+    str_free(&folders);
+}
+
 static bool resolve_row(build *b, spec_row *row)
 {
     err e = {{0}};
@@ -67,6 +97,7 @@ static bool resolve_row(build *b, spec_row *row)
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
         if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
+    if (!all_loaded(b, row)) return false;
     settings params = {0};
     bool clash = false;
     each_plugin(b, row, check_clash, &clash);
@@ -81,10 +112,11 @@ static const ab_param *lookup(void *user, const char *key) { return key_param(us
 static void write_row(build *b, spec_row *row, name_set *hashes)
 {
     str json = {0};
-    config_to_json(&row->settings, lookup, b, &json);
+    config_hash(&row->settings, row->hash);
+    place_paths(b, row);
+    config_to_json(&row->placed, lookup, b, &json);
     row->json = arena_strdup(b->a, str_text(&json));
     str_free(&json);
-    config_hash(&row->settings, row->hash);
     size_t first;
     if (!name_set_add(hashes, row->hash, row->order, &first)) row->same_as = (int)first;
 }

@@ -60,8 +60,8 @@ static const char grammar[] =
     "\n"
     "Plugins are named by the keys task, attention (and its three places), position and optimizer: a name, "
     "or the path of a shared\n"
-    "object (with a slash, or ending in .so). A parameter of a plugin is an error where no row uses the "
-    "plugin.\n"
+    "object (with a slash, or ending in .so). Relative paths, also those of `plugin_path`, start at the INI's folder; in `-s` where you "
+    "stand.\nA parameter of a plugin is an error where no row uses the plugin.\n"
     "\n";
 static const char grammar_of_rows[] =
     "## Lists\n"
@@ -103,7 +103,9 @@ static const char grammar_of_rows[] =
     "\n"
     "A row is known by the SHA-256 of its resolved settings, sorted, without the seed and without keys that "
     "cannot change a result\n"
-    "(marked * below).\n";
+    "(marked * below); paths of plugins count as they are written. A run also records the SHA-256 of each plugin. When one of them has changed\n"
+    "since, a done run keeps its place in the table with the mark †, and `--rerun changed` trains it anew; an unfinished run begins again\n"
+    "from step 0.\n";
 
 static void print_param(FILE *f, const ab_param *p, const char *prefix, const char *mark, arena *a)
 {

@@ -212,8 +212,8 @@ static void read_experiment(build *b, const section *s, const spec_options *o)
     b->s->paper = text_entry(b, s, "paper", "");
     check_name(b, s);
     b->s->seeds_text = o->seeds ? arena_strdup(b->a, o->seeds) : seeds ? seeds->value : "1";
-    read_seeds(b, o->seeds ? "command line" : seeds ? seeds->where : "", b->s->seeds_text);
-    b->only_where = o->n_only ? "command line" : only ? only->where : "";
+    read_seeds(b, o->seeds ? COMMAND_LINE : seeds ? seeds->where : "", b->s->seeds_text);
+    b->only_where = o->n_only ? COMMAND_LINE : only ? only->where : "";
     if (o->n_only) {
         b->s->only = arena_alloc(b->a, o->n_only * sizeof *b->s->only);
         b->s->n_only = o->n_only;
@@ -236,7 +236,7 @@ static section *read_options(input *in, const spec_options *o)
         bool text = true;
         for (const char *p = o->set[i]; *p; p++) text &= (unsigned char)*p >= ' ' && *p != 0x7f;
         if (!equals || !text) {
-            complain(b, "command line", o->set[i], "found %s, expected -s key=value",
+            complain(b, COMMAND_LINE, o->set[i], "found %s, expected -s key=value",
                      equals ? "a control character" : "no =");
             continue;
         }
@@ -246,11 +246,11 @@ static section *read_options(input *in, const spec_options *o)
              list = split_text(value, ',', &items, b->a) > 1;
         bool range = !strchr(key, '/') && key_param(b, key) && key_param(b, key)->type == AB_INT &&
                      strstr(value, "..");
-        ini_add(&rest[own || list || range], (ini_entry){"command line", key, value}, b->a);
+        ini_add(&rest[own || list || range], (ini_entry){COMMAND_LINE, key, value}, b->a);
     }
     for (int k = 0; k < 2; k++)
         both[k] = (section){.kind = k ? SWEEP : BASE,
-                            .where = "command line",
+                            .where = COMMAND_LINE,
                             .name = k ? "cli" : NULL,
                             .at = rest[k].at,
                             .n = rest[k].n,
@@ -450,7 +450,7 @@ static int parse(spec *s, const char *text, size_t n, const char *path, const sp
     s->n_text = strlen(s->text); /* spec_read has refused zero bytes */
     input in = {.b = {.s = s, .a = &s->mem, .errors = &found, .plugins = plugins, .n_known = plugins->n}};
     in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
-    for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){&plugins->list[i], NULL};
+    for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){.schema = &plugins->list[i]};
     build_spec(&in, o ? o : &(spec_options){0});
     int rc = found.n ? -1 : 0;
     name_set_free(&in.b.row_names);

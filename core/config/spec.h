@@ -38,9 +38,10 @@ typedef struct {           /* one row of the table: a config without its seed */
     settings given;    /* all settings before resolution ("auto" and "same" kept) */
     settings settings; /* all settings, resolved: every core key but seed, then the parameters of the plugins
                           in use */
-    config config;     /* the same, typed; seed is 1 until the caller sets it */
-    const char *json;  /* the same as JSON */
-    char hash[65];
+    settings placed;   /* the same with absolute paths of plugins: for loading, and in json */
+    config config;     /* the settings, typed; seed is 1 until the caller sets it */
+    const char *json;  /* `placed` as JSON */
+    char hash[65];     /* of the settings: paths of plugins as they are written */
 } spec_row;
 
 typedef struct {

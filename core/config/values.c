@@ -133,13 +133,19 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
 
 static bool is_path(const char *value) { return strchr(value, '/') || has_suffix(value, ".so"); }
 
-const plugin_schema *value_plugin(const build *b, const char *kind, const char *value)
+const known_plugin *known_of(const build *b, const char *kind, const char *value)
 {
     for (size_t i = 0; i < b->n_known; i++) {
         const known_plugin *k = &b->known[i];
-        if (same(k->schema->kind, kind) && same(k->path ? k->path : k->schema->name, value)) return k->schema;
+        if (same(k->schema->kind, kind) && same(k->path ? k->path : k->schema->name, value)) return k;
     }
     return NULL;
+}
+
+const plugin_schema *value_plugin(const build *b, const char *kind, const char *value)
+{
+    const known_plugin *k = known_of(b, kind, value);
+    return k ? k->schema : NULL;
 }
 
 /* Opens the plugin at a path, once. False after a complaint. */
@@ -147,16 +153,17 @@ static bool open_plugin(build *b, const char *where, const char *label, const ch
 {
     err e = {{0}};
     const plugin_schema *s = NULL;
+    const char *file = absolute_path(b->s, where, path, b->a);
     if (!b->plugins->open)
         fail(&e, "paths of plugins are not taken here");
     else
-        s = b->plugins->open(b->plugins->user, kind, path, &e);
+        s = b->plugins->open(b->plugins->user, kind, file, &e);
     if (s && !same(s->kind, kind))
         fail(&e, "this is a plugin of kind %s, expected kind %s", s->kind, kind), s = NULL;
     if (!s) return complain(b, where, label, "found \"%s\": %s", path, e.text), false;
     known_plugin *known = arena_alloc(b->a, (b->n_known + 1) * sizeof *known);
     if (b->n_known) memcpy(known, b->known, b->n_known * sizeof *known);
-    known[b->n_known++] = (known_plugin){s, arena_strdup(b->a, path)};
+    known[b->n_known++] = (known_plugin){s, arena_strdup(b->a, path), file};
     b->known = known;
     return true;
 }
@@ -197,6 +204,14 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
         complain(b, l->where, l->m > 1 ? arena_printf(b->a, "%s: %s", l->label, key) : l->label, "%s",
                  e.text);
         return NULL;
+    }
+    bool typed = same(l->where, COMMAND_LINE); /* its paths start where the user stands, not where the file lies */
+    if (typed && config_plugin_kind(key) && is_path(out)) out = absolute_path(b->s, l->where, out, b->a);
+    if (typed && same(key, "plugin_path")) {
+        str folders = {0};
+        absolute_folders(b->s, l->where, out, &folders);
+        out = arena_strdup(b->a, str_text(&folders));
+        str_free(&folders);
     }
     return check_plugin(b, l->where, l->label, key, out) ? out : NULL;
 }

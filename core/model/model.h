@@ -34,6 +34,10 @@ typedef struct model {
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                const backend *b, err *e);
 void model_free(model *m);
+/* The kind of plugin that a key names; 0: none, or `attention`, which stands in for the three places. */
+ab_kind model_plugin_kind(const char *key);
+/* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
+int model_plugins_json(const settings *set, str *out, err *e);
 /* Refuses what the position's table does not reach: a positional encoding with such a table names its length by
  * a parameter `max_len` (ab_plugin.h). needed: rows, [tokens]; why: a clause for the message. 0, or -1 and words. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);

@@ -1,6 +1,7 @@
 /* gather.c - means, deviations, differences to base and their tests, from the runs of an experiment. */
 #include "report/gather.h"
 #include "metric/stats.h"
+#include "report/changed.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -179,10 +180,16 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     if (rc) return rc;
     if (choose_metrics(g, o, a, e)) return -1;
     g->rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *g->rows);
+    changed *plugins = changed_new();
     for (size_t i = 0; i < g->x.n_rows; i++) {
         g->rows[i].row = &g->x.rows[i];
         measure_row(g, &g->rows[i], a);
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
+            const read_run *run = &g->x.rows[i].runs[k];
+            g->rows[i].changed += run->status == DB_DONE && !run->recorded && changed_since(plugins, run->plugins_json);
+        }
     }
+    changed_free(plugins);
     g->headline = choose_headline(g, o);
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
         size_t n = g->rows[i].of[g->headline].n;

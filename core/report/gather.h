@@ -19,6 +19,7 @@ typedef struct {
     double parameters;                  /* NaN unknown */
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
+    size_t changed;                     /* done runs of a plugin that has changed since (changed.h) */
     bool best;                          /* better than every other row beyond the noise */
 } gathered_row;
 

@@ -162,6 +162,7 @@ static void print_md(const grid *g, str *out)
 static void tex_text(str *out, const char *text, bool within_math)
 {
     static const char *const signs[][2] = {{"±", "$\\pm$"},
+                                           {"†", "$\\dagger$"},
                                            {"Δ", "$\\Delta$"},
                                            {"−", "$-$"},
                                            {"·", "$\\cdot$"},

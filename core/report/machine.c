@@ -182,6 +182,7 @@ void layout_json(const gathered *g, str *out)
         key_text(out, "same_as", row->row->same_as, false);
         key_text(out, "state", state_of(row), false);
         if (row->why_skipped) key_text(out, "reason", row->why_skipped, false);
+        if (row->changed) str_addf(out, ",\"plugin_changed\":%zu", row->changed);
         str_addf(out, ",\"n\":%zu,\"failed\":%zu,\"open\":%zu", numbers_in(g, row), row->failed, row->open);
         json_measures(g, row, out);
         const comparison *c = comparison_of(g, row);

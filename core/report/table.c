@@ -51,6 +51,19 @@ static void note_failures(const gathered *g, grid *t)
                   from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
 }
 
+static void note_changed(const gathered *g, grid *t)
+{
+    size_t rows = 0, runs = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->rows[i].row->same_as) continue;
+        rows += g->rows[i].changed > 0;
+        runs += g->rows[i].changed;
+    }
+    if (rows)
+        grid_note(t, "† %zu run%s of %zu row%s trained with a plugin whose file has changed since: `ablate run SPEC.ini --rerun changed`.", runs,
+                  runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
+}
+
 static void note_rows(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -106,6 +119,7 @@ void table_grid(const gathered *g, grid *t)
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
     note_statistics(g, t);
     note_failures(g, t);
+    note_changed(g, t);
     note_rows(g, t);
     note_paper(g, t);
 }

@@ -261,6 +261,13 @@ static const char *const belongings[] = {
     "DELETE FROM point WHERE run_id=?1", "DELETE FROM result WHERE run_id=?1",
     "DELETE FROM artifact WHERE run_id=?1", "DELETE FROM tag WHERE run_id=?1"};
 
+int run_afresh(db *d, int64_t run, err *e)
+{
+    int rc = sql_do(d->q, e, "UPDATE run SET generation=generation+1,step=NULL WHERE id=?1", "i", run);
+    for (size_t k = 0; k < LENGTH(belongings) && !rc; k++) rc = sql_do(d->q, e, belongings[k], "i", run);
+    return rc;
+}
+
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e)
 {
     size_t count = 0;
@@ -270,16 +277,14 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
         int64_t id;
         rc = sql_int(
             d->q, e, &id,
-            "UPDATE run SET status='queued',generation=generation+1,owner=NULL,lease_until=NULL,step=NULL,"
+            "UPDATE run SET status='queued',owner=NULL,lease_until=NULL,"
             "started_at=NULL,ended_at=NULL,recorded=0,queued_at=?2 WHERE id=?1 AND (status "
             "IN('failed','killed')"
             " OR (?3 AND status='done')) RETURNING id",
             "idi", runs[i], now(), (int64_t)(which == DB_RERUN_ALL));
         if (rc != 1) continue;
         count++;
-        rc = 0;
-        for (size_t k = 0; k < LENGTH(belongings) && !rc; k++)
-            rc = sql_do(d->q, e, belongings[k], "i", runs[i]);
+        rc = run_afresh(d, runs[i], e);
     }
     rc = tx_end(d, rc, e);
     if (!rc && requeued) *requeued = count;

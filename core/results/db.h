@@ -63,6 +63,7 @@ typedef struct {
     size_t n_params;
     const char *paper_row;      /* row key of the published table, NULL: the row's own name is looked up */
     const char *not_applicable; /* why this row cannot be run (an impossible pair of plugins), or NULL */
+    const char *plugins_json;   /* as in db_provenance: of the plugins at hand; NULL: unknown */
 } db_row_spec;
 
 typedef struct {
@@ -87,12 +88,15 @@ typedef struct {
     size_t row; /* index into spec.rows; rows with same_as have no runs of their own */
     int64_t seed;
     enum db_status status; /* DB_DONE: nothing to do. Rows not applicable are DB_SKIPPED */
+    bool changed;          /* done here, with a plugin of another sha256 than the one at hand */
+    bool anew;             /* was begun with such a plugin: it does not go on from there */
 } db_frozen;
 
 /* Writes the sweep in one transaction. Runs whose configuration and seed are there already are kept with all
  * they have; killed ones are queued again, failed ones stay failed (see db_requeue). A row whose
  * configuration changed under the same name becomes a new variant, the old one is archived, and comes back if
- * its configuration does. Runs of seeds that are no longer listed are archived unless done. *out: one entry a
+ * its configuration does. A run that was begun with a plugin of another sha256 is queued afresh (its generation grows); a
+ * done one is kept and `changed` says so. Runs of seeds that are no longer listed are archived unless done. *out: one entry a
  * run, seed by seed in row order, *n of them; the caller frees. */
 int db_freeze(db *d, const db_experiment_spec *spec, db_frozen **out, size_t *n, err *e);
 
@@ -151,7 +155,7 @@ typedef struct {
     int git_dirty;            /* 0, 1, or -1 unknown */
     const char *diff;         /* text of the uncommitted changes: stored once by its SHA-256 */
     const char *build_json;   /* compiler, flags, library versions */
-    const char *plugins_json; /* plugin name to SHA-256 of its file */
+    const char *plugins_json; /* setting to plugin: {"position":{"name":"rotary","sha256":"...","file":"/..."},...} */
     const char *argv_json;    /* the worker's command line */
     const char *log_path;
     int64_t parameters;   /* how many */

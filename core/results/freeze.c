@@ -94,6 +94,31 @@ static int put_rows(db *d, int64_t experiment, const db_experiment_spec *x, int6
     return rc;
 }
 
+/* Does some plugin that the run's last attempt used have another sha256 now? 1, 0, -1. */
+static int plugins_differ(db *d, int64_t run, const char *now, err *e)
+{
+    int64_t differ = 0;
+    int rc = sql_int(d->q, e, &differ,
+                     "SELECT count(*) FROM attempt a,json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key"
+                     " WHERE a.run_id=?1 AND a.n=(SELECT max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL)"
+                     " AND o.type='object' AND json_extract(o.value,'$.sha256')<>json_extract(n.value,'$.sha256')",
+                     "is", run, now);
+    return rc < 0 ? -1 : differ > 0;
+}
+
+/* A run that was trained, or begun, with another plugin: what is done stays and is told of, what is not done begins anew. */
+static int note_plugins(db *d, const db_row_spec *row, db_frozen *out, err *e)
+{
+    int64_t recorded = 0;
+    if (!row->plugins_json || sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0)
+        return row->plugins_json ? -1 : 0;
+    int differ = recorded ? 0 : plugins_differ(d, out->id, row->plugins_json, e);
+    if (differ < 0) return -1;
+    out->changed = differ && out->status == DB_DONE;
+    out->anew = differ && (out->status == DB_QUEUED || out->status == DB_KILLED || out->status == DB_FAILED);
+    return out->anew ? run_afresh(d, out->id, e) : 0;
+}
+
 static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     sqlite3_stmt *s = sql_open(
@@ -110,7 +135,7 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
         rc = sql_next(s, e);
     }
     sqlite3_finalize(s);
-    return rc;
+    return rc ? rc : note_plugins(d, row, out, e);
 }
 
 static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n,

@@ -64,6 +64,7 @@ int view_check_name(sqlite3 *q, const char *experiment, err *e); /* view.c: can 
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);        /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
 int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* found or made; -1 */
+int run_afresh(db *d, int64_t run, err *e); /* claim.c: nothing of what it has is used again; its status stays */
 int status_parse(const char *text, enum db_status *out);
 /* Is `c` still the run's holder? 0, or -1 and words. */
 int claim_fence(db *d, const db_claim *c, err *e);

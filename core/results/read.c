@@ -56,7 +56,7 @@ void reader_close(reader *r)
     "r.ended_at,"                                                                                            \
     "r.owner,a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a."      \
     "flops_step,"                                                                                            \
-    "a.tokens_second,a.peak_memory,"                                                                         \
+    "a.tokens_second,a.peak_memory,a.plugins_json,"                                                                         \
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"     \
     " WHERE run_id=r.id AND kind='references')"                                                              \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "                               \
@@ -118,7 +118,8 @@ static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read
                       .flops_step = sql_real(s, 20),
                       .tokens_second = sql_real(s, 21),
                       .peak_memory = sql_real(s, 22),
-                      .references = sql_text(s, 23, a)};
+                      .plugins_json = sql_text(s, 23, a),
+                      .references = sql_text(s, 24, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
     return load_results(q, with_stats, a, run, e);
 }

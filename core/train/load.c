@@ -5,33 +5,9 @@
  * has added (--plugin-path). Paths of plugins inside the file are where the training run had them, and are shown only. */
 #include "train/checkpoint.h"
 #include "train/train.h"
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-
-static ab_kind kind_of(const char *key) /* 0: the key names no plugin */
-{
-    const char *name = config_plugin_kind(key);
-    for (ab_kind k = AB_ATTENTION; name && k <= AB_TASK; k++)
-        if (same(plugin_kind_name(k), name)) return k;
-    return 0;
-}
-
-void train_describe_plugins(const settings *set, checkpoint_meta *meta)
-{
-    settings out = {0};
-    arena a = {0};
-    str json = {0};
-    for (size_t i = 0; i < set->n; i++) {
-        err ignored = {0};
-        ab_kind kind = kind_of(set->at[i].key);
-        const plugin *p = kind && !same(set->at[i].value, "same") ? plugin_find(kind, set->at[i].value, &ignored) : NULL;
-        if (p) settings_put(&out, set->at[i].key, arena_printf(&a, "%s %s", p->desc.name, p->sha256), &a);
-    }
-    config_to_json(&out, NULL, NULL, &json);
-    meta_put(meta, "plugins", str_text(&json));
-    str_free(&json);
-    arena_free(&a);
-}
 
 /* A name without folders and .so: what is left is never taken for a path. */
 static char *plain_name(const char *text, size_t n, arena *a)
@@ -42,18 +18,20 @@ static char *plain_name(const char *text, size_t n, arena *a)
     return name;
 }
 
-/* The name that a plugin is looked for by: the recorded one ("NAME SHA256"), else, in files of older versions, that of the
- * setting. *sha: the recorded hash, or NULL. */
-static const char *recorded_name(const settings *recorded, const setting *s, const char **sha, arena *a)
+/* The name that a plugin is looked for by: the recorded one, else, in files of older versions, that of the setting. *sha: the
+ * recorded hash, or NULL. */
+static const char *recorded_name(const cJSON *recorded, const setting *s, const char **sha, arena *a)
 {
-    const char *entry = settings_get(recorded, s->key), *blank = entry ? strrchr(entry, ' ') : NULL;
-    *sha = blank ? blank + 1 : NULL;
-    return blank ? plain_name(entry, (size_t)(blank - entry), a) : plain_name(s->value, strlen(s->value), a);
+    const cJSON *entry = cJSON_GetObjectItemCaseSensitive(recorded, s->key);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name"));
+    *sha = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "sha256"));
+    if (!name) name = s->value;
+    return plain_name(name, strlen(name), a);
 }
 
 /* Puts into the setting the path of the plugin at hand with the recorded name; of several, the one with the recorded hash. A
  * task may be missing: only `parse` asks it. */
-static int find_own(const char *path, const settings *recorded, setting *s, ab_kind kind, arena *a, err *e)
+static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, arena *a, err *e)
 {
     const char *sha, *name = recorded_name(recorded, s, &sha, a);
     const plugin *found = NULL;
@@ -77,23 +55,44 @@ static int find_own(const char *path, const settings *recorded, setting *s, ab_k
 /* Replaces what the file says of plugins by the paths of those at hand. */
 static int find_plugins(const char *path, const checkpoint_meta *meta, settings *set, arena *a, err *e)
 {
-    settings recorded = {0};
-    const char *json = meta_text(meta, "plugins");
-    if (json && config_from_json(json, &recorded, a, e)) return fail_in(e, "%s: ", path);
     for (const ab_param *p = config_params; p->name; p++) {
-        if (!kind_of(p->name) || same(p->name, "attention")) continue;
+        if (!model_plugin_kind(p->name)) continue;
         const char *value = settings_get(set, p->name);
         if (!value) value = param_default(p, a);
         if (same(value, "same")) value = settings_get(set, "attention");
         settings_put(set, p->name, value ? value : "scaled_dot", a);
     }
-    settings_put(set, "attention", "scaled_dot", a); /* it only stands in for the three places, which are set by now */
+    settings_put(set, "attention", "scaled_dot", a); /* nothing asks for it: the three places are set */
     settings_put(set, "plugin_path", "", a);
-    for (size_t i = 0; i < set->n; i++) {
-        ab_kind kind = kind_of(set->at[i].key);
-        if (kind && find_own(path, &recorded, &set->at[i], kind, a, e)) return -1;
+    const char *json = meta_text(meta, "plugins");
+    cJSON *recorded = json ? cJSON_Parse(json) : NULL;
+    int bad = json && !recorded ? fail(e, "%s: its entry \"plugins\" is not JSON", path) : 0;
+    for (size_t i = 0; i < set->n && !bad; i++) {
+        ab_kind kind = model_plugin_kind(set->at[i].key);
+        if (kind) bad = find_own(path, recorded, &set->at[i], kind, a, e);
     }
-    return 0;
+    cJSON_Delete(recorded);
+    return bad;
+}
+
+int train_same_plugins(const char *path, const char *then, const char *now, err *e)
+{
+    static const char *const parts[] = {"name", "sha256"};
+    cJSON *was = then ? cJSON_Parse(then) : NULL, *is = cJSON_Parse(now);
+    const cJSON *x;
+    int bad = 0;
+    cJSON_ArrayForEach(x, is) for (size_t i = 0; i < LENGTH(parts) && !bad; i++)
+    {
+        const cJSON *old = cJSON_GetObjectItemCaseSensitive(was, x->string);
+        const char *a = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(old, parts[i])),
+                   *b = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, parts[i]));
+        if (a && !same(a, b))
+            bad = fail(e, "%s: was made with another %s (%s %.12s, now %.12s): what is half trained cannot go on; --rerun all begins anew", path,
+                       x->string, parts[i], a, b);
+    }
+    cJSON_Delete(was);
+    cJSON_Delete(is);
+    return bad;
 }
 
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e)

@@ -3,7 +3,6 @@
 #define ABLATE_TRAIN_H
 #include "data/batch.h"
 #include "model/model.h"
-#include "train/checkpoint.h"
 
 /* What the trainer tells and asks; every function may be NULL. */
 typedef struct {
@@ -54,8 +53,8 @@ double train_perplexity(model *m, const pairs *p, double *nll, err *e);
  * another; the file's own paths are never opened (load.c). */
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
 
-/* Puts the entry "plugins" into a file's texts: of each key that names a plugin, the plugin's own name and its sha256. */
-void train_describe_plugins(const settings *set, checkpoint_meta *meta);
+/* Are the plugins of a state (its entry "plugins") those of now (model_plugins_json), by name and sha256? -1 and words. */
+int train_same_plugins(const char *path, const char *then, const char *now, err *e);
 
 /* One training step over a batch at a time, as the trainer does it: for bench and for tests. */
 typedef struct train_step train_step;

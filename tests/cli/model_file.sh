@@ -40,7 +40,7 @@ exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors #
 change "$model" hostile.safetensors "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
 exits 0 ablate translate --model hostile.safetensors <<<s0001
 equal "$(ls RAN 2>&1)" "ls: cannot access 'RAN': No such file or directory" "code of plugin_path"
-change "$model" hostile.safetensors "s{attention_encoder(\\\\+)\":(\\\\+)\"\\w+ }{attention_encoder\$1\":\$2\"../evil.so.so }"
+change "$model" hostile.safetensors 's{(attention_encoder\\":\{\\"name\\":\\")\w+}{$1../evil.so.so}'
 exits 1 ablate translate --model hostile.safetensors <<<s0001
 equal "$(ls RAN 2>&1)" "ls: cannot access 'RAN': No such file or directory" "code of a recorded name"
 has err "no plugin of that name is at hand; give its folder with --plugin-path"
@@ -48,7 +48,7 @@ has err "no plugin of that name is at hand; give its folder with --plugin-path"
 echo "a plugin that has changed since is said"
 exits 0 ablate translate --model "$model" <<<s0001
 hasnt err "is not the one that"
-change "$model" other.safetensors 's{(scaled_dot) [0-9a-f]{12}}{$1 0123456789ab}'
+change "$model" other.safetensors 's{(scaled_dot\\",\\"sha256\\":\\")[0-9a-f]{12}}{${1}0123456789ab}'
 exits 0 ablate translate --model other.safetensors <<<s0001
 has err "attention 'scaled_dot' is not the one that the model was trained with"
 has err "expected 0123456789ab"

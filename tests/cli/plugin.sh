@@ -41,9 +41,20 @@ equal "$(sql "SELECT status||' '||term_signal FROM run r JOIN attempt a ON a.run
 equal "$(sql "SELECT count(DISTINCT quote(value)) FROM results WHERE metric='PPL' AND 
     (variant IN('base','strong') OR variant LIKE 'A/attention=%softer%')")" \
     3 "different plugins and parameters give different numbers"
-equal "$(sql "SELECT DISTINCT json_extract(plugins_json,'$.softer') FROM attempt a JOIN run r ON r.id=a.run_id JOIN variant v ON v.id=r.variant_id
+equal "$(sql "SELECT DISTINCT json_extract(plugins_json,'$.attention_encoder.sha256') FROM attempt a JOIN run r ON r.id=a.run_id JOIN variant v ON v.id=r.variant_id
     WHERE v.name='strong'")" "$(sha256sum far/plugins/softer.so | cut -c1-64)" "hash of the plugin"
 by_path=$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND variant='strong'")
+
+echo "paths start at the folder of the INI; those of -s where the user stands"
+mkdir -p elsewhere/plugins
+{ tiny beside 20 && printf 'attention = ../far/plugins/softer.so\nsofter.power = 2\n'; } >elsewhere/beside.ini
+exits 0 ablate run elsewhere/beside.ini --threads 1
+equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='beside'")" "$by_path" "PPL of a path beside the INI"
+{ tiny beside 20 && printf 'softer.power = 2\n'; } >elsewhere/beside.ini
+exits 2 ablate run elsewhere/beside.ini -s attention=../far/plugins/softer.so
+exits 0 ablate run elsewhere/beside.ini -s attention=far/plugins/softer.so --threads 1
+{ tiny beside 20 && printf 'plugin_path = ../far/plugins\nattention = softer\n'; } >elsewhere/beside.ini
+exits 0 ablate run elsewhere/beside.ini --threads 1 --progress none
 
 echo "by plugin_path"
 { tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini
@@ -63,6 +74,41 @@ exits 2 ablate run options.ini -s attention=softer --threads 1
 has err 'attention: found "softer", expected a plugin of kind attention'
 exits 0 ablate run options.ini -s plugin_path=far/plugins -s attention=softer -s softer.power=2 --threads 1
 equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='options'")" "$by_path" "PPL with -s plugin_path"
+
+echo "a plugin that has changed: its rows are marked, kept, and done anew when asked for"
+value() { sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'"; }
+cp far/plugins/softer.so kept.so
+sed 's/o->power)/2 * o->power)/' softer.c >harder.c
+cc -shared -fPIC -I"$source/core/api" harder.c -o far/plugins/softer.so
+before=$(value)
+exits 0 ablate run byname.ini --threads 1
+has err "1 run was done with a plugin that has changed since: --rerun changed trains it anew"
+has out "†"
+has out "† 1 run of 1 row was trained with a plugin whose file has changed since"
+equal "$(value)" "$before" "PPL of the old plugin"
+exits 0 ablate translate --run byname/base --plugin-path far/plugins <in.txt
+has err "attention 'softer' is not the one that the model was trained with"
+exits 0 ablate run byname.ini --threads 1 --rerun changed
+hasnt err "changed since"
+hasnt out "†"
+checks=$((checks + 1))
+[ "$(value)" != "$before" ] || wrong "--rerun changed left the value of the old plugin"
+exits 0 ablate run byname.ini --threads 1 --rerun changed
+equal "$(sql "SELECT attempt FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE x.name='byname'")" \
+    2 "attempts: nothing had changed the second time"
+
+echo "what was begun with another plugin does not go on from there"
+{ tiny begun 2000 && printf 'attention = ./far/plugins/softer.so\n'; } >begun.ini
+"$program" run begun.ini --threads 1 --progress plain >out 2>err &
+host=$!
+saved() { ls home/runs/begun/*/state.safetensors; }
+wait_for 30 saved || wrong "no checkpoint: $(cat err)"
+kill -TERM $host
+wait $host
+cp kept.so far/plugins/softer.so
+exits 0 ablate run begun.ini --threads 1
+has err "1 unfinished run was begun with a plugin that has changed since: it begins again from step 0"
+equal "$(grep -l 'resumed at' home/runs/begun/*/log.txt | wc -l)" 0 "logs of resumed runs"
 
 echo "listed, checked by the INI reader"
 exits 0 ablate plugins far/plugins/softer.so

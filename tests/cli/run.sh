@@ -117,10 +117,10 @@ facts=$(sql "SELECT host IS NOT NULL AND pid>0 AND device LIKE '%thread%' AND js
     AND a.ended_at>=a.started_at AND log_path LIKE '%/log.txt' AS complete FROM attempt a JOIN run r ON r.id=run_id AND r.attempt=n
     JOIN variant v ON v.id=r.variant_id WHERE v.name IN('base','A/heads=1')")
 equal "$(sort <<<"$facts" | uniq -c | tr -s ' ')" " 4 1" "runs whose provenance is complete"
-for name in adam scaled_dot sequence sinusoid; do
-    equal "$(sql "SELECT length(json_extract(plugins_json,'$.$name')) FROM attempt WHERE run_id=1 AND n=1")" 64 "hash of plugin $name"
+for key in task attention_encoder attention_decoder attention_cross position optimizer; do
+    equal "$(sql "SELECT length(json_extract(plugins_json,'$.$key.sha256')) FROM attempt WHERE run_id=1 AND n=1")" 64 "hash of plugin $key"
 done
-equal "$(sql "SELECT json_extract(plugins_json,'$.scaled_dot') FROM attempt WHERE run_id=1 AND n=1")" \
+equal "$(sql "SELECT json_extract(plugins_json,'$.attention_cross.sha256') FROM attempt WHERE run_id=1 AND n=1")" \
     "$(sha256sum "$(dirname "$program")/plugins/attention/scaled_dot.so" | cut -c1-64)" "hash of a plugin"
 if commit=$(git -C "$(dirname "$program")" rev-parse HEAD 2>/dev/null); then
     equal "$(sql 'SELECT DISTINCT git_commit FROM attempt')" "$commit" "commit"

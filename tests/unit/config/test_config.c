@@ -256,6 +256,23 @@ static void check_bytes(void)
     str_free(&errors);
 }
 
+/* A plugin that cannot be opened for a moment: without its parameters the row would be another one, so it is refused. */
+static void check_not_loaded(void)
+{
+    plugin_schemas fewer = case_plugins;
+    plugin_schema list[64];
+    spec s;
+    str errors = {0};
+    fewer.n = 0;
+    for (size_t i = 0; i < case_plugins.n; i++)
+        if (!same(case_plugins.list[i].name, "adam")) list[fewer.n++] = case_plugins.list[i];
+    fewer.list = list;
+    CHECK_INT(spec_parse(&s, "[base]\nheads = 4\n", "x.ini", NULL, &fewer, &errors), -1);
+    CHECK_TEXT(str_text(&errors),
+               "x.ini:1: base: found optimizer = adam, which is not loaded, expected a plugin of kind optim that is at hand\n");
+    str_free(&errors);
+}
+
 /* Largest texts of each shape that once took time by the square of their size (39 s for the first): seconds together now, and
  * no more than a page of words. */
 static void check_large(void)
@@ -355,6 +372,7 @@ int main(void)
     check_hash();
     check_bytes();
     check_large();
+    check_not_loaded();
     check_taken();
     check_frozen();
     check_reference();
