@@ -2,6 +2,7 @@
 #include "report/cli.h"
 #include "report/grid.h"
 #include "report/page.h"
+#include "report/store.h"
 #include "report/table.h"
 #include "results/query.h"
 #include <math.h>
@@ -385,7 +386,7 @@ int report_query(int argc, char **argv, const db_options *options)
     const option known[] = {{.name = "--db", .value = &o.path}, {.name = "--format", .value = &format}};
     if (parse(&argc, argv, known, LENGTH(known), &e) || argc != 2 || query_format_parse(format, &f, &e))
         return usage("query SQL [--format text,csv,json,md] [--db FILE]", &e);
-    return query_print(&o, argv[1], f, stdout, &e) ? failed("query", &e) : 0;
+    return store_comparisons(&o, &e) || query_print(&o, argv[1], f, stdout, &e) ? failed("query", &e) : 0;
 }
 
 int report_table(int argc, char **argv, const db_options *options)
@@ -413,6 +414,7 @@ int report_table(int argc, char **argv, const db_options *options)
         rc = r && table_print(r, argc > 1 ? argv[1] : NULL, &t, f, &out, &e) == 0 ? 0 : failed("table", &e);
         reader_close(r);
         if (!rc) fputs(str_text(&out), stdout);
+        if (!rc && store_comparisons(&o, &e)) rc = failed("table", &e);
     }
     str_free(&out);
     free(metrics);
@@ -477,5 +479,5 @@ int report_import(int argc, char **argv, const db_options *options)
         if (!rc) fprintf(stderr, "%s: %zu run%s added\n", argv[i], runs, runs == 1 ? "" : "s");
     }
     db_close(d);
-    return rc ? failed("import", &e) : 0;
+    return rc || store_comparisons(&o, &e) ? failed("import", &e) : 0;
 }

@@ -10,7 +10,7 @@
 enum { BUSY_MS = 30000 };
 
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {{0, NULL}};
+static const migration db_steps[] = {{1, results_schema_2}};
 
 bool db_is_network(unsigned long f_type)
 {

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
-#define DB_VERSION        1          /* PRAGMA user_version of this program */
+#define DB_VERSION        2          /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
@@ -74,6 +74,7 @@ typedef struct {
     const char
         *paper_table; /* "table3", NULL: found from an experiment name that begins with table1 to table4 */
     const char *headline;    /* the metric of delta and p, NULL: chosen by the report */
+    const char *analysis;    /* how it is judged, as JSON (docs/ini.md: [criterion], factorial, [scale], match), or NULL */
     const db_row_spec *rows; /* in the table's order */
     size_t n_rows;
     const int64_t *seeds;
@@ -204,6 +205,36 @@ int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err
  * exit_code, signal: -1 when there is none; error: words, or NULL. */
 int db_finish(db *d, const db_claim *c, enum db_status s, int exit_code, int signal, const char *error,
               err *e);
+
+/* ---- comparisons: rows against base (view `paired`; docs/statistics.md) ---- */
+
+/* Of one row in one metric; NaN and NULL: not known. */
+typedef struct {
+    const char *row, *metric, *unit; /* row: a variant in force; unit: "difference" or "percent change" */
+    size_t n, n_base, tests;
+    double delta, low, high, p, p_adjusted;
+    const char *rule;
+    double variance_seeds, variance_sentences, df, seed_sd, least_detectable;
+    double p_models, p_outside_base, p_permutation, beats_base, beats_base_low, beats_base_high;
+    const char *verdict, *refused;
+} db_comparison;
+/* Replaces the comparisons of an experiment by these n. `results`: which results they were computed from (read.h). */
+int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e);
+
+/* ---- trials of a search ---- */
+
+typedef struct {
+    const char *row;
+    int64_t n, rung;      /* number of the candidate, from 1; how often it was promoted */
+    const char *settings; /* JSON object: what the candidate set */
+    int64_t seed, steps;
+    const char *metric;
+    double value;          /* NaN: diverged or failed */
+    double seconds, flops; /* what the trial cost, NaN: unknown */
+    const char *outcome;   /* "pruned", "promoted", "chosen" or "failed" */
+} db_trial;
+/* Replaces the trials of an experiment by these n. */
+int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n, err *e);
 
 /* ---- text files ---- */
 

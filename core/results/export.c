@@ -37,14 +37,14 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
 {
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT id,name,note,headline,paper_table,created_at,argv,spec_ini FROM experiment"
+                 "SELECT id,name,note,headline,paper_table,created_at,argv,spec_ini,analysis FROM experiment"
                  " WHERE name=?1",
                  "s", name);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 1) {
         *id = sqlite3_column_int64(s, 0);
         str_add(out, "\"experiment\":{");
-        for (int i = 1; i < 8; i++) {
+        for (int i = 1; i < 9; i++) {
             size_t before = out->n;
             field(out, s, i, i == 1, false);
             if (out->n > before) str_add(out, "\n");
@@ -203,6 +203,16 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
     return rc;
 }
 
+static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
+{
+    str_add(out, "\"trials\":[");
+    int rc = write_list(q, out,
+                        "SELECT row,rung,n,settings,seed,steps,metric,value,seconds,flops,outcome FROM trial WHERE experiment_id=?1 ORDER BY row,rung,n,seed",
+                        experiment, e);
+    str_add(out, "],\n");
+    return rc;
+}
+
 int db_export(db *d, const char *experiment, const char *path, size_t points, err *e)
 {
     str out = {0};
@@ -211,6 +221,7 @@ int db_export(db *d, const char *experiment, const char *path, size_t points, er
     str_add(&out, "{\"ablate_export\":1,\n");
     int rc = write_experiment(d->q, experiment, &out, &id, e);
     if (!rc) rc = write_variants(d->q, id, &out, e);
+    if (!rc) rc = write_trials(d->q, id, &out, e);
     if (!rc) rc = write_runs(d->q, id, points, &out, e);
     str_add(&out, "}\n");
     rc = tx_end(d, rc, e);

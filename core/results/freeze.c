@@ -10,11 +10,11 @@ static int64_t put_experiment(db *d, const db_experiment_spec *x, err *e)
     sha256_of(x->spec_ini, strlen(x->spec_ini), sha);
     int rc =
         sql_int(d->q, e, &id,
-                "INSERT INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at)"
-                " VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(name) DO UPDATE SET note=?2,headline=?3,"
-                "paper_table=?4,spec_sha256=?5,spec_ini=?6,argv=?7,archived=0 RETURNING id",
-                "sssssssd", x->name, x->note, x->headline, x->paper_table, sha, x->spec_ini,
-                x->argv_json ? x->argv_json : "[]", now());
+                "INSERT INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
+                " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(name) DO UPDATE SET note=?2,headline=?3,"
+                "paper_table=?4,spec_sha256=?5,spec_ini=?6,argv=?7,analysis=?9,archived=0 RETURNING id",
+                "sssssssds", x->name, x->note, x->headline, x->paper_table, sha, x->spec_ini,
+                x->argv_json ? x->argv_json : "[]", now(), x->analysis);
     return rc == 1 ? id : -1;
 }
 

@@ -38,10 +38,10 @@ static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
     const char *argv = text_of(x, "argv");
     int rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO "
-                    "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at)"
-                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
-                    "sssssssd", name, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"),
-                    sha, spec, argv ? argv : "[]", isfinite(created) ? created : now());
+                    "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
+                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+                    "sssssssds", name, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"),
+                    sha, spec, argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
     if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", name) == 1) return id;
     return -1;
 }
@@ -249,6 +249,17 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
     return rc;
 }
 
+static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
+{
+    const char *row, *settings, *metric, *outcome;
+    if (need(t, "row", &row, e) || need(t, "settings", &settings, e) || need(t, "metric", &metric, e) || need(t, "outcome", &outcome, e)) return -1;
+    return sql_do(q, e,
+                  "INSERT OR REPLACE INTO trial(experiment_id,row,n,rung,settings,seed,steps,metric,value,seconds,flops,outcome)"
+                  " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+                  "isiisiIsddds", experiment, row, whole_of(t, "n", 0), whole_of(t, "rung", 0), settings, whole_of(t, "seed", 0), whole_of(t, "steps", -1), metric,
+                  real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
+}
+
 static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
 {
     if (whole_of(root, "ablate_export", 0) != 1)
@@ -258,6 +269,7 @@ static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
         put_variant(q, experiment, c, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc = put_trial(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
         put_run(q, experiment, c, imported, e);
     return rc ? -1 : view_refresh(q, experiment, e);

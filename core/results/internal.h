@@ -43,6 +43,7 @@ int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
 extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
+extern const char results_schema_2[];      /* what version 2 adds to version 1 */
 typedef struct {
     int from; /* user_version that this step starts at; it leaves from + 1 */
     const char *sql;

@@ -207,7 +207,7 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     int64_t id = 0;
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT id,name,note,headline,paper_table,created_at FROM experiment WHERE archived=0 AND"
+                 "SELECT id,name,note,headline,paper_table,created_at,analysis FROM experiment WHERE archived=0 AND"
                  " (name=?1 OR ?1 IS NULL) ORDER BY created_at DESC,id DESC LIMIT 1",
                  "s", name);
     int rc = s ? sql_next(s, e) : -1;
@@ -217,7 +217,8 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
                                  .note = sql_text(s, 2, a),
                                  .headline = sql_text(s, 3, a),
                                  .paper_table = sql_text(s, 4, a),
-                                 .created_at = sql_real(s, 5)};
+                                 .created_at = sql_real(s, 5),
+                                 .analysis = sql_text(s, 6, a)};
     }
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;

@@ -14,6 +14,10 @@ reader *reader_open(const db_options *o, err *e);
 void reader_close(reader *r); /* NULL is fine */
 
 typedef struct {
+    const char *key, *value;
+} read_pair;
+
+typedef struct {
     const char *metric, *goal, *signature, *how; /* goal, signature may be NULL */
     double value;                                /* NaN: diverged */
     int64_t step;
@@ -54,6 +58,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *note, *headline, *paper_table; /* the last three or NULL */
+    const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
     size_t n_rows;
     const read_row *rows; /* in the table's order */
@@ -65,6 +70,17 @@ typedef struct {
  * results. Returns 0; 1 when there is none of that name (no words); -1. */
 int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
 
+/* Experiments whose comparisons were not computed from the results that are there now, with a text that names these results. */
+typedef struct {
+    const char *experiment, *results;
+} read_stale;
+int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e);
+/* Verdicts that were stored against another base than today's: rows of the experiment, with the old base's hash. */
+int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
+
+/* The trials of an experiment's rows, in order. */
+int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e);
+
 typedef struct {
     const char *name, *note, *paper_table; /* the last two or NULL */
     double created_at;
@@ -73,9 +89,6 @@ typedef struct {
 /* The experiments, oldest first. */
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 
-typedef struct {
-    const char *key, *value;
-} read_pair;
 typedef struct {
     int64_t step;
     double value;

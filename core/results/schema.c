@@ -3,9 +3,40 @@
 #include "results/internal.h"
 
 /* clang-format off: it would cut lines of SQL in two */
+/* Version 2: the statistics of tables are stored, and the trials that tuned a row. */
+#define SCHEMA_2 \
+    /* How an experiment is to be judged and was set up, as JSON: criterion, factorial, scale, match. */ \
+    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" \
+    /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
+    "CREATE TABLE comparison(\n" \
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES metric(id),\n" \
+    "  base TEXT NOT NULL, base_hash TEXT NOT NULL, n INTEGER NOT NULL, n_base INTEGER NOT NULL, unit TEXT NOT NULL,\n" \
+    "  delta REAL, low REAL, high REAL, p REAL, p_adjusted REAL, tests INTEGER, rule TEXT, variance_seeds REAL,\n" \
+    "  variance_sentences REAL, df REAL, seed_sd REAL, least_detectable REAL, p_models REAL, p_outside_base REAL,\n" \
+    "  p_permutation REAL, beats_base REAL, beats_base_low REAL, beats_base_high REAL, verdict TEXT, refused TEXT,\n" \
+    "  computed_at REAL NOT NULL, PRIMARY KEY(variant_id,metric_id)) STRICT, WITHOUT ROWID;\n" \
+    /* From which results the comparisons of an experiment were computed. */ \
+    "CREATE TABLE compared(\n" \
+    "  experiment_id INTEGER PRIMARY KEY REFERENCES experiment(id) ON DELETE CASCADE, results TEXT NOT NULL) STRICT;\n" \
+    /* One trial of a search: settings is JSON. rung counts from 0; a pruned trial was not promoted to the next. */ \
+    "CREATE TABLE trial(\n" \
+    "  experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE, row TEXT NOT NULL, n INTEGER NOT NULL,\n" \
+    "  rung INTEGER NOT NULL, settings TEXT NOT NULL CHECK(json_valid(settings)), seed INTEGER NOT NULL, steps INTEGER,\n" \
+    "  metric TEXT NOT NULL, value REAL, seconds REAL, flops REAL, outcome TEXT NOT NULL\n" \
+    "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n" \
+    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n" \
+    "CREATE VIEW paired AS\n" \
+    " SELECT e.name experiment,t.ord,t.grp,t.name row,t.change,m.name metric,c.n,c.n_base,c.unit,c.delta,c.low,c.high,c.p,\n" \
+    "  c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df,c.seed_sd,\n" \
+    "  c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused,c.base,\n" \
+    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n" \
+    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n" \
+    " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
+const char results_schema_2[] = SCHEMA_2;
+
 const char *const results_schema[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 1;\n"
+    "PRAGMA user_version = 2;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
@@ -118,4 +149,4 @@ const char *const results_schema[] = {
     " UNION ALL SELECT "
     "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
     " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
-    NULL};
+    SCHEMA_2, NULL};

@@ -1,0 +1,180 @@
+/* Comparisons with base and trials: stored, read, made stale by new results, carried by export and import, learnt by an older database. */
+#include "fixture.h"
+#include <math.h>
+#include <stdlib.h>
+
+static err e;
+static void finish_one(db *d, const char *experiment, double bleu)
+{
+    db_claim c;
+    CHECK_INT(db_claim_next(d, experiment, NULL, 0, "me", 1000, &c, &e), 1);
+    db_result x = {.metric = "BLEU", .goal = "max", .value = bleu, .step = 10};
+    CHECK_OK(db_put_result(d, &c, &x, &e));
+    CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
+    db_claim_free(&c);
+}
+
+static char *stale_results(const db_options *o, size_t expected)
+{
+    arena a = {0};
+    read_stale *list = NULL;
+    size_t n = 0;
+    reader *r = reader_open(o, &e);
+    CHECK_OK(reader_stale(r, &a, &list, &n, &e));
+    CHECK_INT(n, expected);
+    char *text = n ? xstrdup(list[0].results) : NULL;
+    arena_free(&a);
+    reader_close(r);
+    return text;
+}
+
+static double one_number(const char *path, const char *sql)
+{
+    sqlite3 *q;
+    sqlite3_stmt *s = NULL;
+    double v = NAN;
+    sqlite3_open_v2(path, &q, SQLITE_OPEN_READONLY, NULL);
+    CHECK_INT(sqlite3_prepare_v2(q, sql, -1, &s, NULL), SQLITE_OK);
+    if (s && sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL) v = sqlite3_column_double(s, 0);
+    sqlite3_finalize(s);
+    sqlite3_close(q);
+    return v;
+}
+
+static const db_comparison compared = {.row = "A/heads=1", .metric = "BLEU", .unit = "difference", .n = 3, .n_base = 5, .tests = 2, .delta = -1.5, .low = -2, .high = -1,
+                                       .p = 0.01, .p_adjusted = 0.02, .rule = "crossed components", .variance_seeds = 1, .variance_sentences = 2, .df = 3.5, .seed_sd = 4,
+                                       .least_detectable = 5, .p_models = 0.6, .p_outside_base = 0.7, .p_permutation = 0.8, .beats_base = 0.1, .beats_base_low = 0.05,
+                                       .beats_base_high = 0.4, .verdict = "worse"};
+
+static void test_comparisons(db *d, const db_options *o)
+{
+    char *first = stale_results(o, 1), *second;
+    CHECK_OK(db_put_comparisons(d, "toy", first, &compared, 1, &e));
+    free(stale_results(o, 0));
+    CHECK_NEAR(one_number(o->path, "SELECT delta FROM paired WHERE experiment='toy' AND row='A/heads=1' AND metric='BLEU' AND rule='crossed components'"), -1.5, 0);
+    static const struct {
+        const char *column;
+        double value;
+    } columns[] = {{"n", 3}, {"n_base", 5}, {"tests", 2}, {"low", -2}, {"high", -1}, {"p", 0.01}, {"p_adjusted", 0.02}, {"variance_seeds", 1}, {"variance_sentences", 2},
+                   {"df", 3.5}, {"seed_sd", 4}, {"least_detectable", 5}, {"p_models", 0.6}, {"p_outside_base", 0.7}, {"p_permutation", 0.8}, {"beats_base", 0.1},
+                   {"beats_base_low", 0.05}, {"beats_base_high", 0.4}, {"verdict='worse' AND base='base' AND base_hash='h0' AND refused IS NULL", 1}};
+    for (size_t i = 0; i < LENGTH(columns); i++) {
+        char *sql = xprintf("SELECT %s FROM paired", columns[i].column);
+        CHECK_NEAR(one_number(o->path, sql), columns[i].value, 0);
+        free(sql);
+    }
+    finish_one(d, "toy", 26);
+    second = stale_results(o, 1);
+    CHECK(!same(first, second));
+    CHECK_OK(db_put_comparisons(d, "toy", second, NULL, 0, &e)); /* replaces all */
+    CHECK(isnan(one_number(o->path, "SELECT delta FROM paired")));
+    CHECK_INT(db_put_comparisons(d, "nope", "x", NULL, 0, &e), -1);
+    CHECK_HAS(e.text, "not in the database");
+    e.text[0] = 0;
+    /* another base: the stored verdict is an old one */
+    CHECK_OK(db_put_comparisons(d, "toy", second, &compared, 1, &e));
+    sqlite3 *q;
+    sqlite3_open(o->path, &q);
+    CHECK_INT(sqlite3_exec(q, "UPDATE comparison SET base_hash='old'", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(q);
+    arena a = {0};
+    read_pair *old = NULL;
+    size_t n = 0;
+    reader *r = reader_open(o, &e);
+    CHECK_OK(reader_old_verdicts(r, "toy", &a, &old, &n, &e));
+    CHECK_INT(n, 1);
+    if (n) CHECK_TEXT(old[0].key, "A/heads=1");
+    if (n) CHECK_TEXT(old[0].value, "old");
+    arena_free(&a);
+    reader_close(r);
+    free(first);
+    free(second);
+}
+
+static void check_trials(const db_options *o)
+{
+    arena a = {0};
+    db_trial *t = NULL;
+    size_t n = 0;
+    reader *r = reader_open(o, &e);
+    CHECK_OK(reader_trials(r, "toy", &a, &t, &n, &e));
+    CHECK_INT(n, 2);
+    if (n == 2) {
+        CHECK_TEXT(t[1].row, "base");
+        CHECK_TEXT(t[1].settings, "{\"lr\":0.001}");
+        CHECK_TEXT(t[1].outcome, "chosen");
+        CHECK_NEAR(t[1].value, 5.5, 0);
+        CHECK(isnan(t[0].value) && isnan(t[0].seconds));
+        CHECK_INT(t[1].steps, 100);
+        CHECK_INT(t[1].seed, 1001);
+    }
+    read_experiment x;
+    CHECK_INT(reader_experiment(r, "toy", false, &a, &x, &e), 0);
+    CHECK_TEXT(x.analysis, "{\"criterion\":{\"metric\":\"BLEU\"}}");
+    arena_free(&a);
+    reader_close(r);
+}
+
+static void test_trials(db *d, const db_options *o, const char *folder)
+{
+    const db_trial trials[] = {{.row = "base", .n = 2, .rung = 0, .settings = "{\"lr\":0.001}", .seed = 1001, .steps = 100, .metric = "PPL", .value = 5.5, .seconds = 3, .flops = 1e9,
+                                .outcome = "chosen"},
+                               {.row = "base", .n = 1, .rung = 0, .settings = "{\"lr\":1}", .seed = 1001, .steps = 100, .metric = "PPL", .value = NAN, .seconds = NAN, .flops = NAN,
+                                .outcome = "failed"}};
+    CHECK_OK(db_put_trials(d, "toy", trials, LENGTH(trials), &e));
+    check_trials(o);
+    char *file = path_join(folder, "toy.json"), *copy = path_join(folder, "copy.db");
+    CHECK_OK(db_export(d, "toy", file, 10, &e));
+    db_options other = {.path = copy};
+    db *c = db_open(&other, &e);
+    CHECK_OK(db_import(c, file, NULL, &e));
+    CHECK_OK(db_import(c, file, NULL, &e)); /* twice changes nothing */
+    db_close(c);
+    check_trials(&other);
+    free(file);
+    free(copy);
+}
+
+/* A database as version 1 made it learns the new tables and keeps what it has. */
+static void test_older(const db_options *o)
+{
+    sqlite3 *q;
+    sqlite3_open(o->path, &q);
+    CHECK_INT(sqlite3_exec(q,
+                           "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE experiment DROP COLUMN analysis;"
+                           "PRAGMA user_version=1",
+                           NULL, NULL, NULL),
+              SQLITE_OK);
+    sqlite3_close(q);
+    db *d = db_open(o, &e);
+    CHECK_TEXT(e.text, "");
+    db_close(d);
+    CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM paired"), 0, 0);
+    CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM result"), 2, 0);
+    CHECK_NEAR(one_number(o->path, "PRAGMA user_version"), DB_VERSION, 0);
+    char *backup = xprintf("%s.version1.bak", o->path);
+    CHECK(file_exists(backup));
+    free(backup);
+}
+
+int main(void)
+{
+    char *folder = fixture_folder(), *path = path_join(folder, "results.db");
+    db_options o = {.path = path};
+    db *d = db_open(&o, &e);
+    db_frozen *runs = NULL;
+    size_t n = 0;
+    db_experiment_spec x = fixture_spec("toy");
+    x.analysis = "{\"criterion\":{\"metric\":\"BLEU\"}}";
+    log_to(NULL, LOG_ERROR);
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
+    free(runs);
+    finish_one(d, "toy", 25);
+    test_comparisons(d, &o);
+    test_trials(d, &o, folder);
+    db_close(d);
+    test_older(&o);
+    free(path);
+    fixture_remove(folder);
+    return test_end();
+}
