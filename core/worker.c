@@ -3,6 +3,7 @@
 #include "decode/constrain.h"
 #include "device/device.h"
 #include "launch/event.h"
+#include "graph/profile.h"
 #include "run.h"
 #include "train/train.h"
 #include <dirent.h>

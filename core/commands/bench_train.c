@@ -7,6 +7,7 @@
 #include "commands/bench.h"
 #include "device/device.h"
 #include "train/train.h"
+#include "graph/profile.h"
 #include <stdlib.h>
 #include <sys/resource.h>
 

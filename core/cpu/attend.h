@@ -8,7 +8,7 @@
 #ifndef ABLATE_CPU_ATTEND_H
 #define ABLATE_CPU_ATTEND_H
 #include "cpu/fused.h"
-#include "graph/op.h"
+#include "graph/backend.h"
 
 enum { QUERIES = 32 }; /* worked on at a time */
 

@@ -5,7 +5,7 @@
  */
 #ifndef ABLATE_CPU_H
 #define ABLATE_CPU_H
-#include "graph/op.h"
+#include "graph/tape.h"
 
 extern const backend cpu_backend;
 

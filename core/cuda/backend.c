@@ -7,6 +7,7 @@
 #include "cuda/optim.h"
 #include "cuda/product.h"
 #include "cuda/select.h"
+#include "graph/profile.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
 #include "cuda/runtime.h"
-#include "graph/op.h"
+#include "graph/tape.h"
 
 #define CUDA_KERNELS(X)                                                                                                  \
     X(ADD) X(SUB) X(MUL) X(DIV) X(MINIMUM) X(LESS_THAN) X(MUL_SCALAR) X(ADD_SCALAR) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUM_TO)            \

@@ -1,7 +1,7 @@
 /* views.h - what the functions of ops.h ask of a call's views. */
 #ifndef ABLATE_CUDA_VIEWS_H
 #define ABLATE_CUDA_VIEWS_H
-#include "graph/op.h"
+#include "graph/backend.h"
 #include <string.h>
 
 static inline int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }

@@ -1,5 +1,6 @@
 /* exec.c - running a planned tape: a loop over kernel calls, and the profile of that loop. */
-#include "graph/op.h"
+#include "graph/profile.h"
+#include "graph/tape.h"
 #include <stdlib.h>
 #include <string.h>
 

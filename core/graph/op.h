@@ -70,12 +70,91 @@
 /* clang-format on */
 #ifndef ABLATE_OP_H
 #define ABLATE_OP_H
-#include "graph/tape.h"
+#include "api/ab_plugin.h"
+#include <stdbool.h>
+
+enum { IN_PLACE = 1 };
+/* clang-format off: it would fill the table's lines */
+/* One row per operation: name, inputs, outputs, may it work in place, what it does. R = rows of packed tokens. Its shape rule and its
+ * gradient stand together where it is built (ops_generic.c, ops_shape.c, ops_rows.c); shapes and meaning of each view are in the table
+ * above; its operations are counted by call_flops (backend.h). IN_PLACE: the output may take the storage of in[0]. */
+#define OPS(X) \
+    X(NONE, 0, 1, 0, "the failed tensor")                                                                                        \
+    X(INPUT, 0, 1, 0, "given before each run")                                                                                   \
+    X(PARAM, 0, 1, 0, "a learned value")                                                                                         \
+    X(CONST, 0, 1, 0, "fixed when the tape was traced")                                                                          \
+    X(STATE, 0, 1, 0, "kept from one decoding step to the next")                                                                 \
+    X(PART, 1, 1, 0, "a further output of the node in front of it")                                                              \
+    X(ADD, 2, 1, IN_PLACE, "a + b, broadcast")                                                                                   \
+    X(SUB, 2, 1, IN_PLACE, "a - b, broadcast")                                                                                   \
+    X(MUL, 2, 1, IN_PLACE, "a * b, broadcast")                                                                                   \
+    X(DIV, 2, 1, 0, "a / b, broadcast")                                                                                          \
+    X(MINIMUM, 2, 1, 0, "the smaller, broadcast")                                                                                \
+    X(LESS_THAN, 2, 1, 0, "a < b as 0 or 1, broadcast")                                                                          \
+    X(MUL_SCALAR, 1, 1, IN_PLACE, "f0 * a")                                                                                      \
+    X(ADD_SCALAR, 1, 1, IN_PLACE, "a + f0")                                                                                      \
+    X(MAP, 1, 1, IN_PLACE, "elementwise function i0 (ab_fn)")                                                                    \
+    X(MAP_BACK, 3, 1, 0, "gradient of MAP from x, y, dy")                                                                        \
+    X(CAST, 1, 1, 0, "the same numbers in another type")                                                                         \
+    X(DROPOUT, 1, 1, IN_PLACE, "keep with probability 1 - f0 and divide by it; i0 numbers the place")                            \
+    X(SUM_TO, 1, 1, 0, "sums over the axes in which the output has length 1")                                                    \
+    X(BROADCAST_TO, 1, 1, 0, "repeats along the axes in which the input has length 1")                                           \
+    X(SOFTMAX, 1, 1, IN_PLACE, "over the last axis")                                                                             \
+    X(SOFTMAX_BACK, 2, 1, 0, "gradient of SOFTMAX from y, dy")                                                                   \
+    X(MATMUL, 2, 1, 0, "product of the last two axes; i0, i1: transpose a, b")                                                   \
+    X(RESHAPE, 1, 1, 0, "the same storage under other axes")                                                                     \
+    X(TRANSPOSE, 1, 1, 0, "axes i0 and i1 exchanged")                                                                            \
+    X(SLICE, 1, 1, 0, "axis i0 from i1")                                                                                         \
+    X(PAD, 1, 1, 0, "zeros with the input put at i1 of axis i0")                                                                 \
+    X(CONCAT, 2, 1, 0, "along axis i0")                                                                                          \
+    X(ROTATE_HALF, 1, 1, 0, "(x1,x2) -> (-x2,x1) on the halves of the last axis")                                                \
+    X(EMBEDDING, 2, 1, 0, "rows of a table by id")                                                                               \
+    X(EMBEDDING_BACK, 2, 1, 0, "gradient of EMBEDDING: rows summed by id")                                                       \
+    X(TO_FLOAT, 1, 1, 0, "ids as numbers")                                                                                       \
+    X(RELATIVE_POSITION, 2, 1, 0, "key position minus query position")                                                           \
+    X(CLIPPED_RELATIVE_POSITION, 2, 1, 0, "clipped distance as an id; i0: clip")                                                 \
+    X(GATHER, 2, 1, 0, "y[..q,k] = x[..q,ids[q,k]]")                                                                             \
+    X(SCATTER_ADD, 2, 1, 0, "adjoint of GATHER into i0 buckets")                                                                 \
+    X(MASK, 4, 1, 0, "s where the key may be seen, -inf elsewhere; s, qpos, kpos, klen; i0: causal")                             \
+    X(HEADS, 2, 1, 0, "rows, offsets -> [B,H,T,d], zeros at padding; i0: first column, i1: H, i2: d, i3: T")                     \
+    X(MERGE, 2, 1, 0, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                                  \
+    X(LINEAR, 3, 1, 0, "x W + b; i0: W is given transposed, i1: ReLU")                                                           \
+    X(LINEAR_DX, 3, 1, 0, "dy W' (+ base, in place); i0 as LINEAR")                                                              \
+    X(LINEAR_DW, 2, 1, 0, "x' dy (i0: dy' x)")                                                                                   \
+    X(COLUMN_SUM, 1, 1, 0, "sum over rows")                                                                                      \
+    X(RELU_BACK, 2, 1, IN_PLACE, "dy where y > 0")                                                                               \
+    X(EMBED_TOKENS, 2, 1, 0, "f0 * row of a table by id; id < 0 gives zeros")                                                    \
+    X(EMBED_TOKENS_BACK, 3, 1, 0, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                                \
+    X(NORM, 4, 3, 0, "LN(x + dropout(s)); x, s or none, gain, bias -> y, z = x + dropout(s), mean and 1/sd per row")             \
+    X(NORM_BACK, 4, 4, 0, "z, stats, gain, dy -> dz, ds, d gain, d bias")                                                        \
+    X(DROPOUT_ADD, 2, 1, IN_PLACE, "x + dropout(s)")                                                                             \
+    X(ATTEND, 5, 2, 0, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]")                  \
+    X(ATTEND_BACK, 8, 2, 0, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")                              \
+    X(ATTEND_STEP, 4, 1, 0, "one decoding step of causal attention: qkv rows, cache, ancestors, time")                           \
+    X(KV_CACHE_APPEND, 4, 1, 0, "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t") \
+    X(CACHE_REORDER, 2, 1, 0, "a carried state, rows taken from the hypotheses' parents; state, parents")                        \
+    X(STATE_WRITE, 2, 1, 0, "writes the second input to the first, a state")                                                     \
+    X(GRU, 5, 1, 0, "a gated recurrent layer on packed rows: x, W, b, U, offsets -> states")                                     \
+    X(GRU_BACK, 6, 4, 0, "x, W, b, U, offsets, dy -> dx, dW, db, dU")                                                            \
+    X(CONV, 3, 1, 0, "a convolution along each sentence on packed rows: x, W, offsets -> y")                                     \
+    X(CONV_BACK, 4, 2, 0, "x, W, offsets, dy -> dx, dW")                                                                         \
+    X(CE, 3, 2, 0, "label-smoothed cross-entropy: logits, targets, norm -> (smoothed, plain) per row, d logits in place")        \
+    X(CALL, 4, 1, 0, "a plugin's fused operation with its own kernel")                                                           \
+    X(ASSIGN, 2, 1, 0, "the first input's storage takes the second's value")
+/* clang-format on */
+
+#define OP_ENUM(name, n_in, n_out, in_place, doc) OP_##name,
+typedef enum { OPS(OP_ENUM) OP_COUNT } op;
+extern const char *const op_names[OP_COUNT];
+extern const char *const op_docs[OP_COUNT];
+extern const bool op_in_place[OP_COUNT];
+
+enum { MAX_IN = 8, MAX_OUT = 4 };
+
+typedef struct {
+    double f[3];
+    int64_t i[9];
+} attr; /* an operation's constants, their meaning is in OPS */
 
 enum { ATTEND_KEYS = 1 << 20 }; /* that dropout's numbers have room for in each sentence; a multiple of 8 */
-
-/* A CALL whose kernel declined the type: the operation's meaning (lower) on a tape of its own. Slow, but right. */
-int call_reference(const call *k, const backend *b, err *e);
-double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
-double call_bytes(const call *k); /* every view read or written once */
 #endif

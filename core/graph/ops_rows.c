@@ -1,7 +1,7 @@
 /* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
  * decoding. */
 #include "graph/grad.h"
-#include "graph/op.h"
+#include "graph/tape.h"
 #include <string.h>
 
 static dtype sum_type(const ab_ctx *c)

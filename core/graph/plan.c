@@ -51,12 +51,6 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
         return c->v[v->in[0]].in[0];
     return 0;
 }
-static bool may_work_in_place(op o)
-{
-    return o == OP_ADD || o == OP_SUB || o == OP_MUL || o == OP_MUL_SCALAR || o == OP_ADD_SCALAR || o == OP_MAP ||
-           o == OP_DROPOUT || o == OP_RELU_BACK || o == OP_DROPOUT_ADD || o == OP_SOFTMAX;
-}
-
 static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
@@ -94,7 +88,7 @@ static void share_storage(ab_ctx *c)
         node *v = &c->v[i];
         if (!v->live) continue;
         int32_t from = forced_source(c, i);
-        if (!from && may_work_in_place(v->op)) {
+        if (!from && op_in_place[v->op]) {
             int32_t r = root_of(c, v->in[0]);
             const node *u = &c->v[r];
             bool dies = u->last == i && has_storage(u) && u->op != OP_INPUT && !u->data;

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OP_NAME(name, n_in, n_out, doc)    [OP_##name] = #name,
-#define OP_DOC(name, n_in, n_out, doc)     [OP_##name] = doc,
-#define OP_OUTPUTS(name, n_in, n_out, doc) [OP_##name] = n_out,
+#define OP_NAME(name, n_in, n_out, in_place, doc)    [OP_##name] = #name,
+#define OP_DOC(name, n_in, n_out, in_place, doc)     [OP_##name] = doc,
+#define OP_OUTPUTS(name, n_in, n_out, in_place, doc) [OP_##name] = n_out,
+#define OP_PLACE(name, n_in, n_out, in_place, doc)   [OP_##name] = in_place,
 const char *const op_names[OP_COUNT] = {OPS(OP_NAME)};
 const char *const op_docs[OP_COUNT] = {OPS(OP_DOC)};
+const bool op_in_place[OP_COUNT] = {OPS(OP_PLACE)};
 static const uint8_t op_outputs[OP_COUNT] = {OPS(OP_OUTPUTS)};
 
 size_t dtype_size(dtype t) { return t == F64 ? 8 : t == BF16 ? 2 : 4; }

@@ -7,137 +7,7 @@
  */
 #ifndef ABLATE_TAPE_H
 #define ABLATE_TAPE_H
-#include "api/ab_plugin.h"
-#include "base/base.h"
-
-typedef enum { F32, F64, BF16, I32 } dtype; /* the numbers are those of ab_view.dtype */
-size_t dtype_size(dtype t);
-const char *dtype_name(dtype t);
-
-typedef struct backend backend;
-
-/* ---- learned values: three flat buffers (values, gradients, optimizer slots) with one table of names
- * ------------ */
-
-enum { PARAM_ALIGN = 16 }; /* elements; every parameter starts at a multiple */
-typedef struct {
-    char *name; /* "dec.0.self.qkv.w" */
-    int64_t dim[4];
-    size_t at, count; /* first element in the flat buffers, number of elements */
-    double scale;     /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
-    double fill;      /* value when scale is 0 (1 for layer-norm gains) */
-} param;
-typedef struct {
-    param *p;
-    size_t n, cap;
-    size_t total;       /* elements of a flat buffer, gaps of alignment included */
-    dtype type;         /* F32, or F64 in conformance checks */
-    void *value, *grad; /* [total]; NULL until params_alloc */
-    void *slot[4];      /* [total] each; NULL when the optimizer has fewer */
-    void *shadow;       /* [total] BF16: the values as products take them; a device backend's own, else NULL */
-    uint64_t version;   /* raised whenever values change: packed copies are refreshed */
-    bool frozen;        /* a new name is an error, not a new parameter */
-    const backend *backend;  /* whose memory the vectors are in; NULL: the host's */
-    uint64_t shadow_version; /* of the values that `shadow` has */
-} params;
-param *params_find(const params *s, const char *name);
-/* Memory for all vectors, and the initial values. A backend with memory of its own has the vectors there. */
-void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b);
-/* Vector `which` (0: values, 1 ..: slots) for the host to read and change: itself, or a copy. params_host_done gives it back,
- * written back if it was changed. NULL and e when the device failed. */
-void *params_host(params *s, uint32_t which, err *e);
-void params_host_done(params *s, uint32_t which, void *v, bool changed);
-int64_t params_count(const params *s); /* learned numbers, alignment gaps not counted */
-void params_free(params *s);
-
-/* ---- operations
- * ------------------------------------------------------------------------------------------------- */
-
-/* name, inputs, outputs, doc. R = rows of packed tokens; views are described in op.h beside each kernel. */
-#define OPS(X)                                                                                               \
-    X(NONE, 0, 1, "the failed tensor")                                                                       \
-    X(INPUT, 0, 1, "given before each run")                                                                  \
-    X(PARAM, 0, 1, "a learned value")                                                                        \
-    X(CONST, 0, 1, "fixed when the tape was traced")                                                         \
-    X(STATE, 0, 1, "kept from one decoding step to the next")                                                \
-    X(PART, 1, 1, "a further output of the node in front of it")                                             \
-    X(ADD, 2, 1, "a + b, broadcast")                                                                         \
-    X(SUB, 2, 1, "a - b, broadcast")                                                                         \
-    X(MUL, 2, 1, "a * b, broadcast")                                                                         \
-    X(DIV, 2, 1, "a / b, broadcast")                                                                         \
-    X(MINIMUM, 2, 1, "the smaller, broadcast")                                                                 \
-    X(LESS_THAN, 2, 1, "a < b as 0 or 1, broadcast")                                                              \
-    X(MUL_SCALAR, 1, 1, "f0 * a")                                                                                 \
-    X(ADD_SCALAR, 1, 1, "a + f0")                                                                                 \
-    X(MAP, 1, 1, "elementwise function i0 (ab_fn)")                                                          \
-    X(MAP_BACK, 3, 1, "gradient of MAP from x, y, dy")                                                       \
-    X(CAST, 1, 1, "the same numbers in another type")                                                        \
-    X(DROPOUT, 1, 1, "keep with probability 1 - f0 and divide by it; i0 numbers the place")                  \
-    X(SUM_TO, 1, 1, "sums over the axes in which the output has length 1")                                    \
-    X(BROADCAST_TO, 1, 1, "repeats along the axes in which the input has length 1")                                \
-    X(SOFTMAX, 1, 1, "over the last axis")                                                                   \
-    X(SOFTMAX_BACK, 2, 1, "gradient of SOFTMAX from y, dy")                                                  \
-    X(MATMUL, 2, 1, "product of the last two axes; i0, i1: transpose a, b")                                  \
-    X(RESHAPE, 1, 1, "the same storage under other axes")                                                    \
-    X(TRANSPOSE, 1, 1, "axes i0 and i1 exchanged")                                                                \
-    X(SLICE, 1, 1, "axis i0 from i1")                                                                        \
-    X(PAD, 1, 1, "zeros with the input put at i1 of axis i0")                                              \
-    X(CONCAT, 2, 1, "along axis i0")                                                                           \
-    X(ROTATE_HALF, 1, 1, "(x1,x2) -> (-x2,x1) on the halves of the last axis")                                      \
-    X(EMBEDDING, 2, 1, "rows of a table by id")                                                                   \
-    X(EMBEDDING_BACK, 2, 1, "gradient of EMBEDDING: rows summed by id")                                                \
-    X(TO_FLOAT, 1, 1, "ids as numbers")                                                                          \
-    X(RELATIVE_POSITION, 2, 1, "key position minus query position")                                                        \
-    X(CLIPPED_RELATIVE_POSITION, 2, 1, "clipped distance as an id; i0: clip")                                                     \
-    X(GATHER, 2, 1, "y[..q,k] = x[..q,ids[q,k]]")                                                              \
-    X(SCATTER_ADD, 2, 1, "adjoint of GATHER into i0 buckets")                                                       \
-    X(MASK, 4, 1, "s where the key may be seen, -inf elsewhere; s, qpos, kpos, klen; i0: causal")            \
-    X(HEADS, 2, 1, "rows, offsets -> [B,H,T,d], zeros at padding; i0: first column, i1: H, i2: d, i3: T")    \
-    X(MERGE, 2, 1, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                 \
-    X(LINEAR, 3, 1, "x W + b; i0: W is given transposed, i1: ReLU")                                          \
-    X(LINEAR_DX, 3, 1, "dy W' (+ base, in place); i0 as LINEAR")                                             \
-    X(LINEAR_DW, 2, 1, "x' dy (i0: dy' x)")                                                                  \
-    X(COLUMN_SUM, 1, 1, "sum over rows")                                                                         \
-    X(RELU_BACK, 2, 1, "dy where y > 0")                                                                     \
-    X(EMBED_TOKENS, 2, 1, "f0 * row of a table by id; id < 0 gives zeros")                                          \
-    X(EMBED_TOKENS_BACK, 3, 1, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                      \
-    X(NORM, 4, 3,                                                                                            \
-      "LN(x + dropout(s)); x, s or none, gain, bias -> y, z = x + dropout(s), mean and 1/sd per row")        \
-    X(NORM_BACK, 4, 4, "z, stats, gain, dy -> dz, ds, d gain, d bias")                                       \
-    X(DROPOUT_ADD, 2, 1, "x + dropout(s)")                                                                       \
-    X(ATTEND, 5, 2, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]") \
-    X(ATTEND_BACK, 8, 2, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")             \
-    X(ATTEND_STEP, 4, 1, "one decoding step of causal attention: qkv rows, cache, ancestors, time")          \
-    X(KV_CACHE_APPEND, 4, 1,                                                                                        \
-      "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t")       \
-    X(CACHE_REORDER, 2, 1, "a carried state, rows taken from the hypotheses' parents; state, parents")              \
-    X(STATE_WRITE, 2, 1, "writes the second input to the first, a state")                                          \
-    X(GRU, 5, 1, "a gated recurrent layer on packed rows: x, W, b, U, offsets -> states")                    \
-    X(GRU_BACK, 6, 4, "x, W, b, U, offsets, dy -> dx, dW, db, dU")                                           \
-    X(CONV, 3, 1, "a convolution along each sentence on packed rows: x, W, offsets -> y")                    \
-    X(CONV_BACK, 4, 2, "x, W, offsets, dy -> dx, dW")                                                        \
-    X(CE, 3, 2,                                                                                              \
-      "label-smoothed cross-entropy: logits, targets, norm -> (smoothed, plain) per row, d logits in place") \
-    X(CALL, 4, 1, "a plugin's fused operation with its own kernel")                                          \
-    X(ASSIGN, 2, 1, "the first input's storage takes the second's value")
-
-#define OP_ENUM(name, n_in, n_out, doc) OP_##name,
-typedef enum { OPS(OP_ENUM) OP_COUNT } op;
-extern const char *const op_names[OP_COUNT];
-extern const char *const op_docs[OP_COUNT];
-
-enum { MAX_IN = 8, MAX_OUT = 4 };
-
-typedef struct {
-    double f[3];
-    int64_t i[9];
-} attr; /* an operation's constants, meaning beside it in OPS and op.h */
-
-typedef enum {
-    PHASE_CONST,
-    PHASE_SETUP,
-    PHASE_STEP
-} phase; /* once a tape | when parameters or memory change | every run */
+#include "graph/backend.h"
 
 typedef struct {
     op op;
@@ -285,8 +155,7 @@ ab_t tape_find(const ab_ctx *c,
  * sentences may differ. Then the one serves the other's batches, if its inputs and bounds are no less. */
 bool tape_same_structure(const ab_ctx *a, const ab_ctx *b);
 
-/* ---- gradient, plan, run
- * ------------------------------------------------------------------------------------------ */
+/* ---- gradient, plan, run ---- */
 
 /* Emits the gradient of `root` (one element; or a CE node, whose own norm gives the weight) for every
  * parameter and every input marked needs; parameters' gradients end in params->grad ("=", not "+="). Returns
@@ -297,75 +166,6 @@ int tape_backward(ab_ctx *c, ab_t root);
 void workspace_free(workspace *w, const backend *b);
 int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self);
 
-typedef struct {
-    void *data;
-    int64_t dim[4];
-    dtype type;
-    int32_t param;
-} view;          /* param: index, or -1 */
-typedef struct { /* one kernel call, as a backend sees it */
-    op op;
-    int n_in, n_out;
-    view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: not given */
-    attr a;
-    bool training, batch_invariant;
-    uint64_t seed, step; /* dropout's key */
-    params *params;
-    const ab_op *call;
-    const void *call_attr;
-} call;
-typedef int (*kernel)(const call *k, err *e);
-typedef struct {
-    uint64_t seed, step;
-    phase from;
-} run_options;
-/* A tape over a tile of some long vectors (an optimizer's update), run tile by tile over all of each vector.
- */
-typedef struct {
-    int32_t n_vectors;
-    struct {
-        int32_t id;
-        void *data;
-    } vector[8];         /* the INPUT node that stands for a tile of `data` */
-    int64_t count, tile; /* elements of each vector; of the INPUT nodes */
-    dtype type;          /* of the vectors */
-} tiling;
-struct backend {
-    const char *name;             /* "cpu" */
-    kernel kernels[OP_COUNT];     /* NULL: this backend has none (refused when planned) */
-    void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
-    void (*release)(void *p);
-    /* A device's own memory, which the host reaches by these alone; all NULL when memory is the host's (then
-     * backend_write and the rest copy). copy_in: `from` is free at return. copy_out waits for all before it. */
-    void (*copy_in)(void *to, const void *from, size_t bytes);
-    int (*copy_out)(void *to, const void *from, size_t bytes, err *e);
-    void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
-    void (*zero)(void *at, size_t bytes);
-    int (*run_tiled)(ab_ctx *c, const tiling *t,
-                     const run_options *o); /* nodes of phase STEP, assignments at each tile's end */
-    void (*release_params)(const params *s); /* what it keeps for these values, before they are freed (packed weights); NULL: nothing */
-    double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
-    void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
-    /* The rest is a device's, NULL elsewhere. */
-    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of kernel after kernel */
-    void (*drop_graph)(ab_ctx *c);                                            /* what `run` keeps for a tape */
-    void (*sync_bf16)(params *s); /* values were changed by the host: brings the shadow up to date */
-    /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
-    void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
-    void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
-    void (*stats)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
-    bool (*supports)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
-    /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
-     * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
-    int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,
-                  float *logit, double *log_sum, err *e);
-};
-static inline bool on_device(const backend *b) { return b && b->copy_in != NULL; }
-/* Between the host's memory and a backend's. backend_read: 0, or -1 and words when something failed before. */
-void backend_write(const backend *b, void *to, const void *from, size_t bytes);
-int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
-void backend_zero(const backend *b, void *at, size_t bytes);
-void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* both in its memory */
 /* A value of a planned tape; bytes: of the whole value or its beginning. Nothing happens where nobody reads it. */
 void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
 void tape_put(ab_ctx *c, const char *name, const void *from); /* all of the value of that name, if there is one */
@@ -376,15 +176,4 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* no
 bool tape_is_call(const node *v); /* does running this node call a kernel? */
 /* Runs one node. wait (may be NULL): returns when all kernels are done, for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
-
-/* ---- profile: time, FLOP and bytes per operation over all runs since it was switched on
- * ------------------------------ */
-
-typedef struct {
-    double seconds, flops, bytes;
-    int64_t calls;
-} op_profile;
-void profile_enable(bool on);
-bool profile_is_on(void);
-void profile_print(FILE *f); /* a line an operation, largest first, with GFLOP/s and GB/s */
 #endif

@@ -1,7 +1,7 @@
 /* test_attend.c - attention on packed rows: against loops in double, finite differences, and itself in other
  * company. */
 #include "fused_case.h"
-#include "graph/op.h"
+#include "graph/tape.h"
 
 typedef struct {
     int64_t heads, d_k, d_v, n;
