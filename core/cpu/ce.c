@@ -1,6 +1,6 @@
 /* ce.c - label-smoothed cross-entropy (Szegedy et al. 2016) and its gradient, a row of logits at a time. */
 #include "cpu/fused.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 typedef struct {
     int64_t rows, width;       /* width: the vocabulary */

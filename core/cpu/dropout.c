@@ -8,11 +8,11 @@
 dropout dropout_of(const call *k, int64_t place)
 {
     double p = k->training ? k->a.f[0] : 0;
-    return (dropout){.key = {(uint32_t)k->seed, (uint32_t)(k->seed >> 32)},
-                     .place = (uint32_t)place,
-                     .step = (uint32_t)k->step,
-                     .least = (uint32_t)(p * 65536),
-                     .scale = p > 0 ? 1 / (1 - p) : 1};
+    dropout d = {.place = (uint32_t)place, .step = (uint32_t)k->step, .least = (uint32_t)(p * 65536), .scale = p > 0 ? 1 / (1 - p) : 1};
+    uint32_t key[2] = {(uint32_t)k->seed, (uint32_t)(k->seed >> 32)};
+    for (int i = 0; i < PHILOX_ROUNDS; i++, key[0] += 0x9E3779B9, key[1] += 0xBB67AE85)
+        d.key[i][0] = key[0], d.key[i][1] = key[1];
+    return d;
 }
 
 enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* worked on together */
@@ -23,11 +23,11 @@ enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* worked on together */
  * bits do not look at it. ROUNDS computes c0 .. c3 from c0 (counters) by Philox's rounds. */
 #define ROUNDS(V, ALL, MULTIPLY, RIGHT, XOR)                                                 \
     V c1 = RIGHT(c0, 32), c2 = ALL(d->place), c3 = ALL(d->step);                             \
-    uint32_t k0 = d->key[0], k1 = d->key[1];                                                 \
-    for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {            \
+    _Pragma("GCC unroll 7") for (int i = 0; i < PHILOX_ROUNDS; i++)                          \
+    {                                                                                        \
         V p0 = MULTIPLY(c0, ALL(0xD2511F53)), p1 = MULTIPLY(c2, ALL(0xCD9E8D57));            \
-        c0 = XOR(RIGHT(p1, 32), c1, ALL(k0));                                                \
-        c2 = XOR(RIGHT(p0, 32), c3, ALL(k1));                                                \
+        c0 = XOR(RIGHT(p1, 32), c1, ALL(d->key[i][0]));                                               \
+        c2 = XOR(RIGHT(p0, 32), c3, ALL(d->key[i][1]));                                               \
         c1 = p1, c3 = p0;                                                                    \
     }
 #if WIDTH == 64
@@ -87,7 +87,8 @@ static inline uint64_t decide(const dropout *d, const uint64_t counter[COUNTERS]
     uint64_t bits = 0;
     for (int i = 0; i < COUNTERS; i++) {
         uint32_t w[4];
-        philox((uint32_t[4]){(uint32_t)counter[i], (uint32_t)(counter[i] >> 32), d->place, d->step}, d->key, w);
+        philox((uint32_t[4]){(uint32_t)counter[i], (uint32_t)(counter[i] >> 32), d->place, d->step},
+               (uint32_t[2]){(uint32_t)d->key[0][0], (uint32_t)d->key[0][1]}, w);
         for (int j = 0; j < 8; j++) bits |= (uint64_t)(((w[j / 2] >> (j % 2 * 16)) & 0xffff) >= d->least) << (8 * i + j);
     }
     return bits;

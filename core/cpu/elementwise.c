@@ -6,8 +6,10 @@
  * the output is F64) that stay in the L1 cache.
  */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 #include "base/vmath.h"
+
+enum { MAP_BLOCK = 16 };
 
 typedef struct elementwise elementwise;
 typedef void (*line)(const elementwise *w, void *y, const void *const x[3], int64_t n);
@@ -37,14 +39,11 @@ static inline double vcos(double x) { return cos(x); }
 static inline double vsin(double x) { return sin(x); }
 
 #define S        f32
-#define MASKS    v16i
 #define FN(name) v##name##f
 #include "cpu/elementwise_lines.h"
 #undef S
-#undef MASKS
 #undef FN
 #define S        f64
-#define MASKS    v16l
 #define FN(name) v##name
 #include "cpu/elementwise_lines.h"
 

@@ -1,11 +1,7 @@
 /* elementwise_lines.h - operations on lines of numbers, once for every type computed in (S: f32 or f64; see
- * simd.h). Lines may share their storage from the first element on: each element is read before it is
+ * vectors.h). Lines may share their storage from the first element on: each element is read before it is
  * written.
  */
-
-INLINE REALS TYPED(splat)(REAL x) { return x - (REALS){0}; }
-/* a where the mask has all bits set, b where it has none. */
-INLINE REALS TYPED(select)(MASKS m, REALS a, REALS b) { return (REALS)((m & (MASKS)a) | (~m & (MASKS)b)); }
 
 INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
 {
@@ -15,7 +11,7 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
     case OP_MUL: return a * b;
     case OP_DIV: return a / b;
     case OP_MINIMUM: return TYPED(select)(b < a, b, a);
-    default: return TYPED(select)(a < b, TYPED(splat)(1), TYPED(splat)(0));
+    default: return TYPED(select)(a < b, TYPED(all)(1), TYPED(all)(0));
     }
 }
 
@@ -23,7 +19,7 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
 INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int64_t n, bool repeat_a,
                                bool repeat_b)
 {
-    REALS va = TYPED(splat)(*a), vb = TYPED(splat)(*b);
+    REALS va = TYPED(all)(*a), vb = TYPED(all)(*b);
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         if (!repeat_a) va = TYPED(load)(a + i);
@@ -37,15 +33,15 @@ INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int6
     TYPED(store_part)(y + i, TYPED(apply)(o, va, vb), rest);
 }
 
-#define BINARY(NAME)                                                                                         \
-    static void TYPED(line_##NAME)(const elementwise *w, void *y, const void *const x[3], int64_t n)         \
-    {                                                                                                        \
-        if (w->repeat[0])                                                                                    \
-            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, true, w->repeat[1]);                             \
-        else if (w->repeat[1])                                                                               \
-            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, true);                                    \
-        else                                                                                                 \
-            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, false);                                   \
+#define BINARY(NAME) \
+    static void TYPED(line_##NAME)(const elementwise *w, void *y, const void *const x[3], int64_t n) \
+    { \
+        if (w->repeat[0]) \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, true, w->repeat[1]); \
+        else if (w->repeat[1]) \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, true); \
+        else \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, false); \
     }
 BINARY(ADD)
 BINARY(SUB)
@@ -67,30 +63,30 @@ static void TYPED(line_ADD_SCALAR)(const elementwise *w, void *y, const void *co
     TYPED(binary_line)(OP_ADD, y, x[0], &by, n, false, true);
 }
 
-/* Sixteen at a time, the rest padded to sixteen: an element's bits do not depend on where in the line it
+/* MAP_BLOCK at a time, the rest padded to that many: an element's bits do not depend on where in the line it
  * stands. `u`, `v`, `d` are the elements of the first, second and third line. */
-#define MAP_LINE(NAME, N_IN, EXPRESSION)                                                                     \
-    static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x_[3], int64_t n)              \
-    {                                                                                                        \
-        (void)w;                                                                                             \
-        REAL *y = y_, part[4][LANES] = {{0}};                                                                \
-        const REAL *x[3] = {x_[0], N_IN > 1 ? x_[1] : x_[0], N_IN > 1 ? x_[2] : x_[0]};                      \
-        for (int64_t i = 0; i < n; i += LANES) {                                                             \
-            size_t rest = n - i < LANES ? (size_t)(n - i) : LANES;                                           \
-            const REAL *p[3] = {x[0] + i, x[1] + i, x[2] + i};                                               \
-            REAL *to = y + i;                                                                                \
-            if (rest < LANES) {                                                                              \
-                for (int k = 0; k < 3; k++) p[k] = memcpy(part[k], p[k], rest * sizeof(REAL));               \
-                to = part[3];                                                                                \
-            }                                                                                                \
-            _Pragma("omp simd") for (int j = 0; j < LANES; j++)                                              \
-            {                                                                                                \
-                REAL u = p[0][j], v = p[1][j], d = p[2][j];                                                  \
-                (void)u, (void)v, (void)d;                                                                   \
-                to[j] = EXPRESSION;                                                                          \
-            }                                                                                                \
-            if (rest < LANES) memcpy(y + i, to, rest * sizeof(REAL));                                        \
-        }                                                                                                    \
+#define MAP_LINE(NAME, N_IN, EXPRESSION) \
+    static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x_[3], int64_t n) \
+    { \
+        (void)w; \
+        REAL *y = y_, part[4][MAP_BLOCK] = {{0}}; \
+        const REAL *x[3] = {x_[0], N_IN > 1 ? x_[1] : x_[0], N_IN > 1 ? x_[2] : x_[0]}; \
+        for (int64_t i = 0; i < n; i += MAP_BLOCK) { \
+            size_t rest = n - i < MAP_BLOCK ? (size_t)(n - i) : MAP_BLOCK; \
+            const REAL *p[3] = {x[0] + i, x[1] + i, x[2] + i}; \
+            REAL *to = y + i; \
+            if (rest < MAP_BLOCK) { \
+                for (int k = 0; k < 3; k++) p[k] = memcpy(part[k], p[k], rest * sizeof(REAL)); \
+                to = part[3]; \
+            } \
+            _Pragma("omp simd") for (int j = 0; j < MAP_BLOCK; j++) \
+            { \
+                REAL u = p[0][j], v = p[1][j], d = p[2][j]; \
+                (void)u, (void)v, (void)d; \
+                to[j] = EXPRESSION; \
+            } \
+            if (rest < MAP_BLOCK) memcpy(y + i, to, rest * sizeof(REAL)); \
+        } \
     }
 MAP_LINE(map_EXP, 1, FN(exp)(u))
 MAP_LINE(map_LOG, 1, FN(log)(u))

@@ -44,7 +44,8 @@ static inline void *cut(char **at, int64_t n, size_t size)
 /* ---- dropout: the decisions of one place in one step (op.h, DROPOUT family) ---- */
 
 typedef struct {
-    uint32_t key[2], place, step;
+    int64_t key[PHILOX_ROUNDS][2]; /* of each round: 32 bits as a vector's lane takes them */
+    uint32_t place, step;
     uint32_t least; /* smallest 16-bit word that keeps; 0: keeps everything */
     double scale;   /* of kept values: 1 / (1 - p) */
 } dropout;

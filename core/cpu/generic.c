@@ -1,6 +1,6 @@
 /* generic.c - the services of generic.h. */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 enum { WORTH_SPLITTING = 32768 }; /* elements */
 
@@ -44,24 +44,40 @@ int wrong_type(const call *k, err *e)
 
 /* ---- conversions ---- */
 
-#define CONVERT(T, F)                                                                                        \
-    static void T##_of_##F(void *to, const void *from, int64_t n)                                            \
-    {                                                                                                        \
-        number_##T *y = to;                                                                                  \
-        const number_##F *x = from;                                                                          \
-        int64_t i = 0;                                                                                       \
-        for (; i + LANES <= n; i += LANES)                                                                   \
-            store_##T(y + i, __builtin_convertvector(load_##F(x + i), reals_##T));                           \
-        int rest = (int)(n - i);                                                                             \
-        if (rest)                                                                                            \
-            store_part_##T(y + i, __builtin_convertvector(load_part_##F(x + i, rest), reals_##T), rest);     \
+/* By vectors between f32 and bf16, else by numbers. */
+static void f32_of_bf16(void *to, const void *from, int64_t n)
+{
+    float *y = to;
+    const uint16_t *x = from;
+    int64_t i = 0;
+    for (; i + lanes_f32 <= n; i += lanes_f32) store_f32(y + i, load_bf16(x + i));
+    for (; i < n; i++) y[i] = widen_one(x[i]);
+}
+static void bf16_of_f32(void *to, const void *from, int64_t n)
+{
+    uint16_t *y = to;
+    const float *x = from;
+    int64_t i = 0;
+    for (; i + lanes_f32 <= n; i += lanes_f32) store_bf16(y + i, load_f32(x + i));
+    if (i < n) store_part_bf16(y + i, load_part_f32(x + i, (int)(n - i)), (int)(n - i));
+}
+#define CONVERT(T, F, NUMBER_OF)                                                    \
+    static void T##_of_##F(void *to, const void *from, int64_t n)                   \
+    {                                                                               \
+        number_##T *y = to;                                                         \
+        const number_##F *x = from;                                                 \
+        for (int64_t i = 0; i < n; i++) y[i] = NUMBER_OF(x[i]);                     \
     }
-CONVERT(f32, f64)
-CONVERT(f32, bf16)
-CONVERT(f64, f32)
-CONVERT(f64, bf16)
-CONVERT(bf16, f32)
-CONVERT(bf16, f64)
+CONVERT(f32, f64, (float))
+CONVERT(f64, f32, (double))
+CONVERT(f64, bf16, widen_one)
+static void bf16_of_f64(void *to, const void *from, int64_t n)
+{
+    uint16_t *y = to;
+    const double *x = from;
+    for (int64_t i = 0; i < n; i++) store_one_bf16(y + i, (float)x[i]);
+}
+#undef CONVERT
 
 static void copy_2(void *to, const void *from, int64_t n) { memcpy(to, from, (size_t)n * 2); }
 static void copy_4(void *to, const void *from, int64_t n) { memcpy(to, from, (size_t)n * 4); }

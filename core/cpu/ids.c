@@ -1,6 +1,6 @@
 /* ids.c - EMBEDDING EMBEDDING_BACK TO_FLOAT RELATIVE_POSITION CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD MASK: ids in, or numbers chosen by them. */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 typedef struct {
     void *y;
@@ -85,7 +85,7 @@ int cpu_EMBEDDING_BACK(const call *k, err *e)
                .n_ids = count_of(ids),
                .width = width_of(y),
                .n = rows_of(y)};
-    over_range(b.width, LANES, count_of(dy), OF_TYPE(y, rows_back), &b);
+    over_range(b.width, lanes_f32, count_of(dy), OF_TYPE(y, rows_back), &b);
     return 0;
 }
 

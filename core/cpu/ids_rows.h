@@ -1,4 +1,4 @@
-/* ids_rows.h - numbers by id and numbers from ids, once for every type (S: f32 or f64; see simd.h). */
+/* ids_rows.h - numbers by id and numbers from ids, once for every type (S: f32 or f64; see vectors.h). */
 
 /* ---- EMBEDDING_BACK: columns from .. to of the table ---- */
 

@@ -1,8 +1,10 @@
 /* norm.c - layer normalisation of a residual sum with its dropout (Ba et al. 2016; Vaswani et al. 2017,
  * section 5.4). */
 #include "cpu/fused.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 #include <stdlib.h>
+
+enum { MOST_CHUNKS = 64 }; /* of rows, over which the gradients of gain and bias are summed */
 
 /* Arguments of both passes; rows [rows,width]; statistics and parameters are F32, or F64 beside F64 rows. */
 typedef struct {

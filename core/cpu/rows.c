@@ -1,6 +1,6 @@
 /* rows.c - sums over rows, the gradient of ReLU, embedding: small kernels on packed rows. */
 #include "cpu/fused.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 #define S f32
 #include "cpu/rows.inc"

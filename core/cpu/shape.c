@@ -1,6 +1,6 @@
 /* shape.c - TRANSPOSE SLICE PAD CONCAT ROTATE_HALF: numbers moved, whatever their type. */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 int cpu_TRANSPOSE(const call *k, err *e)
 {

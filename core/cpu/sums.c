@@ -1,6 +1,6 @@
 /* sums.c - SUM_TO, BROADCAST_TO, SOFTMAX, SOFTMAX_BACK. No result depends on the number of threads. */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 enum { SUM_BLOCK = 1024, SUM_ROWS = 128, SUM_WIDTH = 512 };
 
@@ -21,12 +21,9 @@ typedef struct {
 } row_job; /* rows of n numbers */
 
 #define S     f32
-#define MASKS v16i
 #include "cpu/sums_rows.h"
 #undef S
-#undef MASKS
 #define S     f64
-#define MASKS v16l
 #include "cpu/sums_rows.h"
 
 /* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain.

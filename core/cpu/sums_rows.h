@@ -1,39 +1,20 @@
-/* sums_rows.h - sums and softmax over rows, once for every type (S: f32 or f64; see simd.h). */
-
-/* ---- lanes together: the lower half with the upper, four times; the result is in all lanes ---- */
-
-#define HALF(x)    __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
-#define QUARTER(x) __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
-#define PAIR(x)    __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-#define ONE(x)     __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
-
-INLINE REALS TYPED(all_sum)(REALS x)
-{
-    x += HALF(x);
-    x += QUARTER(x);
-    x += PAIR(x);
-    return x + ONE(x);
-}
-INLINE REALS TYPED(all_largest)(REALS x)
-{
-    x = TYPED(larger)(x, HALF(x));
-    x = TYPED(larger)(x, QUARTER(x));
-    x = TYPED(larger)(x, PAIR(x));
-    return TYPED(larger)(x, ONE(x));
-}
+/* sums_rows.h - sums and softmax over rows, once for every type (S: f32 or f64; see vectors.h). */
 
 /* ---- SUM_TO ---- */
 
-/* Sum of n numbers that lie side by side: sixteen lanes over blocks of one length, the blocks in double. */
+/* Sum of n numbers that lie side by side: PLACES sums over blocks of one length, the blocks in double. */
 static double TYPED(line_sum)(const REAL *x, int64_t n)
 {
     double total = 0;
     for (int64_t i = 0; i < n; i += SUM_BLOCK) {
-        int64_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK, j = i;
-        REALS lanes = {0};
-        for (; j + LANES <= end; j += LANES) lanes += TYPED(load)(x + j);
-        if (j < end) lanes += TYPED(load_part)(x + j, (int)(end - j));
-        total += (double)TYPED(all_sum)(lanes)[0];
+        int64_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
+        REALS sum[STEP], v[STEP];
+        EACH(k, STEP) sum[k] = (REALS){0};
+        for (int64_t j = i; j < end; j += PLACES) {
+            TYPED(load_step)(v, x + j, end - j, 0);
+            EACH(k, STEP) sum[k] += v[k];
+        }
+        total += (double)TYPED(sum_places)(sum);
     }
     return total;
 }
@@ -109,27 +90,27 @@ INLINE REALS TYPED(weight)(REALS x)
 
 static void TYPED(softmax_row)(REAL *y, const REAL *x, int64_t n)
 {
-    int64_t whole = n / LANES * LANES;
-    int rest = (int)(n - whole);
-    REALS hidden = TYPED(first_lanes)((REALS){0} + 1, rest); /* lanes past the end count as -inf */
-    hidden = (REALS)(~(hidden > 0) & (MASKS)((REALS){0} - (REAL)INFINITY));
-    REALS most = (REALS){0} - (REAL)INFINITY, sum = {0}, last = most;
-    for (int64_t j = 0; j < whole; j += LANES) most = TYPED(larger)(TYPED(load)(x + j), most);
-    if (rest) most = TYPED(larger)(last = TYPED(load_part)(x + whole, rest) + hidden, most);
-    REALS top = TYPED(all_largest)(most);
-    if (top[0] == -(REAL)INFINITY) {
+    const REAL never = -(REAL)INFINITY;
+    REALS top[STEP], sum[STEP], v[STEP];
+    EACH(i, STEP) top[i] = TYPED(all)(never), sum[i] = (REALS){0};
+    for (int64_t j = 0; j < n; j += PLACES) {
+        TYPED(load_step)(v, x + j, n - j, never);
+        EACH(i, STEP) top[i] = TYPED(larger)(v[i], top[i]);
+    }
+    REAL most = TYPED(largest_place)(top);
+    if (most == never) {
         for (int64_t j = 0; j < n; j++) y[j] = x[j] < 0 ? 0 : x[j]; /* nothing is seen, or not a number */
         return;
     }
-    for (int64_t j = 0; j < whole; j += LANES) {
-        REALS w = TYPED(weight)(TYPED(load)(x + j) - top);
-        sum += w;
-        TYPED(store)(y + j, w);
+    for (int64_t j = 0; j < n; j += PLACES) {
+        TYPED(load_step)(v, x + j, n - j, never);
+        EACH(i, STEP) sum[i] += v[i] = TYPED(weight)(v[i] - most);
+        TYPED(store_step)(y + j, v, n - j);
     }
-    if (rest) sum += last = TYPED(weight)(last - top);
-    REALS over = 1 / TYPED(all_sum)(sum);
-    for (int64_t j = 0; j < whole; j += LANES) TYPED(store)(y + j, TYPED(load)(y + j) * over);
-    if (rest) TYPED(store_part)(y + whole, last * over, rest);
+    REAL by = 1 / TYPED(sum_places)(sum);
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) TYPED(store)(y + j, TYPED(load)(y + j) * by);
+    for (; j < n; j++) y[j] *= by;
 }
 
 static void TYPED(softmax_rows)(const void *job, int64_t from, int64_t to)
@@ -142,25 +123,20 @@ static void TYPED(softmax_rows)(const void *job, int64_t from, int64_t to)
 static void TYPED(softmax_back_rows)(const void *job, int64_t from, int64_t to)
 {
     const row_job *r = job;
-    int64_t n = r->n, whole = n / LANES * LANES;
-    int rest = (int)(n - whole);
+    int64_t n = r->n;
     for (int64_t i = from; i < to; i++) {
         const REAL *y = (const REAL *)r->in[0] + i * n, *dy = (const REAL *)r->in[1] + i * n;
         REAL *dx = (REAL *)r->out + i * n;
-        REALS lanes = {0}, last_y = {0}, last_dy = {0};
-        for (int64_t j = 0; j < whole; j += LANES) lanes += TYPED(load)(y + j) * TYPED(load)(dy + j);
-        if (rest) {
-            last_y = TYPED(load_part)(y + whole, rest);
-            last_dy = TYPED(load_part)(dy + whole, rest);
-            lanes += last_y * last_dy;
+        REALS sum[STEP], a[STEP], b[STEP];
+        EACH(k, STEP) sum[k] = (REALS){0};
+        for (int64_t j = 0; j < n; j += PLACES) {
+            TYPED(load_step)(a, y + j, n - j, 0);
+            TYPED(load_step)(b, dy + j, n - j, 0);
+            EACH(k, STEP) sum[k] = TYPED(madd)(a[k], b[k], sum[k]);
         }
-        REALS mean = TYPED(all_sum)(lanes);
-        for (int64_t j = 0; j < whole; j += LANES)
-            TYPED(store)(dx + j, TYPED(load)(y + j) * (TYPED(load)(dy + j) - mean));
-        if (rest) TYPED(store_part)(dx + whole, last_y * (last_dy - mean), rest);
+        REAL mean = TYPED(sum_places)(sum);
+        int64_t j = 0;
+        for (; j + LANES <= n; j += LANES) TYPED(store)(dx + j, TYPED(load)(y + j) * (TYPED(load)(dy + j) - mean));
+        for (; j < n; j++) dx[j] = y[j] * (dy[j] - mean);
     }
 }
-#undef HALF
-#undef QUARTER
-#undef PAIR
-#undef ONE

@@ -48,8 +48,8 @@ enum { PLACES = 32, lanes_f32 = WIDTH / 4, lanes_bf16 = WIDTH / 4, lanes_f64 = W
 typedef float number_f32, real_f32, real_bf16;
 typedef double number_f64, real_f64;
 typedef uint16_t number_bf16;
-typedef int32_t mask_f32, mask_bf16;
-typedef int64_t mask_f64;
+typedef int32_t integer_f32, integer_bf16;
+typedef int64_t integer_f64;
 typedef float reals_f32 __attribute__((vector_size(WIDTH)));
 typedef double reals_f64 __attribute__((vector_size(WIDTH)));
 typedef int32_t masks_f32 __attribute__((vector_size(WIDTH)));
@@ -170,6 +170,20 @@ INLINE reals_f32 load_floats_f32(const float *p) { return load_f32(p); }
 INLINE reals_f32 load_floats_bf16(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_floats_f64(const float *p) { return __builtin_convertvector(*(const half_at_f32 *)p, reals_f64); }
 
+/* a b + c, rounded once where the machine can: said so, not left to what the compiler sees, bits are the same in every set that can. */
+INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
+{
+#if WIDTH == 64
+    return (reals_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif WIDTH == 32
+    return (reals_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
+INLINE reals_f32 madd_bf16(reals_f32 a, reals_f32 b, reals_f32 c) { return madd_f32(a, b, c); }
+INLINE reals_f64 madd_f64(reals_f64 a, reals_f64 b, reals_f64 c) { return a * b + c; }
+
 /* ---- choosing between numbers ---- */
 
 #if WIDTH == 64
@@ -284,6 +298,9 @@ STEPS(f32)
 STEPS(f64)
 STEPS(bf16)
 #undef STEPS
+INLINE void store_step_real_f32(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
+INLINE void store_step_real_bf16(float *p, const reals_f32 *v, int64_t left) { store_step_f32(p, v, left); }
+INLINE void store_step_real_f64(double *p, const reals_f64 *v, int64_t left) { store_step_f64(p, v, left); }
 
 /* ---- squares of LANES by LANES numbers: to[k][j] = from[j][k] for j < LANES, k < n; zeros for j >= rows ---- */
 
@@ -359,6 +376,12 @@ INLINE reals_f32 exp_f32(reals_f32 x)
 INLINE float log_f32(float x) { return logf(x); }
 INLINE float log_bf16(float x) { return logf(x); }
 INLINE double log_f64(double x) { return log(x); }
+INLINE float exp_one_f32(float x) { return expf(x); }
+INLINE float exp_one_bf16(float x) { return expf(x); }
+INLINE double exp_one_f64(double x) { return exp(x); }
+INLINE float root_f32(float x) { return sqrtf(x); }
+INLINE float root_bf16(float x) { return sqrtf(x); }
+INLINE double root_f64(double x) { return sqrt(x); }
 INLINE reals_f32 exp_bf16(reals_f32 x) { return exp_f32(x); }
 INLINE reals_f64 exp_f64(reals_f64 x)
 {
