@@ -41,6 +41,7 @@ typedef struct {
     model model;
     bool model_open;
     train_result trained;
+    double *hits; /* of the dev set: right and all target tokens of each pair */
 } run;
 
 /* While training, the first SIGTERM asks for a checkpoint at the next step. A second one, or one where there
@@ -211,17 +212,30 @@ static void report_costs(run *r)
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
 }
 
+/* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
 static int perplexity(run *r, err *e)
 {
     const pairs *dev = &r->data.split[AB_DEV];
     double *nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *nll);
     err why = {0};
-    double ppl = dev->n ? train_perplexity(&r->model, dev, nll, &why) : NAN;
+    r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
+    double ppl = dev->n ? train_score(&r->model, dev, nll, r->hits, &why) : NAN;
     if (!why.text[0])
         event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
                      (size_t)dev->n, 2, nll);
     free(nll);
     return why.text[0] ? fail(e, "%s", why.text) : 0;
+}
+
+/* After the task's own scores, so that those come first in tables. */
+static void token_accuracy(const run *r)
+{
+    const pairs *dev = &r->data.split[AB_DEV];
+    double right = 0, tokens = 0;
+    for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
+    if (tokens > 0)
+        event_result("token_accuracy", "max", "% of target tokens that are the likeliest after the true ones before, EOS counted, dev", 100 * right / tokens,
+                     r->trained.step, r->trained.how, (size_t)dev->n, 2, r->hits);
 }
 
 typedef struct { /* sums over the splits that are decoded */
@@ -360,6 +374,7 @@ static train_outcome do_run(run *r, err *e)
     if (perplexity(r, e)) return TRAIN_FAILED;
     event_phase("decode");
     if (decode_and_score(r, e)) return TRAIN_FAILED;
+    token_accuracy(r);
     char words[128];
     if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
     char *path = path_join(r->job.folder, "model.safetensors");
@@ -370,6 +385,7 @@ static train_outcome do_run(run *r, err *e)
 
 static void close_run(run *r)
 {
+    free(r->hits);
     if (r->model_open) model_free(&r->model);
     dataset_free(&r->data);
     if (r->tgt != r->src) vocab_free(r->tgt);

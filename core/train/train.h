@@ -47,6 +47,9 @@ train_outcome train_run(train_job *j, train_result *out, err *e);
 /* exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs (recipe: "perplexity").
  * nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by its place in `p`. */
 double train_perplexity(model *m, const pairs *p, double *nll, err *e);
+/* The same, and hits (may be NULL): [pairs.n][2] target tokens that are the likeliest ones given the true tokens before them, and target
+ * tokens: token accuracy, EOS counted. Reads every logit back, so it is for the end of a run. */
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
 /* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src when
  * shared), values. Plugins are those at hand that have the recorded names, with a warning where the recorded sha256 is

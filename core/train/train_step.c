@@ -1,6 +1,7 @@
 /* train_step.c - gradient of a batch, update of the parameters, perplexity: the inner part of training. */
 #include "train/optim.h"
 #include "train/train.h"
+#include "base/vmath.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +266,44 @@ static int64_t *places(const pairs *p)
     return place;
 }
 
-double train_perplexity(model *m, const pairs *p, double *nll, err *e)
+static double logit_at(const void *row, dtype type, int64_t i)
+{
+    if (type == BF16) return (double)from_bf16(((const bf16 *)row)[i]);
+    return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
+}
+
+/* The first of the largest logits [v]. */
+static int32_t likeliest(const void *row, dtype type, int64_t v)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < v; i++)
+        if (logit_at(row, type, i) > logit_at(row, type, best)) best = i;
+    return (int32_t)best;
+}
+
+/* Adds the batch's token hits to `hits`, by the place of each pair. */
+static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64_t *place, err *e)
+{
+    ab_t x = tape_find(c, "logits");
+    const node *logits = &c->v[x.id];
+    int64_t v = logits->dim[3];
+    size_t row = (size_t)v * dtype_size(logits->type);
+    char *all = xmalloc((size_t)b->tgt_rows * row + 1);
+    int bad = tape_read(c, x, all, (size_t)b->tgt_rows * row, e);
+    for (int64_t i = 0; i < b->n_sentences && !bad; i++) {
+        double *out = hits + 2 * place[b->example[i]];
+        out[0] = 0;
+        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++)
+            out[0] += likeliest(all + (size_t)r * row, logits->type, v) == b->tgt_out[r];
+        out[1] = b->tgt_offset[i + 1] - b->tgt_offset[i];
+    }
+    free(all);
+    return bad;
+}
+
+double train_perplexity(model *m, const pairs *p, double *nll, err *e) { return train_score(m, p, nll, NULL, e); }
+
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
 {
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
     int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
@@ -291,6 +329,7 @@ double train_perplexity(model *m, const pairs *p, double *nll, err *e)
         tokens += (double)b.tgt_rows;
         if (nll) per_pair(&b, each, nll, place);
         free(each);
+        bad = hits && count_hits(c, &b, hits, place, e);
     }
     free(place);
     tapes_close(&t);

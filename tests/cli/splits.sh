@@ -9,8 +9,8 @@ source "$(dirname "$0")/common.bash" "$@"
 } >parts.ini
 exits 0 ablate run parts.ini --threads 1 --progress none
 value() { sql "SELECT value FROM results WHERE variant='$1' AND metric='$2'"; }
-figures() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND metric<>'PPL' ORDER BY 1)"; }
-of_test=$(figures base) of_dev=$(figures split/decode_split=dev) count=1
+figures() { sql "SELECT group_concat(metric,' ') FROM (SELECT metric FROM results WHERE variant='$1' AND metric NOT IN('PPL','token_accuracy') ORDER BY 1)"; }
+of_test=$(figures base) of_dev=$(figures split/decode_split=dev) count=2
 [ -n "$of_test" ] && [ -n "$of_dev" ] || wrong "a run has no figures but PPL: test '$of_test', dev '$of_dev'"
 for metric in $of_test; do
     equal "$(value split/decode_split=dev+test "${metric}_test")" "$(value base "$metric")" "$metric on test"

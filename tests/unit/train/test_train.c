@@ -200,6 +200,23 @@ static void test_divergence(world *w)
     put(w, "schedule", "noam");
 }
 
+/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so it costs ln 2 or more; one that is has at least 1 / V. */
+static void check_hits(model *m, const pairs *p, double ppl)
+{
+    err e = {0};
+    double *nll = xcalloc((size_t)p->n * 4, sizeof *nll), *hits = nll + 2 * p->n, misses = 0, right = 0, cost = 0;
+    CHECK_NEAR(train_score(m, p, nll, hits, &e), ppl, 0);
+    for (int64_t i = 0; i < p->n; i++) {
+        double missed = hits[2 * i + 1] - hits[2 * i];
+        CHECK_NEAR(hits[2 * i + 1], nll[2 * i + 1], 0);
+        CHECK(missed >= 0 && hits[2 * i] >= 0 && nll[2 * i] >= missed * log(2) - 1e-6);
+        misses += missed, right += hits[2 * i], cost += nll[2 * i];
+    }
+    CHECK(right > 0);
+    CHECK(cost <= misses * 1e3 + right * log(1000));
+    free(nll);
+}
+
 static void test_checkpoints(world *w)
 {
     model m, opened;
@@ -214,6 +231,7 @@ static void test_checkpoints(world *w)
     CHECK_TEXT(e.text, "");
     CHECK_INT(vocab_size(src), vocab_size(w->src));
     CHECK_NEAR(train_perplexity(&opened, &w->data.split[AB_DEV], NULL, &e), r.dev_ppl, 0);
+    check_hits(&opened, &w->data.split[AB_DEV], r.dev_ppl);
     model_free(&opened);
     if (tgt != src) vocab_free(tgt);
     vocab_free(src);
