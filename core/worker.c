@@ -444,6 +444,7 @@ int worker_command(int argc, char **argv, const places *p)
     close_run(&r);
     if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
     if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
+    if (outcome == TRAIN_DONE) event_end();
     return outcome == TRAIN_DONE       ? WORKER_DONE
            : outcome == TRAIN_STOPPED  ? WORKER_STOPPED
            : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED

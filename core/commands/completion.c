@@ -155,7 +155,7 @@ static const struct {
     {NULL, "--progress", "auto tty plain json none"},
     {"query", "--format", "text csv json md"},
     {"table", "--format", "text md latex csv json"},
-    {NULL, "--vs", "paper"},
+    {NULL, "--vs", "paper recorded"},
     {NULL, "--hyp", "dev test"},
     {"show", "--ref", "dev test"},
     {NULL, "--tok", "13a none intl char zh"},

@@ -195,6 +195,8 @@ static void check_name(build *b, const section *s)
     const ini_entry *e = find_entry(s, "name");
     const char *name = b->s->name;
     const char *where = e ? e->where : b->s->path;
+    if (has_suffix(name, ".recorded"))
+        complain(b, where, "name", "found \"%s\", but names that end in .recorded are for recorded runs, expected another", name);
     if (is_taken(name))
         complain(b, where, "name", "found \"%s\", which the database keeps for itself, expected another",
                  name);

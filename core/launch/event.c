@@ -116,6 +116,12 @@ void event_artifact(const char *kind, const char *path) { pair("artifact", kind,
 void event_error(const char *words) { pair("error", words, NULL); }
 void event_diverged(const char *words) { pair("diverged", words, NULL); }
 
+void event_end(void)
+{
+    str line = begin("end");
+    send_line(&line);
+}
+
 int event_split(char *line, char **field, int max)
 {
     int n = 0;

@@ -10,7 +10,9 @@
  *   result    METRIC GOAL SIGNATURE VALUE STEP HOW N WIDTH V V V ...    per-sentence statistics at the end
  *   fact      KEY VALUE                                  device, parameters, flops_step, tokens_second,
  * peak_memory, plugins_json, ... artifact  KIND PATH error     WORDS                                      why
- * it fails; the exit status follows diverged  WORDS
+ * it fails; the exit status follows diverged  WORDS end
+ *                                                        the last line of a worker that did everything: without
+ *                                                        it, exit status 0 is some plugin's or library's exit
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
@@ -37,6 +39,7 @@ void event_fact_number(const char *key, double value);
 void event_artifact(const char *kind, const char *path);
 void event_error(const char *words);
 void event_diverged(const char *words);
+void event_end(void);
 
 /* ---- host's side ---- */
 /* Splits a line (changed in place) into fields, unescaped; returns how many (at most max; the last takes the

@@ -17,7 +17,7 @@ typedef struct {
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
     double started, first_tick; /* ticks(): of the process, of its first progress */
-    bool diverged;
+    bool diverged, ended; /* ended: it has told its last line */
     char error[2048];
     char scores[256];    /* "  PPL 5.31  BLEU 24.9": its results so far, in words */
     db_provenance facts; /* texts owned by `texts` */

@@ -141,6 +141,8 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
         return file_exists(f[2]) ? db_put_artifact(l->d, &w->claim, f[1], f[2], e) : 0;
     else if (same(f[0], "error") && n > 1)
         snprintf(w->error, sizeof w->error, "%s", f[1]);
+    else if (same(f[0], "end"))
+        w->ended = true;
     else if (same(f[0], "diverged") && n > 1) {
         snprintf(w->error, sizeof w->error, "%s", f[1]);
         w->diverged = true;
@@ -215,8 +217,15 @@ static enum db_status status_of(launcher *l, worker *w, int *code, int *sig, con
     w->gone = true;
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     *sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    if (*code == WORKER_DONE) return *what = "done", DB_DONE;
-    if (*code == WORKER_DIVERGED) return *what = "diverged", DB_DONE;
+    if (*code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
+    if (*code == WORKER_DONE) {
+        char phase[sizeof w->phase];
+        memcpy(phase, w->phase, sizeof phase);
+        if (!*w->error)
+            snprintf(w->error, sizeof w->error, "ended in %s with exit status 0 before it was done: a plugin or a library has called exit", phase);
+        return *what = "failed", DB_FAILED;
+    }
+    if (*code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
     if (l->out->interrupted && (*code == WORKER_STOPPED || *sig == SIGTERM))
         return *what = "stopped", DB_QUEUED;
     if (*code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
@@ -248,7 +257,7 @@ static int finish(launcher *l, worker *w, err *e)
     enum db_status s = status_of(l, w, &code, &sig, &what);
     int bad = db_attempt(l->d, &w->claim, &w->facts, e) ||
               db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e);
-    if (!bad && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
+    if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
     if (bad) return -1;
     if (s == DB_DONE) remove_checkpoints(w->folder);

@@ -404,12 +404,12 @@ int report_table(int argc, char **argv, const db_options *options)
                             {.name = "--metric", .value = metrics, .count = &t.n_metrics}};
     int rc = 0;
     if (parse(&argc, argv, known, LENGTH(known), &e) || argc > 2 || table_format_parse(format, &f, &e) ||
-        (vs && !same(vs, "paper") && fail(&e, "table: --vs: found \"%s\", expected paper", vs)) ||
+        (vs && !same(vs, "paper") && !same(vs, "recorded") && fail(&e, "table: --vs: found \"%s\", expected paper or recorded", vs)) ||
         (stats && !same(stats, "full") && fail(&e, "table: --stats: found \"%s\", expected full", stats))) {
-        rc = usage("table [NAME] [--metric M]... [--format text,md,latex,csv,json] [--vs paper] [--stats full] [--db FILE]",
+        rc = usage("table [NAME] [--metric M]... [--format text,md,latex,csv,json] [--vs paper,recorded] [--stats full] [--db FILE]",
                    &e);
     } else {
-        t.vs_paper = vs != NULL, t.full = stats != NULL;
+        t.vs_paper = same(vs, "paper"), t.vs_recorded = same(vs, "recorded"), t.full = stats != NULL;
         reader *r = reader_open(&o, &e);
         rc = r && table_print(r, argc > 1 ? argv[1] : NULL, &t, f, &out, &e) == 0 ? 0 : failed("table", &e);
         reader_close(r);

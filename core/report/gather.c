@@ -32,6 +32,24 @@ static const read_result *result_of(const read_run *run, const char *metric)
     return NULL;
 }
 
+void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
+{
+    double sum = 0, squares = 0;
+    *x = (measure){.values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values)};
+    for (size_t i = 0; i < of->n_runs; i++) {
+        const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], metric) : NULL;
+        if (!r) continue;
+        if (isfinite(r->value))
+            x->values[x->n++] = r->value;
+        else
+            x->diverged++;
+    }
+    for (size_t i = 0; i < x->n; i++) sum += x->values[i];
+    x->mean = x->n ? sum / (double)x->n : NAN;
+    for (size_t i = 0; i < x->n; i++) squares += (x->values[i] - x->mean) * (x->values[i] - x->mean);
+    x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
+}
+
 static void measure_row(gathered *g, gathered_row *row, arena *a)
 {
     const read_row *of = row->row;
@@ -49,27 +67,15 @@ static void measure_row(gathered *g, gathered_row *row, arena *a)
         if (isfinite(run->parameters)) row->parameters = run->parameters;
     }
     for (size_t m = 0; m < g->n_metrics; m++) {
-        measure *x = &row->of[m];
-        x->values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values);
+        measure_runs(of, g->metrics[m], &row->of[m], a);
         for (size_t i = 0; i < of->n_runs; i++) {
-            const read_result *r =
-                of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
-            if (!r) continue;
-            if (isfinite(r->value))
-                x->values[x->n++] = r->value;
-            else
-                x->diverged++;
-            if (r->goal) g->goals[m] = r->goal;
-            if (r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
+            const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
+            if (r && r->goal) g->goals[m] = r->goal;
+            if (r && r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
                 g->signatures[m] = "several";
-            else if (r->signature)
+            else if (r && r->signature)
                 g->signatures[m] = r->signature;
         }
-        double sum = 0, squares = 0;
-        for (size_t i = 0; i < x->n; i++) sum += x->values[i];
-        x->mean = x->n ? sum / (double)x->n : NAN;
-        for (size_t i = 0; i < x->n; i++) squares += (x->values[i] - x->mean) * (x->values[i] - x->mean);
-        x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
     }
 }
 
@@ -198,5 +204,6 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
         if (n > g->seeds_most) g->seeds_most = n;
     }
     compare_to_base(g, o, find_best, a);
+    if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
     return o->vs_paper ? join_paper(r, g, a, e) : 0;
 }

@@ -20,6 +20,8 @@ typedef struct {
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
     size_t changed;                     /* done runs of a plugin that has changed since (changed.h) */
+    const read_row *recorded;           /* the row of that name among the recorded, or NULL */
+    measure *recorded_of;               /* of[metric] of it */
     bool best;                          /* better than every other row beyond the noise */
 } gathered_row;
 
@@ -34,6 +36,8 @@ typedef struct {
     const char **signatures; /* of a metric; NULL: none; "several": runs differ */
     int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
     gathered_row *rows;      /* x.n_rows of them */
+    bool has_recorded;
+    read_experiment recorded;
     bool has_paper;
     read_published paper;
     int trials;
@@ -46,6 +50,10 @@ typedef struct {
  * tests). */
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out,
            err *e);
+/* Adds the recorded runs (table_options.vs_recorded). */
+int gather_recorded(reader *r, gathered *g, arena *a, err *e);
+/* What a row's done runs have of a metric. */
+void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
 /* "table3" for names that begin so and go on with anything but a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);

@@ -156,6 +156,7 @@ static const char *const full_columns[] = {"p models", "p outside", "p permutati
 typedef struct {
     size_t metrics, n, delta, interval, p, p_models, full, parameters, paper; /* first column of each part */
     bool has_delta, has_p, has_p_models, has_parameters;
+    size_t recorded;
     size_t skip; /* leading columns, before them */
 } columns;
 
@@ -181,6 +182,8 @@ static columns add_columns(const gathered *g, grid *t)
     c.full = t->n_columns;
     for (size_t i = 0; i < LENGTH(full_columns) && g->full && c.has_delta; i++) grid_column(t, full_columns[i], true);
     if (c.has_parameters) c.parameters = t->n_columns, grid_column(t, "params (M)", true);
+    c.recorded = t->n_columns;
+    for (size_t m = 0; g->has_recorded && m < g->n_metrics; m++) grid_column(t, arena_printf(&t->mem, "recorded %s", g->metrics[m]), true);
     c.paper = t->n_columns;
     for (size_t k = 2; g->has_paper && k < g->paper.n_columns; k++)
         if (g->paper.is_result[k] && !layout_is_published_first(g)) {
@@ -228,6 +231,8 @@ static void put_numbers(const gathered *g, grid *t, const columns *c, const gath
         double millions = row->parameters / 1e6;
         grid_put(t, c->parameters, "%.*f", millions < 10 ? 2 : 1, millions);
     }
+    for (size_t m = 0; g->has_recorded && m < g->n_metrics && row->recorded; m++)
+        put_measure(t, c->recorded + m, &(gathered_row){0}, &row->recorded_of[m], decimals_for(g, m));
     if (row->paper == NO_ROW || !g->has_paper || layout_is_published_first(g)) return;
     size_t at = c->paper;
     for (size_t k = 2; k < g->paper.n_columns; k++)

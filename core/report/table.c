@@ -46,7 +46,7 @@ static void note_failures(const gathered *g, grid *t)
     if (recorded)
         grid_note(t,
                   "%zu of %zu runs are recorded ones that came with the project%s%s%s%.12s, not trained here: "
-                  "`ablate run SPEC.ini --rerun all` trains anew.",
+                  "`ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded` shows both.",
                   recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
                   from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
 }
@@ -62,6 +62,28 @@ static void note_changed(const gathered *g, grid *t)
     if (rows)
         grid_note(t, "† %zu run%s of %zu row%s trained with a plugin whose file has changed since: `ablate run SPEC.ini --rerun changed`.", runs,
                   runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
+}
+
+/* Which machine and commit the recorded runs are of, where they stand beside; else that there are some. */
+static void note_recorded(const gathered *g, grid *t)
+{
+    if (!g->has_recorded) {
+        if (g->x.has_recorded) grid_note(t, "There are recorded runs of it: `ablate table %s --vs recorded` shows them beside these.", g->x.name);
+        return;
+    }
+    const read_run *from = NULL;
+    str other = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (!row->recorded) continue;
+        if (!from && row->recorded->n_runs) from = &row->recorded->runs[0];
+        if (!same(row->recorded->config_hash, row->row->config_hash)) str_addf(&other, "%s%s", other.n ? ", " : "", row->row->name);
+    }
+    if (from)
+        grid_note(t, "Recorded: on %s (%s), commit %.12s.", from->host ? from->host : "an unknown machine",
+                  from->device ? from->device : "an unknown device", from->git_commit ? from->git_commit : "unknown");
+    if (other.n) grid_note(t, "Recorded with other settings: %s.", other.s);
+    str_free(&other);
 }
 
 static void note_rows(const gathered *g, grid *t)
@@ -120,6 +142,7 @@ void table_grid(const gathered *g, grid *t)
     note_statistics(g, t);
     note_failures(g, t);
     note_changed(g, t);
+    note_recorded(g, t);
     note_rows(g, t);
     note_paper(g, t);
 }

@@ -15,6 +15,7 @@ typedef struct {
     const char *const
         *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */
     size_t n_metrics;
+    bool vs_recorded; /* recorded runs' columns beside ours */
     bool vs_paper; /* published columns beside ours, in the paper's layout where it has one */
     int trials;    /* of the randomisation test; 0: 10,000 */
     bool full;     /* all statistics: standard deviation of seeds alone, parts of the variance, P(A > B), tests over sentences and seeds */

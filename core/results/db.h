@@ -17,6 +17,8 @@
 #include "base/base.h"
 
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
+/* Recorded runs stand beside an experiment's own, in one of its name and this ending: "quick.recorded". */
+#define DB_RECORDED       ".recorded"
 #define DB_VERSION        2          /* PRAGMA user_version of this program */
 
 typedef struct db db;
@@ -242,7 +244,9 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
  * that git can compare line by line. */
 int db_export(db *d, const char *experiment, const char *path, size_t points, err *e);
 /* Reads such a file. Runs that are here with the same experiment, configuration and seed are left alone when
- * they are done, running, or have the file's status already, so importing twice changes nothing. *imported
+ * they are done, running, or have the file's status already, so importing twice changes nothing. The experiment is named
+ * NAME.recorded here, so that recorded runs never stand in for runs of NAME. A file that says what no run of ablate can be is
+ * refused in words. *imported
  * (may be NULL): runs added or replaced. */
 int db_import(db *d, const char *path, size_t *imported, err *e);
 /* One run as an INI that runs it again, from the database alone; the caller frees *out. */

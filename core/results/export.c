@@ -37,9 +37,9 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
 {
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT id,name,note,headline,paper_table,created_at,argv,spec_ini,analysis FROM experiment"
-                 " WHERE name=?1",
-                 "s", name);
+                 "SELECT id,CASE WHEN name LIKE '%'||?2 THEN substr(name,1,length(name)-length(?2)) ELSE name END name,note,headline,"
+                 "paper_table,created_at,argv,spec_ini,analysis FROM experiment WHERE name=?1 OR name=?1||?2 ORDER BY name=?1 DESC LIMIT 1",
+                 "ss", name, DB_RECORDED);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 1) {
         *id = sqlite3_column_int64(s, 0);
@@ -188,8 +188,8 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
             q, out,
             "SELECT "
             "n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,plugins_json,argv,"
-            "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error,"
-            "log_path FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
+            "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error "
+            "FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
             run, e);
         str_add(out, "],\n\"tags\":[");
         if (!rc) rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 ORDER BY tag", run, e);

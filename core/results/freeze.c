@@ -106,13 +106,16 @@ static int plugins_differ(db *d, int64_t run, const char *now, err *e)
     return rc < 0 ? -1 : differ > 0;
 }
 
-/* A run that was trained, or begun, with another plugin: what is done stays and is told of, what is not done begins anew. */
-static int note_plugins(db *d, const db_row_spec *row, db_frozen *out, err *e)
+/* Recorded runs are not taken for one's own. A run that was trained, or begun, with another plugin: what is done stays and is told of, what is not done begins anew. */
+static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 {
     int64_t recorded = 0;
-    if (!row->plugins_json || sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0)
-        return row->plugins_json ? -1 : 0;
-    int differ = recorded ? 0 : plugins_differ(d, out->id, row->plugins_json, e);
+    if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
+    if (recorded && out->status != DB_SKIPPED) { /* of a database from when these were not kept apart: they never stand in for a run */
+        out->status = DB_QUEUED;
+        return sql_do(d->q, e, "UPDATE run SET recorded=0,status='queued',ended_at=NULL WHERE id=?1", "i", out->id) || run_afresh(d, out->id, e);
+    }
+    int differ = row->plugins_json ? plugins_differ(d, out->id, row->plugins_json, e) : 0;
     if (differ < 0) return -1;
     out->changed = differ && out->status == DB_DONE;
     out->anew = differ && (out->status == DB_QUEUED || out->status == DB_KILLED || out->status == DB_FAILED);
@@ -135,7 +138,7 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
         rc = sql_next(s, e);
     }
     sqlite3_finalize(s);
-    return rc ? rc : note_plugins(d, row, out, e);
+    return rc ? rc : note_origin(d, row, out, e);
 }
 
 static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n,

@@ -18,7 +18,7 @@ static double real_of(const cJSON *o, const char *key)
 static int64_t whole_of(const cJSON *o, const char *key, int64_t missing)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
-    return cJSON_IsNumber(v) ? (int64_t)v->valuedouble : missing;
+    return cJSON_IsNumber(v) && fabs(v->valuedouble) < 9e15 ? (int64_t)v->valuedouble : missing;
 }
 
 static int need(const cJSON *o, const char *key, const char **out, err *e)
@@ -27,23 +27,53 @@ static int need(const cJSON *o, const char *key, const char **out, err *e)
     return *out ? 0 : fail(e, "found no text \"%s\"", key);
 }
 
+enum { MOST_ATTEMPTS = 1000000000 };
+static const double MOST_STEP = 9e15;
+
+/* A whole number in its range. */
+static int need_whole(const cJSON *o, const char *key, double least, double most, int64_t *out, err *e)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    double x = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (!(x >= least && x <= most) || x != floor(x)) {
+        char *text = v ? cJSON_PrintUnformatted(v) : NULL;
+        fail(e, "\"%s\": found %.40s, expected a whole number from %.0f to %.0f", key, text ? text : "nothing", least, most);
+        cJSON_free(text);
+        return -1;
+    }
+    *out = (int64_t)x;
+    return 0;
+}
+
+/* The same of a number that may be missing (null): -1. */
+static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    *out = -1;
+    return !v || cJSON_IsNull(v) ? 0 : need_whole(o, key, 0, MOST_STEP, out, e);
+}
+
 static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
 {
     const char *name, *spec;
     int64_t id = -1;
     char sha[65];
-    if (need(x, "name", &name, e) || need(x, "spec_ini", &spec, e) || view_check_name(q, name, e)) return -1;
+    if (need(x, "name", &name, e) || need(x, "spec_ini", &spec, e)) return -1;
     sha256_of(spec, strlen(spec), sha);
+    char *own = xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
     double created = real_of(x, "created_at");
     const char *argv = text_of(x, "argv");
-    int rc = sql_do(q, e,
+    int rc = view_check_name(q, own, e);
+    if (!rc)
+        rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO "
                     "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
                     " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-                    "sssssssds", name, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"),
+                    "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"),
                     sha, spec, argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
-    if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", name) == 1) return id;
-    return -1;
+    if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
+    free(own);
+    return id;
 }
 
 /* Is `key` one of the words in the blank-separated `list`? */
@@ -128,23 +158,24 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     return rc;
 }
 
+/* The log lies on the machine where the run was: its path means nothing here. */
 static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
+    int64_t n;
+    if (need_whole(a, "n", 1, MOST_ATTEMPTS, &n, e)) return -1;
     return sql_do(q, e,
                   "INSERT OR REPLACE INTO "
                   "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
                   "plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
                   "exit_code,term_signal,"
-                  "error,log_path) "
-                  "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)",
-                  "iissIssIssssIddIddIIss", run, whole_of(a, "n", 1), text_of(a, "host"),
+                  "error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
+                  "iissIssIssssIddIddIIs", run, n, text_of(a, "host"),
                   text_of(a, "device"), whole_of(a, "pid", -1), text_of(a, "slurm_job"),
                   text_of(a, "git_commit"), whole_of(a, "git_dirty", -1), text_of(a, "diff_sha256"),
                   text_of(a, "build_json"), text_of(a, "plugins_json"), text_of(a, "argv"),
                   whole_of(a, "parameters", -1), real_of(a, "flops_step"), real_of(a, "tokens_second"),
                   whole_of(a, "peak_memory", -1), real_of(a, "started_at"), real_of(a, "ended_at"),
-                  whole_of(a, "exit_code", -1), whole_of(a, "term_signal", -1), text_of(a, "error"),
-                  text_of(a, "log_path"));
+                  whole_of(a, "exit_code", -1), whole_of(a, "term_signal", -1), text_of(a, "error"));
 }
 
 static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
@@ -153,8 +184,8 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
     str bytes = {0};
     arena mem = {0};
     db_stats check;
-    int64_t id = -1;
-    int rc = need(r, "metric", &metric, e);
+    int64_t id = -1, step;
+    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) ? -1 : 0;
     if (!rc && stats && base64_decode(stats, &bytes))
         rc = fail(e, "metric \"%s\": \"stats\" is not base64", metric);
     if (!rc && stats) rc = stats_decode(bytes.s, bytes.n, &mem, &check, e);
@@ -163,7 +194,7 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
         rc = sql_do(q, e,
                     "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
                     " VALUES(?1,?2,?3,?4,?5,?6,?7)",
-                    "iidIssb", run, id, real_of(r, "value"), whole_of(r, "step", -1), how ? how : "final",
+                    "iidIssb", run, id, real_of(r, "value"), step, how ? how : "final",
                     text_of(r, "signature"), (const void *)bytes.s, bytes.n);
     str_free(&bytes);
     arena_free(&mem);
@@ -180,10 +211,14 @@ static int put_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(c, "points"))
     {
         const cJSON *step = cJSON_GetArrayItem(p, 0), *value = cJSON_GetArrayItem(p, 1);
-        if (!rc && !cJSON_IsNumber(step)) rc = fail(e, "curve \"%s\": found a point without a step", metric);
+        int64_t at = 0;
+        if (!rc && (!cJSON_IsNumber(step) || !(step->valuedouble >= 0 && step->valuedouble <= MOST_STEP)))
+            rc = fail(e, "curve \"%s\": found a point without a step", metric);
+        else if (!rc)
+            at = (int64_t)step->valuedouble;
         if (rc) return -1;
         rc = sql_do(q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value) VALUES(?1,?2,?3,?4)",
-                    "iiid", run, id, (int64_t)step->valuedouble,
+                    "iiid", run, id, at,
                     cJSON_IsNumber(value) ? value->valuedouble : NAN);
     }
     return rc;
@@ -211,9 +246,12 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
 {
     const char *hash, *status;
     enum db_status parsed;
-    int64_t variant = 0, id = 0, seed = whole_of(r, "seed", -1), attempt = 0;
+    int64_t variant = 0, id = 0, seed, step, total, attempt = 0;
     if (need(r, "hash", &hash, e) || need(r, "status", &status, e)) return -1;
-    if (status_parse(status, &parsed)) return fail(e, "found status \"%s\"", status);
+    if (status_parse(status, &parsed) || (parsed != DB_DONE && parsed != DB_FAILED && parsed != DB_SKIPPED))
+        return fail(e, "found a run with the status \"%.40s\", expected done, failed or skipped", status);
+    if (need_whole(r, "seed", 0, UINT32_MAX, &seed, e) || take_whole(r, "step", &step, e) || take_whole(r, "total_steps", &total, e))
+        return -1;
     int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
                      experiment, hash);
     if (rc != 1)
@@ -243,7 +281,7 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
                     "UPDATE run SET "
                     "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
                     "ended_at=?8,recorded=1 WHERE id=?1",
-                    "isiIIddd", id, status, attempt, whole_of(r, "step", -1), whole_of(r, "total_steps", -1),
+                    "isiIIddd", id, status, attempt, step, total,
                     real_of(r, "queued_at"), real_of(r, "started_at"), real_of(r, "ended_at"));
     if (!rc && imported) ++*imported;
     return rc;

@@ -150,7 +150,7 @@ static int load_rows(sqlite3 *q, int64_t experiment, bool with_stats, arena *a, 
     sqlite3_stmt *s = sql_open(
         q, e,
         "SELECT t.grp,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
-        "v.id FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
+        "v.id,v.config_hash FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
         " ORDER BY t.ord,t.name",
         "i", experiment);
     int rc = s ? 0 : -1;
@@ -163,6 +163,7 @@ static int load_rows(sqlite3 *q, int64_t experiment, bool with_stats, arena *a, 
                              .paper_row = sql_text(s, 4, a),
                              .not_applicable = sql_text(s, 5, a),
                              .config_json = sql_text(s, 6, a),
+                             .config_hash = sql_text(s, 9, a),
                              .is_base = sqlite3_column_int(s, 7)};
         variants[i] = sqlite3_column_int64(s, 8);
         size_t first = 0;
@@ -207,9 +208,10 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     int64_t id = 0;
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT id,name,note,headline,paper_table,created_at,analysis FROM experiment WHERE archived=0 AND"
-                 " (name=?1 OR ?1 IS NULL) ORDER BY created_at DESC,id DESC LIMIT 1",
-                 "s", name);
+                 "SELECT id,name,note,headline,paper_table,created_at,analysis,EXISTS(SELECT 1 FROM experiment r WHERE r.name=x.name||?2)"
+                 " FROM experiment x WHERE archived=0 AND (name IN(?1,?1||?2) OR ?1 IS NULL) ORDER BY name=?1 DESC,name LIKE '%'||?2,"
+                 "created_at DESC,id DESC LIMIT 1",
+                 "ss", name, DB_RECORDED);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 1) {
         id = sqlite3_column_int64(s, 0);
@@ -218,7 +220,8 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
                                  .headline = sql_text(s, 3, a),
                                  .paper_table = sql_text(s, 4, a),
                                  .created_at = sql_real(s, 5),
-                                 .analysis = sql_text(s, 6, a)};
+                                 .analysis = sql_text(s, 6, a),
+                                 .has_recorded = sqlite3_column_int(s, 7)};
     }
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;

@@ -50,7 +50,7 @@ typedef struct {
     const char *same_as;        /* the row whose runs these are, or NULL */
     const char *paper_row;      /* or NULL */
     const char *not_applicable; /* why there are no runs, or NULL */
-    const char *config_json;
+    const char *config_json, *config_hash;
     bool is_base;
     size_t n_runs;
     const read_run *runs; /* by seed */
@@ -60,13 +60,14 @@ typedef struct {
     const char *name, *note, *headline, *paper_table; /* the last three or NULL */
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
+    bool has_recorded; /* recorded runs stand beside it (DB_RECORDED) */
     size_t n_rows;
     const read_row *rows; /* in the table's order */
     size_t n_metrics;
     const char *const *metrics; /* those that some run has, in the order in which they first came */
 } read_experiment;
 
-/* The experiment of that name, NULL: the one frozen last. with_stats: also the per-sentence statistics of the
+/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. with_stats: also the per-sentence statistics of the
  * results. Returns 0; 1 when there is none of that name (no words); -1. */
 int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
 

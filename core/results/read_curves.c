@@ -64,9 +64,9 @@ int64_t reader_find_run(reader *r, const char *text, err *e)
     int rc = sql_int(
         r->q, e, &id,
         "SELECT u.id FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
-        " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name=?1 AND t.name=?2 AND (?3 OR u.seed=?4)"
-        " ORDER BY u.seed LIMIT 1",
-        "ssii", experiment, row, (int64_t)!at, seed);
+        " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name IN(?1,?1||?5) AND t.name=?2 AND (?3 OR u.seed=?4)"
+        " ORDER BY x.name=?1 DESC,u.seed LIMIT 1",
+        "ssiis", experiment, row, (int64_t)!at, seed, DB_RECORDED);
     if (rc == 0) fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
     free(experiment);
     free(row);

@@ -91,7 +91,7 @@ exits 0 env ABLATE_DATA="$work/d" ABLATE_HOME="$work/home" "$program" record sma
 hasnt two.json "$work"
 equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
 exits 0 ablate import two.json --db new.db
-equal "$(sql "SELECT count(*) FROM results WHERE experiment='small' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
+equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
 exits 2 ablate record small --db new.db
 has err "usage: ablate record"
 

@@ -8,18 +8,20 @@ cat >softer.c <<'C'
 #include <stdlib.h>
 typedef struct {
     double power;
-    int64_t crash;
+    int64_t crash, leave;
 } config;
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const config *o = cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     if (o->crash) abort();
+    if (o->leave) exit(0);
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
 }
 static const ab_param params[] = {
     {"power", AB_REAL, offsetof(config, power), 0.1, 0.001, 10, 0, "multiplies the scores [none]"},
     {"crash", AB_BOOL, offsetof(config, crash), 0, 0, 1, 0, "end the process [true or false]"},
+    {"leave", AB_BOOL, offsetof(config, leave), 0, 0, 1, 0, "call exit [true or false]"},
     {0}};
 static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "softer", .doc = "attention with small scores");
@@ -29,8 +31,11 @@ cc -shared -fPIC -I"$source/core/api" softer.c -o far/plugins/softer.so || wrong
 
 echo "by path"
 { tiny bypath 20 && printf '[sweep A]\nattention = ./far/plugins/softer.so, dot\n[variant strong]\nattention = ./far/plugins/softer.so
-softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.crash = yes\n[variant after]\nheads = 4\n'; } >bypath.ini
+softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.crash = yes
+[variant leave]\nattention = ./far/plugins/softer.so\nsofter.leave = yes\n[variant after]\nheads = 4\n'; } >bypath.ini
 exits 1 ablate run bypath.ini --threads 1
+has err "failed  leave s1"
+has err "ended in model with exit status 0 before it was done: a plugin or a library has called exit"
 has err "failed  crash s1"
 has err "ended by signal 6 (Aborted)"
 has err "done    after s1"

@@ -112,7 +112,7 @@ static void check_run(const read_experiment *x, const char *row, const char *sta
 static void test_ends(void)
 {
     static const char *const rows[] = {"done",    "fails",  "silent",  "diverges", "stops",
-                                       "crashes", "killed", "garbled", "cut",      "large"};
+                                       "crashes", "killed", "garbled", "cut",      "large", "exits"};
     char *program = worker_script(
         "ends.sh", //
         "say() { printf \"$@\" >&3; }\n"
@@ -129,10 +129,11 @@ static void test_ends(void)
         "*killed*) kill -KILL $$ ;;\n"
         "*garbled*) say "
         "'what\\nresult\\tPPL\\npoint\\n\\n\\t\\t\\nresult\\tPPL\\tmin\\t\\t2\\t1\\tlast\\t5\\t2\\t1\\n' ;;\n"
-        "*cut*) say 'result\\tPPL\\tmin\\t\\t9\\t1\\tlast\\t0\\t0' ;;\n"
+        "*cut*) say 'result\\tPPL\\tmin\\t\\t9\\t1\\tlast\\t0\\t0'; exit 0 ;;\n"
+        "*exits*) say 'phase\\ttrain\\nresult\\tPPL\\tmin\\t\\t9\\t1\\tlast\\t0\\t0\\n'; exit 0 ;;\n"
         "*large*) printf 'result\\tPPL\\tmin\\t\\t4\\t1\\tlast\\t40000\\t2' >&3\n"
         "   for i in $(seq 80000); do echo -ne '\\t1.25'; done >&3; say '\\n' ;;\n"
-        "esac\n");
+        "esac\nsay 'end\\n'\n");
     bench b;
     err e = {0};
     launch_result got;
@@ -154,7 +155,8 @@ static void test_ends(void)
     check_run(&x, "crashes", "failed", -1, SIGSEGV, "signal 11");
     check_run(&x, "killed", "killed", -1, SIGKILL, "signal 9");
     check_run(&x, "garbled", "done", 0, -1, NULL);
-    check_run(&x, "cut", "done", 0, -1, NULL);
+    check_run(&x, "cut", "failed", 0, -1, "before it was done");
+    check_run(&x, "exits", "failed", 0, -1, "ended in train with exit status 0 before it was done: a plugin or a library has called exit");
     check_run(&x, "large", "done", 0, -1, NULL);
     const read_run *done = run_of(&x, "done"), *large = run_of(&x, "large");
     CHECK_INT(done->n_results, 1);
@@ -287,7 +289,7 @@ static void test_taken_over(void)
     static const char *const rows[] = {"lost", "kept"};
     char *when = in_folder("when"), *done = in_folder("done"), *path = in_folder("taken.db");
     char *body = xprintf("case $row in *lost*) touch %s; while ! [ -e %s ]; do sleep 0.02; done\n"
-                         "    printf 'point\\tx\\t1\\t1\\n' >&3; sleep 60;;\nesac\nexit 0",
+                         "    printf 'point\\tx\\t1\\t1\\n' >&3; sleep 60;;\nesac\necho end >&3",
                          when, done);
     char *program = worker_script("taken.sh", body);
     int status = -1;

@@ -176,7 +176,17 @@ static void test_export(void)
     CHECK_HAS(err_text, ": 0 runs added");
     CHECK_INT(RUN(report_table, "table", "--db", other), 0);
     CHECK_HAS(out_text, "6 of 6 runs are recorded ones that came with the project, from box");
-    CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini --rerun all` trains anew.");
+    CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded`");
+    CHECK_INT(RUN(report_table, "table", "toy", "--vs", "recorded", "--db", other), 1);
+    CHECK_HAS(err_text, "found no recorded runs of it beside its own");
+    CHECK_INT(RUN(report_import, "import", json), 0); /* beside the experiment's own runs, not in their place */
+    CHECK_HAS(err_text, "6 runs added");
+    CHECK_INT(RUN(report_table, "table", "toy"), 0);
+    CHECK_HAS(out_text, "There are recorded runs of it: `ablate table toy --vs recorded`");
+    CHECK(!strstr(out_text, "not trained here"));
+    CHECK_INT(RUN(report_table, "table", "toy", "--vs", "recorded"), 0);
+    CHECK_HAS(out_text, "recorded PPL");
+    CHECK_HAS(out_text, "Recorded: on box (");
     CHECK_INT(RUN(report_import, "import"), 2);
     free(json), free(other);
 }
@@ -189,6 +199,8 @@ static void test_rm(void)
     CHECK_INT(RUN(report_show, "show", "1"), 1);
     CHECK_INT(RUN(report_rm, "rm"), 2);
     CHECK_INT(RUN(report_rm, "rm", "--experiment", "toy"), 0);
+    CHECK_INT(RUN(report_ls, "ls", "toy"), 0); /* those recorded are left */
+    CHECK_INT(RUN(report_rm, "rm", "--experiment", "toy.recorded"), 0);
     CHECK_INT(RUN(report_ls, "ls", "toy"), 1);
 }
 

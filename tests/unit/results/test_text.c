@@ -116,6 +116,14 @@ static void fill(db *d)
     }
 }
 
+static void db_sql(const char *path, const char *sql)
+{
+    sqlite3 *q = NULL;
+    CHECK_INT(sqlite3_open(path, &q), SQLITE_OK);
+    CHECK_INT(sqlite3_exec(q, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(q);
+}
+
 static void test_export(void)
 {
     char *other = path_join(folder, "recorded/other.db"), *json = path_join(folder, "recorded/toy.json"),
@@ -129,7 +137,9 @@ static void test_export(void)
     CHECK_OK(db_export(d, "toy", json, 100, &e));
     CHECK_INT(db_export(d, "nothing", json2, 100, &e), -1);
     CHECK_HAS(e.text, "not in the database");
-    CHECK_OK(db_import(d, json, &n, &e)); /* what is here is left alone */
+    CHECK_OK(db_import(d, json, &n, &e)); /* beside what is here; the second time there is nothing new */
+    CHECK_INT(n, 3);
+    CHECK_OK(db_import(d, json, &n, &e));
     CHECK_INT(n, 0);
     db_close(d);
 
@@ -152,24 +162,35 @@ static void test_export(void)
               "host \"quoted\"1231500000000.0");
     CHECK_SQL(other, "SELECT value||is_swept FROM param WHERE key='heads' AND is_swept", "11");
     CHECK_SQL(other, "SELECT value FROM param WHERE key='rotary.base'", "10000");
-    CHECK_SQL(other, "SELECT n||' '||ifnull(PPL,'none') FROM toy WHERE name='A/heads=1'", "0 none");
-    CHECK_SQL(other, "SELECT n||' '||PPL FROM toy WHERE name='A/heads=8'", "1 4.5");
+    CHECK_SQL(other, "SELECT n||' '||ifnull(PPL,'none') FROM \"toy.recorded\" WHERE name='A/heads=1'", "0 none");
+    CHECK_SQL(other, "SELECT n||' '||PPL FROM \"toy.recorded\" WHERE name='A/heads=8'", "1 4.5");
     CHECK_SQL(other, "SELECT group_concat(recorded,'') FROM run", "111");
     db_frozen *runs;
     db_experiment_spec x = fixture_spec("toy");
-    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs count as done */
-    CHECK_INT(runs[0].status, DB_DONE);
-    CHECK_INT(runs[2].status, DB_FAILED);
-    CHECK_INT(runs[3].status, DB_QUEUED);
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs stand beside, and never for a run of one's own */
+    for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     free(runs);
+    CHECK_SQL(other, "SELECT group_concat(name,' ') FROM (SELECT name FROM experiment ORDER BY name)", "toy toy.recorded");
+    CHECK_SQL(other, "SELECT count(*) FROM attempt WHERE log_path IS NOT NULL", "0");
+    db_sql(other, "UPDATE experiment SET name='was' WHERE name='toy'; UPDATE experiment SET name='toy' WHERE name='toy.recorded';"
+                  "DROP VIEW \"toy.recorded\"");
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* nor in a database from when they had the experiment's own name */
+    for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
+    CHECK_SQL(other, "SELECT count(*) FROM run WHERE recorded", "0");
+    free(runs);
+    CHECK_OK(db_remove_experiment(d, "was", &e));
 
     /* A damaged file is refused with its place and changes nothing. */
     static const char *const cuts[] = {"\"seed\":1", "\"config\":{", "\"ablate_export\":1", "\"hash\":\"h0\"",
-                                       "\"stats\":\""};
+                                       "\"stats\":\"", "\"seed\":1", "\"status\":\"done\"", "\"n\":1,", "\"seed\":1", "\"step\":"};
     static const char *const puts[] = {"\"seed\":,", "\"konfig\":{", "\"ablate_export\":2", "\"hash\":\"hX\"",
-                                       "\"stats\":\"!"};
+                                       "\"stats\":\"!", "\"seed\":1e300", "\"status\":\"running\"", "\"n\":-1,", "\"seed\":1.5", "\"step\":-2"};
     static const char *const said[] = {"toy2.json:", "found no object \"config\"",
-                                       "found no \"ablate_export\"", "which no variant has", "not base64"};
+                                       "found no \"ablate_export\"", "which no variant has", "not base64",
+                                       "\"seed\": found 1e+300, expected a whole number from 0 to 4294967295",
+                                       "found a run with the status \"running\", expected done, failed or skipped",
+                                       "\"n\": found -1, expected a whole number from 1", "\"seed\": found 1.5",
+                                       "\"step\": found -2"};
     CHECK_OK(db_remove_experiment(d, "toy", &e));
     for (size_t i = 0; i < LENGTH(cuts); i++) {
         char *at = strstr(a.s, cuts[i]);
@@ -250,7 +271,8 @@ static void test_read(void)
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
     CHECK_OK(reader_list(r, &a, &list, &n, &e));
-    CHECK_INT(n, 1);
+    CHECK_INT(n, 2);
+    CHECK_TEXT(list[1].name, "toy.recorded");
     CHECK_INT(n ? list[0].done : 0, 2);
     CHECK_INT(n ? list[0].queued : 0, 3);
     CHECK_INT(n ? list[0].rows : 0, 4);
