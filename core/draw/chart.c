@@ -6,6 +6,7 @@
 
 enum { TICKS = 24 };
 static const double name_size = 10.5, line_height = 12;
+static const double slack = 1.13; /* other sans-serif fonts are wider than Helvetica by up to an eighth */
 
 typedef struct {
     const chart *c;
@@ -50,7 +51,7 @@ static double names_width(const series *s, size_t n)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        if (s[i].name && s[i].line && !s[i].faint) most = fmax(most, text_width(s[i].name, name_size, false));
+        if (s[i].name && s[i].line && !s[i].faint) most = fmax(most, text_width(s[i].name, name_size, false) * slack);
     return most;
 }
 
@@ -74,13 +75,13 @@ static bool find_frame(const chart *c, const series *s, size_t n, frame *f)
 static const char *fit(const char *text, double width, double size, char out[128])
 {
     snprintf(out, 128, "%s", text);
-    if (text_width(text, size, false) <= width && strlen(text) < 128) return out;
+    if (text_width(text, size, false) * slack <= width && strlen(text) < 128) return out;
     for (size_t n = strlen(out); n > 1;) {
         do n--;
         while (n && ((unsigned char)out[n] & 0xC0) == 0x80);
         if (n > 123) continue;
         strcpy(out + n, "…");
-        if (text_width(out, size, false) <= width) break;
+        if (text_width(out, size, false) * slack <= width) break;
     }
     return out;
 }
@@ -277,7 +278,7 @@ static void name_points(const frame *f, const series *s, size_t n)
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
         if (!isfinite(x + y)) continue;
         fit(s[i].name, 130, name_size, text);
-        box b = best_box(f, x, y, text_width(text, name_size, false), taken, count);
+        box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count);
         taken[count++] = b;
         draw_open(f->d, s[i].key, s[i].hint);
         draw_text(f->d, b.x0, b.y1 - 2.5, text, (lettering){.size = name_size, .color = s[i].color});
@@ -296,7 +297,7 @@ drawing *chart_draw(const chart *given, const series *s, size_t n)
     if (!find_frame(&c, s, n, &f)) return NULL;
     f.y.from = c.height - (c.x_label ? 36 : 22), f.y.to = c.title || c.y_label ? 26 : 8;
     size_t n_ticks = scale_ticks(&f.y, (size_t)((f.y.from - f.y.to) / 38) + 1, ticks, TICKS);
-    double left = 0, right = c.no_names ? 0 : fmin(names_width(s, n), c.width * 0.42);
+    double left = 0, right = c.no_names ? 0 : fmin(names_width(s, n), c.width * 0.45);
     for (size_t i = 0; i < n_ticks; i++) left = fmax(left, text_width(ticks[i].text, 11, false));
     f.x.from = left + 9, f.x.to = c.width - (right > 0 ? right + 14 : 10);
     f.d = drawing_new(c.width, c.height, c.description ? c.description : c.title);

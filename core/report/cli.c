@@ -431,7 +431,7 @@ int report_page(int argc, char **argv, const db_options *options)
     if (parse(&argc, argv, known, LENGTH(known), &e) || argc > 2 || !to)
         return usage("report [NAME] -o FILE.html [--db FILE]", &e);
     reader *r = reader_open(&o, &e);
-    int rc = r ? page_print(r, argc > 1 ? argv[1] : NULL, &out, &e) : -1;
+    int rc = r ? page_print(r, argc > 1 ? argv[1] : NULL, NULL, &out, &e) : -1;
     if (!rc) rc = file_write(to, out.s, out.n, &e);
     if (!rc) fprintf(stderr, "%s: %zu KB\n", to, (out.n + 1023) / 1024);
     reader_close(r);

@@ -1,5 +1,6 @@
 /* grid.c - a table of cells as text, Markdown, LaTeX, CSV and HTML. */
 #include "report/grid.h"
+#include "draw/drawing.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,16 +274,7 @@ static void print_csv(const grid *g, str *out)
 
 /* ---- HTML ---- */
 
-void html_text(str *out, const char *text)
-{
-    for (; *text; text++) switch (*text) {
-        case '&': str_add(out, "&amp;"); break;
-        case '<': str_add(out, "&lt;"); break;
-        case '>': str_add(out, "&gt;"); break;
-        case '"': str_add(out, "&quot;"); break;
-        default: str_addc(out, *text);
-        }
-}
+void html_text(str *out, const char *text) { svg_text(out, text); }
 
 void grid_html(const grid *g, str *out)
 {

@@ -154,8 +154,11 @@ static void test_page(void)
     CHECK_INT(file_read(html, &s, NULL), 0);
     CHECK_HAS(str_text(&s), "<!DOCTYPE html>");
     CHECK_HAS(str_text(&s), "<h2>Learning curves</h2>");
-    CHECK_HAS(str_text(&s), "<svg viewBox");
-    CHECK_HAS(str_text(&s), "<title>A/heads=1, seed 0</title>");
+    CHECK_HAS(str_text(&s), "aria-label=\"loss over steps, 6 rows\"");
+    CHECK_HAS(str_text(&s), "<g data-row=\"A/heads=1\"><title>A/heads=1</title><path");
+    CHECK_HAS(str_text(&s), "One seed per row");
+    CHECK_HAS(str_text(&s), "−20.6 (one seed)");
+    CHECK_HAS(str_text(&s), "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">");
     CHECK_HAS(str_text(&s), ">diverged</td>");
     CHECK(!strstr(str_text(&s), "http") && !strstr(str_text(&s), "nan") && !strstr(str_text(&s), "inf"));
     CHECK_INT(RUN(report_page, "report", "toy"), 2);
