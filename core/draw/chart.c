@@ -247,18 +247,20 @@ static double overlap(const box *a, const box *b)
 }
 
 /* The place of a name beside its point, of eight, that covers least of what is there already. */
-static box best_box(const frame *f, double x, double y, double width, const box *taken, size_t n)
+static box best_box(const frame *f, double x, double y, double width, const box *taken, size_t n, double *covered)
 {
     static const double ways[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}};
     box best = {0};
+    *covered = 0;
     double least = INFINITY;
     for (size_t i = 0; i < LENGTH(ways); i++) {
         double left = ways[i][0] > 0 ? x + 6 : ways[i][0] < 0 ? x - 6 - width : x - width / 2, middle = y + ways[i][1] * 11;
         box b = {left, middle - 6, left + width, middle + 6};
-        double cost = (double)i * 0.1;
-        for (size_t k = 0; k < n; k++) cost += overlap(&b, &taken[k]);
+        double cost = (double)i * 0.1, over = 0;
+        for (size_t k = 0; k < n; k++) over += overlap(&b, &taken[k]);
+        cost += over;
         cost += 1e3 * (fmax(0, f->x.from - b.x0) + fmax(0, b.x1 - f->c->width) + fmax(0, f->y.to - 8 - b.y0));
-        if (cost < least) least = cost, best = b;
+        if (cost < least) least = cost, best = b, *covered = over;
     }
     return best;
 }
@@ -278,7 +280,9 @@ static void name_points(const frame *f, const series *s, size_t n)
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
         if (!isfinite(x + y)) continue;
         fit(s[i].name, 130, name_size, text);
-        box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count);
+        double covered;
+        box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count, &covered);
+        if (covered > 60) continue; /* no room: its hint has the name */
         taken[count++] = b;
         draw_open(f->d, s[i].key, s[i].hint);
         draw_text(f->d, b.x0, b.y1 - 2.5, text, (lettering){.size = name_size, .color = s[i].color});

@@ -3,6 +3,7 @@
 #include "report/forest.h"
 #include "report/heat.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void figure_put(drawing *d, str *out)
@@ -20,21 +21,89 @@ static const char *signed_number(arena *a, double v, int decimals)
     return arena_printf(a, "%s%s", zero ? "" : v < 0 ? "−" : "+", text);
 }
 
+enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds a side have an interval, but cannot decide */
+
+/* Better or worse: p for the design, after Holm, below 0.05. */
+static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
+{
+    const comparison *c = &row->against[g->headline];
+    double sign = same(g->goals[g->headline], "min") ? -1 : 1;
+    if (!(c->p_adjusted < 0.05) || c->n < SEEDS_FOR_VERDICT || c->n_base < SEEDS_FOR_VERDICT) return FOREST_UNDECIDED;
+    return sign * c->delta > 0 ? FOREST_BETTER : FOREST_WORSE;
+}
+
 static forest_row describe(const gathered *g, const gathered_row *row, int decimals, arena *a)
 {
     const measure *m = &row->of[g->headline];
-    double sign = same(g->goals[g->headline], "min") ? -1 : 1;
-    forest_row f = {.name = row->row->name, .d = row->delta, .low = NAN, .high = NAN, .text = ""};
-    if (isfinite(f.low) && isfinite(f.high)) {
-        f.text = arena_printf(a, "%s [%s, %s]", signed_number(a, f.d, decimals), signed_number(a, f.low, decimals),
+    const comparison *c = &row->against[g->headline];
+    forest_row f = {.name = row->row->name, .d = c->delta, .low = c->low, .high = c->high, .text = "", .verdict = verdict_of(g, row)};
+    const char *unit = c->percent ? " %" : "";
+    if (isfinite(f.low) && isfinite(f.high))
+        f.text = arena_printf(a, "%s%s [%s, %s]", signed_number(a, f.d, decimals), unit, signed_number(a, f.low, decimals),
                               signed_number(a, f.high, decimals));
-        if (sign * f.low > 0 && sign * f.high > 0) f.verdict = FOREST_BETTER;
-        if (sign * f.low < 0 && sign * f.high < 0) f.verdict = FOREST_WORSE;
-    } else if (isfinite(f.d))
-        f.text = arena_printf(a, "%s (%s)", signed_number(a, f.d, decimals), m->n == 1 ? "one seed" : "no interval");
+    else if (isfinite(f.d))
+        f.text = arena_printf(a, "%s%s (%s)", signed_number(a, f.d, decimals), unit, m->n == 1 ? "one seed" : "no interval");
     else
         f.text = row->why_skipped ? "n/a" : m->diverged ? "diverged" : row->open ? "to be run" : row->failed ? "failed" : "no difference";
     return f;
+}
+
+/* Names of the rows with this verdict, in words; "" for none. */
+static const char *names_of(const forest_row *rows, size_t n, enum forest_verdict which, size_t *count, arena *a)
+{
+    str s = {0};
+    *count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].verdict == which && isfinite(rows[i].low)) str_addf(&s, "%s%s", (*count)++ ? ", " : "", rows[i].name);
+    const char *kept = arena_strdup(a, str_text(&s));
+    str_free(&s);
+    return kept;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_detectable(const gathered *g)
+{
+    double *v = xmalloc((g->x.n_rows + 1) * sizeof *v), found;
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (isfinite(g->rows[i].against[g->headline].detectable) && !g->rows[i].row->same_as) v[n++] = g->rows[i].against[g->headline].detectable;
+    qsort(v, n, sizeof *v, by_value);
+    found = n ? v[n / 2] : NAN;
+    free(v);
+    return found;
+}
+
+/* The verdict in a paragraph. */
+static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int decimals, arena *a, str *out)
+{
+    const char *metric = g->metrics[g->headline];
+    size_t better, worse, undecided;
+    const char *better_names = names_of(rows, n, FOREST_BETTER, &better, a), *worse_names = names_of(rows, n, FOREST_WORSE, &worse, a);
+    names_of(rows, n, FOREST_UNDECIDED, &undecided, a);
+    str text = {0};
+    if (!(better + worse + undecided)) {
+        str_addf(&text, "These are differences between models, in %s: what the designs differ by takes three seeds or more per row, and base has %zu.", metric,
+                 gathered_base(g)->of[g->headline].n);
+    } else {
+        bool percent = false;
+        for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
+        if (better) str_addf(&text, "Better than base in %s: %s. ", metric, better_names);
+        if (worse) str_addf(&text, "Worse: %s. ", worse_names);
+        if (undecided) str_addf(&text, "Undecided: %zu of %zu rows. ", undecided, better + worse + undecided);
+        if (g->tests) str_addf(&text, "Lines are 95 %% intervals for the design; better and worse: p below 0.05 after Holm over %zu row%s. ", g->tests, g->tests == 1 ? "" : "s");
+        double detectable = median_detectable(g);
+        if (isfinite(detectable) && undecided)
+            str_addf(&text, "With these seeds a difference of about %.*f%s is found four times in five; smaller ones may be there.", decimals, detectable, percent ? " %" : "");
+    }
+    str_add(out, "<p>");
+    svg_text(out, str_text(&text));
+    str_add(out, "</p>\n");
+    str_free(&text);
 }
 
 void figure_forest(const gathered *g, str *out)
@@ -43,15 +112,23 @@ void figure_forest(const gathered *g, str *out)
     const gathered_row *base = gathered_base(g);
     forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
     size_t n = 0;
-    if (!base || g->headline < 0 || !base->of[g->headline].n) return;
+    bool percent = false;
+    if (!base || g->headline < 0 || !base->of[g->headline].n) {
+        str_add(out, base ? "<p>Base has no result yet.</p>\n" : "<p>There is no base to compare with.</p>\n");
+        arena_free(&a);
+        return;
+    }
     const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
-    int decimals = decimals_of(metric, goal, base->of[g->headline].mean);
+    for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
+    int decimals = percent ? 1 : decimals_of(metric, goal, base->of[g->headline].mean);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as)
             rows[n++] = describe(g, &g->rows[i], decimals, &a);
     if (n) {
-        const char *axis = arena_printf(&a, "%s less base's%s", metric, same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "");
+        const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
+        const char *axis = arena_printf(&a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better);
         const char *description = arena_printf(&a, "Difference in %s of %zu rows to base; the table has the numbers", metric, n);
+        say_verdict(g, rows, n, decimals, &a, out);
         str_add(out, "<figure class=\"wide\">");
         figure_put(forest_draw(rows, n, axis, description, 760), out);
         str_add(out, "</figure><figure class=\"narrow\">");

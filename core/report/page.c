@@ -202,9 +202,8 @@ static void add_verdict(const gathered *g, str *out)
     str_add(out, "<section id=\"verdict\"><h2>Verdict</h2>\n");
     if (g->headline < 0)
         str_add(out, "<p>No run has a result yet.</p>\n");
-    else if (g->seeds_most == 1)
-        str_add(out, "<p>One seed per row: these are differences between models. What the designs differ by takes several seeds.</p>\n");
-    figure_forest(g, out);
+    else
+        figure_forest(g, out);
     str_add(out, "</section>\n");
 }
 

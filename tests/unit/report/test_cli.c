@@ -156,7 +156,7 @@ static void test_page(void)
     CHECK_HAS(str_text(&s), "<h2>Learning curves</h2>");
     CHECK_HAS(str_text(&s), "aria-label=\"loss over steps, 6 rows\"");
     CHECK_HAS(str_text(&s), "<g data-row=\"A/heads=1\"><title>A/heads=1</title><path");
-    CHECK_HAS(str_text(&s), "One seed per row");
+    CHECK_HAS(str_text(&s), "what the designs differ by takes three seeds or more per row, and base has 1.");
     CHECK_HAS(str_text(&s), "−20.6 (one seed)");
     CHECK_HAS(str_text(&s), "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">");
     CHECK_HAS(str_text(&s), ">diverged</td>");
