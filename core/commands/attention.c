@@ -1,126 +1,114 @@
-/* attention.c - ablate attention: what each head looks at, for one sentence, as a page of heat maps (the
- * paper's figures 3 to 5, for any sentence and any attention that ends in a softmax over keys). */
+/* attention.c - ablate attention: what each head looks at, for one sentence: an interactive page, or a figure in the manner of the paper's
+ * figures 3 to 5, for any attention that ends in a softmax over keys. */
 #include "cpu/cpu.h"
 #include "decode/beam.h"
-#include "plugin/plugin.h"
+#include "report/attention_view.h"
 #include "run.h"
 #include "train/train.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct {
     const char *run, *model, *text, *target, *out;
-    int64_t layer, head; /* -1: all; layers count from 1, heads too */
+    const char *part, *word;        /* of a figure: "encoder", "decoder" or "source"; the token that it is about */
+    int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
 } attention_options;
 
 static const char *const usage =
     "usage: ablate attention --run RUN | --model FILE.safetensors --text LINE -o FILE.html\n"
-    "                        [--target LINE] [--layer N] [--head N] [--plugin-path FOLDERS] [--db FILE]\n"
-    "Without --target the model's own translation is looked at.\n";
+    "                        [--target LINE] [--layer N] [--db FILE]\n"
+    "       ablate attention ... --figure 3|4|5 [--word WORD] [--part encoder|decoder|source] [--layer N] [--head N] -o FILE.svg|FILE.pdf\n"
+    "Without --target the model's own translation is looked at. Figures: 3, one word in all heads; 4, head N in full and one word in heads N and N+1;\n"
+    "5, heads N and N+1 in full. --layer: without it the page has all, a figure the last but one.\n";
 
 static int take(attention_options *o, places *p, const char *name, const char *value, err *e)
 {
     struct {
         const char *name, **at;
-    } texts[] = {{"--run", &o->run},       {"--model", &o->model}, {"--text", &o->text},
-                 {"--target", &o->target}, {"-o", &o->out},        {"--db", &p->db.path}};
+    } texts[] = {{"--run", &o->run}, {"--model", &o->model}, {"--text", &o->text}, {"--target", &o->target},
+                 {"-o", &o->out},    {"--db", &p->db.path},  {"--part", &o->part}, {"--word", &o->word}};
     if (!value) return fail(e, "%s wants a value", name);
-    if (same(name, "--plugin-path")) return plugin_add_path(value), 0;
     for (size_t i = 0; i < LENGTH(texts); i++)
         if (same(name, texts[i].name)) {
             *texts[i].at = value;
             return 0;
         }
-    int64_t *at = same(name, "--layer") ? &o->layer : same(name, "--head") ? &o->head : NULL;
+    int64_t *at = same(name, "--layer") ? &o->layer : same(name, "--head") ? &o->head : same(name, "--figure") ? &o->figure : NULL;
     if (!at) return fail(e, "unknown option %s", name);
     return parse_int(value, at) && *at > 0 ? 0 : fail(e, "%s %s: expected a number from 1", name, value);
 }
 
-static void html_text(str *out, const char *s)
+static int check(const attention_options *o, err *e)
 {
-    for (; *s; s++) {
-        if (*s == '<')
-            str_add(out, "&lt;");
-        else if (*s == '>')
-            str_add(out, "&gt;");
-        else if (*s == '&')
-            str_add(out, "&amp;");
-        else if (*s == '"')
-            str_add(out, "&quot;");
-        else
-            str_addc(out, *s);
+    if (!o->text || !o->out || !o->model == !o->run) return fail(e, "a model (--run or --model), --text and -o are wanted");
+    if (o->figure < 0 && (o->word || o->part || o->head > 0)) return fail(e, "--word, --part and --head belong to --figure");
+    if (o->figure > 0 && (o->figure < 3 || o->figure > 5)) return fail(e, "--figure %lld: expected 3, 4 or 5", (long long)o->figure);
+    if ((o->figure == 3 || o->figure == 4) && !o->word) return fail(e, "--figure %lld: --word says which token it is about", (long long)o->figure);
+    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf"))
+        return fail(e, "-o %s: a figure is written as .svg or .pdf", o->out);
+    if (o->part && !same(o->part, "encoder") && !same(o->part, "decoder") && !same(o->part, "source"))
+        return fail(e, "--part: found \"%s\", expected encoder, decoder or source", o->part);
+    return 0;
+}
+
+/* ---- the weights ---- */
+
+typedef struct {
+    const char *const *tokens;
+    size_t n;
+} side;
+
+/* Tokens as people read them. SentencePiece marks the pieces that begin a word: they are shown without the mark, the others
+ * after a dot. */
+static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
+{
+    static const char mark[] = "\u2581";
+    const char **tokens = arena_alloc(a, (size_t)(n + 1) * sizeof *tokens);
+    bool pieces = false;
+    for (int64_t i = 0; i < n; i++) pieces = pieces || has_prefix(vocab_token(v, ids[i]), mark);
+    for (int64_t i = 0; i < n; i++) {
+        const char *t = vocab_token(v, ids[i]);
+        bool begins = has_prefix(t, mark);
+        tokens[i] = !pieces || *t == '<' ? arena_strdup(a, t) : arena_printf(a, "%s%s", begins ? "" : "·", begins ? t + strlen(mark) : t);
     }
+    return (side){tokens, (size_t)n};
 }
 
 typedef struct {
-    const vocab *v;
-    const int32_t *ids;
-    int64_t n;
-} side;
+    attention_map *maps;
+    size_t n, cap;
+    arena memory;
+} collected;
 
-static void token(str *out, const side *s, int64_t i) { html_text(out, vocab_token(s->v, s->ids[i])); }
-
-/* One head: a row a query, a column a key; the darker the more weight. w: [queries][stride]. */
-static void heat_map(str *out, const float *w, int64_t stride, const side *q, const side *k)
+static void add_part(collected *all, const ab_ctx *c, const char *title, const char *stack, const char *part, int64_t layers, side q, side k)
 {
-    str_add(out, "<table><tr><td></td>");
-    for (int64_t j = 0; j < k->n; j++) {
-        str_add(out, "<th class=k><span>");
-        token(out, k, j);
-        str_add(out, "</span></th>");
-    }
-    str_add(out, "</tr>\n");
-    for (int64_t i = 0; i < q->n; i++) {
-        str_add(out, "<tr><th>");
-        token(out, q, i);
-        str_add(out, "</th>");
-        for (int64_t j = 0; j < k->n; j++) {
-            float x = w[i * stride + j];
-            str_addf(out, "<td style=\"background:rgba(20,60,140,%.3f)\" title=\"%.3f\"></td>", (double)x,
-                     (double)x);
-        }
-        str_add(out, "</tr>\n");
-    }
-    str_add(out, "</table>\n");
-}
-
-static int add_place(str *out, const ab_ctx *c, const attention_options *o, const char *title,
-                     const char *stack, const char *part, int64_t layers, const side *q, const side *k)
-{
-    int shown = 0;
     for (int64_t l = 0; l < layers; l++) {
         char name[64];
         snprintf(name, sizeof name, "%s.%lld.%s.weights", stack, (long long)l, part);
         ab_t x = tape_find(c, name);
-        if (!x.id || (o->layer > 0 && o->layer != l + 1)) continue;
+        if (!x.id) continue;
         const node *v = &c->v[x.id];
-        str_addf(out, "<h2>%s, layer %lld</h2>\n<div class=row>\n", title, (long long)l + 1);
-        for (int64_t h = 0; h < v->dim[1]; h++) {
-            if (o->head > 0 && o->head != h + 1) continue;
-            str_addf(out, "<figure><figcaption>head %lld</figcaption>\n", (long long)h + 1);
-            heat_map(out, (const float *)v->data + h * v->dim[2] * v->dim[3], v->dim[3], q, k);
-            str_add(out, "</figure>\n");
-            shown++;
-        }
-        str_add(out, "</div>\n");
+        size_t heads = (size_t)v->dim[1], rows = (size_t)v->dim[2], stride = (size_t)v->dim[3];
+        float *w = arena_alloc(&all->memory, heads * q.n * k.n * sizeof *w);
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < q.n; i++)
+                memcpy(w + (h * q.n + i) * k.n, (const float *)v->data + (h * rows + i) * stride, k.n * sizeof *w);
+        all->maps = grow(all->maps, &all->cap, all->n + 1, sizeof *all->maps);
+        all->maps[all->n++] = (attention_map){title, l + 1, heads, q.n, k.n, q.tokens, k.tokens, w};
     }
-    return shown;
 }
 
-static const char *const style =
-    "<style>body{font:14px "
-    "sans-serif;margin:2em}.row{display:flex;flex-wrap:wrap;gap:1.5em}figure{margin:0}table{border-collapse:"
-    "collapse}td{width:1.1em;height:1.1em;border:1px solid "
-    "#eee}th{font-weight:normal;text-align:right;padding:0 .4em}.k{height:7em;"
-    "vertical-align:bottom;padding:0}.k span{writing-mode:vertical-rl;transform:rotate(180deg)}</style>\n";
-
-static int write_page(model *m, const attention_options *o, const char *target, const pairs *p,
-                      const vocab *src, const vocab *tgt, err *e)
+/* Runs the sentence pair through the model and keeps all weights. */
+static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt, collected *all, err *e)
 {
     batch b;
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
-    batcher *all = batcher_new(p, &(batch_options){.batch_tokens = longest}, e);
-    if (!all || !batcher_next(all, &b)) return fail(e, "the sentence is empty");
+    batcher *one = batcher_new(p, &(batch_options){.batch_tokens = longest}, e);
+    if (!one || !batcher_next(one, &b)) {
+        batcher_free(one);
+        return fail(e, "the sentence is empty");
+    }
     m->keep_weights = true;
     model_shape shape = {1, b.src_rows, b.tgt_rows, b.src_longest, b.tgt_longest};
     ab_ctx *c = model_loss_tape(m, &shape, false, e);
@@ -137,27 +125,81 @@ static int write_page(model *m, const attention_options *o, const char *target, 
         model_loss_inputs(c, &view, 1);
         bad = tape_run(c, &(run_options){.from = PHASE_CONST}) ? fail(e, "%s", c->error.text) : 0;
     }
-    str page = {0};
     if (!bad) {
-        side s = {src, b.src_ids, b.src_rows}, t = {tgt, b.tgt_in, b.tgt_rows};
-        str_addf(&page, "<!doctype html><meta charset=utf-8><title>attention</title>%s<p>", style);
-        html_text(&page, o->text);
-        str_add(&page, "<br>");
-        html_text(&page, target);
-        str_add(&page, "</p>\n<p>A row is a query, a column a key; point at a cell for its weight. Decoder "
-                       "rows: the token read.</p>\n");
-        int shown =
-            add_place(&page, c, o, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, &s, &s) +
-            add_place(&page, c, o, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, &t, &t) +
-            add_place(&page, c, o, "attention to the source", "dec", "cross", m->cfg.layers_decoder, &t, &s);
-        if (!shown)
-            bad =
-                fail(e, "nothing to show: no such layer or head, or an attention without weights over keys");
+        side s = side_of(src, b.src_ids, b.src_rows, &all->memory), t = side_of(tgt, b.tgt_in, b.tgt_rows, &all->memory);
+        add_part(all, c, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
+        add_part(all, c, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, t, t);
+        add_part(all, c, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
+        if (!all->n) bad = fail(e, "nothing to show: this attention has no weights over keys");
     }
-    if (!bad) bad = file_write(o->out, page.s, page.n, e);
-    str_free(&page);
     tape_free(c);
-    batcher_free(all);
+    batcher_free(one);
+    return bad;
+}
+
+/* ---- what is written ---- */
+
+static int find_word(const attention_map *m, const char *word, size_t *at, err *e)
+{
+    str all = {0};
+    for (size_t i = 0; i < m->n_queries; i++) {
+        if (!strcasecmp(m->queries[i], word)) {
+            str_free(&all);
+            return *at = i, 0;
+        }
+        str_addf(&all, "%s%s", i ? " " : "", m->queries[i]);
+    }
+    fail(e, "--word %s: not among the tokens: %s", word, str_text(&all));
+    str_free(&all);
+    return -1;
+}
+
+static int write_figure(const attention_options *o, const collected *all, err *e)
+{
+    const char *part = same(o->part, "decoder") ? "decoder self-attention" : same(o->part, "source") ? "attention to the source" : "encoder self-attention";
+    int64_t layers = 0;
+    const attention_map *m = NULL;
+    for (size_t i = 0; i < all->n; i++)
+        if (same(all->maps[i].part, part) && all->maps[i].layer > layers) layers = all->maps[i].layer;
+    int64_t layer = o->layer > 0 ? o->layer : layers > 1 ? layers - 1 : layers;
+    for (size_t i = 0; i < all->n; i++)
+        if (same(all->maps[i].part, part) && all->maps[i].layer == layer) m = &all->maps[i];
+    if (!m) return fail(e, "--layer %lld: %s has weights in %lld layers", (long long)layer, part, (long long)layers);
+    if (o->head > (int64_t)m->heads) return fail(e, "--head %lld: there are %zu heads", (long long)o->head, m->heads);
+    attention_figure f = {.figure = (int)o->figure, .head = o->head > 0 ? (size_t)o->head - 1 : 0};
+    f.next = f.head + 1 < m->heads ? f.head + 1 : f.head;
+    if (o->word && find_word(m, o->word, &f.token, e)) return -1;
+    char *title = xprintf("%s, layer %lld of %lld", part, (long long)layer, (long long)layers);
+    f.title = title;
+    drawing *d = attention_draw(m, &f);
+    str out = {0};
+    int bad = 0;
+    if (has_suffix(o->out, ".pdf"))
+        bad = drawing_pdf(d, &out, e);
+    else
+        drawing_svg(d, SVG_ALONE, &out);
+    if (!bad) bad = file_write(o->out, out.s, out.n, e);
+    drawing_free(d);
+    free(title);
+    str_free(&out);
+    return bad;
+}
+
+static int write_page(const attention_options *o, const collected *all, const char *target, err *e)
+{
+    str page = {0};
+    attention_map *chosen = xcalloc(all->n, sizeof *chosen);
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++)
+        if (o->layer < 0 || all->maps[i].layer == o->layer) chosen[n++] = all->maps[i];
+    int bad = n ? 0 : fail(e, "nothing to show: no layer %lld", (long long)o->layer);
+    if (!bad) {
+        attention_page(chosen, n, o->run ? o->run : o->model, o->text, target, &page);
+        bad = file_write(o->out, page.s, page.n, e);
+    }
+    if (!bad) fprintf(stderr, "%s: %zu KB\n", o->out, (page.n + 1023) / 1024);
+    free(chosen);
+    str_free(&page);
     return bad;
 }
 
@@ -169,11 +211,15 @@ static int look(const attention_options *o, const char *path, err *e)
     beam_options b = beam_options_of(&m.cfg);
     char **out = NULL;
     pairs p = {0};
+    collected all = {0};
     const char *target = o->target;
     int bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
     if (!bad && !target) target = out[0];
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
-    if (!bad) bad = write_page(&m, o, target, &p, src, tgt, e);
+    if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
+    if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, target, e);
+    free(all.maps);
+    arena_free(&all.memory);
     pairs_free(&p);
     if (out) decoded_free(out, 1);
     model_free(&m);
@@ -185,13 +231,11 @@ static int look(const attention_options *o, const char *path, err *e)
 int attention_command(int argc, char **argv, const places *given)
 {
     places p = *given;
-    attention_options o = {.layer = -1, .head = -1};
+    attention_options o = {.layer = -1, .head = -1, .figure = -1};
     err e = {0};
     for (int i = 1; i < argc && !e.text[0]; i += 2)
         take(&o, &p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e);
-    if (!e.text[0] && (!o.text || !o.out || !o.model == !o.run))
-        fail(&e, "a model (--run or --model), --text and -o are wanted");
-    if (e.text[0]) {
+    if (e.text[0] || check(&o, &e)) {
         fprintf(stderr, "ablate attention: %s\n%s", e.text, usage);
         return 2;
     }

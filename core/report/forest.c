@@ -46,7 +46,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
         names = fmax(names, text_width(rows[i].name, 12, false));
         texts = fmax(texts, text_width(rows[i].text, 12, false));
     }
-    names = fmin(names * 1.12, width * 0.36), texts = fmin(texts * 1.12, width * 0.36);
+    names = fmin(names * 1.16, width * 0.36), texts = fmin(texts * 1.12, width * 0.36);
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
     drawing *d = drawing_new(width, bottom + 38, description);

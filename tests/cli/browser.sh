@@ -1,4 +1,4 @@
-# The page of `ablate report` in a real browser (Chromium, headless): no errors on its console, nothing wider than a phone,
+# The pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): no errors on its console, nothing wider than a phone,
 # sorting and choosing work, it prints. Skipped where no Chromium is. KEEP=FOLDER keeps the screenshots there.
 source "$(dirname "$0")/common.bash" "$@"
 for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && break; done
@@ -57,5 +57,34 @@ browse 1200,3000 page.html --screenshot="$work/desk.png"
 equal "$(png_size desk.png)" 1200x3000 "screenshot at a desk's width"
 browse 1200,3000 page.html --print-to-pdf="$work/print.pdf" --no-pdf-header-footer
 has print.pdf %PDF
+
+# Attention: a token by keyboard, heads off, another part, heat maps.
+{ tiny look 40 && printf '[sweep A]\nheads = 1, 4\n'; } >look.ini
+exits 0 ablate run look.ini --progress none
+text=$(ablate show look/base --ref test | head -1)
+exits 0 ablate attention --run look/base --text "$text" -o attention.html
+sed 's|</body></html>||' attention.html >touched.html
+cat >>touched.html <<'HTML'
+<script>
+const found = [], lines = () => document.querySelectorAll('#view line').length, all = lines(), tokens = document.querySelectorAll('.token').length;
+found.push('lines', all > tokens);
+document.querySelector('.token').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+found.push('one', lines() < all && document.querySelector('.token').getAttribute('aria-pressed'), document.getElementById('says').textContent.includes('attends most to: head 1'));
+document.querySelector('.head').click();
+found.push('heads', new Set([...document.querySelectorAll('#view line')].map(l => l.getAttribute('class'))).size);
+const part = document.querySelector('select');
+part.value = 'attention to the source';
+part.dispatchEvent(new Event('change'));
+found.push(document.querySelector('#view svg').getAttribute('aria-label'));
+[...document.querySelectorAll('button')].find(b => b.textContent === 'heat maps').click();
+found.push('maps', document.querySelectorAll('#view figure').length);
+found.push('wide', Math.max(0, document.documentElement.scrollWidth - innerWidth));
+document.title = found.join(' ');
+</script></body></html>
+HTML
+browse 390,844 touched.html --dump-dom
+equal "$(sed -n 's|.*<title>\(lines.*\)</title>.*|\1|p' dom | head -1)" \
+    'lines true one true true heads 1 attention to the source, layer 1 maps 1 wide 0' 'what the page of attention did'
+browse 390,900 attention.html --screenshot="$work/attention.png"
 [ -z "${KEEP:-}" ] || cp -- *.png *.pdf page.html "$KEEP/"
 finish
