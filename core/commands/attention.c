@@ -2,6 +2,7 @@
  * figures 3 to 5, for any attention that ends in a softmax over keys. */
 #include "cpu/cpu.h"
 #include "decode/beam.h"
+#include "plugin/plugin.h"
 #include "report/attention_view.h"
 #include "run.h"
 #include "train/train.h"
@@ -17,7 +18,7 @@ typedef struct {
 
 static const char *const usage =
     "usage: ablate attention --run RUN | --model FILE.safetensors --text LINE -o FILE.html\n"
-    "                        [--target LINE] [--layer N] [--db FILE]\n"
+    "                        [--target LINE] [--layer N] [--plugin-path FOLDERS] [--db FILE]\n"
     "       ablate attention ... --figure 3|4|5 [--word WORD] [--part encoder|decoder|source] [--layer N] [--head N] -o FILE.svg|FILE.pdf\n"
     "Without --target the model's own translation is looked at. Figures: 3, one word in all heads; 4, head N in full and one word in heads N and N+1;\n"
     "5, heads N and N+1 in full. --layer: without it the page has all, a figure the last but one.\n";
@@ -29,6 +30,7 @@ static int take(attention_options *o, places *p, const char *name, const char *v
     } texts[] = {{"--run", &o->run}, {"--model", &o->model}, {"--text", &o->text}, {"--target", &o->target},
                  {"-o", &o->out},    {"--db", &p->db.path},  {"--part", &o->part}, {"--word", &o->word}};
     if (!value) return fail(e, "%s wants a value", name);
+    if (same(name, "--plugin-path")) return plugin_add_path(value), 0;
     for (size_t i = 0; i < LENGTH(texts); i++)
         if (same(name, texts[i].name)) {
             *texts[i].at = value;

@@ -131,7 +131,7 @@ static const struct {
     {"plugins", "", PLUGINS},
     {"check", "--device", PLUGINS},
     {"translate", "--run --model --beam --alpha --nbest --batch --threads --device --precision --plugin-path --db", ""},
-    {"attention", "--run --model --text --target --layer --head --plugin-path --db -o", ""},
+    {"attention", "--run --model --text --target --figure --word --part --layer --head --plugin-path --db -o", ""},
     {"parse", "--run --model --beam --alpha --batch --threads --device -s --plugin-path --db", ""},
     {"agree", "--number --keep-lines", ""},
     {"score bleu", "--ref --tok --lc --smooth --json", ""},
