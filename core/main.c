@@ -26,6 +26,7 @@ static int log_cmd(int c, char **v, const places *p) { return report_log(c, v, &
 static int rm_cmd(int c, char **v, const places *p) { return report_rm(c, v, &p->db); }
 static int query_cmd(int c, char **v, const places *p) { return report_query(c, v, &p->db); }
 static int page_cmd(int c, char **v, const places *p) { return report_page(c, v, &p->db); }
+static int plot_cmd(int c, char **v, const places *p) { return report_plot(c, v, &p->db); }
 
 static int score_cmd(int argc, char **argv, const places *p)
 {
@@ -118,10 +119,11 @@ static const command commands[] = {
     {"rm", rm_cmd, "remove runs"},
     {"query", query_cmd, "read-only SQL on the database"},
     {"report", page_cmd, "one HTML page of an experiment"},
+    {"plot", plot_cmd, "one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite"},
     {"plugins", plugins_command, "what is loaded, with parameters and docs"},
     {"check", check_cmd, "the conformance kit on plugins, by name or file"},
     {"translate", translate_command, "standard input to standard output, by a trained run"},
-    {"attention", attention_command, "heat maps of attention weights for a sentence, as HTML"},
+    {"attention", attention_command, "what each head attends to in a sentence: a page, or a figure as SVG or PDF"},
     {"parse", parse_command, "sentences to trees, by a trained run of the task parsing"},
     {"agree", agree_command, "lines that are the same in several files: trees on which parsers agree"},
     {"score", score_cmd, "BLEU and bracketing F1 of files"},

@@ -121,13 +121,14 @@ static const struct {
     const char *arguments; /* a list of words or one of the kinds above; "": files, which bash knows */
 } commands[] = {
     {"run", "-s --only --seeds --db --device --workers --threads --dry-run --rerun --progress --profile", ""},
-    {"table", "--metric --format --vs --db", EXPERIMENTS},
+    {"table", "--metric --format --stats --vs --db", EXPERIMENTS},
     {"ls", "--db", EXPERIMENTS},
     {"show", "--ini --hyp --ref --db", RUNS},
     {"log", "-n --db", RUNS},
     {"rm", "--experiment --db", RUNS},
     {"query", "--format --db", ""},
     {"report", "-o --db", EXPERIMENTS},
+    {"plot", "-o --metric --over --by --log --bars --title --size --forest --db", EXPERIMENTS},
     {"plugins", "", PLUGINS},
     {"check", "--device", PLUGINS},
     {"translate", "--run --model --beam --alpha --nbest --batch --threads --device --precision --plugin-path --db", ""},

@@ -12,6 +12,7 @@ typedef struct {
     const chart *c;
     drawing *d;
     scale x, y;
+    bool whole; /* every x is a whole number */
 } frame;
 
 /* ---- limits ---- */
@@ -58,7 +59,11 @@ static double names_width(const series *s, size_t n)
 static bool find_frame(const chart *c, const series *s, size_t n, frame *f)
 {
     bool joined = false;
-    for (size_t i = 0; i < n; i++) joined = joined || s[i].line;
+    f->whole = true;
+    for (size_t i = 0; i < n; i++) {
+        joined = joined || s[i].line;
+        for (size_t k = 0; k < s[i].n; k++) f->whole = f->whole && s[i].x[k] == rint(s[i].x[k]);
+    }
     if (!chart_limits(s, n, c->log_x, c->log_y, &f->x.lo, &f->x.hi, &f->y.lo, &f->y.hi)) return false;
     if (c->categories) f->x.lo = -0.4, f->x.hi = (double)c->n_categories - 0.6;
     if (c->x1 != c->x0) f->x.lo = c->x0, f->x.hi = c->x1;
@@ -91,7 +96,9 @@ static void x_axis(const frame *f)
     tick ticks[TICKS];
     char text[128];
     double y = f->y.from, room = (f->x.to - f->x.from) / (double)(f->c->n_categories ? f->c->n_categories : 1);
-    size_t n = f->c->categories ? 0 : scale_ticks(&f->x, (size_t)((f->x.to - f->x.from) / 55) + 1, ticks, TICKS);
+    size_t about = (size_t)((f->x.to - f->x.from) / 55) + 1;
+    if (f->whole && f->x.hi - f->x.lo < (double)about) about = (size_t)fmax(1, f->x.hi - f->x.lo); /* no 1.5 heads */
+    size_t n = f->c->categories ? 0 : scale_ticks(&f->x, about, ticks, TICKS);
     double last = -INFINITY;
     for (size_t i = 0; i < n; i++) {
         double x = scale_at(&f->x, ticks[i].value), half = text_width(ticks[i].text, 11, false) / 2;
@@ -126,7 +133,7 @@ static void titles(const frame *f)
     double x = 2;
     if (f->c->title) {
         draw_text(f->d, x, 14, f->c->title, (lettering){.size = 12.5, .bold = true});
-        x += text_width(f->c->title, 12.5, true) + 10;
+        x += text_width(f->c->title, 12.5, true) * 1.2 + 10;
     }
     if (f->c->y_label) draw_text(f->d, x, 14, f->c->y_label, (lettering){.color = COLOR_MUTED});
 }

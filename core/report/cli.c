@@ -2,6 +2,7 @@
 #include "report/cli.h"
 #include "report/grid.h"
 #include "report/page.h"
+#include "report/plot.h"
 #include "report/store.h"
 #include "report/table.h"
 #include "results/query.h"
@@ -437,6 +438,45 @@ int report_page(int argc, char **argv, const db_options *options)
     reader_close(r);
     str_free(&out);
     return rc ? failed("report", &e) : 0;
+}
+
+static int parse_size(const char *text, plot_options *p, err *e)
+{
+    char *end = NULL;
+    p->width = strtod(text, &end);
+    if (*end == 'x') p->height = strtod(end + 1, &end);
+    bool good = !*end && p->width >= 100 && p->width <= 5000 && p->height >= 100 && p->height <= 5000;
+    return good ? 0 : fail(e, "plot: --size: found \"%s\", expected WIDTHxHEIGHT, each from 100 to 5000", text);
+}
+
+static int parse_log(const char *text, plot_options *p, err *e)
+{
+    p->log_x = strchr(text, 'x') != NULL, p->log_y = strchr(text, 'y') != NULL;
+    return same(text, "x") || same(text, "y") || same(text, "x,y") ? 0 : fail(e, "plot: --log: found \"%s\", expected x, y or x,y", text);
+}
+
+int report_plot(int argc, char **argv, const db_options *options)
+{
+    err e = {0};
+    db_options o = *options;
+    plot_options p = {0};
+    const char *logarithmic = NULL, *size = NULL;
+    const option known[] = {{.name = "--db", .value = &o.path},         {.name = "--output -o", .value = &p.to},
+                            {.name = "--metric", .value = &p.metric},   {.name = "--over", .value = &p.over},
+                            {.name = "--by", .value = &p.by},           {.name = "--bars", .value = &p.bars},
+                            {.name = "--title", .value = &p.title},     {.name = "--log", .value = &logarithmic},
+                            {.name = "--size", .value = &size},         {.name = "--forest", .flag = &p.forest}};
+    if (parse(&argc, argv, known, LENGTH(known), &e) || argc > 2 || !p.to || (size && parse_size(size, &p, &e)) ||
+        (logarithmic && parse_log(logarithmic, &p, &e)))
+        return usage("plot [NAME] [--metric M] [--over KEY] [--by KEY] [--log x,y] [--bars sd,range,none] [--title TEXT] [--size WxH] -o FILE [--db FILE]\n"
+                     "       ablate plot [NAME] --forest [--metric M] [--size WxH] -o FILE [--db FILE]\n"
+                     "KEY: step, params, flops, time, or a key that rows change. FILE: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
+                     &e);
+    p.experiment = argc > 1 ? argv[1] : NULL;
+    reader *r = reader_open(&o, &e);
+    int rc = r ? plot_write(r, &p, &e) : -1;
+    reader_close(r);
+    return rc ? failed("plot", &e) : 0;
 }
 
 /* ---- export, import ---- */

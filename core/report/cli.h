@@ -14,6 +14,9 @@ int report_query(int argc, char **argv, const db_options *o); /* query SQL [--fo
 int report_table(int argc, char **argv,
                  const db_options *o); /* table [NAME] [--metric M]... [--format F] [--vs paper] */
 int report_page(int argc, char **argv, const db_options *o); /* report [NAME] -o FILE.html */
+/* plot [NAME] [--metric M] [--over KEY] [--by KEY] [--log x,y] [--bars sd,range,none] [--title TEXT] [--size WxH]
+ * [--forest] -o FILE */
+int report_plot(int argc, char **argv, const db_options *o);
 /* export NAME [-o FILE.json] [--points N]: the experiment as text that git can compare; without -o into
  * o->recorded, from where new databases are filled. */
 int report_export(int argc, char **argv, const db_options *o);

@@ -6,20 +6,28 @@
 
 enum { FACET_ROWS = 6, POINTS_IN_ALL = 16000, FEWEST_POINTS = 16, MOST_POINTS = 160 };
 
-typedef struct {
-    size_t n;
-    double *x, *y, *low, *high; /* low, high: NULL for one seed */
-} line;
+int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    *out = NULL, *n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
+            *out = grow(*out, &cap, *n + 1, sizeof **out);
+            run_curves *c = &(*out)[(*n)++];
+            *c = (run_curves){.row = i, .run = &g->x.rows[i].runs[k]};
+            if (reader_curves(r, c->run->id, a, &c->curves, &c->n, e)) return -1;
+        }
+    return 0;
+}
 
-static const read_curve *curve_of(const run_curves *r, const char *metric)
+const read_curve *curve_of(const run_curves *r, const char *metric)
 {
     for (size_t i = 0; i < r->n; i++)
         if (same(r->curves[i].metric, metric)) return &r->curves[i];
     return NULL;
 }
 
-/* At most `keep` points of a line, evenly spaced, the first and the last among them. */
-static void thin(line *l, size_t keep)
+void curve_thin(curve_line *l, size_t keep)
 {
     if (l->n <= keep || keep < 2) return;
     for (size_t i = 0; i < keep; i++) {
@@ -30,18 +38,17 @@ static void thin(line *l, size_t keep)
     l->n = keep;
 }
 
-static line seed_line(const read_curve *c, arena *a)
+static curve_line seed_line(const read_curve *c, arena *a)
 {
-    line l = {.n = c->n};
+    curve_line l = {.n = c->n};
     l.x = arena_alloc(a, (c->n + 1) * sizeof *l.x), l.y = arena_alloc(a, (c->n + 1) * sizeof *l.y);
     for (size_t i = 0; i < c->n; i++) l.x[i] = (double)c->points[i].step, l.y[i] = c->points[i].value;
     return l;
 }
 
-/* Mean, and mean -+ sample standard deviation, at the steps that all of a row's runs have. */
-static line mean_line(const read_curve *const *of, size_t n, arena *a)
+curve_line curve_mean(const read_curve *const *of, size_t n, arena *a)
 {
-    line l = {0};
+    curve_line l = {0};
     size_t longest = of[0]->n, *at = xcalloc(n, sizeof *at);
     l.x = arena_alloc(a, (longest + 1) * sizeof *l.x), l.y = arena_alloc(a, (longest + 1) * sizeof *l.y);
     if (n > 1) l.low = arena_alloc(a, (longest + 1) * sizeof *l.low), l.high = arena_alloc(a, (longest + 1) * sizeof *l.high);
@@ -87,14 +94,14 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
         if (!one || !one->n) continue;
         of[n++] = one;
         if (c->g->rows[row].row->n_runs < 2 || c->keep < FEWEST_POINTS) continue;
-        line l = seed_line(one, c->a);
-        thin(&l, c->keep);
+        curve_line l = seed_line(one, c->a);
+        curve_thin(&l, c->keep);
         s[count++] = (series){.key = name, .hint = arena_printf(c->a, "%s, seed %lld", name, (long long)c->runs[i].run->seed), .line = true,
                               .faint = true, .color = color, .n = l.n, .x = l.x, .y = l.y};
     }
     if (!n) return 0;
-    line l = mean_line(of, n, c->a);
-    thin(&l, c->keep < FEWEST_POINTS ? FEWEST_POINTS : c->keep);
+    curve_line l = curve_mean(of, n, c->a);
+    curve_thin(&l, c->keep < FEWEST_POINTS ? FEWEST_POINTS : c->keep);
     if (l.n)
         s[count++] = (series){.name = name + prefix, .hint = name, .key = name, .line = true, .band = true, .color = color, .dash = dash, .n = l.n, .x = l.x, .y = l.y,
                               .low = l.low, .high = l.high};

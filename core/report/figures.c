@@ -106,34 +106,58 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
     str_free(&text);
 }
 
+/* The rows that are compared with base; 0 where nothing can be. *decimals: of their numbers. */
+static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
+{
+    const gathered_row *base = gathered_base(g);
+    size_t n = 0;
+    *percent = false;
+    if (!base || g->headline < 0 || !base->of[g->headline].n) return 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) *percent = *percent || g->rows[i].against[g->headline].percent;
+    *decimals = *percent ? 1 : decimals_of(g->metrics[g->headline], g->goals[g->headline], base->of[g->headline].mean);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as) rows[n++] = describe(g, &g->rows[i], *decimals, a);
+    return n;
+}
+
+static drawing *draw_forest(const gathered *g, const forest_row *rows, size_t n, bool percent, double width, arena *a)
+{
+    const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
+    const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
+    return forest_draw(rows, n, arena_printf(a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better),
+                       arena_printf(a, "Difference in %s of %zu rows to base; the table has the numbers", metric, n), width);
+}
+
+drawing *forest_of(const gathered *g, double width)
+{
+    arena a = {0};
+    forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
+    int decimals;
+    bool percent;
+    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
+    drawing *d = n ? draw_forest(g, rows, n, percent, width, &a) : NULL;
+    arena_free(&a);
+    return d;
+}
+
 void figure_forest(const gathered *g, str *out)
 {
     arena a = {0};
-    const gathered_row *base = gathered_base(g);
     forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
-    size_t n = 0;
-    bool percent = false;
-    if (!base || g->headline < 0 || !base->of[g->headline].n) {
-        str_add(out, base ? "<p>Base has no result yet.</p>\n" : "<p>There is no base to compare with.</p>\n");
-        arena_free(&a);
-        return;
-    }
-    const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
-    for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
-    int decimals = percent ? 1 : decimals_of(metric, goal, base->of[g->headline].mean);
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as)
-            rows[n++] = describe(g, &g->rows[i], decimals, &a);
+    int decimals;
+    bool percent;
+    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
     if (n) {
-        const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
-        const char *axis = arena_printf(&a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better);
-        const char *description = arena_printf(&a, "Difference in %s of %zu rows to base; the table has the numbers", metric, n);
         say_verdict(g, rows, n, decimals, &a, out);
         str_add(out, "<figure class=\"wide\">");
-        figure_put(forest_draw(rows, n, axis, description, 760), out);
+        figure_put(draw_forest(g, rows, n, percent, 760, &a), out);
         str_add(out, "</figure><figure class=\"narrow\">");
-        figure_put(forest_draw(rows, n, axis, description, 360), out);
+        figure_put(draw_forest(g, rows, n, percent, 360, &a), out);
         str_add(out, "</figure>\n");
+    } else if (!gathered_base(g)) {
+        str_add(out, "<p>There is no base to compare with.</p>\n");
+    } else if (g->headline < 0 || !gathered_base(g)->of[g->headline].n) {
+        str_add(out, "<p>Base has no result yet.</p>\n");
     }
     arena_free(&a);
 }

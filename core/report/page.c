@@ -10,20 +10,6 @@
 
 extern const char page_css[], page_js[]; /* page.css, page.js */
 
-static int load_curves(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e)
-{
-    size_t cap = 0;
-    *out = NULL, *n = 0;
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
-            *out = grow(*out, &cap, *n + 1, sizeof **out);
-            run_curves *c = &(*out)[(*n)++];
-            *c = (run_curves){.row = i, .run = &g->x.rows[i].runs[k]};
-            if (reader_curves(r, c->run->id, a, &c->curves, &c->n, e)) return -1;
-        }
-    return 0;
-}
-
 /* ---- tables ---- */
 
 /* keys[i]: the row's name for the script, or NULL. wrap: this column's text may take several lines. */
@@ -217,7 +203,7 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
     int rc = gather(r, name, &o, true, &a, &g, e);
     if (rc == 1)
         rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists what there is", name ? " \"" : "", name ? name : "", name ? "\"" : "");
-    if (!rc) rc = load_curves(r, &g, &a, &curves, &n, e);
+    if (!rc) rc = curves_load(r, &g, &a, &curves, &n, e);
     if (!rc) {
         str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
                      "content=\"width=device-width,initial-scale=1\"><title>");

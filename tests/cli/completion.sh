@@ -55,7 +55,7 @@ offers "toys/other" ablate translate --run toys/o
 
 echo "the options of every command are those of its usage"
 options() { grep -oE -- '(^|[^a-zA-Z-])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u | paste -sd' '; }
-for command in run table ls show log rm query report translate attention parse agree "score bleu" "score f1" data bench; do
+for command in run table ls show log rm query report plot translate attention parse agree "score bleu" "score f1" data bench; do
     equal "$(complete_as ablate $command -- | options)" \
         "$(ablate $command --nonsense 2>&1 </dev/null | sed -n '/^usage/,$p' | options)" "options of $command"
 done

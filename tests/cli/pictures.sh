@@ -1,4 +1,4 @@
-# ablate attention: the page and single figures of a small trained model; what is refused, in words.
+# ablate plot and ablate attention: the page and single figures of a small trained model; what is refused, in words.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny look 40 && printf '[sweep A]\nheads = 1, 2, 4\n'; } >look.ini
 exits 0 ablate run look.ini --progress none
@@ -26,4 +26,40 @@ exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.png
 has err 'a figure is written as .svg or .pdf'
 exits 2 ablate attention --run look/base --text "$text" --word "$word" -o page.html
 has err 'belong to --figure'
+
+echo "plot"
+exits 0 ablate plot look --over heads -o heads.svg
+has heads.svg '>heads</text>'
+hasnt heads.svg 'nan'
+exits 0 ablate plot look --over heads --log x --bars none --title "A title" -o heads.pdf
+has heads.pdf '(A title) Tj'
+exits 0 ablate plot look -o steps.csv
+equal "$(grep -c '^base,' steps.csv)" "$(sql "SELECT count(*) FROM point p JOIN metric m ON m.id=p.metric_id JOIN run r ON r.id=p.run_id JOIN variant v
+    ON v.id=r.variant_id WHERE v.is_base=1 AND m.name='dev_PPL'")" "points of base's curve"
+exits 0 ablate plot look --over params --metric PPL -o params.json
+has params.json '"$schema":"https://vega.github.io/schema/vega-lite/v5.json"'
+exits 0 ablate plot look --forest -o forest.svg
+has forest.svg 'A/heads=4'
+exits 0 ablate plot look --over heads -o heads.gp
+if command -v gnuplot >/dev/null; then
+    exits 0 gnuplot -e "set terminal svg; set output 'g.svg'" heads.gp
+    has g.svg '<svg'
+else
+    echo "skipped: no gnuplot here"
+fi
+if command -v rsvg-convert >/dev/null; then
+    exits 0 ablate plot look --over heads -o heads.png
+    equal "$(head -c 4 heads.png | tail -c 3)" PNG "magic of a PNG"
+else
+    exits 1 ablate plot look --over heads -o heads.png
+    has err 'apt install librsvg2-bin'
+fi
+exits 1 ablate plot look --over heds -o x.svg
+has err '--over heds: no row of look changes it; there are: heads, step, params, flops, time'
+exits 1 ablate plot look --over heads -o x.gif
+has err 'expected a name that ends in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv'
+exits 1 ablate plot look --metric dev_BLUE -o x.svg
+has err 'no run of look has such a curve; there are: '
+exits 2 ablate plot look --size 5x5 -o x.svg
+exits 1 ablate plot nothing -o x.svg
 finish

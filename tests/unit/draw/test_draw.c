@@ -1,5 +1,5 @@
 /* Scales and ticks, charts, and both writers: the SVG is well-formed, the PDF's table of objects is right. */
-#include "draw/chart.h"
+#include "draw/chart_data.h"
 #include "test.h"
 
 static void test_scale(void)
@@ -142,8 +142,43 @@ static void test_names(void)
     drawing_free(d);
 }
 
+/* The same chart for other programs. */
+static void test_chart_data(void)
+{
+    double x[] = {0, 1}, y[] = {28.5, NAN}, low[] = {28, NAN}, high[] = {29, NAN};
+    series s = {.name = "say \"a\", b", .line = true, .n = 2, .x = x, .y = y, .low = low, .high = high, .color = series_color(1)};
+    chart c = {.title = "t", .y_label = "BLEU", .categories = (const char *const[]){"sin", "rot"}, .n_categories = 2};
+    str out = {0};
+    chart_csv(&c, &s, 1, &out);
+    CHECK_TEXT(out.s, "series,x,y,low,high\r\n\"say \"\"a\"\", b\",sin,28.5,28,29\r\n\"say \"\"a\"\", b\",rot,,,\r\n");
+    str_clear(&out);
+    chart_gnuplot(&c, &s, 1, &out);
+    CHECK_HAS(out.s, "set xtics (\"sin\" 0, \"rot\" 1)\n");
+    CHECK_HAS(out.s, "$data0 << EOD\n0 28.5 28 29\n1 ? ? ?\nEOD\n");
+    CHECK_HAS(out.s, "title \"say \\\"a\\\", b\", \\\n     $data0 using 1:2:3:4 with yerrorbars");
+    str_clear(&out);
+    chart_vega(&c, &s, 1, &out);
+    CHECK_HAS(out.s, "{\"series\":\"say \\\"a\\\", b\",\"x\":\"sin\",\"y\":28.5,\"low\":28,\"high\":29}\n]}");
+    CHECK_HAS(out.s, "\"x\",\"type\":\"ordinal\"");
+    str_free(&out);
+}
+
+/* Whole numbers have no ticks between them. */
+static void test_whole(void)
+{
+    double x[] = {1, 2, 4}, y[] = {10, 20, 30};
+    drawing *d = chart_draw(&(chart){.x_label = "heads"}, &(series){.points = true, .n = 3, .x = x, .y = y}, 1);
+    str svg = {0};
+    drawing_svg(d, SVG_THEMED, &svg);
+    CHECK(!strstr(svg.s, ">1.5<") && strstr(svg.s, ">3<") && strstr(svg.s, ">4<"));
+    str_free(&svg);
+    drawing_free(d);
+}
+
 int main(void)
 {
+    test_chart_data();
+    test_whole();
     test_scale();
     test_text();
     test_chart();
