@@ -157,56 +157,6 @@ int call_reference(const call *k, const backend *b, err *e)
 
 /* ---- profile ---- */
 
-static double elements(const view *v)
-{
-    return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0;
-}
-
-/* Scores of attention: queries times keys over the sentences, all of them where causal ones see half. */
-static double scores_of(const call *k, const backend *b)
-{
-    const int32_t *q = k->in[3].data, *key = k->in[4].data;
-    if (on_device(b)) return (double)k->a.i[7] * (double)(k->in[0].dim[2] * k->a.i[3]); /* at most */
-    double sum = 0;
-    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) sum += (double)(q[i + 1] - q[i]) * (double)(key[i + 1] - key[i]);
-    return sum * (double)k->a.i[3];
-}
-
-/* The two products of a recurrent layer, x W and h U. */
-static double gru_flops(const call *k)
-{
-    const view *x = &k->in[0], *u = &k->in[3];
-    return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
-}
-
-double call_flops(const call *k, const backend *b)
-{
-    double out = elements(&k->out[0]);
-    switch (k->op) {
-    case OP_MATMUL: return 2 * out * (double)k->in[0].dim[k->a.i[0] ? 2 : 3];
-    case OP_LINEAR: return 2 * out * (double)k->in[0].dim[3];
-    case OP_LINEAR_DX: return 2 * out * (double)k->in[0].dim[3];
-    case OP_LINEAR_DW: return 2 * out * (double)k->in[0].dim[2];
-    case OP_ATTEND: return 2 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
-    case OP_ATTEND_BACK: return 5 * scores_of(k, b) * (double)(k->a.i[4] + k->a.i[5]);
-    case OP_GRU: return gru_flops(k);
-    case OP_GRU_BACK: return 2 * gru_flops(k);
-    case OP_CONV: return 2 * out * (double)k->in[1].dim[2];
-    case OP_CONV_BACK: return 4 * (double)k->in[0].dim[2] * elements(&k->in[1]);
-    default: return out;
-    }
-}
-
-double call_bytes(const call *k)
-{
-    double sum = 0;
-    for (int i = 0; i < k->n_in; i++) sum += elements(&k->in[i]) * (double)dtype_size(k->in[i].type);
-    for (int i = 0; i < k->n_out; i++) sum += elements(&k->out[i]) * (double)dtype_size(k->out[i].type);
-    if (k->op == OP_EMBED_TOKENS)
-        sum -= elements(&k->in[0]) * 4 - elements(&k->out[0]) * 4; /* only the rows it reads */
-    return sum;
-}
-
 void profile_enable(bool on)
 {
     profiling = on;

@@ -55,6 +55,7 @@ ab_t grad_base(const ab_ctx *c, int32_t x)
 
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
 {
+    const char *scope = c->scope;
     for (int32_t i = to - 1; i >= from && !c->error.text[0]; i--) {
         node y = c->v[i];
         fit(c);
@@ -68,7 +69,9 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
             tape_fail(c, "%s has no gradient", op_names[y.op]);
             return;
         }
+        c->scope = y.scope; /* a gradient belongs where its value does */
         rule(c, (ab_t){i}, dy);
+        c->scope = scope;
         c->grad[i] = 0; /* done: it holds no gradient any more */
     }
 }

@@ -260,6 +260,20 @@ static void place_constants(ab_ctx *c)
     }
 }
 
+int tape_measure(ab_ctx *c)
+{
+    static char elsewhere; /* where a parameter's gradient would lie: not in the arena */
+    if (c->error.text[0]) return -1;
+    own_gradients(c);
+    mark_live(c);
+    find_last_readers(c);
+    share_storage(c);
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++)
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[root_of(c, c->grad[i])].data = &elsewhere;
+    place_values(c);
+    return 0;
+}
+
 int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self)
 {
     if (c->error.text[0]) return -1;

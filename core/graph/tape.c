@@ -103,6 +103,7 @@ ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, cons
         v->alias = c->n;
         v->param = -1;
         v->n_out = 1;
+        v->scope = c->scope;
         c->n++;
     }
     node *v = tape_at(c, first);

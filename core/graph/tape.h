@@ -25,6 +25,7 @@ typedef struct {
     void *data;       /* address, once planned */
     size_t offset;    /* place in the arena [bytes]; SIZE_MAX: not in the arena */
     const char *name; /* INPUT, STATE, named results; NULL otherwise */
+    const char *scope; /* part of the model that it was traced or differentiated in: "dec.0.self"; "" outside */
     const ab_op *call;
     const void *call_attr; /* CALL */
 } node;
@@ -155,6 +156,10 @@ ab_t tape_find(const ab_ctx *c,
  * sentences may differ. Then the one serves the other's batches, if its inputs and bounds are no less. */
 bool tape_same_structure(const ab_ctx *a, const ab_ctx *b);
 
+/* Floating-point operations of node i, a multiply-add counted as two. pairs: (query, key) pairs that its attention looks at, summed
+ * over sentences, not over heads. 0 for a node that nobody reads. */
+double node_flops(const ab_ctx *c, int32_t i, double pairs);
+
 /* ---- gradient, plan, run ---- */
 
 /* Emits the gradient of `root` (one element; or a CE node, whose own norm gives the weight) for every
@@ -164,6 +169,9 @@ int tape_backward(ab_ctx *c, ab_t root);
 /* Drops what nobody reads and gives every value an address. States come from `find_state` (name, bytes wanted
  * -> address). */
 void workspace_free(workspace *w, const backend *b);
+/* What tape_plan would need, without memory and parameters: afterwards buffer_size has the bytes of the arena, and nodes that nobody
+ * reads are marked. The tape can only be looked at and freed then. Returns 0, or -1 (c->error). */
+int tape_measure(ab_ctx *c);
 int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self);
 
 /* A value of a planned tape; bytes: of the whole value or its beginning. Nothing happens where nobody reads it. */

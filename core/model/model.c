@@ -84,8 +84,7 @@ static int learn_parameters(model *m, err *e)
     return 0;
 }
 
-int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
-               const backend *b, err *e)
+int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b, err *e)
 {
     *m = (model){.src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .compute = compute, .backend = b};
     for (size_t i = 0; i < set->n; i++) settings_put(&m->set, set->at[i].key, set->at[i].value, &m->memory);
@@ -96,12 +95,19 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
         goto out;
     }
     if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e)) goto out;
-    params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optim.n_slots,
-                 (uint64_t)m->cfg.seed, b);
     return 0;
 out:
     model_free(m);
     return -1;
+}
+
+int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+               const backend *b, err *e)
+{
+    if (model_open_to_count(m, set, src_vocab, tgt_vocab, compute, b, e)) return -1;
+    params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optim.n_slots,
+                 (uint64_t)m->cfg.seed, b);
+    return 0;
 }
 
 void model_free(model *m)

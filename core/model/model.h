@@ -80,6 +80,9 @@ void model_encode_inputs(ab_ctx *c, const model_batch *b);
  * how much of the past generic attention looks at. */
 ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e);
 
+/* As model_open, but without memory for the learned values: the model can be traced and counted (costs.h), not run. */
+int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b, err *e);
+
 /* The formula of recipe.md; equals params_count for built-in attention and positions (tested). */
 int64_t model_count_formula(const config *c, int64_t vocab);
 /* Floating-point operations of one training step over so many real tokens (forward and backward, products

@@ -48,6 +48,13 @@ static int test_failed, test_done;
                                   __FILE__, __LINE__, #text, f_ ? f_ : "(null)", e_);                        \
     } while (0)
 
+/* A condition with words of its own that print what was found and expected. */
+#define CHECK_THAT(condition, ...)                                                                                          \
+    do {                                                                                                                    \
+        test_done++;                                                                                                        \
+        if (!(condition)) test_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n');          \
+    } while (0)
+
 /* The real corpora, or NULL: then the caller prints what it skips. */
 static inline const char *test_data(void)
 {

@@ -1,0 +1,58 @@
+/* costs.c - counting on a traced tape; which part of the model a node belongs to follows from the scope it was traced in. */
+#include "model/costs.h"
+#include <string.h>
+
+const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
+
+/* Scopes are "enc.0.self", "dec.1.cross", "dec.1.ffn"; "" is embedding, vocabulary product, norms and loss. */
+static cost_part part_of(const node *v)
+{
+    const char *last = strrchr(v->scope, '.');
+    if (last && same(last, ".ffn")) return COST_FEED_FORWARD;
+    if (last) return COST_ATTENTION;
+    switch (v->op) {
+    case OP_LINEAR:
+    case OP_LINEAR_DX:
+    case OP_LINEAR_DW:
+    case OP_EMBED_TOKENS:
+    case OP_EMBED_TOKENS_BACK: return COST_EMBEDDING;
+    default: return COST_OTHER;
+    }
+}
+
+/* Pairs that an ATTEND or its gradient looks at: in[0] has the queries' rows, in[1] the keys'. */
+static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
+{
+    if (v->op != OP_ATTEND && v->op != OP_ATTEND_BACK) return 0;
+    return (double)c->v[v->in[0]].dim[2] * (double)c->v[v->in[1]].dim[2] / (double)sentences;
+}
+
+int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)
+{
+    *out = (model_costs){0};
+    ab_ctx *c = model_loss_tape(m, s, true, e);
+    if (!c) return -1;
+    if (tape_measure(c)) {
+        fail(e, "%s", c->error.text);
+        tape_free(c);
+        return -1;
+    }
+    for (int32_t i = 1; i < c->n; i++) {
+        const node *v = &c->v[i];
+        if (!v->live) continue;
+        double *to = i < c->forward_n ? out->forward : out->backward;
+        to[part_of(v)] += node_flops(c, i, pairs_of(c, v, s->batch));
+    }
+    out->parameters = params_count(&m->params);
+    out->values = c->buffer_size;
+    out->learned = m->params.total * dtype_size(m->compute == F64 ? F64 : F32) * (2 + m->optimizer->iface.optim.n_slots);
+    tape_free(c);
+    return 0;
+}
+
+double costs_total(const model_costs *c)
+{
+    double sum = 0;
+    for (int i = 0; i < COST_PARTS; i++) sum += c->forward[i] + c->backward[i];
+    return sum;
+}

@@ -1,0 +1,23 @@
+/* costs.h - what a model costs, counted on its traced tape: every operation knows its own floating-point operations, so that plugins'
+ * parts, quadratic attention and recurrences count as they are, and nothing is assumed. */
+#ifndef ABLATE_COSTS_H
+#define ABLATE_COSTS_H
+#include "model/model.h"
+
+/* Parts of a model. Embedding has the product with the vocabulary too; other: norms, residuals, loss. */
+typedef enum { COST_ATTENTION, COST_FEED_FORWARD, COST_EMBEDDING, COST_OTHER, COST_PARTS } cost_part;
+extern const char *const cost_part_names[COST_PARTS]; /* "attention", "feed-forward", ... */
+
+typedef struct {
+    int64_t parameters;                               /* learned numbers */
+    double forward[COST_PARTS], backward[COST_PARTS]; /* FLOPs of one batch, a multiply-add counted as two */
+    size_t values;                                    /* bytes of values and their gradients of one training step */
+    size_t learned;                                   /* bytes of parameters, gradients and optimizer state */
+} model_costs;
+
+/* Costs of one training step on a batch of `s`, whose sentences count as equally long: (query, key) pairs of an attention are
+ * rows x rows / sentences. A causal attention counts all pairs, although kernels may compute half of them. The optimizer's update is
+ * not counted. Returns 0, or -1 and e. */
+int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e);
+double costs_total(const model_costs *c); /* forward and backward, all parts [FLOPs] */
+#endif
