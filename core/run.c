@@ -5,7 +5,7 @@
  *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table
  * (report/)
  */
-#include "run.h"
+#include "commands/options.h"
 #include "data/corpora.h"
 #include "device/device.h"
 #include "launch/launch.h"
@@ -13,7 +13,8 @@
 #include "metric/f1.h"
 #include "model/model.h"
 #include "plugin/plugin.h"
-#include "report/cli.h"
+#include "report/store.h"
+#include "report/table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,79 +109,13 @@ const plugin_schemas *run_schemas(void)
 /* ---- the command line ---- */
 
 typedef struct {
-    const char *path;
-    const char *set[256], *only[64];
-    spec_options spec;
-    const char *device;
+    option_list set, only;
+    const char *seeds, *device;
     int64_t workers, threads;
-    bool dry_run, rerun;
-    enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL } which;
-    enum progress_mode progress;
-    const char *worker_args[4];
-    str again; /* the command that resumes */
+    bool dry_run, profile;
+    int rerun, progress; /* which word; rerun -1: not asked for */
 } options;
-
-static const char *const usage = "usage: ablate run SPEC.ini [-s key=value]... [--only ROW]... [--seeds "
-                                 "LIST] [--db FILE] [--device auto|cpu|cuda|cuda:N]\n"
-                                 "                  [--workers N] [--threads N] [--dry-run] [--rerun "
-                                 "failed|changed|all] [--progress auto|tty|plain|json|none] [--profile]\n";
-
-static const char *const with_value[] = {"-s",        "--only",    "--seeds",    "--db",   "--device",
-                                         "--workers", "--threads", "--progress", "--rerun"};
-static bool takes_value(const char *name)
-{
-    for (size_t i = 0; i < LENGTH(with_value); i++)
-        if (same(name, with_value[i])) return true;
-    return false;
-}
-
-static int unknown_option(const char *name, err *e)
-{
-    static const char *const names[] = {"--only",    "--seeds",    "--db",    "--device",  "--workers",
-                                        "--threads", "--progress", "--rerun", "--dry-run", "--profile"};
-    const char *near = nearest(name, names, LENGTH(names));
-    return fail(e, "unknown option %s%s%s%s", name, near ? "; did you mean " : "", near ? near : "",
-                near ? "?" : "");
-}
-
-int take_count(const char *name, const char *value, int64_t most, int64_t *out, err *e)
-{
-    if (parse_int(value, out) && *out >= 1 && *out <= most) return 0;
-    return fail(e, "%s %s: expected a number from 1 to %lld", name, value, (long long)most);
-}
-
-static int take_option(options *o, places *p, const char *name, const char *value, err *e)
-{
-    if (!takes_value(name)) return unknown_option(name, e);
-    if (!value) return fail(e, "%s wants a value", name);
-    if (same(name, "-s")) {
-        if (o->spec.n_set == LENGTH(o->set)) return fail(e, "more than %zu -s options", LENGTH(o->set));
-        o->set[o->spec.n_set++] = value;
-    } else if (same(name, "--only")) {
-        if (o->spec.n_only == LENGTH(o->only))
-            return fail(e, "more than %zu --only options", LENGTH(o->only));
-        o->only[o->spec.n_only++] = value;
-    } else if (same(name, "--seeds"))
-        o->spec.seeds = value;
-    else if (same(name, "--db"))
-        p->db.path = value;
-    else if (same(name, "--device")) {
-        if (device_check(value, e)) return -1;
-        o->device = value;
-    } else if (same(name, "--workers")) {
-        return take_count(name, value, LAUNCH_MOST_WORKERS, &o->workers, e);
-    } else if (same(name, "--threads")) {
-        return take_count(name, value, MOST_THREADS, &o->threads, e);
-    } else if (same(name, "--progress")) {
-        return progress_parse(value, &o->progress, e);
-    } else { /* --rerun */
-        static const char *const words[] = {"failed", "changed", "all"};
-        for (size_t i = 0; i < LENGTH(words); i++)
-            if (same(value, words[i])) o->which = i, o->rerun = true;
-        if (!o->rerun) return fail(e, "--rerun %s: expected failed, changed or all", value);
-    }
-    return 0;
-}
+enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
 
 static void add_word(str *out, const char *word) /* as a shell reads it back */
 {
@@ -197,32 +132,16 @@ static void add_word(str *out, const char *word) /* as a shell reads it back */
     if (!bare) str_addc(out, '\'');
 }
 
-static int parse_options(int argc, char **argv, options *o, places *p, err *e)
+/* The command that resumes: this one, without --rerun, for what it queued again is queued. */
+static void resume_command(const invocation *c, str *out)
 {
-    for (int i = 1; i < argc; i++) {
-        if (same(argv[i], "--dry-run"))
-            o->dry_run = true;
-        else if (same(argv[i], "--profile"))
-            o->worker_args[0] = "--profile";
-        else if (argv[i][0] != '-') {
-            if (o->path) return fail(e, "two specs were given, %s and %s; run takes one", o->path, argv[i]);
-            o->path = argv[i];
-        } else {
-            if (take_option(o, p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, e)) return -1;
+    add_word(out, is_folder("./ablate") || access("./ablate", X_OK) ? c->p.program : "./ablate");
+    str_add(out, " run");
+    for (int i = 1; i < c->argc; i++)
+        if (same(c->argv[i], "--rerun"))
             i++;
-        }
-    }
-    o->spec.set = o->set;
-    o->spec.only = o->only;
-    str_clear(&o->again);
-    add_word(&o->again, is_folder("./ablate") || access("./ablate", X_OK) ? p->program : "./ablate");
-    str_add(&o->again, " run");
-    for (int i = 1; i < argc; i++)
-        if (same(argv[i], "--rerun"))
-            i++; /* what it queued again is queued */
-        else
-            add_word(&o->again, argv[i]);
-    return o->path ? 0 : fail(e, "no spec was given");
+        else if (!has_prefix(c->argv[i], "--rerun="))
+            add_word(out, c->argv[i]);
 }
 
 /* ---- a spec as the database wants it ---- */
@@ -284,7 +203,7 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
                          .not_applicable = not_applicable(row, a)};
 }
 
-static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e)
+static int freeze(db *d, const spec *s, const invocation *c, db_frozen **frozen, size_t *n, err *e)
 {
     arena a = {0};
     str args = {0};
@@ -297,9 +216,9 @@ static int freeze(db *d, const spec *s, int argc, char **argv, db_frozen **froze
         rows[i].plugins_json = arena_strdup(&a, str_text(&plugins));
         str_free(&plugins);
     }
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < c->argc; i++) {
         str_addc(&args, i ? ',' : '[');
-        json_string(&args, argv[i]);
+        json_string(&args, c->argv[i]);
     }
     str_addc(&args, ']');
     db_experiment_spec x = {.name = s->name,
@@ -357,16 +276,19 @@ static void show_gaps(const db_counts *n)
         fprintf(stderr, "%zu are no longer in the experiment: another process has run it with another spec or removed them\n", n->gone);
 }
 
-static int show_table(const spec *s, const places *p, bool talk)
+static int show_table(const spec *s, const places *p, bool talk, err *e)
 {
-    char *args[] = {"table", (char *)s->name, NULL};
+    str out = {0};
     fflush(stderr);
-    int code = report_table(2, args, &p->db);
+    reader *r = reader_open(&p->db, e);
+    int bad = !r || table_print(r, s->name, &(table_options){0}, TABLE_TEXT, &out, e);
+    reader_close(r);
+    if (!bad) fputs(str_text(&out), stdout);
+    if (!bad) bad = store_comparisons(&p->db, e);
     fflush(stdout);
-    if (talk)
-        fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n",
-                p->db.path, s->name, s->name);
-    return code;
+    if (talk && !bad) fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n", p->db.path, s->name, s->name);
+    str_free(&out);
+    return bad;
 }
 
 /* `device` and `threads` of the INI's [base], where the command line says nothing. They are those of the whole sweep: a row that
@@ -394,11 +316,11 @@ static int take_machine(const spec *s, options *o, err *e)
 
 /* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row in two
  * databases is two runs. */
-static char *runs_folder(const places *p, const places *usual)
+static char *runs_folder(const places *p)
 {
     struct stat a, b;
-    bool one_file = same(p->db.path, usual->db.path) ||
-                    (!stat(p->db.path, &a) && !stat(usual->db.path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+    const char *usual = p->usual_db;
+    bool one_file = same(p->db.path, usual) || (!stat(p->db.path, &a) && !stat(usual, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
     if (one_file) return path_join(p->root, "runs");
     char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0), *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
     free(here);
@@ -415,15 +337,14 @@ static int queue_again(db *d, const spec *s, const options *o, const db_frozen *
         if (f[i].changed) changed[n_changed++] = f[i].id;
         anew += f[i].anew;
     }
-    bool redo = o->rerun && o->which == RERUN_CHANGED;
+    bool redo = o->rerun == RERUN_CHANGED, all = o->rerun == RERUN_ALL;
     int bad = 0;
     if (redo)
         bad = n_changed && db_requeue(d, changed, n_changed, DB_RERUN_ALL, &queued, e), l->done -= n_changed;
-    else if (o->rerun) {
-        bad = db_requeue(d, l->runs, l->n, o->which == RERUN_ALL ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
-        l->failed = 0, l->done = o->which == RERUN_ALL ? 0 : l->done;
+    else if (o->rerun >= 0) {
+        bad = db_requeue(d, l->runs, l->n, all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
+        l->failed = 0, l->done = all ? 0 : l->done;
     }
-    bool all = o->rerun && o->which == RERUN_ALL;
     if (talk && !redo && !all && n_changed)
         fprintf(stderr, "%zu run%s done with a plugin that has changed since: --rerun changed trains %s anew\n", n_changed,
                 n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
@@ -434,17 +355,21 @@ static int queue_again(db *d, const spec *s, const options *o, const db_frozen *
     return bad;
 }
 
-static int run_spec(spec *s, options *o, const places *p, const places *usual, int argc, char **argv, err *e)
+static int run_spec(spec *s, options *o, const invocation *c, err *e)
 {
+    const places *p = &c->p;
+    str again = {0};
     db_frozen *frozen = NULL;
     size_t n = 0;
     launch_result result = {0};
     db *d = db_open(&p->db, e);
     int code = 1;
-    bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE;
-    if (!d || freeze(d, s, argc, argv, &frozen, &n, e)) goto out;
+    bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
+    if (!d || freeze(d, s, c, &frozen, &n, e)) goto out;
+    resume_command(c, &again);
+    static const char *const profile[] = {"--profile", NULL};
     int64_t *ids = xcalloc(n + 1, sizeof *ids);
-    char *folder = runs_folder(p, usual), *cache = path_join(p->root, "runs/cache");
+    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
     launch_options l = {.program = p->program,
                         .experiment = s->name,
                         .folder = folder,
@@ -454,9 +379,9 @@ static int run_spec(spec *s, options *o, const places *p, const places *usual, i
                         .gpus = device_count(o->device),
                         .workers = (int)o->workers,
                         .threads = (int)o->threads,
-                        .progress = o->progress,
-                        .resume_command = str_text(&o->again),
-                        .worker_args = o->worker_args};
+                        .progress = c->verbosity < 0 && o->progress == PROGRESS_AUTO ? PROGRESS_NONE : (enum progress_mode)o->progress,
+                        .resume_command = str_text(&again),
+                        .worker_args = o->profile ? profile : NULL};
     choose_runs(s, frozen, n, ids, &l);
     db_counts now;
     if (!queue_again(d, s, o, frozen, n, &l, talk, e) && !launch_runs(d, &l, &result, e) &&
@@ -469,46 +394,72 @@ static int run_spec(spec *s, options *o, const places *p, const places *usual, i
     free(cache);
 out:
     free(frozen);
+    str_free(&again);
     db_close(d);
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
-    return show_table(s, p, talk) ? 1 : code;
+    return show_table(s, p, talk, e) ? 1 : code;
 }
 
-static const plugin_schemas *schemas_for(const options *o)
+static const plugin_schemas *schemas_for(const char *path, const spec_options *o)
 {
     str folders = {0};
-    spec_plugin_path(o->path, &o->spec, &folders);
+    spec_plugin_path(path, o, &folders);
     plugin_add_path(str_text(&folders));
     str_free(&folders);
     return run_schemas();
 }
 
-int run_command(int argc, char **argv, const places *given)
+static int run(const invocation *c, void *typed)
 {
-    places p = *given;
-    options o = {0};
+    options *o = typed;
     err e = {0};
     str errors = {0};
     spec s = {0};
+    spec_options wanted = {.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
     int code = 2;
-    if (argc > 1 && (same(argv[1], "--help") || same(argv[1], "-h"))) return fputs(usage, stdout) < 0;
-    if (parse_options(argc, argv, &o, &p, &e)) {
-        fprintf(stderr, "ablate run: %s\n%s", e.text, usage);
-    } else if (spec_read(&s, o.path, &o.spec, schemas_for(&o), &errors)) {
+    if (o->device && device_check(o->device, &e)) return call_usage(c, &e);
+    if (spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors)) {
         fprintf(stderr, "%s", str_text(&errors));
     } else {
         fprintf(stderr, "%s", str_text(&s.warnings));
-        if (take_machine(&s, &o, &e))
+        if (take_machine(&s, o, &e))
             code = 2;
-        else if (o.dry_run)
+        else if (o->dry_run)
             spec_print(&s, stdout), code = 0;
         else
-            code = run_spec(&s, &o, &p, given, argc, argv, &e);
-        if (e.text[0]) fprintf(stderr, "ablate run: %s\n", e.text);
+            code = run_spec(&s, o, c, &e);
+        if (e.text[0]) call_failed(c, &e);
     }
     spec_free(&s);
     str_free(&errors);
-    str_free(&o.again);
     return code;
 }
+
+#define AT(field) offsetof(options, field)
+static const options defaults = {.rerun = -1};
+static const option table[] = {
+    {"-s", "KEY=VALUE", "a setting, in place of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set), .words = WORDS_KEYS},
+    {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
+    {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
+    OPTION_DATABASE,
+    {"--device", "auto|cpu|cuda|cuda:N", "where to train [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
+    {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
+    {"--rerun", "failed|changed|all", "train again: what failed, what was trained with another version of a plugin, or everything", OPTION_WORD, AT(rerun)},
+    {"--progress", "auto|tty|plain|json|none", "what is shown meanwhile, on standard error [auto]", OPTION_WORD, AT(progress)},
+    {"--profile", NULL, "time per operation, in each run's log", OPTION_FLAG, AT(profile)},
+    {0}};
+const command run_command = {.name = "run",
+                             .does = "expand a sweep, train what is missing, print its table",
+                             .about = "A killed or interrupted sweep resumes by the same command. docs/ini.md describes the INI.",
+                             .arguments = "SPEC.ini",
+                             .least = 1,
+                             .most = 1,
+                             .missing = "no spec was given",
+                             .options = table,
+                             .defaults = &defaults,
+                             .size = sizeof defaults,
+                             .run = run,
+                             .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};

@@ -1,10 +1,10 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
+#include "commands/options.h"
 #include "data/dataset.h"
 #include "decode/constrain.h"
 #include "device/device.h"
 #include "launch/event.h"
 #include "graph/profile.h"
-#include "run.h"
 #include "train/train.h"
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ typedef struct {
     const char *folder; /* config.json lies here; checkpoints go here */
     const char *cache_dir, *data_dir;
     const char *device;
-    int64_t seed, threads;
+    int64_t seed, threads, fd;
     bool profile;
     bool fresh; /* nothing in the folder is this run's */
 } job;
@@ -394,49 +394,15 @@ static void close_run(run *r)
     arena_free(&r->memory);
 }
 
-static int parse_job(int argc, char **argv, job *j, int *fd, err *e)
+static int work(const invocation *c, void *options)
 {
-    int64_t number;
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (same(argv[i], "--profile") || same(argv[i], "--fresh")) {
-            *(argv[i][2] == 'p' ? &j->profile : &j->fresh) = true;
-            continue;
-        }
-        i++;
-        if (same(argv[i - 1], "--folder"))
-            j->folder = value;
-        else if (same(argv[i - 1], "--data"))
-            j->data_dir = value;
-        else if (same(argv[i - 1], "--cache"))
-            j->cache_dir = value;
-        else if (same(argv[i - 1], "--device"))
-            j->device = value;
-        else if (!parse_int(value, &number))
-            return fail(e, "worker: %s %s: expected a number", argv[i - 1], value);
-        else if (same(argv[i - 1], "--seed"))
-            j->seed = number;
-        else if (same(argv[i - 1], "--threads"))
-            j->threads = number;
-        else if (same(argv[i - 1], "--fd"))
-            *fd = (int)number;
-        else
-            return fail(e, "worker: unknown option %s", argv[i - 1]);
-    }
-    return j->folder ? 0 : fail(e, "worker: --folder is missing");
-}
-
-int worker_command(int argc, char **argv, const places *p)
-{
-    run r = {.job = {.data_dir = p->data_dir, .device = "auto", .seed = 1}};
+    job *j = options;
+    run r = {0};
     err e = {0};
-    int fd = -1;
     signal(SIGTERM, ask_stop);
-    if (parse_job(argc, argv, &r.job, &fd, &e)) {
-        fprintf(stderr, "ablate: %s\n", e.text);
-        return 2;
-    }
-    events_open(fd);
+    if (!j->data_dir) j->data_dir = c->p.data_dir;
+    r.job = *j;
+    events_open((int)j->fd);
     cpu_threads((int)r.job.threads);
     profile_enable(r.job.profile);
     train_outcome outcome = do_run(&r, &e);
@@ -450,3 +416,19 @@ int worker_command(int argc, char **argv, const places *p)
            : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
                                        : WORKER_FAILED;
 }
+
+/* launch/worker_process.c writes this command line. */
+#define AT(field) offsetof(job, field)
+static const job defaults = {.device = "auto", .seed = 1, .fd = -1};
+static const option options[] = {
+    {"--folder", "FOLDER", "config.json lies here; checkpoints go here", OPTION_TEXT, AT(folder), .required = true},
+    {"--data", "FOLDER", "of corpora", OPTION_TEXT, AT(data_dir)},
+    {"--cache", "FOLDER", "of vocabularies", OPTION_TEXT, AT(cache_dir)},
+    {"--device", "DEVICE", "where to train", OPTION_TEXT, AT(device)},
+    {"--seed", "N", "of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
+    {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--fd", "N", "the file descriptor of events", OPTION_COUNT, AT(fd), 0, 1e6},
+    {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
+    {"--fresh", NULL, "nothing in the folder is this run's", OPTION_FLAG, AT(fresh)},
+    {0}};
+const command worker_command = {.name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};

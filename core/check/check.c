@@ -132,12 +132,41 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f)
 
 /* ---- the command ---- */
 
+static bool as_json;
+void check_print_json(bool json) { as_json = json; }
+
+static void print_json(const char *subject, const char *path, const check_result *r, size_t n)
+{
+    static const char *const outcomes[] = {"ok", "failed", "not applicable"};
+    static bool more;
+    str out = {0};
+    str_add(&out, more ? ",\n{\"plugin\":" : "{\"plugin\":"), json_string(&out, subject);
+    str_add(&out, ",\"file\":"), json_string(&out, path);
+    str_add(&out, ",\"checks\":[");
+    for (size_t i = 0; i < n; i++) {
+        str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, r[i].name);
+        str_addf(&out, ",\"outcome\":\"%s\",\"measured\":", outcomes[r[i].outcome]);
+        json_number(&out, r[i].measured < 0 ? NAN : r[i].measured);
+        str_add(&out, ",\"bound\":"), json_number(&out, r[i].measured < 0 ? NAN : r[i].bound);
+        str_add(&out, ",\"words\":"), json_string(&out, r[i].words);
+        str_addc(&out, '}');
+    }
+    str_add(&out, "]}");
+    fputs(str_text(&out), stdout);
+    str_free(&out);
+    more = true;
+}
+
 static bool check_and_print(const plugin *p)
 {
     check_result r[CHECK_MOST];
     size_t n = check_plugin(p, r), failed = 0;
-    char *title = xprintf("%s/%s  %s", plugin_kind_name(p->desc.kind), p->desc.name, p->path);
-    check_print(title, r, n, stdout);
+    char *name = xprintf("%s/%s", plugin_kind_name(p->desc.kind), p->desc.name), *title = xprintf("%s  %s", name, p->path);
+    if (as_json)
+        print_json(name, p->path, r, n);
+    else
+        check_print(title, r, n, stdout);
+    free(name);
     free(title);
     fflush(stdout);
     for (size_t i = 0; i < n; i++) failed += r[i].outcome == CHECK_FAIL;
@@ -148,7 +177,10 @@ static void refused(const char *path, const char *why)
 {
     check_result r = {.name = "load", .outcome = CHECK_FAIL, .measured = -1};
     snprintf(r.words, sizeof r.words, "%s", why);
-    check_print(path, &r, 1, stdout);
+    if (as_json)
+        print_json(path, path, &r, 1);
+    else
+        check_print(path, &r, 1, stdout);
 }
 
 /* "attention/dot", "dot", a path: NULL and words when there is no such plugin. */
@@ -173,31 +205,28 @@ static int check_all(void)
         for (size_t i = 0; i < n; i++)
             if (all[i]->desc.kind == k) failed += !check_and_print(all[i]), done++;
     free(all);
-    printf("%zu plugins, %zu failed\n", done, failed);
+    if (!as_json) printf("%zu plugins, %zu failed\n", done, failed);
     return failed ? 1 : 0;
 }
 
-int check_command(int argc, char **argv)
+int check_plugins(const char *const *names, size_t n)
 {
-    int failed = 0;
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-') continue;
-        fprintf(stderr, "usage: ablate check [--device cuda] [KIND/NAME | NAME | FILE.so] ...\n");
-        return 2;
-    }
-    if (argc < 2) return check_all();
-    for (int i = 1; i < argc; i++) {
+    int failed = 0, code = 0;
+    if (as_json) fputs("[\n", stdout);
+    if (!n) code = check_all();
+    for (size_t i = 0; i < n && code != 2; i++) {
         err e = {0};
-        const plugin *p = find(argv[i], &e);
+        const plugin *p = find(names[i], &e);
         if (p) {
             failed += !check_and_print(p);
-        } else if (file_exists(argv[i])) {
-            refused(argv[i], e.text);
+        } else if (file_exists(names[i])) {
+            refused(names[i], e.text);
             failed++;
         } else {
             fprintf(stderr, "ablate check: %s\n", e.text);
-            return 2;
+            code = 2;
         }
     }
-    return failed ? 1 : 0;
+    if (as_json) fputs("\n]\n", stdout);
+    return code ? code : failed ? 1 : 0;
 }

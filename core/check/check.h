@@ -29,7 +29,8 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 /* A device to compare with the CPU, from here on; NULL: none. */
 void check_use_device(const backend *b);
 
-/* `ablate check [KIND/NAME | NAME | FILE.so] ...`; without names every plugin at hand. 0: all ok; 1: some
- * failed; 2: usage. */
-int check_command(int argc, char **argv);
+/* Checks plugins named KIND/NAME, NAME or by file and prints what was found; none named: every plugin at hand. The exit code: 0 all ok;
+ * 1 some failed; 2 there is no such plugin. */
+int check_plugins(const char *const *names, size_t n);
+void check_print_json(bool json); /* print an array of JSON instead of lines */
 #endif

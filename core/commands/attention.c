@@ -1,10 +1,10 @@
 /* attention.c - ablate attention: what each head looks at, for one sentence: an interactive page, or a figure in the manner of the paper's
  * figures 3 to 5, for any attention that ends in a softmax over keys. */
+#include "commands/options.h"
 #include "cpu/cpu.h"
 #include "decode/beam.h"
 #include "plugin/plugin.h"
 #include "report/attention_view.h"
-#include "run.h"
 #include "train/train.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,45 +12,18 @@
 
 typedef struct {
     const char *run, *model, *text, *target, *out;
-    const char *part, *word;        /* of a figure: "encoder", "decoder" or "source"; the token that it is about */
+    const char *word;            /* of a figure: the token that it is about */
+    int part;                    /* of a figure: 0 encoder, 1 decoder, 2 source; -1: not asked for */
     int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
 } attention_options;
 
-static const char *const usage =
-    "usage: ablate attention --run RUN | --model FILE.safetensors --text LINE -o FILE.html\n"
-    "                        [--target LINE] [--layer N] [--plugin-path FOLDERS] [--db FILE]\n"
-    "       ablate attention ... --figure 3|4|5 [--word WORD] [--part encoder|decoder|source] [--layer N] [--head N] -o FILE.svg|FILE.pdf\n"
-    "Without --target the model's own translation is looked at. Figures: 3, one word in all heads; 4, head N in full and one word in heads N and N+1;\n"
-    "5, heads N and N+1 in full. --layer: without it the page has all, a figure the last but one.\n";
-
-static int take(attention_options *o, places *p, const char *name, const char *value, err *e)
-{
-    struct {
-        const char *name, **at;
-    } texts[] = {{"--run", &o->run}, {"--model", &o->model}, {"--text", &o->text}, {"--target", &o->target},
-                 {"-o", &o->out},    {"--db", &p->db.path},  {"--part", &o->part}, {"--word", &o->word}};
-    if (!value) return fail(e, "%s wants a value", name);
-    if (same(name, "--plugin-path")) return plugin_add_path(value), 0;
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (same(name, texts[i].name)) {
-            *texts[i].at = value;
-            return 0;
-        }
-    int64_t *at = same(name, "--layer") ? &o->layer : same(name, "--head") ? &o->head : same(name, "--figure") ? &o->figure : NULL;
-    if (!at) return fail(e, "unknown option %s", name);
-    return parse_int(value, at) && *at > 0 ? 0 : fail(e, "%s %s: expected a number from 1", name, value);
-}
-
 static int check(const attention_options *o, err *e)
 {
-    if (!o->text || !o->out || !o->model == !o->run) return fail(e, "a model (--run or --model), --text and -o are wanted");
-    if (o->figure < 0 && (o->word || o->part || o->head > 0)) return fail(e, "--word, --part and --head belong to --figure");
-    if (o->figure > 0 && (o->figure < 3 || o->figure > 5)) return fail(e, "--figure %lld: expected 3, 4 or 5", (long long)o->figure);
+    if (!o->model == !o->run) return fail(e, "either --run or --model is wanted");
+    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0)) return fail(e, "--word, --part and --head belong to --figure");
     if ((o->figure == 3 || o->figure == 4) && !o->word) return fail(e, "--figure %lld: --word says which token it is about", (long long)o->figure);
     if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf"))
         return fail(e, "-o %s: a figure is written as .svg or .pdf", o->out);
-    if (o->part && !same(o->part, "encoder") && !same(o->part, "decoder") && !same(o->part, "source"))
-        return fail(e, "--part: found \"%s\", expected encoder, decoder or source", o->part);
     return 0;
 }
 
@@ -158,7 +131,7 @@ static int find_word(const attention_map *m, const char *word, size_t *at, err *
 
 static int write_figure(const attention_options *o, const collected *all, err *e)
 {
-    const char *part = same(o->part, "decoder") ? "decoder self-attention" : same(o->part, "source") ? "attention to the source" : "encoder self-attention";
+    const char *part = o->part == 1 ? "decoder self-attention" : o->part == 2 ? "attention to the source" : "encoder self-attention";
     int64_t layers = 0;
     const attention_map *m = NULL;
     for (size_t i = 0; i < all->n; i++)
@@ -230,20 +203,39 @@ static int look(const attention_options *o, const char *path, err *e)
     return bad;
 }
 
-int attention_command(int argc, char **argv, const places *given)
+static int attention(const invocation *c, void *options)
 {
-    places p = *given;
-    attention_options o = {.layer = -1, .head = -1, .figure = -1};
+    attention_options *o = options;
     err e = {0};
-    for (int i = 1; i < argc && !e.text[0]; i += 2)
-        take(&o, &p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e);
-    if (e.text[0] || check(&o, &e)) {
-        fprintf(stderr, "ablate attention: %s\n%s", e.text, usage);
-        return 2;
-    }
-    char *path = o.model ? xstrdup(o.model) : run_model_path(o.run, &p, &e);
-    int bad = !path || look(&o, path, &e);
+    if (check(o, &e)) return call_usage(c, &e);
+    char *path = o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    int bad = !path || look(o, path, &e);
     free(path);
-    if (bad) fprintf(stderr, "ablate attention: %s\n", e.text);
-    return bad ? 1 : 0;
+    return bad ? call_failed(c, &e) : 0;
 }
+
+#define AT(field) offsetof(attention_options, field)
+static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
+static const option options[] = {
+    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead", OPTION_TEXT, AT(model)},
+    {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
+    {"--output -o", "FILE", "where it goes: .html; a figure: .svg or .pdf", OPTION_TEXT, AT(out), .required = true},
+    {"--target", "LINE", "the output that is looked at [the model's own]", OPTION_TEXT, AT(target)},
+    {"--figure", "N", "a figure in the manner of the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads N and N+1 in full",
+     OPTION_COUNT, AT(figure), 3, 5},
+    {"--word", "WORD", "the token that figure 3 or 4 is about", OPTION_TEXT, AT(word)},
+    {"--part", "encoder|decoder|source", "which attention the figure shows [encoder]", OPTION_WORD, AT(part)},
+    {"--layer", "N", "this layer only, from 1 [all; of a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
+    {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
+    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+const command attention_command = {.name = "attention",
+                                   .does = "what each head attends to in a sentence: a page, or a figure as SVG or PDF",
+                                   .words = WORDS_NONE,
+                                   .options = options,
+                                   .defaults = &defaults,
+                                   .size = sizeof defaults,
+                                   .run = attention,
+                                   .example = "ablate attention --run quick/base --text \"a small bird sings\" -o attention.html"};

@@ -1,7 +1,7 @@
 /* bench.c - ablate bench: its options, and what the measurements share. */
 #include "commands/bench.h"
 #include "device/device.h"
-#include "run.h"
+#include "commands/options.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,75 +80,48 @@ double bench_median(double *v, size_t n)
 
 /* ---- options ---- */
 
-static const char *const usage =
-    "usage: ablate bench train --lengths FILE [--config tiny|small|base|big] [--precision bf16|fp32] [--device cpu|cuda|cuda:N]\n"
-    "                          [--steps N] [--warmup N] [--seconds S] [--wait each|pass] [--tokens N] [--vocab N] [--threads N]\n"
-    "                          [--seed N] [--start-at TIME] [--profile]\n"
-    "       ablate bench decode --lengths FILE [--beam N] [--batch N] [and --config ... as above]\n"
-    "       ablate bench attention --lengths FILE [--role encoder|decoder|cross] [--heads N] [--d-k N] [and --precision ...]\n"
-    "FILE has a batch a line, its sentence pairs as source:target lengths in tokens, EOS counted (bench/make_lengths.py).\n";
-
-static const struct {
-    const char *name;
-    int (*run)(const bench_options *o, err *e);
-} measurements[] = {{"train", bench_train}, {"decode", bench_decode}, {"attention", bench_attention}};
-
-static int take(bench_options *o, const char *name, const char *value, err *e)
+static int measure(const invocation *c, void *options, int (*what)(const bench_options *o, err *e))
 {
-    if (!value) return fail(e, "%s wants a value", name);
-    struct {
-        const char *name;
-        const char **at;
-    } texts[] = {{"--config", &o->config}, {"--lengths", &o->lengths}, {"--precision", &o->precision},
-                 {"--device", &o->device}, {"--wait", &o->wait},       {"--role", &o->role}};
-    struct {
-        const char *name;
-        int64_t *at, least;
-    } numbers[] = {{"--steps", &o->steps, 1},   {"--warmup", &o->warmup, 0}, {"--threads", &o->threads, 0}, {"--vocab", &o->vocab, 16},
-                   {"--tokens", &o->tokens, 1}, {"--seed", &o->seed, 0},     {"--beam", &o->beam, 1},       {"--batch", &o->batch, 1},
-                   {"--heads", &o->heads, 1},   {"--d-k", &o->d_k, 1}};
-    struct {
-        const char *name;
-        double *at;
-    } reals[] = {{"--seconds", &o->seconds}, {"--start-at", &o->start_at}};
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (same(name, texts[i].name)) return *texts[i].at = value, 0;
-    for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (same(name, numbers[i].name)) {
-            if (parse_int(value, numbers[i].at) && *numbers[i].at >= numbers[i].least) return 0;
-            return fail(e, "%s %s: expected a whole number from %lld on", name, value, (long long)numbers[i].least);
-        }
-    for (size_t i = 0; i < LENGTH(reals); i++)
-        if (same(name, reals[i].name))
-            return parse_real(value, reals[i].at) && *reals[i].at > 0 ? 0 : fail(e, "%s %s: expected a number above 0", name, value);
-    return fail(e, "unknown option %s", name);
-}
-
-int bench_command(int argc, char **argv, const places *p)
-{
-    (void)p;
-    bench_options o = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .steps = 100000, .warmup = 3,
-                       .beam = 4, .batch = 64, .heads = 8, .d_k = 64, .seed = 1};
+    bench_options *o = options;
     err e = {0};
-    int (*run)(const bench_options *o, err *e) = NULL;
-    for (size_t i = 0; i < LENGTH(measurements) && argc > 1; i++)
-        if (same(argv[1], measurements[i].name)) run = measurements[i].run;
-    int bad = run ? 0 : fail(&e, "what to measure: train, decode or attention");
-    for (int i = 2; i < argc && !bad; i++) {
-        if (same(argv[i], "--profile"))
-            o.profile = true;
-        else
-            bad = take(&o, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &e), i++;
-    }
-    if (!bad && !o.lengths) bad = fail(&e, "--lengths FILE is missing");
-    if (!bad && o.wait && !same(o.wait, "each") && !same(o.wait, "pass")) bad = fail(&e, "--wait %s: expected each or pass", o.wait);
-    if (bad) {
-        fprintf(stderr, "ablate bench: %s\n%s", e.text, usage);
-        return 2;
-    }
-    if (o.steps == 100000 && o.seconds <= 0) o.seconds = 10;
-    cpu_threads((int)o.threads);
-    if (!run(&o, &e)) return 0;
-    fprintf(stderr, "ablate bench: %s\n", e.text);
-    return 1;
+    if (!o->steps && o->seconds <= 0) o->seconds = 10;
+    if (!o->steps) o->steps = 100000;
+    cpu_threads((int)o->threads);
+    return what(o, &e) ? call_failed(c, &e) : 0;
 }
+static int train(const invocation *c, void *o) { return measure(c, o, bench_train); }
+static int decode(const invocation *c, void *o) { return measure(c, o, bench_decode); }
+static int attention(const invocation *c, void *o) { return measure(c, o, bench_attention); }
+
+#define AT(field) offsetof(bench_options, field)
+static const bench_options defaults = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .warmup = 3,
+                                       .beam = 4, .batch = 64, .heads = 8, .d_k = 64, .seed = 1};
+static const option options[] = {
+    {"--lengths", "FILE", "a batch per line: its sentence pairs as source:target lengths in tokens, EOS counted (bench/make_lengths.py)",
+     OPTION_TEXT, AT(lengths), .required = true},
+    {"--config", "tiny|small|base|big", "the model's size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
+    {"--precision", "bf16|fp32", "what products multiply [bf16]", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
+    {"--device", "cpu|cuda|cuda:N", "where [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--seconds", "S", "how long to measure [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
+    {"--steps", "N", "how many steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},
+    {"--warmup", "N", "steps before [3]", OPTION_COUNT, AT(warmup), 0, 1e9},
+    {"--wait", "each|pass", "the host waits for every step, or every pass over the batches (GPU)", OPTION_TEXT, AT(wait), .words = WORDS_OWN},
+    {"--tokens", "N", "rows of every batch on either side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
+    {"--vocab", "N", "ids [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},
+    {"--beam", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
+    {"--batch", "N", "decode: sentences together [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
+    {"--role", "encoder|decoder|cross", "attention: which [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
+    {"--heads", "N", "attention: heads [8]", OPTION_COUNT, AT(heads), 1, 1e6},
+    {"--d-k", "N", "attention: width of a head [64]", OPTION_COUNT, AT(d_k), 1, 1e6},
+    {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--seed", "N", "of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
+    {"--start-at", "TIME", "seconds since 1970: nothing is measured before", OPTION_REAL, AT(start_at), 1e-6, 0},
+    {"--profile", NULL, "time per operation, on standard error", OPTION_FLAG, AT(profile)},
+    {0}};
+#define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
+const command bench_train_command = {.name = "bench train", .does = "speed of training steps, as JSON", BENCH, .run = train,
+                                     .example = "ablate bench train --lengths lengths.txt --config base --precision fp32"};
+const command bench_decode_command = {.name = "bench decode", .does = "speed of beam search, as JSON", BENCH, .run = decode,
+                                      .example = "ablate bench decode --lengths lengths.txt --beam 4"};
+const command bench_attention_command = {.name = "bench attention", .does = "speed of attention alone, as JSON", BENCH, .run = attention,
+                                         .example = "ablate bench attention --lengths lengths.txt --role cross"};

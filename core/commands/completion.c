@@ -1,45 +1,77 @@
-/* completion.c - ablate completion: words that may stand at a place of a command line, for bash.
+/* completion.c - ablate completion: words that may stand at a place of a command line, for bash, zsh and fish.
  *
- * `completion bash` prints a function that asks `completion words N WORD...` at each press of the key, N the place
- * (from 0, the program) of the word that is being typed. Bash cuts words at = too: -s heads=8 is -s, heads, =, 8.
+ * `completion SHELL` prints a function that asks `completion words N WORD...` at each press of the key, N the place (from 0, the
+ * program) of the word that is being typed. Bash cuts words at = too: -s heads=8 is -s, heads, =, 8. Where nothing is offered the
+ * shell offers files.
  */
+#include "commands/options.h"
+#include "data/corpora.h"
 #include "plugin/plugin.h"
 #include "results/read.h"
-#include "run.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const char bash[] = "_ablate()\n"
-                           "{\n"
-                           "    mapfile -t COMPREPLY < <(\"${COMP_WORDS[0]}\" completion words \"$COMP_CWORD\" "
-                           "\"${COMP_WORDS[@]}\" 2>/dev/null)\n"
-                           "    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=/] ]] && compopt -o nospace 2>/dev/null\n"
-                           "    return 0\n"
-                           "}\n"
-                           "complete -o bashdefault -o default -F _ablate ablate\n";
+static const char bash[] =
+    "_ablate()\n"
+    "{\n"
+    "    mapfile -t COMPREPLY < <(ABLATE_SHELL=bash \"${COMP_WORDS[0]}\" completion words \"$COMP_CWORD\" \"${COMP_WORDS[@]}\" 2>/dev/null)\n"
+    "    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=/] ]] && compopt -o nospace 2>/dev/null\n"
+    "    return 0\n"
+    "}\n"
+    "complete -o bashdefault -o default -F _ablate ablate\n";
+
+static const char zsh[] =
+    "#compdef ablate\n"
+    "_ablate()\n"
+    "{\n"
+    "    local -a offered\n"
+    "    offered=(${(f)\"$(\"${words[1]}\" completion words $((CURRENT - 1)) \"${words[@]}\" 2>/dev/null)\"})\n"
+    "    if (( ${#offered} )); then\n"
+    "        compadd -S '' -- ${(M)offered:#*=}\n"
+    "        compadd -- ${offered:#*=}\n"
+    "    else\n"
+    "        _files\n"
+    "    fi\n"
+    "}\n"
+    "(( $+functions[compdef] )) && compdef _ablate ablate\n";
+
+static const char fish[] =
+    "function __ablate_words\n"
+    "    set -l typed (commandline -opc)\n"
+    "    set -l now (commandline -ct)\n"
+    "    set -l offered ($typed[1] completion words (count $typed) $typed \"$now\" 2>/dev/null)\n"
+    "    if test (count $offered) -gt 0\n"
+    "        printf '%s\\n' $offered\n"
+    "    else\n"
+    "        __fish_complete_path \"$now\"\n"
+    "    end\n"
+    "end\n"
+    "complete -c ablate -f -a '(__ablate_words)'\n";
 
 enum { MOST_WORDS = 64 };
 
 typedef struct {
-    const char *typed; /* what the words begin with */
+    const char *typed;  /* what the words begin with */
+    const char *before; /* stands before each word that is offered: "heads=" */
     const places *p;
+    char **word; /* the command line: n_words before the one that is typed */
+    int n_words;
 } place;
 
 /* ---- kinds of words ---- */
 
 static void offer(const place *at, const char *word)
 {
-    if (has_prefix(word, at->typed)) printf("%s\n", word);
+    if (has_prefix(word, at->typed)) printf("%s%s\n", at->before, word);
 }
 
-static void offer_list(const place *at, const char *list) /* words with blanks between them */
+static void offer_list(const place *at, const char *list) /* "a|b|c"; what only stands for something (cuda:N, X) is left out */
 {
-    for (const char *s = list; *s; s += strspn(s, " ")) {
-        size_t n = strcspn(s, " ");
-        char *word = xstrndup(s, n);
-        offer(at, word);
-        free(word);
-        s += n;
+    char word[64];
+    for (int i = 0; value_word(list, i, word); i++) {
+        size_t n = strcspn(word, "[");
+        word[n] = 0;
+        if (!has_suffix(word, ":N")) offer(at, word);
     }
 }
 
@@ -84,22 +116,19 @@ static void offer_values(const place *at, const char *key)
             if (has_prefix(key, all->list[i].name) && key[strlen(all->list[i].name)] == '.' && same(p->name, dot + 1)) found = p;
     if (!found) return;
     if (!dot && config_plugin_kind(key)) offer_plugins(at, config_plugin_kind(key));
-    if (found->type == AB_BOOL) offer_list(at, "true false");
+    if (found->type == AB_BOOL) offer_list(at, "true|false");
     if (found->type != AB_CHOICE) return;
-    char *words = xstrdup(found->choices);
-    for (char *s = words; *s; s++)
-        if (*s == '|') *s = ' ';
-    offer_list(at, words);
-    free(words);
+    offer_list(at, found->choices);
 }
 
-/* Experiments of the database, and with `runs` their rows: those whose names bash does not cut. */
+/* Experiments of the database, and with `runs` their rows; in bash those whose names it does not cut. */
 static void offer_experiments(const place *at, bool runs)
 {
     arena a = {0};
     err e = {0};
     read_listed *list;
     size_t n = 0;
+    const char *shell = getenv("ABLATE_SHELL");
     reader *r = file_exists(at->p->db.path) ? reader_open(&at->p->db, &e) : NULL;
     if (r && reader_list(r, &a, &list, &n, &e)) n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -107,115 +136,158 @@ static void offer_experiments(const place *at, bool runs)
         if (!runs) offer(at, list[i].name);
         if (!runs || reader_experiment(r, list[i].name, false, &a, &x, &e)) continue;
         for (size_t k = 0; k < x.n_rows; k++)
-            if (!strpbrk(x.rows[k].name, "= ")) offer(at, arena_printf(&a, "%s/%s", list[i].name, x.rows[k].name));
+            if (!same(shell, "bash") || !strpbrk(x.rows[k].name, "= ")) offer(at, arena_printf(&a, "%s/%s", list[i].name, x.rows[k].name));
     }
     reader_close(r);
     arena_free(&a);
 }
 
-/* ---- commands: their options, and what else may follow ---- */
-
-static const char KEYS[] = "<keys>", EXPERIMENTS[] = "<experiments>", RUNS[] = "<runs>", PLUGINS[] = "<plugins>";
-static const struct {
-    const char *command, *options;
-    const char *arguments; /* a list of words or one of the kinds above; "": files, which bash knows */
-} commands[] = {
-    {"run", "-s --only --seeds --db --device --workers --threads --dry-run --rerun --progress --profile", ""},
-    {"table", "--metric --format --stats --vs --db", EXPERIMENTS},
-    {"ls", "--db", EXPERIMENTS},
-    {"show", "--ini --hyp --ref --db", RUNS},
-    {"log", "-n --db", RUNS},
-    {"rm", "--experiment --db", RUNS},
-    {"query", "--format --db", ""},
-    {"report", "-o --db", EXPERIMENTS},
-    {"plot", "-o --metric --over --by --log --bars --title --size --forest --db", EXPERIMENTS},
-    {"plugins", "", PLUGINS},
-    {"check", "--device", PLUGINS},
-    {"translate", "--run --model --beam --alpha --nbest --batch --threads --device --precision --plugin-path --db", ""},
-    {"attention", "--run --model --text --target --figure --word --part --layer --head --plugin-path --db -o", ""},
-    {"parse", "--run --model --beam --alpha --batch --threads --device -s --plugin-path --db", ""},
-    {"agree", "--number --keep-lines", ""},
-    {"score bleu", "--ref --tok --lc --smooth --json", ""},
-    {"score f1", "--gold --param --confusion --by-length --json", ""},
-    {"score", "", "bleu f1"},
-    {"data", "--dir", "list get"},
-    {"bench", "--batch --beam --config --d-k --device --heads --lengths --precision --profile --role --seconds --seed --start-at "
-     "--steps --threads --tokens --vocab --wait --warmup", "train decode attention"},
-    {"record", "", EXPERIMENTS},
-    {"completion", "", "bash"},
-};
-static const struct {
-    const char *command, *option; /* command NULL: of all */
-    const char *values;
-} values[] = {
-    {NULL, "-s", KEYS},
-    {NULL, "--run", RUNS},
-    {NULL, "--experiment", EXPERIMENTS},
-    {NULL, "--device", "auto cpu cuda"},
-    {NULL, "--rerun", "failed all"},
-    {NULL, "--progress", "auto tty plain json none"},
-    {"query", "--format", "text csv json md"},
-    {"table", "--format", "text md latex csv json"},
-    {NULL, "--vs", "paper recorded"},
-    {NULL, "--hyp", "dev test"},
-    {"show", "--ref", "dev test"},
-    {NULL, "--tok", "13a none intl char zh"},
-    {NULL, "--smooth", "exp floor add-k none"},
-    {NULL, "--config", "tiny small base big"},
-    {NULL, "--precision", "bf16 fp32"},
-};
-
-static void offer_kind(const place *at, const char *kind)
+/* Rows of the INI on the command line. */
+static void offer_rows(const place *at)
 {
-    if (kind == KEYS)
-        offer_keys(at);
-    else if (kind == EXPERIMENTS || kind == RUNS)
-        offer_experiments(at, kind == RUNS);
-    else if (kind == PLUGINS)
-        offer_plugins(at, NULL);
-    else
-        offer_list(at, kind);
+    str errors = {0};
+    spec s = {0};
+    const char *path = NULL;
+    for (int i = 2; i < at->n_words && !path; i++)
+        if (has_suffix(at->word[i], ".ini")) path = at->word[i];
+    if (path && !spec_read(&s, path, &(spec_options){0}, run_schemas(), &errors))
+        for (size_t i = 0; i < s.n_rows; i++) offer(at, s.rows[i].name);
+    spec_free(&s);
+    str_free(&errors);
 }
 
-static bool offer_after(const place *at, const char *command, const char *option)
+/* ---- a place of a command line ---- */
+
+static void offer_kind(const place *at, words_kind kind, const char *own)
 {
-    for (size_t i = 0; i < LENGTH(values); i++) {
-        if (!same(values[i].option, option) || (values[i].command && !same(values[i].command, command))) continue;
-        offer_kind(at, values[i].values);
-        return true;
+    switch (kind) {
+    case WORDS_FILES:
+    case WORDS_NONE: break;
+    case WORDS_SPLITS: offer_list(at, "dev|test"); break;
+    case WORDS_OWN: offer_list(at, own); break;
+    case WORDS_KEYS: offer_keys(at); break;
+    case WORDS_EXPERIMENTS: offer_experiments(at, false); break;
+    case WORDS_RUNS: offer_experiments(at, true); break;
+    case WORDS_ROWS: offer_rows(at); break;
+    case WORDS_PLUGINS: offer_plugins(at, NULL); break;
+    case WORDS_CORPORA:
+        for (int i = 0; i < n_known_corpora; i++) offer(at, known_corpora[i].name);
+        break;
     }
-    return false;
+}
+
+static void offer_options(const place *at, const command *c)
+{
+    char name[64];
+    for (const option *o = c->options; o && o->name; o++) option_name(o, name), offer(at, name);
+    for (const option *const *o = options_common(); *o && at->typed[1] == '-'; o++) option_name(*o, name), offer(at, name);
+}
+
+static const option *option_before(const command *c, const char *word)
+{
+    size_t length;
+    for (const option *o = c->options; o && o->name; o++)
+        if (o->value && option_is(o, word, &length) && !word[length]) return o;
+    return NULL;
+}
+
+/* "heads=pr" as one word, in shells that do not cut it: the words that may follow the sign, each with what is before it. */
+static void offer_setting(const place *at)
+{
+    const char *sign = strchr(at->typed, '=');
+    if (!sign) {
+        offer_keys(at);
+        return;
+    }
+    char *key = xstrndup(at->typed, (size_t)(sign - at->typed)), *before = xstrndup(at->typed, (size_t)(sign - at->typed) + 1);
+    place value = *at;
+    value.typed = sign + 1;
+    value.before = before;
+    offer_values(&value, key);
+    free(key);
+    free(before);
 }
 
 /* word[n] is being typed, n > 1. */
 static void offer_in_command(const place *at, char **word, int n)
 {
-    char *both = xprintf("%s %s", word[1], n > 2 ? word[2] : "");
-    size_t c = 0;
-    while (c < LENGTH(commands) && !same(commands[c].command, word[1]) && !same(commands[c].command, both)) c++;
-    if (n > 3 && same(word[n - 1], "=") && same(word[n - 3], "-s"))
+    int used = 0;
+    const command *c = command_find(n, word, &used);
+    const char *group = word[1];
+    if (!c) { /* "score" alone */
+        size_t length = strlen(group);
+        for (size_t i = 0; i < n_commands && n == 2; i++)
+            if (!strncmp(all_commands[i]->name, group, length) && all_commands[i]->name[length] == ' ') offer(at, all_commands[i]->name + length + 1);
+        return;
+    }
+    bool cut = n > 3 && same(word[n - 1], "=");
+    const option *o = option_before(c, word[n - 1]), *setting = cut ? option_before(c, word[n - 3]) : NULL;
+    if (setting && setting->words == WORDS_KEYS)
         offer_values(at, word[n - 2]);
-    else if (c < LENGTH(commands) && !offer_after(at, word[1], word[n - 1]))
-        offer_kind(at, *at->typed == '-' ? commands[c].options : commands[c].arguments);
-    free(both);
+    else if (o && o->words == WORDS_KEYS)
+        offer_setting(at);
+    else if (o)
+        offer_kind(at, o->words == WORDS_FILES && strchr(o->value, '|') ? WORDS_OWN : o->words, o->value);
+    else if (*at->typed == '-')
+        offer_options(at, c);
+    else
+        offer_kind(at, c->words, c->choices);
 }
 
-int completion_words(int argc, char **argv, const char *const *names, size_t n_names, const places *p)
+static void offer_commands(const place *at)
+{
+    static const char *const more[] = {"test", "help"};
+    for (size_t i = 0; i < LENGTH(more); i++) offer(at, more[i]);
+    for (size_t i = 0; i < n_commands; i++) {
+        const char *name = all_commands[i]->name;
+        size_t n = strcspn(name, " ");
+        bool again = i && !strncmp(all_commands[i - 1]->name, name, n) && strcspn(all_commands[i - 1]->name, " ") == n;
+        char *first = xstrndup(name, n);
+        if (all_commands[i]->does && !again) offer(at, first);
+        free(first);
+    }
+}
+
+static int completion_words(const invocation *c)
 {
     int64_t n;
-    if (argc == 2 && same(argv[1], "bash")) {
-        fputs(bash, stdout);
-        return 0;
+    err e = {0};
+    char nothing[] = "", *word[MOST_WORDS + 1] = {NULL};
+    int64_t there = c->argc - 3;
+    if (c->argc < 4 || !parse_int(c->argv[2], &n) || n < 1 || n > there || n >= MOST_WORDS) {
+        fail(&e, "words: expected the place of a word, and the words");
+        return call_usage(c, &e);
     }
-    if (argc < 3 || !same(argv[1], "words") || !parse_int(argv[2], &n) || n < 1 || n > argc - 3 || n >= MOST_WORDS) {
-        fprintf(stderr, "usage: ablate completion bash    (to be read by the shell: source <(ablate completion bash))\n");
-        return 2;
-    }
-    char *word[MOST_WORDS + 1] = {NULL}, nothing[] = "";
-    for (int64_t i = 0; i <= n; i++) word[i] = i < argc - 3 ? argv[3 + i] : nothing;
+    for (int64_t i = 0; i <= n; i++) word[i] = i < there ? c->argv[3 + i] : nothing;
     if (same(word[n], "=")) word[++n] = nothing; /* the value has no letter yet */
-    place at = {word[n], p};
-    for (size_t i = 0; i < n_names && n == 1; i++) offer(&at, names[i]);
-    if (n > 1) offer_in_command(&at, word, (int)n);
+    place at = {.typed = word[n], .before = "", .p = &c->p, .word = word, .n_words = (int)n};
+    if (n == 1)
+        offer_commands(&at);
+    else
+        offer_in_command(&at, word, (int)n);
     return 0;
 }
+
+static int completion(const invocation *c, void *options)
+{
+    (void)options;
+    err e = {0};
+    const char *what = c->argc > 1 ? c->argv[1] : "";
+    const char *text = same(what, "bash") ? bash : same(what, "zsh") ? zsh : same(what, "fish") ? fish : NULL;
+    if (same(what, "words")) return completion_words(c);
+    if (text && c->argc == 2) return fputs(text, stdout) < 0;
+    fail(&e, "%s%sexpected bash, zsh or fish", what, *what ? ": " : "");
+    return call_usage(c, &e);
+}
+
+const command completion_command = {.name = "completion",
+                                    .does = "completion for a shell: bash, zsh or fish",
+                                    .about = "bash: source <(ablate completion bash). zsh: source <(ablate completion zsh), after compinit. fish: "
+                                             "ablate completion fish | source.",
+                                    .arguments = "bash|zsh|fish",
+                                    .most = -1,
+                                    .words = WORDS_OWN,
+                                    .choices = "bash|zsh|fish",
+                                    .verbatim = true,
+                                    .run = completion,
+                                    .example = "source <(ablate completion bash)"};

@@ -1,6 +1,6 @@
 /* record.c - `ablate record`: exports, and takes this machine's folders out. */
-#include "commands/record.h"
-#include "results/db.h"
+#include "commands/options.h"
+#include "results/read.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,9 @@ static const char *end_of_string(const char *at)
     return at;
 }
 
-void record_without_folders(const char *json, const char *data_dir, const char *root, str *out)
+/* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies in `root`
+ * ./.... Only whole paths, only in values, and never in statistics. */
+static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
     place places[LENGTH(all)];
@@ -71,7 +73,7 @@ static int clean_file(const char *path, const places *p, err *e)
     str text = {0}, clean = {0};
     int bad = file_read(path, &text, e);
     if (!bad) {
-        record_without_folders(str_text(&text), p->data_dir, p->root, &clean);
+        without_folders(str_text(&text), p->data_dir, p->root, &clean);
         bad = file_write(path, str_text(&clean), clean.n, e);
     }
     str_free(&text);
@@ -79,25 +81,40 @@ static int clean_file(const char *path, const places *p, err *e)
     return bad;
 }
 
-int report_record(int argc, char **argv, const places *p)
+typedef struct {
+    int64_t points;
+} record_options;
+
+static int record(const invocation *c, void *options)
 {
+    const record_options *o = options;
     err e = {0};
-    bool option = false;
-    for (int i = 1; i < argc; i++) option = option || argv[i][0] == '-';
-    if (argc < 2 || argc > 3 || option) {
-        fprintf(stderr, "usage: ablate record EXPERIMENT [FILE.json]    (of another database: ABLATE_DB=FILE)\n");
-        return 2;
-    }
-    char *name = xprintf("experiments/recorded/%s.json", argv[1]);
-    char *path = argc > 2 ? xstrdup(argv[2]) : path_join(p->root, name);
-    db *d = db_open(&p->db, &e);
-    int bad = !d || db_export(d, argv[1], path, 200, &e) || clean_file(path, p, &e);
+    char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
+    char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
+    reader *r = reader_open(&c->p.db, &e); /* it makes no database */
+    db *d = r ? db_open(&c->p.db, &e) : NULL;
+    reader_close(r);
+    int bad = !d || db_export(d, c->word[0], path, (size_t)o->points, &e) || clean_file(path, &c->p, &e);
     db_close(d);
-    if (bad)
-        fprintf(stderr, "ablate record: %s\n", e.text);
-    else
-        fprintf(stderr, "%s\n", path);
+    if (!bad) call_say(c, "%s\n", path);
     free(name);
     free(path);
-    return bad ? 1 : 0;
+    return bad ? call_failed(c, &e) : 0;
 }
+
+static const record_options defaults = {.points = 200};
+static const option options[] = {
+    {"--points", "N", "points kept of a learning curve [200]", OPTION_COUNT, offsetof(record_options, points), 0, 1e9}, OPTION_DATABASE, {0}};
+const command record_command = {.name = "record",
+                                .does = "write an experiment to experiments/recorded/, for git",
+                                .about = "FILE.json: another place for it. This machine's folders are taken out of it.",
+                                .arguments = "EXPERIMENT [FILE.json]",
+                                .least = 1,
+                                .most = 2,
+                                .missing = "which experiment? `ablate ls` lists them",
+                                .words = WORDS_EXPERIMENTS,
+                                .options = options,
+                                .defaults = &defaults,
+                                .size = sizeof defaults,
+                                .run = record,
+                                .example = "ablate record quick quick.json"};

@@ -183,7 +183,7 @@ static bool is_taken(const char *name)
     static const char *const own[] = {
         "alias", "artifact",  "attempt",     "blob",      "changed",   "experiment", "metric",
         "param", "param_kv",  "paper_table", "point",     "published", "result",     "results",
-        "run",   "run_claim", "summary",     "table_row", "tag",       "variant",    "variant_name"};
+        "run",   "run_claim", "summary",     "table_row", "tag",       "variant",    "variant_name", "comparison", "compared", "trial", "paired"};
     for (size_t i = 0; i < LENGTH(own); i++)
         if (!strcasecmp(name, own[i])) return true;
     return !strncasecmp(name, "sqlite_", strlen("sqlite_"));

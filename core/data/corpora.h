@@ -38,8 +38,4 @@ int corpus_get(const corpus *c, const char *dir, err *e);
 /* How many of the corpus's files are in dir/NAME, and how many there should be. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);
 int64_t corpus_download_bytes(const corpus *c); /* of all its downloads */
-
-/* The command: argv[0] is "data"; `data list [--dir DIR]`, `data get NAME... [--dir DIR]`. DIR: else
- * $ABLATE_DATA, else data. Returns the exit code: 0, 1 when a download failed, 2 for a usage error. */
-int data_main(int argc, char **argv);
 #endif

@@ -130,3 +130,28 @@ int devices_print(FILE *f)
     if (n > 0) fprintf(f, "        %s\n", cuda(&why)->libraries());
     return 0;
 }
+
+int devices_json(FILE *f)
+{
+    const char *why = NULL;
+    str out = {0};
+    str_add(&out, "{\"cpu\":{\"about\":"), json_string(&out, cpu_description());
+    str_add(&out, ",\"instruction_set\":"), json_string(&out, cpu_isa_name(cpu_isa()));
+    str_addf(&out, ",\"bf16\":%s},\"cuda\":[", cpu_has_bf16() ? "true" : "false");
+    int n = gpus(&why);
+    for (int i = 0; i < n; i++) {
+        gpu_device d;
+        if (cuda(&why)->describe(i, &d)) continue;
+        str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, d.name);
+        str_addf(&out, ",\"capability\":\"%d.%d\",\"memory\":%lld,\"free_memory\":%lld}", d.major, d.minor, (long long)d.memory,
+                 (long long)d.free_memory);
+    }
+    str_add(&out, "],\"cuda_absent\":");
+    if (n > 0)
+        str_add(&out, "null");
+    else
+        json_string(&out, why ? why : "");
+    fprintf(f, "%s}\n", str_text(&out));
+    str_free(&out);
+    return 0;
+}

@@ -12,6 +12,7 @@ int device_count(const char *name);
 const char *device_description(const backend *b); /* for the results; static storage */
 bool device_has_bf16(const backend *b);
 int devices_print(FILE *f); /* `ablate devices` */
+int devices_json(FILE *f); /* the same as JSON */
 
 /* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
  * Returns 0, or -1 and an error when bf16 is asked for and the processor has none. */

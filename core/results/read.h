@@ -116,6 +116,8 @@ int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n,
 /* A run as users name it: an id, or experiment/row or experiment/row@seed (the first seed without one). Its
  * id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
+/* All of them: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and words. */
+int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
 int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
 
 /* A published table: cells[row * n_columns + column], "" where the paper has none. Column 0 is the row's key.

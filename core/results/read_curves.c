@@ -45,32 +45,66 @@ int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n,
     return rc < 0 ? -1 : 0;
 }
 
-int64_t reader_find_run(reader *r, const char *text, err *e)
+/* Cuts "EXPERIMENT/ROW@SEED"; *any: it names no seed. */
+static int cut_name(const char *text, arena *a, const char **experiment, const char **row, bool *any, int64_t *seed, err *e)
+{
+    const char *slash = strchr(text, '/'), *at = strrchr(text, '@');
+    if (!slash || (at && (at < slash || !parse_int(at + 1, seed))))
+        return fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
+    *any = !at;
+    *experiment = arena_strndup(a, text, (size_t)(slash - text));
+    *row = at ? arena_strndup(a, slash + 1, (size_t)(at - slash - 1)) : arena_strdup(a, slash + 1);
+    return 0;
+}
+
+int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e)
 {
     int64_t id = -1, seed = 0;
+    const char *experiment = NULL, *row = NULL;
+    bool any = true;
+    size_t cap = 0;
+    int64_t *found = NULL;
+    *ids = NULL, *n = 0;
     if (parse_int(text, &id)) {
         int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
-        if (rc == 1) return id;
         if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists what is", text);
-        return -1;
+        if (rc != 1) return -1;
+        *ids = arena_alloc(a, sizeof **ids);
+        **ids = id, *n = 1;
+        return 0;
     }
-    const char *slash = strchr(text, '/'), *at = strrchr(text, '@');
-    if (!slash || (at && (at < slash || !parse_int(at + 1, &seed)))) {
-        fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
-        return -1;
+    if (cut_name(text, a, &experiment, &row, &any, &seed, e)) return -1;
+    sqlite3_stmt *s = sql_open(r->q, e,
+                               "SELECT u.id,x.name=?1 FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
+                               " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name IN(?1,?1||?5) AND t.name=?2 AND (?3 OR u.seed=?4)"
+                               " ORDER BY x.name=?1 DESC,u.seed",
+                               "ssiis", experiment, row, (int64_t)any, seed, DB_RECORDED);
+    int rc = s ? 0 : -1;
+    bool own = false; /* the experiment's own runs; recorded ones only where it has none */
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        rc = 0;
+        if (!*n) own = sqlite3_column_int(s, 1);
+        if (own && !sqlite3_column_int(s, 1)) break;
+        found = grow(found, &cap, *n + 1, sizeof *found);
+        found[(*n)++] = sqlite3_column_int64(s, 0);
     }
-    char *experiment = xstrndup(text, (size_t)(slash - text));
-    char *row = at ? xstrndup(slash + 1, (size_t)(at - slash - 1)) : xstrdup(slash + 1);
-    int rc = sql_int(
-        r->q, e, &id,
-        "SELECT u.id FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
-        " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name IN(?1,?1||?5) AND t.name=?2 AND (?3 OR u.seed=?4)"
-        " ORDER BY x.name=?1 DESC,u.seed LIMIT 1",
-        "ssiis", experiment, row, (int64_t)!at, seed, DB_RECORDED);
-    if (rc == 0) fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
-    free(experiment);
-    free(row);
-    return rc == 1 ? id : -1;
+    sqlite3_finalize(s);
+    if (!rc && !*n) rc = fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
+    *ids = arena_alloc(a, (*n + 1) * sizeof **ids);
+    if (found) memcpy(*ids, found, *n * sizeof *found);
+    free(found);
+    return rc;
+}
+
+int64_t reader_find_run(reader *r, const char *text, err *e)
+{
+    arena a = {0};
+    int64_t *ids;
+    size_t n;
+    int64_t id = reader_find_runs(r, text, &a, &ids, &n, e) ? -1 : ids[0];
+    if (id >= 0 && n > 1) log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists them)", text, n, (long long)id, text);
+    arena_free(&a);
+    return id;
 }
 
 static int load_cells(sqlite3 *q, const char *table, size_t columns, const char **names, const char **cells,

@@ -79,11 +79,11 @@ has err "there is no command 'tabel'; did you mean 'table'?"
 exits 2 ablate run
 has err 'no spec was given'
 exits 2 ablate run good.ini bad.ini
-has err 'run takes one'
+has err 'unexpected "bad.ini"'
 exits 2 ablate run good.ini --olny base
 has err 'unknown option --olny; did you mean --only?'
 exits 2 ablate run good.ini --threads
-has err '--threads wants a value'
+has err '--threads needs a value'
 exits 2 ablate run good.ini --threads none
 has err '--threads none: expected a number from 1'
 exits 2 ablate run good.ini --workers 0
@@ -91,7 +91,7 @@ has err '--workers 0: expected a number from 1'
 exits 2 ablate run good.ini --progress nice
 has err 'expected auto, tty, plain, json or none'
 exits 2 ablate run good.ini --rerun some
-has err '--rerun some: expected failed or all'
+has err '--rerun some: expected failed, changed or all'
 exits 2 ablate run good.ini --device cuda:99
 has err 'cuda:99'
 exits 2 ablate run good.ini -s d_modl=32

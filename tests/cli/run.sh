@@ -101,7 +101,7 @@ has out "diverged at step"
 exits 0 ablate show mix/base@2
 has out "seed                  2"
 has out "status                done"
-exits 0 ablate show mix/base --ini
+exits 0 ablate show mix/base@1 --ini
 cp out one.ini
 exits 0 ablate run one.ini "${fast[@]}" --db one.db
 equal "$(sql "SELECT m.name,quote(q.value) FROM result q JOIN metric m ON m.id=q.metric_id ORDER BY 1" one.db)" \

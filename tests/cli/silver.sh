@@ -100,7 +100,7 @@ printf 'a\n' >z
 exits 2 ablate agree x z
 has err "x has 4 lines and z has 1; they are compared line by line"
 exits 2 ablate agree x
-has err "found 1 file, expected two or more"
+has err "expected two or more files"
 exits 2 ablate agree x y --numbers
 has err "unknown option --numbers"
 exits 2 ablate agree x nowhere

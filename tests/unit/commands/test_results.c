@@ -1,8 +1,8 @@
-/* ls, show, log, rm, query, table, report, export, import: exit codes, what goes to standard output, what to
+/* ls, show, log, rm, query, table, report, record, import: exit codes, what goes to standard output, what to
  * standard error.
  */
-#include "fixture.h"
-#include "report/cli.h"
+#include "../report/fixture.h"
+#include "commands/options.h"
 #include <fcntl.h>
 #include <sqlite3.h>
 
@@ -31,7 +31,7 @@ static void divert(int fd, const char *file, int *kept)
 }
 
 /* Runs a command given as words; out_text and err_text hold what it printed. */
-static int run(int (*command)(int, char **, const db_options *), const char *words[])
+static int run(const command *what, const char *words[])
 {
     char *argv[16] = {0};
     int argc = 0, kept[2];
@@ -39,7 +39,7 @@ static int run(int (*command)(int, char **, const db_options *), const char *wor
     fflush(stdout);
     divert(1, "out", &kept[0]);
     divert(2, "err", &kept[1]);
-    int rc = command(argc, argv, &options);
+    int rc = command_run(what, argc, argv, &(places){.program = "ablate", .root = folder, .data_dir = "/nowhere", .db = options});
     fflush(stdout);
     dup2(kept[0], 1), dup2(kept[1], 2);
     close(kept[0]), close(kept[1]);
@@ -47,7 +47,8 @@ static int run(int (*command)(int, char **, const db_options *), const char *wor
     out_text = take("out"), err_text = take("err");
     return rc;
 }
-#define RUN(command, ...) run(command, (const char *[]){__VA_ARGS__, NULL})
+extern const command ls_command, show_command, log_command, rm_command, query_command, table_command, report_command, record_command, import_command, data_list_command, data_get_command;
+#define RUN(what, ...) run(what, (const char *[]){__VA_ARGS__, NULL})
 
 static void put_tag(int run, const char *tag, const char *value)
 {
@@ -61,38 +62,43 @@ static void put_tag(int run, const char *tag, const char *value)
 
 static void test_ls_show(void)
 {
-    CHECK_INT(RUN(report_ls, "ls"), 0);
+    CHECK_INT(RUN(&ls_command, "ls"), 0);
     CHECK_HAS(out_text, "experiment  rows  runs  done");
     CHECK_HAS(out_text, "\ntoy            7     6     4        0       0       1       0        1  ");
     CHECK_HAS(err_text, "ls EXPERIMENT");
-    CHECK_INT(RUN(report_ls, "ls", "toy"), 0);
+    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0);
     CHECK_HAS(out_text, "  4  D/dropout=0            0  failed");
     CHECK_HAS(out_text, "out of memory\n");
-    CHECK_INT(RUN(report_ls, "ls", "nope"), 1);
+    CHECK_INT(RUN(&ls_command, "ls", "nope"), 1);
     CHECK_HAS(err_text, "found no experiment \"nope\"");
     CHECK_TEXT(out_text, "");
-    CHECK_INT(RUN(report_ls, "ls", "a", "b"), 2);
-    CHECK_INT(RUN(report_ls, "ls", "--bd", "x"), 2);
+    CHECK_INT(RUN(&ls_command, "ls", "a", "b"), 2);
+    CHECK_INT(RUN(&ls_command, "ls", "--bd", "x"), 2);
     CHECK_HAS(err_text, "unknown option --bd; did you mean --db?");
-    CHECK_INT(RUN(report_ls, "ls", "--db"), 2);
+    CHECK_INT(RUN(&ls_command, "ls", "--db"), 2);
     CHECK_HAS(err_text, "--db needs a value");
 
     put_tag(2, "decode_tokens_second", "2599.39");
     put_tag(2, "a_tag_that_is_wider_than_the_column", "value");
-    CHECK_INT(RUN(report_show, "show", "toy/A/heads=1"), 0);
+    CHECK_INT(RUN(&show_command, "show", "toy/A/heads=1"), 0);
     CHECK_HAS(out_text, "experiment            toy\nrow                   A/heads=1\nseed                  0\n"
                         "status                done\n");
     CHECK_HAS(out_text, "PPL                   5.3  (final, step 100000)\n");
     CHECK_HAS(out_text, "host                  box\n");
     CHECK_HAS(out_text, "decode_tokens_second  2599.39\n");
     CHECK_HAS(out_text, "a_tag_that_is_wider_than_the_column value\n");
-    CHECK_INT(RUN(report_show, "show", "4"), 0);
+    CHECK_HAS(out_text, "settings              layers = 6   d_model = 512   heads = 1");
+    CHECK(!strchr(out_text, '{'));
+    CHECK_INT(RUN(&show_command, "show", "toy/A/heads=1", "--json"), 0);
+    CHECK_HAS(out_text, "\"row\":\"A/heads=1\",\"seed\":0,\"status\":\"done\"");
+    CHECK_HAS(out_text, "\"settings\":{\"layers\":6");
+    CHECK_INT(RUN(&show_command, "show", "4"), 0);
     CHECK_HAS(out_text, "error                 out of memory\n                      at step 3\n");
-    CHECK_INT(RUN(report_show, "show", "--ini", "2"), 0);
+    CHECK_INT(RUN(&show_command, "show", "--ini", "2"), 0);
     CHECK_HAS(out_text, "[experiment]\nname = toy-run2\nseeds = 0\n\n[base]\nlayers = 6\n");
-    CHECK_INT(RUN(report_show, "show", "99"), 1);
+    CHECK_INT(RUN(&show_command, "show", "99"), 1);
     CHECK_HAS(err_text, "run 99: not in the database");
-    CHECK_INT(RUN(report_show, "show"), 2);
+    CHECK_INT(RUN(&show_command, "show"), 2);
     CHECK_HAS(err_text, "usage: ablate show RUN");
 }
 
@@ -110,47 +116,59 @@ static void test_log(void)
     CHECK_INT(db_finish(d, &c, DB_FAILED, 1, -1, "out of memory", NULL), 0);
     db_claim_free(&c);
     db_close(d);
-    CHECK_INT(RUN(report_log, "log", "4"), 1);
+    CHECK_INT(RUN(&log_command, "log", "4"), 1);
     CHECK_HAS(err_text, "run.log");
     CHECK_HAS(err_text, "its last words: out of memory");
     CHECK_INT(file_write(log, "one\ntwo\nthree\n", 14, NULL), 0);
-    CHECK_INT(RUN(report_log, "log", "4"), 0);
+    CHECK_INT(RUN(&log_command, "log", "4"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
-    CHECK_INT(RUN(report_log, "log", "4", "-n", "2"), 0);
+    CHECK_INT(RUN(&log_command, "log", "4", "-n", "2"), 0);
     CHECK_TEXT(out_text, "two\nthree\n");
-    CHECK_INT(RUN(report_log, "log", "4", "--lines=9"), 0);
+    CHECK_INT(RUN(&log_command, "log", "4", "--lines=9"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
-    CHECK_INT(RUN(report_log, "log", "4", "-n", "two"), 2);
-    CHECK_INT(RUN(report_log, "log", "6"), 1);
+    CHECK_INT(RUN(&log_command, "log", "4", "-n", "two"), 2);
+    CHECK_INT(RUN(&log_command, "log", "6"), 1);
     CHECK_HAS(err_text, "it was never started");
     free(log);
 }
 
 static void test_query_table(void)
 {
-    CHECK_INT(RUN(report_query, "query", "SELECT n, PPL FROM toy WHERE change='heads=1'", "--format=csv"), 0);
+    CHECK_INT(RUN(&query_command, "query", "SELECT n, PPL FROM toy WHERE change='heads=1'", "--format=csv"), 0);
     CHECK_TEXT(out_text, "n,PPL\r\n1,5.3\r\n");
-    CHECK_INT(RUN(report_query, "query", "DELETE FROM run"), 1);
+    CHECK_INT(RUN(&query_command, "query", "DELETE FROM run"), 1);
     CHECK_HAS(err_text, "ablate query: query: found a statement that would change");
-    CHECK_INT(RUN(report_query, "query", "SELECT 1", "--format", "xml"), 2);
-    CHECK_INT(RUN(report_query, "query"), 2);
-    CHECK_INT(RUN(report_table, "table", "toy", "--metric", "PPL", "--format", "csv"), 0);
+    CHECK_INT(RUN(&query_command, "query", "SELECT 1", "--format", "xml"), 2);
+    CHECK_INT(RUN(&query_command, "query"), 2);
+    CHECK_INT(RUN(&table_command, "table", "toy", "--metric", "PPL", "--format", "csv"), 0);
     CHECK(has_prefix(out_text,
                      "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,delta,low,high,p,p_models,params\r\nbase,base,"));
-    CHECK_INT(RUN(report_table, "table", "table2"), 0);
+    CHECK_INT(RUN(&table_command, "table", "table2"), 0);
     CHECK_HAS(out_text, "ConvS2S Ensemble                 26.36       41.29       7.7e19       1.2e21\n");
     CHECK_TEXT(err_text, "");
-    CHECK_INT(RUN(report_table, "table", "--vs", "nothing"), 2);
-    CHECK_HAS(err_text, "expected paper");
-    CHECK_INT(RUN(report_table, "table", "nope"), 1);
-    CHECK_INT(RUN(report_table, "table", "toy", "--format", "pdf"), 2);
+    CHECK_INT(RUN(&table_command, "table", "--vs", "nothing"), 2);
+    CHECK_HAS(err_text, "--vs nothing: expected paper or recorded");
+    CHECK_INT(RUN(&table_command, "table", "nope"), 1);
+    CHECK_INT(RUN(&table_command, "table", "toy", "--format", "pdf"), 2);
+}
+
+static void test_data_command(void)
+{
+    CHECK_INT(RUN(&data_list_command, "list", "--dir", folder), 0);
+    CHECK_HAS(out_text, "multi30k ");
+    CHECK_INT(RUN(&data_list_command, "list", "--json"), 0);
+    CHECK_HAS(out_text, "{\"corpus\":\"multi30k\",\"download_bytes\":");
+    CHECK_INT(RUN(&data_list_command, "list", "--all"), 2);
+    CHECK_INT(RUN(&data_get_command, "get"), 2);
+    CHECK_INT(RUN(&data_get_command, "get", "multi30"), 2);
+    CHECK_HAS(err_text, "no corpus 'multi30' is known; did you mean 'multi30k'?");
 }
 
 static void test_page(void)
 {
     char *html = path_join(folder, "page.html");
     str s = {0};
-    CHECK_INT(RUN(report_page, "report", "toy", "-o", html), 0);
+    CHECK_INT(RUN(&report_command, "report", "toy", "-o", html), 0);
     CHECK_INT(file_read(html, &s, NULL), 0);
     CHECK_HAS(str_text(&s), "<!DOCTYPE html>");
     CHECK_HAS(str_text(&s), "<h2>Learning curves</h2>");
@@ -161,50 +179,55 @@ static void test_page(void)
     CHECK_HAS(str_text(&s), "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">");
     CHECK_HAS(str_text(&s), ">diverged</td>");
     CHECK(!strstr(str_text(&s), "http") && !strstr(str_text(&s), "nan") && !strstr(str_text(&s), "inf"));
-    CHECK_INT(RUN(report_page, "report", "toy"), 2);
-    CHECK_INT(RUN(report_page, "report", "nope", "-o", html), 1);
+    CHECK_INT(RUN(&report_command, "report", "toy"), 2);
+    CHECK_INT(RUN(&report_command, "report", "nope", "-o", html), 1);
     str_free(&s);
     free(html);
 }
 
-static void test_export(void)
+static void test_record(void)
 {
     char *json = path_join(folder, "toy.json"), *other = path_join(folder, "other.db");
-    CHECK_INT(RUN(report_export, "export", "toy", "-o", json), 0);
-    CHECK_INT(RUN(report_export, "export", "toy"), 2); /* no folder for recorded runs here */
-    CHECK_INT(RUN(report_export, "export", "nope", "-o", json), 1);
-    CHECK_INT(RUN(report_import, "import", json, "--db", other), 0);
+    CHECK_INT(RUN(&record_command, "record", "toy", json), 0);
+    CHECK_INT(RUN(&record_command, "record"), 2);
+    CHECK_INT(RUN(&record_command, "record", "nope", json), 1);
+    CHECK_INT(RUN(&import_command, "import", json, "--db", other), 0);
     CHECK_HAS(err_text, "6 runs added");
-    CHECK_INT(RUN(report_import, "import", json, "--db", other), 0);
+    CHECK_INT(RUN(&import_command, "import", json, "--db", other), 0);
     CHECK_HAS(err_text, ": 0 runs added");
-    CHECK_INT(RUN(report_table, "table", "--db", other), 0);
+    CHECK_INT(RUN(&table_command, "table", "--db", other), 0);
     CHECK_HAS(out_text, "6 of 6 runs are recorded ones that came with the project, from box");
     CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded`");
-    CHECK_INT(RUN(report_table, "table", "toy", "--vs", "recorded", "--db", other), 1);
+    CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
     CHECK_HAS(err_text, "found no recorded runs of it beside its own");
-    CHECK_INT(RUN(report_import, "import", json), 0); /* beside the experiment's own runs, not in their place */
+    CHECK_INT(RUN(&import_command, "import", json), 0); /* beside the experiment's own runs, not in their place */
     CHECK_HAS(err_text, "6 runs added");
-    CHECK_INT(RUN(report_table, "table", "toy"), 0);
+    CHECK_INT(RUN(&table_command, "table", "toy"), 0);
     CHECK_HAS(out_text, "There are recorded runs of it: `ablate table toy --vs recorded`");
     CHECK(!strstr(out_text, "not trained here"));
-    CHECK_INT(RUN(report_table, "table", "toy", "--vs", "recorded"), 0);
+    CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded"), 0);
     CHECK_HAS(out_text, "recorded PPL");
     CHECK_HAS(out_text, "Recorded: on box (");
-    CHECK_INT(RUN(report_import, "import"), 2);
+    CHECK_INT(RUN(&import_command, "import"), 2);
     free(json), free(other);
 }
 
 static void test_rm(void)
 {
-    CHECK_INT(RUN(report_rm, "rm", "1", "nope"), 1); /* nothing goes when one name is wrong */
-    CHECK_INT(RUN(report_show, "show", "1"), 0);
-    CHECK_INT(RUN(report_rm, "rm", "1", "toy/A/heads=1"), 0);
-    CHECK_INT(RUN(report_show, "show", "1"), 1);
-    CHECK_INT(RUN(report_rm, "rm"), 2);
-    CHECK_INT(RUN(report_rm, "rm", "--experiment", "toy"), 0);
-    CHECK_INT(RUN(report_ls, "ls", "toy"), 0); /* those recorded are left */
-    CHECK_INT(RUN(report_rm, "rm", "--experiment", "toy.recorded"), 0);
-    CHECK_INT(RUN(report_ls, "ls", "toy"), 1);
+    CHECK_INT(RUN(&rm_command, "rm", "1", "nope"), 1); /* nothing goes when one name is wrong */
+    CHECK_INT(RUN(&show_command, "show", "1"), 0);
+    CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1", "--dry-run"), 0);
+    CHECK_HAS(err_text, "would remove 2 runs and 0.0 MB of files");
+    CHECK_HAS(err_text, "  run 1  toy/base seed 0, done\n  run 2  toy/A/heads=1 seed 0, done\n");
+    CHECK_INT(RUN(&show_command, "show", "1"), 0);
+    CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1"), 0);
+    CHECK_HAS(err_text, "removing 2 runs");
+    CHECK_INT(RUN(&show_command, "show", "1"), 1);
+    CHECK_INT(RUN(&rm_command, "rm"), 2);
+    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy"), 0);
+    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* those recorded are left */
+    CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy.recorded"), 0);
+    CHECK_INT(RUN(&ls_command, "ls", "toy"), 1);
 }
 
 int main(void)
@@ -214,9 +237,9 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     path = path_join(folder, "results.db");
     options = (db_options){.path = path, .published = SOURCE_DIR "/experiments/published"};
-    CHECK_INT(RUN(report_ls, "ls"), 0); /* the first command makes the file */
+    CHECK_INT(RUN(&ls_command, "ls"), 0); /* the first command makes the file */
     CHECK_HAS(err_text, "Nothing yet");
-    CHECK_INT(RUN(report_table, "table"), 1);
+    CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_HAS(err_text, "found no experiments");
     db *d = db_open(&options, &e);
     CHECK_INT(fixture_fill(d, "toy", NULL, 1, &e), 0);
@@ -224,8 +247,9 @@ int main(void)
     db_close(d);
     test_ls_show();
     test_query_table();
+    test_data_command();
     test_page();
-    test_export();
+    test_record();
     test_log();
     test_rm();
     free(out_text), free(err_text);

@@ -1,65 +1,14 @@
-#include "metric/score_cli.h"
+/* score.c - ablate score bleu, ablate score f1: figures of files. */
+#include "commands/options.h"
 #include "metric/bleu.h"
 #include "metric/confusion.h"
 #include "metric/input.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options and files ---- */
+/* ---- files ---- */
 
-/* One option of a command; a list of them ends with a NULL name. */
-typedef struct {
-    const char *name;    /* "--ref" */
-    const char **values; /* its values, or NULL for a flag */
-    size_t max;          /* how many there may be; the last one counts if only one may */
-    size_t n;            /* how often it was given */
-    bool number;         /* the value is a number that may be left out; then it is NULL */
-} option;
-
-static int take(option *o, const char *value, const char *argument, err *e)
-{
-    if (!o->values && value) return fail(e, "%s: the option takes no value", argument);
-    if (o->values && !value && !o->number) return fail(e, "%s: a value is missing after the option", argument);
-    if (o->values && o->max > 1 && o->n == o->max) return fail(e, "%s: more than %zu times", o->name, o->max);
-    if (o->values) o->values[o->max > 1 ? o->n : 0] = value;
-    o->n++;
-    return 0;
-}
-
-/* Reads `--name value`, `--name=value` and `--name`. */
-static int parse_options(int argc, char **argv, option *options, err *e)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *equals = strchr(argv[i], '=');
-        size_t n = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]), count = 0;
-        const char *names[16];
-        option *o = options;
-        while (o->name && (strlen(o->name) != n || memcmp(o->name, argv[i], n))) names[count++] = o++->name;
-        if (!o->name) {
-            const char *near = nearest(argv[i], names, count);
-            return fail(e, "unknown argument \"%s\"%s%s%s", argv[i], near ? "; did you mean " : "",
-                        near ? near : "", near ? "?" : "");
-        }
-        const char *value = equals ? equals + 1 : NULL;
-        bool follows = i + 1 < argc && (!o->number || isdigit((unsigned char)*argv[i + 1]));
-        if (o->values && !equals && follows) value = argv[++i];
-        if (take(o, value, argv[i], e)) return -1;
-    }
-    return 0;
-}
-
-static int usage_error(const char *command, const char *usage, const err *e)
-{
-    fprintf(stderr, "score %s: %s\nusage: %s", command, e->text, usage);
-    return 2;
-}
-
-static int input_error(const char *command, const err *e)
-{
-    fprintf(stderr, "score %s: %s\n", command, e->text);
-    return 2;
-}
+enum { WRONG = 2 }; /* the exit code for input that cannot be scored, too */
 
 static int print_text(str *out)
 {
@@ -96,9 +45,11 @@ static int same_length(const text_file *a, const text_file *b, err *e)
 
 /* ---- bleu ---- */
 
-static const char bleu_usage[] =
-    "ablate score bleu --ref FILE [--ref FILE]... [--tok 13a,none,intl,char,zh] [--lc]\n"
-    "                         [--smooth exp,floor[=X],add-k[=X],none] [--json] < hypotheses\n";
+typedef struct {
+    option_list refs;
+    const char *tok, *smooth;
+    bool lowercase, json;
+} bleu_command_options;
 
 static int check_utf8(const text_file *f, err *e)
 {
@@ -165,48 +116,49 @@ static int score_bleu(const bleu_options *o, const char *const *paths, size_t n_
     return status;
 }
 
-int score_bleu_main(int argc, char **argv)
+static int score_bleu_command_run(const invocation *c, void *options)
 {
-    const char *refs[MAX_REFS], *tok = NULL, *smooth = NULL;
-    enum { REF, TOK, LC, SMOOTH, JSON, HELP };
-    option options[] = {{.name = "--ref", .values = refs, .max = MAX_REFS},
-                        {.name = "--tok", .values = &tok, .max = 1},
-                        {.name = "--lc"},
-                        {.name = "--smooth", .values = &smooth, .max = 1},
-                        {.name = "--json"},
-                        {.name = "--help"},
-                        {0}};
+    const bleu_command_options *w = options;
     bleu_options o;
     bleu_score score;
     str out = {0};
     err e = {0};
-    if (parse_options(argc, argv, options, &e)) return usage_error("bleu", bleu_usage, &e);
-    if (options[HELP].n) {
-        str_addf(&out, "usage: %s", bleu_usage);
-        return print_text(&out);
-    }
-    if (!options[REF].n) fail(&e, "--ref FILE is missing: what to score against");
-    if (!*e.text) bleu_options_parse(&o, tok, options[LC].n > 0, smooth, &e);
-    if (*e.text) return usage_error("bleu", bleu_usage, &e);
-    if (score_bleu(&o, refs, options[REF].n, &score, &e)) return input_error("bleu", &e);
-    if (options[JSON].n)
+    if (w->refs.n > MAX_REFS) fail(&e, "--ref: more than %d times", MAX_REFS);
+    if (!*e.text) bleu_options_parse(&o, w->tok, w->lowercase, w->smooth, &e);
+    if (*e.text) return call_usage(c, &e);
+    if (score_bleu(&o, w->refs.at, w->refs.n, &score, &e)) return call_failed(c, &e), WRONG;
+    if (w->json)
         bleu_json(&score, &out);
     else
         bleu_text(&score, &out);
     return print_text(&out);
 }
 
-/* ---- f1 ---- */
+static const option bleu_command_table[] = {
+    {"--ref", "FILE", "what to score against, one line for each line of standard input", OPTION_LIST, offsetof(bleu_command_options, refs), .required = true},
+    {"--tok", "13a|none|intl|char|zh", "the tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok), .words = WORDS_OWN},
+    {"--lc", NULL, "lower-case both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
+    {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command_options, smooth), .words = WORDS_OWN},
+    {"--json", NULL, "as JSON, in full precision (docs/json.md)", OPTION_FLAG, offsetof(bleu_command_options, json)},
+    {0}};
+const command score_bleu_command = {.name = "score bleu",
+                                    .does = "BLEU of translations on standard input, as sacreBLEU computes it",
+                                    .options = bleu_command_table,
+                                    .size = sizeof(bleu_command_options),
+                                    .run = score_bleu_command_run,
+                                    .example = "ablate translate --run quick/base < text.en | ablate score bleu --ref text.de"};
 
-static const char f1_usage[] =
-    "ablate score f1 --gold FILE [--param FILE.prm] [--confusion [N]] [--by-length] [--json] < trees\n";
+/* ---- f1 ---- */
 
 enum { PAIRS = 20 }; /* that --confusion shows when it is given no number */
 
-typedef struct { /* what was asked for beyond the summary */
-    bool json, by_length, confusion;
-    int64_t pairs;
-} f1_wishes;
+typedef struct {
+    const char *gold, *param;
+    bool json, by_length;
+    int64_t pairs; /* of --confusion; -1: PAIRS, -2: not asked for */
+} f1_options;
+
+static size_t pairs_shown(const f1_options *w) { return w->pairs < 0 ? PAIRS : (size_t)w->pairs; }
 
 static void f1_json_block(const char *name, const evalb_result *r, str *b)
 {
@@ -238,7 +190,7 @@ static void explain(const evalb_row *rows, size_t n)
     if (found > SHOWN) fprintf(stderr, "and %zu sentences more that do not count\n", found - SHOWN);
 }
 
-static int print_f1(const f1_wishes *w, const evalb_params *p, const evalb_row *rows, size_t n, const evalb_result *all,
+static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row *rows, size_t n, const evalb_result *all,
                     const evalb_result *at_cutoff, const confusion *labels)
 {
     str out = {0};
@@ -249,7 +201,7 @@ static int print_f1(const f1_wishes *w, const evalb_params *p, const evalb_row *
         str_add(&out, ", ");
         f1_json_block("len40", at_cutoff, &out);
         if (w->by_length) str_add(&out, ", "), by_length_json(rows, n, &out);
-        if (w->confusion) str_add(&out, ", "), confusion_json(labels, (size_t)w->pairs, &out);
+        if ((w->pairs != -2)) str_add(&out, ", "), confusion_json(labels, pairs_shown(w), &out);
         str_add(&out, "}\n");
     } else {
         evalb_print_rows(stdout, EVALB_CURRENT, rows, n, all);
@@ -259,13 +211,13 @@ static int print_f1(const f1_wishes *w, const evalb_params *p, const evalb_row *
                  "Strict Recall             = %6.2f\nStrict FMeasure           = %6.2f\n",
                  all->strict_recall, all->strict_f1);
         if (w->by_length) by_length_text(rows, n, &out);
-        if (w->confusion) confusion_text(labels, (size_t)w->pairs, &out);
+        if ((w->pairs != -2)) confusion_text(labels, pairs_shown(w), &out);
     }
     return print_text(&out);
 }
 
 /* The sentences of two files, paired by line. -1 and words. */
-static int score_f1(const f1_wishes *w, const evalb_params *p, const char *gold_path, int *code, err *e)
+static int score_f1(const f1_options *w, const evalb_params *p, const char *gold_path, int *code, err *e)
 {
     evalb_result all, at_cutoff;
     text_file gold = {0}, test = {0};
@@ -277,7 +229,7 @@ static int score_f1(const f1_wishes *w, const evalb_params *p, const char *gold_
     if (!bad) {
         rows = xcalloc(gold.n, sizeof *rows);
         bad = evalb_score(p, g, t, gold.n, rows, &all, &at_cutoff, e) ||
-              (w->confusion && confusion_count(p, g, t, gold.n, &labels, e));
+              ((w->pairs != -2) && confusion_count(p, g, t, gold.n, &labels, e));
         if (bad) fail_in(e, "%s: ", gold.name);
     }
     if (!bad) *code = print_f1(w, p, rows, gold.n, &all, &at_cutoff, &labels);
@@ -288,36 +240,33 @@ static int score_f1(const f1_wishes *w, const evalb_params *p, const char *gold_
     return bad ? -1 : 0;
 }
 
-int score_f1_main(int argc, char **argv)
+static int score_f1_command_run(const invocation *c, void *options)
 {
-    const char *gold_path = NULL, *param_path = NULL, *pairs = NULL;
-    enum { GOLD, PARAM, CONFUSION, BY_LENGTH, JSON, HELP };
-    option options[] = {{.name = "--gold", .values = &gold_path, .max = 1},
-                        {.name = "--param", .values = &param_path, .max = 1},
-                        {.name = "--confusion", .values = &pairs, .max = 1, .number = true},
-                        {.name = "--by-length"},
-                        {.name = "--json"},
-                        {.name = "--help"},
-                        {0}};
+    const f1_options *w = options;
     evalb_params p;
-    str out = {0};
     err e = {0};
-    int code = 2;
-    if (parse_options(argc, argv, options, &e)) return usage_error("f1", f1_usage, &e);
-    if (options[HELP].n) {
-        str_addf(&out, "usage: %s", f1_usage);
-        return print_text(&out);
-    }
-    f1_wishes w = {options[JSON].n > 0, options[BY_LENGTH].n > 0, options[CONFUSION].n > 0, PAIRS};
-    if (!gold_path) fail(&e, "--gold FILE is missing: the trees to score against");
-    if (pairs && (!parse_int(pairs, &w.pairs) || w.pairs < 0))
-        fail(&e, "--confusion %s: expected how many pairs to show", pairs);
-    if (*e.text) return usage_error("f1", f1_usage, &e);
-    if (param_path)
-        evalb_params_load(&p, param_path, &e);
+    int code = WRONG;
+    if (w->param)
+        evalb_params_load(&p, w->param, &e);
     else
         evalb_params_default(&p);
-    if (*e.text || score_f1(&w, &p, gold_path, &code, &e)) input_error("f1", &e);
+    if (*e.text || score_f1(w, &p, w->gold, &code, &e)) call_failed(c, &e);
     evalb_params_free(&p);
     return code;
 }
+
+static const f1_options f1_defaults = {.pairs = -2};
+static const option f1_table[] = {
+    {"--gold", "FILE", "the trees to score against, one line for each line of standard input", OPTION_TEXT, offsetof(f1_options, gold), .required = true},
+    {"--param", "FILE.prm", "EVALB's parameters [COLLINS.prm's]", OPTION_TEXT, offsetof(f1_options, param)},
+    {"--confusion", "N", "labels most often taken for others, N pairs [20]", OPTION_COUNT_BARE, offsetof(f1_options, pairs), 0, 1e9},
+    {"--by-length", NULL, "also by the length of the sentence", OPTION_FLAG, offsetof(f1_options, by_length)},
+    {"--json", NULL, "as JSON, in full precision (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
+    {0}};
+const command score_f1_command = {.name = "score f1",
+                                  .does = "bracketing F1 of trees on standard input, as EVALB prints it",
+                                  .options = f1_table,
+                                  .defaults = &f1_defaults,
+                                  .size = sizeof f1_defaults,
+                                  .run = score_f1_command_run,
+                                  .example = "ablate parse --run parsing-gum/base < sentences | ablate score f1 --gold trees"};

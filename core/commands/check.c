@@ -1,0 +1,39 @@
+/* check.c - ablate check: the conformance kit on plugins. */
+#include "check/check.h"
+#include "commands/options.h"
+#include "device/device.h"
+#include <stdlib.h>
+
+typedef struct {
+    const char *device;
+    bool json;
+} check_options;
+
+static int check(const invocation *c, void *options)
+{
+    const check_options *o = options;
+    err e = {0};
+    if (o->device) {
+        const backend *on = device_open(o->device, &e);
+        if (!on) return call_failed(c, &e), 2;
+        check_use_device(on);
+    }
+    check_print_json(o->json);
+    return check_plugins(c->word, c->n_words);
+}
+
+static const option options[] = {
+    {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
+    {"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
+    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {0}};
+const command check_command = {.name = "check",
+                               .does = "the conformance kit on plugins, by name or file",
+                               .about = "Without a name: every plugin that is loaded. Exit code 1: a check failed.",
+                               .arguments = "[KIND/NAME | NAME | FILE.so]...",
+                               .most = -1,
+                               .words = WORDS_PLUGINS,
+                               .options = options,
+                               .size = sizeof(check_options),
+                               .run = check,
+                               .example = "ablate check attention/restricted"};

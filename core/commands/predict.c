@@ -1,0 +1,105 @@
+/* predict.c - ablate predict, and its two older names translate and parse: a trained run on standard input. */
+#include "commands/predict.h"
+#include "device/device.h"
+#include "metric/input.h"
+#include "plugin/plugin.h"
+#include "results/read.h"
+#include "train/train.h"
+#include <stdlib.h>
+
+char *run_model_path(const char *name, const places *p, err *e)
+{
+    arena a = {0};
+    read_detail run;
+    char *path = NULL;
+    reader *r = reader_open(&p->db, e);
+    int64_t id = r ? reader_find_run(r, name, e) : -1;
+    if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
+        for (size_t i = 0; i < run.n_artifacts; i++)
+            if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
+        if (!path) fail(e, "run %s has no model: it was not finished here", name);
+    }
+    if (path && !file_exists(path)) {
+        fail(e, "the model of run %s is no longer at %s", name, path);
+        free(path);
+        path = NULL;
+    }
+    arena_free(&a);
+    reader_close(r);
+    return path;
+}
+
+/* What the products compute with: as the model's run did, or as asked for. */
+static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
+{
+    if (!o->precision) return device_model_compute(path, on, out, e);
+    return device_compute(o->precision == 1 ? PRECISION_FP32 : PRECISION_BF16, on, out, e);
+}
+
+enum work { TRANSLATE, PARSE, AS_THE_MODEL };
+
+static int predict(const invocation *c, predict_options *o, enum work work)
+{
+    err e = {0};
+    if (!o->model == !o->run) {
+        fail(&e, "either --run or --model is wanted");
+        return call_usage(c, &e);
+    }
+    o->quiet = c->verbosity < 0;
+    model m = {0};
+    vocab *src = NULL, *tgt = NULL;
+    dtype compute;
+    char *path = input_check(&e) ? NULL : o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    cpu_threads((int)o->threads);
+    const backend *on = path ? device_open(o->device, &e) : NULL;
+    int bad = !on || wanted_compute(o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
+    if (!bad) {
+        bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&m));
+        if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", m.cfg.task);
+        bad = e.text[0] || (trees ? predict_parse(o, path, &m, src, tgt, &c->p, &e) : predict_translate(o, &m, src, tgt, &e));
+        model_free(&m);
+        if (tgt != src) vocab_free(tgt);
+        vocab_free(src);
+    }
+    free(path);
+    if (e.text[0]) call_failed(c, &e);
+    return bad ? 1 : 0;
+}
+
+static int as_the_model(const invocation *c, void *options) { return predict(c, options, AS_THE_MODEL); }
+static int translate(const invocation *c, void *options) { return predict(c, options, TRANSLATE); }
+static int parse(const invocation *c, void *options) { return predict(c, options, PARSE); }
+
+#define AT(field) offsetof(predict_options, field)
+static const predict_options defaults = {.device = "auto", .alpha = -1};
+static const option options[] = {
+    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead", OPTION_TEXT, AT(model)},
+    {"--beam", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
+    {"--alpha", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(alpha), 0, 0},
+    {"--nbest", "N", "the N best of each line, with number and score before it (not of trees)", OPTION_COUNT, AT(nbest), 1, MOST_BEAM},
+    {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
+    {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--device", "auto|cpu|cuda|cuda:N", "where it computes [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--precision", "run|fp32|bf16", "what it computes with [run: as it was trained]", OPTION_WORD, AT(precision)},
+    {"-s", "TASK.KEY=VALUE", "a parameter of the task, in place of the run's", OPTION_LIST, AT(set), .words = WORDS_KEYS},
+    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
+const command predict_command = {.name = "predict",
+                                 .does = "standard input through a trained run: translations, or trees where its task is parsing",
+                                 PREDICTION,
+                                 .run = as_the_model,
+                                 .example = "ablate predict --run quick/base < sentences"};
+const command translate_command = {.name = "translate",
+                                   .does = "standard input to standard output by a trained run, one line each",
+                                   PREDICTION,
+                                   .run = translate,
+                                   .example = "ablate translate --run quick/base --beam 4 < text.en > text.de"};
+const command parse_command = {.name = "parse",
+                               .does = "sentences to trees by a trained run of the task parsing",
+                               .about = "Sentences are words, or word_TAG, with blanks between them; one per line.",
+                               PREDICTION,
+                               .run = parse,
+                               .example = "ablate parse --run parsing-gum/base < sentences > trees"};

@@ -1,0 +1,21 @@
+/* predict.h - what a trained model makes of standard input: lines (translate.c) or trees (parse.c). */
+#ifndef ABLATE_PREDICT_H
+#define ABLATE_PREDICT_H
+#include "commands/options.h"
+#include "model/model.h"
+#include "text/vocab.h"
+
+typedef struct {
+    const char *model, *run, *device;
+    int64_t beam, nbest, batch, threads; /* 0: as the model's settings say */
+    double alpha;                        /* below 0: likewise */
+    int precision;                       /* 0 as the run, 1 fp32, 2 bf16 */
+    option_list set;                     /* "parsing.KEY=VALUE": of the task, in place of the run's */
+    bool quiet;
+} predict_options;
+
+/* Standard input to standard output. -1 also when some lines were too long and left empty; then e has no words. */
+int predict_translate(const predict_options *o, model *m, const vocab *src, const vocab *tgt, err *e);
+int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt, const places *p, err *e);
+bool predict_is_parsing(const model *m); /* does its task show its outputs in a form of its own? */
+#endif

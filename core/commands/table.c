@@ -1,0 +1,49 @@
+/* table.c - ablate table: an experiment's table, or a paper's. */
+#include "report/table.h"
+#include "commands/options.h"
+#include "report/store.h"
+
+typedef struct {
+    option_list metrics;
+    int format, vs, stats; /* which word; vs, stats: -1 not asked for */
+    bool json;
+} table_command_options;
+
+static int table(const invocation *c, void *options)
+{
+    const table_command_options *o = options;
+    err e = {0};
+    str out = {0};
+    table_options t = {.metrics = o->metrics.at, .n_metrics = o->metrics.n, .vs_paper = o->vs == 0, .vs_recorded = o->vs == 1, .full = o->stats == 0};
+    enum table_format f = o->json ? TABLE_JSON : (enum table_format)o->format;
+    reader *r = reader_open(&c->p.db, &e);
+    int rc = r ? table_print(r, c->n_words ? c->word[0] : NULL, &t, f, &out, &e) : -1;
+    reader_close(r);
+    if (!rc) fputs(str_text(&out), stdout);
+    if (!rc) rc = store_comparisons(&c->p.db, &e);
+    str_free(&out);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const table_command_options defaults = {.vs = -1, .stats = -1};
+static const option options[] = {
+    {"--metric", "M", "this column only", OPTION_LIST, offsetof(table_command_options, metrics)},
+    {"--format", "text|md|latex|csv|json", "how it is printed [text]; csv and json have full precision", OPTION_WORD,
+     offsetof(table_command_options, format)},
+    {"--vs", "paper|recorded", "the paper's figures beside, or those of recorded runs", OPTION_WORD, offsetof(table_command_options, vs)},
+    {"--stats", "full", "all statistics (docs/statistics.md)", OPTION_WORD, offsetof(table_command_options, stats), .words = WORDS_OWN},
+    {"--json", NULL, "as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
+    OPTION_DATABASE,
+    {0}};
+const command table_command = {.name = "table",
+                               .does = "an experiment's table; table1 to table4 beside the published numbers",
+                               .about = "Without NAME: the experiment that was run last. Where no experiment has the name table1, table2, table3 or table4, the paper's "
+                                        "table is printed alone; that needs no database.",
+                               .arguments = "[NAME]",
+                               .most = 1,
+                               .words = WORDS_EXPERIMENTS,
+                               .options = options,
+                               .defaults = &defaults,
+                               .size = sizeof defaults,
+                               .run = table,
+                               .example = "ablate table quick --format latex > quick.tex"};
