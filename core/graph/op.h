@@ -73,11 +73,11 @@
 #include "api/ab_plugin.h"
 #include <stdbool.h>
 
-enum { IN_PLACE = 1 };
+enum { WORKS_IN_PLACE = 1 };
 /* clang-format off: it would fill the table's lines */
 /* One row per operation: name, inputs, outputs, may it work in place, what it does. R = rows of packed tokens. Its shape rule and its
  * gradient stand together where it is built (ops_generic.c, ops_shape.c, ops_rows.c); shapes and meaning of each view are in the table
- * above; its operations are counted by call_flops (backend.h). IN_PLACE: the output may take the storage of in[0]. */
+ * above; its operations are counted by call_flops (backend.h). WORKS_IN_PLACE: the output may take the storage of in[0]. */
 #define OPS(X) \
     X(NONE, 0, 1, 0, "the failed tensor")                                                                                        \
     X(INPUT, 0, 1, 0, "given before each run")                                                                                   \
@@ -85,21 +85,21 @@ enum { IN_PLACE = 1 };
     X(CONST, 0, 1, 0, "fixed when the tape was traced")                                                                          \
     X(STATE, 0, 1, 0, "kept from one decoding step to the next")                                                                 \
     X(PART, 1, 1, 0, "a further output of the node in front of it")                                                              \
-    X(ADD, 2, 1, IN_PLACE, "a + b, broadcast")                                                                                   \
-    X(SUB, 2, 1, IN_PLACE, "a - b, broadcast")                                                                                   \
-    X(MUL, 2, 1, IN_PLACE, "a * b, broadcast")                                                                                   \
+    X(ADD, 2, 1, WORKS_IN_PLACE, "a + b, broadcast") \
+    X(SUB, 2, 1, WORKS_IN_PLACE, "a - b, broadcast") \
+    X(MUL, 2, 1, WORKS_IN_PLACE, "a * b, broadcast") \
     X(DIV, 2, 1, 0, "a / b, broadcast")                                                                                          \
     X(MINIMUM, 2, 1, 0, "the smaller, broadcast")                                                                                \
     X(LESS_THAN, 2, 1, 0, "a < b as 0 or 1, broadcast")                                                                          \
-    X(MUL_SCALAR, 1, 1, IN_PLACE, "f0 * a")                                                                                      \
-    X(ADD_SCALAR, 1, 1, IN_PLACE, "a + f0")                                                                                      \
-    X(MAP, 1, 1, IN_PLACE, "elementwise function i0 (ab_fn)")                                                                    \
+    X(MUL_SCALAR, 1, 1, WORKS_IN_PLACE, "f0 * a") \
+    X(ADD_SCALAR, 1, 1, WORKS_IN_PLACE, "a + f0") \
+    X(MAP, 1, 1, WORKS_IN_PLACE, "elementwise function i0 (ab_fn)") \
     X(MAP_BACK, 3, 1, 0, "gradient of MAP from x, y, dy")                                                                        \
     X(CAST, 1, 1, 0, "the same numbers in another type")                                                                         \
-    X(DROPOUT, 1, 1, IN_PLACE, "keep with probability 1 - f0 and divide by it; i0 numbers the place")                            \
+    X(DROPOUT, 1, 1, WORKS_IN_PLACE, "keep with probability 1 - f0 and divide by it; i0 numbers the place") \
     X(SUM_TO, 1, 1, 0, "sums over the axes in which the output has length 1")                                                    \
     X(BROADCAST_TO, 1, 1, 0, "repeats along the axes in which the input has length 1")                                           \
-    X(SOFTMAX, 1, 1, IN_PLACE, "over the last axis")                                                                             \
+    X(SOFTMAX, 1, 1, WORKS_IN_PLACE, "over the last axis") \
     X(SOFTMAX_BACK, 2, 1, 0, "gradient of SOFTMAX from y, dy")                                                                   \
     X(MATMUL, 2, 1, 0, "product of the last two axes; i0, i1: transpose a, b")                                                   \
     X(RESHAPE, 1, 1, 0, "the same storage under other axes")                                                                     \
@@ -122,12 +122,12 @@ enum { IN_PLACE = 1 };
     X(LINEAR_DX, 3, 1, 0, "dy W' (+ base, in place); i0 as LINEAR")                                                              \
     X(LINEAR_DW, 2, 1, 0, "x' dy (i0: dy' x)")                                                                                   \
     X(COLUMN_SUM, 1, 1, 0, "sum over rows")                                                                                      \
-    X(RELU_BACK, 2, 1, IN_PLACE, "dy where y > 0")                                                                               \
+    X(RELU_BACK, 2, 1, WORKS_IN_PLACE, "dy where y > 0") \
     X(EMBED_TOKENS, 2, 1, 0, "f0 * row of a table by id; id < 0 gives zeros")                                                    \
     X(EMBED_TOKENS_BACK, 3, 1, 0, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                                \
     X(NORM, 4, 3, 0, "LN(x + dropout(s)); x, s or none, gain, bias -> y, z = x + dropout(s), mean and 1/sd per row")             \
     X(NORM_BACK, 4, 4, 0, "z, stats, gain, dy -> dz, ds, d gain, d bias")                                                        \
-    X(DROPOUT_ADD, 2, 1, IN_PLACE, "x + dropout(s)")                                                                             \
+    X(DROPOUT_ADD, 2, 1, WORKS_IN_PLACE, "x + dropout(s)") \
     X(ATTEND, 5, 2, 0, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]")                  \
     X(ATTEND_BACK, 8, 2, 0, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")                              \
     X(ATTEND_STEP, 4, 1, 0, "one decoding step of causal attention: qkv rows, cache, ancestors, time")                           \
