@@ -46,9 +46,11 @@ int block_trace(block *b, const block_spec *s, err *e)
     for (int64_t i = 0; i < s->batch; i++)
         b->offset[i + 1] = b->offset[i] + (s->length ? s->length[i] : (int32_t)s->time);
     b->rows = b->offset[s->batch];
-    ab_ctx *c = b->c = tape_new(&b->values, &cpu_backend, F64, false);
-    ab_t x = t_input(c, "x", F64, PHASE_STEP, 1, 1, b->rows, s->d_model), mem = x;
-    if (s->role == AB_CROSS) mem = t_input(c, "mem", F64, PHASE_STEP, 1, 1, b->rows, s->d_model);
+    dtype type = s->measured ? F32 : F64;
+    ab_ctx *c = b->c = tape_new(&b->values, &cpu_backend, type, false);
+    ab_t x = t_input(c, "x", type, PHASE_STEP, 1, 1, b->rows, s->d_model), mem = x;
+    if (s->measured) tape_at(c, x)->needs = true;
+    if (s->role == AB_CROSS) mem = t_input(c, "mem", type, PHASE_STEP, 1, 1, b->rows, s->d_model);
     ab_t pos = t_input(c, "rows_pos", I32, PHASE_STEP, 1, 1, 1, b->rows);
     attn_context alone = {.info = info_of(s), .now = OF_POSITION};
     c->attn = &alone;
@@ -65,6 +67,8 @@ int block_trace(block *b, const block_spec *s, err *e)
     }
     t_keep(c, y, "y");
     if (!y.id) tape_fail(c, "attention '%s' gave no tensor", s->attention->desc.name);
+    b->forward_nodes = c->n;
+    if (s->measured && y.id) tape_backward(c, t_sum_to(c, y, (int64_t[4]){1, 1, 1, 1}));
     if (!c->error.text[0]) return 0;
     fail(e, "%s", c->error.text);
     block_close(b);
@@ -79,7 +83,7 @@ static void *input(const block *b, const char *name)
 
 int block_plan(block *b, uint64_t seed, err *e)
 {
-    params_alloc(&b->values, F64, 0, seed, &cpu_backend);
+    params_alloc(&b->values, b->c->compute, 0, seed, &cpu_backend);
     ab_ctx *c = b->c;
     if (tape_plan(c, NULL, NULL)) return fail(e, "%s", c->error.text);
     b->x = input(b, "x"), b->mem = input(b, "mem");

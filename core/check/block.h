@@ -18,15 +18,17 @@ typedef struct {
     int64_t heads, d_k, d_v, d_model;
     int64_t batch, time;   /* sentences; places of each, in cross attention of both sides */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
+    bool measured;         /* for measurements: fp32, in training without dropout, with the gradient of the sum of y */
 } block_spec;
 
 typedef struct {
     params values;
     ab_ctx *c;
+    int32_t forward_nodes; /* nodes of the plugin's own forward pass come before this one */
     int64_t rows;
     int32_t offset[33]; /* [batch + 1] */
     /* inputs, valid once block_plan succeeded; NULL where the plugins read nothing of it */
-    double *x, *mem;                 /* [rows, d_model] */
+    double *x, *mem;                 /* [rows, d_model]; float when measured, like y */
     int32_t *rows_pos, *qpos, *kpos; /* [rows], [time], [time] */
     const double *y;                 /* [rows, d_model], after block_run */
 } block;

@@ -1,10 +1,13 @@
-/* attn_layers.c - layers along each sentence: a gated recurrent unit and a convolution.
+/* attention_layers.c - layers along each sentence: a gated recurrent unit and a convolution.
  *
  * Where the backend offers the layer it is one operation on packed rows; elsewhere, in decoding step by step and under `generic` it is
- * composed of a scan over padded sentences. Names and shapes of the learned values are the same.
+ * composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side, in a step of decoding with the
+ * past carried. Names and shapes of the learned values are the same.
  */
 #include "plugin/attention_context.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The rows' sentences, when rows are what the host's layers run over. */
 static bool rows_of(ab_ctx *c, const char *what, ab_t x, attn_sentences *s)
@@ -70,10 +73,31 @@ static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
     return t_concat(c, t_slice(c, h, -1, n, kept), x, -1);
 }
 
-/* Each position and the `more` ones before it, or behind it: [1,B,T,n] -> [1,B,T,(more + 1) n]. */
+/* y_t = x_{t + by} along the sentence, zeros outside it: [1,B,T,n]. Behind a sentence x is zero already. */
+static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
+{
+    int64_t dim[4], away = by < 0 ? -by : by;
+    memcpy(dim, tape_at(c, x)->dim, sizeof dim);
+    if (!by) return x;
+    int64_t time = dim[2], moved = away < time ? away : time;
+    dim[2] = moved;
+    double *v = xcalloc((size_t)(dim[1] * moved * dim[3]), sizeof *v);
+    ab_t zeros = t_const(c, dim, v);
+    free(v);
+    if (moved == time) return zeros;
+    ab_t kept = t_slice(c, x, -2, by < 0 ? 0 : moved, time - moved);
+    return by < 0 ? t_concat(c, zeros, kept, -2) : t_concat(c, kept, zeros, -2);
+}
+
+/* Each position and the `more` ones before it, or behind it, in the order of the sentence: [1,B,T,n] -> [1,B,T,(more + 1) n]. All
+ * positions at once, or, in a step of decoding, one with its past carried. */
 static ab_t window(ab_ctx *c, ab_t x, int64_t more, int backwards)
 {
-    return x.id ? attn_scan(c, push, &backwards, x, (more + 1) * tape_at(c, x)->dim[3], backwards) : x;
+    if (!x.id) return x;
+    if (attn_steps(c)) return attn_scan(c, push, &backwards, x, (more + 1) * tape_at(c, x)->dim[3], backwards);
+    ab_t seen = shifted(c, x, backwards ? 0 : -more);
+    for (int64_t i = 1; i <= more; i++) seen = t_concat(c, seen, shifted(c, x, backwards ? i : i - more), -1);
+    return seen;
 }
 
 static ab_t neighbours(ab_ctx *c, ab_t x, int64_t before, int64_t behind)

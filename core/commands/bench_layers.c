@@ -1,0 +1,234 @@
+/* bench_layers.c - ablate bench layers: the columns of the paper's Table 1, measured. One layer alone, one sentence of n tokens, forward
+ * and backward in fp32: time, memory, FLOPs, and the longest chain of operations that wait for each other; over several n, with the
+ * exponent of n that fits the longer half of them. */
+#include "check/block.h"
+#include "commands/bench.h"
+#include "commands/options.h"
+#include "config/config.h"
+#include "device/device.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    option_list plugins, lengths;
+    int64_t d_model, heads, threads, seed;
+    double seconds;
+    bool json;
+} layers_options;
+
+typedef struct {
+    int64_t n, chain;
+    double forward_flops, flops, ms;
+    size_t bytes;
+} point;
+enum { MOST_POINTS = 32 };
+typedef struct {
+    const plugin *p;
+    point at[MOST_POINTS];
+    size_t n;
+} layer;
+
+/* ---- one layer at one length ---- */
+
+/* Operations of the longest path through the forward pass: what cannot run side by side however many units there are. */
+static int64_t longest_chain(const ab_ctx *c, int32_t n)
+{
+    int64_t *depth = xcalloc((size_t)n, sizeof *depth), most = 0;
+    for (int32_t i = 1; i < n; i++) {
+        const node *v = &c->v[i];
+        bool work = v->live && v->n_in && v->op != OP_PART && v->op != OP_RESHAPE;
+        for (int k = 0; k < v->n_in; k++)
+            if (v->in[k] && v->in[k] < n && depth[v->in[k]] > depth[i]) depth[i] = depth[v->in[k]];
+        depth[i] += work;
+        if (v->live && depth[i] > most) most = depth[i];
+    }
+    free(depth);
+    return most;
+}
+
+static void count(const block *b, int64_t n, point *out)
+{
+    const ab_ctx *c = b->c;
+    double pairs = (double)n * (double)n;
+    for (int32_t i = 1; i < c->n; i++) {
+        if (!c->v[i].live) continue;
+        double f = node_flops(c, i, pairs);
+        out->flops += f;
+        if (i < b->forward_nodes) out->forward_flops += f;
+    }
+    out->bytes = c->buffer_size;
+    out->chain = longest_chain(c, b->forward_nodes);
+}
+
+static void fill(block *b, int64_t count_of, int64_t seed)
+{
+    rng r = rng_seed((uint64_t)seed, 3);
+    float *x = (float *)(void *)b->x;
+    for (int64_t i = 0; x && i < count_of; i++) x[i] = (float)(2 * rng_uniform(&r) - 1);
+}
+
+static int measure(const layer *l, const void *cfg, const layers_options *o, point *out, err *e)
+{
+    enum { MOST_RUNS = 1000, FEWEST = 3 };
+    block b;
+    block_spec s = {.attention = l->p, .attention_cfg = cfg, .role = l->p->iface.attention.roles & AB_SELF ? AB_SELF : AB_CAUSAL,
+                    .heads = o->heads, .d_k = o->d_model / o->heads, .d_v = o->d_model / o->heads, .d_model = o->d_model,
+                    .batch = 1, .time = out->n, .measured = true};
+    if (block_trace(&b, &s, e)) return -1;
+    int bad = block_plan(&b, (uint64_t)o->seed, e);
+    if (!bad) count(&b, out->n, out);
+    if (!bad) fill(&b, out->n * o->d_model, o->seed);
+    double ms[MOST_RUNS], spent = 0;
+    size_t runs = 0;
+    if (!bad) bad = block_run(&b, e); /* the first run makes tables and touches memory */
+    while (!bad && runs < MOST_RUNS && (runs < FEWEST || spent < o->seconds)) {
+        double start = ticks();
+        bad = block_run(&b, e);
+        spent += ticks() - start;
+        ms[runs++] = (ticks() - start) * 1e3;
+    }
+    out->ms = bench_median(ms, runs);
+    block_close(&b);
+    return bad;
+}
+
+/* ---- over lengths ---- */
+
+/* The slope of log y over log n by least squares, over the longer half of the lengths (three at least). */
+static double exponent(const layer *l, double (*y)(const point *p))
+{
+    size_t from = l->n > 5 ? l->n / 2 : l->n > 3 ? l->n - 3 : 0, n = l->n - from;
+    double sx = 0, sy = 0, sxx = 0, sxy = 0;
+    if (n < 2) return NAN;
+    for (size_t i = from; i < l->n; i++) {
+        double u = log((double)l->at[i].n), v = log(y(&l->at[i]));
+        sx += u, sy += v, sxx += u * u, sxy += u * v;
+    }
+    return ((double)n * sxy - sx * sy) / ((double)n * sxx - sx * sx);
+}
+static double ms_of(const point *p) { return p->ms; }
+static double flops_of(const point *p) { return p->flops; }
+static double bytes_of(const point *p) { return (double)p->bytes; }
+static double chain_of(const point *p) { return (double)p->chain; }
+
+/* The length at which `l` takes as long as `other`, between two measured ones where their order changes; 0: it does not change. */
+static double crossover(const layer *l, const layer *other)
+{
+    for (size_t i = 1; i < l->n; i++) {
+        double a = log(l->at[i - 1].ms / other->at[i - 1].ms), b = log(l->at[i].ms / other->at[i].ms);
+        if ((a < 0) == (b < 0)) continue;
+        double u = log((double)l->at[i - 1].n), v = log((double)l->at[i].n);
+        return exp(u + (v - u) * a / (a - b));
+    }
+    return 0;
+}
+
+static void print_json(const layer *l, const layers_options *o)
+{
+    str device = {0};
+    json_string(&device, cpu_description());
+    for (size_t i = 0; i < l->n; i++)
+        printf("{\"who\":\"ablate\",\"what\":\"layer\",\"layer\":\"%s\",\"device\":%s,\"n\":%lld,\"d_model\":%lld,\"heads\":%lld,\"ms\":%.5f,"
+               "\"forward_flops\":%.0f,\"flops\":%.0f,\"bytes\":%zu,\"chain\":%lld,\"threads\":%lld}\n",
+               l->p->desc.name, str_text(&device), (long long)l->at[i].n, (long long)o->d_model, (long long)o->heads, l->at[i].ms,
+               l->at[i].forward_flops, l->at[i].flops, l->at[i].bytes, (long long)l->at[i].chain, (long long)o->threads);
+    str_free(&device);
+}
+
+static void print_table(const layer *l, size_t n, const layers_options *o)
+{
+    const layer *recurrent = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (same(l[i].p->desc.name, "recurrent")) recurrent = &l[i];
+    printf("d_model %lld, %lld heads, one sentence of n tokens, forward and backward in fp32, %s\n\n", (long long)o->d_model,
+           (long long)o->heads, cpu_description());
+    printf("%-16s", "ms at n =");
+    for (size_t k = 0; k < l[0].n; k++) printf(" %8lld", (long long)l[0].at[k].n);
+    printf("   time~  FLOPs~ memory~ chain~  as recurrent at n\n");
+    for (size_t i = 0; i < n; i++) {
+        printf("%-16s", l[i].p->desc.name);
+        for (size_t k = 0; k < l[i].n; k++) printf(" %8.3f", l[i].at[k].ms);
+        printf("   n^%.2f  n^%.2f  n^%.2f  n^%.2f", exponent(&l[i], ms_of), exponent(&l[i], flops_of), exponent(&l[i], bytes_of),
+               exponent(&l[i], chain_of));
+        double meet = recurrent && recurrent != &l[i] ? crossover(&l[i], recurrent) : 0;
+        if (meet > 0) printf("  %.0f", meet);
+        putchar('\n');
+    }
+    printf("\nExponents are fitted over the longer half of the lengths. chain: operations that wait for each other in the forward pass.\n");
+}
+
+/* ---- the command ---- */
+
+static int take_lengths(const layers_options *o, int64_t *n, size_t *count_of, err *e)
+{
+    static const int64_t usual[] = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+    *count_of = o->lengths.n ? o->lengths.n : LENGTH(usual);
+    if (*count_of > MOST_POINTS) return fail(e, "--length: %zu lengths, at most %d", *count_of, MOST_POINTS);
+    for (size_t i = 0; i < *count_of; i++) {
+        if (!o->lengths.n)
+            n[i] = usual[i];
+        else if (!parse_int(o->lengths.at[i], &n[i]) || n[i] < 1 || n[i] > 1 << 20)
+            return fail(e, "--length %s: expected a whole number from 1 to %d", o->lengths.at[i], 1 << 20);
+        if (i && n[i] <= n[i - 1]) return fail(e, "--length %lld: lengths must ascend", (long long)n[i]);
+    }
+    return 0;
+}
+
+static int measure_all(layer *l, const char *name, const int64_t *n, size_t n_lengths, const layers_options *o, err *e)
+{
+    arena a = {0};
+    settings set = {0};
+    if (!(l->p = plugin_find(AB_ATTENTION, name, e))) return -1;
+    void *cfg = arena_alloc(&a, l->p->desc.cfg_size + 16);
+    for (const ab_param *p = l->p->desc.params; p && p->name; p++)
+        settings_put(&set, arena_printf(&a, "%s.%s", l->p->desc.name, p->name), param_default(p, &a), &a);
+    int bad = l->p->desc.params ? config_bind(&set, l->p->desc.name, l->p->desc.params, cfg, &a, e) : 0;
+    for (size_t i = 0; i < n_lengths && !bad; i++) {
+        l->at[i].n = n[i];
+        bad = measure(l, cfg, o, &l->at[i], e);
+        if (bad) fail_in(e, "%s at n = %lld: ", name, (long long)n[i]);
+        l->n = i + 1;
+    }
+    arena_free(&a);
+    return bad;
+}
+
+static int layers(const invocation *c, void *options)
+{
+    static const char *const usual[] = {"scaled_dot", "recurrent", "convolutional", "restricted", "linear", "additive"};
+    layers_options *o = options;
+    size_t n = o->plugins.n ? o->plugins.n : LENGTH(usual), n_lengths;
+    int64_t lengths[MOST_POINTS];
+    err e = {0};
+    int bad = take_lengths(o, lengths, &n_lengths, &e);
+    if (!bad && o->d_model % o->heads)
+        bad = fail(&e, "--d-model %lld: expected a multiple of the %lld heads", (long long)o->d_model, (long long)o->heads);
+    layer *l = xcalloc(n, sizeof *l);
+    cpu_threads((int)o->threads);
+    for (size_t i = 0; i < n && !bad; i++) {
+        bad = measure_all(&l[i], o->plugins.n ? o->plugins.at[i] : usual[i], lengths, n_lengths, o, &e);
+        if (!bad && o->json) print_json(&l[i], o);
+    }
+    if (!bad && !o->json) print_table(l, n, o);
+    free(l);
+    return bad ? call_failed(c, &e) : 0;
+}
+
+#define AT(field) offsetof(layers_options, field)
+static const layers_options defaults = {.d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1};
+static const option options[] = {
+    {"--plugin", "NAME", "an attention plugin, may be repeated [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
+     AT(plugins), .words = WORDS_PLUGINS},
+    {"--length", "N", "a length of the sentence [tokens], may be repeated, ascending [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
+    {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
+    {"--heads", "N", "heads; d_k = d_model / heads [8]", OPTION_COUNT, AT(heads), 1, 4096},
+    {"--seconds", "S", "how long to measure each point [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},
+    {"--threads", "N", "processor threads, 0 all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--seed", "N", "of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
+    {"--json", NULL, "one JSON object per layer and length", OPTION_FLAG, AT(json)},
+    {0}};
+const command bench_layers_command = {
+    .name = "bench layers", .does = "time, FLOPs and memory of layer types over the sentence's length (the paper's Table 1)",
+    .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE, .run = layers,
+    .example = "ablate bench layers --plugin scaled_dot --plugin recurrent --length 64 --length 128 --length 256"};
