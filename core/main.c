@@ -20,7 +20,6 @@ static void find_places(places *p)
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
     p->data_dir = data && *data ? data : arena_printf(&paths, "%s/data", p->root);
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
-                         .published = arena_printf(&paths, "%s/experiments/published", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;

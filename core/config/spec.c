@@ -176,19 +176,6 @@ static const char *stem(const char *path, arena *a)
     return arena_strndup(a, file, has_suffix(file, ".ini") ? n - 4 : n);
 }
 
-/* In the database an experiment is a view of its name, beside the database's own tables, views and indexes,
- * whatever their case. tests/cli/errors.sh compares this list with them. */
-static bool is_taken(const char *name)
-{
-    static const char *const own[] = {
-        "alias", "artifact",  "attempt",     "blob",      "changed",   "experiment", "metric",
-        "param", "param_kv",  "paper_table", "point",     "published", "result",     "results",
-        "run",   "run_claim", "summary",     "table_row", "tag",       "variant",    "variant_name", "comparison", "compared", "trial", "paired"};
-    for (size_t i = 0; i < LENGTH(own); i++)
-        if (!strcasecmp(name, own[i])) return true;
-    return !strncasecmp(name, "sqlite_", strlen("sqlite_"));
-}
-
 static void check_name(build *b, const section *s)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
@@ -197,9 +184,6 @@ static void check_name(build *b, const section *s)
     const char *where = e ? e->where : b->s->path;
     if (has_suffix(name, ".recorded"))
         complain(b, where, "name", "found \"%s\", but names that end in .recorded are for recorded runs, expected another", name);
-    if (is_taken(name))
-        complain(b, where, "name", "found \"%s\", which the database keeps for itself, expected another",
-                 name);
     if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
         complain(b, where, "name",
                  "found \"%s\", expected letters, digits, _ - and . only, a letter or digit first", name);

@@ -160,7 +160,7 @@ static size_t find_paper(const read_published *t, const char *text)
     return NO_ROW;
 }
 
-static int join_paper(reader *r, gathered *g, arena *a, err *e)
+static int join_paper(gathered *g, arena *a, err *e)
 {
     const char *table = g->x.paper_table && *g->x.paper_table ? g->x.paper_table : paper_table_of(g->x.name);
     if (!table)
@@ -168,7 +168,7 @@ static int join_paper(reader *r, gathered *g, arena *a, err *e)
                     "experiment \"%s\": belongs to no published table; `paper = table3` in its [experiment] "
                     "section says which",
                     g->x.name);
-    int rc = reader_published(r, table, a, &g->paper, e);
+    int rc = published_read(table, a, &g->paper, e);
     if (rc > 0) rc = fail(e, "experiment \"%s\": found no published table \"%s\"", g->x.name, table);
     if (rc) return -1;
     g->has_paper = true;
@@ -205,5 +205,5 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     }
     compare_to_base(g, o, find_best, a);
     if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
-    return o->vs_paper ? join_paper(r, g, a, e) : 0;
+    return o->vs_paper ? join_paper(g, a, e) : 0;
 }

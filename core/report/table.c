@@ -170,18 +170,25 @@ static int print_published(reader *r, const char *name, enum table_format format
 {
     arena a = {0};
     read_published p;
-    int rc = name ? reader_published(r, name, &a, &p, e) : 1;
+    int rc = name ? published_read(name, &a, &p, e) : 1;
     if (rc == 0 && format == TABLE_JSON) {
         layout_published_json(&p, out);
     } else if (rc == 0) {
         grid t = {0};
         layout_published(&p, &t, format == TABLE_CSV);
-        rc = note_measured(r, name, &t, e);
+        rc = r ? note_measured(r, name, &t, e) : 0;
         grid_print(&t, format, out);
         grid_free(&t);
     }
     arena_free(&a);
     return rc;
+}
+
+bool table_is_published(const char *name)
+{
+    for (const published_text *t = published_tables; t->name; t++)
+        if (same(t->name, name)) return true;
+    return false;
 }
 
 /* "no experiment ...", with the nearest name or all of them. */
@@ -214,9 +221,9 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
     if (name && same(paper_table_of(name), name))
         o.vs_paper = true; /* table1 to table4 are read beside the paper */
     bool bold = format == TABLE_MD || format == TABLE_LATEX;
-    int rc = gather(r, name, &o, bold, &a, &g, e);
+    int rc = r ? gather(r, name, &o, bold, &a, &g, e) : 1;
     if (rc == 1)
-        rc = print_published(r, name, format, out, e) == 0 ? 0 : no_experiment(r, name, e);
+        rc = print_published(r, name, format, out, e) == 0 ? 0 : r ? no_experiment(r, name, e) : -1;
     else if (rc == 0 && format == TABLE_JSON)
         layout_json(&g, out);
     else if (rc == 0 && format == TABLE_CSV)

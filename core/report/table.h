@@ -25,4 +25,6 @@ typedef struct {
  * "table4" give the published table alone. */
 int table_print(reader *r, const char *name, const table_options *o, enum table_format format, str *out,
                 err *e);
+/* Is there a published table of that name? Such a one is printed also where the reader is NULL. */
+bool table_is_published(const char *name);
 #endif

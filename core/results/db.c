@@ -1,5 +1,6 @@
 /* db.c - opening, creating, migrating and closing the database. */
 #include "results/internal.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 enum { BUSY_MS = 30000 };
 
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {{1, results_schema_2}};
+static const migration db_steps[] = {{1, results_schema_2, NULL}, {2, results_schema_3, view_drop_old}};
 
 bool db_is_network(unsigned long f_type)
 {
@@ -89,6 +90,26 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
     return 1;
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The files of a folder with this ending, sorted; the caller frees. */
+static int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e)
+{
+    *paths = NULL, *n = 0;
+    DIR *dir = opendir(folder);
+    if (!dir && errno == ENOENT) return 0;
+    if (!dir) return fail(e, "%s: %s", folder, strerror(errno));
+    size_t cap = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix)) continue;
+        *paths = grow(*paths, &cap, *n + 1, sizeof **paths);
+        (*paths)[(*n)++] = path_join(folder, entry->d_name);
+    }
+    closedir(dir);
+    if (*n) qsort(*paths, *n, sizeof **paths, by_name);
+    return 0;
+}
+
 static int fill_recorded(db *d, const char *folder, err *e)
 {
     char **paths = NULL;
@@ -112,8 +133,9 @@ static int create(db *d, const db_options *o, err *e)
     if (rc == 1) return tx_end(d, 0, e);
     for (const char *const *script = results_schema; *script && !rc; script++)
         rc = sql_script(d->q, *script, e);
-    if (!rc && o->published) rc = published_fill(d->q, o->published, e);
+    if (!rc) rc = published_refresh(d, e);
     if (!rc && o->recorded) rc = fill_recorded(d, o->recorded, e);
+    if (!rc) rc = view_refresh_all(d->q, e);
     return tx_end(d, rc, e);
 }
 
@@ -148,7 +170,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
         if (!rc && version == steps[i].from) { /* else another process has done it meanwhile */
             char set[64];
             snprintf(set, sizeof set, "PRAGMA user_version=%d", steps[i].from + 1);
-            rc = sql_script(d->q, steps[i].sql, e);
+            rc = steps[i].before ? steps[i].before(d->q, e) : 0;
+            if (!rc) rc = sql_script(d->q, steps[i].sql, e);
             if (!rc) rc = sql_script(d->q, set, e);
         }
         if (tx_end(d, rc, e)) goto failed;
@@ -177,7 +200,9 @@ static int set_up(db *d, const db_options *o, err *e)
     if (kind < 0 || choose_journal(d, o->no_wal, e)) return -1;
     if (sql_script(d->q, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL;", e)) return -1;
     if (kind == 0 && create(d, o, e)) return -1;
-    return db_migrate(d, db_steps, LENGTH(db_steps), NULL, e);
+    if (db_migrate(d, db_steps, LENGTH(db_steps), NULL, e)) return -1;
+    if (version && version < DB_VERSION && (tx_begin(d, true, e) || tx_end(d, view_refresh_all(d->q, e), e))) return -1;
+    return published_refresh(d, e);
 }
 
 /* SQLite would take these for databases of its own, which nobody finds again. */

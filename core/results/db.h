@@ -19,15 +19,13 @@
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
 /* Recorded runs stand beside an experiment's own, in one of its name and this ending: "quick.recorded". */
 #define DB_RECORDED       ".recorded"
-#define DB_VERSION        2          /* PRAGMA user_version of this program */
+#define DB_VERSION        3          /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
 typedef struct {
     const char *path; /* the database file; its folder is made when missing */
-    const char
-        *published; /* folder of *.tsv with papers' numbers, read when the file is created; NULL: none */
-    const char *recorded; /* folder of *.json of recorded experiments, likewise; NULL: none */
+    const char *recorded; /* folder of *.json of recorded experiments, read when the file is created; NULL: none */
     bool no_wal;          /* use a rollback journal even where write-ahead logging would work */
 } db_options;
 

@@ -211,7 +211,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
     db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
     int64_t id = -1;
-    int rc = view_check_name(d->q, x->name, e);
+    int rc = view_check_name(x->name, e);
     if (!rc) rc = check_others(d, x, e);
     if (!rc) id = put_experiment(d, x, e), rc = id < 0 ? -1 : 0;
     /* Rows come into force one by one, so that names can change hands between configurations. */

@@ -63,7 +63,7 @@ static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
     char *own = xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
     double created = real_of(x, "created_at");
     const char *argv = text_of(x, "argv");
-    int rc = view_check_name(q, own, e);
+    int rc = view_check_name(own, e);
     if (!rc)
         rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO "

@@ -43,10 +43,11 @@ int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
 extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
-extern const char results_schema_2[];      /* what version 2 adds to version 1 */
+extern const char results_schema_2[], results_schema_3[];      /* what version 2 adds to version 1 */
 typedef struct {
     int from; /* user_version that this step starts at; it leaves from + 1 */
     const char *sql;
+    int (*before)(sqlite3 *q, err *e); /* runs first, in the same transaction; or NULL */
 } migration;
 /* Runs the steps that `d` still needs, after a backup beside the file; its path goes to *backup if not NULL
  * (the caller frees), NULL when nothing was done. */
@@ -57,13 +58,14 @@ int db_check_path(const char *path, err *e); /* db.c */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
 
 /* ---- parts that several files use ---- */
-int published_fill(sqlite3 *q, const char *folder, err *e);         /* published.c; in a transaction */
+/* Brings the published tables of the database up to those of the program. In a transaction or not. */
+int published_refresh(db *d, err *e); /* published.c */
 int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
-int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n,
-                 err *e);                                        /* sorted; frees: caller */
-int view_check_name(sqlite3 *q, const char *experiment, err *e); /* view.c: can it be a view? */
+int view_check_name(const char *experiment, err *e); /* view.c: can an experiment be called so? */
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);        /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
+int view_drop_old(sqlite3 *q, err *e);    /* those that were called like their experiment */
+int view_refresh_all(sqlite3 *q, err *e); /* after a migration */
 int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* found or made; -1 */
 int run_afresh(db *d, int64_t run, err *e); /* claim.c: nothing of what it has is used again; its status stays */
 int status_parse(const char *text, enum db_status *out);

@@ -1,4 +1,4 @@
-/* read.c - experiments with their rows, runs and results; published tables. */
+/* read.c - experiments with their rows, runs and results. */
 #include "results/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,11 @@ reader *reader_open(const db_options *o, err *e)
     r->path = xstrdup(o->path);
     struct stat st;
     int64_t version = 0;
-    bool there = stat(o->path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
-    if (there && S_ISREG(st.st_mode)) {
+    if (stat(o->path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) {
+        fail(e, "no database at %s; `ablate run` makes one", o->path);
+        goto failed;
+    }
+    if (S_ISREG(st.st_mode)) {
         err first = {0};
         int kind = open_readonly(r, &first) ? -1 : db_inspect(r->q, r->path, &version, &first);
         if (kind == 1 && version == DB_VERSION) return r;
@@ -35,7 +38,7 @@ reader *reader_open(const db_options *o, err *e)
             goto failed;
         }
     }
-    db *d = db_open(o, e); /* creates, fills, recovers or migrates; or refuses in words */
+    db *d = db_open(o, e); /* recovers or migrates, or refuses in words */
     db_close(d);
     if (d && open_readonly(r, e) == 0) return r;
 failed:
@@ -208,7 +211,7 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     int64_t id = 0;
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT id,name,note,headline,paper_table,created_at,analysis,EXISTS(SELECT 1 FROM experiment r WHERE r.name=x.name||?2)"
+                 "SELECT id,name,note,headline,paper_table,created_at,analysis,EXISTS(SELECT 1 FROM experiment r WHERE r.name=x.name||?2),view_name"
                  " FROM experiment x WHERE archived=0 AND (name IN(?1,?1||?2) OR ?1 IS NULL) ORDER BY name=?1 DESC,name LIKE '%'||?2,"
                  "created_at DESC,id DESC LIMIT 1",
                  "ss", name, DB_RECORDED);
@@ -221,7 +224,8 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
                                  .paper_table = sql_text(s, 4, a),
                                  .created_at = sql_real(s, 5),
                                  .analysis = sql_text(s, 6, a),
-                                 .has_recorded = sqlite3_column_int(s, 7)};
+                                 .has_recorded = sqlite3_column_int(s, 7),
+                                 .view = sql_text(s, 8, a)};
     }
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;

@@ -6,10 +6,10 @@
 #ifndef ABLATE_RESULTS_READ_H
 #define ABLATE_RESULTS_READ_H
 #include "results/db.h"
+#include "results/published.h"
 
 typedef struct reader reader;
-/* Opens for reading; a file that is missing or of an older version is first created or migrated by db_open.
- */
+/* Opens for reading. There is none: NULL and words, and nothing is made. One of an older version is first migrated by db_open. */
 reader *reader_open(const db_options *o, err *e);
 void reader_close(reader *r); /* NULL is fine */
 
@@ -58,6 +58,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *note, *headline, *paper_table; /* the last three or NULL */
+    const char *view;                                 /* what SQL calls its table */
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
     bool has_recorded; /* recorded runs stand beside it (DB_RECORDED) */
@@ -119,16 +120,4 @@ int64_t reader_find_run(reader *r, const char *text, err *e);
 /* All of them: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and words. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
 int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
-
-/* A published table: cells[row * n_columns + column], "" where the paper has none. Column 0 is the row's key.
- */
-typedef struct {
-    const char *table, *paper, *title;
-    size_t n_rows, n_columns;
-    const char *const *columns;
-    const char *const *cells;
-    const bool *is_result; /* of a column: a result, not a setting */
-} read_published;
-/* Returns 0; 1 when there is none of that name (no words); -1. */
-int reader_published(reader *r, const char *table, arena *a, read_published *out, err *e);
 #endif

@@ -1,4 +1,4 @@
-/* read_curves.c - curves, published tables, runs by the name a user gives. */
+/* read_curves.c - curves, and runs by the name a user gives. */
 #include "results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -105,54 +105,6 @@ int64_t reader_find_run(reader *r, const char *text, err *e)
     if (id >= 0 && n > 1) log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists them)", text, n, (long long)id, text);
     arena_free(&a);
     return id;
-}
-
-static int load_cells(sqlite3 *q, const char *table, size_t columns, const char **names, const char **cells,
-                      bool *results, arena *a, err *e)
-{
-    sqlite3_stmt *s =
-        sql_open(q, e,
-                 "SELECT dense_rank() OVER (ORDER BY ord)-1,col_ord,row,col,printed,is_result FROM published"
-                 " WHERE tbl=?1",
-                 "s", table);
-    int rc = s ? 0 : -1;
-    while (!rc && (rc = sql_next(s, e)) == 1) {
-        size_t row = (size_t)sqlite3_column_int64(s, 0), column = (size_t)sqlite3_column_int64(s, 1);
-        cells[row * columns] = sql_text(s, 2, a);
-        cells[row * columns + column] = sql_text(s, 4, a);
-        names[column] = sql_text(s, 3, a);
-        results[column] = sqlite3_column_int(s, 5);
-        rc = 0;
-    }
-    sqlite3_finalize(s);
-    return rc;
-}
-
-int reader_published(reader *r, const char *table, arena *a, read_published *out, err *e)
-{
-    *out = (read_published){0};
-    sqlite3_stmt *s =
-        sql_open(r->q, e,
-                 "SELECT name,paper,title,(SELECT count(DISTINCT row) FROM published WHERE tbl=name),"
-                 "(SELECT max(col_ord)+1 FROM published WHERE tbl=name) FROM paper_table WHERE name=?1",
-                 "s", table);
-    int rc = s ? sql_next(s, e) : -1;
-    if (rc == 1)
-        *out = (read_published){.table = sql_text(s, 0, a),
-                                .paper = sql_text(s, 1, a),
-                                .title = sql_text(s, 2, a),
-                                .n_rows = (size_t)sqlite3_column_int64(s, 3),
-                                .n_columns = (size_t)sqlite3_column_int64(s, 4)};
-    sqlite3_finalize(s);
-    if (rc != 1) return rc < 0 ? -1 : 1;
-    const char **names = arena_alloc(a, out->n_columns * sizeof *names);
-    const char **cells = arena_alloc(a, out->n_rows * out->n_columns * sizeof *cells);
-    bool *results = arena_alloc(a, out->n_columns * sizeof *results);
-    names[0] = "row";
-    out->columns = names;
-    out->cells = cells;
-    out->is_result = results;
-    return load_cells(r->q, table, out->n_columns, names, cells, results, a, e);
 }
 
 int reader_run_ini(reader *r, int64_t run, str *out, err *e) { return run_ini_print(r->q, run, out, e); }

@@ -34,9 +34,35 @@
     " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
 const char results_schema_2[] = SCHEMA_2;
 
+/* Version 3: views for the questions that people ask; an experiment's view has a name that needs no quotes. */
+#define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
+#define RUNS_OF                                                                                                            \
+    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+#define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+#define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
+#define SCHEMA_3 \
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n" \
+    "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n" \
+    "CREATE VIEW runs AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts,r.step,r.total_steps steps,\n" \
+    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n" \
+    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,a.flops_step,a.tokens_second,\n" \
+    "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n" \
+    RUNS_OF LAST_ATTEMPT IN_FORCE \
+    "CREATE VIEW curves AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n" \
+    RUNS_OF " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE \
+    "CREATE VIEW plugins_used AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n" \
+    RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
+const char results_schema_3[] = SCHEMA_3;
+
 const char *const results_schema[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 2;\n"
+    "PRAGMA user_version = 3;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
@@ -149,4 +175,4 @@ const char *const results_schema[] = {
     " UNION ALL SELECT "
     "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
     " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
-    SCHEMA_2, NULL};
+    SCHEMA_2, SCHEMA_3, NULL};

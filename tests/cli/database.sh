@@ -92,8 +92,8 @@ hasnt two.json "$work"
 equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
 exits 0 ablate import two.json --db new.db
 equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
-exits 2 ablate record small --db new.db
-has err "usage: ablate record"
+exits 1 ablate record small none.json --db none.db
+has err "no database at none.db"
 
 echo "another host's spec does not take rows away"
 tiny shared 100000 >shared.ini

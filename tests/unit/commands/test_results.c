@@ -236,12 +236,23 @@ int main(void)
     char command[128];
     if (!mkdtemp(folder)) return 1;
     path = path_join(folder, "results.db");
-    options = (db_options){.path = path, .published = SOURCE_DIR "/experiments/published"};
-    CHECK_INT(RUN(&ls_command, "ls"), 0); /* the first command makes the file */
+    options = (db_options){.path = path};
+    CHECK_INT(RUN(&ls_command, "ls"), 1); /* no command that reads makes the file */
+    CHECK_HAS(err_text, "no database at ");
+    CHECK_HAS(err_text, "`ablate run` makes one");
+    CHECK_INT(RUN(&table_command, "table"), 1);
+    CHECK_INT(RUN(&query_command, "query", "SELECT 1"), 1);
+    CHECK_INT(RUN(&rm_command, "rm", "1"), 1);
+    CHECK_INT(RUN(&record_command, "record", "toy"), 1);
+    CHECK_INT(RUN(&table_command, "table", "table3"), 0); /* published tables are in the program */
+    CHECK_HAS(out_text, "positional embedding instead of sinusoids");
+    CHECK_INT(RUN(&table_command, "table", "table1", "--json"), 0);
+    CHECK(!file_exists(path));
+    db *d = db_open(&options, &e);
+    CHECK_INT(RUN(&ls_command, "ls"), 0);
     CHECK_HAS(err_text, "Nothing yet");
     CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_HAS(err_text, "found no experiments");
-    db *d = db_open(&options, &e);
     CHECK_INT(fixture_fill(d, "toy", NULL, 1, &e), 0);
     CHECK_TEXT(e.text, "");
     db_close(d);

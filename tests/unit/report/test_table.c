@@ -340,7 +340,7 @@ int main(void)
     char folder[] = "/tmp/ablate-report-XXXXXX", command[128];
     if (!mkdtemp(folder)) return 1;
     path = path_join(folder, "results.db");
-    db_options o = {.path = path, .published = SOURCE_DIR "/experiments/published"};
+    db_options o = {.path = path};
     db *d = db_open(&o, &e);
     CHECK_TEXT(e.text, "");
     static const struct {

@@ -91,13 +91,13 @@ static void test_comparisons(db *d, const db_options *o)
     free(second);
 }
 
-static void check_trials(const db_options *o)
+static void check_trials(const db_options *o, const char *experiment)
 {
     arena a = {0};
     db_trial *t = NULL;
     size_t n = 0;
     reader *r = reader_open(o, &e);
-    CHECK_OK(reader_trials(r, "toy", &a, &t, &n, &e));
+    CHECK_OK(reader_trials(r, experiment, &a, &t, &n, &e));
     CHECK_INT(n, 2);
     if (n == 2) {
         CHECK_TEXT(t[1].row, "base");
@@ -122,7 +122,7 @@ static void test_trials(db *d, const db_options *o, const char *folder)
                                {.row = "base", .n = 1, .rung = 0, .settings = "{\"lr\":1}", .seed = 1001, .steps = 100, .metric = "PPL", .value = NAN, .seconds = NAN, .flops = NAN,
                                 .outcome = "failed"}};
     CHECK_OK(db_put_trials(d, "toy", trials, LENGTH(trials), &e));
-    check_trials(o);
+    check_trials(o, "toy");
     char *file = path_join(folder, "toy.json"), *copy = path_join(folder, "copy.db");
     CHECK_OK(db_export(d, "toy", file, 10, &e));
     db_options other = {.path = copy};
@@ -130,7 +130,7 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     CHECK_OK(db_import(c, file, NULL, &e));
     CHECK_OK(db_import(c, file, NULL, &e)); /* twice changes nothing */
     db_close(c);
-    check_trials(&other);
+    check_trials(&other, "toy" DB_RECORDED);
     free(file);
     free(copy);
 }
@@ -142,6 +142,10 @@ static void test_older(const db_options *o)
     sqlite3_open(o->path, &q);
     CHECK_INT(sqlite3_exec(q,
                            "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE experiment DROP COLUMN analysis;"
+                           "DROP VIEW runs; DROP VIEW curves; DROP VIEW plugins_used; DROP VIEW settings; DROP TABLE meta;"
+                           "ALTER TABLE experiment DROP COLUMN view_name; DELETE FROM paper_table;"
+                           /* its views were called like their experiments, whatever those were called */
+                           "DROP VIEW toy; UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x;"
                            "PRAGMA user_version=1",
                            NULL, NULL, NULL),
               SQLITE_OK);
@@ -152,6 +156,9 @@ static void test_older(const db_options *o)
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM paired"), 0, 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM result"), 2, 0);
     CHECK_NEAR(one_number(o->path, "PRAGMA user_version"), DB_VERSION, 0);
+    CHECK_NEAR(one_number(o->path, "SELECT count(run) FROM runs"), one_number(o->path, "SELECT count(*) FROM run WHERE archived=0"), 0);
+    CHECK_NEAR(one_number(o->path, "SELECT count(row)>0 FROM runs_2"), 1, 0);
+    CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM published_table3"), 20, 0);
     char *backup = xprintf("%s.version1.bak", o->path);
     CHECK(file_exists(backup));
     free(backup);

@@ -113,8 +113,9 @@ static void test_kill_hosts(rng *r)
             kills++;
             e.text[0] = 0;
             reader_close(reader_open(&options, &e)); /* any command that looks at results */
-            CHECK_TEXT(e.text, "");
-            if (fixture_number(path, "SELECT count(*) FROM run") > 0) check_whole();
+            bool nothing = has_prefix(e.text, "no database at "); /* killed before the file had its first page */
+            if (!nothing) CHECK_TEXT(e.text, "");
+            if (!nothing && fixture_number(path, "SELECT count(*) FROM run") > 0) check_whole();
         } else {
             CHECK_INT(status, 0);
             requeue_all();
@@ -135,12 +136,11 @@ static void test_kill_hosts(rng *r)
 /* Killed while the file is being made: the next open finishes it. */
 static void test_kill_creation(rng *r)
 {
-    char *published = path_join(SOURCE_DIR, "experiments/published");
     for (int i = 0; i < CREATIONS; i++) {
         char name[32];
         snprintf(name, sizeof name, "new%d.db", i);
         char *file = path_join(folder, name);
-        db_options o = {.path = file, .published = published};
+        db_options o = {.path = file};
         pid_t child = fork();
         if (child == 0) {
             db_close(db_open(&o, &e));
@@ -157,7 +157,6 @@ static void test_kill_creation(rng *r)
         CHECK_NEAR(fixture_number(file, "SELECT count(*) FROM published_table3"), 20, 0);
         free(file);
     }
-    free(published);
 }
 
 int main(void)

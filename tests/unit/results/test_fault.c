@@ -118,7 +118,8 @@ static void check_after(const told *t)
     fail_at = 0;
     if (readers_first) { /* whatever is left behind, a command that only reads finds a way */
         reader *r = reader_open(&options, &e);
-        CHECK_TEXT(e.text, "");
+        if (!has_prefix(e.text, "no database at ")) CHECK_TEXT(e.text, "");
+        e.text[0] = 0;
         reader_close(r);
     }
     db *d = db_open(&options, &e); /* recovers, or makes what was not made */
@@ -165,7 +166,7 @@ int main(void)
     log_to(stderr, LOG_ERROR);
     folder = fixture_folder();
     path = path_join(folder, "results.db");
-    options = (db_options){.path = path, .published = SOURCE_DIR "/experiments/published"};
+    options = (db_options){.path = path};
     below = sqlite3_vfs_find(NULL);
     sqlite3_vfs v = *below;
     v.zName = "faulty";
