@@ -58,7 +58,7 @@ int block_trace(block *b, const block_spec *s, err *e)
         x = mem = s->position->iface.posenc.embed(c, s->position_cfg, x, pos);
     attn_context k = attn_for(b, s, x, mem);
     c->attn = &k;
-    ab_t y = s->attention->iface.attention.forward(c, s->attention_cfg, x, mem);
+    ab_t y = tape_given(c, s->attention->iface.attention.forward(c, s->attention_cfg, x, mem), "attention", s->attention->desc.name);
     c->attn = NULL;
     if (y.id && (tape_at(c, y)->dim[2] != b->rows || tape_at(c, y)->dim[3] != s->d_model)) {
         char found[64];

@@ -182,6 +182,9 @@ static void check_name(build *b, const section *s)
     const ini_entry *e = find_entry(s, "name");
     const char *name = b->s->name;
     const char *where = e ? e->where : b->s->path;
+    enum { LONGEST_NAME = 100 }; /* it is a folder's name as well, of which file systems take 255 bytes */
+    if (strlen(name) > LONGEST_NAME)
+        complain(b, where, "name", "found a name of %zu bytes, expected at most %d", strlen(name), LONGEST_NAME);
     if (has_suffix(name, ".recorded"))
         complain(b, where, "name", "found \"%s\", but names that end in .recorded are for recorded runs, expected another", name);
     if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')

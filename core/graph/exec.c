@@ -139,7 +139,7 @@ int call_reference(const call *k, const backend *b, err *e)
         const int64_t *d = k->in[i].dim;
         in[i] = t_input(c, "input", k->in[i].type, PHASE_STEP, d[0], d[1], d[2], d[3]);
     }
-    ab_t y = t_cast(c, k->call->reference(c, in, k->call_attr), out->type);
+    ab_t y = t_cast(c, tape_given(c, k->call->reference(c, in, k->call_attr), "operation", k->call->name), out->type);
     t_keep(c, y, "output");
     int rc = tape_plan(c, NULL, NULL);
     if (!rc && none.n) rc = fail(&c->error, "its meaning has parameters of its own");

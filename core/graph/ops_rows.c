@@ -331,12 +331,12 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
     if (o->n_in < 1 || o->n_in > 4)
         return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
     for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
-    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return o->reference(c, in, a);
+    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return tape_given(c, o->reference(c, in, a), "operation", o->name);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
     attn_context *around = c->attn; /* not there either when the meaning is run in the gradient, or instead of the kernel */
     c->attn = NULL;
-    ab_t meaning = o->reference(c, in, a); /* shape and type come from the definition */
+    ab_t meaning = tape_given(c, o->reference(c, in, a), "operation", o->name); /* shape and type come from the definition */
     c->attn = around;
     GIVEN1(meaning);
     node m = *tape_at(c, meaning);
@@ -356,11 +356,12 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
     for (int k = 0; k < v.n_in; k++) in[k] = (ab_t){v.in[k]};
     if (v.call->grad) {
         v.call->grad(c, in, y, dy, din, v.call_attr);
-        for (int k = 0; k < v.n_in; k++) grad_give(c, in[k].id, din[k]);
+        for (int k = 0; k < v.n_in; k++)
+            if (tape_owns(c, din[k])) grad_give(c, in[k].id, din[k]);
         return;
     }
     int32_t first = c->n; /* emit the definition and differentiate that */
-    ab_t meaning = v.call->reference(c, in, v.call_attr);
+    ab_t meaning = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
     if (!meaning.id) return;
     if (meaning.id < first) { /* an input itself, which has other gifts to keep */
         grad_give(c, meaning.id, dy);

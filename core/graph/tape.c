@@ -72,6 +72,19 @@ ab_t tape_fail(ab_ctx *c, const char *fmt, ...)
     return (ab_t){0};
 }
 
+bool tape_owns(ab_ctx *c, ab_t x)
+{
+    if (x.id >= 0 && x.id < c->n) return true;
+    tape_fail(c, "tensor %d is none of this context, which has %d: was it kept from another call, or never set?", x.id, c->n);
+    return false;
+}
+
+ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name)
+{
+    if (!tape_owns(c, x)) return (ab_t){0};
+    return x.id ? x : tape_fail(c, "%s '%s' returned the failed tensor without a reason", who, name);
+}
+
 static uint8_t highest_phase(const ab_ctx *c, int n_in, const ab_t *in)
 {
     uint8_t ph = PHASE_CONST;

@@ -85,6 +85,10 @@ struct ab_ctx {
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training);
 void tape_free(ab_ctx *c);
 ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What plugins hand over: an id that is no tensor of this tape fails it in words. 0, the failed tensor, is one. */
+bool tape_owns(ab_ctx *c, ab_t x);
+/* The same of what a plugin's function returned, where also the failed tensor needs a reason. who, name: "attention", "dot". */
+ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);
 ab_t tape_part(ab_ctx *c, ab_t of, int k); /* output k of a node with several */
 static inline node *tape_at(ab_ctx *c, ab_t x) { return &c->v[x.id]; }

@@ -188,6 +188,30 @@ static void remove_checkpoints(const char *folder) /* model.safetensors stays */
     if (d) closedir(d);
 }
 
+/* Checkpoints that nobody needs: of done runs whose host was killed before it removed them, and of runs since queued afresh. */
+static int sweep_folders(db *d, const launch_options *o, err *e)
+{
+    char *all = path_join(o->folder, o->experiment);
+    DIR *in = opendir(all);
+    struct dirent *x;
+    int rc = 0;
+    while (in && rc >= 0 && (x = readdir(in))) {
+        char hash[13];
+        long long seed, generation;
+        int64_t now = 0;
+        enum db_status status = DB_QUEUED;
+        if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
+        char *folder = path_join(all, x->d_name), *state = path_join(folder, "state.safetensors");
+        if (file_exists(state)) rc = db_run_of(d, o->experiment, hash, seed, &status, &now, e);
+        if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) remove_checkpoints(folder);
+        free(folder);
+        free(state);
+    }
+    if (in) closedir(in);
+    free(all);
+    return rc < 0 ? -1 : 0;
+}
+
 static void last_lines(progress *p, const char *path)
 {
     str text = {0};
@@ -395,7 +419,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     catch_signals();
     int bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
-    if (!bad) bad = db_release_dead(d, o->experiment, &released, e);
+    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || sweep_folders(d, o, e);
     if (!bad) bad = loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);

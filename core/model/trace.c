@@ -114,7 +114,7 @@ static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
     if (p->embed) {
         attn_context k = base_attn(t, role, 0);
         begin_plugin(c, &k, OF_POSITION, role == ROLE_ENCODER ? "enc" : "dec", t->m->cfg.norm == NORM_PRE);
-        x = p->embed(c, t->m->position_cfg, x, pos);
+        x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
         c->attn = NULL;
     }
     return t_cast(c, t_dropout(c, x, t->m->cfg.dropout), c->compute);
@@ -202,7 +202,7 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
     if (role == ROLE_CROSS) target_queries(t, &k);
     const plugin *p = t->m->attention[role];
     begin_plugin(c, &k, OF_ATTENTION, where, true);
-    ab_t s = p->iface.attention.forward(c, t->m->attention_cfg[role], in, k.mem);
+    ab_t s = tape_given(c, p->iface.attention.forward(c, t->m->attention_cfg[role], in, k.mem), "attention", p->desc.name);
     c->attn = NULL;
     char found[64];
     if (s.id && (tape_at(c, s)->dim[2] != k.q_rows || tape_at(c, s)->dim[3] != t->m->cfg.d_model))

@@ -125,7 +125,7 @@ ab_t attn_project(ab_ctx *c, ab_t x, int what)
                      queries_rows ? k->q_time : k->k_time);
     if (what != 'v' && k->pos && k->pos->rotate) {
         owner before = hand_over(c, OF_POSITION);
-        y = k->pos->rotate(c, k->pos_cfg, y, queries_rows ? k->qpos : k->kpos);
+        y = tape_given(c, k->pos->rotate(c, k->pos_cfg, y, queries_rows ? k->qpos : k->kpos), "position", "rotate");
         hand_over(c, before);
     }
     return steps(c) && !query && !now ? remember(c, y, what) : y;
@@ -137,8 +137,8 @@ ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     const attn_context *t = c->attn;
     owner before = hand_over(c, OF_POSITION);
-    if (t->pos && t->pos->bias) s = t_binary(c, OP_ADD, s, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos));
-    if (t->pos && t->pos->scores) s = t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos);
+    if (t->pos && t->pos->bias) s = t_binary(c, OP_ADD, s, tape_given(c, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos), "position", "bias"));
+    if (t->pos && t->pos->scores) s = tape_given(c, t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos), "position", "scores");
     hand_over(c, before);
     return s;
 }
@@ -169,7 +169,7 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
     const attn_context *t = c->attn;
     ab_t y = t_matmul(c, p, v, 0, 0);
     owner before = hand_over(c, OF_POSITION);
-    if (t->pos && t->pos->values) y = t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos);
+    if (t->pos && t->pos->values) y = tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values");
     hand_over(c, before);
     return y;
 }
@@ -427,7 +427,7 @@ ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     if (steps(c)) {
         ab_t state = carried(c, batch, 1, 1, d);
         ab_t h = t_reshape(c, t_cache_reorder(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
-        h = f(c, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h);
+        h = tape_given(c, f(c, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h), "step", "scan");
         if (!h.id) return h;
         t_state_write(c, state, t_reshape(c, h, (int64_t[4]){batch, 1, 1, d}));
         return t_reshape(c, h, (int64_t[4]){1, batch, 1, d});

@@ -26,10 +26,15 @@ static bool dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, in
         }
     return true;
 }
+/* Ids that plugins pass are checked before anything looks at the tensor. */
+#define OWN(x)                                                                                               \
+    if (!tape_owns(c, x)) return (ab_t){0}
+
 static int from_end(int axis) { return axis >= 0 ? axis - 4 : axis; }
 
 static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
 {
+    if (!tape_owns(c, x)) return 1;
     axis = from_end(axis);
     return x.id && axis >= -4 && axis < 0 ? tape_at(c, x)->dim[4 + axis] : 1;
 }
@@ -45,15 +50,46 @@ static const ab_info *h_info(ab_ctx *c)
     return &nowhere;
 }
 static ab_t h_fail(ab_ctx *c, const char *words) { return tape_fail(c, "%s", words); }
-static ab_t h_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b); }
-static ab_t h_sub(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_SUB, a, b); }
-static ab_t h_mul(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MUL, a, b); }
-static ab_t h_div(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_DIV, a, b); }
-static ab_t h_minimum(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_MINIMUM, a, b); }
-static ab_t h_less_than(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS_THAN, a, b); }
+static ab_t h_add(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_ADD, a, b);
+}
+static ab_t h_sub(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_SUB, a, b);
+}
+static ab_t h_mul(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_MUL, a, b);
+}
+static ab_t h_div(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_DIV, a, b);
+}
+static ab_t h_minimum(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_MINIMUM, a, b);
+}
+static ab_t h_less_than(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a);
+    OWN(b);
+    return t_binary(c, OP_LESS_THAN, a, b);
+}
 
 static ab_t h_sum(ab_ctx *c, ab_t a, int axis)
 {
+    OWN(a);
     if (!a.id) return a;
     int64_t d[4];
     memcpy(d, tape_at(c, a)->dim, sizeof d);
@@ -65,23 +101,33 @@ static ab_t h_sum(ab_ctx *c, ab_t a, int axis)
 
 static ab_t h_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
 {
+    OWN(a);
     int64_t d[4];
     return a.id && dims4(c, "reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
 }
-static ab_t h_transpose(ab_ctx *c, ab_t a, int i, int j) { return t_transpose(c, a, from_end(i), from_end(j)); }
+static ab_t h_transpose(ab_ctx *c, ab_t a, int i, int j)
+{
+    OWN(a);
+    return t_transpose(c, a, from_end(i), from_end(j));
+}
 static ab_t h_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
 {
+    OWN(a);
     return t_slice(c, a, from_end(axis), from, n);
 }
 static bool is_ids(const ab_ctx *c, ab_t x) { return x.id && c->v[x.id].type == I32; }
 static ab_t h_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
+    OWN(a);
+    OWN(b);
     if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
         return tape_fail(c, "concat: ids with numbers; ab_to_float makes ids numbers");
     return t_concat(c, a, b, from_end(axis));
 }
 static ab_t h_embedding(ab_ctx *c, ab_t table, ab_t ids)
 {
+    OWN(table);
+    OWN(ids);
     const int64_t *d = c->v[table.id].dim;
     char shape[64];
     if (table.id && (d[0] != 1 || d[1] != 1))
@@ -90,17 +136,23 @@ static ab_t h_embedding(ab_ctx *c, ab_t table, ab_t ids)
 }
 static ab_t h_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 {
+    OWN(q);
+    OWN(k);
     if (clip < 0) return tape_fail(c, "dist: clip %lld, expected 0 or more", (long long)clip);
     return t_clipped_relative_position(c, q, k, clip);
 }
 static ab_t h_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
+    OWN(p);
+    OWN(ids);
     if (n < 1) return tape_fail(c, "bucket: %lld buckets, expected 1 or more", (long long)n);
     return t_scatter_add(c, p, ids, n);
 }
 
 static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)
 {
+    OWN(a);
+    OWN(b);
     if (!a.id || !b.id) return (ab_t){0};
     int64_t n = node_count(tape_at(c, a)), m = node_count(tape_at(c, b));
     ab_t col = t_reshape(c, a, (int64_t[4]){1, 1, n, 1}), row = t_reshape(c, b, (int64_t[4]){1, 1, 1, m});
@@ -158,16 +210,19 @@ static ab_t h_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, 
 }
 static ab_t h_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
+    OWN(x);
     if (!c->attn) return tape_fail(c, "linear: " NO_MODEL);
     if (width < 1) return tape_fail(c, "linear: width %lld", (long long)width);
     return attn_linear(c, x, name, width, width, bias, 0);
 }
 static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_, size_t n)
 {
+    for (int i = 0; op && i < op->n_in; i++) OWN(in[i]);
     return t_call(c, op, in, attr_, n);
 }
 static void h_assign(ab_ctx *c, ab_t to, ab_t value)
 {
+    if (!tape_owns(c, to) || !tape_owns(c, value)) return;
     if (c->attn)
         tape_fail(c, "assign: only optimizers assign values");
     else
@@ -180,67 +235,88 @@ static void h_assign(ab_ctx *c, ab_t to, ab_t value)
     return tape_fail(c, "this function is for attention plugins: " NO_MODEL)
 static ab_t h_project(ab_ctx *c, ab_t x, int what)
 {
+    OWN(x);
     IN_MODEL(c);
     return attn_project(c, x, what);
 }
 static ab_t h_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
 {
+    OWN(q);
+    OWN(k);
     IN_MODEL(c);
     return attn_scores(c, q, k, scale);
 }
 static ab_t h_mask(ab_ctx *c, ab_t s)
 {
+    OWN(s);
     IN_MODEL(c);
     return attn_mask(c, s);
 }
 static ab_t h_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
+    OWN(s);
+    OWN(q);
+    OWN(k);
     IN_MODEL(c);
     return attn_position(c, s, q, k);
 }
 static ab_t h_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
+    OWN(p);
+    OWN(v);
     IN_MODEL(c);
     return attn_weighted_sum(c, p, v);
 }
 static ab_t h_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
+    OWN(q);
+    OWN(k);
+    OWN(v);
     IN_MODEL(c);
     return attn_attend(c, q, k, v, scale);
 }
 static ab_t h_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
+    OWN(q);
+    OWN(k);
+    OWN(v);
     IN_MODEL(c);
     return attn_causal_kv_sum(c, q, k, v);
 }
 static ab_t h_output(ab_ctx *c, ab_t y)
 {
+    OWN(y);
     IN_MODEL(c);
     return attn_output(c, y);
 }
 static ab_t h_pad(ab_ctx *c, ab_t rows)
 {
+    OWN(rows);
     IN_MODEL(c);
     return attn_pad(c, rows);
 }
 static ab_t h_pack(ab_ctx *c, ab_t x)
 {
+    OWN(x);
     IN_MODEL(c);
     return attn_pack(c, x);
 }
 static ab_t h_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back)
 {
+    OWN(x);
     IN_MODEL(c);
     return attn_scan(c, f, cfg, x, d, back);
 }
 static ab_t h_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
+    OWN(x);
     IN_MODEL(c);
     if (d < 1) return tape_fail(c, "gru: %lld units, expected 1 or more", (long long)d);
     return attn_gru(c, x, in, u, d, backwards);
 }
 static ab_t h_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
 {
+    OWN(x);
     IN_MODEL(c);
     if (width < 1 || before < 0 || behind < 0)
         return tape_fail(c, "conv: width %lld over %lld places before and %lld behind", (long long)width,
@@ -263,6 +339,61 @@ static ab_t h_klen(ab_ctx *c)
     return attn_klen(c);
 }
 
+/* Those that need nothing but the check. */
+static ab_t h_mul_scalar(ab_ctx *c, ab_t a, double x)
+{
+    OWN(a);
+    return t_mul_scalar(c, a, x);
+}
+static ab_t h_add_scalar(ab_ctx *c, ab_t a, double x)
+{
+    OWN(a);
+    return t_add_scalar(c, a, x);
+}
+static ab_t h_map(ab_ctx *c, ab_t a, ab_fn f)
+{
+    OWN(a);
+    return t_map(c, a, f);
+}
+static ab_t h_dropout(ab_ctx *c, ab_t a, double p)
+{
+    OWN(a);
+    return t_dropout(c, a, p);
+}
+static ab_t h_softmax(ab_ctx *c, ab_t s)
+{
+    OWN(s);
+    return attn_softmax(c, s);
+}
+static ab_t h_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
+{
+    OWN(a);
+    OWN(b);
+    return t_matmul(c, a, b, ta, tb);
+}
+static ab_t h_rotate_half(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    return t_rotate_half(c, a);
+}
+static ab_t h_to_float(ab_ctx *c, ab_t ids)
+{
+    OWN(ids);
+    return t_to_float(c, ids);
+}
+static ab_t h_relative_position(ab_ctx *c, ab_t q, ab_t k)
+{
+    OWN(q);
+    OWN(k);
+    return t_relative_position(c, q, k);
+}
+static ab_t h_gather(ab_ctx *c, ab_t x, ab_t ids)
+{
+    OWN(x);
+    OWN(ids);
+    return t_gather(c, x, ids);
+}
+
 ab_host host_table = {
     .size = sizeof(ab_host),
     .minor = AB_ABI_MINOR,
@@ -276,24 +407,24 @@ ab_host host_table = {
     .div = h_div,
     .minimum = h_minimum,
     .less_than = h_less_than,
-    .mul_scalar = t_mul_scalar,
-    .add_scalar = t_add_scalar,
-    .map = t_map,
-    .dropout = t_dropout,
+    .mul_scalar = h_mul_scalar,
+    .add_scalar = h_add_scalar,
+    .map = h_map,
+    .dropout = h_dropout,
     .sum = h_sum,
-    .softmax = attn_softmax,
-    .matmul = t_matmul,
+    .softmax = h_softmax,
+    .matmul = h_matmul,
     .reshape = h_reshape,
     .transpose = h_transpose,
     .slice = h_slice,
     .concat = h_concat,
-    .rotate_half = t_rotate_half,
+    .rotate_half = h_rotate_half,
     .embedding = h_embedding,
-    .to_float = t_to_float,
+    .to_float = h_to_float,
     .outer = h_outer,
-    .relative_position = t_relative_position,
+    .relative_position = h_relative_position,
     .clipped_relative_position = h_clipped_relative_position,
-    .gather = t_gather,
+    .gather = h_gather,
     .scatter_add = h_scatter_add,
     .consts = h_consts,
     .table = h_table,

@@ -261,10 +261,31 @@ static const char *const belongings[] = {
     "DELETE FROM point WHERE run_id=?1", "DELETE FROM result WHERE run_id=?1",
     "DELETE FROM artifact WHERE run_id=?1", "DELETE FROM tag WHERE run_id=?1"};
 
+static int empty_run(db *d, int64_t run, err *e)
+{
+    int rc = 0;
+    for (size_t k = 0; k < LENGTH(belongings) && !rc; k++) rc = sql_do(d->q, e, belongings[k], "i", run);
+    return rc;
+}
+
 int run_afresh(db *d, int64_t run, err *e)
 {
     int rc = sql_do(d->q, e, "UPDATE run SET generation=generation+1,step=NULL WHERE id=?1", "i", run);
-    for (size_t k = 0; k < LENGTH(belongings) && !rc; k++) rc = sql_do(d->q, e, belongings[k], "i", run);
+    return rc ? rc : empty_run(d, run, e);
+}
+
+int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status, int64_t *generation, err *e)
+{
+    sqlite3_stmt *s = sql_open(d->q, e,
+                               "SELECT r.status,r.generation FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON"
+                               " x.id=v.experiment_id WHERE x.name=?1 AND v.config_hash GLOB ?2||'*' AND r.seed=?3",
+                               "ssi", experiment, hash, seed);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        status_parse((const char *)sqlite3_column_text(s, 0), status);
+        *generation = sqlite3_column_int64(s, 1);
+    }
+    sqlite3_finalize(s);
     return rc;
 }
 
@@ -274,7 +295,9 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
     if (tx_begin(d, true, e)) return -1;
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++) {
-        int64_t id;
+        int64_t id, failed = 0;
+        if (sql_int(d->q, e, &failed, "SELECT status='failed' FROM run WHERE id=?1", "i", runs[i]) < 0) rc = -1;
+        if (rc) break;
         rc = sql_int(
             d->q, e, &id,
             "UPDATE run SET status='queued',owner=NULL,lease_until=NULL,"
@@ -284,7 +307,7 @@ int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t
             "idi", runs[i], now(), (int64_t)(which == DB_RERUN_ALL));
         if (rc != 1) continue;
         count++;
-        rc = run_afresh(d, runs[i], e);
+        rc = failed && which == DB_RERUN_FAILED ? empty_run(d, runs[i], e) : run_afresh(d, runs[i], e);
     }
     rc = tx_end(d, rc, e);
     if (!rc && requeued) *requeued = count;

@@ -109,8 +109,12 @@ typedef struct {
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e);
 
 enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
-/* Queue runs again: those that failed, or all that are not running. Their points, results and artifacts go,
- * their attempts stay as history, and their generation grows, so that old checkpoints are not resumed.
+/* The run that a folder belongs to, named after the first letters of its configuration's hash, seed and generation: 1 and its
+ * status and generation, 0, -1. */
+int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status, int64_t *generation, err *e);
+/* Queue runs again: those that failed or were killed, or all that are not running. Their points, results and artifacts go, their
+ * attempts stay as history. FAILED: a failed run goes on from its last whole state, where it has one; the others' generation grows,
+ * so that old checkpoints are not resumed.
  * `runs`: run ids, n of them. *requeued (may be NULL): how many. */
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
 int db_remove_run(db *d, int64_t run, err *e); /* with all it has; a running one is refused */

@@ -4,12 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* On a medium that nobody can write to, SQLite needs to be told so: it would want its lock files beside. */
+static bool on_readonly_medium(const char *path)
+{
+    struct statvfs s;
+    return statvfs(path, &s) == 0 && (s.f_flag & ST_RDONLY);
+}
+
+static char *immutable_uri(const char *path)
+{
+    str uri = {0};
+    char *full = realpath(path, NULL);
+    str_add(&uri, "file:");
+    for (const char *p = full ? full : path; *p; p++)
+        if (strchr("?#%", *p))
+            str_addf(&uri, "%%%02x", (unsigned)*p);
+        else
+            str_addc(&uri, *p);
+    str_add(&uri, "?immutable=1");
+    free(full);
+    return uri.s;
+}
 
 static int open_readonly(reader *r, err *e)
 {
     sqlite3_close(r->q);
     r->q = NULL;
-    if (sqlite3_open_v2(r->path, &r->q, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+    bool fixed = on_readonly_medium(r->path);
+    char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
+    int rc = sqlite3_open_v2(name, &r->q, SQLITE_OPEN_READONLY | (fixed ? SQLITE_OPEN_URI : 0), NULL);
+    free(name);
+    if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(r->q, 30000);
         return 0;
     }

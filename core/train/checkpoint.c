@@ -195,6 +195,75 @@ static void close_file(opened *o)
     cJSON_Delete(o->header);
 }
 
+/* A whole number of a header, -1: none. */
+static int64_t whole(const cJSON *x)
+{
+    double v = cJSON_IsNumber(x) ? x->valuedouble : -1;
+    return v >= 0 && v <= 9007199254740992.0 && v == (double)(int64_t)v ? (int64_t)v : -1;
+}
+
+static size_t type_bytes(const char *name) /* 0: a type of which only the place is checked */
+{
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } types[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1}, {"U8", 1}, {"BOOL", 1}};
+    for (size_t i = 0; i < LENGTH(types); i++)
+        if (same(types[i].name, name)) return types[i].bytes;
+    return 0;
+}
+
+typedef struct {
+    const char *name;
+    int64_t from, to;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return p->from != q->from ? (p->from > q->from) - (p->from < q->from) : (p->to > q->to) - (p->to < q->to);
+}
+
+/* One tensor's entry: type, shape and offsets agree and lie in the file. */
+static int check_tensor(const opened *o, const cJSON *t, place *out, err *e)
+{
+    const cJSON *off = cJSON_GetObjectItemCaseSensitive(t, "data_offsets"), *shape = cJSON_GetObjectItemCaseSensitive(t, "shape"), *dim;
+    const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "dtype"));
+    double elements = 1;
+    *out = (place){t->string, whole(cJSON_GetArrayItem(off, 0)), whole(cJSON_GetArrayItem(off, 1))};
+    if (!type || !cJSON_IsArray(shape)) return fail(e, "%s: tensor '%s' has no dtype or no shape", o->path, t->string);
+    cJSON_ArrayForEach(dim, shape)
+    {
+        if (whole(dim) < 0) return fail(e, "%s: tensor '%s' has a shape that is not of whole numbers", o->path, t->string);
+        elements *= dim->valuedouble;
+    }
+    if (cJSON_GetArraySize(off) != 2 || out->from < 0 || out->to < out->from)
+        return fail(e, "%s: tensor '%s' has no data_offsets from a place to a later one", o->path, t->string);
+    if ((size_t)out->to > o->n_data)
+        return fail(e, "%s: tensor '%s' ends at byte %lld of %zu: the file was cut short", o->path, t->string, (long long)out->to, o->n_data);
+    size_t each = type_bytes(type);
+    if (each && elements * (double)each != (double)(out->to - out->from))
+        return fail(e, "%s: tensor '%s' has a shape of %.0f elements of %s and %lld bytes", o->path, t->string, elements, type,
+                    (long long)(out->to - out->from));
+    return 0;
+}
+
+/* The tensors lie one behind the other: none shares bytes with another, none is missing (the format asks for it). */
+static int check_tensors(const opened *o, err *e)
+{
+    size_t n = 0, cap = (size_t)cJSON_GetArraySize(o->header);
+    place *at = xcalloc(cap + 1, sizeof *at);
+    const cJSON *t;
+    int bad = 0;
+    cJSON_ArrayForEach(t, o->header) if (!bad && !same(t->string, "__metadata__")) bad = check_tensor(o, t, &at[n++], e);
+    if (!bad) qsort(at, n, sizeof *at, by_place);
+    for (size_t i = 1; i < n && !bad; i++)
+        if (at[i].from < at[i - 1].to)
+            bad = fail(e, "%s: tensors '%s' and '%s' overlap", o->path, at[i - 1].name, at[i].name);
+    free(at);
+    return bad;
+}
+
 static int open_file(const char *path, opened *o, err *e)
 {
     *o = (opened){.path = path};
@@ -223,6 +292,10 @@ static int open_file(const char *path, opened *o, err *e)
         close_file(o);
         return fail(e, "%s: not a safetensors file: its header is not JSON", path);
     }
+    if (check_tensors(o, e)) {
+        close_file(o);
+        return -1;
+    }
     return 0;
 }
 
@@ -246,7 +319,15 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
                 *kind = cJSON_GetObjectItemCaseSensitive(t, "dtype");
     const void *found = NULL;
     double elements = 1;
-    cJSON_ArrayForEach(dim, cJSON_GetObjectItemCaseSensitive(t, "shape")) elements *= dim->valuedouble;
+    bool shaped = true; /* as written: leading ones left out */
+    int axis = 4 - cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(t, "shape"));
+    for (int i = 0; i < axis; i++) shaped &= p->dim[i] == 1;
+    cJSON_ArrayForEach(dim, cJSON_GetObjectItemCaseSensitive(t, "shape"))
+    {
+        elements *= dim->valuedouble;
+        shaped &= axis >= 0 && axis < 4 && dim->valuedouble == (double)p->dim[axis];
+        axis++;
+    }
     const char *wanted = type == F64 ? "F64" : "F32";
     if (!t)
         fail(e, "%s: has no tensor '%s'", o->path, name);
@@ -255,16 +336,11 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
     else if (elements != (double)p->count)
         fail(e, "%s: tensor '%s' has %.0f elements, expected %zu: was the file made with other settings?",
              o->path, name, elements, p->count);
-    else if (cJSON_GetArraySize(off) != 2)
-        fail(e, "%s: tensor '%s' has no data_offsets", o->path, name);
-    else {
-        size_t from = (size_t)cJSON_GetArrayItem(off, 0)->valuedouble,
-               to = (size_t)cJSON_GetArrayItem(off, 1)->valuedouble;
-        if (to > o->n_data || from > to || to - from != p->count * dtype_size(type))
-            fail(e, "%s: tensor '%s' lies outside the file", o->path, name);
-        else
-            found = o->data + from;
-    }
+    else if (!shaped)
+        fail(e, "%s: tensor '%s' has another shape than [%lld,%lld,%lld,%lld] less its leading ones", o->path, name, (long long)p->dim[0],
+             (long long)p->dim[1], (long long)p->dim[2], (long long)p->dim[3]);
+    else
+        found = o->data + whole(cJSON_GetArrayItem(off, 0));
     free(name);
     return found;
 }

@@ -52,4 +52,18 @@ change "$model" other.safetensors 's{(scaled_dot\\",\\"sha256\\":\\")[0-9a-f]{12
 exits 0 ablate translate --model other.safetensors <<<s0001
 has err "attention 'scaled_dot' is not the one that the model was trained with"
 has err "expected 0123456789ab"
+echo "tensors whose shapes, types or places do not agree"
+refused() { # PERL WORDS
+    change "$model" bad.safetensors "$1"
+    exits 1 ablate translate --model bad.safetensors <<<s0001
+    has err "$2"
+}
+refused 's{("embed":\{"dtype":"F32","shape":\[)(\d+),(\d+)}{$1$3,$2}' "tensor 'embed' has another shape than"
+refused 's{("shape":\[)(\d+),}{$1 1$2,}' "and"
+refused 's{("embed":.*?"data_offsets":\[)(\d+),(\d+)}{$1 . ($2 + 4) . "," . ($3 + 4)}e' "overlap"
+refused 's{("embed":.*?"data_offsets":\[)(\d+),(\d+)}{${1}9007199254740993,$3}' "has no data_offsets from a place to a later one"
+refused 's{("embed":.*?"data_offsets":\[)(\d+),(\d+)}{${1}-8,$3}' "has no data_offsets from a place to a later one"
+refused 's{("embed":.*?"data_offsets":\[)(\d+),(\d+)}{${1}0,1e15}' "the file was cut short"
+refused 's{("embed":\{"dtype":"F32","shape":\[)\d+}{${1}1.5}' "has a shape that is not of whole numbers"
+refused 's{("embed":\{"dtype":")F32}{${1}F16}' "elements of F16 and"
 finish

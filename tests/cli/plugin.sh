@@ -115,6 +115,17 @@ exits 0 ablate run begun.ini --threads 1
 has err "1 unfinished run was begun with a plugin that has changed since: it begins again from step 0"
 equal "$(grep -l 'resumed at' home/runs/begun/*/log.txt | wc -l)" 0 "logs of resumed runs"
 
+echo "an object that kills the process that opens it is refused in words"
+printf '#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\nint x;\n' >kills.c
+cc -shared -fPIC kills.c -o kills.so
+exits 2 ablate plugins ./kills.so
+has err "kills.so: cannot be opened: died by signal 6 (Aborted) while it was opened"
+exits 2 ablate run byname.ini -s attention=./kills.so
+has err "died by signal 6"
+head -c 9000 far/plugins/softer.so >short.so # cut: touching the rest is SIGBUS
+exits 2 ablate plugins ./short.so
+has err "short.so: cannot be opened"
+
 echo "listed, checked by the INI reader"
 exits 0 ablate plugins far/plugins/softer.so
 has out "softer"
