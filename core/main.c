@@ -18,7 +18,8 @@ static void find_places(places *p)
     const char *home = getenv("ABLATE_HOME"), *data = getenv("ABLATE_DATA");
     p->program = program;
     p->root = home && *home ? home : getcwd(here, sizeof here) ? here : ".";
-    p->data_dir = data && *data ? data : arena_printf(&paths, "%s/data", p->root);
+    p->data_default = !data || !*data;
+    p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
     const char *db = getenv("ABLATE_DB");

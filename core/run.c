@@ -5,7 +5,7 @@
  *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table
  * (report/)
  */
-#include "commands/options.h"
+#include "commands/estimate.h"
 #include "data/corpora.h"
 #include "device/device.h"
 #include "launch/launch.h"
@@ -281,13 +281,16 @@ static int show_table(const spec *s, const places *p, bool talk, err *e)
     str out = {0};
     fflush(stderr);
     reader *r = reader_open(&p->db, e);
-    int bad = !r || table_print(r, s->name, &(table_options){0}, TABLE_TEXT, &out, e);
+    arena a = {0};
+    read_experiment x = {0};
+    int bad = !r || table_print(r, s->name, &(table_options){0}, TABLE_TEXT, &out, e) || reader_experiment(r, s->name, false, &a, &x, e);
     reader_close(r);
     if (!bad) fputs(str_text(&out), stdout);
     if (!bad) bad = store_comparisons(&p->db, e);
     fflush(stdout);
-    if (talk && !bad) fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n", p->db.path, s->name, s->name);
+    if (talk && !bad) fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n", p->db.path, s->name, x.view);
     str_free(&out);
+    arena_free(&a);
     return bad;
 }
 
@@ -355,7 +358,55 @@ static int queue_again(db *d, const spec *s, const options *o, const db_frozen *
     return bad;
 }
 
-static int run_spec(spec *s, options *o, const invocation *c, err *e)
+/* ---- before anything is written ---- */
+
+/* Data that are missing are said once, and nothing is frozen. */
+static int check_data(const sweep_estimate *x, const invocation *c, err *e)
+{
+    if (!x->missing) return 0;
+    return fail(e, "%s%s", x->missing, c->p.data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
+}
+
+static int dry_run(const spec *s, const options *o, const invocation *c, err *e)
+{
+    sweep_estimate x;
+    str text = {0};
+    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
+    spec_print(s, stdout);
+    fflush(stdout);
+    estimate_sweep(c, &x);
+    int bad = check_data(&x, c, e);
+    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
+    if (!bad && x.unknown)
+        str_addf(&text, "no estimate: %s\n", x.unknown);
+    else if (!bad) {
+        estimate_table(&x, s, &text);
+        estimate_line(&x, n_runs, o->workers, &text);
+        str_addc(&text, '\n');
+    }
+    if (c->verbosity >= 0) fputs(str_text(&text), stderr);
+    estimate_free(&x);
+    str_free(&text);
+    free(n_runs);
+    return bad ? 1 : 0;
+}
+
+/* One line before the first run starts: what it will take, and where its results go. */
+static void say_preflight(const sweep_estimate *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l, const invocation *c)
+{
+    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
+    str text = {0};
+    for (size_t i = 0; i < n; i++)
+        if (s->rows[f[i].row].run && f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED) n_runs[f[i].row]++, queued++;
+    if (queued && x->n) {
+        estimate_line(x, n_runs, l->workers, &text);
+        fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p.db.path, l->folder);
+    }
+    free(n_runs);
+    str_free(&text);
+}
+
+static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocation *c, err *e)
 {
     const places *p = &c->p;
     str again = {0};
@@ -383,6 +434,7 @@ static int run_spec(spec *s, options *o, const invocation *c, err *e)
                         .resume_command = str_text(&again),
                         .worker_args = o->profile ? profile : NULL};
     choose_runs(s, frozen, n, ids, &l);
+    if (talk) say_preflight(x, s, frozen, n, &l, c);
     db_counts now;
     if (!queue_again(d, s, o, frozen, n, &l, talk, e) && !launch_runs(d, &l, &result, e) &&
         !db_count(d, ids, l.n, &now, e)) {
@@ -426,11 +478,33 @@ static int run(const invocation *c, void *typed)
         if (take_machine(&s, o, &e))
             code = 2;
         else if (o->dry_run)
-            spec_print(&s, stdout), code = 0;
-        else
-            code = run_spec(&s, o, c, &e);
+            code = dry_run(&s, o, c, &e);
+        else {
+            sweep_estimate x;
+            estimate_sweep(c, &x);
+            code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &x, c, &e);
+            estimate_free(&x);
+        }
         if (e.text[0]) call_failed(c, &e);
     }
+    spec_free(&s);
+    str_free(&errors);
+    return code;
+}
+
+/* The process that estimate_sweep starts, with the arguments of `run`. */
+static int estimate(const invocation *c, void *typed)
+{
+    options *o = typed;
+    err e = {0};
+    str errors = {0};
+    spec s = {0};
+    spec_options wanted = {.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
+    int code = spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors) ? 2 : 0;
+    bool dry = o->dry_run;
+    o->dry_run = true;
+    if (!code && take_machine(&s, o, &e)) code = 2;
+    if (!code) code = estimate_print(&s, &c->p, o->device, o->threads, dry);
     spec_free(&s);
     str_free(&errors);
     return code;
@@ -463,3 +537,4 @@ const command run_command = {.name = "run",
                              .size = sizeof defaults,
                              .run = run,
                              .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};
+const command estimate_command = {.name = "estimate", .least = 1, .most = 1, .options = table, .defaults = &defaults, .size = sizeof defaults, .run = estimate};

@@ -9,6 +9,7 @@ typedef struct {          /* where things are; all absolute */
     const char *program;  /* this executable */
     const char *root;     /* folder of runs/ and results.db: the checkout, or the working folder */
     const char *data_dir; /* $ABLATE_DATA, or root/data */
+    bool data_default;    /* $ABLATE_DATA is not set */
     db_options db;
     const char *usual_db; /* db.path without --db */
 } places;

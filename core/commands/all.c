@@ -5,7 +5,7 @@
 extern const command run_command, table_command, ls_command, show_command, log_command, rm_command, query_command, report_command, plot_command, plugins_command,
     check_command, predict_command, translate_command, parse_command, attention_command, agree_command, score_bleu_command, score_f1_command,
     data_list_command, data_get_command, bench_train_command, bench_decode_command, bench_attention_command, bench_layers_command, record_command, import_command,
-    reference_command, devices_command, completion_command, man_command, worker_command;
+    reference_command, devices_command, completion_command, man_command, worker_command, estimate_command;
 
 const command *const all_commands[] = {
     &run_command,           &table_command,        &ls_command,           &show_command,        &log_command,
@@ -13,7 +13,7 @@ const command *const all_commands[] = {
     &predict_command,       &translate_command,    &parse_command,        &attention_command,   &agree_command,
     &score_bleu_command,    &score_f1_command,     &data_list_command,    &data_get_command,    &bench_train_command,
     &bench_decode_command,  &bench_attention_command, &bench_layers_command, &record_command,    &import_command,      &reference_command,
-    &devices_command,       &completion_command,   &man_command,          &worker_command};
+    &devices_command,       &completion_command,   &man_command,          &worker_command,    &estimate_command};
 const size_t n_commands = LENGTH(all_commands);
 
 const command *command_find(int argc, char **argv, int *used)

@@ -33,6 +33,9 @@ typedef struct { /* {0} is empty */
 int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e);
 void recorded_free(recorded *r);
 
+/* One batch of random sentences, each so long. recorded_free by the caller. */
+void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab);
+
 /* The model of o->config with random values, bf16 or fp32, on `b`. 0, or -1 and words. model_free by the caller. */
 int bench_model(model *m, const bench_options *o, const backend *b, err *e);
 /* The device that o->device names; refuses a precision that it has not. NULL and words. */

@@ -115,7 +115,7 @@ has err 'notes.txt: not a safetensors file'
 exits 2 ablate plugins atention
 has err 'attention'
 
-echo "data that are not there: a failed run, with what would be there"
+echo "data that are not there: said once, before anything is written"
 cat >data.ini <<'INI'
 [base]
 translation.data = nowhere
@@ -123,16 +123,28 @@ d_model = 16
 heads = 2
 layers = 1
 steps = 5
+[sweep A]
+heads = 1, 2
 INI
-exits 1 ablate run data.ini --threads 1 --db data.db
-has err "failed  base s1"
-has err "nowhere/train.en"
-has err "synthetic"
-has err "log: $work/data.db.runs/data/"
-equal "$(sql 'SELECT status FROM run' data.db)" failed "status"
+for option in --dry-run --threads=1; do
+    exits 1 ablate run data.ini --db data.db $option
+    equal "$(grep -c "nowhere/train.en" err)" 1 "how often missing data are told of with $option"
+    has err "synthetic"
+    has err "(the default folder: \$ABLATE_DATA is not set)"
+    [ ! -e data.db ] || wrong "a database was made for a sweep without data"
+done
+ABLATE_DATA=$work/elsewhere exits 1 ablate run data.ini --db data.db
+has err "$work/elsewhere"
+hasnt err "the default folder"
 
-equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)" "$before" \
-    "the sweep that was there before"
+echo "what a sweep will take"
+exits 0 ablate run good.ini --dry-run
+has err "1 run: about "
+has err "of disk"
+exits 0 ablate run good.ini --db again.db --threads 1
+has err "results go to again.db, files to $work/again.db.runs/"
+
+equal "$(sha256sum <(ablate query 'SELECT * FROM results') <(ablate query 'SELECT * FROM attempt') | cut -c1-64)" "$before" "the sweep that was there before"
 equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
 equal "$(sql 'SELECT group_concat(name) FROM experiment')" good "experiments: none came from a spec with errors"
 finish

@@ -39,7 +39,7 @@ static void file_path(char path[PATH], const corpus_place *at, const char *stem,
 static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
                    size_t n_err)
 {
-    int used = snprintf(err, n_err, "no file %s (%s = %s; data folder %s, from $ABLATE_DATA)", path, key,
+    int used = snprintf(err, n_err, "no file %s (%s = %s; data folder %s)", path, key,
                         stems, at->data_dir);
     if (used < 0 || (size_t)used >= n_err) return -1;
     if (at->can_get) {
