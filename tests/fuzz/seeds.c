@@ -1,25 +1,52 @@
-/* seeds.c - runs a fuzz target over files, and over every beginning of each, where there is no fuzzer. */
+/* seeds.c - where there is no fuzzer: runs a target over the files of a folder, and over every beginning of each. */
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+/* How many inputs; -1: the file cannot be read. */
+static long run(const char *path)
+{
+    static uint8_t data[1 << 20];
+    FILE *f = fopen(path, "rb");
+    if (!f) return -1;
+    size_t n = fread(data, 1, sizeof data, f), step = n / 2000 + 1;
+    long runs = 1;
+    fclose(f);
+    LLVMFuzzerTestOneInput(data, n);
+    for (size_t cut = 0; cut < n; cut += step, runs++) {
+        uint8_t *exact = malloc(cut + 1); /* so that a sanitizer sees a read beyond it */
+        if (!exact) return -1;
+        memcpy(exact, data, cut);
+        LLVMFuzzerTestOneInput(exact, cut);
+        free(exact);
+    }
+    return runs;
+}
+
 int main(int argc, char **argv)
 {
-    long runs = 0;
-    for (int i = 1; i < argc; i++) {
-        static uint8_t data[1 << 20];
-        FILE *f = fopen(argv[i], "rb");
-        size_t n = f ? fread(data, 1, sizeof data, f) : 0;
-        if (!f) {
-            printf("%s: cannot be read\n", argv[i]);
+    long runs = 0, files = 0;
+    DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+    if (!folder) {
+        printf("usage: %s FOLDER_OF_SEEDS\n", argv[0]);
+        return 2;
+    }
+    for (struct dirent *x; (x = readdir(folder));) {
+        char path[4096];
+        if (x->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", argv[1], x->d_name);
+        long n = run(path);
+        if (n < 0) {
+            printf("%s: cannot be read\n", path);
             return 1;
         }
-        fclose(f);
-        for (size_t cut = 0; cut <= n; cut += cut < 2000 ? 1 : 997, runs++) LLVMFuzzerTestOneInput(data, cut);
-        LLVMFuzzerTestOneInput(data, n);
+        runs += n, files++;
     }
-    printf("%ld inputs from %d files\n", runs, argc - 1);
-    return runs ? 0 : 1;
+    closedir(folder);
+    printf("%ld inputs from %ld files\n", runs, files);
+    return files ? 0 : 1;
 }

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# An installed copy, in a folder of its own: everything is there, the program finds its plugins and the published tables, and a plugin is compiled with
+# what pkg-config says.
+source "$(dirname "$0")/common.bash" "$@"
+build=$(dirname "$program")
+at=$work/usr
+exits 0 cmake --install "$build" --prefix "$at"
+for file in bin/ablate include/ab_plugin.h lib/ablate/plugins/attention/scaled_dot.so share/ablate/experiments/quick.ini \
+    share/ablate/experiments/published/table3.tsv share/doc/ablate/README.md share/doc/ablate/LICENSE share/doc/ablate/plugins.md \
+    share/pkgconfig/ablate.pc share/bash-completion/completions/ablate; do
+    checks=$((checks + 1))
+    [ -s "$at/$file" ] || wrong "$file is missing"
+done
+program=$at/bin/ablate
+exits 0 ablate plugins
+equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate" plugins | grep -o '^[a-z]*/[a-z_]*' | sort | tr '\n' ' ')" "plugins of the installed copy"
+exits 0 ablate run "$at/share/ablate/experiments/quick.ini" --dry-run
+if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
+    # shellcheck disable=SC2046
+    exits 0 cc -shared $(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags ablate) "$source/plugins/optim/sgd.c" -o mine.so
+    exits 0 ablate check ./mine.so
+fi
+finish

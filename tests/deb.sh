@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# deb.sh SUITE - the Debian package: built in one bare Debian of that suite from a clone of the current commit, installed in another, where
+# it runs the quick sweep, prints the paper's Table 3, and a plugin is compiled against it. For bookworm or trixie; see chroot.bash.
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+source tests/chroot.bash
+suite=${1:?bookworm or trixie}
+
+export OUT
+OUT=$(mktemp -d)
+trap 'rm -rf "$OUT"' EXIT
+git bundle create -q "$OUT/ablate.bundle" HEAD
+in_distro "$suite" "
+    git clone -q /root/ablate.bundle /root/ablate
+    cd /root/ablate
+    ./ablate plugins >/root/plugins
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dpkg-dev file
+    (cd build && cpack)
+    mv build/*.deb /root/out" --include=git,ca-certificates --customize-hook="upload $OUT/ablate.bundle /root/ablate.bundle"
+deb=$(cd "$OUT" && echo *.deb)
+dpkg-deb --info "$OUT/$deb"
+
+# shellcheck disable=SC2016
+in_distro "$suite" '
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /root/'"$deb"'
+    mkdir /root/study && cd /root/study
+    ablate run /usr/share/ablate/experiments/quick.ini
+    ablate table table3
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev pkg-config
+    ablate run /usr/share/ablate/experiments/quick.ini --dry-run >/dev/null
+    cc -shared $(pkg-config --cflags ablate) /root/mine.c -o mine.so
+    ablate check ./mine.so' \
+    --customize-hook="upload $OUT/$deb /root/$deb" --customize-hook="upload $PWD/plugins/attention/dot.c /root/mine.c"
+echo "$suite: $deb installs and works"

@@ -1,0 +1,30 @@
+/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with words; what was read is written as JSON that reads back to
+ * the same hash. */
+#include "config/config.h"
+#include "file.h"
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    char *json = xstrndup((const char *)data, n), was[65], is[65];
+    arena a = {0};
+    settings s = {0}, back = {0};
+    str text = {0};
+    err e = {0}, none = {0};
+    config c;
+    if (config_from_json(json, &s, &a, &e)) {
+        must(e.text[0], "refused without a word");
+    } else {
+        config_hash(&s, was);
+        config_to_json(&s, NULL, NULL, &text);
+        must(!config_from_json(str_text(&text), &back, &a, &none), none.text);
+        config_hash(&back, is);
+        bool replaced = strstr(str_text(&text), "\xef\xbf\xbd") != NULL; /* bytes that are no UTF-8 */
+        must(replaced || same(was, is), "settings come back with another hash");
+        if (config_from_settings(&s, &c, &a, &e)) must(e.text[0], "refused without a word");
+    }
+    str_free(&text);
+    arena_free(&a);
+    free(json);
+    return 0;
+}

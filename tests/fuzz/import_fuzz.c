@@ -1,0 +1,37 @@
+/* import_fuzz.c - bytes as a recorded experiment: taken into a database whose checks hold afterwards, or refused with words and nothing taken. */
+#include "file.h"
+#include "results/internal.h"
+
+static char path[64];
+static void remove_it(void) { unlink(path); }
+
+static db *fresh(void)
+{
+    err e = {0};
+    atexit(remove_it);
+    snprintf(path, sizeof path, "/tmp/ablate-fuzz-%ld.db", (long)getpid());
+    unlink(path);
+    db_options o = {.path = path, .no_wal = true};
+    db *d = db_open(&o, &e);
+    must(d != NULL, e.text);
+    return d;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static db *d;
+    if (!d) d = fresh();
+    size_t taken = 0;
+    err e = {0}, none = {0};
+    int64_t before = 0, after = 0, broken_keys = 0;
+    sql_int(d->q, &none, &before, "SELECT count(*) FROM run", "");
+    must(!sql_do(d->q, &none, "BEGIN", ""), none.text);
+    if (import_file(d, fuzz_file(data, n), &taken, &e))
+        must(e.text[0], "refused without a word");
+    else
+        must(!sql_int(d->q, &none, &broken_keys, "SELECT 1 FROM pragma_foreign_key_check LIMIT 1", ""), "foreign keys do not hold");
+    must(!sql_do(d->q, &none, "ROLLBACK", ""), none.text);
+    sql_int(d->q, &none, &after, "SELECT count(*) FROM run", "");
+    must(before == after, "something stays after a rollback");
+    return 0;
+}
