@@ -17,8 +17,8 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
         const ab_param *p =
             strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : core_param(one->key);
         double number;
-        bool bare = p && (p->type == AB_BOOL ||
-                          ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));
+        bool truth = p && p->type == AB_BOOL && (same(one->value, "true") || same(one->value, "false"));
+        bool bare = p && (truth || ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));
         if (i) str_addc(out, ',');
         json_string(out, one->key);
         str_addc(out, ':');
