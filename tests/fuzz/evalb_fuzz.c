@@ -1,6 +1,6 @@
 /* evalb_fuzz.c - bytes as an EVALB parameter file, read and used for a score, or refused with its path in front. */
 #include "file.h"
-#include "metric/evalb.h"
+#include "metric/evalb/evalb.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
