@@ -142,3 +142,19 @@ int event_split(char *line, char **field, int max)
     *to = 0;
     return n;
 }
+
+double *event_stats(const char *field, size_t rows, size_t width)
+{
+    size_t n, k = 0;
+    if (__builtin_mul_overflow(rows, width, &n) || !n || n > strlen(field) / 2 + 1) return NULL; /* a digit and a tab each */
+    double *v = xmalloc(n * sizeof *v);
+    for (const char *at = field; k < n; k++) {
+        char *end;
+        v[k] = strtod(at, &end);
+        if (end == at) break;
+        at = end;
+    }
+    if (k == n) return v;
+    free(v);
+    return NULL;
+}

@@ -45,4 +45,6 @@ void event_end(void);
 /* Splits a line (changed in place) into fields, unescaped; returns how many (at most max; the last takes the
  * rest). */
 int event_split(char *line, char **field, int max);
+/* The rows x width numbers of a result's last field, or NULL where it has fewer, whatever it claims; the caller frees. */
+double *event_stats(const char *field, size_t rows, size_t width);
 #endif

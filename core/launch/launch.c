@@ -61,16 +61,8 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
                    .step = strtoll(f[5], NULL, 10),
                    .how = f[6]};
     size_t rows = strtoull(f[7], NULL, 10), width = strtoull(f[8], NULL, 10);
-    double *v = xcalloc(rows * width + 1, sizeof *v);
-    char *at = n > 9 ? f[9] : NULL;
-    size_t k = 0;
-    for (; at && k < rows * width; k++) {
-        char *end;
-        v[k] = strtod(at, &end);
-        if (end == at) break;
-        at = end;
-    }
-    if (k == rows * width) r.stats = (db_stats){rows, width, v};
+    double *v = n > 9 ? event_stats(f[9], rows, width) : NULL;
+    if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
     snprintf(w->scores + used, sizeof w->scores - used, "  %s %.4g", r.metric, r.value);

@@ -237,6 +237,14 @@ static void test_events(void)
     CHECK_TEXT(f[2], "c\td");
     char empty[] = "";
     CHECK_INT(event_split(empty, f, 3), 1);
+    double *v = event_stats("1\t2.5\t-3\t4", 2, 2);
+    CHECK(v != NULL);
+    CHECK_NEAR(v ? v[1] : 0, 2.5, 0);
+    free(v);
+    CHECK(!event_stats("1\t2", 3, 1));
+    CHECK(!event_stats("1\tx", 2, 1));
+    CHECK(!event_stats("1\t2", SIZE_MAX / 2 + 2, 2)); /* as a product of 64 bits these are four */
+    CHECK(!event_stats("1\t2", (size_t)1 << 40, 1));
     close(ends[0]);
     CHECK(!events_broken());
     event_phase("alone");

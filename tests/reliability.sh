@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# reliability.sh [faults|kills|fuzz]... - the long form of what docs/reliability.md reports; all three where nothing is said. CI has a slice of each.
+#   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N calls drawn for each command and kind)
+#   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N)
+#   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
+set -uo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
+[ $# -gt 0 ] || set -- faults kills fuzz
+./ablate plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
+rc=0
+for part in "$@"; do
+    case $part in
+    faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" || rc=1 ;;
+    kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
+    fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
+    *) echo "reliability.sh: found '$part', expected faults, kills or fuzz" && exit 2 ;;
+    esac
+done
+exit $rc
