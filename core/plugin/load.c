@@ -1,6 +1,7 @@
 /* load.c - opens a shared object and refuses it in words or accepts it; no plugin code runs here. */
 #include "plugin/plugin.h"
 #include <dirent.h>
+#include <errno.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -230,6 +231,8 @@ static void load_folder(const char *folder)
 {
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, NULL, alphasort);
+    if (n < 0 && errno != ENOENT && errno != ENOTDIR)
+        log_line(LOG_WARN, "plugins of %s are left out: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         if (has_suffix(entry[i]->d_name, ".so")) {
             char *path = path_join(folder, entry[i]->d_name);

@@ -44,11 +44,14 @@ published|start|table table3|
 ls|start|ls faults|
 show|start|show faults/base|
 log|start|log faults/base|
-rm|start|rm faults/base|SELECT count(*) FROM run
+rm|start|rm faults/base --yes|SELECT count(*) FROM run
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
+plot|start|plot faults -o plot.svg|
+man|empty|man|
 plugins|empty|plugins attention|
 check|empty|check optim/sgd|
+predict|start|predict --run faults/base --threads 1 <in.txt|
 translate|start|translate --run faults/base --threads 1 <in.txt|
 attention|start|attention --run faults/base --text s0001 -o heads.html|
 agree|empty|agree in.txt in.txt|
