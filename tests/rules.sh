@@ -16,7 +16,7 @@ my $bad = 0;
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
 # The order of the folders in core/: a file includes its own folder and those of earlier rows.
-my @rows = ('api base', 'graph', 'cpu cuda', 'plugin', 'config text data metric results draw', 'model', 'train decode',
+my @rows = ('api base', 'graph', 'cpu cuda', 'plugin', 'config text data metric results draw', 'model export', 'train decode',
     'check report launch device', 'commands');
 my %row;
 for my $i (0 .. $#rows) { $row{$_} = $i for split ' ', $rows[$i] }

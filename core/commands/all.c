@@ -2,14 +2,15 @@
 #include "commands/options.h"
 #include <string.h>
 
-extern const command run_command, table_command, ls_command, show_command, log_command, rm_command, query_command, report_command, plot_command, plugins_command,
+extern const command run_command, table_command, ls_command, show_command, log_command, rm_command, query_command, report_command, plot_command, export_command, plugins_command,
     check_command, predict_command, translate_command, parse_command, attention_command, agree_command, score_bleu_command, score_f1_command,
     data_list_command, data_get_command, bench_train_command, bench_decode_command, bench_attention_command, bench_layers_command, record_command, import_command,
     reference_command, devices_command, completion_command, man_command, worker_command, estimate_command;
 
 const command *const all_commands[] = {
     &run_command,           &table_command,        &ls_command,           &show_command,        &log_command,
-    &rm_command,            &query_command,        &report_command,       &plot_command,         &plugins_command,     &check_command,
+    &rm_command,            &query_command,        &report_command,       &plot_command,         &export_command,       &plugins_command,
+    &check_command,
     &predict_command,       &translate_command,    &parse_command,        &attention_command,   &agree_command,
     &score_bleu_command,    &score_f1_command,     &data_list_command,    &data_get_command,    &bench_train_command,
     &bench_decode_command,  &bench_attention_command, &bench_layers_command, &record_command,    &import_command,      &reference_command,

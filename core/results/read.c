@@ -81,6 +81,12 @@ void reader_close(reader *r)
     free(r);
 }
 
+int64_t reader_version(reader *r, err *e)
+{
+    int64_t version = -1;
+    return sql_int(r->q, e, &version, "PRAGMA data_version", "") == 1 ? version : -1;
+}
+
 #define RUN_COLUMNS                                                                                          \
     "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"  \
     "r.ended_at,"                                                                                            \

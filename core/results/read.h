@@ -12,6 +12,8 @@ typedef struct reader reader;
 /* Opens for reading. There is none: NULL and words, and nothing is made. One of an older version is first migrated by db_open. */
 reader *reader_open(const db_options *o, err *e);
 void reader_close(reader *r); /* NULL is fine */
+/* A number that changes whenever another process has written to the database; -1 and words. */
+int64_t reader_version(reader *r, err *e);
 
 typedef struct {
     const char *key, *value;
@@ -94,6 +96,7 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 typedef struct {
     int64_t step;
     double value;
+    double t; /* when it was recorded: seconds since 1970; NaN unknown */
 } read_point;
 typedef struct {
     const char *metric;

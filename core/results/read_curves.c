@@ -13,7 +13,7 @@ int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n,
     read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
     sqlite3_stmt *s =
         sql_open(r->q, e,
-                 "SELECT m.name,p.metric_id,p.step,p.value FROM point p JOIN metric m ON m.id=p.metric_id"
+                 "SELECT m.name,p.metric_id,p.step,p.value,p.t FROM point p JOIN metric m ON m.id=p.metric_id"
                  " WHERE p.run_id=?1 ORDER BY p.metric_id,p.step",
                  "i", run);
     int rc = s ? 0 : -1;
@@ -36,7 +36,7 @@ int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n,
             last = sqlite3_column_int64(s, 1);
         }
         points = grow(points, &cap, count + 1, sizeof *points);
-        points[count++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3)};
+        points[count++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3), sql_real(s, 4)};
         rc = 0;
     }
     free(points);
