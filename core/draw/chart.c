@@ -6,7 +6,7 @@
 
 enum { TICKS = 24 };
 static const double name_size = 10.5, line_height = 12;
-static const double slack = 1.13; /* other sans-serif fonts are wider than Helvetica by up to an eighth */
+static const double slack = 1.17; /* other sans-serif fonts are wider than Helvetica by up to a sixth */
 
 typedef struct {
     const chart *c;

@@ -17,16 +17,17 @@ void svg_text(str *out, const char *text)
         }
 }
 
-/* At most two decimals, none that are zero. */
-static void number(str *out, double v)
+/* At most so many decimals (1 or more), none that are zero. */
+static void rounded(str *out, double v, int decimals)
 {
     char text[40];
-    size_t n = (size_t)snprintf(text, sizeof text, "%.2f", v);
+    size_t n = (size_t)snprintf(text, sizeof text, "%.*f", decimals, v);
     while (text[n - 1] == '0') n--;
     if (text[n - 1] == '.') n--;
-    str_addn(out, text, n);
-    if (n == 2 && !memcmp(text, "-0", 2)) out->n -= 2, str_add(out, "0");
+    str_add(out, n == 2 && !memcmp(text, "-0", 2) ? "0" : (text[n] = 0, text));
 }
+
+static void number(str *out, double v) { rounded(out, v, 2); }
 
 static void attribute(str *out, const char *name, double v)
 {
@@ -60,12 +61,13 @@ static void with_pen(str *out, const pen *p, enum svg_style style)
 
 static void path(str *out, const shape *s, enum svg_style style)
 {
+    int decimals = s->n > 8 ? 1 : 2; /* curves are most of a page's bytes */
     str_add(out, "<path d=\"M");
     for (size_t i = 0; i < s->n; i++) {
         if (i) str_addc(out, s->kind == SHAPE_CURVE ? i == 1 ? 'C' : ' ' : i == 1 ? 'L' : ' ');
-        number(out, s->xy[2 * i]);
+        rounded(out, s->xy[2 * i], decimals);
         str_addc(out, ' ');
-        number(out, s->xy[2 * i + 1]);
+        rounded(out, s->xy[2 * i + 1], decimals);
     }
     str_add(out, s->kind == SHAPE_POLYGON ? "Z\"" : "\"");
     with_pen(out, &s->pen, style);

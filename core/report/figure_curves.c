@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACET_ROWS = 6, POINTS_IN_ALL = 16000, FEWEST_POINTS = 16, MOST_POINTS = 160 };
+enum { FACET_ROWS = 6, POINTS_IN_ALL = 24000, FEWEST_POINTS = 16, MOST_POINTS = 160 };
 
 int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e)
 {
@@ -76,7 +76,7 @@ curve_line curve_mean(const read_curve *const *of, size_t n, arena *a)
 typedef struct {
     const gathered *g;
     const run_curves *runs;
-    size_t n, keep;
+    size_t n, keep, keep_mean; /* points per seed, 0: seeds are not drawn; per mean */
     arena *a;
     const char *metric;
     chart frame;
@@ -93,7 +93,7 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
         const read_curve *one = c->runs[i].row == row ? curve_of(&c->runs[i], c->metric) : NULL;
         if (!one || !one->n) continue;
         of[n++] = one;
-        if (c->g->rows[row].row->n_runs < 2 || c->keep < FEWEST_POINTS) continue;
+        if (c->g->rows[row].row->n_runs < 2 || !c->keep) continue;
         curve_line l = seed_line(one, c->a);
         curve_thin(&l, c->keep);
         s[count++] = (series){.key = name, .hint = arena_printf(c->a, "%s, seed %lld", name, (long long)c->runs[i].run->seed), .line = true,
@@ -101,7 +101,7 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
     }
     if (!n) return 0;
     curve_line l = curve_mean(of, n, c->a);
-    curve_thin(&l, c->keep < FEWEST_POINTS ? FEWEST_POINTS : c->keep);
+    curve_thin(&l, c->keep_mean);
     if (l.n)
         s[count++] = (series){.name = name + prefix, .hint = name, .key = name, .line = true, .band = true, .color = color, .dash = dash, .n = l.n, .x = l.x, .y = l.y,
                               .low = l.low, .high = l.high};
@@ -180,6 +180,14 @@ static void one_metric(curves *c, bool shown, str *out)
     free(rows);
 }
 
+/* A page stays small: all lines together have so many points. A mean with its band is three lines, and base is drawn anew in every facet. */
+static void share_points(curves *c, size_t n_metrics)
+{
+    size_t means = 4 * c->g->x.n_rows, keep = POINTS_IN_ALL / (n_metrics * (c->n + means) + 1), keep_mean = POINTS_IN_ALL / (n_metrics * means + 1);
+    c->keep = keep < FEWEST_POINTS ? 0 : keep > MOST_POINTS ? MOST_POINTS : keep;
+    c->keep_mean = c->keep ? c->keep : keep_mean < FEWEST_POINTS ? FEWEST_POINTS : keep_mean > MOST_POINTS ? MOST_POINTS : keep_mean;
+}
+
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out)
 {
     const char **metrics = NULL;
@@ -196,8 +204,8 @@ void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a
     size_t first = 0; /* what is measured on held-out data is shown first */
     for (size_t m = n_metrics; m-- > 0;)
         if (has_prefix(metrics[m], "dev")) first = m;
-    size_t keep = POINTS_IN_ALL / (n * n_metrics + 1);
-    curves c = {.g = g, .runs = runs, .n = n, .keep = keep > MOST_POINTS ? MOST_POINTS : keep, .a = a};
+    curves c = {.g = g, .runs = runs, .n = n, .a = a};
+    share_points(&c, n_metrics);
     str_add(out, "<section id=\"curves\"><h2>Learning curves</h2>\n<p class=\"note\">Thick: mean over seeds; band: mean ± sample standard deviation; "
                  "thin: seeds. Base is in every facet.</p>\n<div class=\"choose\" role=\"group\" aria-label=\"metric\"></div>\n");
     for (size_t i = 0; i < n_metrics; i++) {

@@ -110,27 +110,33 @@ static void put_run(grid *t, const char *row, const read_run *run, bool rule)
     if (run->error) grid_put(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
-static void add_runs(const gathered *g, arena *a, str *out)
+/* All runs, or of many only those that are not done: a page stays small. */
+static void add_runs(const gathered *g, str *out)
 {
+    enum { MOST = 200 };
     static const char *const headings[] = {"run",      "row",         "seed", "status", "step",   "time (s)",
                                            "tokens/s", "memory (MB)", "host", "device", "commit", "error"};
     grid t = {0};
     const char **keys = NULL;
-    size_t cap = 0, n = 0;
+    size_t cap = 0, n = 0, all = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) all += g->x.rows[i].same_as ? 0 : g->x.rows[i].n_runs;
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2 || (i >= 4 && i <= 7));
     for (size_t i = 0; i < g->x.n_rows; i++)
         for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
+            if (n == MOST || (all > MOST && g->x.rows[i].runs[k].status == DB_DONE)) continue;
             keys = grow(keys, &cap, n + 1, sizeof *keys);
             keys[n++] = g->x.rows[i].name;
             put_run(&t, g->x.rows[i].name, &g->x.rows[i].runs[k], k == 0);
         }
     str_add(out, "<section id=\"runs\"><h2>Runs</h2>\n<details><summary>");
-    str_addf(out, "%zu run%s: where and when each came from</summary>\n", n, n == 1 ? "" : "s");
+    if (n == all)
+        str_addf(out, "%zu run%s: where and when each came from</summary>\n", n, n == 1 ? "" : "s");
+    else
+        str_addf(out, "%zu of %zu runs: of those that are not done, the first %d at most; all: <code>ablate ls</code></summary>\n", n, all, MOST);
     put_table(&t, "Each run's settings: `ablate show RUN`.", keys, LENGTH(headings) - 1, out);
     str_add(out, "</details></section>\n");
     free(keys);
     grid_free(&t);
-    (void)a;
 }
 
 /* ---- words ---- */
@@ -222,7 +228,7 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
         figure_cost(&g, &a, out);
         figure_grids(&g, &a, out);
         add_settings(&g, &a, out);
-        add_runs(&g, &a, out);
+        add_runs(&g, out);
         str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
     }
     free(curves);
