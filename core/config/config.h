@@ -81,6 +81,8 @@ const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
  * hash. */
 bool config_is_hashed(const char *key);
+/* Keys that say how often something is written or measured: no part of what a row is said to change. */
+bool config_is_bookkeeping(const char *key);
 
 /* ---- settings: ordered key -> canonical value text ---- */
 

@@ -110,6 +110,8 @@ const char *config_plugin_kind(const char *key)
     return NULL;
 }
 
+bool config_is_bookkeeping(const char *key) { return same(key, "save_every") || same(key, "eval_every"); }
+
 bool config_is_hashed(const char *key)
 {
     for (size_t i = 0; i < LENGTH(unhashed); i++)

@@ -15,6 +15,17 @@ const char *assignment_text(const build *b, const assignment *set)
     return text;
 }
 
+/* What the row changes, as the table shows it: without bookkeeping, unless that is all that it changes. */
+static const char *change_text(build *b, const assignment *set)
+{
+    assignment shown = *set;
+    shown.at = arena_alloc(b->a, (set->n + 1) * sizeof *shown.at);
+    shown.n = 0;
+    for (size_t i = 0; i < set->n; i++)
+        if (!config_is_bookkeeping(set->at[i].key)) shown.at[shown.n++] = set->at[i];
+    return assignment_text(b, shown.n ? &shown : set);
+}
+
 /* ---- combining ---- */
 
 static size_t rows_each(const value_list *l, size_t n)
@@ -197,7 +208,7 @@ spec_row *add_row(build *b, const char *where, const char *group, const char *na
     b->row_where[s->n_rows] = where;
     spec_row *row = &s->rows[s->n_rows];
     *row = (spec_row){.group = group, .name = name, .order = s->n_rows, .is_base = !s->n_rows, .same_as = -1};
-    row->changed = set ? assignment_text(b, set) : "";
+    row->changed = set ? change_text(b, set) : "";
     row->paper_row = paper_row ? paper_row : name;
     for (size_t i = 0; i < b->base.n; i++)
         settings_put(&row->given, b->base.at[i].key, b->base.at[i].value, b->a);

@@ -65,7 +65,8 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
-    snprintf(w->scores + used, sizeof w->scores - used, "  %s %.4g", r.metric, r.value);
+    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* the others say it in their names where two sets are scored */
+    snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
     free(v);
     return bad;
 }

@@ -93,9 +93,9 @@ static void describe(const worker *w, char *out, size_t n)
     if (!same(w->phase, "train") || !w->total)
         snprintf(out, n, "%s s%lld  %s  %s", w->claim.name, (long long)w->claim.seed, w->device, w->phase);
     else
-        snprintf(out, n, "%s s%lld  %s  %s/%s  %.4g ppl  %s tok/s  ETA %s", w->claim.name,
+        snprintf(out, n, "%s s%lld  %s  %s/%s  %s PPL %.4g  %s tok/s  ETA %s", w->claim.name,
                  (long long)w->claim.seed, w->device, many((double)w->step, step), many((double)w->total, total),
-                 w->dev_ppl > 0 ? w->dev_ppl : w->ppl, many(w->tokens_per_second, speed),
+                 w->dev_ppl > 0 ? "dev" : "train", w->dev_ppl > 0 ? w->dev_ppl : w->ppl, many(w->tokens_per_second, speed),
                  span(left_of(w), eta));
 }
 

@@ -20,7 +20,7 @@ typedef struct {
     int64_t dev_step; /* the last evaluation */
     int64_t worse;    /* evaluations since the best */
     double seconds, src_tokens, tgt_tokens;
-    double recent; /* running mean of the unsmoothed loss */
+    double recent; /* of the unsmoothed loss: 0.98 of the value before + 0.02 of the step's; recent_loss() is the mean */
     /* losses, which a device tells some steps late */
     double waiting[STEPPER_PENDING]; /* target tokens of the batches whose losses are not known yet */
     int n_waiting;
@@ -235,6 +235,9 @@ static void point(training *t, const char *metric, double value)
     if (v->point) v->point(v->self, metric, t->step, value);
 }
 
+/* Mean of the unsmoothed loss over about the last 50 updates: the share of the zero that the sum began with is taken out, as Adam does. */
+static double recent_loss(const training *t) { return t->known ? t->recent / (1 - pow(0.98, (double)t->known)) : NAN; }
+
 static int evaluate(training *t, err *e)
 {
     const pairs *dev = &t->j->data->split[AB_DEV];
@@ -245,7 +248,7 @@ static int evaluate(training *t, err *e)
     if (why.text[0]) return fail(e, "%s", why.text);
     point(t, "dev_PPL", t->dev_ppl);
     log_line(LOG_INFO, "step %lld: dev PPL %.4f, training PPL %.4f, %.0f tokens/s", (long long)t->step,
-             t->dev_ppl, exp(t->recent), t->seconds > 0 ? (t->src_tokens + t->tgt_tokens) / t->seconds : 0);
+             t->dev_ppl, exp(recent_loss(t)), t->seconds > 0 ? (t->src_tokens + t->tgt_tokens) / t->seconds : 0);
     if (t->best_step && !(t->dev_ppl < t->best)) {
         t->worse++;
         return 0;
@@ -266,8 +269,8 @@ static int evaluate(training *t, err *e)
 static bool diverged(training *t, err *e)
 {
     double uniform = log((double)t->m->tgt_vocab);
-    t->recent = t->known <= 1 ? t->plain : 0.98 * t->recent + 0.02 * t->plain;
-    if (isfinite(t->plain) && !(t->known > 100 && t->recent > uniform + 2)) return false;
+    t->recent = 0.98 * t->recent + 0.02 * t->plain;
+    if (isfinite(t->plain) && !(t->known > 100 && recent_loss(t) > uniform + 2)) return false;
     char loss[32] = "not a number";
     if (!isnan(t->plain)) snprintf(loss, sizeof loss, "%.3g", t->plain);
     fail(e, "diverged at step %lld: loss %s per token, a uniform guess has %.3g", (long long)t->known, loss, uniform);
@@ -351,7 +354,7 @@ static train_outcome loop(training *t, err *e)
         if (v->progress)
             v->progress(v->self, t->step, c->steps, exp(t->plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
         if (mark) {
-            point(t, "train_PPL", exp(t->recent));
+            point(t, "train_PPL", exp(recent_loss(t)));
             point(t, "lr", schedule_lr(c, t->step));
         }
         if (judge && evaluate(t, e)) return TRAIN_FAILED;

@@ -19,7 +19,7 @@ if command -v script >/dev/null && on_tty probe 80 true; then
     TERM=xterm on_tty tty.log 90 "'$program' run watch.ini --threads 1 --only base --only A/heads=1"
     tr '\r' '\n' <tty.log >lines
     grep -q "${esc}\[1m2 runs: 0 done, 1 running, 1 queued, 0 failed, 0 skipped  ETA .*${esc}\[0m" lines || wrong "no header: $(head -c 2000 lines | cat -v)"
-    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/2\.0k  [0-9.]+ ppl  [0-9.]+k? tok/s  ETA [0-9]+s' lines || wrong "no line of the run: $(head -c 2000 lines | cat -v)"
+    grep -Eq '^  (base|A/heads=1) s1  cpu  [0-9.]+k?/2\.0k  (dev|train) PPL [0-9.]+  [0-9.]+k? tok/s  ETA [0-9]+s' lines || wrong "no line of the run: $(head -c 2000 lines | cat -v)"
     checks=$((checks + 2))
     has lines "${esc}[A${esc}[2K"
     has lines "done    base s1"
