@@ -12,7 +12,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
   set(flags_avx512_bf16 ${flags_avx512} -mavx512bf16 -mamx-tile -mamx-bf16) # AMX: only where isa.h says so
 endif()
-set(ABLATE_FAST -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
+set(level -O3)
+if(ABLATE_SANITIZE)
+  set(level -O1) # instrumented loops take minutes to optimise
+endif()
+set(ABLATE_FAST ${level} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 
 function(ab_sets target table)
   foreach(set ${ABLATE_SETS})
