@@ -21,8 +21,9 @@ static int export(const invocation *c, void *options)
 
 static const option options[] = {
     {"--output -o", "FOLDER", "where the files go; it is made", OPTION_TEXT, offsetof(export_options, out), .required = true},
-    {"--format", "parquet|csv|tensorboard|wandb", "parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs for `wandb sync` [parquet]",
-     OPTION_WORD, offsetof(export_options, format)},
+    {"--format", "parquet|csv|tensorboard|wandb",
+     "parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs for `wandb sync` [parquet]", OPTION_WORD,
+     offsetof(export_options, format)},
     OPTION_DATABASE,
     {0}};
 const command export_command = {.name = "export",

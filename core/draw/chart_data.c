@@ -75,7 +75,8 @@ static void gnuplot_series(const series *s, size_t i, str *out)
              s->line && s->points ? "linespoints" : s->line ? "lines" : "points", draw_hex(s->color), s->dash + 1, markers[s->marker % 5]);
     quoted(out, s->name ? s->name : "");
     if (s->low && s->high && s->band)
-        str_addf(out, ", \\\n     $data%zu using 1:3:4 with filledcurves linecolor rgb \"%s\" fillstyle transparent solid 0.18 noborder notitle", i, draw_hex(s->color));
+        str_addf(out, ", \\\n     $data%zu using 1:3:4 with filledcurves linecolor rgb \"%s\" fillstyle transparent solid 0.18 noborder notitle", i,
+                 draw_hex(s->color));
     else if (s->low && s->high)
         str_addf(out, ", \\\n     $data%zu using 1:2:3:4 with yerrorbars linecolor rgb \"%s\" pointtype 0 notitle", i, draw_hex(s->color));
 }
@@ -174,8 +175,8 @@ void chart_vega(const chart *c, const series *s, size_t n, str *out)
     str_addc(out, ',');
     vega_colors(s, n, out);
     str_add(out, "},\n\"layer\":[\n");
-    str_addf(out, "{\"transform\":[{\"filter\":\"isValid(datum.low)\"}],\"mark\":{\"type\":\"%s\",\"opacity\":%s},\"encoding\":{\"y\":", band ? "area" : "rule",
-             band ? "0.18" : "1");
+    str_addf(out, "{\"transform\":[{\"filter\":\"isValid(datum.low)\"}],\"mark\":{\"type\":\"%s\",\"opacity\":%s},\"encoding\":{\"y\":",
+             band ? "area" : "rule", band ? "0.18" : "1");
     vega_axis("low", "quantitative", c->y_label, c->log_y, out);
     str_add(out, ",\"y2\":{\"field\":\"high\"}}},\n");
     str_addf(out, "{\"mark\":{\"type\":\"%s\",\"point\":%s%s},\"encoding\":{\"y\":", lines ? "line" : "point", !lines || s[0].points ? "true" : "false",

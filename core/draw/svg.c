@@ -153,8 +153,9 @@ void drawing_svg(const drawing *d, enum svg_style style, str *out)
     number(out, d->height);
     str_add(out, "\" role=\"img\" aria-label=\"");
     svg_text(out, d->label);
-    str_add(out, style == SVG_ALONE ? "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-                                    : "\" font-size=\"11\">\n");
+    str_add(out, style == SVG_ALONE
+                     ? "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+                     : "\" font-size=\"11\">\n");
     for (size_t i = 0; i < d->n; i++) one(out, &d->shapes[i], style);
     str_add(out, "</svg>\n");
 }

@@ -30,7 +30,8 @@ static size_t row_settings(const read_row *row, arena *a, const read_pair **out)
     for (const cJSON *v = config ? config->child : NULL; v; v = v->next)
         for (const cJSON *x = cJSON_IsObject(v) ? v->child : v; x; x = x == v ? NULL : x->next) {
             char *text = cJSON_PrintUnformatted(x);
-            list[n++] = (read_pair){x == v ? arena_strdup(a, v->string) : arena_printf(a, "%s.%s", v->string, x->string), arena_strdup(a, text ? text : "null")};
+            list[n++] = (read_pair){x == v ? arena_strdup(a, v->string) : arena_printf(a, "%s.%s", v->string, x->string),
+                                    arena_strdup(a, text ? text : "null")};
             free(text);
         }
     cJSON_Delete(config);
@@ -146,7 +147,11 @@ static void runs_frame(const read_experiment *x, frame *f, arena *a)
     setting *settings = all_settings(x, &n, a);
     const read_pair *pairs;
     for (size_t j = 0; j < FIXED; j++) frame_add_column(f, fixed[j].name, fixed[j].type);
-    for (size_t i = 0; i < n; i++) settings[i].column = new_column(f, "setting_", settings[i].key, settings[i].whole ? FRAME_WHOLE : settings[i].number ? FRAME_REAL : FRAME_TEXT);
+    for (size_t i = 0; i < n; i++)
+        settings[i].column = new_column(f, "setting_", settings[i].key,
+                                        settings[i].whole    ? FRAME_WHOLE
+                                        : settings[i].number ? FRAME_REAL
+                                                             : FRAME_TEXT);
     for (size_t m = 0; m < x->n_metrics; m++) metric[m] = new_column(f, "metric_", x->metrics[m], FRAME_REAL);
     for (size_t i = 0; i < x->n_rows; i++) {
         size_t count = row_settings(&x->rows[i], a, &pairs);
@@ -287,8 +292,8 @@ static char *run_path(const char *folder, const run_record *r, enum export_forma
     return path;
 }
 
-static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run, enum export_format format, const char *folder, size_t *files,
-                     err *e)
+static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run, enum export_format format, const char *folder,
+                     size_t *files, err *e)
 {
     arena a = {0};
     str out = {0};
@@ -318,7 +323,7 @@ int export_write(reader *r, const char *name, enum export_format format, const c
     read_experiment x;
     *files = 0;
     int rc = reader_experiment(r, name, false, &a, &x, e);
-    if (rc == 1) rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists what there is", name ? " \"" : "", name ? name : "", name ? "\"" : "");
+    if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = make_folders(folder, e);
     if (!rc && (format == EXPORT_PARQUET || format == EXPORT_CSV)) {
         rc = write_tables(r, &x, format, folder, &a, files, e);

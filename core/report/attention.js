@@ -40,7 +40,8 @@
         for (let j = 0; j < m.k.length; j++) {
           const w = weight(m, head, i, j);
           if (w < 0.01) continue;
-          const a = { x1: left, y1: y(i) - 5 + aside, x2: right, y2: y(j) - 5 + aside, class: 'l' + color(head), opacity: Math.min(1, w).toFixed(3), 'stroke-width': (0.8 + 2.4 * w).toFixed(2) };
+          const a = { x1: left, y1: y(i) - 5 + aside, x2: right, y2: y(j) - 5 + aside, class: 'l' + color(head),
+            opacity: Math.min(1, w).toFixed(3), 'stroke-width': (0.8 + 2.4 * w).toFixed(2) };
           if (head >= COLORS) a['stroke-dasharray'] = DASHES[Math.floor(head / COLORS) % DASHES.length];
           drawn.append(make('line', a, make('title', {}, `head ${head + 1}: ${m.q[i]} to ${m.k[j]} ${w.toFixed(3)}`)));
         }
@@ -48,12 +49,15 @@
     });
     svg.append(drawn);
     m.q.forEach((token, i) => {
-      const text = make('text', { x: left - 6, y: y(i), 'font-size': size, 'text-anchor': 'end', class: 'f1 token' + (state.token === i ? ' on' : ''), tabindex: 0,
-        role: 'button', 'aria-pressed': state.token === i, opacity: state.token === null || state.token === i ? 1 : 0.5 }, token);
+      const text = make('text', { x: left - 6, y: y(i), 'font-size': size, 'text-anchor': 'end', tabindex: 0, role: 'button',
+        class: 'f1 token' + (state.token === i ? ' on' : ''), 'aria-pressed': state.token === i, opacity: state.token === null || state.token === i ? 1 : 0.5 }, token);
       text.addEventListener('click', () => pick(i));
       text.addEventListener('keydown', e => {
         if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); pick(i); }
-        if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); pick((i + (e.key === 'ArrowDown' ? 1 : m.q.length - 1)) % m.q.length, true); }
+        if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+          e.preventDefault();
+          pick((i + (e.key === 'ArrowDown' ? 1 : m.q.length - 1)) % m.q.length, true);
+        }
         if (e.key === 'Escape') pick(null);
       });
       svg.append(text);
@@ -63,7 +67,8 @@
       if (state.token === null) return;
       heads.forEach((head, n) => { /* a square per head, the fuller the more weight */
         const side = Math.min(6, 40 / state.on.size);
-        svg.append(make('rect', { x: width - 2 - side * (state.on.size - n), y: y(j) - 13, width: side, height: 15, class: 'f' + color(head), opacity: weight(m, head, state.token, j).toFixed(3) }));
+        svg.append(make('rect', { x: width - 2 - side * (state.on.size - n), y: y(j) - 13, width: side, height: 15, class: 'f' + color(head),
+          opacity: weight(m, head, state.token, j).toFixed(3) }));
       });
     });
     return svg;
@@ -72,15 +77,15 @@
   /* One head: a row per query, a column per key. */
   function heat(m, head) {
     const cell = 14, left = 90, top = 90;
-    const width = left + cell * m.k.length + 4, svg = make('svg', { viewBox: `0 0 ${width} ${top + cell * m.q.length + 4}`, role: 'img',
-      'aria-label': `heat map of head ${head + 1}, ${m.part}, layer ${m.layer}` });
+    const width = left + cell * m.k.length + 4, height = top + cell * m.q.length + 4;
+    const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `heat map of head ${head + 1}, ${m.part}, layer ${m.layer}` });
     m.k.forEach((token, j) => svg.append(make('text', { class: 'f2', 'font-size': 11, transform: `translate(${left + cell * j + 11} ${top - 4}) rotate(-90)` }, token)));
     m.q.forEach((token, i) => {
       svg.append(make('text', { class: 'f1', 'font-size': 11, x: left - 4, y: top + cell * i + 11, 'text-anchor': 'end' }, token));
       m.k.forEach((key, j) => {
         const w = weight(m, head, i, j);
-        svg.append(make('rect', { x: left + cell * j, y: top + cell * i, width: cell - 1, height: cell - 1, class: 'f' + color(head), opacity: (0.04 + 0.96 * w).toFixed(3) },
-          make('title', {}, `${token} to ${key}: ${w.toFixed(3)}`)));
+        svg.append(make('rect', { x: left + cell * j, y: top + cell * i, width: cell - 1, height: cell - 1, class: 'f' + color(head),
+          opacity: (0.04 + 0.96 * w).toFixed(3) }, make('title', {}, `${token} to ${key}: ${w.toFixed(3)}`)));
       });
     });
     const figure = document.createElement('figure'), caption = document.createElement('figcaption');
@@ -91,7 +96,10 @@
 
   /* The strongest keys of the chosen token, in words: for screen readers, and because numbers are wanted. */
   function say(m) {
-    if (state.token === null) { says.textContent = 'All tokens. Choose one: click it, or Tab to it and press Enter; arrow keys move on, Escape shows all.'; return; }
+    if (state.token === null) {
+      says.textContent = 'All tokens. Choose one: click it, or Tab to it and press Enter; arrow keys move on, Escape shows all.';
+      return;
+    }
     const parts = [...state.on].map(head => {
       let best = 0;
       for (let j = 1; j < m.k.length; j++) if (weight(m, head, state.token, j) > weight(m, head, state.token, best)) best = j;
@@ -161,9 +169,12 @@
     });
     form.replaceChildren(
       select('part', all, state.part, v => { state.part = v; state.token = null; controls(); }),
-      select('layer', maps.filter(x => x.part === state.part).map(x => String(x.layer)), String(state.layer), v => { state.layer = Number(v); controls(); }),
-      group('heads', ...heads, button('all', () => { state.on = new Set(heads.map((_, h) => h)); show(); }), button('none', () => { state.on.clear(); show(); })),
-      group('view', button('lines', () => { state.heat = false; controls(); }, !state.heat), button('heat maps', () => { state.heat = true; controls(); }, state.heat)),
+      select('layer', maps.filter(x => x.part === state.part).map(x => String(x.layer)), String(state.layer),
+        v => { state.layer = Number(v); controls(); }),
+      group('heads', ...heads, button('all', () => { state.on = new Set(heads.map((_, h) => h)); show(); }),
+        button('none', () => { state.on.clear(); show(); })),
+      group('view', button('lines', () => { state.heat = false; controls(); }, !state.heat),
+        button('heat maps', () => { state.heat = true; controls(); }, state.heat)),
       button('all tokens', () => pick(null)), button('save SVG', save));
     show();
   }

@@ -64,7 +64,8 @@ static double panel(drawing *d, const attention_map *m, const size_t *heads, siz
 
 drawing *attention_draw(const attention_map *m, const attention_figure *f)
 {
-    size_t all[256], n = m->heads < LENGTH(all) ? m->heads : LENGTH(all), pair[] = {f->head, f->next}, most = m->n_queries > m->n_keys ? m->n_queries : m->n_keys;
+    size_t all[256], n = m->heads < LENGTH(all) ? m->heads : LENGTH(all), pair[] = {f->head, f->next},
+                     most = m->n_queries > m->n_keys ? m->n_queries : m->n_keys;
     size_t two = f->next == f->head ? 1 : 2;
     double head = f->title ? 22 : 4, full = panel_height(m, 1, SIZE_MAX);
     double height = f->figure == 3 ? panel_height(m, n, f->token) : f->figure == 4 ? full + panel_height(m, two, f->token) : 2 * full;
@@ -155,9 +156,11 @@ void attention_page(const attention_map *maps, size_t n, const char *run, const 
     drawing *d = attention_draw(&maps[0], &(attention_figure){.figure = 5, .next = maps[0].heads - 1}); /* for print, and without a script */
     drawing_svg(d, SVG_THEMED, out);
     drawing_free(d);
-    str_add(out, "</div>\n<p id=\"says\" role=\"status\" class=\"note\"></p>\n<p class=\"note\">Queries are at the left or above, keys at the right or below. A line's "
+    str_add(out, "</div>\n<p id=\"says\" role=\"status\" class=\"note\"></p>\n<p class=\"note\">Queries are at the left or above, keys at the right "
+                 "or below. A line's "
                  "colour says the head, its opacity the weight. In the decoder a query is the token that was read. "
-                 "As a figure for a paper: <code>ablate attention ... --figure 3 --word WORD -o FILE.pdf</code></p>\n</main>\n<script type=\"application/json\" id=\"data\">");
+                 "As a figure for a paper: <code>ablate attention ... --figure 3 --word WORD -o FILE.pdf</code></p>\n</main>\n<script "
+                 "type=\"application/json\" id=\"data\">");
     put_maps(maps, n, out);
     str_addf(out, "</script>\n<script>\n%s</script></body></html>\n", attention_js);
 }

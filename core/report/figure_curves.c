@@ -103,8 +103,18 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
     curve_line l = curve_mean(of, n, c->a);
     curve_thin(&l, c->keep_mean);
     if (l.n)
-        s[count++] = (series){.name = name + prefix, .hint = name, .key = name, .line = true, .band = true, .color = color, .dash = dash, .n = l.n, .x = l.x, .y = l.y,
-                              .low = l.low, .high = l.high};
+        s[count++] = (series){.name = name + prefix,
+                              .hint = name,
+                              .key = name,
+                              .line = true,
+                              .band = true,
+                              .color = color,
+                              .dash = dash,
+                              .n = l.n,
+                              .x = l.x,
+                              .y = l.y,
+                              .low = l.low,
+                              .high = l.high};
     return count;
 }
 

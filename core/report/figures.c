@@ -95,10 +95,13 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
         if (better) str_addf(&text, "Better than base in %s: %s. ", metric, better_names);
         if (worse) str_addf(&text, "Worse: %s. ", worse_names);
         if (undecided) str_addf(&text, "Undecided: %zu of %zu rows. ", undecided, better + worse + undecided);
-        if (g->tests) str_addf(&text, "Lines are 95 %% intervals for the design; better and worse: p below 0.05 after Holm over %zu row%s. ", g->tests, g->tests == 1 ? "" : "s");
+        if (g->tests)
+            str_addf(&text, "Lines are 95 %% intervals for the design; better and worse: p below 0.05 after Holm over %zu row%s. ", g->tests,
+                     g->tests == 1 ? "" : "s");
         double detectable = median_detectable(g);
         if (isfinite(detectable) && undecided)
-            str_addf(&text, "With these seeds a difference of about %.*f%s is found four times in five; smaller ones may be there.", decimals, detectable, percent ? " %" : "");
+            str_addf(&text, "With these seeds a difference of about %.*f%s is found four times in five; smaller ones may be there.", decimals,
+                     detectable, percent ? " %" : "");
     }
     str_add(out, "<p>");
     svg_text(out, str_text(&text));

@@ -207,8 +207,7 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
     size_t n = 0;
     table_options o = {0};
     int rc = gather(r, name, &o, true, &a, &g, e);
-    if (rc == 1)
-        rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists what there is", name ? " \"" : "", name ? name : "", name ? "\"" : "");
+    if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = curves_load(r, &g, &a, &curves, &n, e);
     if (!rc) {
         str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "

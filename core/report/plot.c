@@ -154,7 +154,9 @@ static int over_key(plot *p, err *e)
         add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, true);
     }
     free(points);
-    if (left_out) fprintf(stderr, "%zu row%s left out: they differ from base in other keys, or have no %s\n", left_out, left_out == 1 ? " is" : "s are", p->g.metrics[p->metric]);
+    if (left_out)
+        fprintf(stderr, "%zu row%s left out: they differ from base in other keys, or have no %s\n", left_out, left_out == 1 ? " is" : "s are",
+                p->g.metrics[p->metric]);
     p->chart.x_label = f->name;
     if (!numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
     return 0;
@@ -276,7 +278,8 @@ static int check(const plot_options *o, err *e)
     size_t i = 0;
     while (i < LENGTH(endings) && !has_suffix(o->to, endings[i])) i++;
     if (i == LENGTH(endings)) return fail(e, "-o %s: expected a name that ends in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", o->to);
-    if (o->forest && i > 2) return fail(e, "-o %s: a forest plot is written as .svg, .pdf or .png; its numbers are those of `ablate table --format csv`", o->to);
+    if (o->forest && i > 2)
+        return fail(e, "-o %s: a forest plot is written as .svg, .pdf or .png; its numbers are those of `ablate table --format csv`", o->to);
     if (o->bars && !same(o->bars, "sd") && !same(o->bars, "range") && !same(o->bars, "none"))
         return fail(e, "--bars: found \"%s\", expected sd, range or none", o->bars);
     return 0;
@@ -288,7 +291,7 @@ static int make(plot *p, reader *r, err *e)
     bool steps = !o->over || same(o->over, "step"), cost = same(o->over, "params") || same(o->over, "flops") || same(o->over, "time");
     table_options t = {.metrics = &o->metric, .n_metrics = o->metric && !steps};
     int rc = gather(r, o->experiment, &t, false, &p->mem, &p->g, e);
-    if (rc == 1) rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists what there is", o->experiment ? " \"" : "", o->experiment ? o->experiment : "", o->experiment ? "\"" : "");
+    if (rc == 1) rc = reader_no_experiment(r, o->experiment, e);
     if (rc) return -1;
     if (p->g.headline < 0 && (!steps || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
     if (o->forest) {

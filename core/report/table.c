@@ -191,27 +191,6 @@ bool table_is_published(const char *name)
     return false;
 }
 
-/* "no experiment ...", with the nearest name or all of them. */
-static int no_experiment(reader *r, const char *name, err *e)
-{
-    arena a = {0};
-    read_listed *list;
-    size_t n;
-    if (!name) return fail(e, "found no experiments; `ablate run experiments/quick.ini` makes one");
-    if (reader_list(r, &a, &list, &n, e)) {
-        arena_free(&a);
-        return -1;
-    }
-    const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
-    for (size_t i = 0; i < n; i++) names[i] = list[i].name;
-    const char *near = nearest(name, names, n);
-    fail(e, "found no experiment \"%s\"%s%s%s", name,
-         near ? "; did you mean \"" : "; `ablate ls` lists what there is", near ? near : "",
-         near ? "\"?" : "");
-    arena_free(&a);
-    return -1;
-}
-
 int table_print(reader *r, const char *name, const table_options *options, enum table_format format, str *out,
                 err *e)
 {
@@ -223,7 +202,7 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
     bool bold = format == TABLE_MD || format == TABLE_LATEX;
     int rc = r ? gather(r, name, &o, bold, &a, &g, e) : 1;
     if (rc == 1)
-        rc = print_published(r, name, format, out, e) == 0 ? 0 : r ? no_experiment(r, name, e) : -1;
+        rc = print_published(r, name, format, out, e) == 0 ? 0 : r ? reader_no_experiment(r, name, e) : -1;
     else if (rc == 0 && format == TABLE_JSON)
         layout_json(&g, out);
     else if (rc == 0 && format == TABLE_CSV)

@@ -305,6 +305,26 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
     return rc;
 }
 
+int reader_no_experiment(reader *r, const char *name, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    if (!name) return fail(e, "found no experiments; `ablate run experiments/quick.ini` makes one");
+    if (reader_list(r, &a, &list, &n, e)) {
+        arena_free(&a);
+        return -1;
+    }
+    const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) names[i] = list[i].name;
+    const char *near = nearest(name, names, n);
+    fail(e, "found no experiment \"%s\"%s%s%s", name,
+         near ? "; did you mean \"" : "; `ablate ls` lists what there is", near ? near : "",
+         near ? "\"?" : "");
+    arena_free(&a);
+    return -1;
+}
+
 static int load_pairs(sqlite3 *q, const char *sql, int64_t run, arena *a, const read_pair **out, size_t *n,
                       err *e)
 {

@@ -92,6 +92,8 @@ typedef struct {
 } read_listed;
 /* The experiments, oldest first. */
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
+/* "found no experiment ...", with the nearest name, or how to make one (name NULL). Returns -1. */
+int reader_no_experiment(reader *r, const char *name, err *e);
 
 typedef struct {
     int64_t step;

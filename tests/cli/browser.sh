@@ -27,7 +27,8 @@ sed 's|</body></html>||' page.html >touched.html
 cat >>touched.html <<'HTML'
 <script>
 const found = [], table = document.querySelector('#table table'), head = [...table.tHead.rows[0].cells];
-const column = head.findIndex(th => th.textContent === 'BLEU'), cells = () => [...table.tBodies[0].rows].map(r => r.cells[column].textContent);
+const column = head.findIndex(th => th.textContent === 'BLEU');
+const cells = () => [...table.tBodies[0].rows].map(r => r.cells[column].textContent);
 const own = cells().join();
 head[column].querySelector('button').click();
 found.push('up', cells()[0], head[column].getAttribute('aria-sort'));
@@ -35,7 +36,8 @@ head[column].querySelector('button').click();
 found.push('down', cells()[0]);
 head[column].querySelector('button').click();
 found.push(cells().join() === own ? 'own' : 'lost');
-const buttons = [...document.querySelectorAll('.choose button')], shown = () => [...document.querySelectorAll('.metric')].filter(m => !m.hidden).map(m => m.dataset.metric).join();
+const buttons = [...document.querySelectorAll('.choose button')];
+const shown = () => [...document.querySelectorAll('.metric')].filter(m => !m.hidden).map(m => m.dataset.metric).join();
 found.push(shown());
 buttons.find(b => b.textContent === 'lr').click();
 found.push(shown());
@@ -44,7 +46,8 @@ found.push('hot', document.querySelectorAll('#verdict g.hot').length);
 found.push('wide', Math.max(0, document.documentElement.scrollWidth - innerWidth));
 found.push('unnamed', [...document.querySelectorAll('svg')].filter(s => !s.getAttribute('aria-label')).length);
 const small = [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0 && t.closest('.metric,.narrow'))
-    .filter(t => parseFloat(t.getAttribute('font-size') || 11) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width < 9);
+    .filter(t => parseFloat(t.getAttribute('font-size') || 11) * t.ownerSVGElement.getBoundingClientRect().width /
+        t.ownerSVGElement.viewBox.baseVal.width < 9);
 found.push('small', small.length);
 document.title = found.join(' ');
 </script></body></html>
@@ -69,7 +72,8 @@ cat >>touched.html <<'HTML'
 const found = [], lines = () => document.querySelectorAll('#view line').length, all = lines(), tokens = document.querySelectorAll('.token').length;
 found.push('lines', all > tokens);
 document.querySelector('.token').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
-found.push('one', lines() < all && document.querySelector('.token').getAttribute('aria-pressed'), document.getElementById('says').textContent.includes('attends most to: head 1'));
+found.push('one', lines() < all && document.querySelector('.token').getAttribute('aria-pressed'));
+found.push(document.getElementById('says').textContent.includes('attends most to: head 1'));
 document.querySelector('.head').click();
 found.push('heads', new Set([...document.querySelectorAll('#view line')].map(l => l.getAttribute('class'))).size);
 const part = document.querySelector('select');
