@@ -164,11 +164,11 @@ static const char *not_applicable(const spec_row *row, arena *a)
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     err e = {0};
-    const plugin *pos = plugin_find(AB_POSENC, settings_get(&row->placed, "position"), &e);
+    const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
     for (int i = 0; i < 3 && pos; i++) {
         const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
         if (!att) break;
-        const ab_posenc *h = &pos->iface.posenc;
+        const ab_position_plugin *h = &pos->iface.position;
         uint32_t hooks = i == 2 ? 0
                                 : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
                                       (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);

@@ -32,7 +32,7 @@ typedef struct {
     settings set;
     config cfg;
     const plugin *task_plugin;
-    const ab_task *task;
+    const ab_task_plugin *task;
     void *task_self;
     vocab *src, *tgt;
     task_rules rules;
@@ -296,7 +296,7 @@ static int write_file(const run *r, ab_split split, const char *ending, const ch
 static int keep_outputs(const run *r, ab_split split, char **lines, int64_t n, err *e)
 {
     str out = {0}, hyp = {0}, ref = {0};
-    const ab_task *t = r->task;
+    const ab_task_plugin *t = r->task;
     for (int64_t i = 0; i < n; i++) {
         ab_example x;
         t->get(r->task_self, split, i, &x);
@@ -324,7 +324,7 @@ static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
     for (int i = 0; i < found; i++) {
         char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
-        event_result(name, "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
+        event_result(name, m[i].better == AB_LOWER ? "min" : "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
                      m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
         free(name);
     }

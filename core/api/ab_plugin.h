@@ -1,12 +1,12 @@
 /* ab_plugin.h - the one header a plugin includes.
  *
- * A plugin is one shared object that exports one constant, `ab_plugin_v1`. It links against nothing of ablate:
+ * A plugin is one shared object that exports one constant, `ab_plugin_v2`. It links against nothing of ablate:
  *
  *     cc -shared -fPIC -I<include> mine.c -o mine.so
  *
  * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs.
- * An attention or posenc author writes only the forward pass, in the host tensor operations below. Backward,
- * step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check` come free.
+ * The author of a layer writes only the forward pass, in the host's tensor operations below. Backward, step-by-step decoding, INI
+ * keys, the entry in `ablate plugins` and `ablate check` come free.
  *
  * Tensors. An ab_t names a value of the graph being built; it belongs to its context and dies with it; nothing here
  * is freed by a plugin. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads, time, width per
@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AB_ABI_MAJOR 1u
-#define AB_ABI_MINOR 3u
-#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 1.0 hosts */
+#define AB_ABI_MAJOR 2u
+#define AB_ABI_MINOR 0u
+#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 2.0 hosts */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
 #define AB_MAGIC 0x41424c54u           /* 'ABLT' */
@@ -30,7 +30,43 @@ typedef struct ab_ctx ab_ctx;          /* one graph being built */
 typedef struct { int32_t id; } ab_t;   /* one tensor of it; 0 = failed */
 typedef struct ab_host ab_host;
 
-typedef enum { AB_ATTENTION = 1, AB_POSENC, AB_OPTIM, AB_TASK } ab_kind;
+/* ---- kinds of plugins: the one list; loading, folders, INI keys, reference, `ablate check` and the build follow from it ---------- */
+/* AB_NAME, its name (of the folder, of the INI key, in KIND/NAME; its interface is ab_NAME_plugin), what it writes. */
+#define AB_KINDS(X)                                                                                                                \
+    X(ATTENTION, attention, "a layer's token mixer: what each position takes from the others")                                     \
+    X(POSITION, position, "how order enters: embeddings, rotations, biases of scores")                                             \
+    X(FEED_FORWARD, feed_forward, "a layer's feed-forward: what is made of each position by itself")                               \
+    X(NORM, norm, "normalisation of each position's values")                                                                       \
+    X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                                         \
+    X(OPTIMIZER, optimizer, "the update of the parameters")                                                                        \
+    X(SCHEDULE, schedule, "the learning rate of each update")                                                                      \
+    X(TASK, task, "data, vocabularies and the score")
+#define AB_KIND_ENUM_(NAME, name, doc) AB_##NAME,
+typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
+
+/* ---- hooks: the plugin functions that the host calls ---------------------------------------------------------------------------- */
+/* Every host function has a tag in brackets that says in which of these it may be called; elsewhere it fails with an error that
+ * names function and hook. [any] all; [model] those in which a model is being built: not REFERENCE, GRAD and UPDATE; [attention]
+ * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions, which get no
+ * ab_ctx. */
+#define AB_HOOKS(X)                                                                                                                \
+    X(FORWARD, "an attention's forward")                                                                                           \
+    X(STEP, "a step of ab_scan")                                                                                                   \
+    X(EMBED, "a position's embed")                                                                                                 \
+    X(ROTATE, "a position's rotate")                                                                                               \
+    X(BIAS, "a position's bias")                                                                                                   \
+    X(SCORES, "a position's scores")                                                                                               \
+    X(VALUES, "a position's values")                                                                                               \
+    X(FEED_FORWARD, "a feed-forward's forward")                                                                                    \
+    X(NORM, "a norm's forward")                                                                                                    \
+    X(ADD_NORM, "a norm's add")                                                                                                    \
+    X(BLOCK, "a block's forward")                                                                                                  \
+    X(FINISH, "a block's finish")                                                                                                  \
+    X(REFERENCE, "an operation's reference")                                                                                       \
+    X(GRAD, "an operation's grad")                                                                                                 \
+    X(UPDATE, "an optimizer's update")
+#define AB_HOOK_ENUM_(NAME, doc) AB_IN_##NAME,
+typedef enum { AB_IN_HOST, AB_HOOKS(AB_HOOK_ENUM_) AB_HOOK_COUNT } ab_hook;
 
 /* ---- parameters: one table gives INI schema, defaults, ranges and help -------------------------------------- */
 
@@ -50,22 +86,23 @@ typedef struct {                       /* one INI key; {0} ends the table */
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
 enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };      /* roles: encoder self, decoder self (masked), encoder-decoder */
-enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };  /* posenc hooks */
+enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };  /* a position's hooks */
 
 typedef struct {                       /* where this call stands in the model */
-    int64_t heads, d_k, d_v, d_model;
+    int64_t heads, d_k, d_v, d_model, d_ff;
     int64_t layer, n_layers;           /* layer counts from 0 */
-    uint32_t role;                     /* AB_SELF, AB_CAUSAL or AB_CROSS */
+    uint32_t role;                     /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
     uint32_t training;                 /* 1: dropout is on */
-    double dropout;                    /* attention_dropout of the run */
+    double dropout;                    /* inside this sublayer: attention_dropout in an attention, relu_dropout in a feed-forward, else 0 */
+    uint32_t cross, feed_forward;      /* blocks: 1 where the layer reads an encoder's output; 1 where it has a feed-forward */
 } ab_info;
 
 typedef struct {
     uint32_t roles;                    /* which roles it can play */
-    uint32_t accepts;                  /* which posenc hooks it honours; a pair that does not fit is refused before the run */
+    uint32_t accepts;                  /* which hooks of a position it honours; a pair that does not fit is refused before the run */
     /* x: rows of queries' side; mem: rows of keys' side (the same ab_t as x in self attention). Returns rows [rows, d_model]. */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x, ab_t mem);
-} ab_attention;
+} ab_attention_plugin;
 
 /* ---- positional encodings: every hook may be NULL, meaning it leaves the value as it is ---------------------------- */
 /* One whose table ends names its length by an AB_INT parameter "max_len" [tokens]: a run whose sentences are longer is
@@ -79,7 +116,23 @@ typedef struct {
     ab_t (*bias)(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos);                 /* ids -> [1, H or 1, Tq, Tk] */
     ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos);   /* s [B,H,Tq,Tk] */
     ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);           /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
-} ab_posenc;
+} ab_position_plugin;
+
+/* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same shape --------------- */
+
+typedef struct {                       /* each row by itself */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* NULL: layers have no feed-forward */
+} ab_feed_forward_plugin;
+
+typedef struct {                       /* each row by itself */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
+    ab_t (*add)(ab_ctx *c, const void *cfg, ab_t x, ab_t s);        /* forward of x + dropout(s), where one operation does all; or NULL */
+} ab_norm_plugin;
+
+typedef struct {
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* one layer, of the functions tagged [block] */
+    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x);             /* behind the last layer of a stack; NULL: nothing */
+} ab_block_plugin;
 
 /* ---- optimizers --------------------------------------------------------------------------------------------------- */
 
@@ -91,7 +144,18 @@ typedef struct {
     /* p, g, slot[i]: parameter, gradient, state of one shape; lr, step (1, 2, ...): one element each.
      * New values are given back with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
     void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
-} ab_optim;
+} ab_optimizer_plugin;
+
+/* ---- schedules ------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct {                       /* the run's keys: lr, lr_min, warmup and steps [updates], d_model */
+    double lr, lr_min;
+    int64_t warmup, steps, d_model;
+} ab_run_plan;
+typedef struct {
+    /* The learning rate of update `step` (1, 2, ... steps). A function of its arguments: a resumed run asks for later steps only. */
+    double (*lr)(const void *cfg, const ab_run_plan *plan, int64_t step);
+} ab_schedule_plugin;
 
 /* ---- tasks ---------------------------------------------------------------------------------------------------------- */
 
@@ -101,6 +165,7 @@ typedef enum {                         /* how a side's text becomes ids */
     AB_VOCAB_SUBWORD = 1,              /* trained on the fly on the train split (keys vocab, vocab_size) */
     AB_VOCAB_WORDS                     /* blank-separated symbols, every one that occurs in training */
 } ab_vocab;
+typedef enum { AB_HIGHER, AB_LOWER } ab_better;
 typedef enum {                         /* how per-sentence statistics, summed over sentences, give the metric's value */
     AB_SUM_RATIO,                      /* stats: part, whole -> 100 part / whole */
     AB_SUM_BLEU,                       /* stats: sys_len, ref_len, 4 counts, 4 totals */
@@ -108,7 +173,9 @@ typedef enum {                         /* how per-sentence statistics, summed ov
 } ab_sum;
 typedef struct {                       /* one figure of a scored set */
     char name[24], signature[160];     /* "BLEU", "nrefs:1|case:mixed|..." */
-    double value;                      /* higher is better */
+    char unit[16];                     /* of value: "%", "bits/byte"; "": none */
+    ab_better better;                  /* which values are better */
+    double value;
     ab_sum sum;
     int64_t n_stats;                   /* doubles a sentence (2, 10 or 3), 0 when there are none */
     const double *stats;               /* [n_sentences][n_stats]; borrowed until the next score or close */
@@ -116,7 +183,7 @@ typedef struct {                       /* one figure of a scored set */
 typedef struct {                       /* what a task may ask of the host while it opens */
     const char *data_dir;              /* where corpora lie: $ABLATE_DATA, or data/ */
     int64_t seed;                      /* for data that is generated */
-    int64_t no_data;                   /* since 1.1. 1: a trained model is used; the data need not be there: count is 0 */
+    int64_t no_data;                   /* 1: a trained model is used; the data need not be there: count is 0 */
 } ab_env;
 enum { AB_SHARED_VOCAB = 1 };          /* one vocabulary for both sides (needed for tied embeddings) */
 typedef struct {                       /* what an opened task wants of the vocabularies */
@@ -129,7 +196,7 @@ enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST };     /* t
 typedef struct {
     uint32_t flags;
     ab_vocab src_vocab, tgt_vocab;
-    /* Reads or makes the data. Returns 0, or -1 with words in err (file, line, what was found and expected). */
+    /* Reads or makes the data. Returns 0, or -1 and a message in err (file, line, what was found and expected). */
     int (*open)(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n);
     int64_t (*count)(void *self, ab_split split);
     void (*get)(void *self, ab_split split, int64_t i, ab_example *out);
@@ -137,7 +204,7 @@ typedef struct {
      * The first one is the task's headline figure. */
     int (*score)(void *self, ab_split split, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
     void (*close)(void *self);
-    /* Since 1.1; each may be NULL. */
+    /* Each of the following may be NULL. */
     /* Vocabularies that depend on the settings: changes *v, which holds what flags, src_vocab and tgt_vocab say. */
     void (*vocabs)(void *self, ab_vocabs *v);
     /* Constraints on decoding: the five below, all or none. `vocabulary` tells the target side's tokens (a blank in a subword is
@@ -157,12 +224,19 @@ typedef struct {
      * prepare: the source line for a line that was typed in. present: what is shown of the output for it. */
     const char *(*encode_input)(void *self, const char *typed);
     const char *(*format_output)(void *self, const char *typed, const char *output);
-    /* Since 1.2; may be NULL. The line that scorers of the field take for example i (a tree in brackets): for the decoded line
+    /* May be NULL. The line that scorers of the field take for example i (a tree in brackets): for the decoded line
      * `output`, or for the reference where that is NULL. Borrowed until the next call. NULL: the lines are such as they are. */
     const char *(*reference_line)(void *self, ab_split split, int64_t i, const char *output);
-} ab_task;
+} ab_task_plugin;
 
-/* ---- fused operations: a meaning in host operations, and optional kernels for it ---------------------------------------- */
+/* ---- fused operations: a reference in host operations, and optional kernels for it ------------------------------------------- */
+/* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
+ * Threads: one call at a time for a tape, but tapes of several runs or threads may call the same kernel at once: no static state.
+ *     A CPU kernel may start an OpenMP region; it returns when all is written.
+ * Aliasing: out never shares memory with an input. Inputs are read-only and may be views of the same memory.
+ * Determinism: the same call gives the same bits; sums in a fixed order, no atomics on floating point.
+ * Errors: 0; or -1, before anything was written, for a type it does not have: the reference runs then. There is no other error:
+ *     shapes are those that the reference gave, so a kernel refuses nothing else. */
 
 typedef struct { void *data; int64_t dim[4]; int32_t dtype; } ab_view;     /* dtype: 0 float, 1 double, 2 bfloat16, 3 int32 */
 typedef struct {                       /* one kernel call */
@@ -176,9 +250,9 @@ typedef struct {
     /* The definition, and the tests' reference. With a kernel it is also run where no model is around it: what it needs
      * is in its inputs and attr (no ab_info, no learned values, nothing of the attention context). */
     ab_t (*reference)(ab_ctx *c, const ab_t *in, const void *attr);
-    /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of lower. */
+    /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of the reference. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
-    int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": lower runs. NULL: lower runs */
+    int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": the reference runs. NULL: it runs */
     int (*cuda)(const ab_run *r);
 } ab_op;
 
@@ -191,7 +265,7 @@ typedef struct {
     size_t cfg_size;
     const ab_param *params;
     const ab_op *const *ops;           /* fused operations that `ablate check` tests on their own; NULL-terminated, or NULL */
-    const void *iface;                 /* ab_attention, ab_posenc, ab_optim or ab_task */
+    const void *iface;                 /* the kind's: ab_attention_plugin, ... */
     const ab_host **host;              /* the host fills this before it calls anything */
 } ab_plugin;
 
@@ -200,6 +274,8 @@ typedef struct {
 typedef enum {                         /* ab_map: one input, elementwise */
     AB_EXP = 1, AB_LOG, AB_TANH, AB_SIGMOID, AB_RELU, AB_SQRT, AB_SQUARE, AB_ABS, AB_SIGN, AB_COS, AB_SIN, AB_ELU1, AB_RECIP
 } ab_fn;                               /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
+
+typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;   /* *_STEP: in decoding this step's only */
 
 typedef struct {                       /* a corpus score, for tasks */
     double value; char signature[160];
@@ -221,50 +297,71 @@ struct ab_host {                       /* append only: new functions go to the e
     uint32_t size, minor;
     ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
     int64_t (*dim)(ab_ctx *c, ab_t x, int axis);                    /* axis -1 is the last */
-    const ab_info *(*info)(ab_ctx *c);
-    ab_t (*fail)(ab_ctx *c, const char *words);                     /* refuse, in words; returns the failed tensor */
-    /* elementwise, with broadcasting over axes of length 1 */
+    const ab_info *(*info)(ab_ctx *c);                              /* [model] */
+    ab_t (*fail)(ab_ctx *c, const char *message);                   /* [any] refuse; returns the failed tensor */
+    /* elementwise, with broadcasting over axes of length 1 [any] */
     ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b);                       /* the smaller; ties give the gradient to a */
+    ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b);                       /* the larger; ties give the gradient to a */
+    ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);         /* a where condition (0 or 1) is 1, else b; both finite */
     ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b);                        /* a < b as 0 or 1; no gradient */
     ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
     ab_t (*add_scalar)(ab_ctx *c, ab_t a, double by);
     ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
+    ab_t (*gelu)(ab_ctx *c, ab_t a);                                /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */
+    ab_t (*silu)(ab_ctx *c, ab_t a);                                /* a sigmoid(a) */
+    ab_t (*softplus)(ab_ctx *c, ab_t a);                            /* log(1 + exp(a)) */
     ab_t (*dropout)(ab_ctx *c, ab_t a, double p);                   /* identity when not training */
-    /* over an axis */
+    /* over an axis [any] */
     ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                       /* the axis stays, with length 1 */
+    ab_t (*cumsum)(ab_ctx *c, ab_t a);                              /* running sums along axis -2 */
     ab_t (*softmax)(ab_ctx *c, ab_t s);                             /* over the last axis; -inf weighs 0 */
     ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);      /* the last two axes; the others broadcast */
-    /* shapes */
+    /* shapes [any] */
     ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
     ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
     ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
     ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
+    ab_t (*detach)(ab_ctx *c, ab_t a);                              /* the same values, no gradient */
+    ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value);       /* a constant */
     ab_t (*rotate_half)(ab_ctx *c, ab_t a);                                /* (x1,x2) -> (-x2,x1), halves of the last axis */
-    /* ids and tables */
+    /* ids and tables [any] */
     ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);                  /* [n,d],[T] -> [T,d] */
     ab_t (*to_float)(ab_ctx *c, ab_t ids);                              /* ids as numbers */
     ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                       /* [T],[n] -> [T,n] */
     ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
     ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
     ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk] */
-    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of pick: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
                   size_t cfg_size);                                 /* f depends on *cfg and i only: tables are kept */
-    /* learned values: named below the layer that calls; the same name gives the same value, but a name that the host or
+    /* [model] learned values: named below the layer that calls; the same name gives the same value, but a name that the host or
      * the other plugin (attention, position) gives in the same layer is refused. Uniform in [-scale, scale]; scale 0: zeros;
      * scale < 0: normal with standard deviation -scale */
     ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
+    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);   /* the same value everywhere at first */
     ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
+    ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);  /* max(0, linear) in one operation */
+    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s of x + dropout(s) */
+    ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
+    ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
+    /* [block] the layer's parts. `name` is where the learned values stand below the layer ("ffn", "self.ln"): two calls with one
+     * name share them */
+    ab_t (*self_attention)(ab_ctx *c, ab_t x);                      /* values below "self" */
+    ab_t (*cross_attention)(ab_ctx *c, ab_t x);                     /* to the encoder's output, where info.cross; below "cross" */
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);      /* where info.feed_forward */
+    ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);         /* the run's norm */
+    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);     /* norm(x + dropout(s)), one operation where the norm has it */
+    ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s);                 /* x + dropout(s) */
+    /* [any] */
     ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
-    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* optimizers only: p or slot takes this value at the end */
-    /* the attention context: what makes a plugin's forward also its decoder */
-    ab_t (*project)(ab_ctx *c, ab_t x, int what);                   /* 'q','k','v': linear, split heads, rotate, remember;
-                                                                       'K','V': the same, but in decoding only this step's */
+    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* [update] p or slot takes this value at the end */
+    /* the attention context: what makes a plugin's forward also its decoder [attention] */
+    ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);         /* linear, split heads, rotate, cache in decoding */
     ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale);        /* scale q.k + position + mask: [B,H,Tq,Tk] */
     ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf where a key may not be seen (future, padding) */
     ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);            /* only the position hooks bias and scores, no mask */
@@ -273,6 +370,12 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
                                                                        from ab_key_step, ab_value_step: decoding carries the sum */
     ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    /* the steps of ab_query, ab_key, ab_value and ab_output one by one, for projections of one's own */
+    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);             /* rows [rows, heads d] made of x or of mem -> [B,heads,T,d] */
+    ab_t (*rotate)(ab_ctx *c, ab_t x);                              /* queries or keys as the position rotates them (self attention) */
+    ab_t (*remember)(ab_ctx *c, ab_t x);                            /* keys, values or the like [B,n,T,d]: x itself; in decoding, where x
+                                                                       has this step only, all so far. Calls are told apart by order */
+    ab_t (*merge)(ab_ctx *c, ab_t y);                               /* [B,n,Tq,d] -> rows [rows, n d], the queries' side */
     ab_t (*pad)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
                                                                        of x or of mem, not of both */
     ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n], the queries' side */
@@ -282,13 +385,12 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
     ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
     ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */
-    /* for tasks */
+    /* [task] */
     int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out, char *err, size_t n_err);
     int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);  /* one block: free_lines frees it */
     void (*free_lines)(char **lines);
-    /* since 1.1 */
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
-    /* since 1.3: layers along each sentence, rows [rows,n] made of x or of mem -> rows of the same side; one operation where the
+    /* [attention] layers along each sentence, rows [rows,n] made of x or of mem -> rows of the same side; one operation where the
      * device has it. What ab_scan may not do is refused here too */
     /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z h, where
      * a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and uniform in 1/sqrt(d) */
@@ -304,16 +406,28 @@ extern const ab_host *ab_host_;
 #define AB_DIMS_(...)              (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
 #define ab_dim(c, x, i)            ab_host_->dim(AB_AT_(c), x, i)
 #define ab_info(c)                 ab_host_->info(AB_AT_(c))
-#define ab_fail(c, words)          ab_host_->fail(AB_AT_(c), words)
+#define ab_fail(c, message)        ab_host_->fail(AB_AT_(c), message)
 #define ab_add(c, a, b)            ab_host_->add(AB_AT_(c), a, b)
 #define ab_sub(c, a, b)            ab_host_->sub(AB_AT_(c), a, b)
 #define ab_mul(c, a, b)            ab_host_->mul(AB_AT_(c), a, b)
 #define ab_div(c, a, b)            ab_host_->div(AB_AT_(c), a, b)
 #define ab_minimum(c, a, b)          ab_host_->minimum(AB_AT_(c), a, b)
+#define ab_maximum(c, a, b)        ab_host_->maximum(AB_AT_(c), a, b)
+#define ab_where(c, condition, a, b) ab_host_->where(AB_AT_(c), condition, a, b)
+#define ab_cumsum(c, a)            ab_host_->cumsum(AB_AT_(c), a)
+#define ab_detach(c, a)            ab_host_->detach(AB_AT_(c), a)
+#define ab_full(c, value, ...)     ab_host_->full(AB_AT_(c), AB_DIMS_(__VA_ARGS__), value)
+#define ab_heads(c, rows, n)       ab_host_->heads(AB_AT_(c), rows, n)
+#define ab_rotate(c, x)            ab_host_->rotate(AB_AT_(c), x)
+#define ab_remember(c, x)          ab_host_->remember(AB_AT_(c), x)
+#define ab_merge(c, y)             ab_host_->merge(AB_AT_(c), y)
 #define ab_less_than(c, a, b)           ab_host_->less_than(AB_AT_(c), a, b)
 #define ab_mul_scalar(c, a, k)          ab_host_->mul_scalar(AB_AT_(c), a, k)
 #define ab_add_scalar(c, a, k)          ab_host_->add_scalar(AB_AT_(c), a, k)
 #define ab_map(c, a, f)            ab_host_->map(AB_AT_(c), a, f)
+#define ab_gelu(c, a)              ab_host_->gelu(AB_AT_(c), a)
+#define ab_silu(c, a)              ab_host_->silu(AB_AT_(c), a)
+#define ab_softplus(c, a)          ab_host_->softplus(AB_AT_(c), a)
 #define ab_dropout(c, a, p)        ab_host_->dropout(AB_AT_(c), a, p)
 #define ab_sum_axis(c, a, axis)    ab_host_->sum(AB_AT_(c), a, axis)
 #define ab_softmax(c, s)           ab_host_->softmax(AB_AT_(c), s)
@@ -334,14 +448,24 @@ extern const ab_host *ab_host_;
 /* cfg: a typed pointer; its sizeof is what f may depend on. */
 #define ab_table(c, f, cfg, ...)   ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
 #define ab_weight(c, name, s, ...) ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
+#define ab_weight_full(c, name, v, ...) ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
+#define ab_linear_relu(c, x, name, n, bias) ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)
+#define ab_layer_norm(c, x, gain, bias, eps) ab_host_->layer_norm(AB_AT_(c), x, gain, bias, eps)
+#define ab_add_layer_norm(c, x, s, gain, bias, eps) ab_host_->add_layer_norm(AB_AT_(c), x, s, gain, bias, eps)
+#define ab_self_attention(c, x)    ab_host_->self_attention(AB_AT_(c), x)
+#define ab_cross_attention(c, x)   ab_host_->cross_attention(AB_AT_(c), x)
+#define ab_feed_forward(c, x, name) ab_host_->feed_forward(AB_AT_(c), x, name)
+#define ab_normalize(c, x, name)   ab_host_->normalize(AB_AT_(c), x, name)
+#define ab_add_normalize(c, x, s, name) ab_host_->add_normalize(AB_AT_(c), x, s, name)
+#define ab_add_dropout(c, x, s)    ab_host_->add_dropout(AB_AT_(c), x, s)
 #define ab_linear(c, x, name, n, bias) ab_host_->linear(AB_AT_(c), x, name, n, bias)
 #define ab_call(c, op, attr, n, ...) ab_host_->call(AB_AT_(c), op, (const ab_t[]){__VA_ARGS__}, attr, n)
 #define ab_assign(c, to, value)    ab_host_->assign(AB_AT_(c), to, value)
-#define ab_query(c, x)             ab_host_->project(AB_AT_(c), x, 'q')
-#define ab_key(c, x)               ab_host_->project(AB_AT_(c), x, 'k')
-#define ab_value(c, x)             ab_host_->project(AB_AT_(c), x, 'v')
-#define ab_key_step(c, x)           ab_host_->project(AB_AT_(c), x, 'K')
-#define ab_value_step(c, x)         ab_host_->project(AB_AT_(c), x, 'V')
+#define ab_query(c, x)             ab_host_->project(AB_AT_(c), x, AB_QUERY)
+#define ab_key(c, x)               ab_host_->project(AB_AT_(c), x, AB_KEY)
+#define ab_value(c, x)             ab_host_->project(AB_AT_(c), x, AB_VALUE)
+#define ab_key_step(c, x)           ab_host_->project(AB_AT_(c), x, AB_KEY_STEP)
+#define ab_value_step(c, x)         ab_host_->project(AB_AT_(c), x, AB_VALUE_STEP)
 #define ab_scores(c, q, k, s)      ab_host_->scores(AB_AT_(c), q, k, s)
 #define ab_mask(c, s)              ab_host_->mask(AB_AT_(c), s)
 #define ab_position(c, s, q, k)    ab_host_->position(AB_AT_(c), s, q, k)
@@ -355,18 +479,15 @@ extern const ab_host *ab_host_;
 #define ab_qpos(c)                 ab_host_->qpos(AB_AT_(c))
 #define ab_kpos(c)                 ab_host_->kpos(AB_AT_(c))
 #define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
-#if AB_TARGET_MINOR >= 3
 #define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
 #define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
-#endif
 
-#define AB_KIND_(x)                                                                                                  \
-    _Generic((x), const ab_attention *: AB_ATTENTION, const ab_posenc *: AB_POSENC, const ab_optim *: AB_OPTIM,      \
-             const ab_task *: AB_TASK)
+#define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin *: AB_##NAME,
+#define AB_KIND_(x) _Generic((x), AB_KINDS(AB_KIND_CASE_) default: AB_NO_KIND)
 /* AB_PLUGIN(config, params, &self, .name = "mine", .doc = "what it does", .paper = "who, when"); */
 #define AB_PLUGIN(cfg_t, table, iface_, ...)                                                                         \
     __attribute__((visibility("hidden"))) const ab_host *ab_host_;                                                   \
-    __attribute__((visibility("default"))) const ab_plugin ab_plugin_v1 = {.magic = AB_MAGIC,                        \
+    __attribute__((visibility("default"))) const ab_plugin ab_plugin_v2 = {.magic = AB_MAGIC,                        \
                                                                            .major = AB_ABI_MAJOR,                    \
                                                                            .minor = AB_TARGET_MINOR,                 \
                                                                            .size = sizeof(ab_plugin),                \

@@ -38,6 +38,28 @@ static void build(const pairing *w, check_result *r)
 }
 void check_build(const plugin *p, check_result *r) { check_each_pairing(p, r, build); }
 
+/* ---- a block uses what a layer has ---- */
+
+static void sublayers(const pairing *w, check_result *r)
+{
+    static const char *const parts[] = {"enc.0.self.", "enc.0.ffn.", "dec.1.self.", "dec.1.cross.", "dec.1.ffn."};
+    model m;
+    err e = {0};
+    if (check_model_open(&m, w, &exact, &e)) {
+        check_fail(r, "%s", e.text);
+        return;
+    }
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        bool found = strstr(parts[i], "ffn") && same(w->feed_forward, "none");
+        for (size_t k = 0; k < m.params.n; k++) found |= has_prefix(m.params.p[k].name, parts[i]);
+        if (!found)
+            check_fail(r, "%s: no learned value stands below %s: the block must call ab_self_attention, ab_cross_attention where "
+                       "ab_info(c)->cross, and ab_feed_forward(c, x, \"ffn\") where ab_info(c)->feed_forward", w->words, parts[i]);
+    }
+    model_free(&m);
+}
+void check_sublayers(const plugin *p, check_result *r) { check_each_pairing(p, r, sublayers); }
+
 /* ---- the future ---- */
 
 static void change_from(sentences *s, int32_t first)
@@ -243,7 +265,7 @@ static void fused(const pairing *w, check_result *r)
         if (r->outcome == CHECK_FAIL || !any) return;
         r->measured = fmax(r->measured, 0);
         if (check_beyond(r, d / types[i].allowed))
-            check_fail(r, "%s: fused and composed attention differ by %.2g in %s, allowed %.0e", w->words, d,
+            check_fail(r, "%s: fused and composed operations differ by %.2g in %s, allowed %.0e", w->words, d,
                        dtype_name(types[i].type), types[i].allowed);
     }
 }

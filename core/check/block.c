@@ -22,7 +22,7 @@ static attn_context attn_for(block *b, const block_spec *s, ab_t x, ab_t mem)
     ab_t qpos = t_input(c, "qpos", I32, PHASE_STEP, 1, 1, 1, s->time),
          kpos = t_input(c, "kpos", I32, PHASE_STEP, 1, 1, 1, s->time);
     return (attn_context){.info = info_of(s),
-                 .pos = s->position && s->role != AB_CROSS ? &s->position->iface.posenc : NULL,
+                 .pos = s->position && s->role != AB_CROSS ? &s->position->iface.position : NULL,
                  .pos_cfg = s->position_cfg,
                  .bias = true,
                  .x = x,
@@ -52,14 +52,17 @@ int block_trace(block *b, const block_spec *s, err *e)
     if (s->measured) tape_at(c, x)->needs = true;
     if (s->role == AB_CROSS) mem = t_input(c, "mem", type, PHASE_STEP, 1, 1, b->rows, s->d_model);
     ab_t pos = t_input(c, "rows_pos", I32, PHASE_STEP, 1, 1, 1, b->rows);
-    attn_context alone = {.info = info_of(s), .now = OF_POSITION};
+    attn_context alone = {.info = info_of(s)};
     c->attn = &alone;
-    if (s->position && s->position->iface.posenc.embed && s->role != AB_CROSS)
-        x = mem = s->position->iface.posenc.embed(c, s->position_cfg, x, pos);
+    c->hook = AB_IN_EMBED;
+    if (s->position && s->position->iface.position.embed && s->role != AB_CROSS)
+        x = mem = s->position->iface.position.embed(c, s->position_cfg, x, pos);
     attn_context k = attn_for(b, s, x, mem);
     c->attn = &k;
+    c->hook = AB_IN_FORWARD;
     ab_t y = tape_given(c, s->attention->iface.attention.forward(c, s->attention_cfg, x, mem), "attention", s->attention->desc.name);
     c->attn = NULL;
+    c->hook = AB_IN_HOST;
     if (y.id && (tape_at(c, y)->dim[2] != b->rows || tape_at(c, y)->dim[3] != s->d_model)) {
         char found[64];
         tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", s->attention->desc.name,

@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ATT = 1 << AB_ATTENTION, POS = 1 << AB_POSENC, OPT = 1 << AB_OPTIM, TASK = 1 << AB_TASK };
+enum {
+    ATT = 1 << AB_ATTENTION,
+    POS = 1 << AB_POSITION,
+    FFN = 1 << AB_FEED_FORWARD,
+    NORM = 1 << AB_NORM,
+    BLOCK = 1 << AB_BLOCK,
+    OPT = 1 << AB_OPTIMIZER,
+    SCHED = 1 << AB_SCHEDULE,
+    TASK = 1 << AB_TASK,
+    LAYER = ATT | POS | FFN | NORM | BLOCK /* what is traced into a model */
+};
 
 typedef struct {
     const char *name;
@@ -15,28 +25,31 @@ typedef struct {
 } check;
 
 static const check checks[] = {
-    {"parameters", ATT | POS | OPT, 0, "", check_parameters},
-    {"build", ATT | POS, 0, "", check_build},
-    {"same_seed", ATT | POS, 0, " build ", check_same_seed},
-    {"kernels", ATT | POS, 1, " same_seed ", check_kernels},
-    {"op_gradients", ATT | POS, 1e-6, " kernels ", check_op_gradients},
-    {"gradient", ATT | POS, 1e-6, " op_gradients ", check_gradient},
-    {"future", ATT | POS, 0, " same_seed ", check_future},
-    {"padding", ATT | POS, 1e-12, " future ", check_padding},
-    {"batch", ATT | POS, 1e-12, " padding ", check_batch},
-    {"decode", ATT | POS, 1e-9, " batch ", check_decode},
-    {"dropout", ATT | POS, 1e-6, " gradient ", check_dropout},
+    {"parameters", LAYER | OPT | SCHED, 0, "", check_parameters},
+    {"build", LAYER, 0, "", check_build},
+    {"sublayers", BLOCK, 0, " build ", check_sublayers},
+    {"same_seed", LAYER, 0, " build ", check_same_seed},
+    {"kernels", LAYER, 1, " same_seed ", check_kernels},
+    {"op_gradients", LAYER, 1e-6, " kernels ", check_op_gradients},
+    {"gradient", LAYER, 1e-6, " op_gradients ", check_gradient},
+    {"future", LAYER, 0, " same_seed ", check_future},
+    {"padding", LAYER, 1e-12, " future ", check_padding},
+    {"batch", LAYER, 1e-12, " padding ", check_batch},
+    {"decode", LAYER, 1e-9, " batch ", check_decode},
+    {"dropout", LAYER, 1e-6, " gradient ", check_dropout},
     {"relative", POS, 1e-9, " same_seed ", check_relative},
-    {"fp32", ATT | POS, 1e-4, " kernels gradient ", check_fp32},
-    {"fused", ATT | POS, 1, " fp32 ", check_fused},
-    {"bf16", ATT | POS, 0.3, " fp32 ", check_bf16},
-    {"device_ops", ATT | POS, 1e-5, " fp32 ", check_device_ops},
-    {"device", ATT | POS, 1, " device_ops ", check_device},
+    {"fp32", LAYER, 1e-4, " kernels gradient ", check_fp32},
+    {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},
+    {"bf16", LAYER, 0.3, " fp32 ", check_bf16},
+    {"device_ops", LAYER, 1e-5, " fp32 ", check_device_ops},
+    {"device", LAYER, 1, " device_ops ", check_device},
     {"elementwise", OPT, 0, " parameters ", check_elementwise},
     {"tiles", OPT, 1e-12, " parameters elementwise ", check_tiles},
     {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},
     {"resumes", OPT, 0, " parameters elementwise ", check_resumes},
     {"device", OPT, 1e-5, " elementwise ", check_device_update},
+    {"rate", SCHED, 0, " parameters ", check_rate},
+    {"stateless", SCHED, 0, " rate ", check_stateless},
     {"open", TASK, 0, "", check_open},
     {"examples", TASK, 0, " open ", check_examples},
     {"repeatable", TASK, 0, " open ", check_repeatable},
@@ -186,7 +199,7 @@ static void refused(const char *path, const char *why)
 /* "attention/dot", "dot", a path: NULL and words when there is no such plugin. */
 static const plugin *find(const char *name, err *e)
 {
-    for (ab_kind k = AB_ATTENTION; k <= AB_TASK; k++) {
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
         size_t n = strlen(plugin_kind_name(k));
         if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !has_suffix(name, ".so"))
             return plugin_find(k, name + n + 1, e);
@@ -201,7 +214,7 @@ static int check_all(void)
     const plugin **all = xcalloc(n + 1, sizeof *all); /* a copy: checks may load more */
     memcpy(all, list, n * sizeof *all);
     size_t done = 0;
-    for (ab_kind k = AB_ATTENTION; k <= AB_TASK; k++)
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
         for (size_t i = 0; i < n; i++)
             if (all[i]->desc.kind == k) failed += !check_and_print(all[i]), done++;
     free(all);

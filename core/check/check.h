@@ -1,4 +1,4 @@
-/* check.h - the conformance kit: does a plugin keep what its interface promises?
+/* check.h - the conformance check: does a plugin keep what its interface promises?
  *
  * Every check builds something small around the plugin (whole models in double precision, a single attention,
  * a vector of parameters, the task's own examples) and measures. A check that presupposes another one that

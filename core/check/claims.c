@@ -61,7 +61,7 @@ out:
 
 void check_relative(const plugin *p, check_result *r)
 {
-    if (!(p->iface.posenc.claims & AB_RELATIVE)) {
+    if (!(p->iface.position.claims & AB_RELATIVE)) {
         check_none(r, "it does not claim AB_RELATIVE");
         return;
     }
@@ -89,15 +89,30 @@ static int trace_update(const plugin *p, const void *cfg, err *e)
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
     ab_t slot[4] = {{0}}, v = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, 16),
          g = t_input(c, "g", F64, PHASE_STEP, 1, 1, 1, 16);
-    for (uint32_t i = 0; i < p->iface.optim.n_slots; i++)
+    for (uint32_t i = 0; i < p->iface.optimizer.n_slots; i++)
         slot[i] = t_input(c, "slot", F64, PHASE_STEP, 1, 1, 1, 16);
     ab_t lr = t_input(c, "lr", F64, PHASE_SETUP, 1, 1, 1, 1),
          step = t_input(c, "step", F64, PHASE_SETUP, 1, 1, 1, 1);
-    p->iface.optim.update(c, cfg, v, g, slot, lr, step);
+    c->hook = AB_IN_UPDATE;
+    p->iface.optimizer.update(c, cfg, v, g, slot, lr, step);
     int rc = c->error.text[0] ? fail(e, "%s", c->error.text) : 0;
     tape_free(c);
     params_free(&none);
     return rc;
+}
+
+/* A feed-forward, norm or block in a small model. */
+static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
+{
+    model m;
+    check_result r = {0};
+    const pairing *w;
+    if (!check_pairings(p, &w, &r)) return fail(e, "%s", r.words);
+    pairing one = w[0];
+    if (key) one.key = arena_printf(a, "%s.%s", p->desc.name, key), one.value = value;
+    if (check_model_open(&m, &one, &(model_kind){.compute = F64}, e)) return -1;
+    model_free(&m);
+    return 0;
 }
 
 static int trace_with(const plugin *p, const char *key, const char *value, err *e)
@@ -105,9 +120,11 @@ static int trace_with(const plugin *p, const char *key, const char *value, err *
     arena a = {0};
     int rc = -1;
     void *cfg = settings_of(p, key, value, &a, e);
-    const plugin *usual = p->desc.kind == AB_POSENC ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
-    if (cfg && p->desc.kind == AB_OPTIM) rc = trace_update(p, cfg, e);
+    const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
+    if (cfg && p->desc.kind == AB_OPTIMIZER) rc = trace_update(p, cfg, e);
     if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
+    if (cfg && p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) rc = trace_model(p, key, value, &a, e);
+    if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);
     if (cfg && usual) {
         void *usual_cfg = settings_of(usual, NULL, NULL, &a, e);
         rc = usual_cfg ? trace_attention(usual, p, usual_cfg, cfg, e) : -1;
@@ -137,7 +154,7 @@ void check_parameters(const plugin *p, check_result *r)
     err e = {0};
     if (trace_with(p, NULL, NULL, &e))
         check_none(r, "%s", e.text); /* what is wrong then is told by 'build' */
-    if (e.text[0] && p->desc.kind == AB_OPTIM) check_fail(r, "%s", e.text);
+    if (e.text[0] && (p->desc.kind == AB_OPTIMIZER || p->desc.kind == AB_SCHEDULE)) check_fail(r, "%s", e.text);
     for (const ab_param *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
         if (q->type == AB_INT || q->type == AB_REAL) {
             try_value(p, q, format_real(q->min, text), r);

@@ -7,7 +7,7 @@
 
 /* ---- pairings ---- */
 
-static uint32_t hooks_of(const ab_posenc *p)
+static uint32_t hooks_of(const ab_position_plugin *p)
 {
     return (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) |
            (p->values ? AB_POS_VALUES : 0);
@@ -19,7 +19,24 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     for (int r = 0; r < ROLES; r++)
         w->attention[r] = attention->iface.attention.roles & bits[r] ? attention->path : usual->path;
     w->position = position->path;
+    w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm";
+    w->key = w->value = NULL;
     snprintf(w->words, sizeof w->words, "%s with %s", attention->desc.name, position->desc.name);
+}
+
+/* A feed-forward, norm or block among the usual others; blocks also without a feed-forward. */
+static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
+{
+    fill_places(&w[0], usual, usual, position);
+    snprintf(w[0].words, sizeof w[0].words, "%s", p->desc.name);
+    if (p->desc.kind == AB_FEED_FORWARD) w[0].feed_forward = p->path;
+    if (p->desc.kind == AB_NORM) w[0].norm = p->path;
+    if (p->desc.kind != AB_BLOCK) return 1;
+    w[0].block = p->path;
+    w[1] = w[0];
+    w[1].feed_forward = "none";
+    snprintf(w[1].words, sizeof w[1].words, "%s without a feed-forward", p->desc.name);
+    return 2;
 }
 
 size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
@@ -33,18 +50,25 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
         check_fail(r, "%s", e.text);
         return 0;
     }
-    if (p->desc.kind == AB_POSENC) {
+    if (p->desc.kind == AB_POSITION) {
         all = grow(all, &cap, 1, sizeof *all);
         fill_places(&all[n++], usual, usual, p);
+    } else if (p->desc.kind != AB_ATTENTION) {
+        const plugin *position = plugin_find(AB_POSITION, "sinusoid", &e);
+        all = grow(all, &cap, 2, sizeof *all);
+        if (position)
+            n = fill_parts(all, p, usual, position);
+        else
+            check_fail(r, "%s", e.text);
     } else {
         const plugin *const *list = plugin_list(&n_list);
         for (size_t i = 0; i < n_list; i++) {
-            if (list[i]->desc.kind != AB_POSENC) continue;
-            if (hooks_of(&list[i]->iface.posenc) & ~p->iface.attention.accepts) continue;
+            if (list[i]->desc.kind != AB_POSITION) continue;
+            if (hooks_of(&list[i]->iface.position) & ~p->iface.attention.accepts) continue;
             all = grow(all, &cap, n + 1, sizeof *all);
             fill_places(&all[n++], p, usual, list[i]);
         }
-        if (!n) check_fail(r, "there is no posenc plugin at hand that it goes with");
+        if (!n) check_fail(r, "there is no position plugin at hand that it goes with");
     }
     *out = all;
     return n;
@@ -98,6 +122,9 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"attention_decoder", w->attention[ROLE_DECODER]},
                                     {"attention_cross", w->attention[ROLE_CROSS]},
                                     {"position", w->position},
+                                    {"feed_forward", w->feed_forward},
+                                    {"norm", w->norm},
+                                    {"block", w->block},
                                     {"layers_encoder", "1"},
                                     {"layers_decoder", "2"},
                                     {"d_model", "12"},
@@ -111,6 +138,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"relu_dropout", drop},
                                     {"seed", "7"}};
     for (size_t i = 0; i < LENGTH(pairs); i++) settings_put(&set, pairs[i][0], pairs[i][1], &a);
+    if (w->key) settings_put(&set, w->key, w->value, &a);
     int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
     arena_free(&a);
     if (rc) return fail_in(e, "%s: ", w->words);

@@ -18,12 +18,13 @@ bool check_beyond(check_result *r, double figure);
 
 /* ---- a plugin among others ---- */
 
-typedef struct {                             /* which attention in each place, with which positions */
-    const char *attention[ROLES], *position; /* paths of shared objects */
+typedef struct {                             /* the plugins of a model */
+    const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names */
+    const char *key, *value; /* one more setting; key NULL: none */
     char words[96];                          /* "dot with alibi": for messages */
 } pairing;
-/* An attention goes with every posenc at hand that it honours (a place it cannot take is scaled_dot's), a
- * posenc with scaled_dot. Sets r when there is nothing to pair it with. The array lives until the next call.
+/* An attention goes with every position at hand that it honours (a place it cannot take is scaled_dot's), a
+ * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r when there is nothing to pair it with. The array lives until the next call.
  */
 size_t check_pairings(const plugin *p, const pairing **out, check_result *r);
 typedef void (*pairing_check)(const pairing *w, check_result *r);
@@ -88,6 +89,9 @@ int pass_run(pass *p, uint64_t seed, err *e);
 double pass_loss(const pass *p);             /* sum of the smoothed losses */
 double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
 
+/* A schedule's rates over several runs' lengths are numbers from 0 on, and some are not 0; -1 and a message. */
+int check_some_rates(const plugin *p, const void *cfg, err *e);
+
 /* ---- the checks ---- */
 
 const backend *check_the_device(void); /* what check_use_device named, or NULL */
@@ -107,6 +111,9 @@ void check_same_seed(const plugin *p, check_result *r);
 void check_dropout(const plugin *p, check_result *r);
 void check_relative(const plugin *p, check_result *r);
 void check_fused(const plugin *p, check_result *r);
+void check_sublayers(const plugin *p, check_result *r);
+void check_rate(const plugin *p, check_result *r);
+void check_stateless(const plugin *p, check_result *r);
 void check_fp32(const plugin *p, check_result *r);
 void check_bf16(const plugin *p, check_result *r);
 void check_device(const plugin *p, check_result *r);

@@ -1,5 +1,5 @@
-/* ops.c - a plugin's own fused operations, on the inputs that they get in a model: kernel against meaning,
- * grad against differences of the meaning. */
+/* ops.c - a plugin's own fused operations, on the inputs that they get in a model: kernel against
+ * reference, grad against differences of the reference. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static bool has_params(const ab_ctx *c)
     return false;
 }
 
-/* A tape of the operation alone: its meaning, or (call) the operation with its kernel. */
+/* A tape of the operation alone: its reference, or (call) the operation with its kernel. */
 static int trace_op(op_tape *t, const sample *s, dtype type, bool call, err *e)
 {
     t->none = (params){0};
@@ -138,7 +138,7 @@ static int trace_op(op_tape *t, const sample *s, dtype type, bool call, err *e)
     if (call && t->y.id && tape_at(t->c, t->y)->op == OP_CALL) tape_at(t->c, t->y)->call_attr = s->attr;
     if (t->c->error.text[0]) return fail(e, "%s", t->c->error.text);
     if (has_params(t->c))
-        return fail(e, "its meaning has parameters of its own: give them as inputs instead");
+        return fail(e, "its reference has parameters of its own: give them as inputs instead");
     return 0;
 }
 
@@ -200,8 +200,8 @@ static bool compare_kernel(const sample *s, dtype type, double allowed, check_re
         }
         if (done && check_beyond(r, worst / size / allowed))
             check_fail(r,
-                       "operation '%s': its CPU kernel in %s is %.2g (relative) away from its meaning "
-                       "(lower), allowed %.0e",
+                       "operation '%s': its CPU kernel in %s is %.2g (relative) away from its "
+                       "reference, allowed %.0e",
                        s->op->name, dtype_name(type), worst / size, allowed);
         free(out);
     }

@@ -28,7 +28,7 @@ static int bench_open(bench *b, const plugin *p, size_t n, err *e)
     ab_ctx *c = tape_new(&m->params, &cpu_backend, F64, false);
     t_param(c, "w", (int64_t[4]){1, 1, 1, (int64_t)n}, 1, 0);
     tape_free(c);
-    params_alloc(&m->params, F64, p->iface.optim.n_slots, 5, &cpu_backend);
+    params_alloc(&m->params, F64, p->iface.optimizer.n_slots, 5, &cpu_backend);
     b->grad = xcalloc(m->params.total, sizeof *b->grad);
     b->o = optim_open(m, e);
     return b->o ? 0 : -1;
@@ -57,7 +57,7 @@ typedef struct { /* the update as one tape over whole vectors */
 /* The values assigned to each place are kept and read; nothing is overwritten while the tape runs. */
 static int whole_open(whole *t, bench *b, err *e)
 {
-    const ab_optim *rule = &b->m.optimizer->iface.optim;
+    const ab_optimizer_plugin *rule = &b->m.optimizer->iface.optimizer;
     ab_ctx *c = t->c = tape_new(&b->m.params, &cpu_backend, F64, false);
     int64_t n = (int64_t)b->n;
     t->p = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, n);
@@ -66,6 +66,7 @@ static int whole_open(whole *t, bench *b, err *e)
         t->slot[i] = t_input(c, arena_printf(&c->memory, "slot%u", i), F64, PHASE_STEP, 1, 1, 1, n);
     t->lr = t_input(c, "lr", F64, PHASE_STEP, 1, 1, 1, 1);
     t->step = t_input(c, "step", F64, PHASE_STEP, 1, 1, 1, 1);
+    c->hook = AB_IN_UPDATE;
     rule->update(c, b->m.optimizer_cfg, t->p, t->g, t->slot, t->lr, t->step);
     int32_t end = c->n;
     for (int32_t i = 1; i < end; i++) {
@@ -118,7 +119,7 @@ void check_tiles(const plugin *p, check_result *r)
     bench b;
     whole t = {0};
     err e = {0};
-    uint32_t n_slots = p->iface.optim.n_slots;
+    uint32_t n_slots = p->iface.optimizer.n_slots;
     double *mine = xcalloc(MANY, sizeof *mine), *slot[4] = {0};
     for (uint32_t i = 0; i < n_slots; i++) slot[i] = xcalloc(MANY, sizeof *slot[i]);
     if (!bench_open(&b, p, MANY, &e) && !whole_open(&t, &b, &e)) {
@@ -230,7 +231,7 @@ void check_resumes(const plugin *p, check_result *r)
     bench through, again;
     err e = {0};
     size_t bytes = FEW * sizeof(double);
-    uint32_t n_slots = p->iface.optim.n_slots;
+    uint32_t n_slots = p->iface.optimizer.n_slots;
     int bad = bench_open(&through, p, FEW, &e);
     bad |= bench_open(&again, p, FEW, &e);
     if (!bad) {

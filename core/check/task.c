@@ -8,7 +8,7 @@
 static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
 
 typedef struct {
-    const ab_task *t;
+    const ab_task_plugin *t;
     void *self;
     arena memory;
 } opened;

@@ -36,7 +36,7 @@ static char *group_key(const spec_row *row)
 }
 
 /* Vocabularies of words and characters are read from the data; subwords, which take minutes to train, count as many as are asked for. */
-static int count_vocabs(const ab_task *t, void *self, const config *c, group *g, err *e)
+static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
 {
     vocab *src = NULL, *tgt = NULL;
     bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR && (t->src_vocab == AB_VOCAB_SUBWORD || t->tgt_vocab == AB_VOCAB_SUBWORD);

@@ -45,7 +45,7 @@ static int open_parser(parser *x, const predict_options *o, const char *path, co
     char words[1024] = "";
     if (!(x->plugin = plugin_find(AB_TASK, x->m->cfg.task, e))) return -1;
     const ab_plugin *d = &x->plugin->desc;
-    const ab_task *task = &x->plugin->iface.task;
+    const ab_task_plugin *task = &x->plugin->iface.task;
     if (!task->encode_input || !task->format_output)
         return fail(e, "%s is a model of the task %s, whose outputs are plain lines: use `ablate translate`", path, d->name);
     if (override(x, o, e)) return -1;
@@ -108,7 +108,7 @@ static int by_number(const void *a, const void *b)
 /* -1 also when some lines were left flat; then e has no words. */
 static int parse_input(parser *x, const predict_options *o, err *e)
 {
-    const ab_task *task = &x->plugin->iface.task;
+    const ab_task_plugin *task = &x->plugin->iface.task;
     str text = {0};
     char **input = NULL;
     size_t n = 0;

@@ -70,7 +70,7 @@ static int plugins(const invocation *c, void *options)
         if (!one) return call_failed(c, &e), 2;
         print(one, o->json, true, shown++);
     }
-    for (ab_kind k = AB_ATTENTION; k <= AB_TASK && !file; k++)
+    for (ab_kind k = 1; k < AB_KIND_COUNT && !file; k++)
         for (size_t i = 0; i < n; i++) {
             const ab_plugin *d = &all[i]->desc;
             if (d->kind != k) continue;
@@ -81,7 +81,7 @@ static int plugins(const invocation *c, void *options)
     if (o->json && shown) fputs("\n]\n", stdout);
     if (shown) return 0;
     str kinds = {0};
-    for (ab_kind k = AB_ATTENTION; k <= AB_TASK; k++) str_addf(&kinds, "%s%s", k == AB_ATTENTION ? "" : ", ", plugin_kind_name(k));
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++) str_addf(&kinds, "%s%s", k == 1 ? "" : ", ", plugin_kind_name(k));
     fail(&e, "no plugin '%s'; kinds are %s", kind ? kind : "", str_text(&kinds));
     str_free(&kinds);
     return call_failed(c, &e), 2;

@@ -13,13 +13,11 @@
 #include "base/base.h"
 
 enum { CONFIG_AUTO = -1 }; /* the first word of an integer key: "auto" or "same"; config_resolve removes it */
-enum config_norm { NORM_POST, NORM_PRE };
 enum config_smoothing { SMOOTH_ALL, SMOOTH_OTHERS };
 enum config_share { SHARE_ALL, SHARE_TARGET, SHARE_NONE };
 enum config_qkv_init { QKV_FUSED, QKV_SEPARATE };
 enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR };
 enum config_precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_BF16 };
-enum config_schedule { SCHEDULE_NOAM, SCHEDULE_LINEAR, SCHEDULE_CONSTANT, SCHEDULE_COSINE };
 enum config_select { SELECT_LAST, SELECT_BEST };
 enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH };
 
@@ -29,13 +27,12 @@ typedef struct config {
     /* plugins: a name, or the path of a shared object */
     const char *task, *attention;
     const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
-    const char *position, *optimizer;
+    const char *position, *feed_forward, *norm, *block, *optimizer, *schedule;
     const char *plugin_path; /* further folders with plugins, separated by colons; "" = none */
     /* model (recipe of the paper, sections 3 and 5.4) */
     int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */
     int64_t d_model, d_ff, heads;
     int64_t d_k, d_v;                                /* per head; never CONFIG_AUTO once resolved */
-    int64_t norm;                                    /* enum config_norm */
     double dropout, attention_dropout, relu_dropout; /* probabilities that a value becomes 0 */
     double word_dropout;                             /* probability that a source token becomes <unk> */
     double label_smoothing;                          /* eps */
@@ -43,7 +40,6 @@ typedef struct config {
     int64_t share_embeddings;                        /* enum config_share */
     int64_t bias;                                    /* 1: q, k, v and o projections have biases */
     int64_t qkv_init;                                /* enum config_qkv_init */
-    double layer_norm_eps;
     /* text */
     int64_t vocab;      /* enum config_vocab */
     int64_t vocab_size; /* pieces, special ones counted */
@@ -51,7 +47,6 @@ typedef struct config {
     int64_t lowercase;
     /* training */
     int64_t precision; /* enum config_precision */
-    int64_t schedule;  /* enum config_schedule */
     double lr, lr_min;
     int64_t warmup, steps;          /* updates */
     int64_t batch_tokens;           /* source tokens and target tokens each at most this, a batch */
@@ -76,7 +71,7 @@ typedef struct config {
 
 extern const ab_param config_params[]; /* ends with {0} */
 
-/* The kind of plugin a core key names ("attention", "posenc", "optim", "task"), or NULL for other keys. */
+/* The kind of plugin a core key names ("attention" for attention and attention_cross, ...), or NULL for other keys. */
 const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
  * hash. */

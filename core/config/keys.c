@@ -36,7 +36,11 @@ const ab_param config_params[] = {
     TEXT(attention_decoder, "same", "attention plugin of the decoder's masked self-attention; same = as attention"),
     TEXT(attention_cross, "same", "attention plugin from decoder to encoder; same = as attention"),
     TEXT(position, "sinusoid", "positional encoding plugin, in both stacks (section 3.5)"),
+    TEXT(feed_forward, "relu", "feed-forward plugin of each layer (section 3.3)"),
+    TEXT(norm, "layer_norm", "normalisation plugin (section 3.1)"),
+    TEXT(block, "post_norm", "block plugin, the order of a layer: post_norm = norm(x + sublayer(x)) (section 3.1); pre_norm = x + sublayer(norm(x))"),
     TEXT(optimizer, "adam", "optimizer plugin (section 5.3)"),
+    TEXT(schedule, "noam", "schedule plugin: the learning rate of each update (section 5.3)"),
     TEXT(plugin_path, "", "further folders with plugins [folders, separated by colons]"),
     /* model */
     INT(layers, 6, 1, 256, NULL, "layers of each stack [layers] (N in Table 3, section 3.1)"),
@@ -47,10 +51,9 @@ const ab_param config_params[] = {
     INT(heads, 8, 1, 1024, NULL, "attention heads [heads] (h in Table 3, section 3.2.2)"),
     INT(d_k, -1, 1, 65536, "auto", "width of a head's queries and keys [values]; auto = d_model / heads (section 3.2.2)"),
     INT(d_v, -1, 1, 65536, "auto", "width of a head's values [values]; auto = d_model / heads (section 3.2.2)"),
-    CHOICE(norm, NORM_POST, "post|pre", "layer normalisation: post = LN(x + sublayer(x)) (section 3.1); pre = x + sublayer(LN(x)), and one LN after each stack"),
     REAL(dropout, 0.1, 0, 0.99, "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
     REAL(attention_dropout, 0, 0, 0.99, "dropout on attention weights [probability]"),
-    REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the ReLU [probability]"),
+    REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the activation [probability]"),
     REAL(word_dropout, 0, 0, 0.99, "word dropout: source tokens that training shows as unknown [probability]"),
     REAL(label_smoothing, 0.1, 0, 0.99, "label smoothing eps [probability] (section 5.4); perplexity is always of the unsmoothed loss"),
     CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others", "where eps goes in a vocabulary of V: all = eps/V on every token, the gold one has 1 - eps + eps/V "
@@ -58,7 +61,6 @@ const ab_param config_params[] = {
     CHOICE(share_embeddings, SHARE_ALL, "all|target|none", "one table for: all = source, target and softmax (section 3.4); target = target and softmax; none = three tables"),
     BOOL(bias, 1, "biases on the q, k, v and o projections, as in the paper's code; the feed-forward sublayers always have them"),
     CHOICE(qkv_init, QKV_FUSED, "fused|separate", "Glorot uniform initial q, k, v: fused = as one matrix for the three, as in the paper's code; separate = each on its own, sqrt(2) times larger"),
-    REAL(layer_norm_eps, 1e-6, 1e-12, 0.1, "added to the variance in layer normalisation [variance]"),
     /* text */
     CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "how text becomes tokens; bpe is the paper's (section 5.1)"),
     INT(vocab_size, 32000, 8, 1000000, NULL, "vocabulary, special tokens counted [tokens]; the paper: about 37000 for En-De, 32000 for En-Fr (section 5.1)"),
@@ -66,10 +68,8 @@ const ab_param config_params[] = {
     BOOL(lowercase, 0, "lowercase the text before anything else"),
     /* training */
     CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16", "numbers of the matrix products; auto = bf16 where the device has hardware for it; weights are always kept in fp32"),
-    CHOICE(schedule, SCHEDULE_NOAM, "noam|linear|constant|cosine", "learning rate at update s: noam = lr d_model^-0.5 min(s^-0.5, s warmup^-1.5) (section 5.3); "
-           "the others rise linearly to lr over warmup, then: linear and cosine fall to lr_min at the last step, constant stays"),
     REAL(lr, 1, 0, 1000, "learning rate at its highest; for noam the factor before d_model^-0.5 (1 in the paper)"),
-    REAL(lr_min, 0, 0, 1000, "learning rate at the end of linear and cosine"),
+    REAL(lr_min, 0, 0, 1000, "learning rate at the end of linear, cosine and wsd"),
     INT(warmup, 4000, 0, MOST_STEPS, NULL, "updates over which the learning rate rises [updates] (section 5.3)"),
     INT(steps, 100000, 1, MOST_STEPS, NULL, "length of training [updates] (section 5.2)"),
     INT(batch_tokens, 25000, 16, 100000000, NULL, "source tokens and target tokens of a batch, each at most this [tokens] (section 5.1)"),
@@ -94,19 +94,20 @@ const ab_param config_params[] = {
     INT(threads, 0, 0, 4096, NULL, "CPU threads of a run [threads]; 0 = all there are"),
     {0}};
 
-/* Core keys whose value names a plugin. */
-static const char *const plugin_keys[][2] = {
-    {"task", "task"}, {"attention", "attention"}, {"attention_encoder", "attention"}, {"attention_decoder", "attention"},
-    {"attention_cross", "attention"}, {"position", "posenc"}, {"optimizer", "optim"},
-};
+/* A key with a kind's name names a plugin of it, and so do the three places of attention. */
+#define KIND_NAME(NAME, name, doc) #name,
+static const char *const kinds[] = {AB_KINDS(KIND_NAME)};
+static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
 /* Keys that cannot change a result. */
 static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
 /* clang-format on */
 
 const char *config_plugin_kind(const char *key)
 {
-    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
-        if (same(plugin_keys[i][0], key)) return plugin_keys[i][1];
+    for (size_t i = 0; i < LENGTH(kinds); i++)
+        if (same(kinds[i], key)) return kinds[i];
+    for (size_t i = 0; i < LENGTH(attention_keys); i++)
+        if (same(attention_keys[i], key)) return "attention";
     return NULL;
 }
 

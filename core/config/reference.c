@@ -1,5 +1,6 @@
 /* reference.c - the INI reference as Markdown: the grammar in words, then every key from its table. */
 #include "config/spec.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static const char grammar[] =
     "| `[PLUGIN]` | parameters of a plugin, for all rows that use it: `[rotary]` and `base = 1000` is "
     "`rotary.base = 1000` in `[base]` |\n"
     "\n"
-    "Plugins are named by the keys task, attention (and its three places), position and optimizer: a name, "
+    "Plugins are named by the keys of their kind (attention also by its three places): a name, "
     "or the path of a shared\n"
     "object (with a slash, or ending in .so). Relative paths, also those of `plugin_path`, start at the INI's folder; in `-s` where you "
     "stand.\nA parameter of a plugin is an error where no row uses the plugin.\n"
@@ -118,7 +119,8 @@ static const char table_head[] = "| key | default | value | meaning |\n|---|---|
 
 void config_reference(FILE *f, const plugin_schemas *plugins)
 {
-    static const char *const kinds[] = {"task", "attention", "posenc", "optim"};
+#define KIND(NAME, name, doc) {#name, doc},
+    static const char *const kinds[][2] = {AB_KINDS(KIND)};
     arena a = {0};
     fprintf(f,
             "%s%s\n## Keys\n\nDefaults are those of the paper (Vaswani et al. 2017; sections are its "
@@ -126,11 +128,12 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
             grammar, grammar_of_rows, table_head);
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) print_param(f, p, "", config_is_hashed(p->name) ? "" : "*", &a);
-    for (size_t k = 0; k < LENGTH(kinds); k++)
+    for (size_t k = 0; k < LENGTH(kinds); k++) {
+        fprintf(f, "\n## %s\n\n%c%s.\n", kinds[k][0], toupper((unsigned char)kinds[k][1][0]), kinds[k][1] + 1);
         for (size_t i = 0; i < plugins->n; i++) {
             const plugin_schema *s = &plugins->list[i];
-            if (!same(s->kind, kinds[k])) continue;
-            fprintf(f, "\n## %s/%s\n\n", s->kind, s->name);
+            if (!same(s->kind, kinds[k][0])) continue;
+            fprintf(f, "\n### %s/%s\n\n", s->kind, s->name);
             if (!s->params || !s->params->name) {
                 fprintf(f, "No parameters.\n");
                 continue;
@@ -139,5 +142,6 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
             const char *prefix = arena_printf(&a, "%s.", s->name);
             for (const ab_param *p = s->params; p->name; p++) print_param(f, p, prefix, "", &a);
         }
+    }
     arena_free(&a);
 }

@@ -11,7 +11,7 @@
 #include "config/config.h"
 
 typedef struct {             /* what the INI needs to know of a plugin */
-    const char *kind, *name; /* kind: attention, posenc, optim or task */
+    const char *kind, *name; /* kind: of AB_KINDS */
     const ab_param *params;  /* ends with {0}; NULL: none */
 } plugin_schema;
 

@@ -148,7 +148,7 @@ static ab_view plugin_view(const view *v)
     return w;
 }
 
-/* Operations without a CUDA kernel are traced as what they mean (lower); this one is for those that have one. */
+/* Operations without a CUDA kernel are traced as their reference; this one is for those that have one. */
 int cuda_CALL(const call *k, err *e)
 {
     ab_view in[MAX_IN];

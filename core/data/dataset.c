@@ -7,7 +7,7 @@ static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
 
 /* Gather both sides' lines of the train split; which: 1 source, 2 target, 3 both. The lines belong to the
  * task. */
-static const char **train_lines(const ab_task *task, void *self, int which, int64_t *n)
+static const char **train_lines(const ab_task_plugin *task, void *self, int which, int64_t *n)
 {
     int64_t count = task->count(self, AB_TRAIN), sides = which == 3 ? 2 : 1;
     const char **lines = xmalloc((size_t)(count * sides + 1) * sizeof *lines);
@@ -23,7 +23,7 @@ static const char **train_lines(const ab_task *task, void *self, int which, int6
     return lines;
 }
 
-static vocab *side_vocab(const ab_task *task, void *self, int which, const ab_vocabs *asked, vocab_kind kind,
+static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, const ab_vocabs *asked, vocab_kind kind,
                          int64_t size, bool lowercase, const char *cache_dir, err *e)
 {
     int64_t n;
@@ -35,7 +35,7 @@ static vocab *side_vocab(const ab_task *task, void *self, int which, const ab_vo
     return v;
 }
 
-int dataset_vocabs(const ab_task *task, void *self, bool shared, vocab_kind kind, int64_t size,
+int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size,
                    bool lowercase, const char *cache_dir, vocab **src, vocab **tgt, err *e)
 {
     ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
@@ -134,7 +134,7 @@ static void gather_end(gathering *g, pairs *out)
     out->src = src, out->tgt = tgt;
 }
 
-static int build_split(pairs *p, const ab_task *task, void *self, ab_split split, const vocab *src,
+static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_split split, const vocab *src,
                        const vocab *tgt, int64_t max_length, err *e)
 {
     gathering g;
@@ -154,7 +154,7 @@ static int build_split(pairs *p, const ab_task *task, void *self, ab_split split
     return rc;
 }
 
-int dataset_build(dataset *d, const ab_task *task, void *self, const vocab *src, const vocab *tgt,
+int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                   int64_t max_length, err *e)
 {
     *d = (dataset){0};

@@ -26,13 +26,13 @@ typedef struct {
  * kind, size: the run's keys for AB_VOCAB_SUBWORD sides; AB_VOCAB_WORDS sides take every word. shared: one
  * vocabulary for both sides, then *src == *tgt: free it once. A task with `vocabs` says kinds and shared
  * itself. 0, or -1 and e. */
-int dataset_vocabs(const ab_task *task, void *self, bool shared, vocab_kind kind, int64_t size,
+int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size,
                    bool lowercase, const char *cache_dir, vocab **src, vocab **tgt, err *e);
 
 /* Encode all splits. max_length [tokens, EOS counted], 0 = none: in train, pairs with a longer or an empty
  * side are dropped, counted and logged; dev and test keep every pair. -1 and e: invalid UTF-8 (split and line
  * named), no training pair left. On failure *d is empty. */
-int dataset_build(dataset *d, const ab_task *task, void *self, const vocab *src, const vocab *tgt,
+int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                   int64_t max_length, err *e);
 void dataset_free(dataset *d);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int task_rules_open(task_rules *r, const ab_task *task, void *self, const vocab *src, const vocab *tgt,
+int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                     err *e)
 {
     *r = (task_rules){

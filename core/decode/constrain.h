@@ -5,14 +5,14 @@
 #include "decode/beam.h"
 
 typedef struct {
-    const ab_task *task;
+    const ab_task_plugin *task;
     void *self;
     const vocab *src, *tgt;
     bool constrains, always; /* the task has constraints; it wants them on every output */
 } task_rules;
 
 /* Tells the task the target side's tokens. Everything given is borrowed. */
-int task_rules_open(task_rules *r, const ab_task *task, void *self, const vocab *src, const vocab *tgt,
+int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                     err *e);
 
 typedef struct {     /* outputs by the way they came; their sum is the number of sentences */

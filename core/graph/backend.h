@@ -81,7 +81,7 @@ int backend_read(const backend *b, void *to, const void *from, size_t bytes, err
 void backend_zero(const backend *b, void *at, size_t bytes);
 void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* both in its memory */
 
-/* A CALL whose kernel declined the type: the operation's meaning (lower) on a tape of its own. Slow, but right. */
+/* A CALL whose kernel declined the type: the operation's reference on a tape of its own. Slow, but right. */
 int call_reference(const call *k, const backend *b, err *e);
 double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
 double call_bytes(const call *k); /* every view read or written once */

@@ -130,8 +130,8 @@ static size_t bytes_of(const view *v)
 int call_reference(const call *k, const backend *b, err *e)
 {
     if (!k->call->reference)
-        return fail(e, "the kernel of '%s' declines this type, and it has no meaning (lower)", k->call->name);
-    params none = {0}; /* the meaning of an operation with a kernel has no parameters of its own */
+        return fail(e, "the kernel of '%s' declines this type, and it has no reference", k->call->name);
+    params none = {0}; /* the reference of an operation with a kernel has no parameters of its own */
     const view *out = &k->out[0];
     ab_ctx *c = tape_new(&none, b, out->type, k->training);
     ab_t in[MAX_IN];
@@ -139,15 +139,17 @@ int call_reference(const call *k, const backend *b, err *e)
         const int64_t *d = k->in[i].dim;
         in[i] = t_input(c, "input", k->in[i].type, PHASE_STEP, d[0], d[1], d[2], d[3]);
     }
+    c->hook = AB_IN_REFERENCE;
     ab_t y = t_cast(c, tape_given(c, k->call->reference(c, in, k->call_attr), "operation", k->call->name), out->type);
+    c->hook = AB_IN_HOST;
     t_keep(c, y, "output");
     int rc = tape_plan(c, NULL, NULL);
-    if (!rc && none.n) rc = fail(&c->error, "its meaning has parameters of its own");
+    if (!rc && none.n) rc = fail(&c->error, "its reference has parameters of its own");
     for (int i = 0; i < k->n_in && !rc; i++)
         if (tape_at(c, in[i])->data) memcpy(tape_at(c, in[i])->data, k->in[i].data, bytes_of(&k->in[i]));
     if (!rc) rc = tape_run(c, &(run_options){.seed = k->seed, .step = k->step, .from = PHASE_CONST});
     if (rc)
-        fail(e, "the kernel of '%s' declines %s, and its meaning fails: %s", k->call->name, dtype_name(out->type), c->error.text);
+        fail(e, "the kernel of '%s' declines %s, and its reference fails: %s", k->call->name, dtype_name(out->type), c->error.text);
     else
         memcpy(out->data, tape_at(c, y)->data, bytes_of(out));
     tape_free(c);

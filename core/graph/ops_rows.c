@@ -327,19 +327,20 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
 ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
 {
     if (!o || !o->name || !o->reference)
-        return tape_fail(c, "ab_call: an operation needs a name and its meaning (lower)");
+        return tape_fail(c, "ab_call: an operation needs a name and a reference");
     if (o->n_in < 1 || o->n_in > 4)
         return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
     for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
     if (!(on_device(c->backend) ? o->cuda : o->cpu)) return tape_given(c, o->reference(c, in, a), "operation", o->name);
     int32_t before = c->n;
     int64_t places = c->n_dropout;
-    attn_context *around = c->attn; /* not there either when the meaning is run in the gradient, or instead of the kernel */
-    c->attn = NULL;
-    ab_t meaning = tape_given(c, o->reference(c, in, a), "operation", o->name); /* shape and type come from the definition */
-    c->attn = around;
-    GIVEN1(meaning);
-    node m = *tape_at(c, meaning);
+    attn_context *around = c->attn; /* not there either when the reference runs in the gradient, or instead of the kernel */
+    ab_hook hook = c->hook;
+    c->attn = NULL, c->hook = AB_IN_REFERENCE;
+    ab_t composed = tape_given(c, o->reference(c, in, a), "operation", o->name); /* shape and type come from it */
+    c->attn = around, c->hook = hook;
+    GIVEN1(composed);
+    node m = *tape_at(c, composed);
     c->n = before;
     c->n_dropout = places;
     ab_t y = tape_push(c, OP_CALL, m.type, m.dim, o->n_in, in, NULL);
@@ -355,20 +356,24 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t in[4] = {{0}}, din[4] = {{0}};
     for (int k = 0; k < v.n_in; k++) in[k] = (ab_t){v.in[k]};
     if (v.call->grad) {
+        c->hook = AB_IN_GRAD;
         v.call->grad(c, in, y, dy, din, v.call_attr);
+        c->hook = AB_IN_HOST;
         for (int k = 0; k < v.n_in; k++)
             if (tape_owns(c, din[k])) grad_give(c, in[k].id, din[k]);
         return;
     }
     int32_t first = c->n; /* emit the definition and differentiate that */
-    ab_t meaning = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
-    if (!meaning.id) return;
-    if (meaning.id < first) { /* an input itself, which has other gifts to keep */
-        grad_give(c, meaning.id, dy);
+    c->hook = AB_IN_REFERENCE;
+    ab_t composed = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
+    c->hook = AB_IN_HOST;
+    if (!composed.id) return;
+    if (composed.id < first) { /* an input itself, which has other gifts to keep */
+        grad_give(c, composed.id, dy);
         return;
     }
     int32_t end = c->n;
-    grad_replace(c, meaning.id, dy);
+    grad_replace(c, composed.id, dy);
     grad_sweep(c, first, end);
 }
 
@@ -377,7 +382,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
     if (!to.id || !value.id) return;
     char st[64], sv[64];
     if (memcmp(tape_at(c, to)->dim, tape_at(c, value)->dim, 4 * sizeof(int64_t))) {
-        tape_fail(c, "assign: %s takes a value of shape %s", shape_text(tape_at(c, to)->dim, st),
+        tape_fail(c, "ab_assign: %s takes a value of shape %s", shape_text(tape_at(c, to)->dim, st),
                   shape_text(tape_at(c, value)->dim, sv));
         return;
     }

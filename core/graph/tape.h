@@ -67,6 +67,8 @@ struct ab_ctx {
     int64_t n_dropout; /* places numbered so far */
     params *params;
     attn_context *attn;
+    ab_hook hook;      /* the plugin function that runs; AB_IN_HOST: none */
+    struct owned_name *names; /* of learned values given so far in this layer: plugin/attention_context.h */
     const char *scope; /* prefix of parameter names: "dec.0.self" */
     arena memory;      /* names, constants, attributes */
     const backend *backend;

@@ -4,12 +4,12 @@
 
 const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
 
-/* Scopes are "enc.0.self", "dec.1.cross", "dec.1.ffn"; "" is embedding, vocabulary product, norms and loss. */
+/* Scopes are "enc.0" and, below it, "enc.0.self", "dec.1.cross", "dec.1.ffn", "dec.1.ffn.ln"; "enc", "dec" and "" are embedding,
+ * vocabulary product, last norms and loss. A layer's norms and residual connections count with the sublayer they are named after. */
 static cost_part part_of(const node *v)
 {
-    const char *last = strrchr(v->scope, '.');
-    if (last && same(last, ".ffn")) return COST_FEED_FORWARD;
-    if (last) return COST_ATTENTION;
+    if (strstr(v->scope, ".ffn")) return COST_FEED_FORWARD;
+    if (strchr(v->scope, '.')) return COST_ATTENTION;
     switch (v->op) {
     case OP_LINEAR:
     case OP_LINEAR_DX:
@@ -45,7 +45,7 @@ int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)
     }
     out->parameters = params_count(&m->params);
     out->values = c->buffer_size;
-    out->learned = m->params.total * dtype_size(m->compute == F64 ? F64 : F32) * (2 + m->optimizer->iface.optim.n_slots);
+    out->learned = m->params.total * dtype_size(m->compute == F64 ? F64 : F32) * (2 + m->optimizer->iface.optimizer.n_slots);
     tape_free(c);
     return 0;
 }

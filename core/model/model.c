@@ -13,7 +13,7 @@ static void *bind_plugin(model *m, const plugin *p, err *e)
 
 /* ---- do the parts fit? ---- */
 
-static uint32_t hooks_of(const ab_posenc *p)
+static uint32_t hooks_of(const ab_position_plugin *p)
 {
     return (p->embed ? AB_POS_EMBED : 0) | (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) |
            (p->scores ? AB_POS_SCORES : 0) | (p->values ? AB_POS_VALUES : 0);
@@ -37,7 +37,7 @@ static int check_role(const model *m, int role, err *e)
         return fail(
             e, "attention '%s' cannot play the role of %s; set %s to another attention, such as scaled_dot",
             p->desc.name, keys[role], keys[role]);
-    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&m->position->iface.posenc);
+    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&m->position->iface.position);
     uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
     char words[96];
     if (missing)
@@ -62,10 +62,21 @@ static int find_plugins(model *m, err *e)
 {
     const config *c = &m->cfg;
     const char *names[ROLES] = {c->attention_encoder, c->attention_decoder, c->attention_cross};
-    if (!(m->position = plugin_find(AB_POSENC, c->position, e))) return -1;
-    if (!(m->optimizer = plugin_find(AB_OPTIM, c->optimizer, e))) return -1;
-    m->position_cfg = bind_plugin(m, m->position, e);
-    m->optimizer_cfg = bind_plugin(m, m->optimizer, e);
+    struct {
+        ab_kind kind;
+        const char *name;
+        const plugin **p;
+        void **cfg;
+    } one[] = {{AB_POSITION, c->position, &m->position, &m->position_cfg},
+               {AB_FEED_FORWARD, c->feed_forward, &m->feed_forward, &m->feed_forward_cfg},
+               {AB_NORM, c->norm, &m->norm, &m->norm_cfg},
+               {AB_BLOCK, c->block, &m->block, &m->block_cfg},
+               {AB_OPTIMIZER, c->optimizer, &m->optimizer, &m->optimizer_cfg},
+               {AB_SCHEDULE, c->schedule, &m->schedule, &m->schedule_cfg}};
+    for (size_t i = 0; i < LENGTH(one); i++) {
+        if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e))) return -1;
+        *one[i].cfg = bind_plugin(m, *one[i].p, e);
+    }
     for (int r = 0; r < ROLES; r++) {
         if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
         m->attention_cfg[r] = bind_plugin(m, m->attention[r], e);
@@ -105,7 +116,7 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
                const backend *b, err *e)
 {
     if (model_open_to_count(m, set, src_vocab, tgt_vocab, compute, b, e)) return -1;
-    params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optim.n_slots,
+    params_alloc(&m->params, compute == F64 ? F64 : F32, m->optimizer->iface.optimizer.n_slots,
                  (uint64_t)m->cfg.seed, b);
     return 0;
 }
@@ -158,7 +169,7 @@ int64_t model_count_formula(const config *c, int64_t vocab)
     int64_t layers =
         c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (2 * attn + ffn + 3 * ln);
     int64_t tables = c->share_embeddings == SHARE_ALL ? 1 : c->share_embeddings == SHARE_TARGET ? 2 : 3;
-    return layers + tables * vocab * d + (c->norm == NORM_PRE ? 2 * ln : 0);
+    return layers + tables * vocab * d + (same(c->block, "pre_norm") ? 2 * ln : 0);
 }
 
 double model_flops(const model *m, double src_tokens, double tgt_tokens)

@@ -16,15 +16,15 @@ enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 typedef struct model {
     config cfg;   /* resolved */
     settings set; /* the texts behind it: plugins' parameters, too */
-    const plugin *attention[ROLES], *position, *optimizer;
-    void *attention_cfg[ROLES], *position_cfg, *optimizer_cfg;
+    const plugin *attention[ROLES], *position, *feed_forward, *norm, *block, *optimizer, *schedule;
+    void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
     int64_t src_vocab, tgt_vocab; /* ids */
     dtype compute;                /* of rows */
     const backend *backend;
     params params;
     table_cache tables; /* positions' tables, kept from trace to trace */
     bool keep_weights;  /* loss tapes keep attention weights by name (plugin/attention_context.h); they are never fused then */
-    bool generic;       /* never fuse attention: for `ablate check` */
+    bool generic;       /* never fuse attention, or a norm with what is added: for `ablate check` */
     arena memory;
 } model;
 

@@ -4,7 +4,7 @@
 ab_kind model_plugin_kind(const char *key)
 {
     const char *name = config_plugin_kind(key);
-    for (ab_kind k = AB_ATTENTION; name && k <= AB_TASK; k++)
+    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++)
         if (same(plugin_kind_name(k), name)) return same(key, "attention") ? 0 : k; /* it stands in for the three places */
     return 0;
 }

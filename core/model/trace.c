@@ -1,33 +1,13 @@
 /* trace.c - the forward pass of the Transformer, from top to bottom, in training, evaluation and decoding
  * alike.
  *
- * Sublayers (section 3.1, 5.4): post: x = LN(x + dropout(f(x))); pre: x = x + dropout(f(LN(x))), with a last
- * LN. Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g, embed ...;
- * weights [in, out].
+ * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters outside layers:
+ * embed, src.embed, tgt.embed, softmax, and those of plugins below enc and dec.
  */
-#include "model/model.h"
-#include "plugin/attention_context.h"
+#include "model/trace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    model *m;
-    ab_ctx *c;
-    model_shape s;
-    ab_t src_off, src_len, src_pos_rows, tgt_off, tgt_len; /* ids [B+1], [B], [rows] */
-    ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
-    /* decoding */
-    bool decode;
-    int64_t beam, capacity, seen;
-    ab_t ancestors, parents, time, one_pos; /* one_pos: ids [1] = time */
-    ab_t beam_off, beam_pos, row_off, row_len, past_pos;
-} tracer;
-
-static const char *scope(ab_ctx *c, const char *stack, int64_t layer, const char *part)
-{
-    return arena_printf(&c->memory, "%s.%lld.%s", stack, (long long)layer, part);
-}
 
 static ab_t counting(ab_ctx *c, int64_t n, int64_t step) /* ids 0, step, 2 step ... */
 {
@@ -44,45 +24,6 @@ static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
     ab_t y = t_ids(c, n, v);
     free(v);
     return y;
-}
-
-/* ---- what a plugin is told ---- */
-
-static attn_context base_attn(tracer *t, int role, int64_t layer)
-{
-    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    const config *f = &t->m->cfg;
-    return (attn_context){.info = {.heads = f->heads,
-                          .d_k = f->d_k,
-                          .d_v = f->d_v,
-                          .d_model = f->d_model,
-                          .layer = layer,
-                          .n_layers = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder,
-                          .role = bits[role],
-                          .training = t->c->training,
-                          .dropout = t->c->training ? f->attention_dropout : 0},
-                 .pos = role == ROLE_CROSS ? NULL : &t->m->position->iface.posenc,
-                 .pos_cfg = t->m->position_cfg,
-                 .bias = f->bias != 0,
-                 .separate_init = f->qkv_init == QKV_SEPARATE,
-                 .keep_weights = t->m->keep_weights,
-                 .generic = t->m->generic || t->m->keep_weights,
-                 .decode = t->decode,
-                 .capacity = t->capacity,
-                 .seen = t->seen,
-                 .ancestors = t->ancestors,
-                 .parents = t->parents,
-                 .time = t->time};
-}
-
-/* Where a layer norm stands beside the plugin, its names are taken. */
-static void begin_plugin(ab_ctx *c, attn_context *k, owner who, const char *where, bool normed)
-{
-    c->attn = k;
-    c->scope = where;
-    k->now = OF_HOST;
-    if (normed) attn_claim(c, "ln.g"), attn_claim(c, "ln.b");
-    k->now = who;
 }
 
 /* ---- embedding ---- */
@@ -109,108 +50,10 @@ static ab_t softmax_table(tracer *t)
 static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
 {
     ab_ctx *c = t->c;
-    const ab_posenc *p = &t->m->position->iface.posenc;
+    c->names = NULL;
     ab_t x = t_embed_tokens(c, tbl, ids, sqrt((double)t->m->cfg.d_model));
-    if (p->embed) {
-        attn_context k = base_attn(t, role, 0);
-        begin_plugin(c, &k, OF_POSITION, role == ROLE_ENCODER ? "enc" : "dec", t->m->cfg.norm == NORM_PRE);
-        x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
-        c->attn = NULL;
-    }
+    x = trace_embed_position(t, role, x, pos);
     return t_cast(c, t_dropout(c, x, t->m->cfg.dropout), c->compute);
-}
-
-/* ---- sublayers ---- */
-
-static ab_t layer_norm(tracer *t, ab_t x, ab_t s, const char *where)
-{
-    ab_ctx *c = t->c;
-    const config *f = &t->m->cfg;
-    int64_t dim[4] = {1, 1, 1, f->d_model};
-    c->scope = where;
-    ab_t gain = attn_param(c, "ln.g", dim, 0, 1), bias = attn_param(c, "ln.b", dim, 0, 0);
-    return t_norm(c, x, s, gain, bias, f->dropout, f->layer_norm_eps);
-}
-
-static ab_t enter(tracer *t, ab_t x, const char *where) /* what the sublayer sees */
-{
-    return t->m->cfg.norm == NORM_PRE ? layer_norm(t, x, (ab_t){0}, where) : x;
-}
-static ab_t leave(tracer *t, ab_t x, ab_t s,
-                  const char *where) /* the sublayer's output joined to the residual stream */
-{
-    if (!s.id) return s;
-    return t->m->cfg.norm == NORM_PRE ? t_dropout_add(t->c, x, s, t->m->cfg.dropout) : layer_norm(t, x, s, where);
-}
-
-static ab_t feed_forward(tracer *t, ab_t x, const char *where)
-{
-    const config *f = &t->m->cfg;
-    ab_t in = enter(t, x, where);
-    t->c->scope = where;
-    ab_t h = attn_linear(t->c, in, "1", f->d_ff, f->d_ff, 1, 1);
-    ab_t s = attn_linear(t->c, t_dropout(t->c, h, f->relu_dropout), "2", f->d_model, f->d_model, 1, 0);
-    return leave(t, x, s, where);
-}
-
-/* ---- attention: the geometry of each role, then the plugin ---- */
-
-static void source_side(tracer *t, attn_context *k, bool queries)
-{
-    k->k_rows = t->s.src_rows, k->k_time = t->s.src_time, k->k_off = t->src_off, k->kpos = t->src_kpos,
-    k->klen = t->src_len;
-    k->batch = t->s.batch;
-    if (queries)
-        k->q_rows = t->s.src_rows, k->q_time = t->s.src_time, k->q_off = t->src_off, k->qpos = t->src_kpos;
-}
-
-static void target_queries(tracer *t, attn_context *k) /* of cross attention */
-{
-    if (t->decode)
-        k->q_rows = t->s.batch * t->beam, k->q_time = t->beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
-    else
-        k->q_rows = t->s.tgt_rows, k->q_time = t->s.tgt_time, k->q_off = t->tgt_off, k->qpos = t->tgt_kpos;
-}
-
-static void target_self(tracer *t, attn_context *k)
-{
-    if (t->decode) { /* every hypothesis is a sentence of one query */
-        int64_t rows = t->s.batch * t->beam;
-        k->batch = k->q_rows = k->k_rows = rows;
-        k->q_time = 1, k->k_time = 1;
-        k->q_off = k->k_off = t->row_off;
-        k->qpos = t->one_pos, k->kpos = t->past_pos, k->klen = t->row_len;
-        return;
-    }
-    k->batch = t->s.batch;
-    k->q_rows = k->k_rows = t->s.tgt_rows, k->q_time = k->k_time = t->s.tgt_time;
-    k->q_off = k->k_off = t->tgt_off, k->qpos = k->kpos = t->tgt_kpos, k->klen = t->tgt_len;
-}
-
-static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, const char *where)
-{
-    ab_ctx *c = t->c;
-    ab_t in = enter(t, x, where);
-    if (!in.id) return in;
-    attn_context k = base_attn(t, role, layer);
-    k.x = in;
-    k.mem = mem.id ? mem : in;
-    if (role == ROLE_DECODER)
-        target_self(t, &k);
-    else
-        source_side(t, &k, role == ROLE_ENCODER);
-    if (role == ROLE_CROSS) target_queries(t, &k);
-    const plugin *p = t->m->attention[role];
-    begin_plugin(c, &k, OF_ATTENTION, where, true);
-    ab_t s = tape_given(c, p->iface.attention.forward(c, t->m->attention_cfg[role], in, k.mem), "attention", p->desc.name);
-    c->attn = NULL;
-    char found[64];
-    if (s.id && (tape_at(c, s)->dim[2] != k.q_rows || tape_at(c, s)->dim[3] != t->m->cfg.d_model))
-        return tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", p->desc.name,
-                         shape_text(tape_at(c, s)->dim, found), (long long)k.q_rows,
-                         (long long)t->m->cfg.d_model);
-    c->file = NULL;
-    return leave(t, x, s, where);
 }
 
 /* ---- the two stacks ---- */
@@ -218,22 +61,15 @@ static ab_t attention(tracer *t, int role, int64_t layer, ab_t x, ab_t mem, cons
 static ab_t encoder(tracer *t, ab_t ids)
 {
     ab_t x = embed(t, source_table(t), ids, t->src_pos_rows, ROLE_ENCODER);
-    for (int64_t i = 0; i < t->m->cfg.layers_encoder; i++) {
-        x = attention(t, ROLE_ENCODER, i, x, (ab_t){0}, scope(t->c, "enc", i, "self"));
-        x = feed_forward(t, x, scope(t->c, "enc", i, "ffn"));
-    }
-    return t->m->cfg.norm == NORM_PRE ? layer_norm(t, x, (ab_t){0}, "enc") : x;
+    for (int64_t i = 0; i < t->m->cfg.layers_encoder; i++) x = trace_layer(t, ROLE_ENCODER, i, x, (ab_t){0});
+    return trace_finish(t, ROLE_ENCODER, x);
 }
 
 static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
 {
     ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
-    for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) {
-        x = attention(t, ROLE_DECODER, i, x, (ab_t){0}, scope(t->c, "dec", i, "self"));
-        x = attention(t, ROLE_CROSS, i, x, memory, scope(t->c, "dec", i, "cross"));
-        x = feed_forward(t, x, scope(t->c, "dec", i, "ffn"));
-    }
-    if (t->m->cfg.norm == NORM_PRE) x = layer_norm(t, x, (ab_t){0}, "dec");
+    for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) x = trace_layer(t, ROLE_DECODER, i, x, memory);
+    x = trace_finish(t, ROLE_DECODER, x);
     return t_linear(t->c, x, softmax_table(t), (ab_t){0}, 1, 0);
 }
 

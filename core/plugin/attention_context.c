@@ -1,7 +1,7 @@
 /* attention_context.c - the attention context: what makes a plugin's forward pass also its step-by-step decoder.
  *
  * Queries, keys and values come from one fused product where they come from the same rows. ab_attend becomes
- * one fused operation on packed rows where every head has its own queries, keys and values (turned, normalised,
+ * one fused operation on packed rows where every head has its own queries, keys and values (rotated, normalised,
  * whatever was made of them) and no hook looks at the scores; otherwise the composed form on [B,H,T,d] runs.
  */
 #include "plugin/attention_context.h"
@@ -21,20 +21,43 @@ static const char *full_name(ab_ctx *c, const char *name)
     return arena_printf(&c->memory, "%s%s%s", c->scope, *c->scope ? "." : "", name);
 }
 
+ab_hook enter_hook(ab_ctx *c, ab_hook next)
+{
+    ab_hook before = c->hook;
+    c->hook = next;
+    return before;
+}
+
+static ab_kind owner_of(ab_hook h)
+{
+    switch (h) {
+    case AB_IN_FORWARD:
+    case AB_IN_STEP: return AB_ATTENTION;
+    case AB_IN_FEED_FORWARD: return AB_FEED_FORWARD;
+    case AB_IN_NORM:
+    case AB_IN_ADD_NORM: return AB_NORM;
+    case AB_IN_BLOCK:
+    case AB_IN_FINISH: return AB_BLOCK;
+    default: return h >= AB_IN_EMBED && h <= AB_IN_VALUES ? AB_POSITION : AB_NO_KIND;
+    }
+}
+
 bool attn_claim(ab_ctx *c, const char *name)
 {
-    static const char *const owners[] = {"attention", "position", "host"};
-    attn_context *k = c->attn;
-    owned_name **at = &k->names;
-    while (*at && !same((*at)->name, name)) at = &(*at)->next;
-    if (*at && (*at)->by != k->now) {
+#define KIND_NAME(NAME, name, doc) #name,
+    static const char *const owners[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
+    const char *full = full_name(c, name);
+    ab_kind now = owner_of(c->hook);
+    owned_name **at = &c->names;
+    while (*at && !same((*at)->name, full)) at = &(*at)->next;
+    if (*at && (*at)->by != now) {
         tape_fail(c, "two owners, the %s and the %s, name a parameter '%s': the plugin needs another name",
-                  owners[(*at)->by], owners[k->now], full_name(c, name));
+                  owners[(*at)->by], owners[now], full);
         return false;
     }
     if (*at) return true;
     *at = arena_alloc(&c->memory, sizeof **at);
-    **at = (owned_name){arena_strdup(&c->memory, name), k->now, NULL};
+    **at = (owned_name){full, now, NULL};
     return true;
 }
 
@@ -42,14 +65,6 @@ ab_t attn_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale,
 {
     if (c->attn && !attn_claim(c, name)) return (ab_t){0};
     return t_param(c, full_name(c, name), dim, scale, fill);
-}
-
-/* From here on `next` runs; returns whose code ran before. */
-static owner hand_over(ab_ctx *c, owner next)
-{
-    owner before = c->attn->now;
-    c->attn->now = next;
-    return before;
 }
 
 attn_weights attn_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias)
@@ -69,9 +84,9 @@ ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wid
 /* A product of the context's own. */
 static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
 {
-    owner before = hand_over(c, OF_HOST);
+    ab_hook before = enter_hook(c, AB_IN_HOST);
     ab_t y = attn_linear(c, x, name, width, wide, c->attn->bias, 0);
-    hand_over(c, before);
+    c->hook = before;
     return y;
 }
 
@@ -91,23 +106,68 @@ static ab_t joined_product(ab_ctx *c, bool self)
     return k->joined;
 }
 
-static ab_t remember(ab_ctx *c, ab_t x, int what)
+/* x of this step behind those of the steps before, kept under this name. */
+static ab_t cached(ab_ctx *c, ab_t x, const char *of)
 {
     attn_context *k = c->attn;
     node v = *tape_at(c, x);
-    const char *name = full_name(c, what == 'k' ? "k.cache" : "v.cache");
+    const char *name = full_name(c, of);
     ab_t cache = t_state(c, name, v.type, 1, v.dim[0], k->capacity, v.dim[1] * v.dim[3]);
     return t_kv_cache_append(c, x, cache, k->ancestors, k->time, k->seen);
 }
 
-ab_t attn_project(ab_ctx *c, ab_t x, int what)
+ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads)
+{
+    attn_sentences s;
+    char shape[64];
+    if (!rows.id || !attn_sentences_of(c, rows, &s)) return (ab_t){0};
+    const int64_t *d = tape_at(c, rows)->dim;
+    if (d[0] != 1 || d[1] != 1 || d[2] != s.rows || heads < 1 || d[3] % heads)
+        return tape_fail(c, "ab_heads: %s in %lld heads, expected rows [%lld, heads d]", shape_text(d, shape), (long long)heads,
+                         (long long)s.rows);
+    return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
+}
+
+/* Only self attention has rotations: the position of a query is that of its key. */
+ab_t attn_rotate(ab_ctx *c, ab_t x)
+{
+    const attn_context *k = c->attn;
+    if (!x.id || !k->pos || !k->pos->rotate) return x;
+    ab_hook before = enter_hook(c, AB_IN_ROTATE);
+    x = tape_given(c, k->pos->rotate(c, k->pos_cfg, x, k->qpos), "position", "rotate");
+    c->hook = before;
+    return x;
+}
+
+ab_t attn_remember(ab_ctx *c, ab_t x)
+{
+    attn_context *k = c->attn;
+    if (!x.id || !steps(c)) return x;
+    const int64_t *d = tape_at(c, x)->dim;
+    char shape[64];
+    if (d[0] != k->batch || d[2] != 1)
+        return tape_fail(c, "ab_remember: %s, expected [%lld,n,1,d]: what is made of this step alone", shape_text(d, shape), (long long)k->batch);
+    return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
+}
+
+ab_t attn_merge(ab_ctx *c, ab_t y)
+{
+    const attn_context *k = c->attn;
+    char shape[64];
+    if (!y.id) return y;
+    const int64_t *d = tape_at(c, y)->dim;
+    if (d[0] != k->batch || d[2] != k->q_time)
+        return tape_fail(c, "ab_merge: %s, expected [%lld,n,%lld,d]", shape_text(d, shape), (long long)k->batch, (long long)k->q_time);
+    return t_merge(c, y, k->q_off, k->q_rows, 0, d[1] * d[3]);
+}
+
+ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
 {
     attn_context *k = c->attn;
     if (!x.id) return x;
-    bool now = what == 'K' || what == 'V', query = what == 'q';
-    if (now) what = what == 'K' ? 'k' : 'v';
+    bool query = what == AB_QUERY, value = what == AB_VALUE || what == AB_VALUE_STEP, this_step = what == AB_KEY_STEP || what == AB_VALUE_STEP;
     bool self = is_self(c);
-    int64_t K = k->info.heads * k->info.d_k, width = what == 'v' ? k->info.d_v : k->info.d_k;
+    int64_t K = k->info.heads * k->info.d_k, width = value ? k->info.d_v : k->info.d_k;
     if (x.id != k->x.id && x.id != k->mem.id)
         return tape_fail(c, "query, key and value are taken from the rows x or mem that the host gave");
     if (query && x.id != k->x.id) return tape_fail(c, "queries come from x, not from mem");
@@ -118,17 +178,13 @@ ab_t attn_project(ab_ctx *c, ab_t x, int what)
         rows = host_linear(c, x, "q", K, K);
     } else {
         rows = joined_product(c, self);
-        col = query ? 0 : (self ? K : 0) + (what == 'v' ? K : 0);
+        col = query ? 0 : (self ? K : 0) + (value ? K : 0);
     }
     bool queries_rows = query || self;
     ab_t y = t_heads(c, rows, offsets(c, queries_rows), col, k->info.heads, width,
                      queries_rows ? k->q_time : k->k_time);
-    if (what != 'v' && k->pos && k->pos->rotate) {
-        owner before = hand_over(c, OF_POSITION);
-        y = tape_given(c, k->pos->rotate(c, k->pos_cfg, y, queries_rows ? k->qpos : k->kpos), "position", "rotate");
-        hand_over(c, before);
-    }
-    return steps(c) && !query && !now ? remember(c, y, what) : y;
+    if (!value) y = attn_rotate(c, y);
+    return steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
 }
 
 /* ---- scores, masks, mixing ---- */
@@ -136,10 +192,11 @@ ab_t attn_project(ab_ctx *c, ab_t x, int what)
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     const attn_context *t = c->attn;
-    owner before = hand_over(c, OF_POSITION);
+    ab_hook before = enter_hook(c, AB_IN_BIAS);
     if (t->pos && t->pos->bias) s = t_binary(c, OP_ADD, s, tape_given(c, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos), "position", "bias"));
+    enter_hook(c, AB_IN_SCORES);
     if (t->pos && t->pos->scores) s = tape_given(c, t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos), "position", "scores");
-    hand_over(c, before);
+    c->hook = before;
     return s;
 }
 
@@ -168,16 +225,16 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     const attn_context *t = c->attn;
     ab_t y = t_matmul(c, p, v, 0, 0);
-    owner before = hand_over(c, OF_POSITION);
+    ab_hook before = enter_hook(c, AB_IN_VALUES);
     if (t->pos && t->pos->values) y = tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values");
-    hand_over(c, before);
+    c->hook = before;
     return y;
 }
 
 /* ---- fused attention ---- */
 
-/* What was remembered behind a key or value, or the value itself. */
-static ab_t before_memory(const ab_ctx *c, ab_t x)
+/* What was cached behind a key or value, or the value itself. */
+static ab_t before_cache(const ab_ctx *c, ab_t x)
 {
     return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].in[0]} : x;
 }
@@ -266,12 +323,12 @@ static bool has_shape(const ab_ctx *c, ab_t x, int64_t time, int64_t width)
     return d[0] == t->batch && d[1] == t->info.heads && d[2] == time && d[3] == width;
 }
 
-/* Every head has its own queries, keys and values, one each for every row; in decoding the past is remembered as it is. */
+/* Every head has its own queries, keys and values, one each for every row; in decoding the past is cached as it is. */
 static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     const attn_context *t = c->attn;
     if (t->generic || (t->pos && (t->pos->bias || t->pos->scores || t->pos->values))) return false;
-    ab_t k0 = before_memory(c, k), v0 = before_memory(c, v);
+    ab_t k0 = before_cache(c, k), v0 = before_cache(c, v);
     int64_t time = is_self(c) ? t->q_time : t->k_time;
     return (k0.id != k.id) == steps(c) && (v0.id != v.id) == steps(c) && has_shape(c, q, t->q_time, t->info.d_k) &&
            has_shape(c, k0, time, t->info.d_k) && has_shape(c, v0, time, t->info.d_v);
@@ -280,7 +337,7 @@ static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     if (!q.id || !k.id || !v.id) return (ab_t){0};
-    if (fusable(c, q, k, v)) return fused_attend(c, q, before_memory(c, k), before_memory(c, v), scale);
+    if (fusable(c, q, k, v)) return fused_attend(c, q, before_cache(c, k), before_cache(c, v), scale);
     return attn_weighted_sum(c, t_dropout(c, attn_softmax(c, attn_scores(c, q, k, scale)), c->attn->info.dropout), v);
 }
 
@@ -291,7 +348,7 @@ ab_t attn_output(ab_ctx *c, ab_t y)
     node v = *tape_at(c, y);
     char shape[64];
     if (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time)
-        return tape_fail(c, "output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
+        return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
                          (long long)t->batch, (long long)t->info.heads, (long long)t->q_time);
     bool packed = v.op == OP_HEADS && v.a.i[0] == 0 && v.in[1] == t->q_off.id &&
                   c->v[v.in[0]].dim[3] == v.dim[1] * v.dim[3];
@@ -325,7 +382,7 @@ ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
         return t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), seen), v, 0, 0);
     }
     if (tape_at(c, k)->dim[2] != 1)
-        return tape_fail(c, "prefix: keys and values must come from ab_key_step and ab_value_step");
+        return tape_fail(c, "ab_causal_kv_sum: keys and values must come from ab_key_step and ab_value_step");
     ab_t now = t_matmul(c, k, v, 1, 0);
     if (!now.id) return now;
     int64_t d[4];
@@ -370,15 +427,23 @@ typedef struct {
     ab_t len, h;
 } scan;
 
+static ab_t call_step(ab_ctx *c, ab_step f, const void *cfg, ab_t x_t, ab_t h)
+{
+    ab_hook before = enter_hook(c, AB_IN_STEP);
+    h = tape_given(c, f(c, cfg, x_t, h), "step", "scan");
+    c->hook = before;
+    return h;
+}
+
 /* One time step; where a sentence has ended already, the state passes on unchanged. */
 static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
 {
     ab_t at = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){(double)t});
-    ab_t alive = t_binary(c, OP_LESS_THAN, at, s->len), next = s->f(c, s->cfg, x_t, s->h);
+    ab_t alive = t_binary(c, OP_LESS_THAN, at, s->len), next = call_step(c, s->f, s->cfg, x_t, s->h);
     if (!next.id) return next;
     char shape[64];
     if (tape_at(c, next)->dim[3] != s->d || tape_at(c, next)->dim[2] != tape_at(c, s->h)->dim[2])
-        return tape_fail(c, "scan: a step gave %s, expected [%lld,%lld]",
+        return tape_fail(c, "ab_scan: a step gave %s, expected [%lld,%lld]",
                          shape_text(tape_at(c, next)->dim, shape), (long long)tape_at(c, s->h)->dim[2],
                          (long long)s->d);
     s->h = t_binary(c, OP_ADD, s->h, t_binary(c, OP_MUL, alive, t_binary(c, OP_SUB, next, s->h)));
@@ -410,9 +475,9 @@ static ab_t scan_range(ab_ctx *c, scan *s, ab_t x, int64_t from, int64_t n)
 bool attn_may_scan(ab_ctx *c, ab_t x, int backwards)
 {
     if (is_causal(c) && backwards)
-        tape_fail(c, "scan: a decoder cannot run backwards over the future");
+        tape_fail(c, "ab_scan: a decoder cannot run backwards over the future");
     else if (!is_self(c) && sides_of(c, x) & FROM_X)
-        tape_fail(c, "scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
+        tape_fail(c, "ab_scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
     else
         return true;
     return false;
@@ -427,7 +492,7 @@ ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     if (steps(c)) {
         ab_t state = carried(c, batch, 1, 1, d);
         ab_t h = t_reshape(c, t_cache_reorder(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
-        h = tape_given(c, f(c, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h), "step", "scan");
+        h = call_step(c, f, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h);
         if (!h.id) return h;
         t_state_write(c, state, t_reshape(c, h, (int64_t[4]){batch, 1, 1, d}));
         return t_reshape(c, h, (int64_t[4]){1, batch, 1, d});
@@ -444,7 +509,7 @@ bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s)
     const attn_context *t = c->attn;
     int sides = is_self(c) ? FROM_X : sides_of(c, rows);
     if (sides != FROM_X && sides != FROM_MEM) {
-        tape_fail(c, "unpack: rows that come from %s: their sentences are not known",
+        tape_fail(c, "ab_pad: rows that come from %s: their sentences are not known",
                   sides ? "both x and mem" : "neither x nor mem");
         return false;
     }
@@ -476,7 +541,7 @@ ab_t attn_pack(ab_ctx *c, ab_t x)
     node v = *tape_at(c, x);
     char shape[64];
     if (v.dim[0] != 1 || v.dim[1] != t->batch || v.dim[2] != t->q_time)
-        return tape_fail(c, "pack: %s, expected [1,%lld,%lld,n]", shape_text(v.dim, shape),
+        return tape_fail(c, "ab_pack: %s, expected [1,%lld,%lld,n]", shape_text(v.dim, shape),
                          (long long)t->batch, (long long)t->q_time);
     return attn_pack_as(c, x, &(attn_sentences){t->q_off, t->q_rows, t->q_time});
 }

@@ -1,17 +1,16 @@
-/* attention_context.h - where in the model a plugin is being called, and in which mode: what the attention context needs to
- * know.
+/* attention_context.h - where in the model a plugin is being called, and in which mode: what the attention context, and a
+ * block's calls of its sublayers, need to know.
  *
  * The model fills one before it calls a plugin and points c->attn at it. One serves one call.
  */
-#ifndef ABLATE_KIT_H
-#define ABLATE_KIT_H
+#ifndef ABLATE_ATTENTION_CONTEXT_H
+#define ABLATE_ATTENTION_CONTEXT_H
 #include "graph/tape.h"
 
-/* Whose names are being given to learned values; one name in one place of the model has one owner. */
-typedef enum { OF_ATTENTION, OF_POSITION, OF_HOST } owner;
+/* Who names a learned value: one full name has one owner, a kind of plugin or AB_NO_KIND (the host). */
 typedef struct owned_name {
     const char *name;
-    owner by;
+    ab_kind by;
     struct owned_name *next;
 } owned_name;
 typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are remembered */
@@ -19,9 +18,16 @@ typedef struct key_value { /* a pair that fused attention looks at: nodes, befor
     struct key_value *next;
 } key_value;
 
+/* The parts of a layer that a block's functions call; the model fills it. name: below the layer. */
+typedef struct layer_calls {
+    ab_t (*attention)(ab_ctx *c, ab_t x, bool cross);
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);
+    ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name); /* add: NULL, or what is dropped out and added first */
+} layer_calls;
+
 struct attn_context {
     ab_info info;
-    const ab_posenc *pos;
+    const ab_position_plugin *pos;
     const void *pos_cfg;
     bool bias;                     /* projections have biases */
     bool separate_init;            /* Glorot of q, k and v each on its own, not of the fused matrix */
@@ -39,14 +45,15 @@ struct attn_context {
     int64_t capacity;              /* steps a cache holds */
     int64_t seen;                  /* T of remembered tensors: at least the steps so far, this one included */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
+    int64_t n_remembered;          /* tensors cached by this call so far: their names */
     int64_t n_carried;             /* states made by this call so far: their names */
     ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
     key_value *attended;           /* pairs of this call so far: each has its cache */
-    owner now;                     /* whose code runs */
-    owned_name *names;             /* of learned values of this call so far */
+    double residual_dropout;       /* of what is added to the residual stream */
+    const layer_calls *layer;      /* in a block's functions: its sublayers */
 };
 
-ab_t attn_project(ab_ctx *c, ab_t x, int what);
+ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
@@ -55,6 +62,10 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
 ab_t attn_output(ab_ctx *c, ab_t y);
+ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads);
+ab_t attn_rotate(ab_ctx *c, ab_t x);
+ab_t attn_remember(ab_ctx *c, ab_t x);
+ab_t attn_merge(ab_ctx *c, ab_t y);
 ab_t attn_pad(ab_ctx *c, ab_t rows);
 ab_t attn_pack(ab_ctx *c, ab_t x);
 ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
@@ -73,7 +84,9 @@ ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> r
 /* May a recurrence run over what x was made into? Else false and an error. */
 bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 
-/* The name is the owner's from now on, in this call; false and an error when it is another's already. */
+/* Notes which plugin function runs from here on; returns the one before, to be given back afterwards. */
+ab_hook enter_hook(ab_ctx *c, ab_hook next);
+/* The name belongs to whose hook runs, in this call; false and an error when it is another's already. */
 bool attn_claim(ab_ctx *c, const char *name);
 /* A learned value below the current scope; a product with one, Glorot uniform over [n, counted as wide as
  * `wide`]. */

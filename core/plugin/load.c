@@ -19,27 +19,23 @@ static size_t n_folders, cap_folders;
 
 const char *plugin_kind_name(ab_kind kind)
 {
-    static const char *const names[] = {"?", "attention", "posenc", "optim", "task"};
-    return names[kind >= AB_ATTENTION && kind <= AB_TASK ? kind : 0];
+#define KIND_NAME(NAME, name, doc) #name,
+    static const char *const names[AB_KIND_COUNT] = {"?", AB_KINDS(KIND_NAME)};
+    return names[kind < AB_KIND_COUNT ? kind : 0];
 }
-static const char *folder_name(ab_kind kind) { return kind == AB_TASK ? "tasks" : plugin_kind_name(kind); }
 
 /* ---- checking the description ---- */
 
 static size_t iface_size(ab_kind kind)
 {
-    switch (kind) {
-    case AB_ATTENTION: return sizeof(ab_attention);
-    case AB_POSENC: return sizeof(ab_posenc);
-    case AB_OPTIM: return sizeof(ab_optim);
-    case AB_TASK: return sizeof(ab_task);
-    }
-    return 0;
+#define KIND_SIZE(NAME, name, doc) sizeof(ab_##name##_plugin),
+    static const size_t sizes[AB_KIND_COUNT] = {0, AB_KINDS(KIND_SIZE)};
+    return kind < AB_KIND_COUNT ? sizes[kind] : 0;
 }
 
 static const ab_plugin *find_constant(void *so, const char *path, err *e)
 {
-    const ab_plugin *p = dlsym(so, "ab_plugin_v1");
+    const ab_plugin *p = dlsym(so, "ab_plugin_v2");
     for (int v = 0; !p && v < 10; v++) {
         char name[32];
         snprintf(name, sizeof name, "ab_plugin_v%d", v);
@@ -74,7 +70,7 @@ static int check_param(const ab_plugin *p, const ab_param *q, const char *path, 
     return 0;
 }
 
-static int check_slots(const ab_optim *o, const char *name, const char *path, err *e)
+static int check_slots(const ab_optimizer_plugin *o, const char *name, const char *path, err *e)
 {
     if (o->n_slots > 4)
         return fail(e, "%s: optimizer '%s' wants %u slots, at most 4", path, name, o->n_slots);
@@ -97,9 +93,12 @@ static int check_iface(const plugin *p, const char *path, err *e)
         if (!(p->iface.attention.roles & 7))
             return fail(e, "%s: attention '%s' names no role (AB_SELF, AB_CAUSAL, AB_CROSS)", path, name);
         return 0;
-    case AB_OPTIM:
-        if (!p->iface.optim.update) return fail(e, "%s: optimizer '%s' has no update", path, name);
-        return check_slots(&p->iface.optim, name, path, e);
+    case AB_OPTIMIZER:
+        if (!p->iface.optimizer.update) return fail(e, "%s: optimizer '%s' has no update", path, name);
+        return check_slots(&p->iface.optimizer, name, path, e);
+    case AB_NORM: return p->iface.norm.forward ? 0 : fail(e, "%s: norm '%s' has no forward", path, name);
+    case AB_BLOCK: return p->iface.block.forward ? 0 : fail(e, "%s: block '%s' has no forward", path, name);
+    case AB_SCHEDULE: return p->iface.schedule.lr ? 0 : fail(e, "%s: schedule '%s' has no lr", path, name);
     case AB_TASK:
         if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !p->iface.task.score ||
             !p->iface.task.close)
@@ -110,9 +109,8 @@ static int check_iface(const plugin *p, const char *path, err *e)
             return fail(e, "%s: task '%s' lacks one of vocabulary, start, advance, allowed, release", path,
                         name);
         return 0;
-    case AB_POSENC: return 0;
+    default: return 0;
     }
-    return fail(e, "%s: unknown kind %d", path, (int)p->desc.kind);
 }
 
 static int check_header(const ab_plugin *p, const char *path, err *e)
@@ -249,8 +247,8 @@ static void load_folders(void)
 {
     static size_t done;
     for (; done < n_folders; done++) {
-        for (ab_kind k = AB_ATTENTION; k <= AB_TASK; k++) {
-            char *path = path_join(folders[done], folder_name(k));
+        for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
+            char *path = path_join(folders[done], plugin_kind_name(k));
             load_folder(path);
             free(path);
         }

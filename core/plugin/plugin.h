@@ -11,23 +11,22 @@
 typedef struct plugin {
     ab_plugin desc; /* widened to this host's struct */
     union {
-        ab_attention attention;
-        ab_posenc posenc;
-        ab_optim optim;
-        ab_task task;
+#define MEMBER(NAME, name, doc) ab_##name##_plugin name;
+        AB_KINDS(MEMBER)
+#undef MEMBER
     } iface;
     char *path;
     char sha256[65]; /* of the file */
 } plugin;
 
-const char *plugin_kind_name(ab_kind kind); /* "attention", "posenc", "optim", "task" */
+const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */
 
 /* Opens one file; an already open path gives the same plugin. NULL and words when it is refused. */
 const plugin *plugin_load(const char *path, err *e);
 /* A name looked for in the folders, or a path (contains '/' or ends with .so). kind 0: any. NULL and words,
  * with the nearest name at hand. */
 const plugin *plugin_find(ab_kind kind, const char *name, err *e);
-/* Folders to look in: FOLDER/attention, FOLDER/posenc, FOLDER/optim, FOLDER/tasks, and FOLDER itself. */
+/* Folders to look in: FOLDER/KIND of every kind, and FOLDER itself. */
 void plugin_add_folder(const char *folder);
 void plugin_add_path(const char *folders); /* several, separated by colons; NULL and "" are none */
 /* Every plugin of the folders, loaded; refused ones are logged. The array is the list's own. */

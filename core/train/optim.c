@@ -25,7 +25,7 @@ static ab_t tile(ab_ctx *c, const char *name, dtype type)
 
 optimizer *optim_open(model *m, err *e)
 {
-    const ab_optim *rule = &m->optimizer->iface.optim;
+    const ab_optimizer_plugin *rule = &m->optimizer->iface.optimizer;
     if (!(rule->flags & AB_ELEMENTWISE)) {
         fail(e,
              "optimizer '%s' is not elementwise (AB_ELEMENTWISE): this host runs updates over one flat "
@@ -45,7 +45,10 @@ optimizer *optim_open(model *m, err *e)
     o->lr = scalar(c, "lr", type);
     o->step = scalar(c, "step", type);
     o->scale = scalar(c, "scale", type);
-    rule->update(c, m->optimizer_cfg, o->p, t_binary(c, OP_MUL, o->g, o->scale), o->slot, o->lr, o->step);
+    ab_t g = t_binary(c, OP_MUL, o->g, o->scale);
+    c->hook = AB_IN_UPDATE;
+    rule->update(c, m->optimizer_cfg, o->p, g, o->slot, o->lr, o->step);
+    c->hook = AB_IN_HOST;
     if (tape_plan(c, NULL, NULL)) {
         fail(e, "optimizer '%s': %s", m->optimizer->desc.name, c->error.text);
         optim_close(o);

@@ -14,11 +14,6 @@ void optim_close(optimizer *o);
  * scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
 
-/* The learning rate of step s = 1, 2, ...
- * noam:     lr * d_model^-0.5 * min(s^-0.5, s * warmup^-1.5)                 Vaswani et al. 2017, eq. 3
- * linear:   up to lr over warmup, then down to lr_min at the last step
- * constant: up to lr over warmup, then lr
- * cosine:   up to lr over warmup, then half a cosine down to lr_min          Loshchilov and Hutter 2017, eq.
- * 5 */
-double schedule_lr(const config *c, int64_t step);
+/* The learning rate of update `step` = 1, 2, ...: what the run's schedule says. */
+double schedule_lr(const model *m, int64_t step);
 #endif

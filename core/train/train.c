@@ -93,7 +93,7 @@ static int write_state(const training *t, err *e)
     put_real(&meta, "src_tokens", t->src_tokens);
     put_real(&meta, "tgt_tokens", t->tgt_tokens);
     meta_put(&meta, "points", str_text(&t->points));
-    const ab_optim *rule = &t->m->optimizer->iface.optim;
+    const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     char *path = file_in(t->j, "state.safetensors");
     int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
     free(path);
@@ -165,7 +165,7 @@ static int resume(training *t, err *e)
     }
     checkpoint_meta meta = {0};
     batch_state b = {0};
-    const ab_optim *rule = &t->m->optimizer->iface.optim;
+    const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     int bad = checkpoint_read_meta(path, &meta, e);
     if (!bad) bad = same_run(t, &meta, path, e);
     if (!bad) bad = checkpoint_read(path, &t->m->params, rule->slots, rule->n_slots, e);
@@ -355,7 +355,7 @@ static train_outcome loop(training *t, err *e)
             v->progress(v->self, t->step, c->steps, exp(t->plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
         if (mark) {
             point(t, "train_PPL", exp(recent_loss(t)));
-            point(t, "lr", schedule_lr(c, t->step));
+            point(t, "lr", schedule_lr(t->m, t->step));
         }
         if (judge && evaluate(t, e)) return TRAIN_FAILED;
         if (keep && save(t, e)) return TRAIN_FAILED;

@@ -240,7 +240,7 @@ int train_step_update(train_step *s, double tokens, int64_t step, err *e)
 {
     const void *grad = s->batches > 1 ? s->sum : s->m->params.grad;
     s->batches = 0;
-    return optim_update(s->optim, grad, 1 / tokens, schedule_lr(&s->m->cfg, step), step, NULL, e);
+    return optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e);
 }
 
 /* ---- perplexity ---- */

@@ -28,7 +28,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 0, 1, 0, "added to the normaliser [none]"}, {0}};
-static const ab_attention self = {
+static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "linear", .doc = "linear attention by running sums, phi = elu + 1",
           .paper = "Katharopoulos et al. 2020, eq. 4 to 12", .version = "1.0");

@@ -27,7 +27,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
                                    "units of the state, both directions together; auto: d_model [units]"},
                                   {0}};
-static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "recurrent",
           .doc = "a gated recurrent layer in the place of self-attention",
           .paper = "Cho et al. 2014, eq. 5 to 8; Vaswani et al. 2017, Table 1", .version = "1.0");

@@ -35,15 +35,16 @@ offers "--number" ablate agree --n
 echo "keys and what they may be"
 offers "heads=" ablate run x.ini -s hea
 offers "rotary.base=" ablate run x.ini -s rota
-offers "post pre" ablate run x.ini -s norm =
-offers "pre" ablate run x.ini -s norm = pr
+offers "layer_norm none rms_norm" ablate run x.ini -s norm =
+offers "rms_norm" ablate run x.ini -s norm = r
+offers "target" ablate run x.ini -s share_embeddings = t
 offers "rotary" ablate run x.ini -s position = ro
 offers "true false" ablate run x.ini -s bias =
 offers "labels" ablate parse -s parsing.linearisation = l
 
 echo "plugins, experiments, runs"
 offers "attention/scaled_dot" ablate plugins attention/sc
-offers "posenc/rotary" ablate check posenc/ro
+offers "position/rotary" ablate check position/ro
 offers "" ablate table -
 equal "$(ls results.db 2>/dev/null)" "" "a database made by completion"
 { tiny toys 4 && printf '[variant other]\nheads = 1\n'; } >toys.ini

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The plugin author's guide is true: its code builds with its command, passes the check, and gets its rows in a table.
+# The plugin author's guide is true: its code (an attention and a feed-forward) builds with its commands, passes the check, and gets its
+# rows in a table.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)
@@ -17,5 +18,13 @@ echo "$(grep -c . cosine.c) lines of C, $(grep -c . commands.sh) commands"
 test "$(grep -c . commands.sh)" = 3
 bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide failed:"; tail -30 out.txt err.txt; exit 1; }
 for row in 'attention=cosine' 'colder' 'cosine.temperature=20'; do
+    grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
+done
+block 'c gated' > gated.c
+block 'ini gated' > gated.ini
+block 'sh gated' > gated.sh
+test "$(grep -c . gated.sh)" = 3
+bash -eu gated.sh > out.txt 2> err.txt || { echo "a command for the feed-forward failed:"; tail -30 out.txt err.txt; exit 1; }
+for row in 'feed_forward=gated' 'feed_forward=none'; do
     grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
 done

@@ -23,7 +23,7 @@ static const ab_param params[] = {
     {"crash", AB_BOOL, offsetof(config, crash), 0, 0, 1, 0, "end the process [true or false]"},
     {"leave", AB_BOOL, offsetof(config, leave), 0, 0, 1, 0, "call exit [true or false]"},
     {0}};
-static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "softer", .doc = "attention with small scores");
 C
 mkdir -p far/plugins

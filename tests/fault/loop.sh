@@ -50,7 +50,7 @@ report|start|report faults -o page.html|
 plot|start|plot faults -o plot.svg|
 man|empty|man|
 plugins|empty|plugins attention|
-check|empty|check optim/sgd|
+check|empty|check optimizer/sgd|
 predict|start|predict --run faults/base --threads 1 <in.txt|
 translate|start|translate --run faults/base --threads 1 <in.txt|
 attention|start|attention --run faults/base --text s0001 -o heads.html|

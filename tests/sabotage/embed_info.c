@@ -14,5 +14,5 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 }
 
 static const ab_param params[] = {{0}};
-static const ab_posenc self = {.embed = embed};
+static const ab_position_plugin self = {.embed = embed};
 AB_PLUGIN(config, params, &self, .name = "embed_info", .doc = "embeddings of length one, with a gain");

@@ -44,5 +44,5 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const ab_param params[] = {{0}};
-static const ab_optim self = {.flags = AB_ELEMENTWISE, .update = update};
+static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .update = update};
 AB_PLUGIN(config, params, &self, .name = "hidden_state", .doc = "a restart forgets its count");

@@ -43,7 +43,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {
     {"by", AB_REAL, offsetof(config, by), 1.5, 0, 10, 0, "factor before the gate [none]"}, {0}};
 static const ab_op *const ops[] = {&gate, NULL};
-static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                   .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS,
                                   .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "honest", .doc = "a gate on the attention's output", .ops = ops);

@@ -15,4 +15,4 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const ab_param params[] = {{0}};
-static const ab_optim self = {.flags = AB_ELEMENTWISE, .n_slots = 2, .slots = NAMES, .update = update};
+static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 2, .slots = NAMES, .update = update};

@@ -1,2 +1,2 @@
-/* Speaks a version before the first one. */
-__attribute__((visibility("default"))) const unsigned ab_plugin_v0[64] = {0x41424c54u, 0, 0};
+/* Speaks the version before: exports that version's symbol only. */
+__attribute__((visibility("default"))) const unsigned ab_plugin_v1[64] = {0x41424c54u, 1, 3};

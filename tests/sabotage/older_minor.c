@@ -1,9 +1,6 @@
 /* Nothing is wrong here: built for the oldest minor version of the interface, without what came later. */
 #define AB_TARGET_MINOR 0u
 #include "ab_plugin.h"
-#if defined ab_gru || defined ab_conv
-#error "hosts of 1.0 have no layers"
-#endif
 
 typedef struct {
     int64_t unused;
@@ -16,5 +13,5 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {{0}};
-static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "older_minor", .doc = "attention for old hosts");

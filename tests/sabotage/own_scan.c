@@ -27,5 +27,5 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {{0}};
-static const ab_attention self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "own_scan", .doc = "a recurrent layer of its own");

@@ -51,7 +51,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
     return 1;
 }
 static void close_task(void *self) { free(self); }
-static const ab_task self = {.src_vocab = AB_VOCAB_WORDS,
+static const ab_task_plugin self = {.src_vocab = AB_VOCAB_WORDS,
                              .tgt_vocab = AB_VOCAB_WORDS,
                              .open = open_task,
                              .count = count,

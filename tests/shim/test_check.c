@@ -39,16 +39,16 @@ int main(void)
     CHECK_TEXT(e.text, "");
     if (!device) return test_end();
     check_use_device(device);
-    check_rows(AB_POSENC, "sinusoid", CHECK_OK, "calls of");
-    check_rows(AB_POSENC, "shaw", CHECK_OK, "calls of");
+    check_rows(AB_POSITION, "sinusoid", CHECK_OK, "calls of");
+    check_rows(AB_POSITION, "shaw", CHECK_OK, "calls of");
 #ifndef __SANITIZE_ADDRESS__
-    check_rows(AB_POSENC, "rotary", CHECK_OK, "calls of");
+    check_rows(AB_POSITION, "rotary", CHECK_OK, "calls of");
     check_rows(AB_ATTENTION, "recurrent", CHECK_OK, "calls of");
 #endif
     backend wrong = *device;
     wrong.kernels[OP_NORM] = slightly;
     check_use_device(&wrong);
-    check_rows(AB_POSENC, "learned", CHECK_FAIL, "learned, training: operation NORM gives");
+    check_rows(AB_POSITION, "learned", CHECK_FAIL, "learned, training: operation NORM gives");
     check_use_device(NULL);
     m->close();
     return test_end();

@@ -12,7 +12,7 @@ typedef struct {
     const char *attention, *position, *more, *value; /* one setting more */
 } variant;
 static const variant variants[] = {
-    {"scaled_dot", "sinusoid", "clip_norm", "0.5"}, {"scaled_dot", "learned", "norm", "pre"},
+    {"scaled_dot", "sinusoid", "clip_norm", "0.5"}, {"scaled_dot", "learned", "block", "pre_norm"},
     {"scaled_dot", "rotary", "optimizer", "adamw"}, {"scaled_dot", "shaw", "share_embeddings", "none"},
     {"scaled_dot", "alibi", "attention_dropout", "0.2"}, {"additive", "sinusoid", "optimizer", "lion"},
     {"linear", "sinusoid", "optimizer", "sgd"},       {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},

@@ -7,7 +7,7 @@
 typedef struct {
     arena memory;
     settings set;
-    const ab_task *task;
+    const ab_task_plugin *task;
     void *self;
     vocab *src, *tgt;
     dataset data;

@@ -2,12 +2,12 @@
  */
 #ifndef ABLATE_TEST_PARSING_H
 #define ABLATE_TEST_PARSING_H
-#include "kit.h"
+#include "services.h"
 #include "config/config.h"
 #include <unistd.h>
 
 typedef struct {
-    const ab_task *task;
+    const ab_task_plugin *task;
     void *self; /* NULL when it was refused; then words says why */
     char words[2048];
     arena memory;

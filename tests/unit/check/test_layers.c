@@ -1,7 +1,7 @@
 /* ab_gru and ab_conv as one operation each, on a backend that offers them (layer_backend.h), against the same layers composed of other
  * operations: outputs, and every gradient; in every role, in whole models, and in what `ablate check` makes of such a device. */
 #include "check/internal.h"
-#include "kit.h"
+#include "services.h"
 #include "layer_backend.h"
 #include "plugin/attention_context.h"
 

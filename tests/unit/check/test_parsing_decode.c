@@ -84,7 +84,7 @@ static void longest_runs(const char *printed, int64_t *opening, int64_t *unary)
 
 static void walk(const opened *o, rng *r, int64_t extra, int64_t unary_cap, int64_t open_cap)
 {
-    const ab_task *task = o->t.task;
+    const ab_task_plugin *task = o->t.task;
     char *src = random_sentence(r, 9);
     id_list in = {0}, out = {0};
     err e = {0};

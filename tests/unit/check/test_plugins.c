@@ -1,5 +1,5 @@
-/* Every plugin of the project passes the conformance kit. A name as argument: only that one. */
-#include "kit.h"
+/* Every plugin of the project passes the conformance check. A name as argument: only that one. */
+#include "services.h"
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* Each sabotaged plugin fails exactly the check that it is made for, in words; those that cannot be loaded
  * are refused before any of their code runs. */
-#include "kit.h"
+#include "services.h"
 
 /* file, check that must fail ("load": refused; NULL: none), parts of what is said */
 static const struct {
@@ -15,21 +15,21 @@ static const struct {
     {"padding_leak", "padding", {"padding_leak with ", "places that hold no token", "ab_klen"}},
     {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch mix"}},
     {"decode_breaks", "decode", {"decode_breaks with ", "of decoding", "ab_key, ab_value"}},
-    {"wrong_shape", "build", {"wrong_shape.c:12: reshape", "[2,3,4,6]", "[2,1,4,6]"}},
+    {"wrong_shape", "build", {"wrong_shape.c:12: ", "[2,3,4,6]", "[2,1,4,6]"}},
     {"wrong_gradient",
      "gradient",
      {"wrong_gradient with ", "the gradient of ", "differences of the loss give"}},
     {"wrong_op_gradient", "op_gradients", {"operation 'square'", "its grad for input 0"}},
-    {"wrong_kernel", "kernels", {"operation 'squash'", "away from its meaning (lower)"}},
+    {"wrong_kernel", "kernels", {"operation 'squash'", "away from its reference"}},
     {"keeps_state", "same_seed", {"keeps_state with ", "two runs with one seed differ"}},
     {"large_numbers", "fp32", {"large_numbers with ", "too large or too small"}},
     {"wrong_claim", "relative", {"claims AB_RELATIVE", "shifting every position by 7"}},
     {"wide_range", "parameters", {"width = 1000 is in the range", "wide_range.c:12: ", "larger than a head"}},
-    {"newer_minor", "load", {"needs ABI 1.1000", "update the host", "-DAB_TARGET_MINOR="}},
+    {"newer_minor", "load", {"needs ABI 2.1000", "update the host", "-DAB_TARGET_MINOR="}},
     {"older_minor", NULL, {0}},
-    {"newer_major", "load", {"speaks plugin ABI 2, this host speaks 1", "update the host"}},
-    {"older_major", "load", {"speaks plugin ABI 0, this host speaks 1", "rebuild"}},
-    {"no_plugin", "load", {"not a plugin", "ab_plugin_v1"}},
+    {"newer_major", "load", {"speaks plugin ABI 3, this host speaks 2", "update the host"}},
+    {"older_major", "load", {"speaks plugin ABI 1, this host speaks 2", "rebuild"}},
+    {"no_plugin", "load", {"not a plugin", "ab_plugin_v2"}},
     {"missing_doc", "load", {"'missing_doc' has no doc"}},
     {"missing_parameter_doc", "load", {"parameter 'reach' has no doc"}},
     {"bad_default", "load", {"'reach': default 16 is outside its range 1 to 8"}},
@@ -50,15 +50,24 @@ static const struct {
     {"returns_nothing", "build", {"attention 'returns_nothing' returned the failed tensor without a reason"}},
     {"strange_tensor", "build", {"strange_tensor.c:12: tensor 1234567 is none of this context"}},
     {"returns_strange", "build", {"is none of this context", "never set?"}},
-    {"unpack_both", "build", {"unpack_both.c:11: unpack: ", "from both x and mem"}},
-    {"query_scan", "build", {"query_scan.c:17: scan: cross attention", "from mem"}},
+    {"unpack_both", "build", {"unpack_both.c:11: ab_pad: ", "from both x and mem"}},
+    {"query_scan", "build", {"query_scan.c:17: ab_scan: cross attention", "from mem"}},
     {"nameless_slots", "load", {"slot 0 of optimizer 'nameless_slots' has no name"}},
     {"equal_slots", "load", {"optimizer 'equal_slots' has two slots named 'm'"}},
-    {"assigns", "build", {"assigns.c:12: assign: only optimizers"}},
-    {"hosts_name", "build", {"hosts_name.c:12: two owners, the host and the attention", "'enc.0.self.ln.g'"}},
+    {"assigns", "build", {"assigns.c:12: ab_assign was called in an attention's forward", "may be called in an optimizer's update"}},
+    {"hosts_name", "build", {"two owners, the attention and the norm", "'enc.0.self.ln.g'"}},
     {"positions_name", "build", {"positions_name with shaw", "two owners, the attention and the position", ".rel_k'"}},
-    {"info_in_reference", "build", {"info_in_reference.c:11: info: there is no attention around", "inputs and attr"}},
-    {"mask_in_reference", "build", {"mask_in_reference.c:11: ", "there is no attention around", "inputs and attr"}},
+    {"ffn_mixes_rows", "future", {"ffn_mixes_rows: new target tokens"}},
+    {"ffn_width", "build", {"feed_forward 'ffn_width' gave [8,16]", "expected rows [8,12]"}},
+    {"norm_over_rows", "future", {"norm_over_rows: new target tokens"}},
+    {"norm_add", "fused", {"norm_add: fused and composed operations differ"}},
+    {"block_skips", "sublayers", {"no learned value stands below dec.1.cross.", "ab_cross_attention where"}},
+    {"block_cross", "build", {"block_cross.c:11: ab_cross_attention: this layer reads no encoder"}},
+    {"norm_attends", "build", {"norm_attends.c:11: ab_self_attention was called in a norm's forward; it may be called in a block's forward"}},
+    {"rate_negative", "parameters", {"the rate is -", "expected a number from 0 on"}},
+    {"rate_remembers", "stateless", {"something is kept between calls"}},
+    {"info_in_reference", "build", {"info_in_reference.c:11: ab_info was called in an operation's reference", "inputs and attr"}},
+    {"mask_in_reference", "build", {"mask_in_reference.c:11: ab_mask was called in an operation's reference", "an attention's forward", "inputs and attr"}},
 };
 
 static void check_case(size_t i)

@@ -4,7 +4,7 @@
  *
  * The rows given to the plugin are q, k and v side by side, and all weights are identities: so the plugin's
  * own projections find exactly these. */
-#include "kit.h"
+#include "services.h"
 #include "check/block.h"
 #include "config/config.h"
 
@@ -111,7 +111,7 @@ static void check_form(const golden *g, const char *name, const char *attention,
 {
     err e = {0};
     arena a = {0};
-    const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSENC, position, &e);
+    const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSITION, position, &e);
     CHECK_TEXT(e.text, "");
     if (!pa || !pp) return;
     const plugin *owner =
@@ -168,15 +168,16 @@ static void check_hook(const golden *g, const char *name, const char *position)
     err e = {0};
     arena a = {0};
     params none = {0};
-    const plugin *p = plugin_find(AB_POSENC, position, &e);
+    const plugin *p = plugin_find(AB_POSITION, position, &e);
     const void *cfg = settings_for(p, NULL, NULL, &a);
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
     attn_context k = {.info = {.heads = H, .d_k = D, .d_v = D, .d_model = WIDTH}};
     ab_t pos = range(c, T), y;
     c->attn = &k;
+    c->hook = p->iface.position.rotate ? AB_IN_ROTATE : AB_IN_BIAS;
     double *q = numbers(g, "in", "q", B * H * T * D);
-    y = p->iface.posenc.rotate ? p->iface.posenc.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
-                               : p->iface.posenc.bias(c, cfg, pos, pos);
+    y = p->iface.position.rotate ? p->iface.position.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
+                               : p->iface.position.bias(c, cfg, pos, pos);
     t_keep(c, y, "y");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
@@ -185,7 +186,7 @@ static void check_hook(const golden *g, const char *name, const char *position)
     /* keys after the query: the paper has none; the plugin takes the distance, the golden numbers its
      * negative */
     for (int64_t i = 0; i < node_count(v); i++)
-        CHECK_NEAR(((const double *)v->data)[i], p->iface.posenc.bias ? -fabs(expected[i]) : expected[i],
+        CHECK_NEAR(((const double *)v->data)[i], p->iface.position.bias ? -fabs(expected[i]) : expected[i],
                    2e-8);
     tape_free(c);
     free(expected);

@@ -28,13 +28,13 @@ static void check_canonical(void)
     CHECK_TEXT(canonical(core("dropout"), "-0"), "0");
     CHECK_TEXT(canonical(core("bias"), "yes"), "true");
     CHECK_TEXT(canonical(core("bias"), "off"), "false");
-    CHECK_TEXT(canonical(core("norm"), "pre"), "pre");
+    CHECK_TEXT(canonical(core("share_embeddings"), "none"), "none");
     CHECK_TEXT(canonical(core("d_k"), "-1"), "found \"-1\", expected an integer from 1 to 65536, or auto");
     CHECK_TEXT(canonical(core("heads"), "0"), "found \"0\", expected an integer from 1 to 1024");
     CHECK_TEXT(canonical(core("heads"), "8x"), "found \"8x\", expected an integer from 1 to 1024");
     CHECK_TEXT(canonical(core("heads"), "2.5"), "found \"2.5\", expected an integer from 1 to 1024");
     CHECK_TEXT(canonical(core("dropout"), "nan"), "found \"nan\", expected a number from 0 to 0.99");
-    CHECK_TEXT(canonical(core("norm"), "psot"), "found \"psot\", expected post or pre; did you mean post?");
+    CHECK_TEXT(canonical(core("share_embeddings"), "trget"), "found \"trget\", expected all, target or none; did you mean target?");
     CHECK_TEXT(canonical(core("bias"), "2"), "found \"2\", expected true or false");
 }
 
@@ -63,7 +63,7 @@ static settings make(const char *const (*pairs)[2], size_t n)
 static void check_bind(void)
 {
     static const char *const pairs[][2] = {{"heads", "4"},        {"dropout", "0.25"},
-                                           {"norm", "pre"},       {"attention", "additive"},
+                                           {"block", "pre_norm"}, {"attention", "additive"},
                                            {"lowercase", "true"}, {"rotary.base", "500"}};
     settings s = make(pairs, LENGTH(pairs)), out = {0};
     config c;
@@ -74,7 +74,7 @@ static void check_bind(void)
     CHECK_INT(c.d_k, 128);
     CHECK_INT(c.d_v, 128);
     CHECK_NEAR(c.dropout, 0.25, 0);
-    CHECK_INT(c.norm, NORM_PRE);
+    CHECK_TEXT(c.block, "pre_norm");
     CHECK_INT(c.lowercase, 1);
     CHECK_INT(c.layers_encoder, 6);
     CHECK_TEXT(c.attention_cross, "additive");
@@ -269,7 +269,7 @@ static void check_not_loaded(void)
     fewer.list = list;
     CHECK_INT(spec_parse(&s, "[base]\nheads = 4\n", "x.ini", NULL, &fewer, &errors), -1);
     CHECK_TEXT(str_text(&errors),
-               "x.ini:1: base: found optimizer = adam, which is not loaded, expected a plugin of kind optim that is at hand\n");
+               "x.ini:1: base: found optimizer = adam, which is not loaded, expected a plugin of kind optimizer that is at hand\n");
     str_free(&errors);
 }
 

@@ -15,7 +15,7 @@ static void get(void *self, ab_split s, int64_t i, ab_example *out)
     lines_task *t = self;
     *out = (ab_example){t->src[s][i], t->tgt[s][i]};
 }
-static const ab_task iface = {
+static const ab_task_plugin iface = {
     .src_vocab = AB_VOCAB_WORDS, .tgt_vocab = AB_VOCAB_WORDS, .count = count, .get = get};
 
 static char *random_line(rng *r, int64_t words)

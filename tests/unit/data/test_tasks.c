@@ -56,22 +56,22 @@ static const ab_host host = {
 
 typedef struct {
     const ab_plugin *plugin;
-    const ab_task *task;
+    const ab_task_plugin *task;
     void *cfg;
 } loaded;
 
 static loaded load(const char *name)
 {
-    char *path = xprintf("%s/plugins/tasks/%s.so", BUILD_DIR, name);
+    char *path = xprintf("%s/plugins/task/%s.so", BUILD_DIR, name);
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so) {
         printf("skipped: %s\n", dlerror());
         exit(77);
     }
-    loaded l = {.plugin = dlsym(so, "ab_plugin_v1")};
+    loaded l = {.plugin = dlsym(so, "ab_plugin_v2")};
     CHECK_INT(l.plugin->kind, AB_TASK);
     CHECK_TEXT(l.plugin->name, name);
-    CHECK_INT(l.plugin->iface_size, sizeof(ab_task));
+    CHECK_INT(l.plugin->iface_size, sizeof(ab_task_plugin));
     l.task = l.plugin->iface;
     l.cfg = xcalloc(1, l.plugin->cfg_size);
     *l.plugin->host = &host;

@@ -12,7 +12,7 @@ typedef struct {
 
 static const kind_of_model kinds[] = {
     {"scaled_dot", "sinusoid", ""},
-    {"scaled_dot", "learned", "norm=pre bias=false"},
+    {"scaled_dot", "learned", "block=pre_norm bias=false"},
     {"scaled_dot", "rotary", ""},
     {"scaled_dot", "alibi", ""},
     {"scaled_dot", "shaw", ""},

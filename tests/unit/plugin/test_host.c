@@ -33,13 +33,13 @@ static void refused(ab_ctx *c, ab_t y, const char *words)
 static void test_shapes(void)
 {
     desk d = open_desk();
-    refused(d.c, h->concat(d.c, d.ids, h->to_float(d.c, d.ids), -1), "concat: ids with numbers");
+    refused(d.c, h->concat(d.c, d.ids, h->to_float(d.c, d.ids), -1), "ab_concat: ids with numbers");
     d = open_desk();
-    refused(d.c, h->scatter_add(d.c, h->to_float(d.c, d.square), d.square, 0), "bucket: 0 buckets");
+    refused(d.c, h->scatter_add(d.c, h->to_float(d.c, d.square), d.square, 0), "ab_scatter_add: 0 buckets");
     d = open_desk();
-    refused(d.c, h->clipped_relative_position(d.c, d.ids, d.ids, -2), "dist: clip -2, expected 0 or more");
+    refused(d.c, h->clipped_relative_position(d.c, d.ids, d.ids, -2), "ab_clipped_relative_position: clip -2, expected 0 or more");
     d = open_desk();
-    refused(d.c, h->embedding(d.c, d.stacked, d.ids), "rows: a table of shape [2,3,4]");
+    refused(d.c, h->embedding(d.c, d.stacked, d.ids), "ab_embedding: a table of shape [2,3,4]");
     d = open_desk();
     CHECK(h->concat(d.c, d.ids, d.ids, -1).id && h->clipped_relative_position(d.c, d.ids, d.ids, 0).id);
     CHECK_TEXT(d.c->error.text, "");
@@ -51,29 +51,31 @@ static void test_nowhere(void)
 {
     desk d = open_desk();
     CHECK_INT(h->info(d.c)->heads, 1);
-    refused(d.c, (ab_t){0}, "info: there is no attention around");
+    refused(d.c, (ab_t){0}, "ab_info was called in no plugin's function; it may be called in an attention's forward");
     d = open_desk();
-    refused(d.c, h->param(d.c, "w", 1, (int64_t[]){2}, 1), "weight: there is no attention around");
+    refused(d.c, h->param(d.c, "w", 1, (int64_t[]){2}, 1), "ab_weight was called in");
     d = open_desk();
-    refused(d.c, h->linear(d.c, d.stacked, "w", 2, 1), "linear: there is no attention around");
+    refused(d.c, h->linear(d.c, d.stacked, "w", 2, 1), "ab_linear was called in");
     d = open_desk();
-    refused(d.c, h->gru(d.c, d.stacked, "in", "u", 2, 0), "this function is for attention plugins");
+    refused(d.c, h->gru(d.c, d.stacked, "in", "u", 2, 0), "ab_gru was called in");
     d = open_desk();
-    refused(d.c, h->conv(d.c, d.stacked, "w", 2, 1, 1), "this function is for attention plugins");
+    refused(d.c, h->conv(d.c, d.stacked, "w", 2, 1, 1), "ab_conv was called in");
 }
 
 /* An embedding knows the model, but no queries and keys. */
 static void test_embedding(void)
 {
-    attn_context k = {.info = {.d_model = 12}, .now = OF_POSITION};
+    attn_context k = {.info = {.d_model = 12}};
     desk d = open_desk();
     d.c->attn = &k;
+    d.c->hook = AB_IN_EMBED;
     CHECK_INT(h->info(d.c)->d_model, 12);
-    refused(d.c, h->qpos(d.c), "this function is for attention plugins");
+    refused(d.c, h->qpos(d.c), "ab_qpos was called in a position's embed; it may be called in an attention's forward");
     d = open_desk();
     d.c->attn = &k;
+    d.c->hook = AB_IN_EMBED;
     h->assign(d.c, d.stacked, d.stacked);
-    refused(d.c, (ab_t){0}, "assign: only optimizers");
+    refused(d.c, (ab_t){0}, "ab_assign was called in a position's embed; it may be called in an optimizer's update");
 }
 
 /* One name, two owners: whoever comes second is told. */
@@ -81,14 +83,15 @@ static void test_owners(void)
 {
     static const int64_t dims[] = {2, 3};
     params values = {0};
-    attn_context k = {.x = {1}, .mem = {1}, .now = OF_ATTENTION};
+    attn_context k = {.x = {1}, .mem = {1}};
     desk d = open_desk();
     d.c->params = &values;
     d.c->attn = &k;
+    d.c->hook = AB_IN_FORWARD;
     d.c->scope = "enc.0.self";
     ab_t first = h->param(d.c, "table", 2, dims, 1);
     CHECK(first.id && h->param(d.c, "table", 2, dims, 1).id == first.id);
-    k.now = OF_POSITION;
+    d.c->hook = AB_IN_BIAS;
     CHECK(h->param(d.c, "other", 2, dims, 1).id != first.id);
     refused(d.c, h->param(d.c, "table", 2, dims, 1), "the attention and the position, name a parameter 'enc.0.self.table'");
     params_free(&values);

@@ -72,7 +72,7 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
             for (const golden_line *t; (t = golden_find(&g, &from, "grad", NULL));)
                 check_gradient(&m, t, tokens, allowed_grad);
         }
-        CHECK_NEAR(schedule_lr(&m.cfg, step) / strtod(l->word[2], NULL), 1, 1e-8);
+        CHECK_NEAR(schedule_lr(&m, step) / strtod(l->word[2], NULL), 1, 1e-8);
         CHECK_INT(train_step_update(s, tokens, step, &e), 0);
     }
     train_step_close(s);

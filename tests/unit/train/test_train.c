@@ -183,7 +183,7 @@ static void test_divergence(world *w)
     put(w, "lr", "1000");
     put(w, "warmup", "0");
     put(w, "steps", "400");
-    put(w, "norm", "pre");
+    put(w, "block", "pre_norm");
     model m;
     watcher s = {0};
     train_result r;
@@ -196,7 +196,7 @@ static void test_divergence(world *w)
     put(w, "lr", "0.5");
     put(w, "warmup", "10");
     put(w, "steps", "40");
-    put(w, "norm", "post");
+    put(w, "block", "post_norm");
     put(w, "schedule", "noam");
 }
 
@@ -269,21 +269,35 @@ static void test_other_settings(world *w)
     empty_folder(w);
 }
 
+/* The schedule's rate at some updates of a run: lr 1, 4,000 updates of warmup, 100,000 in all. */
+static void check_rates(const char *schedule, double lr_min, const double (*expected)[2], size_t n)
+{
+    struct {
+        double decay;
+    } cfg = {0.1};
+    err e = {0};
+    model m = {.cfg = {.d_model = 512, .lr = 1, .lr_min = lr_min, .warmup = 4000, .steps = 100000}, .schedule_cfg = &cfg};
+    m.schedule = plugin_find(AB_SCHEDULE, schedule, &e);
+    CHECK_TEXT(e.text, "");
+    for (size_t i = 0; m.schedule && i < n; i++) {
+        double rate = schedule_lr(&m, (int64_t)expected[i][0]);
+        if (fabs(rate - expected[i][1]) > 1e-11) printf("%s at update %g\n", schedule, expected[i][0]);
+        CHECK_NEAR(rate, expected[i][1], 1e-11);
+    }
+}
+
 static void test_schedules(void)
 {
-    config c = {.d_model = 512, .lr = 1, .warmup = 4000, .steps = 100000, .schedule = SCHEDULE_NOAM};
-    CHECK_NEAR(schedule_lr(&c, 4000), 6.98771243e-4, 1e-12);
-    CHECK_NEAR(schedule_lr(&c, 1), 1.74692811e-7, 1e-15);
-    CHECK_NEAR(schedule_lr(&c, 100000), 1 / sqrt(512.0) / sqrt(1e5), 1e-12);
-    c.lr_min = 0.1, c.schedule = SCHEDULE_LINEAR;
-    CHECK_NEAR(schedule_lr(&c, 2000), 0.5, 1e-12);
-    CHECK_NEAR(schedule_lr(&c, 52000), 0.55, 1e-12);
-    CHECK_NEAR(schedule_lr(&c, 100000), 0.1, 1e-12);
-    c.schedule = SCHEDULE_COSINE;
-    CHECK_NEAR(schedule_lr(&c, 52000), 0.55, 1e-12);
-    CHECK_NEAR(schedule_lr(&c, 28000), 0.1 + 0.9 * (1 + sqrt(0.5)) / 2, 1e-12);
-    c.schedule = SCHEDULE_CONSTANT;
-    CHECK_NEAR(schedule_lr(&c, 99999), 1, 0);
+    const double noam[][2] = {{4000, 6.98771243e-4}, {1, 1.74692811e-7}, {100000, 1 / sqrt(512.0) / sqrt(1e5)}};
+    const double linear[][2] = {{2000, 0.5}, {52000, 0.55}, {100000, 0.1}};
+    const double cosine[][2] = {{52000, 0.55}, {28000, 0.1 + 0.9 * (1 + sqrt(0.5)) / 2}, {100000, 0.1}};
+    const double constant[][2] = {{1000, 0.25}, {99999, 1}};
+    const double wsd[][2] = {{2000, 0.5}, {4000, 1}, {90000, 1}, {95000, 0.55}, {100000, 0.1}};
+    check_rates("noam", 0, noam, LENGTH(noam));
+    check_rates("linear", 0.1, linear, LENGTH(linear));
+    check_rates("cosine", 0.1, cosine, LENGTH(cosine));
+    check_rates("constant", 0, constant, LENGTH(constant));
+    check_rates("wsd", 0.1, wsd, LENGTH(wsd));
 }
 
 int main(void)

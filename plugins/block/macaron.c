@@ -1,0 +1,32 @@
+/* Half a feed-forward step in front of the attention and half a step behind it; pre-norm. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t half_step(ab_ctx *c, ab_t x, const char *norm, const char *name)
+{
+    if (!ab_info(c)->feed_forward) return x;
+    return ab_add_dropout(c, x, ab_mul_scalar(c, ab_feed_forward(c, ab_normalize(c, x, norm), name), 0.5));
+}
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    x = half_step(c, x, "ffn.ln", "ffn");
+    x = ab_add_dropout(c, x, ab_self_attention(c, ab_normalize(c, x, "self.ln")));
+    if (ab_info(c)->cross) x = ab_add_dropout(c, x, ab_cross_attention(c, ab_normalize(c, x, "cross.ln")));
+    return half_step(c, x, "ffn_2.ln", "ffn_2");
+}
+
+static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    return ab_normalize(c, x, "ln");
+}
+
+static const ab_param params[] = {{0}};
+static const ab_block_plugin self = {.forward = forward, .finish = finish};
+AB_PLUGIN(config, params, &self, .name = "macaron", .doc = "two feed-forwards of half a step, the attention between them",
+          .paper = "Lu et al. 2019 (Macaron Net), section 3.2; norms as in Gulati et al. 2020");

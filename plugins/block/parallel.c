@@ -1,0 +1,27 @@
+/* x = x + dropout(self(y) + cross(y) + feed_forward(y)), y = norm(x): all sublayers read the same norm. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    const ab_info *in = ab_info(c);
+    ab_t y = ab_normalize(c, x, "ln"), sum = ab_self_attention(c, y);
+    if (in->cross) sum = ab_add(c, sum, ab_cross_attention(c, y));
+    if (in->feed_forward) sum = ab_add(c, sum, ab_feed_forward(c, y, "ffn"));
+    return ab_add_dropout(c, x, sum);
+}
+
+static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    return ab_normalize(c, x, "ln");
+}
+
+static const ab_param params[] = {{0}};
+static const ab_block_plugin self = {.forward = forward, .finish = finish};
+AB_PLUGIN(config, params, &self, .name = "parallel", .doc = "all sublayers side by side, behind one norm",
+          .paper = "Wang and Komatsuzaki 2021 (GPT-J); Chowdhery et al. 2022 (PaLM), section 2");

@@ -1,0 +1,21 @@
+/* x = norm(x + dropout(sublayer(x))) for each sublayer. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
+{
+    (void)cfg;
+    const ab_info *in = ab_info(c);
+    x = ab_add_normalize(c, x, ab_self_attention(c, x), "self.ln");
+    if (in->cross) x = ab_add_normalize(c, x, ab_cross_attention(c, x), "cross.ln");
+    if (in->feed_forward) x = ab_add_normalize(c, x, ab_feed_forward(c, x, "ffn"), "ffn.ln");
+    return x;
+}
+
+static const ab_param params[] = {{0}};
+static const ab_block_plugin self = {.forward = forward};
+AB_PLUGIN(config, params, &self, .name = "post_norm", .doc = "the norm stands behind each residual connection",
+          .paper = "Vaswani et al. 2017, section 3.1");

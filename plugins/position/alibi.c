@@ -1,0 +1,32 @@
+/* ALiBi: a fixed slope per head on the distance, no parameters. Press et al. 2022, section 3.
+ *
+ * The encoder sees both directions: there the penalty is on the absolute distance.
+ */
+#include "ab_plugin.h"
+#include <math.h>
+
+typedef struct {
+    double steepest;
+} config;
+typedef struct {
+    double steepest;
+    int64_t heads;
+} fan;
+
+static double slope(const void *cfg, const int64_t *i) /* i: head */
+{
+    const fan *f = cfg;
+    return -pow(2, -f->steepest * (double)(i[0] + 1) / (double)f->heads);
+}
+static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
+{
+    fan f = {((const config *)cfg)->steepest, ab_info(c)->heads};
+    return ab_mul(c, ab_table(c, slope, &f, f.heads, 1, 1), ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS));
+}
+
+static const ab_param params[] = {{"steepest", AB_REAL, offsetof(config, steepest), 8, 1, 16, 0,
+                                   "exponent: head i of H has slope 2^(-steepest i / H) [none]"},
+                                  {0}};
+static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
+AB_PLUGIN(config, params, &self, .name = "alibi", .doc = "linear bias on the distance, a slope per head",
+          .paper = "Press et al. 2022", .version = "1.0");

@@ -1,0 +1,16 @@
+/* Up to lr over warmup, then lr. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
+{
+    (void)cfg;
+    return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;
+}
+
+static const ab_param params[] = {{0}};
+static const ab_schedule_plugin self = {.lr = lr};
+AB_PLUGIN(config, params, &self, .name = "constant", .doc = "linear rise over warmup, then the same rate");

@@ -1,0 +1,21 @@
+/* Up to lr over warmup, then straight down to lr_min at the last update. */
+#include "ab_plugin.h"
+#include <math.h>
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
+{
+    (void)cfg;
+    double s = (double)step, w = (double)p->warmup, n = (double)p->steps;
+    if (s < w) return p->lr * s / w;
+    double fallen = n > w ? fmin(1, (s - w) / (n - w)) : 1;
+    return p->lr_min + (p->lr - p->lr_min) * (1 - fallen);
+}
+
+static const ab_param params[] = {{0}};
+static const ab_schedule_plugin self = {.lr = lr};
+AB_PLUGIN(config, params, &self, .name = "linear", .doc = "linear rise over warmup, then linear fall to lr_min at the last update",
+          .paper = "Devlin et al. 2019 (BERT), appendix A.2");

@@ -1,0 +1,207 @@
+/* sequence.c - copy, reverse and sort: tiny tasks that tell positional encodings apart within a minute. The
+ * test set holds lengths that training never showed. */
+#include "ab_plugin.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPY, REVERSE, SORT };
+
+typedef struct {
+    int64_t kind, alphabet, min_length, max_length, test_length, train_examples, test_examples, data_seed;
+} config;
+
+#define AT(field) offsetof(config, field)
+static const ab_param params[] = {
+    {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort",
+     "what the output is: the input, the input backwards, or the input in order"},
+    {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "different symbols [symbols]"},
+    {"min_length", AB_INT, AT(min_length), 1, 1, 10000, NULL, "shortest input [symbols]"},
+    {"max_length", AB_INT, AT(max_length), 20, 1, 10000, NULL, "longest input in training and dev [symbols]"},
+    {"test_length", AB_INT, AT(test_length), 30, 1, 10000, NULL,
+     "longest input in the test set [symbols]; the lengths beyond max_length are scored as two halves, "
+     "acc_near and acc_far"},
+    {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "training set [examples]"},
+    {"test_examples", AB_INT, AT(test_examples), 600, 1, 1000000, NULL,
+     "dev set, and each range of lengths of the test set [examples]"},
+    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run",
+     "seed of the data; run = the run's own seed"},
+    {0}};
+
+/* Ranges of length in the test set: as in training; the nearer half beyond; the farther half. */
+enum { IN, NEAR, FAR, RANGES };
+
+typedef struct {
+    int64_t n;
+    char **src, **tgt; /* [n] lines, each its own memory */
+} split;
+
+typedef struct {
+    split split[AB_SPLITS];
+    int64_t from[RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
+    double *stats;            /* [RANGES + 1][examples][2]: of the metrics scored last */
+} task;
+
+/* ---- making examples ---- */
+
+static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int64_t between(uint64_t *state, int64_t low, int64_t high)
+{
+    return low + (int64_t)((next(state) >> 11) % (uint64_t)(high - low + 1));
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The symbols as words of equal width, so that their order as text is their order. */
+static char *to_line(const int64_t *symbols, int64_t n)
+{
+    enum { WIDTH = 6 }; /* "s0017 " */
+    char *line = malloc((size_t)n * WIDTH + 2);
+    if (!line) abort();
+    for (int64_t i = 0; i < n; i++) snprintf(line + i * WIDTH, WIDTH + 2, "s%04d ", (int)symbols[i]);
+    line[n * WIDTH - 1] = 0;
+    return line;
+}
+
+static void make(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest,
+                 int64_t *symbols)
+{
+    int64_t n = between(rng, shortest, longest);
+    for (int64_t i = 0; i < n; i++) symbols[i] = between(rng, 0, c->alphabet - 1);
+    s->src[s->n] = to_line(symbols, n);
+    if (c->kind == SORT) qsort(symbols, (size_t)n, sizeof *symbols, by_value);
+    for (int64_t i = 0; c->kind == REVERSE && i < n / 2; i++) {
+        int64_t t = symbols[i];
+        symbols[i] = symbols[n - 1 - i];
+        symbols[n - 1 - i] = t;
+    }
+    s->tgt[s->n++] = to_line(symbols, n);
+}
+
+static void make_many(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest, int64_t n)
+{
+    size_t bytes = (size_t)(s->n + n) * sizeof(char *);
+    int64_t *symbols = malloc((size_t)longest * sizeof *symbols);
+    s->src = realloc(s->src, bytes);
+    s->tgt = realloc(s->tgt, bytes);
+    if (!symbols || !s->src || !s->tgt) abort();
+    for (int64_t i = 0; i < n; i++) make(s, c, rng, shortest, longest, symbols);
+    free(symbols);
+}
+
+/* ---- the task ---- */
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int k = 0; k < AB_SPLITS; k++) {
+        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
+        free(t->split[k].src);
+        free(t->split[k].tgt);
+    }
+    free(t->stats);
+    free(t);
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err,
+                     size_t n_err)
+{
+    (void)host;
+    const config *c = cfg;
+    if (c->min_length > c->max_length || c->max_length > c->test_length) {
+        snprintf(err, n_err,
+                 "sequence.min_length = %lld, max_length = %lld, test_length = %lld: expected them in "
+                 "ascending order",
+                 (long long)c->min_length, (long long)c->max_length, (long long)c->test_length);
+        return -1;
+    }
+    task *t = calloc(1, sizeof *t);
+    if (!t) abort();
+    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
+    uint64_t train = seed + 1, dev = seed + 2,
+             test = seed + 3; /* streams of their own: sizes do not touch the others */
+    make_many(&t->split[AB_TRAIN], c, &train, c->min_length, c->max_length, c->train_examples);
+    make_many(&t->split[AB_DEV], c, &dev, c->min_length, c->max_length, c->test_examples);
+    int64_t beyond = c->test_length - c->max_length, middle = c->max_length + (beyond + 1) / 2;
+    const int64_t low[RANGES] = {c->min_length, c->max_length + 1, middle + 1},
+                  high[RANGES] = {c->max_length, middle, c->test_length};
+    for (int r = 0; r < RANGES; r++) {
+        if (low[r] <= high[r]) make_many(&t->split[AB_TEST], c, &test, low[r], high[r], c->test_examples);
+        t->from[r + 1] = t->split[AB_TEST].n;
+    }
+    *self = t;
+    return 0;
+}
+
+static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    const split *x = &((task *)self)->split[s];
+    *out = (ab_example){x->src[i], x->tgt[i]};
+}
+
+/* Exact matches among examples from .. to-1, in percent. stats [n][2] takes a row for every example: right,
+ * counted; both 0 outside the range, so that sums over all rows are sums over the range. */
+static ab_metric accuracy(const char *name, const split *x, const char *const *hyp, int64_t from, int64_t to,
+                          double *stats)
+{
+    ab_metric m = {.unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
+    double right = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        int counted = i >= from && i < to;
+        stats[2 * i] = counted && !strcmp(hyp[i], x->tgt[i]);
+        stats[2 * i + 1] = counted;
+        right += stats[2 * i];
+    }
+    m.value = 100 * right / (double)(to - from);
+    snprintf(m.name, sizeof m.name, "%s", name);
+    snprintf(m.signature, sizeof m.signature, "match:whole line");
+    return m;
+}
+
+static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max,
+                 char *err, size_t n_err)
+{
+    task *t = self;
+    const split *x = &t->split[s];
+    if (n != x->n) {
+        snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
+        return -1;
+    }
+    double *stats = realloc(t->stats, (size_t)n * 2 * (RANGES + 1) * sizeof *stats);
+    if (!stats) abort();
+    t->stats = stats;
+    static const char *const names[RANGES] = {"acc_in", "acc_near", "acc_far"};
+    int made = 0;
+    if (made < max) out[made++] = accuracy("acc", x, hyp, 0, n, stats);
+    for (int r = 0; r < RANGES && s == AB_TEST; r++)
+        if (made < max && t->from[r] < t->from[r + 1])
+            out[made++] = accuracy(names[r], x, hyp, t->from[r], t->from[r + 1],
+                                   stats + (size_t)(r + 1) * (size_t)n * 2);
+    return made;
+}
+
+static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
+                             .src_vocab = AB_VOCAB_WORDS,
+                             .tgt_vocab = AB_VOCAB_WORDS,
+                             .open = open_task,
+                             .count = count,
+                             .get = get,
+                             .score = score,
+                             .close = close_task};
+
+AB_PLUGIN(config, params, &self, .name = "sequence",
+          .doc = "copy, reverse or sort symbols, with lengths beyond training in the test set; scored by "
+                 "exact matches");
