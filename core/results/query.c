@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const format_names[] = {"text", "csv", "json", "md"};
 
@@ -73,13 +74,30 @@ static void suggest(sqlite3 *q, const char *said, err *e)
         known[n++] = sql_text(s, 0, &mem);
     }
     sqlite3_finalize(s);
-    const char *dot = strrchr(name, '.'), *near = nearest(dot ? dot + 1 : name + 1, known, n);
+    const char *dot = strrchr(name, '.'), *typed = dot ? dot + 1 : name + 1;
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++) /* the word that was typed is no suggestion */
+        if (strcasecmp(known[i], typed)) known[others++] = known[i];
+    const char *near = nearest(typed, known, others);
     if (near) {
         size_t used = strlen(e->text);
         snprintf(e->text + used, sizeof e->text - used, "; did you mean \"%s\"?", near);
     }
     free(known);
     arena_free(&mem);
+}
+
+/* An experiment whose name SQL cannot read stands in the statement: what its view is called. */
+static void suggest_view(sqlite3 *q, const char *sql, err *e)
+{
+    sqlite3_set_authorizer(q, NULL, NULL);
+    sqlite3_stmt *s = sql_open(q, NULL, "SELECT name,view_name FROM experiment WHERE instr(?1,name) AND name<>view_name ORDER BY length(name) DESC", "s", sql);
+    if (s && sql_next(s, NULL) == 1) {
+        size_t used = strlen(e->text);
+        snprintf(e->text + used, sizeof e->text - used, "; SQL's name of %s is %s", (const char *)sqlite3_column_text(s, 0),
+                 (const char *)sqlite3_column_text(s, 1));
+    }
+    sqlite3_finalize(s);
 }
 
 static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
@@ -101,6 +119,7 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
         else
             fail(e, "query: %s", said);
         suggest(q, said, e);
+        suggest_view(q, sql, e);
         free(said);
     } else if (!s) {
         fail(e, "query: found no SQL, expected a statement such as \"SELECT * FROM results\"");

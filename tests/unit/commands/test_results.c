@@ -139,7 +139,19 @@ static void test_query_table(void)
     CHECK_INT(RUN(&query_command, "query", "DELETE FROM run"), 1);
     CHECK_HAS(err_text, "ablate query: query: found a statement that would change");
     CHECK_INT(RUN(&query_command, "query", "SELECT 1", "--format", "xml"), 2);
-    CHECK_INT(RUN(&query_command, "query"), 2);
+    CHECK_INT(RUN(&query_command, "query", "--list"), 0);
+    CHECK_HAS(out_text, "runs: One row per run");
+    CHECK_HAS(out_text, "\ntoy: the table of the experiment toy");
+    CHECK_INT(RUN(&query_command, "query", "--list", "curves", "--json"), 0);
+    CHECK_HAS(out_text, "[\n{\"view\":\"curves\"");
+    CHECK(!strstr(out_text, "\"about\":\"\""));
+    CHECK_INT(RUN(&query_command, "query", "--list", "curvs"), 1);
+    static const char *const described[] = {"runs", "curves", "plugins_used", "paired", "summary", "results"};
+    for (size_t i = 0; i < LENGTH(described); i++) { /* every column of these is described */
+        CHECK_INT(RUN(&query_command, "query", "--list", described[i], "--json"), 0);
+        if (strstr(out_text, "\"about\":\"\"")) printf("%s: %s\n", described[i], out_text);
+        CHECK(!strstr(out_text, "\"about\":\"\""));
+    }
     CHECK_INT(RUN(&table_command, "table", "toy", "--metric", "PPL", "--format", "csv"), 0);
     CHECK(has_prefix(out_text,
                      "row,name,change,state,n,failed,PPL,PPL_sd,PPL_diverged,delta,low,high,p,p_models,params\r\nbase,base,"));
