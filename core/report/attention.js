@@ -50,7 +50,8 @@
     svg.append(drawn);
     m.q.forEach((token, i) => {
       const text = make('text', { x: left - 6, y: y(i), 'font-size': size, 'text-anchor': 'end', tabindex: 0, role: 'button',
-        class: 'f1 token' + (state.token === i ? ' on' : ''), 'aria-pressed': state.token === i, opacity: state.token === null || state.token === i ? 1 : 0.5 }, token);
+        class: 'f1 token' + (state.token === i ? ' on' : ''), 'aria-pressed': state.token === i,
+        opacity: state.token === null || state.token === i ? 1 : 0.5 }, token);
       text.addEventListener('click', () => pick(i));
       text.addEventListener('keydown', e => {
         if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); pick(i); }
@@ -79,7 +80,8 @@
     const cell = 14, left = 90, top = 90;
     const width = left + cell * m.k.length + 4, height = top + cell * m.q.length + 4;
     const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `heat map of head ${head + 1}, ${m.part}, layer ${m.layer}` });
-    m.k.forEach((token, j) => svg.append(make('text', { class: 'f2', 'font-size': 11, transform: `translate(${left + cell * j + 11} ${top - 4}) rotate(-90)` }, token)));
+    m.k.forEach((token, j) => svg.append(make('text', { class: 'f2', 'font-size': 11,
+      transform: `translate(${left + cell * j + 11} ${top - 4}) rotate(-90)` }, token)));
     m.q.forEach((token, i) => {
       svg.append(make('text', { class: 'f1', 'font-size': 11, x: left - 4, y: top + cell * i + 11, 'text-anchor': 'end' }, token));
       m.k.forEach((key, j) => {

@@ -48,13 +48,18 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
     return f;
 }
 
-/* Names of the rows with this verdict, in words; "" for none. */
+/* Names of the rows with this verdict, in words, the first eight; "" for none. *count: all of them. */
 static const char *names_of(const forest_row *rows, size_t n, enum forest_verdict which, size_t *count, arena *a)
 {
+    enum { MOST = 8 };
     str s = {0};
     *count = 0;
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].verdict == which && isfinite(rows[i].low)) str_addf(&s, "%s%s", (*count)++ ? ", " : "", rows[i].name);
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].verdict != which || !isfinite(rows[i].low)) continue;
+        if (*count < MOST) str_addf(&s, "%s%s", *count ? ", " : "", rows[i].name);
+        ++*count;
+    }
+    if (*count > MOST) str_addf(&s, " and %zu more", *count - MOST);
     const char *kept = arena_strdup(a, str_text(&s));
     str_free(&s);
     return kept;

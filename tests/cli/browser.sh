@@ -53,7 +53,8 @@ document.title = found.join(' ');
 </script></body></html>
 HTML
 browse 390,844 touched.html --dump-dom
-equal "$(sed -n 's|.*<title>\(up.*\)</title>.*|\1|p' dom | head -1)" 'up 13.0 ascending down 30.2 own dev_PPL lr hot 2 wide 0 unnamed 0 small 0' 'what the page did'
+equal "$(sed -n 's|.*<title>\(up.*\)</title>.*|\1|p' dom | head -1)" \
+    'up 13.0 ascending down 30.2 own dev_PPL lr hot 2 wide 0 unnamed 0 small 0' 'what the page did'
 browse 390,3000 page.html --screenshot="$work/phone.png"
 equal "$(png_size phone.png)" 390x3000 "screenshot at a phone's width"
 browse 1200,3000 page.html --screenshot="$work/desk.png"
