@@ -68,17 +68,19 @@ static void setting(str *out, const char *name, const char *text)
     str_addc(out, '\n');
 }
 
+/* Intervals first, then the line or points over them. */
 static void gnuplot_series(const series *s, size_t i, str *out)
 {
     static const int markers[] = {7, 5, 9, 13, 2};
-    str_addf(out, "%s$data%zu using 1:2 with %s linecolor rgb \"%s\" linewidth 1.5 dashtype %d pointtype %d title ", i ? ", \\\n     " : "plot ", i,
-             s->line && s->points ? "linespoints" : s->line ? "lines" : "points", draw_hex(s->color), s->dash + 1, markers[s->marker % 5]);
-    quoted(out, s->name ? s->name : "");
+    const char *color = draw_hex(s->color);
+    str_add(out, i ? ", \\\n     " : "plot ");
     if (s->low && s->high && s->band)
-        str_addf(out, ", \\\n     $data%zu using 1:3:4 with filledcurves linecolor rgb \"%s\" fillstyle transparent solid 0.18 noborder notitle", i,
-                 draw_hex(s->color));
+        str_addf(out, "$data%zu using 1:3:4 with filledcurves linecolor rgb \"%s\" fillstyle transparent solid 0.18 noborder notitle, \\\n     ", i, color);
     else if (s->low && s->high)
-        str_addf(out, ", \\\n     $data%zu using 1:2:3:4 with yerrorbars linecolor rgb \"%s\" pointtype 0 notitle", i, draw_hex(s->color));
+        str_addf(out, "$data%zu using 1:2:3:4 with yerrorbars linecolor rgb \"%s\" pointtype 0 notitle, \\\n     ", i, color);
+    str_addf(out, "$data%zu using 1:2 with %s linecolor rgb \"%s\" linewidth 1.5 dashtype %d pointtype %d title ", i,
+             s->line && s->points ? "linespoints" : s->line ? "lines" : "points", color, s->dash + 1, markers[s->marker % 5]);
+    quoted(out, s->name ? s->name : "");
 }
 
 void chart_gnuplot(const chart *c, const series *s, size_t n, str *out)
@@ -151,15 +153,30 @@ static void vega_axis(const char *field, const char *type, const char *title, bo
     str_addc(out, '}');
 }
 
-static void vega_colors(const series *s, size_t n, str *out)
+static void vega_domain(const series *s, size_t n, str *out)
 {
-    str_add(out, "\"color\":{\"field\":\"series\",\"type\":\"nominal\",\"sort\":null,\"title\":null,\"scale\":{\"domain\":[");
+    str_add(out, "\"field\":\"series\",\"type\":\"nominal\",\"sort\":null,\"title\":null,\"scale\":{\"domain\":[");
     for (size_t i = 0; i < n; i++) {
         if (i) str_addc(out, ',');
         json_string(out, s[i].name ? s[i].name : "");
     }
     str_add(out, "],\"range\":[");
+}
+
+/* Colour, and dashes where colours come again. */
+static void vega_looks(const series *s, size_t n, str *out)
+{
+    static const char *const dashes[] = {"[1,0]", "[5,3]", "[1.5,2.5]", "[6,2.5,1.5,2.5]"};
+    bool dashed = false;
+    str_add(out, "\"color\":{");
+    vega_domain(s, n, out);
     for (size_t i = 0; i < n; i++) str_addf(out, "%s\"%s\"", i ? "," : "", draw_hex(s[i].color));
+    str_add(out, "]}}");
+    for (size_t i = 0; i < n; i++) dashed = dashed || (s[i].line && s[i].dash);
+    if (!dashed) return;
+    str_add(out, ",\"strokeDash\":{");
+    vega_domain(s, n, out);
+    for (size_t i = 0; i < n; i++) str_addf(out, "%s%s", i ? "," : "", dashes[s[i].dash % SERIES_DASHES]);
     str_add(out, "]}}");
 }
 
@@ -173,7 +190,7 @@ void chart_vega(const chart *c, const series *s, size_t n, str *out)
     str_add(out, "\n]},\n\"encoding\":{\"x\":");
     vega_axis("x", c->categories ? "ordinal" : "quantitative", c->x_label, c->log_x, out);
     str_addc(out, ',');
-    vega_colors(s, n, out);
+    vega_looks(s, n, out);
     str_add(out, "},\n\"layer\":[\n");
     str_addf(out, "{\"transform\":[{\"filter\":\"isValid(datum.low)\"}],\"mark\":{\"type\":\"%s\",\"opacity\":%s},\"encoding\":{\"y\":",
              band ? "area" : "rule", band ? "0.18" : "1");

@@ -155,11 +155,18 @@ static void test_chart_data(void)
     chart_gnuplot(&c, &s, 1, &out);
     CHECK_HAS(out.s, "set xtics (\"sin\" 0, \"rot\" 1)\n");
     CHECK_HAS(out.s, "$data0 << EOD\n0 28.5 28 29\n1 ? ? ?\nEOD\n");
-    CHECK_HAS(out.s, "title \"say \\\"a\\\", b\", \\\n     $data0 using 1:2:3:4 with yerrorbars");
+    CHECK_HAS(out.s, "plot $data0 using 1:2:3:4 with yerrorbars linecolor rgb \"#d55e00\" pointtype 0 notitle, \\\n     $data0 using 1:2 with lines");
+    CHECK_HAS(out.s, "title \"say \\\"a\\\", b\"\n");
     str_clear(&out);
     chart_vega(&c, &s, 1, &out);
     CHECK_HAS(out.s, "{\"series\":\"say \\\"a\\\", b\",\"x\":\"sin\",\"y\":28.5,\"low\":28,\"high\":29}\n]}");
     CHECK_HAS(out.s, "\"x\",\"type\":\"ordinal\"");
+    CHECK(!strstr(out.s, "strokeDash"));
+    str_clear(&out);
+    s.dash = 1;
+    chart_vega(&c, &s, 1, &out);
+    CHECK_HAS(out.s, "\"strokeDash\":{\"field\":\"series\"");
+    CHECK_HAS(out.s, "\"range\":[[5,3]]}}");
     str_free(&out);
 }
 
