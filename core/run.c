@@ -114,6 +114,10 @@ typedef struct {
     int64_t workers, threads;
     bool dry_run, profile;
     int rerun, progress; /* which word; rerun -1: not asked for */
+    int slurm;           /* --launcher */
+    const char *slurm_args;
+    int64_t per_task;
+    bool detach;
 } options;
 enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
 
@@ -319,7 +323,7 @@ static int take_machine(const spec *s, options *o, err *e)
 
 /* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row in two
  * databases is two runs. */
-static char *runs_folder(const places *p)
+char *runs_folder(const places *p)
 {
     struct stat a, b;
     const char *usual = p->usual_db;
@@ -413,25 +417,29 @@ static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocati
     db_frozen *frozen = NULL;
     size_t n = 0;
     launch_result result = {0};
+    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
     db *d = db_open(&p->db, e);
     int code = 1;
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
-    if (!d || freeze(d, s, c, &frozen, &n, e)) goto out;
+    sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
+    if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || freeze(d, s, c, &frozen, &n, e)) goto out;
     resume_command(c, &again);
     static const char *const profile[] = {"--profile", NULL};
     int64_t *ids = xcalloc(n + 1, sizeof *ids);
-    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
     launch_options l = {.program = p->program,
                         .experiment = s->name,
                         .folder = folder,
                         .data_dir = p->data_dir,
                         .cache_dir = cache,
                         .device = o->device,
-                        .gpus = device_count(o->device),
+                        .gpus = o->slurm ? 0 : device_count(o->device),
                         .workers = (int)o->workers,
                         .threads = (int)o->threads,
                         .progress = c->verbosity < 0 && o->progress == PROGRESS_AUTO ? PROGRESS_NONE : (enum progress_mode)o->progress,
                         .resume_command = str_text(&again),
+                        .slurm = o->slurm ? o->slurm_args ? o->slurm_args : "" : NULL,
+                        .per_task = (int)o->per_task,
+                        .detach = o->detach,
                         .worker_args = o->profile ? profile : NULL};
     choose_runs(s, frozen, n, ids, &l);
     if (talk) say_preflight(x, s, frozen, n, &l, c);
@@ -442,14 +450,18 @@ static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocati
         if (talk && !result.interrupted) show_gaps(&now);
     }
     free(ids);
+out:
     free(folder);
     free(cache);
-out:
     free(frozen);
     str_free(&again);
     db_close(d);
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
+    if (o->detach && result.left) {
+        if (talk) fprintf(stderr, "%zu runs are away; `ablate sync %s` reads what they did, the same command goes on\n", result.left, s->name);
+        return 0;
+    }
     return show_table(s, p, talk, e) ? 1 : code;
 }
 
@@ -521,6 +533,10 @@ static const option table[] = {
     {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
+    {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
+    {"--slurm-args", "TEXT", "given to sbatch: \"-p gpu --gres=gpu:1 -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
+    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores side by side [1]", OPTION_COUNT, AT(per_task), 1, 1024},
+    {"--detach", NULL, "with Slurm: return once the job is submitted; `ablate sync` reads what it did", OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all", "train again: what failed, what was trained with another version of a plugin, or everything", OPTION_WORD, AT(rerun)},
     {"--progress", "auto|tty|plain|json|none", "what is shown meanwhile, on standard error [auto]", OPTION_WORD, AT(progress)},
     {"--profile", NULL, "time per operation, in each run's log", OPTION_FLAG, AT(profile)},

@@ -22,6 +22,8 @@ char *run_model_path(const char *run, const places *p, err *e);
 /* The most that an option may say, as the INI has it for the key of that name. */
 enum { MOST_THREADS = 4096, MOST_BEAM = 1000, MOST_BATCH = 65536 };
 
+/* Where checkpoints, models and logs of p's database lie. The caller frees. */
+char *runs_folder(const places *p);
 /* The plugins at hand, as the INI reader wants them. */
 const plugin_schemas *run_schemas(void);
 #endif

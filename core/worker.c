@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 typedef struct {
@@ -160,6 +161,8 @@ static int open_model(run *r, err *e)
     str_free(&plugins);
     if (bad) return -1;
     event_fact("device", device_description(r->on));
+    struct utsname here;
+    if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
     event_fact_number("parameters", (double)params_count(&r->model.params));
     return 0;

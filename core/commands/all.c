@@ -2,19 +2,49 @@
 #include "commands/options.h"
 #include <string.h>
 
-extern const command run_command, table_command, ls_command, show_command, log_command, rm_command, query_command, report_command, plot_command, export_command, plugins_command,
-    check_command, predict_command, translate_command, parse_command, attention_command, agree_command, score_bleu_command, score_f1_command,
-    data_list_command, data_get_command, bench_train_command, bench_decode_command, bench_attention_command, bench_layers_command, record_command, import_command,
-    reference_command, devices_command, completion_command, man_command, worker_command, estimate_command;
+/* clang-format off: one command per line */
+#define COMMANDS(X) \
+    X(run) \
+    X(table) \
+    X(ls) \
+    X(show) \
+    X(log) \
+    X(rm) \
+    X(query) \
+    X(report) \
+    X(plot) \
+    X(export) \
+    X(plugins) \
+    X(check) \
+    X(predict) \
+    X(translate) \
+    X(parse) \
+    X(attention) \
+    X(agree) \
+    X(score_bleu) \
+    X(score_f1) \
+    X(data_list) \
+    X(data_get) \
+    X(bench_train) \
+    X(bench_decode) \
+    X(bench_attention) \
+    X(bench_layers) \
+    X(record) \
+    X(import) \
+    X(reference) \
+    X(sync) \
+    X(devices) \
+    X(completion) \
+    X(man) \
+    X(worker) \
+    X(slurm_task) \
+    X(estimate)
+/* clang-format on */
 
-const command *const all_commands[] = {
-    &run_command,           &table_command,        &ls_command,           &show_command,        &log_command,
-    &rm_command,            &query_command,        &report_command,       &plot_command,         &export_command,       &plugins_command,
-    &check_command,
-    &predict_command,       &translate_command,    &parse_command,        &attention_command,   &agree_command,
-    &score_bleu_command,    &score_f1_command,     &data_list_command,    &data_get_command,    &bench_train_command,
-    &bench_decode_command,  &bench_attention_command, &bench_layers_command, &record_command,    &import_command,      &reference_command,
-    &devices_command,       &completion_command,   &man_command,          &worker_command,    &estimate_command};
+#define DECLARE(name) extern const command name##_command;
+COMMANDS(DECLARE)
+#define ENTRY(name) &name##_command,
+const command *const all_commands[] = {COMMANDS(ENTRY)};
 const size_t n_commands = LENGTH(all_commands);
 
 const command *command_find(int argc, char **argv, int *used)

@@ -4,6 +4,7 @@
 #define ABLATE_LAUNCH_INTERNAL_H
 #include "launch/event.h"
 #include "launch/launch.h"
+#include <signal.h>
 #include <sys/types.h>
 
 typedef struct {
@@ -24,6 +25,10 @@ typedef struct {
     arena texts;
 } worker;
 
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with its config.json, and w->log. */
+int worker_folder(worker *w, const launch_options *o, err *e);
+/* The command line of its process, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and w->argv_json. */
+char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
 /* Starts the process with its events on fd 3 and its output in FOLDER/log.txt. */
 int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
 void worker_clear(worker *w);
@@ -36,6 +41,9 @@ typedef struct {
 void provenance_find(provenance *p, const launch_options *o);
 void provenance_put(const provenance *p, worker *w); /* into w->facts; p must outlive them */
 void provenance_free(provenance *p);
+
+/* What a program prints, or NULL when it fails; the caller frees. */
+char *output_of(const char *const *args);
 
 typedef struct {
     enum progress_mode mode; /* never AUTO */
@@ -56,4 +64,36 @@ void progress_event(progress *p, const worker *w, const char *what, double value
 void progress_interrupted(progress *p, int times, int workers);
 void progress_draw(progress *p, const worker *w, size_t n, bool now); /* tty only; a few times a second */
 void progress_end(progress *p, const char *resume); /* resume: after an interrupt, the command that goes on */
+
+/* ---- the host's bookkeeping, whatever started the workers (launch.c) ---- */
+
+enum { LAUNCH_LEASE = 120, LAUNCH_BEAT = 15, LAUNCH_MAX = LAUNCH_MOST_WORKERS }; /* seconds, seconds, processes */
+
+typedef struct {
+    db *d;
+    const launch_options *o;
+    progress p;
+    worker w[LAUNCH_MAX];
+    int n_workers, threads;
+    char owner[128];
+    provenance from;
+    double last_beat;
+    launch_result *out;
+} launcher;
+
+extern volatile sig_atomic_t launch_interrupts, launch_signal; /* how many signals came; the last one */
+void launch_catch_signals(void);
+void launch_let_signals_go(void);
+
+/* Writes down the events that are whole lines in w->buffer. */
+int launch_take_events(launcher *l, worker *w, err *e);
+/* What an exit status (code, or sig; -1: none) means for the run, with the reason in w->error where there is one; *what: a word. */
+enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
+/* Writes down the end of the run, removes checkpoints that are no longer needed, clears the worker. */
+int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);
+
+/* ---- Slurm (slurm.c, slurm_task.c) ---- */
+
+/* launch_runs for o->slurm: one array job; returns when all its tasks have ended, or at once when it is to be left alone. */
+int slurm_runs(launcher *l, err *e);
 #endif

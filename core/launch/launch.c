@@ -9,42 +9,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEASE = 120, BEAT = 15, MAX_WORKERS = LAUNCH_MOST_WORKERS }; /* seconds, seconds, processes */
-
-typedef struct {
-    db *d;
-    const launch_options *o;
-    progress p;
-    worker w[MAX_WORKERS];
-    int n_workers, threads;
-    char owner[128];
-    provenance from;
-    double last_beat;
-    launch_result *out;
-} launcher;
-
 /* ---- signals: counted, handled in the loop ---- */
 
-static volatile sig_atomic_t interrupts, last_signal;
+volatile sig_atomic_t launch_interrupts, launch_signal;
 static void on_signal(int s)
 {
-    interrupts++;
-    last_signal = s;
+    launch_interrupts++;
+    launch_signal = s;
 }
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[LENGTH(caught)];
 
-static void catch_signals(void)
+void launch_catch_signals(void)
 {
     struct sigaction a = {.sa_handler = on_signal};
-    interrupts = 0;
+    launch_interrupts = 0;
     for (size_t i = 0; i < LENGTH(caught); i++) {
         sigaction(caught[i], NULL, &before[i]);
         if (before[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL); /* ignored: nohup, a shell's & */
     }
 }
-static void let_signals_go(void)
+void launch_let_signals_go(void)
 {
     for (size_t i = 0; i < LENGTH(caught); i++) sigaction(caught[i], &before[i], NULL);
 }
@@ -76,6 +62,8 @@ static int on_fact(launcher *l, worker *w, const char *key, const char *value, e
     db_provenance *p = &w->facts;
     if (same(key, "device"))
         p->device = arena_strdup(&w->texts, value);
+    else if (same(key, "host"))
+        p->host = arena_strdup(&w->texts, value);
     else if (same(key, "plugins_json"))
         p->plugins_json = arena_strdup(&w->texts, value);
     else if (same(key, "parameters"))
@@ -143,13 +131,8 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     return 0;
 }
 
-/* Reads what is there and writes it down. *ended: the pipe is closed, so that was all. */
-static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+int launch_take_events(launcher *l, worker *w, err *e)
 {
-    char part[65536];
-    ssize_t n;
-    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(&w->buffer, part, (size_t)n);
-    *ended = n == 0;
     char *start = w->buffer.s, *end;
     int bad = 0;
     while (!bad && start && (end = memchr(start, '\n', (size_t)(w->buffer.s + w->buffer.n - start)))) {
@@ -163,6 +146,16 @@ static int listen_to(launcher *l, worker *w, bool *ended, err *e)
         w->buffer.n = rest;
     }
     return bad;
+}
+
+/* Reads what is there and writes it down. *ended: the pipe is closed, so that was all. */
+static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(&w->buffer, part, (size_t)n);
+    *ended = n == 0;
+    return launch_take_events(l, w, e);
 }
 
 /* ---- the end of a run ---- */
@@ -226,35 +219,29 @@ static int put_diverged(launcher *l, worker *w, err *e)
 
 static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGHUP; }
 
-/* Waits for the process; how its run ended, with the reason in w->error where there is one. */
-static enum db_status status_of(launcher *l, worker *w, int *code, int *sig, const char **what)
+enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what)
 {
-    int status = 0;
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
-    w->gone = true;
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    *sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    if (*code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
-    if (*code == WORKER_DONE) {
+    if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
+    if (code == WORKER_DONE) {
         char phase[sizeof w->phase];
         memcpy(phase, w->phase, sizeof phase);
         if (!*w->error)
             snprintf(w->error, sizeof w->error, "ended in %s with exit status 0 before it was done: a plugin or a library has called exit", phase);
         return *what = "failed", DB_FAILED;
     }
-    if (*code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
-    if (l->out->interrupted && (*code == WORKER_STOPPED || *sig == SIGTERM))
+    if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
+    if (l->out->interrupted && (code == WORKER_STOPPED || sig == SIGTERM))
         return *what = "stopped", DB_QUEUED;
-    if (*code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
+    if (code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
         snprintf(w->error, sizeof w->error, "somebody else told it to stop");
         return *what = "killed", DB_KILLED;
     }
-    if (*sig > 0 && !*w->error)
-        snprintf(w->error, sizeof w->error, "ended by signal %d (%s)", *sig, strsignal(*sig));
-    if (*code == 127 && !*w->error)
+    if (sig > 0 && !*w->error)
+        snprintf(w->error, sizeof w->error, "ended by signal %d (%s)", sig, strsignal(sig));
+    if (code == 127 && !*w->error)
         snprintf(w->error, sizeof w->error, "the worker program %s could not be started", l->o->program);
-    if (*code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", *code);
-    if (was_killed(*sig)) return *what = "killed", DB_KILLED;
+    if (code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", code);
+    if (was_killed(sig)) return *what = "killed", DB_KILLED;
     return *what = "failed", DB_FAILED;
 }
 
@@ -267,13 +254,10 @@ static void count_end(launcher *l, const worker *w, enum db_status s)
     if (s == DB_KILLED) l->p.killed++, l->out->killed++;
 }
 
-static int finish(launcher *l, worker *w, err *e)
+int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e)
 {
-    int code, sig;
-    const char *what;
-    enum db_status s = status_of(l, w, &code, &sig, &what);
     int bad = db_attempt(l->d, &w->claim, &w->facts, e) ||
-              db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e);
+              db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e);
     if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
     if (bad) return -1;
@@ -283,6 +267,18 @@ static int finish(launcher *l, worker *w, err *e)
     if (s == DB_FAILED) last_lines(&l->p, w->log);
     worker_clear(w);
     return 0;
+}
+
+/* Waits for the process, whose events have ended. */
+static int finish(launcher *l, worker *w, err *e)
+{
+    int status = 0;
+    const char *what;
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    w->gone = true;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    enum db_status s = launch_outcome(l, w, code, sig, &what);
+    return launch_end(l, w, s, code, sig, what, e);
 }
 
 /* A write for this worker failed. When the run was given to somebody else meanwhile (this process slept
@@ -307,7 +303,7 @@ static int release_params(launcher *l, worker *w, err *e)
 
 static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
 {
-    int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LEASE, &w->claim, e);
+    int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LAUNCH_LEASE, &w->claim, e);
     if (got <= 0) return got;
     w->facts = DB_PROVENANCE_UNKNOWN;
     err why = {0};
@@ -334,10 +330,10 @@ static int active(const launcher *l)
 
 static void handle_interrupts(launcher *l, int *handled)
 {
-    if (*handled == interrupts) return;
-    *handled = interrupts;
+    if (*handled == launch_interrupts) return;
+    *handled = launch_interrupts;
     int s = *handled >= 3 ? SIGKILL : SIGTERM; /* the second SIGTERM ends a worker where it is */
-    l->out->interrupted = last_signal;
+    l->out->interrupted = launch_signal;
     progress_interrupted(&l->p, *handled, active(l));
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, s);
@@ -345,12 +341,12 @@ static void handle_interrupts(launcher *l, int *handled)
 
 static int beat(launcher *l, err *e)
 {
-    if (ticks() - l->last_beat < BEAT) return 0;
+    if (ticks() - l->last_beat < LAUNCH_BEAT) return 0;
     l->last_beat = ticks();
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
         if (w->pid &&
-            db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LEASE, e) &&
+            db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e) &&
             release_params(l, w, e))
             return -1;
     }
@@ -359,8 +355,8 @@ static int beat(launcher *l, err *e)
 
 static int listen_once(launcher *l, err *e)
 {
-    struct pollfd fds[MAX_WORKERS];
-    int who[MAX_WORKERS], n = 0;
+    struct pollfd fds[LAUNCH_MAX];
+    int who[LAUNCH_MAX], n = 0;
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) fds[n] = (struct pollfd){.fd = l->w[i].fd, .events = POLLIN}, who[n++] = i;
     if (poll(fds, (nfds_t)n, 250) <= 0) return 0;
@@ -385,7 +381,7 @@ static int loop(launcher *l, err *e)
             if (l->w[i].pid) continue;
             int got = start_one(l, &l->w[i], e);
             if (got < 0) return -1;
-            more = got > 0 && !interrupts;
+            more = got > 0 && !launch_interrupts;
         }
         if (active(l) && listen_once(l, e)) return -1;
         progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
@@ -400,23 +396,23 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     *out = (launch_result){0};
     *l = (launcher){
         .d = d, .o = o, .out = out, .n_workers = o->workers > 0 ? o->workers : o->gpus > 0 ? o->gpus : 1, .last_beat = ticks()};
-    if (l->n_workers > MAX_WORKERS) l->n_workers = MAX_WORKERS;
+    if (l->n_workers > LAUNCH_MAX) l->n_workers = LAUNCH_MAX;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    l->threads = o->threads > 0 ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
-    for (int i = 0; i < MAX_WORKERS; i++) l->w[i].fd = -1;
+    l->threads = o->threads > 0 || o->slurm ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
+    for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;
     db_owner(l->owner);
     progress_begin(&l->p, o);
     l->p.workers = l->n_workers;
     l->p.total = o->n;
     l->p.done = o->done, l->p.failed = o->failed, l->p.skipped = o->skipped;
-    catch_signals();
+    launch_catch_signals();
     int bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
     if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || sweep_folders(d, o, e);
-    if (!bad) bad = loop(l, e);
+    if (!bad) bad = o->slurm ? slurm_runs(l, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
-    let_signals_go();
+    launch_let_signals_go();
     out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
     progress_end(&l->p, out->interrupted ? o->resume_command : NULL);
     provenance_free(&l->from);

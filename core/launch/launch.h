@@ -28,6 +28,9 @@ typedef struct {
     int threads;                      /* per worker; 0: all cores over the workers */
     enum progress_mode progress;
     const char *resume_command;     /* printed after an interrupt */
+    const char *slurm;              /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */
+    int per_task;                   /* with Slurm: runs that share one task; 0: one */
+    bool detach;                    /* with Slurm: return once the job is submitted; launch_sync reads what it did */
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
 } launch_options;
 
@@ -39,4 +42,13 @@ typedef struct {
 
 /* Until every run is done or failed, or an interrupt. -1 only when the database fails. */
 int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
+
+typedef struct {
+    size_t jobs, taken, left; /* Slurm jobs found; runs whose end was written down; runs still away */
+} sync_result;
+/* Writes down what Slurm jobs of an experiment have told so far, and the ends of their runs. Jobs without runs left are forgotten.
+ * folder: as launch_options. wait: until none is left. Calls may be repeated. */
+int launch_sync(db *d, const char *experiment, const char *folder, bool wait, enum progress_mode mode, sync_result *out, err *e);
+/* The job's side: `per_task` runs, from run task * per_task on, of those that the host wrote into `spool`. Returns the exit code of the batch script. */
+int slurm_task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
 #endif

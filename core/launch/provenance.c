@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a program prints, or NULL when it fails; the caller frees. */
-static char *output_of(const char *const *args)
+char *output_of(const char *const *args)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC)) return NULL;

@@ -12,7 +12,7 @@ enum { EVENT_FD = 3, MAX_ARGS = 32 };
 
 /* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash leaves out what
  * cannot change a result. */
-static int make_folder(worker *w, const launch_options *o, err *e)
+int worker_folder(worker *w, const launch_options *o, err *e)
 {
     w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, w->claim.config_hash, (long long)w->claim.seed,
                         (long long)w->claim.generation);
@@ -59,32 +59,37 @@ static void put_argv(worker *w, char *const *args)
     w->argv_json = json.s;
 }
 
+char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
+{
+    char gpu[24], **args = arena_alloc(&w->texts, MAX_ARGS * sizeof *args);
+    int n = 0;
+    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot % o->gpus : 0);
+    bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
+    snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
+    const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
+                           "--cache",  o->cache_dir, "--seed",   arena_printf(&w->texts, "%lld", (long long)w->claim.seed),
+                           "--threads", arena_printf(&w->texts, "%d", threads),
+                           "--device", any ? gpu : o->device, "--fd", "3"};
+    for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = arena_strdup(&w->texts, fixed[i]);
+    for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
+        args[n++] = arena_strdup(&w->texts, o->worker_args[i]);
+    if (w->claim.anew) args[n++] = arena_strdup(&w->texts, "--fresh");
+    args[n] = NULL;
+    put_argv(w, args);
+    return args;
+}
+
 int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e)
 {
     int ends[2];
-    if (make_folder(w, o, e)) return -1;
+    if (worker_folder(w, o, e)) return -1;
     int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log < 0) return fail(e, "%s: cannot be written: %s", w->log, strerror(errno));
     if (pipe2(ends, O_CLOEXEC)) {
         close(log);
         return fail(e, "no pipe for a worker: %s", strerror(errno));
     }
-    char seed[24], n_threads[24], gpu[24], *args[MAX_ARGS];
-    int n = 0;
-    snprintf(seed, sizeof seed, "%lld", (long long)w->claim.seed);
-    snprintf(n_threads, sizeof n_threads, "%d", threads);
-    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot % o->gpus : 0);
-    bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
-    snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
-    const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
-                           "--cache",  o->cache_dir, "--seed",   seed,      "--threads", n_threads,
-                           "--device", any ? gpu : o->device, "--fd", "3"};
-    for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = (char *)fixed[i];
-    for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
-        args[n++] = (char *)o->worker_args[i];
-    if (w->claim.anew) args[n++] = "--fresh";
-    args[n] = NULL;
-    put_argv(w, args);
+    char **args = worker_arguments(w, slot, o, threads);
     pid_t host = getpid();
     w->pid = fork();
     if (w->pid == 0) child(args, o->program, ends[1], log, host);

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# A sweep of 12 runs through a real Slurm of two nodes: one worker killed, one task cancelled, one queued again. All 12 results equal
+# those of a local sweep, bit for bit. Then a sweep that is detached and read by `ablate sync`.
+source "$(dirname "$0")/common.bash" "$@"
+source "$source/tests/slurm.bash"
+why=$(slurm_missing)
+[ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+cluster=$(mktemp -d)
+trap 'slurm_stop "$cluster"; sleep 0.5; rm -rf "$cluster"; clean_up' EXIT
+slurm_start "$cluster" 2 1 || { echo "skipped: Slurm does not start here: $(tail -n 3 "$cluster"/*.out "$cluster"/*.log 2>/dev/null | tr '\n' ' ')"; exit 77; }
+
+sweep() { # NAME STEPS
+    tiny "$1" "$2"
+    printf '[sweep a]\ncombine = grid\nheads = 1, 2, 4, 8, 16\ndropout = 0, 0.1\n[sweep b]\nd_ff = 16, 24\n'
+}
+sweep far 1500 >far.ini
+sed 's/^name = far/name = near/' far.ini >near.ini
+exits 0 ablate run near.ini --threads 1 --workers 2 --progress none
+
+ablate run far.ini --threads 1 --launcher slurm --progress plain >far.out 2>far.err &
+host=$!
+running() { [ "$(squeue -h -r -t R | wc -l)" -ge "$1" ]; }
+wait_for 60 running 2 || { wrong "no two tasks run: $(squeue -h -r; cat far.err)"; finish; }
+job=$(sed -n 's/.*Slurm job \([0-9]*\):.*/\1/p' far.err)
+[ -n "$job" ] || wrong "the host named no job: $(cat far.err)"
+worker_of() { for p in $(pgrep -f "ablate worker .*$work"); do echo "$p"; done | head -n 1; }
+wait_for 30 eval '[ -n "$(worker_of)" ]' && kill -9 "$(worker_of)"           # a worker that is killed: its run ends as killed
+later() { squeue -h -r -t R -o %i | tail -n 1; }
+wait_for 60 running 1; cancelled=$(later); scancel "$cancelled"               # a task that is cancelled
+sleep 1
+wait_for 60 running 1; again=$(later); scontrol requeue "$again"              # a task that Slurm queues again
+wait $host
+code=$?
+[ $code = 1 ] || wrong "after a kill and a cancellation: found exit code $code, expected 1; $(cat far.err)"
+left=$(sql "SELECT count(*) FROM runs WHERE experiment='far' AND status='done'")
+[ "$left" -ge 9 ] && [ "$left" -lt 12 ] || wrong "found $left runs done after the faults, expected 9 to 11"
+exits 0 ablate run far.ini --threads 1 --launcher slurm --progress plain
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='far' AND status='done'")" 12 "runs done in the end"
+figures() { sql "SELECT variant,metric,printf('%.17g',value) FROM results WHERE experiment='$1' ORDER BY 1,2"; }
+equal "$(figures far)" "$(figures near)" "results through Slurm and on this machine"
+equal "$(ls "$ABLATE_HOME"/runs/far/slurm 2>/dev/null)" "" "folders of finished jobs"
+
+sweep away 300 >away.ini
+exits 0 ablate run away.ini --threads 1 --launcher slurm --detach --runs-per-task 4 --progress plain
+has err "are away"
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='running'")" 12 "runs away"
+exits 0 ablate sync away --wait
+has out "12 runs ended, 0 still away"
+equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='done'")" 12 "runs done by a detached sweep"
+exits 0 ablate sync
+exits 1 ablate run away.ini --threads 1 --launcher slurm --slurm-args "-p no_such_partition" -s steps=301
+has err "sbatch did not take the job"
+finish
