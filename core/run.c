@@ -534,7 +534,7 @@ static const option table[] = {
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
-    {"--slurm-args", "TEXT", "given to sbatch: \"-p gpu --gres=gpu:1 -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
+    {"--slurm-args", "TEXT", "given to sbatch: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
     {"--runs-per-task", "N", "with Slurm: runs that share a task's cores side by side [1]", OPTION_COUNT, AT(per_task), 1, 1024},
     {"--detach", NULL, "with Slurm: return once the job is submitted; `ablate sync` reads what it did", OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all", "train again: what failed, what was trained with another version of a plugin, or everything", OPTION_WORD, AT(rerun)},
