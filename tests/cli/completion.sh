@@ -24,7 +24,7 @@ offers "" ablate nothing
 
 echo "options and their values"
 offers "--seeds" ablate run --se
-offers "--db --detach --device --dry-run" ablate run --d
+offers "--db --device --dry-run --detach" ablate run --d
 offers "failed changed all" ablate run x.ini --rerun -
 offers "json" ablate table quick --format j
 offers "dev test" ablate show quick/base --hyp -
