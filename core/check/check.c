@@ -201,7 +201,7 @@ static const plugin *find(const char *name, err *e)
 {
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
         size_t n = strlen(plugin_kind_name(k));
-        if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !has_suffix(name, ".so"))
+        if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !has_suffix(name, ".so") && !has_suffix(name, ".c"))
             return plugin_find(k, name + n + 1, e);
     }
     return plugin_find(0, name, e);

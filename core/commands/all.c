@@ -16,6 +16,7 @@
     X(export) \
     X(plugins) \
     X(check) \
+    X(new) \
     X(predict) \
     X(translate) \
     X(parse) \

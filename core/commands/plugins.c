@@ -64,7 +64,7 @@ static int plugins(const invocation *c, void *options)
     size_t n, shown = 0;
     const plugin *const *all = plugin_list(&n);
     const char *kind = c->n_words ? c->word[0] : NULL, *slash = kind ? strchr(kind, '/') : NULL;
-    bool file = kind && has_suffix(kind, ".so");
+    bool file = kind && (has_suffix(kind, ".so") || has_suffix(kind, ".c"));
     if (file) {
         const plugin *one = plugin_load(kind, &e);
         if (!one) return call_failed(c, &e), 2;

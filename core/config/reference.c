@@ -61,7 +61,8 @@ static const char grammar[] =
     "\n"
     "Plugins are named by the keys of their kind (attention also by its three places): a name, "
     "or the path of a shared\n"
-    "object (with a slash, or ending in .so). Relative paths, also those of `plugin_path`, start at the INI's folder; in `-s` where you "
+    "object or of its C source (with a slash, or ending in .so or .c; a source is built beside itself when it "
+    "changed). Relative paths, also those of `plugin_path`, start at the INI's folder; in `-s` where you "
     "stand.\nA parameter of a plugin is an error where no row uses the plugin.\n"
     "\n";
 static const char grammar_of_rows[] =

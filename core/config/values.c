@@ -131,7 +131,7 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
 
 /* ---- plugin names ---- */
 
-static bool is_path(const char *value) { return strchr(value, '/') || has_suffix(value, ".so"); }
+static bool is_path(const char *value) { return strchr(value, '/') || has_suffix(value, ".so") || has_suffix(value, ".c"); }
 
 const known_plugin *known_of(const build *b, const char *kind, const char *value)
 {

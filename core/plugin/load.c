@@ -180,7 +180,10 @@ static int try_open(const char *path, const char *full, err *e)
 
 const plugin *plugin_load(const char *path, err *e)
 {
-    char *full = realpath(path, NULL);
+    char *built = has_suffix(path, ".c") ? plugin_build(path, e) : NULL;
+    if (has_suffix(path, ".c") && !built) return NULL;
+    char *full = realpath(built ? built : path, NULL);
+    free(built);
     if (!full) {
         fail(e, "%s: no such plugin file", path);
         return NULL;
@@ -266,7 +269,7 @@ const plugin *const *plugin_list(size_t *n)
 const plugin *plugin_find(ab_kind kind, const char *name, err *e)
 {
     const plugin *p = NULL;
-    if (strchr(name, '/') || has_suffix(name, ".so")) {
+    if (strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c")) {
         p = plugin_load(name, e);
         if (p && kind && p->desc.kind != kind) {
             fail(e, "%s is a plugin of kind %s, expected %s", name, plugin_kind_name(p->desc.kind),

@@ -21,7 +21,13 @@ typedef struct plugin {
 
 const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */
 
-/* Opens one file; an already open path gives the same plugin. NULL and words when it is refused. */
+/* Where ab_plugin.h is, for plugins that are given by their source. */
+void plugin_set_include(const char *folder);
+const char *plugin_include(void);
+/* The shared object of a plugin's C source, beside it: mine.c gives mine.so, built where it is missing, older than its source or than
+ * ab_plugin.h. The caller's (free); NULL and a message. */
+char *plugin_build(const char *source, err *e);
+/* Opens one file, a shared object or its C source; an already open path gives the same plugin. NULL and words when it is refused. */
 const plugin *plugin_load(const char *path, err *e);
 /* A name looked for in the folders, or a path (contains '/' or ends with .so). kind 0: any. NULL and words,
  * with the nearest name at hand. */

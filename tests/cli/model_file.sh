@@ -25,8 +25,8 @@ mkdir -p hostile/attention
 cc -shared -fPIC evil.c -o hostile/attention/evil.so
 cp hostile/attention/evil.so evil.so
 so=$work/hostile/attention/evil.so
-for key in attention attention_encoder attention_decoder attention_cross position optimizer task; do
-    for value in "$so" evil.so; do
+for key in attention attention_encoder attention_decoder attention_cross position feed_forward norm block optimizer schedule task; do
+    for value in "$so" evil.so evil.c "$work/evil.c"; do
         change "$model" hostile.safetensors "s{(\\\\\"$key\\\\\":)\\\\\"\\w+\\\\\"}{\$1\\\\\"$value\\\\\"};s{\"plugins\":\".*?\\}\"}{\"plugins\":\"{}\"}"
         [ $key = attention ] && change hostile.safetensors hostile.safetensors 's{(attention_(encoder|decoder|cross)\\":)\\"\w+\\"}{$1\\"same\\"}g'
         for command in translate parse; do

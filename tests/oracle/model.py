@@ -131,9 +131,10 @@ def config_of(keys, params):
     """Config from the settings in a checkpoint; the vocabulary from the table. What model.py does not know is refused."""
     c = Config(vocab=params["embed"].shape[0], d_model=params["embed"].shape[1], bos=2, eos=3)
     c.layers, c.heads, c.d_ff, c.d_k, c.d_v = (int(keys[k]) for k in ("layers", "heads", "d_ff", "d_k", "d_v"))
-    c.norm, c.eps = keys["norm"], float(keys["layer_norm_eps"])
+    c.norm, c.eps = "pre" if keys["block"] == "pre_norm" else "post", float(keys["layer_norm.eps"])
     c.label_smoothing, c.smoothing = float(keys["label_smoothing"]), keys["label_smoothing_over"]
     known = dict(attention_encoder="scaled_dot", attention_decoder="scaled_dot", attention_cross="scaled_dot", position="sinusoid",
+                 feed_forward="relu", norm="layer_norm", block="pre_norm" if c.norm == "pre" else "post_norm",
                  share_embeddings="all", bias=True, layers_encoder=c.layers, layers_decoder=c.layers)
     other = [f"{k} = {keys[k]}" for k, v in known.items() if keys.get(k, v) != v]
     if other:

@@ -161,7 +161,7 @@ static void check_rebuild(void)
     CHECK_HAS(s.rows[0].json, "\"layers\":6,");
     CHECK_HAS(s.rows[0].json, "\"bias\":true,");
     CHECK_HAS(s.rows[0].json, "\"rotary.base\":1000");
-    CHECK_HAS(s.rows[0].json, "\"norm\":\"post\",");
+    CHECK_HAS(s.rows[0].json, "\"norm\":\"layer_norm\",");
     spec_free(&s);
     str_free(&errors);
 }

@@ -24,6 +24,8 @@ static const kind_of_model kinds[] = {
     {"linear", "rotary", "attention_cross=scaled_dot"},
     {"recurrent", "sinusoid", "attention_cross=scaled_dot"},
     {"recurrent", "none", "attention_cross=additive attention_encoder=linear"},
+    {"grouped_query", "rotary", "heads=4 grouped_query.kv_heads=2"},
+    {"low_rank_value", "t5", "low_rank_value.rank=3"},
     {"convolutional", "sinusoid", "attention_cross=scaled_dot"},
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };

@@ -79,10 +79,43 @@ static void check_reach(const char *position, const char *key, const char *value
     arena_free(&a);
 }
 
+/* The learned values of one layer of an attention whose names begin with `prefix`, without memory for them. */
+static int64_t count_below(const char *const (*keys)[2], size_t n, const char *prefix)
+{
+    arena a = {0};
+    settings set = {0};
+    err e = {0};
+    model m;
+    int64_t sum = 0;
+    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    settings_put(&set, "layers", "1", &a);
+    for (size_t i = 0; i < n; i++) settings_put(&set, keys[i][0], keys[i][1], &a);
+    CHECK_INT(model_open_to_count(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
+    CHECK_TEXT(e.text, "");
+    for (size_t i = 0; i < m.params.n; i++)
+        if (has_prefix(m.params.p[i].name, prefix)) sum += (int64_t)m.params.p[i].count;
+    model_free(&m);
+    arena_free(&a);
+    return sum;
+}
+
+/* W_V of 8,192 x 8,192 as two factors of rank 128: 2,097,152 numbers, 3.125 % of it. Fewer heads of keys and values are fewer numbers. */
+static void check_mixers(void)
+{
+    static const char *const low_rank[][2] = {{"attention", "low_rank_value"}, {"low_rank_value.rank", "128"}, {"d_model", "8192"}, {"heads", "64"}};
+    static const char *const grouped[][2] = {{"attention", "grouped_query"}, {"grouped_query.kv_heads", "2"}, {"d_model", "64"}, {"heads", "8"}};
+    int64_t v = count_below(low_rank, LENGTH(low_rank), "enc.0.self.v_");
+    CHECK_INT(v, 2097152);
+    CHECK_NEAR((double)v / (8192.0 * 8192.0), 0.03125, 0);
+    CHECK_INT(count_below(grouped, LENGTH(grouped), "enc.0.self.k"), 64 * 2 * 8 + 2 * 8);
+    CHECK_INT(count_below(grouped, LENGTH(grouped), "enc.0.self.q"), 64 * 64 + 64);
+}
+
 int main(void)
 {
     plugin_add_folder(BUILD_DIR "/plugins");
     for (size_t i = 0; i < LENGTH(rows); i++) check_row(&rows[i]);
+    check_mixers();
     check_reach("learned", "learned.max_len", "4", 4);
     check_reach("sinusoid", "sinusoid.max_len", "7", 7);
     check_reach("rotary", NULL, NULL, 1000000);

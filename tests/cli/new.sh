@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Skeletons: one of every kind builds without a warning and passes the check; a plugin given by its source is built when it changed.
+source "$(dirname "$0")/common.bash" "$@"
+
+echo "skeletons"
+for kind in attention position feed_forward norm block optimizer schedule; do
+    exits 0 ablate new $kind my_$kind
+    has out "ablate check ./my_$kind.so"
+    exits 0 cc -Wall -Wextra -Werror -shared -fPIC -I"$source/core/api" my_$kind.c -o my_$kind.so
+    exits 0 ablate check ./my_$kind.so
+    has out "$kind/my_$kind"
+    hasnt out FAIL
+done
+exits 1 ablate new norm my_norm
+has err "my_norm.c is there already"
+exits 1 ablate new task mine
+has err "found kind 'task', expected one of attention, position"
+exits 1 ablate new norm ../mine
+has err "found the name '../mine'"
+
+echo "by source"
+{ tiny bysource 10 && printf '[sweep parts]\nfeed_forward = ./my_feed_forward.c\n[variant schedule]\nschedule = ./mine.c\n'; } >bysource.ini
+"$program" new schedule mine >/dev/null
+exits 0 ablate run bysource.ini --threads 1
+has out "feed_forward=my_feed_forward"
+[ -e mine.so ] || wrong "mine.c was not built beside it"
+before=$(stat -c %y mine.so)
+exits 0 ablate plugins ./mine.c
+equal "$(stat -c %y mine.so)" "$before" "a source that has not changed is built again:"
+touch -d '1 hour' mine.c
+exits 0 ablate plugins ./mine.c
+[ "$(stat -c %y mine.so)" != "$before" ] || wrong "a source that has changed is not built again"
+sed -i 's/static double lr(const/static double lr(cosnt/' mine.c
+touch -d '2 hours' mine.c
+exits 2 ablate run bysource.ini --dry-run
+has err "does not build: 'cc -shared -fPIC"
+finish

@@ -1,0 +1,113 @@
+/* Host functions that are composed of operations: their values against the formulas of ab_plugin.h, their gradients against central
+ * differences in double precision. */
+#include "cpu/cpu.h"
+#include "plugin/plugin.h"
+#include "test.h"
+
+enum { ROWS = 3, COLUMNS = 4, N = ROWS * COLUMNS };
+static const ab_host *h = &host_table;
+typedef ab_t (*build)(ab_ctx *c, ab_t a, ab_t b);
+typedef double (*formula)(const double *a, const double *b, int i);
+
+static ab_t maximum(ab_ctx *c, ab_t a, ab_t b) { return h->maximum(c, a, b); }
+static ab_t where(ab_ctx *c, ab_t a, ab_t b) { return h->where(c, h->less_than(c, a, b), h->mul_scalar(c, a, 3), b); }
+static ab_t cumsum(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->cumsum(c, a), b); }
+static ab_t detach(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->detach(c, a), h->mul(c, a, b)); }
+static ab_t full(ab_ctx *c, ab_t a, ab_t b)
+{
+    return h->mul(c, h->add(c, a, b), h->full(c, 2, (int64_t[]){ROWS, COLUMNS}, 0.25));
+}
+static ab_t gelu(ab_ctx *c, ab_t a, ab_t b) { return h->gelu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
+static ab_t silu(ab_ctx *c, ab_t a, ab_t b) { return h->silu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
+static ab_t softplus(ab_ctx *c, ab_t a, ab_t b) { return h->softplus(c, h->sub(c, h->mul_scalar(c, a, 60), b)); }
+
+static double is_maximum(const double *a, const double *b, int i) { return fmax(a[i], b[i]); }
+static double is_where(const double *a, const double *b, int i) { return a[i] < b[i] ? 3 * a[i] : b[i]; }
+static double is_cumsum(const double *a, const double *b, int i)
+{
+    double sum = 0;
+    for (int k = i % COLUMNS; k <= i; k += COLUMNS) sum += a[k];
+    return sum * b[i];
+}
+static double is_detach(const double *a, const double *b, int i) { return a[i] * a[i] * b[i]; }
+static double is_full(const double *a, const double *b, int i) { return (a[i] + b[i]) / 4; }
+static double is_gelu(const double *a, const double *b, int i)
+{
+    double x = 4 * a[i] - b[i];
+    return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+static double is_silu(const double *a, const double *b, int i)
+{
+    double x = 4 * a[i] - b[i];
+    return x / (1 + exp(-x));
+}
+static double is_softplus(const double *a, const double *b, int i)
+{
+    double x = 60 * a[i] - b[i];
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+static const struct {
+    const char *name;
+    build f;
+    formula expected;
+    bool constant_a; /* no gradient passes the detached factor */
+} cases[] = {
+    {"maximum", maximum, is_maximum, false}, {"where", where, is_where, false},    {"cumsum", cumsum, is_cumsum, false},
+    {"detach", detach, is_detach, true},     {"full", full, is_full, false},       {"gelu", gelu, is_gelu, false},
+    {"silu", silu, is_silu, false},          {"softplus", softplus, is_softplus, false},
+};
+
+static double hashed(uint64_t i)
+{
+    uint64_t z = i * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
+}
+
+static double sum_of(formula f, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < N; i++) sum += f(a, b, i);
+    return sum;
+}
+
+static void check_case(size_t k)
+{
+    params none = {0};
+    ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
+    int failed = test_failed;
+    c->hook = AB_IN_REFERENCE; /* all of them may be called anywhere */
+    ab_t in[2] = {t_input(c, "a", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS), t_input(c, "b", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS)}, grad[2];
+    for (int i = 0; i < 2; i++) tape_at(c, in[i])->needs = true;
+    ab_t y = cases[k].f(c, in[0], in[1]);
+    t_keep(c, y, "y");
+    CHECK_INT(tape_backward(c, t_sum_to(c, y, (int64_t[4]){1, 1, 1, 1})), 0);
+    for (int i = 0; i < 2; i++) t_keep(c, grad[i] = t_add_scalar(c, (ab_t){c->grad[in[i].id]}, 0), i ? "db" : "da");
+    CHECK_INT(tape_plan(c, NULL, NULL), 0);
+    CHECK_TEXT(c->error.text, "");
+    double *x[2] = {tape_at(c, in[0])->data, tape_at(c, in[1])->data}, copy[2][N];
+    for (int i = 0; i < 2 * N; i++) x[i / N][i % N] = copy[i / N][i % N] = hashed((uint64_t)i + 1);
+    CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
+    for (int i = 0; i < N; i++) CHECK_NEAR(((const double *)tape_at(c, y)->data)[i], cases[k].expected(copy[0], copy[1], i), 1e-13 * 60);
+    for (int j = 0; j < 2 * N; j++) {
+        double *at = &copy[j / N][j % N], old = *at, step = 1e-6, claimed = ((const double *)tape_at(c, grad[j / N])->data)[j % N];
+        *at = old + step;
+        double high = sum_of(cases[k].expected, copy[0], copy[1]);
+        *at = old - step;
+        double low = sum_of(cases[k].expected, copy[0], copy[1]);
+        *at = old;
+        double slope = (high - low) / (2 * step);
+        CHECK_NEAR(claimed, j < N && cases[k].constant_a ? slope / 2 : slope, 1e-7);
+    }
+    if (test_failed > failed) printf("^ %s\n", cases[k].name);
+    tape_free(c);
+    params_free(&none);
+}
+
+int main(void)
+{
+    for (size_t k = 0; k < LENGTH(cases); k++) check_case(k);
+    return test_end();
+}
