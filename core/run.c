@@ -13,6 +13,7 @@
 #include "metric/f1.h"
 #include "model/model.h"
 #include "plugin/plugin.h"
+#include "prepare.h"
 #include "report/store.h"
 #include "report/table.h"
 #include <stdlib.h>
@@ -117,6 +118,7 @@ const plugin_schemas *run_schemas(void)
 typedef struct {
     option_list set, only;
     const char *seeds, *device;
+    char own_device[64]; /* the INI's */
     int64_t workers, threads;
     bool dry_run, profile;
     int rerun, progress; /* which word; rerun -1: not asked for */
@@ -210,6 +212,7 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
                          .params = params,
                          .n_params = row->settings.n,
                          .paper_row = row->paper_row,
+                         .n_seeds = row->n_seeds,
                          .not_applicable = not_applicable(row, a)};
 }
 
@@ -236,6 +239,7 @@ static int freeze(db *d, const spec *s, const invocation *c, db_frozen **frozen,
                             .spec_ini = s->text,
                             .argv_json = str_text(&args),
                             .paper_table = *s->paper ? s->paper : NULL,
+                            .analysis = s->analysis,
                             .rows = rows,
                             .n_rows = s->n_rows,
                             .seeds = s->seeds,
@@ -320,7 +324,8 @@ static int take_machine(const spec *s, options *o, err *e)
                             s->rows[i].name, key, own, key);
         }
     if (!o->device) {
-        o->device = settings_get(&base->settings, "device");
+        snprintf(o->own_device, sizeof o->own_device, "%s", settings_get(&base->settings, "device"));
+        o->device = o->own_device;
         if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
     }
     if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
@@ -416,8 +421,25 @@ static void say_preflight(const sweep_estimate *x, const spec *s, const db_froze
     str_free(&text);
 }
 
-static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocation *c, err *e)
+/* One call of `ablate run`: what every experiment that it trains shares. */
+typedef struct {
+    options *o;
+    spec_options *wanted;
+    const invocation *c;
+    const sweep_estimate *estimate; /* of the INI's own experiment */
+    const char *experiment;
+    bool talk;
+    int interrupted;  /* the signal, or 0 */
+    bool away;        /* runs were left to jobs that go on */
+    str rerun_of;     /* experiments, a line each, whose runs --rerun has queued again in this call: later rungs and looks go on with them */
+} session;
+
+/* Freezes the spec and trains its runs, without a table. 0 when all are done, else the exit code; words in e where there are some. */
+static int train_spec(void *self, spec *s, err *e)
 {
+    session *k = self;
+    options *o = k->o;
+    const invocation *c = k->c;
     const places *p = &c->p;
     str again = {0};
     db_frozen *frozen = NULL;
@@ -426,7 +448,6 @@ static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocati
     char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
     db *d = db_open(&p->db, e);
     int code = 1;
-    bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
     sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
     if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || freeze(d, s, c, &frozen, &n, e)) goto out;
     resume_command(c, &again);
@@ -448,12 +469,17 @@ static int run_spec(spec *s, options *o, const sweep_estimate *x, const invocati
                         .detach = o->detach,
                         .worker_args = o->profile ? profile : NULL};
     choose_runs(s, frozen, n, ids, &l);
-    if (talk) say_preflight(x, s, frozen, n, &l, c);
+    if (k->talk && same(s->name, k->experiment)) say_preflight(k->estimate, s, frozen, n, &l, c);
+    options again_once = *o;
+    char *line = xprintf("\n%s\n", s->name);
+    if (strstr(str_text(&k->rerun_of), line)) again_once.rerun = -1;
+    str_add(&k->rerun_of, line);
+    free(line);
     db_counts now;
-    if (!queue_again(d, s, o, frozen, n, &l, talk, e) && !launch_runs(d, &l, &result, e) &&
+    if (!queue_again(d, s, &again_once, frozen, n, &l, k->talk, e) && !launch_runs(d, &l, &result, e) &&
         !db_count(d, ids, l.n, &now, e)) {
         code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l.n ? 0 : 1;
-        if (talk && !result.interrupted) show_gaps(&now);
+        if (k->talk && !result.interrupted) show_gaps(&now);
     }
     free(ids);
 out:
@@ -462,13 +488,77 @@ out:
     free(frozen);
     str_free(&again);
     db_close(d);
+    k->interrupted = result.interrupted;
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
-    if (o->detach && result.left) {
-        if (talk) fprintf(stderr, "%zu runs are away; `ablate sync %s` reads what they did, the same command goes on\n", result.left, s->name);
-        return 0;
+    if (!o->detach || !result.left) return code;
+    if (k->talk) fprintf(stderr, "%zu runs are away; `ablate sync %s` reads what they did, the same command goes on\n", result.left, s->name);
+    k->away = true;
+    return 0;
+}
+
+/* Does the experiment wait between its runs for what they say? */
+static bool waits_between(const spec *s)
+{
+    bool waits = *s->match || s->until.most;
+    for (size_t i = 0; i < s->n_rows; i++) waits = waits || s->rows[i].n_tunes;
+    return waits;
+}
+
+/* What matching and searches find takes its place in the spec, which is read again. Returns 0, or an exit code. */
+static int prepare(spec *s, session *k, const trainer *t, prepared *found, err *e)
+{
+    int code = 0;
+    str errors = {0};
+    size_t tunes = 0;
+    if (*s->match) code = match_rows(s, t, found, e);
+    for (int round = 0; round < 2 && !code; round++) { /* first what was matched, then what was searched with it */
+        if (round) {
+            for (size_t i = 0; i < s->n_rows; i++) tunes += s->rows[i].n_tunes;
+            if (!tunes) break;
+            code = search_rows(s, t, found, e);
+        }
+        if (code || !found->n) continue;
+        k->wanted->chosen = found->chosen, k->wanted->n_chosen = found->n;
+        spec_free(s);
+        if (spec_read(s, k->c->word[0], k->wanted, t->plugins, &errors)) fail(e, "%s", str_text(&errors)), code = 2;
     }
-    return show_table(s, p, talk, e) ? 1 : code;
+    str_free(&errors);
+    return code;
+}
+
+static int store_trials(const spec *s, const session *k, const prepared *found, err *e)
+{
+    if (!found->n_trials) return 0;
+    db *d = db_open(&k->c->p.db, e);
+    int bad = d ? db_put_trials(d, s->name, found->trials, found->n_trials, e) : -1;
+    db_close(d);
+    return bad;
+}
+
+static int run_spec(spec *s, options *o, spec_options *wanted, const sweep_estimate *x, const invocation *c, err *e)
+{
+    session k = {.o = o, .wanted = wanted, .c = c, .estimate = x, .talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0};
+    char *name = xstrdup(s->name); /* the spec is read again */
+    k.experiment = name;
+    trainer t = {train_spec, &k, &c->p.db, run_schemas(), k.talk};
+    prepared found = {0};
+    if (o->detach && waits_between(s)) {
+        fail(e, "%s: searches, matched budgets and seeds until a difference is decided wait for runs; leave --detach out", s->name);
+        free(name);
+        return 2;
+    }
+    int code = prepare(s, &k, &t, &found, e);
+    bool ready = !code;
+    if (ready) code = s->until.most ? train_until(s, &t, e) : train_spec(&k, s, e);
+    if (ready && !e->text[0]) store_trials(s, &k, &found, e);
+    prepared_free(&found);
+    str_free(&k.rerun_of);
+    free(name);
+    wanted->chosen = NULL, wanted->n_chosen = 0;
+    if (e->text[0]) return code ? code : 1;
+    if (k.interrupted || k.away || !ready) return code;
+    return show_table(s, &c->p, k.talk, e) ? 1 : code;
 }
 
 static const plugin_schemas *schemas_for(const char *path, const spec_options *o)
@@ -500,7 +590,7 @@ static int run(const invocation *c, void *typed)
         else {
             sweep_estimate x;
             estimate_sweep(c, &x);
-            code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &x, c, &e);
+            code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &wanted, &x, c, &e);
             estimate_free(&x);
         }
         if (e.text[0]) call_failed(c, &e);

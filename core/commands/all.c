@@ -5,6 +5,7 @@
 /* clang-format off: one command per line */
 #define COMMANDS(X) \
     X(run) \
+    X(plan) \
     X(table) \
     X(ls) \
     X(show) \

@@ -89,6 +89,8 @@ typedef struct { /* one experiment being built */
     size_t n_values; /* of all lists */
     const char *only_where; /* where the selection was given */
     size_t cap_rows;
+    const spec_options *options;
+    str factorials, scale; /* their parts of the analysis, as JSON */
 } build;
 
 /* Array `old` of n elements with room for one more, in the arena. */
@@ -131,6 +133,25 @@ const char *assignment_text(const build *b, const assignment *set);
 /* Appends a row; NULL after a complaint. where: for messages about it. paper_row may be NULL. */
 spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
                   const char *paper_row);
+
+/* ---- analysis.c: how the experiment is set up and judged ---- */
+
+/* "tune(LOW .. HIGH, N)" as canonical text, or NULL: after a complaint, or (*is_tune false) because it is none. */
+const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
+/* The search that such a canonical text means. */
+bool tune_read(const build *b, const char *key, const char *text, spec_tune *out);
+/* The middle of a search, as canonical text: what the row has until one is chosen. */
+const char *tune_middle(build *b, const spec_tune *t);
+/* "until 0.5 BLEU, at most 20": fills b->s->until; false: it is a list of seeds, or a complaint was made (*bad). */
+bool read_until(build *b, const char *where, const char *text, bool *bad);
+void read_match(build *b, const char *where, const char *text); /* params | flops | time, then "by KEY" */
+void read_criterion(build *b, const ini_entry *at, size_t n);
+/* The rows of a sweep whose lists are the factors of a two-level design: all 2^k, or the fraction of that resolution. */
+bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution, const char *group, const value_list *lists,
+                    size_t n_lists, assignment **out, size_t *n);
+/* Every row at every size of the list: further rows "ROW @ d_model=64". */
+void scale_rows(build *b, const value_list *sizes);
+void write_analysis(build *b); /* b->s->analysis, once all is read */
 
 /* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----
  */

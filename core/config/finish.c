@@ -86,10 +86,38 @@ static void place_paths(build *b, spec_row *row)
     str_free(&folders);
 }
 
+/* What a search or matching found for the row, or NULL. */
+static const char *chosen_for(const build *b, const spec_row *row, const char *key)
+{
+    for (size_t i = 0; i < b->options->n_chosen; i++)
+        if (same(b->options->chosen[i].row, row->name) && same(b->options->chosen[i].key, key)) return b->options->chosen[i].value;
+    return NULL;
+}
+
+/* Chosen values take the place of what the file says; a search without one keeps the middle of its range and is listed. */
+static void take_chosen(build *b, spec_row *row)
+{
+    for (size_t i = 0; i < b->options->n_chosen; i++) {
+        const spec_chosen *c = &b->options->chosen[i];
+        if (!same(c->row, row->name)) continue;
+        settings_put(&row->given, c->key, c->value, b->a);
+        if (!row->is_base) settings_put(&row->swept, c->key, c->value, b->a);
+    }
+    row->tunes = arena_alloc(b->a, (row->given.n + 1) * sizeof *row->tunes);
+    for (size_t i = 0; i < row->given.n; i++) {
+        setting *one = &row->given.at[i];
+        spec_tune t;
+        if (!tune_read(b, one->key, one->value, &t) || chosen_for(b, row, one->key)) continue;
+        row->tunes[row->n_tunes++] = t;
+        one->value = tune_middle(b, &t);
+    }
+}
+
 static bool resolve_row(build *b, spec_row *row)
 {
     err e = {{0}};
     settings all = {0};
+    take_chosen(b, row);
     if (config_from_settings(&row->given, &row->config, b->a, &e)) {
         complain(b, b->row_where[row->order], row->name, "%s", e.text);
         return false;

@@ -22,6 +22,12 @@ static void print_text(FILE *f, const char *key, const char *text, bool in_list)
     fprintf(f, "%s = %s%s%s\n", key, quote, text, quote);
 }
 
+void spec_put_setting(str *out, const char *key, const char *value)
+{
+    const char *quote = needs_quotes(value, true) ? "\"" : "";
+    str_addf(out, "%s = %s%s%s\n", key, quote, value, quote);
+}
+
 static void print_list(FILE *f, const char *key, const char *const *texts, size_t n)
 {
     fprintf(f, "%s = ", key);
@@ -32,9 +38,18 @@ static void print_list(FILE *f, const char *key, const char *const *texts, size_
     fprintf(f, "\n");
 }
 
-static void print_settings(FILE *f, const settings *s)
+/* The row's settings; a search that is still to be done is printed as one. */
+static void print_settings(FILE *f, const settings *s, const spec_row *row)
 {
-    for (size_t i = 0; i < s->n; i++) print_text(f, s->at[i].key, s->at[i].value, true);
+    for (size_t i = 0; i < s->n; i++) {
+        const char *value = s->at[i].value;
+        for (size_t k = 0; k < row->n_tunes; k++)
+            if (same(row->tunes[k].key, s->at[i].key)) value = row->tunes[k].text;
+        if (has_prefix(value, "tune("))
+            fprintf(f, "%s = %s\n", s->at[i].key, value);
+        else
+            print_text(f, s->at[i].key, value, true);
+    }
 }
 
 /* A name that is not fit for a section's title goes into a key. */
@@ -79,7 +94,16 @@ static void print_row(FILE *f, const spec *s, const spec_row *row)
         print_title(f, s, row), print_text(f, "name", row->name, false);
     if (*row->group) print_text(f, "group", row->group, false);
     if (!same(row->paper_row, row->name)) print_text(f, "paper_row", row->paper_row, true);
-    print_settings(f, row->is_base ? &row->given : &row->swept);
+    print_settings(f, row->is_base ? &row->given : &row->swept, row);
+}
+
+static void print_criterion(FILE *f, const spec *s)
+{
+    char margin[32], level[32];
+    if (!s->criterion.given) return;
+    fprintf(f, "\n[criterion]\nmargin = %s\nlevel = %s\nseeds = %lld\n", format_real(s->criterion.margin, margin), format_real(s->criterion.level, level),
+            (long long)s->criterion.seeds);
+    if (*s->criterion.metric) print_text(f, "metric", s->criterion.metric, false);
 }
 
 void spec_print(const spec *s, FILE *f)
@@ -94,5 +118,7 @@ void spec_print(const spec *s, FILE *f)
     if (*s->paper) print_text(f, "paper", s->paper, false);
     fprintf(f, "seeds = %s\n", s->seeds_text);
     if (s->n_only) print_list(f, "only", s->only, s->n_only);
+    if (*s->match) fprintf(f, "match = %s by %s\n", s->match, s->match_key);
+    print_criterion(f, s);
     for (size_t i = 0; i < s->n_rows; i++) print_row(f, s, &s->rows[i]);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, PLUGIN };
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, PLUGIN };
 
 typedef struct { /* one section, or what -s adds to one */
     enum section_kind kind;
@@ -12,7 +12,7 @@ typedef struct { /* one section, or what -s adds to one */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
-    const ini_entry *combine, *exclude, *paper_row, *group, *alias; /* own keys, or NULL */
+    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution; /* own keys, or NULL */
     bool bad;
 } section;
 
@@ -39,6 +39,8 @@ static section classify(const ini_section *from, arena *a)
     s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
     s.kind = same(from->title, "experiment") ? EXPERIMENT
              : same(from->title, "base")     ? BASE
+             : same(from->title, "criterion") ? CRITERION
+             : same(from->title, "scale")    ? SCALE
              : sweep                         ? SWEEP
              : variant                       ? VARIANT
                                              : PLUGIN;
@@ -57,15 +59,15 @@ static bool names_plugin(const build *b, const char *name)
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
-    const char **names = arena_alloc(b->a, (b->n_known + 4) * sizeof *names);
-    static const char *const own[] = {"experiment", "base", "sweep", "variant"};
+    const char **names = arena_alloc(b->a, (b->n_known + 6) * sizeof *names);
+    static const char *const own[] = {"experiment", "base", "sweep", "variant", "criterion", "scale"};
     memcpy(names, own, sizeof own);
-    for (size_t i = 0; i < b->n_known; i++) names[4 + i] = b->known[i].schema->name;
-    const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + 4);
+    for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
+    const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
     if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
     complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
-             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME] or a "
-             "plugin's name%s%s%s",
+             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
+             "[criterion], [scale] or a plugin's name%s%s%s",
              near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
     s->bad = true;
 }
@@ -79,6 +81,8 @@ static const ini_entry **own_key(section *s, const char *key)
     if (same(key, "paper_row") && s->kind != PLUGIN) return &s->paper_row;
     if (same(key, "combine") && sweep) return &s->combine;
     if (same(key, "exclude") && sweep) return &s->exclude;
+    if (same(key, "factorial") && sweep) return &s->factorial;
+    if (same(key, "resolution") && sweep) return &s->resolution;
     if (same(key, "group") && variant) return &s->group;
     if (same(key, "name") && variant) return &s->alias;
     return NULL;
@@ -103,7 +107,7 @@ static void read_entries(build *b, section *s, bool dotted)
             continue;
         }
         value_list l = read_list(b, s->kind == PLUGIN ? s->name : NULL, e);
-        if (!l.bad && l.n > 1 && s->kind != SWEEP) {
+        if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE) {
             complain(b, e->where, e->key,
                      "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
                      l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas"
@@ -144,7 +148,7 @@ static const ini_entry *find_entry(const section *s, const char *key)
 
 static void check_experiment_keys(build *b, const section *s)
 {
-    static const char *const keys[] = {"name", "note", "seeds", "paper", "only"};
+    static const char *const keys[] = {"name", "note", "seeds", "paper", "only", "match"};
     name_set seen = {0};
     size_t first;
     for (size_t i = 0; i < s->n; i++) {
@@ -154,7 +158,7 @@ static void check_experiment_keys(build *b, const section *s)
         const char *near = known ? NULL : nearest(e->key, keys, LENGTH(keys));
         if (!known)
             complain(b, e->where, e->key,
-                     "found an unknown key in [experiment], expected name, note, seeds, paper or only%s%s%s",
+                     "found an unknown key in [experiment], expected name, note, seeds, paper, only or match%s%s%s",
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         if (!name_set_add(&seen, e->key, i, &first))
             complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", s->at[first].where);
@@ -201,7 +205,12 @@ static void read_experiment(build *b, const section *s, const spec_options *o)
     b->s->paper = text_entry(b, s, "paper", "");
     check_name(b, s);
     b->s->seeds_text = o->seeds ? arena_strdup(b->a, o->seeds) : seeds ? seeds->value : "1";
-    read_seeds(b, o->seeds ? COMMAND_LINE : seeds ? seeds->where : "", b->s->seeds_text);
+    const char *seeds_where = o->seeds ? COMMAND_LINE : seeds ? seeds->where : "";
+    bool bad_until = false;
+    if (!read_until(b, seeds_where, b->s->seeds_text, &bad_until) && !bad_until) read_seeds(b, seeds_where, b->s->seeds_text);
+    const ini_entry *match = find_entry(s, "match");
+    b->s->match = b->s->match_key = "";
+    if (match) read_match(b, match->where, unquote(match->value, b->a));
     b->only_where = o->n_only ? COMMAND_LINE : only ? only->where : "";
     if (o->n_only) {
         b->s->only = arena_alloc(b->a, o->n_only * sizeof *b->s->only);
@@ -232,8 +241,8 @@ static section *read_options(input *in, const spec_options *o)
         const char *key = trim(arena_strndup(b->a, o->set[i], (size_t)(equals - o->set[i])));
         const char *value = trim(arena_strdup(b->a, equals + 1)), **items;
         bool own = same(key, "combine") || same(key, "exclude"),
-             list = split_text(value, ',', &items, b->a) > 1;
-        bool range = !strchr(key, '/') && key_param(b, key) && key_param(b, key)->type == AB_INT &&
+             tune = has_prefix(value, "tune("), list = !tune && split_text(value, ',', &items, b->a) > 1;
+        bool range = !tune && !strchr(key, '/') && key_param(b, key) && key_param(b, key)->type == AB_INT &&
                      strstr(value, "..");
         ini_add(&rest[own || list || range], (ini_entry){COMMAND_LINE, key, value}, b->a);
     }
@@ -310,7 +319,9 @@ static void add_sweep(build *b, section *s)
         return;
     }
     /* Which lists there are is known even where a value was refused: `combine` is checked all the same. */
-    if (!combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n) || s->bad) return;
+    bool combined = s->factorial ? factorial_rows(b, s->where, s->factorial, s->resolution, s->name, lists, n_lists, &rows, &n)
+                                 : combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n);
+    if (!combined || s->bad) return;
     if (s->exclude && !exclude_rows(b, s->exclude, rows, &n)) return;
     const char **paper = paper_rows(b, s, n);
     for (size_t i = 0; i < n; i++)
@@ -349,7 +360,7 @@ static void read_sections(input *in, section *options)
     for (int dotted = 0; dotted < 2; dotted++) {
         for (size_t i = 0; dotted && i < in->n; i++) check_title(b, &in->at[i]);
         for (size_t i = 0; i < in->n; i++)
-            if (in->at[i].kind != EXPERIMENT && !(in->at[i].kind == PLUGIN && in->at[i].bad))
+            if (in->at[i].kind != EXPERIMENT && in->at[i].kind != CRITERION && !(in->at[i].kind == PLUGIN && in->at[i].bad))
                 read_entries(b, &in->at[i], dotted);
         for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
     }
@@ -357,7 +368,7 @@ static void read_sections(input *in, section *options)
         if (in->at[i].kind == BASE) base[0] = &in->at[i];
     for (size_t i = 0; i < in->n; i++) {
         section *s = &in->at[i];
-        if (s->kind == EXPERIMENT) continue;
+        if (s->kind == EXPERIMENT || s->kind == CRITERION) continue;
         check_duplicates(b, s, s->kind == PLUGIN ? base[0] : NULL);
         in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
     }
@@ -393,7 +404,15 @@ static void build_spec(input *in, const spec_options *o)
         if (in->at[i].kind == VARIANT) add_variant(b, &in->at[i]);
     }
     if (options[1].n) add_sweep(b, &options[1]);
+    for (size_t i = 0; i < in->n; i++) {
+        section *of = &in->at[i];
+        if (of->kind == CRITERION) read_criterion(b, of->at, of->n);
+        if (of->kind == SCALE && of->n != 1)
+            complain(b, of->where, "[scale]", "found %zu keys, expected one list of sizes, as in d_model/d_ff = 32/128, 48/192, 64/256, 96/384", of->n);
+        if (of->kind == SCALE && of->n == 1 && !of->bad) scale_rows(b, &of->lists[0]);
+    }
     if (!in->base_bad) finish_rows(b);
+    write_analysis(b);
     warn_overrides(b, &options[0]);
 }
 
@@ -432,17 +451,20 @@ static void sort_errors(const char *found, const char *path, str *out, arena *a)
 static int parse(spec *s, const char *text, size_t n, const char *path, const spec_options *o,
                  const plugin_schemas *plugins, str *errors)
 {
+    static const spec_options none;
     str found = {0};
     *s = (spec){0};
     s->path = arena_strdup(&s->mem, path);
     s->text = arena_strndup(&s->mem, text, n);
     s->n_text = strlen(s->text); /* spec_read has refused zero bytes */
-    input in = {.b = {.s = s, .a = &s->mem, .errors = &found, .plugins = plugins, .n_known = plugins->n}};
+    input in = {.b = {.s = s, .a = &s->mem, .errors = &found, .plugins = plugins, .n_known = plugins->n, .options = o ? o : &none}};
     in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
     for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){.schema = &plugins->list[i]};
-    build_spec(&in, o ? o : &(spec_options){0});
+    build_spec(&in, in.b.options);
     int rc = found.n ? -1 : 0;
     name_set_free(&in.b.row_names);
+    str_free(&in.b.factorials);
+    str_free(&in.b.scale);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
     str_free(&found);

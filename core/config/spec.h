@@ -24,6 +24,14 @@ typedef struct { /* the plugins that may be named */
     void *user;
 } plugin_schemas;
 
+typedef struct { /* lr = tune(1e-4 .. 1e-2, 5): a search */
+    const char *key;
+    double low, high;
+    int64_t n;  /* candidates */
+    bool whole; /* integers */
+    const char *text; /* as printed in an INI */
+} spec_tune;
+
 typedef struct {           /* one row of the table: a config without its seed */
     const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
@@ -40,6 +48,9 @@ typedef struct {           /* one row of the table: a config without its seed */
                           in use */
     settings placed;   /* the same with absolute paths of plugins: for loading, and in json */
     config config;     /* the settings, typed; seed is 1 until the caller sets it */
+    size_t n_seeds;    /* so many of the spec's seeds, 0: all; set by whoever adds seeds where rows are undecided */
+    spec_tune *tunes;  /* keys of this row that are still to be searched: their settings are the middle of the range */
+    size_t n_tunes;
     const char *json;  /* `placed` as JSON */
     char hash[65];     /* of the settings: paths of plugins as they are written */
 } spec_row;
@@ -60,6 +71,20 @@ typedef struct {
     size_t n_rows;
     size_t n_runs; /* rows with run set x seeds */
     str warnings;  /* a line each; may be empty */
+    /* How the experiment is set up and judged (analysis.c; docs/ini.md). */
+    struct {
+        const char *metric;
+        double effect;
+        int64_t most; /* 0: seeds are a list */
+    } until;          /* seeds = until EFFECT METRIC, at most N */
+    struct {
+        bool given;
+        const char *metric; /* "": the table's */
+        double margin, level; /* margin 0: none */
+        int64_t seeds;
+    } criterion;
+    const char *match, *match_key; /* "params", "flops" or "time", and the key that is solved for; "": none */
+    const char *analysis;          /* all of this as JSON for the database; NULL: none of it */
 } spec;
 
 typedef struct {            /* from the command line; {0} is none. Borrowed */
@@ -68,7 +93,14 @@ typedef struct {            /* from the command line; {0} is none. Borrowed */
     const char *const *only; /* row name, group or glob; replaces `only` of the file */
     size_t n_only;
     const char *seeds; /* "1,2,3" or "1..3"; replaces `seeds` of the file; NULL: the file's */
+    const struct spec_chosen *chosen; /* values found by a search or by matching, n_chosen of them */
+    size_t n_chosen;
 } spec_options;
+
+/* The value that a row has for a key, whatever the file says: what a search chose, or what matching solved for. */
+typedef struct spec_chosen {
+    const char *row, *key, *value;
+} spec_chosen;
 
 /* Returns 0, or -1 with every error found, a line each ("file:line: key: found ..., expected ...; did you
  * mean ...?"), in *errors. The spec is empty then. options may be NULL. */
@@ -86,6 +118,9 @@ void spec_plugin_path(const char *path, const spec_options *options, str *out);
 /* The expansion as an INI: [base] in full, each row a [variant]. Reading it gives the same rows, names,
  * groups, hashes. */
 void spec_print(const spec *s, FILE *f);
+
+/* "key = value\n", quoted where the reader would take the value apart. */
+void spec_put_setting(str *out, const char *key, const char *value);
 
 /* The INI reference as Markdown: the grammar, the core's keys, the parameters of the plugins given. */
 void config_reference(FILE *f, const plugin_schemas *plugins);

@@ -91,6 +91,9 @@ static const char *const section_keys[][2] = {
     {"seeds", "[experiment]"},
     {"paper", "[experiment]"},
     {"only", "[experiment]"},
+    {"match", "[experiment]"},
+    {"factorial", "[sweep NAME]"},
+    {"resolution", "[sweep NAME]"},
 };
 
 /* Words about a key that nothing knows. */
@@ -200,6 +203,9 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
     err e = {{0}};
     if (strchr(plain, '"'))
         fail(&e, "found %s, expected quotes around the whole value and none inside", text);
+    bool is_tune = false;
+    out = e.text[0] ? NULL : tune_canonical(b, l, plain, &is_tune);
+    if (is_tune) return out;
     if (e.text[0] || param_canonical(p, plain, &out, b->a, &e)) {
         complain(b, l->where, l->m > 1 ? arena_printf(b->a, "%s: %s", l->label, key) : l->label, "%s",
                  e.text);
@@ -261,7 +267,7 @@ static void read_item(build *b, value_list *l, const char *text)
         return;
     }
     const ab_param *p = key_param(b, l->keys[0]);
-    if (p->type != AB_TEXT && strstr(text, "..")) {
+    if (p->type != AB_TEXT && strstr(text, "..") && !has_prefix(unquote(text, b->a), "tune")) {
         if (p->type == AB_INT && read_range(text, &from, &to, &by, b->a)) {
             add_range(b, l, from, to, by);
             return;
@@ -319,6 +325,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     const char **items;
     bool known = read_keys(b, prefix, &l);
     size_t n = split_text(e->value, ',', &items, b->a);
+    if (has_prefix(e->value, "tune(")) n = 1, items = arena_alloc(b->a, sizeof *items), items[0] = e->value; /* its comma makes no list */
     for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
     for (size_t i = 0; i < n && known; i++) {
         if (l.n >= MOST_VALUES) {

@@ -99,6 +99,42 @@ difference design_compare(const arm *row, const arm *base, double most_df)
     return x;
 }
 
+/* U of a weighted sum: var_j(sum w_i z_ij) less the rows' interactions. */
+static double contrast_sentences(const arm *rows, const double *w, size_t n)
+{
+    size_t m = rows[0].m;
+    double squares = 0, noise = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].m < 2 || rows[i].m != m || rows[i].n < 2) return 0;
+        noise += w[i] * w[i] * rows[i].msi / (double)rows[i].n;
+    }
+    for (size_t j = 0; j < m; j++) {
+        double d = 0;
+        for (size_t i = 0; i < n; i++) d += w[i] * rows[i].z[j];
+        squares += d * d;
+    }
+    return fmax(0, squares / (double)(m - 1) - noise) / (double)m;
+}
+
+difference design_contrast(const arm *rows, const double *w, size_t n)
+{
+    difference x = {.v = NAN, .df = NAN, .low = NAN, .high = NAN, .p = NAN};
+    double v = 0, squares = 0, df = 0;
+    for (size_t i = 0; i < n; i++) {
+        double own = w[i] * w[i] * rows[i].s2 / (double)rows[i].n;
+        x.d += w[i] * rows[i].mean;
+        v += own, squares += own * own / rows[i].df, df += rows[i].df;
+        if (rows[i].n < 2) v = NAN;
+    }
+    if (!n || isnan(v)) return x;
+    x.v = v, x.df = squares > 0 ? fmin(df, v * v / squares) : df;
+    x.u = contrast_sentences(rows, w, n);
+    double half = howe_half_width(x.v, x.df, x.u, 0.05);
+    x.low = x.d - half, x.high = x.d + half;
+    x.p = howe_p(x.d, x.v, x.df, x.u);
+    return x;
+}
+
 double equivalence_p(double d, double v, double df, double u, double margin)
 {
     double inside = margin - fabs(d), p = howe_p(inside, v, df, u) / 2;

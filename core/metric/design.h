@@ -38,6 +38,10 @@ typedef struct {
 /* most_df: an upper limit of df (that of shared variances), INFINITY: none. */
 difference design_compare(const arm *row, const arm *base, double most_df);
 
+/* The same for a weighted sum of n rows, sum w_i mean_i, as effects of factorial designs are: weights[n], none 0. Degrees of freedom: Satterthwaite's,
+ * at most those of all rows together. */
+difference design_contrast(const arm *rows, const double *weights, size_t n);
+
 /* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
 double howe_half_width(double v, double df, double u, double alpha);
 double howe_p(double d, double v, double df, double u);

@@ -62,7 +62,7 @@ static double *influences(const row_runs *r, const char *metric)
     return z;
 }
 
-static row_runs collect(const read_row *row, const char *metric)
+static row_runs collect(const read_row *row, const char *metric, size_t most)
 {
     row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
                   .references = xcalloc(row->n_runs + 1, sizeof *r.references),
@@ -71,7 +71,7 @@ static row_runs collect(const read_row *row, const char *metric)
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
         const read_result *x = run->status == DB_DONE ? result_of(run, metric) : NULL;
-        if (!x) continue;
+        if (!x || (most && r.n_all == most)) continue;
         r.n_all++;
         if (!isfinite(x->value) || (is_perplexity(metric) && !(x->value > 0))) continue;
         r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
@@ -229,11 +229,37 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     return best;
 }
 
+/* p of each row over the looks that it has had: with the first 3, 5, 10, 20 seeds of either side. */
+static void repeat_looks(const comparison_task *t, comparison *out)
+{
+    double(*p)[N_LOOKS] = xcalloc(t->n + 1, sizeof *p);
+    comparison *now = xcalloc(t->n + 1, sizeof *now);
+    for (size_t k = 0; k < N_LOOKS; k++) {
+        comparison_task look = *t;
+        look.sequential = false, look.trials = 0, look.most_seeds = look_seeds[k];
+        compare_rows(&look, now, NULL);
+        for (size_t i = 0; i < t->n; i++) p[i][k] = now[i].n == look_seeds[k] && now[i].n_base == look_seeds[k] ? now[i].p : NAN;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (!isnan(out[i].p)) out[i].p = repeated_p(p[i], N_LOOKS), out[i].repeated = true;
+    free(now);
+    free(p);
+}
+
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal)
+{
+    if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !goal) return NULL;
+    double d = c->percent ? log1p(c->delta / 100) : c->delta, margin = c->percent ? log1p(k->margin / 100) : k->margin;
+    if (k->margin > 0 && equivalence_p(d, c->v, c->df, c->u, margin) <= k->level) return "equivalent";
+    if (!(c->p_adjusted <= k->level)) return "undecided";
+    return (d > 0) == same(goal, "max") ? "better" : "worse";
+}
+
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
 {
     row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
     bool *shared = xcalloc(t->n + 1, sizeof *shared);
-    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t->rows[i], t->metric);
+    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
     double most_df = share(t, runs, shared);
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i);
@@ -253,7 +279,85 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
     free(runs);
     free(shared);
+    if (t->sequential) repeat_looks(t, out);
     for (size_t i = 0; i < t->n; i++) out[i].p_adjusted = out[i].p;
     adjust(t, out, models_of);
     return adjust(t, out, adjusted_of);
+}
+
+difference contrast_rows(const comparison_task *t, const double *weights)
+{
+    row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
+    arm *arms = xcalloc(t->n + 1, sizeof *arms);
+    double *w = xcalloc(t->n + 1, sizeof *w);
+    size_t n = 0, first = t->n;
+    bool crossed = true;
+    for (size_t i = 0; i < t->n; i++) {
+        if (weights[i] == 0) continue;
+        runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
+        if (first == t->n) first = i;
+        crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m && same_sentences(&runs[i], &runs[first]);
+        arms[n] = runs[i].arm, w[n++] = weights[i];
+    }
+    for (size_t k = 0; k < n && !crossed; k++) arms[k].m = 0;
+    difference x = design_contrast(arms, w, n);
+    for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
+    free(runs);
+    free(arms);
+    free(w);
+    return x;
+}
+
+/* ---- seeds dealt into groups ---- */
+
+/* n of the row's runs, at places order[0..n), as a row of their own; z: [runs][m] of all of them, or NULL. */
+static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t n, bool log_scale)
+{
+    size_t m = z ? r->arm.m : 0;
+    double *scores = xcalloc(n + 1, sizeof *scores), *own = xcalloc(n * m + 1, sizeof *own);
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = log_scale ? log(r->values[order[i]]) : r->values[order[i]];
+        if (m) memcpy(own + i * m, z + order[i] * m, m * sizeof *own);
+    }
+    arm a = arm_measure(scores, m ? own : NULL, n, m);
+    free(scores);
+    free(own);
+    return a;
+}
+
+static void shuffle(size_t *order, size_t n, rng *r)
+{
+    for (size_t i = 0; i < n; i++) order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)rng_below(r, i), kept = order[i - 1];
+        order[i - 1] = order[j], order[j] = kept;
+    }
+}
+
+double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level, uint64_t seed)
+{
+    bool one = a->runs == b->runs, log_scale = is_perplexity(metric);
+    row_runs x = collect(a, metric, 0), y = collect(b, metric, 0);
+    size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
+    double share = NAN;
+    if (n >= 2 && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
+        bool crossed = x.arm.m && y.arm.m && same_sentences(&x, &y);
+        double *zx = crossed ? influences(&x, metric) : NULL, *zy = crossed ? influences(&y, metric) : NULL;
+        rng r = rng_seed(seed, 11);
+        for (size_t i = 0; i < deals; i++) {
+            shuffle(order, x.n, &r);
+            if (!one) shuffle(other, y.n, &r);
+            arm first = dealt(&x, zx, order, n, log_scale), second = one ? dealt(&x, zx, order + n, n, log_scale) : dealt(&y, zy, other, n, log_scale);
+            rejected += design_compare(&first, &second, INFINITY).p <= level;
+            arm_free(&first);
+            arm_free(&second);
+        }
+        share = (double)rejected / (double)deals;
+        free(zx);
+        free(zy);
+    }
+    free(order);
+    forget(&x);
+    forget(&y);
+    return share;
 }

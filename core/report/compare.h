@@ -18,6 +18,8 @@ typedef struct {
     double p_outside;          /* of a single run: is it outside what base's seeds predict? */
     double p_permutation;      /* exact, over seeds: from five a side */
     superiority beats;         /* P(row's seed beats base's), diverged runs counted: from five a side */
+    const char *verdict;       /* by the criterion: "better", "worse", "equivalent", "undecided"; NULL: no criterion, or too few seeds */
+    bool repeated;             /* p is that of several looks (repeated_p) */
     bool percent, crossed, shared; /* crossed: sentences entered; shared: variances did */
     const char *refused;       /* why there is no comparison, or NULL */
 } comparison;
@@ -30,11 +32,28 @@ typedef struct {
     size_t n, base;              /* base: index, or n for none */
     int trials;                  /* of the randomisation test */
     bool all_model_tests;        /* also where there are seeds enough for the design */
+    bool sequential;             /* seeds were added where undecided: p is over the looks */
+    size_t most_seeds;           /* a row's first so many runs; 0: all */
 } comparison_task;
+
+/* [criterion] of the INI. margin: in the unit of differences, 0: no equivalence. */
+typedef struct {
+    double margin, level;
+    size_t seeds; /* least number on either side */
+} comparison_criterion;
+/* Equivalence goes first: a difference inside the margin does not matter, however sure it is. */
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal);
 
 /* Fills out[n]; that of base has only n and seed_sd. best (may be NULL): index of the row that is better than every other by more than chance
  * (Bonferroni over the others), n when there is none. Returns how many rows Holm adjusted for. */
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
+
+/* A/A and planted differences on real runs: `deals` times n seeds of `a` and n others of `b` (which may be the same row) are drawn and compared as if
+ * they were two rows. Returns the share with p <= level; NaN where a row has not 2n runs (n, for two rows). The same seed gives the same result. */
+double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level, uint64_t seed);
+
+/* A weighted sum of rows: weights[n], 0 for rows that take no part; two seeds or more in each that does. Effects of a two-level design are such sums. */
+difference contrast_rows(const comparison_task *t, const double *weights);
 
 /* "crossed components, shared variances" and the like: how the interval was made. */
 const char *comparison_rule(const comparison *c);

@@ -2,6 +2,7 @@
 #include "report/gather.h"
 #include "metric/stats.h"
 #include "report/changed.h"
+#include <cjson/cJSON.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -107,12 +108,55 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
     return 0;
 }
 
+static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
+static double number_of(const cJSON *o, const char *name, double otherwise)
+{
+    const cJSON *v = item(o, name);
+    return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+static void read_judging(gathered *g)
+{
+    judging *j = &g->judged;
+    j->json = g->x.analysis ? cJSON_Parse(g->x.analysis) : NULL;
+    const cJSON *criterion = item(j->json, "criterion"), *until = item(j->json, "until"), *metric = item(criterion ? criterion : until, "metric");
+    if (cJSON_IsString(metric) && *metric->valuestring) j->metric = metric->valuestring;
+    j->criterion = criterion || until;
+    j->effect = number_of(until, "effect", 0);
+    j->until = (size_t)number_of(until, "most", 0);
+    j->rule = (comparison_criterion){number_of(criterion, "margin", j->effect), number_of(criterion, "level", 0.05), (size_t)number_of(criterion, "seeds", until ? 3 : 5)};
+}
+
+double gathered_budget(const gathered_row *row, const char *by)
+{
+    double sum = 0, n = 0;
+    cJSON *config = cJSON_Parse(row->row->config_json);
+    double step = number_of(config, "batch_tokens", NAN) * number_of(config, "accumulate", 1); /* tokens a side, at most */
+    cJSON_Delete(config);
+    for (size_t i = 0; i < row->row->n_runs; i++) {
+        const read_run *r = &row->row->runs[i];
+        double own = same(by, "params")   ? r->parameters
+                     : same(by, "flops")  ? r->flops_step * (double)r->total_steps
+                     : same(by, "time")   ? 2 * step * (double)r->total_steps / r->tokens_second
+                                          : r->ended_at - r->started_at;
+        if (r->status == DB_DONE && isfinite(own) && own > 0) sum += own, n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+void gathered_free(gathered *g)
+{
+    cJSON_Delete(g->judged.json);
+    g->judged.json = NULL;
+}
+
 /* The metric of delta and p: the first one asked for, what the experiment names, the first that is better
  * when higher (BLEU, F1, accuracy), or the first. */
 static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
     if (o->n_metrics) return 0;
+    if (g->judged.metric && index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
     if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
     for (size_t m = 0; m < g->n_metrics; m++)
         if (same(g->goals[m], "max")) return (int)m;
@@ -142,8 +186,11 @@ static void compare_to_base(gathered *g, const table_options *o, bool find_best,
         size_t best = t.n;
         t.metric = g->metrics[m], t.goal = g->goals[m];
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
+        bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric) : headline);
+        t.sequential = judged && g->judged.until;
         size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {
+            if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.goal);
             g->rows[i].against[m] = of[i];
             if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p_adjusted, g->tests = tests;
         }
@@ -184,7 +231,12 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS, .full = o->full};
     int rc = reader_experiment(r, name, true, a, &g->x, e);
     if (rc) return rc;
-    if (choose_metrics(g, o, a, e)) return -1;
+    read_judging(g);
+    if (reader_trials(r, g->x.name, a, &g->trials_made, &g->n_trials, e) || reader_old_verdicts(r, g->x.name, a, &g->old_verdicts, &g->n_old, e) ||
+        choose_metrics(g, o, a, e)) {
+        gathered_free(g);
+        return -1;
+    }
     g->rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *g->rows);
     changed *plugins = changed_new();
     for (size_t i = 0; i < g->x.n_rows; i++) {

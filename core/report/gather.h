@@ -25,6 +25,16 @@ typedef struct {
     bool best;                          /* better than every other row beyond the noise */
 } gathered_row;
 
+/* What the experiment's analysis (results/read.h) says about its judging. */
+typedef struct {
+    bool criterion; /* a verdict a row */
+    comparison_criterion rule;
+    const char *metric; /* that it is about, NULL: the headline */
+    struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
+    size_t until;       /* seeds at most, of a sequential experiment; 0: it is none */
+    double effect;
+} judging;
+
 enum { NO_HEADLINE = -1 };
 #define NO_ROW SIZE_MAX
 
@@ -41,6 +51,11 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
+    judging judged;
+    size_t n_trials;
+    db_trial *trials_made;          /* searches of its rows */
+    size_t n_old;
+    read_pair *old_verdicts;        /* rows whose stored verdict was against another base */
     bool full;                      /* everything that the statistics have to say */
     size_t tests;                   /* how many p for the design there are, of the headline */
     size_t seeds_least, seeds_most; /* runs with a number in a row, over rows that have some */
@@ -54,6 +69,10 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
 /* What a row's done runs have of a metric. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
+/* What a run of the row spends, "params", "flops", "time" (seconds of updates) or "wall" (seconds from start to end), as its runs recorded it;
+ * NaN: unknown. */
+double gathered_budget(const gathered_row *row, const char *by);
+void gathered_free(gathered *g); /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
 /* "table3" for names that begin so and go on with anything but a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);

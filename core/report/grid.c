@@ -170,6 +170,7 @@ static void tex_text(str *out, const char *text, bool within_math)
                                            {"²", "$^2$"},
                                            {"ε", "$\\epsilon$"},
                                            {"×", "$\\times$"},
+                                           {"√", "$\\surd$"},
                                            {"<", "$<$"},
                                            {">", "$>$"},
                                            {"\\", "\\textbackslash{}"},

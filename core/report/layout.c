@@ -154,8 +154,8 @@ static const char *label_of(const read_row *row, arena *a)
 static const char *const full_columns[] = {"p models", "p outside", "p permutation", "P(A > B)", "95 % of P", "sd of seeds", "√V", "√U", "detectable"};
 
 typedef struct {
-    size_t metrics, n, delta, interval, p, p_models, full, parameters, paper; /* first column of each part */
-    bool has_delta, has_p, has_p_models, has_parameters;
+    size_t metrics, n, delta, interval, p, verdict, p_models, full, parameters, paper; /* first column of each part */
+    bool has_delta, has_p, has_verdict, has_p_models, has_parameters;
     size_t recorded;
     size_t skip; /* leading columns, before them */
 } columns;
@@ -166,6 +166,7 @@ static columns add_columns(const gathered *g, grid *t)
     for (size_t i = 0; i < g->x.n_rows; i++) {
         c.has_delta = c.has_delta || !isnan(g->rows[i].delta);
         c.has_p = c.has_p || !isnan(g->rows[i].p);
+        c.has_verdict = c.has_verdict || (g->headline >= 0 && g->rows[i].against[g->headline].verdict);
         c.has_p_models = c.has_p_models || (g->headline >= 0 && !isnan(g->rows[i].against[g->headline].p_models));
         c.has_parameters = c.has_parameters || !isnan(g->rows[i].parameters);
     }
@@ -177,6 +178,7 @@ static columns add_columns(const gathered *g, grid *t)
         c.interval = t->n_columns, grid_column(t, "95 % interval", true);
         c.p = t->n_columns, grid_column(t, "p", true);
     }
+    if (c.has_verdict) c.verdict = t->n_columns, grid_column(t, "verdict", false);
     c.has_p_models = c.has_p_models && !c.has_p && !g->full; /* beside tests of designs only where everything is asked for */
     if (c.has_p_models) c.p_models = t->n_columns, grid_column(t, "p models", true);
     c.full = t->n_columns;
@@ -213,6 +215,7 @@ static void put_comparison(const gathered *g, grid *t, const columns *c, const g
     int decimals = x->percent ? 1 : decimals_for(g, (size_t)g->headline);
     put_delta(t, c->delta, x, decimals);
     if (c->has_p) put_interval(t, c->interval, x->low, x->high, decimals), put_p(t, c->p, row->p);
+    if (c->has_verdict && x->verdict) grid_put(t, c->verdict, "%s", x->verdict);
     if (c->has_p_models) put_p(t, c->p_models, x->p_models);
     if (g->full) put_full(t, c->full, x, decimals);
 }

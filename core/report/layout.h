@@ -20,6 +20,10 @@ void layout_json(const gathered *g, str *out);
 
 /* What the table's differences, intervals and p mean, and what they could have shown (notes.c). */
 void note_statistics(const gathered *g, grid *t);
+void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
+void note_tuning(const gathered *g, grid *t);  /* searches: what was tried and chosen, and what it cost (judging.c) */
+void note_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */
+void note_scale(const gathered *g, grid *t);   /* sizes: exponents and speed-ups (effects.c) */
 /* The whole table with its notes (table.c). */
 void table_grid(const gathered *g, grid *t);
 #endif

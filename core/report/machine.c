@@ -44,7 +44,7 @@ void layout_csv(const gathered *g, str *out)
         grid_column(&t, arena_printf(&t.mem, "%s_diverged", g->metrics[m]), true);
     }
     size_t tail = t.n_columns;
-    static const char *const trailing[] = {"delta", "low", "high", "p", "p_models", "params"};
+    static const char *const trailing[] = {"delta", "low", "high", "p", "p_models", "params", "verdict"};
     for (size_t i = 0; i < LENGTH(trailing); i++) grid_column(&t, trailing[i], true);
     for (size_t k = 2; g->has_paper && k < g->paper.n_columns; k++)
         grid_column(&t, arena_printf(&t.mem, "paper_%s", g->paper.columns[k]), true);
@@ -68,6 +68,7 @@ void layout_csv(const gathered *g, str *out)
         const comparison *c = comparison_of(g, row);
         const double numbers[] = {c->delta, c->low, c->high, row->p, c->p_models, row->parameters};
         for (size_t k = 0; k < LENGTH(numbers); k++) put_real(&t, tail + k, numbers[k]);
+        grid_put(&t, tail + LENGTH(numbers), "%s", c->verdict ? c->verdict : "");
         for (size_t k = 2; g->has_paper && row->paper != NO_ROW && k < g->paper.n_columns; k++)
             grid_put(&t, tail + LENGTH(trailing) - 2 + k, "%s", g->paper.cells[row->paper * g->paper.n_columns + k]);
     }
@@ -115,6 +116,7 @@ static void json_comparison(const comparison *c, str *out)
     str_addf(out, "{\"n\":%zu,\"n_base\":%zu", c->n, c->n_base);
     key_text(out, "unit", c->percent ? "percent change" : "difference", false);
     key_text(out, "rule", isnan(c->p) ? NULL : comparison_rule(c), false);
+    key_text(out, "verdict", c->verdict, false);
     key_text(out, "refused", c->refused, false);
     for (size_t i = 0; i < LENGTH(numbers); i++) key_real(out, numbers[i].name, numbers[i].value);
     str_addc(out, '}');

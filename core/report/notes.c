@@ -145,6 +145,30 @@ static void note_design(const gathered *g, grid *t)
                             diverged == 1 ? "is" : "are", diverged == 1 ? "it" : "them");
 }
 
+enum { DEALS = 1000, LEAST_DEALT = 12 };
+
+/* Rows with many seeds: how often two groups of their own seeds are called different, and how often base and the row are. */
+static void note_dealt(const gathered *g, grid *t)
+{
+    const gathered_row *base = gathered_base(g);
+    const char *metric = g->metrics[g->headline];
+    for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
+        const gathered_row *row = &g->rows[i];
+        str s = {0};
+        if (row->row->same_as || row->of[g->headline].n < LEAST_DEALT) continue;
+        for (size_t k = 0; k < N_LOOKS; k++) {
+            double alike = dealt_rejections(row->row, row->row, metric, look_seeds[k], DEALS, 0.05, STATS_SEED);
+            double apart = row == base || !base ? NAN : dealt_rejections(row->row, base->row, metric, look_seeds[k], DEALS, 0.05, STATS_SEED);
+            if (isnan(alike) && isnan(apart)) continue;
+            str_addf(&s, "%s%zu against %zu:", s.n ? "; " : "", look_seeds[k], look_seeds[k]);
+            if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
+            if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
+        }
+        grid_note(t, "%s, its %zu seeds dealt %d times into groups, called different at 5 %%: %s.", row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
+        str_free(&s);
+    }
+}
+
 void note_statistics(const gathered *g, grid *t)
 {
     bool has_delta = false;
@@ -155,4 +179,5 @@ void note_statistics(const gathered *g, grid *t)
     if (!has_delta && g->x.n_rows > 1 && g->seeds_most) note_no_delta(g, t);
     note_models(g, t);
     note_detectable(g, t);
+    note_dealt(g, t);
 }

@@ -202,7 +202,7 @@ static void add_verdict(const gathered *g, str *out)
 int page_print(reader *r, const char *name, const char *state, str *out, err *e)
 {
     arena a = {0};
-    gathered g;
+    gathered g = {0};
     run_curves *curves = NULL;
     size_t n = 0;
     table_options o = {0};
@@ -231,6 +231,7 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
         str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
     }
     free(curves);
+    gathered_free(&g);
     arena_free(&a);
     return rc;
 }

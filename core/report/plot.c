@@ -315,6 +315,7 @@ int plot_write(reader *r, const plot_options *o, err *e)
 {
     plot p = {.o = o};
     int rc = check(o, e) || make(&p, r, e) ? -1 : 0;
+    gathered_free(&p.g);
     arena_free(&p.mem);
     return rc;
 }

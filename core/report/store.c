@@ -29,6 +29,7 @@ static db_comparison as_stored(const gathered *g, size_t metric, const gathered_
                            .beats_base = c->beats.theta,
                            .beats_base_low = c->beats.low,
                            .beats_base_high = c->beats.high,
+                           .verdict = c->verdict,
                            .refused = c->refused};
 }
 
@@ -50,12 +51,13 @@ static size_t list_comparisons(const gathered *g, db_comparison *list)
 static int store_one(db *d, reader *r, const read_stale *x, err *e)
 {
     arena a = {0};
-    gathered g;
+    gathered g = {0};
     table_options o = {0};
     int rc = gather(r, x->experiment, &o, false, &a, &g, e);
     if (!rc) {
         db_comparison *list = arena_alloc(&a, (g.x.n_rows * g.n_metrics + 1) * sizeof *list);
         rc = db_put_comparisons(d, x->experiment, x->results, list, list_comparisons(&g, list), e);
+        gathered_free(&g);
     }
     arena_free(&a);
     return rc < 0 ? -1 : 0;

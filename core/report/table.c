@@ -140,6 +140,10 @@ void table_grid(const gathered *g, grid *t)
         layout_rows(g, t);
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
     note_statistics(g, t);
+    note_judging(g, t);
+    note_effects(g, t);
+    note_scale(g, t);
+    note_tuning(g, t);
     note_failures(g, t);
     note_changed(g, t);
     note_recorded(g, t);
@@ -195,7 +199,7 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
                 err *e)
 {
     arena a = {0};
-    gathered g;
+    gathered g = {0};
     table_options o = *options;
     if (name && same(paper_table_of(name), name))
         o.vs_paper = true; /* table1 to table4 are read beside the paper */
@@ -213,6 +217,7 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
         grid_print(&t, format, out);
         grid_free(&t);
     }
+    gathered_free(&g);
     arena_free(&a);
     return rc;
 }

@@ -62,6 +62,7 @@ typedef struct {
     const db_param *params; /* the same, typed, for SQL; n_params of them */
     size_t n_params;
     const char *paper_row;      /* row key of the published table, NULL: the row's own name is looked up */
+    size_t n_seeds;             /* the first so many of the experiment's seeds, 0: all */
     const char *not_applicable; /* why this row cannot be run (an impossible pair of plugins), or NULL */
     const char *plugins_json;   /* as in db_provenance: of the plugins at hand; NULL: unknown */
 } db_row_spec;

@@ -156,7 +156,7 @@ static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants,
                         "is", variants[i], seeds.s);
     for (size_t k = 0; k < x->n_seeds; k++)
         for (size_t i = 0; i < x->n_rows && !rc; i++) {
-            if (!variants[i]) continue;
+            if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
             out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
             rc = put_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
             ++*n;

@@ -3,6 +3,7 @@
 #include "metric/design.h"
 #include "metric/distribution.h"
 #include "metric/influence.h"
+#include "metric/scale.h"
 #include "metric/stats.h"
 #include "metric/variances.h"
 #include "statistics_worked.h"
@@ -179,6 +180,60 @@ static void check_sharing(void)
     }
 }
 
+/* A sum of rows with weights 1 and -1 is a comparison; one of four rows has a quarter of the variance. */
+static void check_contrast(void)
+{
+    const worked_case *c = &worked_cases[0];
+    arm rows[4] = {measured(c, c->variant, c->scores1), measured(c, c->base, c->scores0), measured(c, c->variant, c->scores1), measured(c, c->base, c->scores0)};
+    const double two[] = {1, -1}, four[] = {0.5, -0.5, 0.5, -0.5};
+    difference pair = design_compare(&rows[0], &rows[1], INFINITY), x = design_contrast(rows, two, 2), all = design_contrast(rows, four, 4);
+    CHECK_NEAR(x.d, pair.d, 1e-12);
+    CHECK_NEAR(x.v, pair.v, 1e-12);
+    CHECK_NEAR(x.df, pair.df, 1e-12);
+    CHECK_NEAR(x.u, pair.u, 1e-12);
+    CHECK_NEAR(x.p, pair.p, 1e-12);
+    CHECK_NEAR(all.d, pair.d, 1e-12);
+    CHECK_NEAR(all.v, pair.v / 2, 1e-12);
+    CHECK_NEAR(all.df, 2 * pair.df, 1e-12);
+    rows[3].n = 1;
+    CHECK(isnan(design_contrast(rows, four, 4).p));
+    rows[3].n = 3;
+    for (size_t i = 0; i < 4; i++) arm_free(&rows[i]);
+}
+
+/* Losses that are a power law exactly, then with noise. */
+static void check_scale(void)
+{
+    enum { SIZES = 5, RUNS = 4 };
+    const double sizes[SIZES] = {1e4, 3e4, 1e5, 3e5, 1e6};
+    size_t runs[SIZES], one[SIZES];
+    double own[SIZES][RUNS], better[SIZES][RUNS];
+    const double *of[SIZES], *other[SIZES];
+    rng r = rng_seed(3, 1);
+    for (size_t i = 0; i < SIZES; i++) {
+        runs[i] = RUNS, one[i] = 1, of[i] = own[i], other[i] = better[i];
+        for (size_t k = 0; k < RUNS; k++) own[i][k] = 20 * pow(sizes[i], -0.2), better[i][k] = 20 * pow(2 * sizes[i], -0.2);
+    }
+    scale_points base = {SIZES, sizes, runs, of}, row = {SIZES, sizes, runs, other}, single = {SIZES, sizes, one, of}, few = {2, sizes, runs, of};
+    scale_fit f = scale_fitted(&row, &base, 1);
+    CHECK_NEAR(f.exponent, 0.2, 1e-12);
+    CHECK_NEAR(f.speedup, 2, 1e-9); /* half as many parameters for the same loss */
+    CHECK_NEAR(f.low, 0.2, 1e-12);
+    CHECK_NEAR(f.speedup_high, 2, 1e-9);
+    CHECK(isnan(scale_fitted(&few, NULL, 1).exponent));
+    size_t covered = 0, tries = 100, covered_single = 0;
+    for (size_t t = 0; t < tries; t++) {
+        for (size_t i = 0; i < SIZES; i++)
+            for (size_t k = 0; k < RUNS; k++) own[i][k] = 20 * pow(sizes[i], -0.2) * exp(0.05 * rng_normal(&r));
+        f = scale_fitted(&base, NULL, t);
+        covered += f.low <= 0.2 && 0.2 <= f.high;
+        CHECK(f.low < f.exponent && f.exponent < f.high && isnan(f.speedup));
+        f = scale_fitted(&single, NULL, t);
+        covered_single += f.low <= 0.2 && 0.2 <= f.high;
+    }
+    CHECK(covered >= 80 && covered_single >= 80); /* a bootstrap of few points covers less than 95 % */
+}
+
 /* What the formulas do at their edges. */
 static void check_edges(void)
 {
@@ -223,6 +278,8 @@ int main(void)
     check_planning();
     check_many();
     check_sharing();
+    check_contrast();
+    check_scale();
     check_edges();
     return test_end();
 }

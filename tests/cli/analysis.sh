@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What an INI says about how its experiment is set up and judged: budgets matched, a search per row, seeds added where undecided, a verdict; the view
+# paired; plan.
+source "$(dirname "$0")/common.bash" "$@"
+
+{
+    printf '[experiment]\nname = set\nseeds = until 0.001 PPL, at most 5\nmatch = params by d_ff\n'
+    tiny set 6 | sed '1,2d; s/^lr = .*/lr = tune(0.001 .. 0.01, 2)/'
+    printf '[criterion]\nmetric = PPL\nmargin = 0.001\nseeds = 3\n[variant wide]\nd_k = 6\n'
+} >set.ini
+exits 0 ablate run set.ini --threads 1 --progress plain
+has err "match = params: wide gets d_ff = "
+has err "search, rung 1 of 1: 4 trials"
+has err "search: base gets lr = 0.01"
+has err "undecided with 3 seeds: 5 are tried"
+has out "Criterion: PPL, level 0.05 after Holm, 3 seeds a row or more"
+has out "Matched to base by params, solving for d_ff; what is left: wide "
+has out "Tuned on the dev set's PPL"
+equal "$(sql "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE x.name='set' AND r.status='done'")" 10 "five seeds a row"
+equal "$(sql "SELECT count(*)||' '||count(DISTINCT seed)||' '||min(seed)||' '||sum(outcome='chosen')||' '||sum(outcome='pruned') FROM trial")" "4 1 1001 2 2" "trials"
+equal "$(sql "SELECT count(*) FROM results WHERE experiment='set' AND seed=1001")" 0 "trials among the results"
+judged=$(sql "SELECT n||' '||n_base||' '||unit||' '||(verdict IN('better','worse','undecided')) FROM paired WHERE experiment='set' AND row='wide' AND metric='PPL'")
+equal "$judged" "5 5 percent change 1" "the view paired"
+
+exits 0 ablate plan set.ini --detect "20 PPL"
+has out "set: 1 row against base; to be found: a difference of 20 % PPL"
+has out "from 10 runs of 2 rows of set"
+has out "one row: "
+exits 0 ablate plan set.ini --detect "2 acc" --sd 1.5 --like set
+has out "standard deviation over seeds 1.5, as given"
+exits 1 ablate plan set.ini --detect "1 BLUE" --like set
+has err 'set has no metric "BLUE"'
+exits 2 ablate plan set.ini --detect nothing
+{ tiny other 6 && printf '[variant wide]\nd_k = 6\n'; } >other.ini
+exits 1 ablate plan other.ini --detect "1 BLEU"
+has err "no standard deviation over seeds is known for other"
+exits 2 ablate plan set.ini
+has err "--detect"
+
+{
+    tiny two 6 | sed '2a seeds = 1, 2'
+    printf '[sweep X]\nfactorial = heads, dropout\nheads = 1, 2\ndropout = 0, 0.3\n'
+} >two.ini
+exits 0 ablate run two.ini --threads 1 --progress none
+has out "Factorial X, 4 rows: effects on acc, high less low, with 95 % intervals and p after Holm over 3 effects."
+has out "  heads x dropout: "
+exits 0 ablate table two --stats full
+has out "p models"
+{ tiny sizes 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 16/32\n'; } >sizes.ini
+exits 0 ablate run sizes.ini --threads 1 --progress none
+has out "Scale: loss (log PPL) = a parameters^-exponent over 4 sizes"
+has out "  base: exponent "
+
+echo "one experiment on two machines, merged"
+{ tiny shared 6 && printf '[variant wide]\nd_k = 6\n'; } >shared.ini
+for seed in 1 2; do
+    exits 0 ablate run shared.ini --threads 1 --progress none --seeds $seed --db machine$seed.db
+    exits 0 env ABLATE_DB=machine$seed.db "$program" record shared machine$seed.json
+done
+exits 0 ablate import machine1.json machine2.json --db both.db
+has err "machine2.json: 2 runs added"
+exits 0 ablate table shared --db both.db
+has out "mean ± sd over 2 seeds"
+equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='wide' AND metric='acc'" both.db)" "2 2" "the view paired of merged runs"
+exits 0 env ABLATE_DB=both.db "$program" record shared both.json
+exits 0 ablate import both.json --db again.db
+has err "both.json: 4 runs added"
+finish
