@@ -16,10 +16,12 @@ void events_open(int fd)
 }
 bool events_broken(void) { return broken_pipe; }
 
+/* After a write that failed nothing more is sent: a line would follow half of another, and the host would take a run for whole whose
+ * result it never got. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');
-    for (size_t at = 0; out >= 0 && at < line->n;) {
+    for (size_t at = 0; out >= 0 && !broken_pipe && at < line->n;) {
         ssize_t n = write(out, line->s + at, line->n - at);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {

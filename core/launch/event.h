@@ -27,7 +27,7 @@ enum {
 
 /* ---- worker's side ---- */
 void events_open(int fd); /* events go there from now on; -1: nowhere. SIGPIPE is ignored */
-bool events_broken(void); /* the host is gone */
+bool events_broken(void); /* the host is gone, or a line was lost; nothing is sent any more */
 void event_phase(const char *name);
 void event_progress(int64_t step, int64_t total, double ppl,
                     double tokens_per_second); /* dropped when too frequent */

@@ -48,6 +48,7 @@ rm|start|rm faults/base --yes|SELECT count(*) FROM run
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
 plot|start|plot faults -o plot.svg|
+export|start|export faults -o tables|
 man|empty|man|
 plugins|empty|plugins attention|
 check|empty|check optimizer/sgd|

@@ -18,7 +18,7 @@ while read -r name share; do
     mkdir -p $build/corpus/"$name"
     log=$build/$name.log
     failed=
-    $build/"${name}"_fuzz -runs=$((share * millions)) -timeout=20 -rss_limit_mb=4096 -artifact_prefix=$build/crashes/"$name"- -print_final_stats=1 \
+    $build/"${name}"_fuzz -runs=$((share * millions)) -timeout=120 -rss_limit_mb=4096 -artifact_prefix=$build/crashes/"$name"- -print_final_stats=1 \
         $build/corpus/"$name" tests/fuzz/"${name}"_seeds >"$log" 2>&1 || failed=yes
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     total=$((total + ${runs:-0}))

@@ -250,6 +250,15 @@ static void test_events(void)
     event_phase("alone");
     CHECK(events_broken());
     close(ends[1]);
+    /* what follows a lost line is not sent, though it could be */
+    int was = ends[1];
+    CHECK_INT(pipe(ends), 0);
+    CHECK_INT(dup2(ends[1], was), was);
+    event_phase("after");
+    close(was);
+    close(ends[1]);
+    CHECK_INT(read(ends[0], text, 1), 0);
+    close(ends[0]);
     events_open(-1);
 }
 
