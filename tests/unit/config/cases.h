@@ -14,6 +14,9 @@ typedef struct {
     int64_t linearisation, constrained, gold_repeat;
 } parsing_cfg;
 typedef struct {
+    int64_t alphabet, max_length, test_length, train_examples, test_examples;
+} sequence_cfg;
+typedef struct {
     int64_t width, period;
 } width_cfg;
 typedef struct {
@@ -23,6 +26,13 @@ typedef struct {
     double beta1, beta2, eps;
 } adam_cfg;
 
+static const ab_param sequence_params[] = {
+    {"alphabet", AB_INT, offsetof(sequence_cfg, alphabet), 16, 2, 1000, NULL, "letters"},
+    {"max_length", AB_INT, offsetof(sequence_cfg, max_length), 20, 1, 1000, NULL, "longest in training"},
+    {"test_length", AB_INT, offsetof(sequence_cfg, test_length), 40, 1, 1000, NULL, "longest in test"},
+    {"train_examples", AB_INT, offsetof(sequence_cfg, train_examples), 20000, 1, 1000000, NULL, "examples"},
+    {"test_examples", AB_INT, offsetof(sequence_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
+    {0}};
 static const ab_param translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
     {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de",
@@ -56,6 +66,7 @@ static const ab_param adam_params[] = {
 static const plugin_schema case_schemas[] = {
     {"task", "translation", translation_params},
     {"task", "parsing", parsing_params},
+    {"task", "sequence", sequence_params},
     {"attention", "scaled_dot", NULL},
     {"attention", "additive", NULL},
     {"attention", "restricted", restricted_params},
