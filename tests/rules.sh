@@ -151,7 +151,7 @@ failed=0
 tree() {
     local t=$work/$1
     rm -rf "$t"
-    mkdir -p "$t"/core/{base,graph,cpu,plugin,text,data,metric,results,model,train} "$t/.ci" "$t/plugins/optimizer"
+    mkdir -p "$t"/core/{base,graph,cpu,plugin,text,data,metric,results,model,train} "$t/.ci" "$t/plugins/optim"
     echo '#include <stdio.h>' >"$t/core/base/base.h"
     echo '#include "base/base.h"' >"$t/core/graph/op.h"
     printf '#include "graph/op.h"\n#include "base/base.h"\n#include "fused.h"\n' >"$t/core/cpu/cpu.c"
@@ -198,7 +198,7 @@ refused 'above every folder' core/train/t.c '#include "run.h"\n'
 refused 'has no place' core/extra/x.c '#include "base/base.h"\n'
 refused 'by way of ..' core/train/t.c '#include "../model/model.h"\n'
 refused 'calls exit' core/train/t.c 'void f(void)\n{\n    exit (1);\n}\n'
-refused 'calls exit' plugins/optimizer/o.c 'void f(void) { if (x) exit(1); }\n'
+refused 'calls exit' plugins/optim/o.c 'void f(void) { if (x) exit(1); }\n'
 refused 'SQL' core/train/t.c 'char *q = "SELECT x FROM y";\n'
 refused 'SQL' core/train/t.c 'char *q = "insert"\n   " into y";\n'
 refused 'SQL' core/train/t.c 'char *q = "UPDATE run SET x = 1";\n'

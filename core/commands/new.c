@@ -105,7 +105,7 @@ static int new_plugin(const invocation *c, void *options)
     if (at == LENGTH(skeletons)) {
         str kinds = {0};
         for (size_t i = 0; i < LENGTH(skeletons); i++) str_addf(&kinds, "%s%s", i ? ", " : "", plugin_kind_name(skeletons[i].kind));
-        fail(&e, "found kind '%s', expected one of %s (for a task, begin with a copy of plugins/task/sequence.c)", kind, str_text(&kinds));
+        fail(&e, "found kind '%s', expected one of %s (for a task, begin with a copy of plugins/tasks/sequence.c)", kind, str_text(&kinds));
         str_free(&kinds);
         return call_failed(c, &e);
     }

@@ -17,7 +17,7 @@ equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate"
 exits 0 ablate run "$at/share/ablate/experiments/quick.ini" --dry-run
 if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
     # shellcheck disable=SC2046
-    exits 0 cc -shared $(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags ablate) "$source/plugins/optimizer/sgd.c" -o mine.so
+    exits 0 cc -shared $(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags ablate) "$source/plugins/optim/sgd.c" -o mine.so
     exits 0 ablate check ./mine.so
 fi
 finish
