@@ -6,10 +6,14 @@
 #define COMMANDS(X) \
     X(run) \
     X(plan) \
+    X(watch) \
     X(table) \
     X(ls) \
     X(show) \
     X(log) \
+    X(diff) \
+    X(note) \
+    X(tag) \
     X(rm) \
     X(query) \
     X(report) \

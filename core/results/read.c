@@ -157,7 +157,7 @@ static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read
                       .plugins_json = sql_text(s, 23, a),
                       .references = sql_text(s, 24, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
-    return load_results(q, with_stats, a, run, e);
+    return run->attempts || run->recorded ? load_results(q, with_stats, a, run, e) : 0; /* one that never began has none */
 }
 
 static int load_runs(sqlite3 *q, int64_t variant, bool with_stats, arena *a, read_row *row, err *e)

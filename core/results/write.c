@@ -108,6 +108,14 @@ int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err
     return tx_end(d, rc, e);
 }
 
+int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e)
+{
+    if (tx_begin(d, true, e)) return -1;
+    int rc = value ? sql_do(d->q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", run, tag, value)
+                   : sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag=?2", "is", run, tag);
+    return tx_end(d, rc, e);
+}
+
 int db_attempt(db *d, const db_claim *c, const db_provenance *p, err *e)
 {
     char sha[65];

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# ablate watch, diff, note, tag, log -f: a sweep while it runs and afterwards; nothing is wider than the terminal.
+source "$(dirname "$0")/common.bash" "$@"
+
+{ tiny toys 12 && printf '[variant one head]\nheads = 1\n[variant broken]\nlr = 1000\n'; } >toys.ini
+exits 1 ablate watch
+has err "no database at"
+ablate run toys.ini --threads 1 --progress none --seeds 1,2 >/dev/null 2>&1
+
+echo "watch"
+exits 0 ablate watch toys --once
+has out "toys  6 runs: "
+has out "base"
+for width in 80 120 200; do
+    exits 0 ablate watch --once --width $width
+    equal "$(perl -CS -ne "chomp; print if length > $width" out | wc -l)" 0 "lines wider than $width"
+done
+has out "✓✓"
+has out "12/12"
+has out " ± "
+if command -v script >/dev/null; then # on a terminal: the other screen and back, and q ends it
+    (sleep 1; printf q) | timeout 20 script -qec "TERM=xterm $program watch toys" /dev/null >screen
+    equal "$(grep -c $'\033\\[?1049h' screen)" 1 "the other screen"
+    equal "$(grep -c $'\033\\[?1049l' screen)" 1 "back from it"
+    has screen "toys  6 runs"
+else
+    echo "skipped: a terminal (there is no program \"script\")"
+fi
+
+echo "diff"
+exits 0 ablate diff toys/base@1 "toys/one head@1"
+has out "heads "
+has out "furthest apart at step"
+hasnt out "batch_tokens"
+exits 0 ablate diff toys/base@1 toys/base@2 --json
+has out '"runs":["toys/base@1","toys/base@2"]'
+exits 2 ablate diff toys/base@1
+
+echo "note and tag"
+exits 0 ablate note toys/base@1 the machine was busy
+exits 0 ablate tag toys/base paper=yes
+has err "set of 2 runs"
+exits 0 ablate show toys/base@1
+has out "the machine was busy"
+equal "$(sql "SELECT count(*) FROM tag WHERE tag='paper' AND value='yes'")" 2 "tags"
+exits 0 ablate note toys/base@1
+exits 0 ablate tag toys/base@1 paper
+equal "$(sql "SELECT count(*) FROM tag WHERE tag IN('paper','note')")" 1 "tags that are left"
+
+echo "log -f ends with its run"
+exits 0 timeout 20 "$program" log toys/base@1 -f
+has out "dev PPL"
+finish
