@@ -160,7 +160,7 @@ static void close_op(op_tape *t)
     params_free(&t->none);
 }
 
-/* ---- kernel against meaning ---- */
+/* ---- kernel against reference ---- */
 
 static bool run_kernel(const sample *s, const node *y, dtype type, void *out)
 {
@@ -237,13 +237,13 @@ static double weighted(const op_tape *t)
     return sum;
 }
 
-static double difference(op_tape *meaning, const sample *s, int k, size_t j, err *e)
+static double difference(op_tape *reference, const sample *s, int k, size_t j, err *e)
 {
     double *x = (double *)s->data[k] + j, old = *x, h = 1e-5, high, low;
     *x = old + h;
-    high = run_op(meaning, s, e) ? NAN : weighted(meaning);
+    high = run_op(reference, s, e) ? NAN : weighted(reference);
     *x = old - h;
-    low = run_op(meaning, s, e) ? NAN : weighted(meaning);
+    low = run_op(reference, s, e) ? NAN : weighted(reference);
     *x = old;
     return (high - low) / (2 * h);
 }
@@ -269,11 +269,11 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
 
 static void compare_gradient(const sample *s, check_result *r)
 {
-    op_tape gradient = {0}, meaning = {0};
+    op_tape gradient = {0}, reference = {0};
     err e = {0};
-    if (!trace_gradient(&gradient, s, &e) && !trace_op(&meaning, s, F64, false, &e)) {
-        t_keep(meaning.c, meaning.y, "y");
-        if (tape_plan(meaning.c, NULL, NULL)) fail(&e, "%s", meaning.c->error.text);
+    if (!trace_gradient(&gradient, s, &e) && !trace_op(&reference, s, F64, false, &e)) {
+        t_keep(reference.c, reference.y, "y");
+        if (tape_plan(reference.c, NULL, NULL)) fail(&e, "%s", reference.c->error.text);
     }
     for (int k = 0; k < s->op->n_in && !e.text[0]; k++) {
         int32_t g = is_ids(s, k) ? 0 : gradient.c->grad[gradient.in[k].id];
@@ -281,17 +281,17 @@ static void compare_gradient(const sample *s, check_result *r)
         for (size_t i = 0; i < 12 && !e.text[0] && !is_ids(s, k); i++) {
             size_t j = (size_t)((check_hashed(41, i) + 1) / 2 * (double)n);
             double claimed = g ? check_number(gradient.c->v[g].data, F64, j) : 0,
-                   d = difference(&meaning, s, k, j, &e);
+                   d = difference(&reference, s, k, j, &e);
             if (check_beyond(r, fabs(d - claimed) / fmax(fmax(fabs(d), fabs(claimed)), 0.03)))
                 check_fail(r,
                            "operation '%s': its grad for input %d at element %zu is %.9g, differences of its "
-                           "meaning give %.9g",
+                           "reference give %.9g",
                            s->op->name, k, j, claimed, d);
         }
     }
     if (e.text[0]) check_fail(r, "operation '%s': %s", s->op->name, e.text);
     close_op(&gradient);
-    if (meaning.c) close_op(&meaning);
+    if (reference.c) close_op(&reference);
 }
 
 void check_op_gradients(const plugin *p, check_result *r)

@@ -13,7 +13,7 @@ typedef struct owned_name {
     ab_kind by;
     struct owned_name *next;
 } owned_name;
-typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are remembered */
+typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are cached */
     int32_t k, v;
     struct key_value *next;
 } key_value;
@@ -43,7 +43,7 @@ struct attn_context {
      * each source sentence has its `beam` hypotheses as queries, all at the same position */
     bool decode;
     int64_t capacity;              /* steps a cache holds */
-    int64_t seen;                  /* T of remembered tensors: at least the steps so far, this one included */
+    int64_t seen;                  /* T of cached tensors: at least the steps so far, this one included */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
     int64_t n_remembered;          /* tensors cached by this call so far: their names */
     int64_t n_carried;             /* states made by this call so far: their names */

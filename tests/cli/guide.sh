@@ -20,6 +20,9 @@ bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide fail
 for row in 'attention=cosine' 'colder' 'cosine.temperature=20'; do
     grep -F -- "$row" out.txt || { echo "no row '$row' in the table:"; cat out.txt; exit 1; }
 done
+awk -v want='```c idioms' '$0 == "```" { on = 0 } on { print } $0 == want { on = 1 }' "$source/docs/idioms.md" > idioms.c
+test "$(grep -c . idioms.c)" -gt 50
+cc -Wall -Wextra -Werror -fPIC -c -I"$INCLUDE" idioms.c || { echo "docs/idioms.md does not compile"; exit 1; }
 block 'c gated' > gated.c
 block 'ini gated' > gated.ini
 block 'sh gated' > gated.sh

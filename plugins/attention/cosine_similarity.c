@@ -1,0 +1,29 @@
+/* Attention by the cosine of query and key, times a learned factor for each head. */
+#include "ab_plugin.h"
+
+typedef struct {
+    double factor;
+} config;
+
+static ab_t unit(ab_ctx *c, ab_t x)
+{
+    ab_t squares = ab_add_scalar(c, ab_sum_axis(c, ab_map(c, x, AB_SQUARE), -1), 1e-6);
+    return ab_div(c, x, ab_map(c, squares, AB_SQRT));
+}
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    const ab_info *in = ab_info(c);
+    ab_t factor = ab_weight_full(c, "factor", ((const config *)cfg)->factor, in->heads, 1, 1);
+    ab_t q = ab_mul(c, unit(c, ab_query(c, x)), factor), k = unit(c, ab_key(c, mem)), v = ab_value(c, mem);
+    ab_t p = ab_dropout(c, ab_softmax(c, ab_scores(c, q, k, 1)), in->dropout);
+    return ab_output(c, ab_weighted_sum(c, p, v));
+}
+
+static const ab_param params[] = {
+    {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "what the cosine is multiplied by at first [none]"}, {0}};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
+                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "cosine_similarity", .doc = "attention by the cosine of query and key",
+          .paper = "Henry et al. 2020, Query-Key Normalization for Transformers, section 3");
