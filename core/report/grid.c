@@ -1,7 +1,6 @@
 /* grid.c - a table of cells as text, Markdown, LaTeX, CSV and HTML. */
 #include "report/grid.h"
 #include "draw/drawing.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,96 +155,6 @@ static void print_md(const grid *g, str *out)
     }
 }
 
-/* ---- LaTeX ---- */
-
-/* Text with its special characters escaped, and the few signs beyond ASCII that tables hold as mathematics.
- * within_math: dollars stand around it already. */
-static void tex_text(str *out, const char *text, bool within_math)
-{
-    static const char *const signs[][2] = {{"±", "$\\pm$"},
-                                           {"†", "$\\dagger$"},
-                                           {"Δ", "$\\Delta$"},
-                                           {"−", "$-$"},
-                                           {"·", "$\\cdot$"},
-                                           {"²", "$^2$"},
-                                           {"ε", "$\\epsilon$"},
-                                           {"×", "$\\times$"},
-                                           {"√", "$\\surd$"},
-                                           {"<", "$<$"},
-                                           {">", "$>$"},
-                                           {"\\", "\\textbackslash{}"},
-                                           {"~", "\\textasciitilde{}"},
-                                           {"^", "\\textasciicircum{}"},
-                                           {"…", "\\dots{}"}};
-    while (*text) {
-        size_t k = 0;
-        while (k < LENGTH(signs) && !has_prefix(text, signs[k][0])) k++;
-        if (k < LENGTH(signs)) {
-            size_t dollar = within_math && *signs[k][1] == '$';
-            str_addn(out, signs[k][1] + dollar, strlen(signs[k][1]) - 2 * dollar);
-            text += strlen(signs[k][0]);
-            if (dollar && isalpha((unsigned char)*text))
-                str_addc(out, ' '); /* a letter would go on with the sign's name */
-            continue;
-        }
-        if (strchr("&%$#_{}", *text)) str_addc(out, '\\');
-        str_addc(out, *text++);
-    }
-}
-
-/* "d_model" as d with an index, other headings as text. */
-static void tex_heading(str *out, const char *text)
-{
-    const char *under = strchr(text, '_');
-    if (!under || strpbrk(text, " \\~^") || under - text > 4 || strchr(under + 1, '_')) {
-        tex_text(out, text, false);
-        return;
-    }
-    char *letter = xstrndup(text, (size_t)(under - text));
-    str_addc(out, '$');
-    tex_text(out, letter, true);
-    str_add(out, "_{\\mathrm{");
-    tex_text(out, under + 1, true);
-    str_add(out, "}}$");
-    free(letter);
-}
-
-static void print_latex(const grid *g, str *out)
-{
-    str_add(out, "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n");
-    if (g->title) {
-        str_add(out, "\\caption{");
-        tex_text(out, g->title, false);
-        str_add(out, "}\n");
-    }
-    str_add(out, "\\begin{tabular}{");
-    for (size_t j = 0; j < g->n_columns; j++) str_addc(out, g->right[j] ? 'r' : 'l');
-    str_add(out, "}\n\\toprule\n");
-    for (size_t j = 0; j < g->n_columns; j++) {
-        str_add(out, j ? " & " : "");
-        tex_heading(out, g->headings[j]);
-    }
-    str_add(out, " \\\\\n\\midrule\n");
-    for (size_t i = 0; i < g->n_rows; i++) {
-        if (i && g->rule[i]) str_add(out, "\\midrule\n");
-        for (size_t j = 0; j < g->n_columns; j++) {
-            bool strong = g->cells[i * g->n_columns + j].strong;
-            str_add(out, j ? " & " : "");
-            str_add(out, strong ? "\\textbf{" : "");
-            tex_text(out, cell(g, i, j), false);
-            str_add(out, strong ? "}" : "");
-        }
-        str_add(out, " \\\\\n");
-    }
-    str_add(out, "\\bottomrule\n\\end{tabular}\n");
-    for (size_t i = 0; i < g->n_notes; i++) {
-        str_add(out, "\n\\smallskip\\footnotesize ");
-        tex_text(out, g->notes[i], false);
-        str_addc(out, '\n');
-    }
-    str_add(out, "\\end{table}\n");
-}
-
 /* ---- CSV ---- */
 
 static void csv_text(str *out, const char *text)
@@ -315,7 +224,7 @@ void grid_print(const grid *g, enum table_format format, str *out)
     switch (format) {
     case TABLE_TEXT: print_text(g, out); break;
     case TABLE_MD: print_md(g, out); break;
-    case TABLE_LATEX: print_latex(g, out); break;
+    case TABLE_LATEX: grid_latex(g, out); break;
     case TABLE_CSV: print_csv(g, out); break;
     case TABLE_JSON: broken("report/grid.c: a grid has no JSON form");
     }

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# --format latex compiles, has no overfull box and nothing unescaped, also beside the paper and with names that TeX reads in its own way.
+source "$(dirname "$0")/common.bash" "$@"
+if ! command -v pdflatex >/dev/null || ! kpsewhich siunitx.sty threeparttable.sty adjustbox.sty booktabs.sty >/dev/null; then
+    echo "skipped: there is no pdflatex with booktabs, siunitx, threeparttable and adjustbox (texlive-latex-extra, texlive-science)"
+    exit 77
+fi
+exits 0 ablate import "$source/experiments/recorded/table3-multi30k.json"
+{ tiny 'odd' 6 && printf 'note = 100 %% of $5 & #1_a {b} ~c^2 "d" `e` \\\\x <y>\n[variant a_b & 50 %% $x]\nheads = 1\n' >>/dev/null; } >odd.ini
+sed -i 's/^name = odd$/name = odd\nnote = 100 % of $5 \& #1_a {b} ~c^2 `e` \\x <y>/' odd.ini
+printf '[variant a_b & 50%% $x]\nheads = 1\n' >>odd.ini
+exits 0 ablate run odd.ini --threads 1 --progress none --seeds 1,2
+n=0
+for table in "table3-multi30k --vs paper" "table3-multi30k" odd "odd --stats full" table1 table2 table3 table4; do
+    n=$((n + 1))
+    exits 0 ablate table $table --format latex
+    { printf '%s\n' '\documentclass{article}' '\usepackage[T1]{fontenc}' '\usepackage{textcomp,booktabs,siunitx,threeparttable,adjustbox}' '\begin{document}'
+      cat out
+      echo '\end{document}'; } >t$n.tex
+    code=0
+    pdflatex -interaction=nonstopmode -halt-on-error t$n.tex >tex.log 2>&1 || code=$?
+    equal $code 0 "pdflatex of $table: $(grep -A3 '^!' tex.log | tr '\n' ' ')"
+    equal "$(grep -c 'Overfull' t$n.log)" 0 "overfull boxes of $table: $(grep Overfull t$n.log | head -2)"
+    equal "$(grep -c 'Float too large' t$n.log)" 0 "pages of $table"
+done
+equal "$(ablate table table3-multi30k --format latex | grep -c '^(A)')" 1 "the group A is named once"
+finish
