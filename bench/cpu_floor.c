@@ -1,12 +1,10 @@
-/* cpu_floor.c - what one core of this machine can do at most: multiply-adds in registers, and oneDNN's products for gradients of
- * weights, whose speed depends on how far apart the rows lie. docs/performance.md takes its floors from here.
+/* cpu_floor.c - what one core of this machine can do at most, for each instruction set it has: multiply-adds in registers, and bytes
+ * from memory. docs/performance.md takes its floors from here.
  *
  *     bench_cpu_floor [seconds a line]
  *
- * One line a case, the best of all repeats, in GFLOP/s (a multiply-add is two operations). Run it with one thread
- * (OMP_NUM_THREADS=1) on an idle machine: the figures are then a core's.
+ * One line a case, the best of all repeats; a multiply-add is two operations. Run it on an idle machine.
  */
-#include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,7 +21,7 @@ static double seconds_now(void)
 }
 
 /* The best rate of `work`, which does so many operations a call. */
-static void report(const char *name, double operations, void (*work)(void *), void *with, double seconds)
+static void report(const char *name, const char *unit, double operations, void (*work)(void *), void *with, double seconds)
 {
     double best = 1e30, until = seconds_now() + seconds;
     do {
@@ -32,7 +30,7 @@ static void report(const char *name, double operations, void (*work)(void *), vo
         double took = seconds_now() - start;
         if (took < best) best = took;
     } while (seconds_now() < until);
-    printf("%-58s %8.1f GFLOP/s\n", name, operations / best * 1e-9);
+    printf("%-52s %8.1f %s\n", name, operations / best * 1e-9, unit);
     fflush(stdout);
 }
 
@@ -40,65 +38,66 @@ static void report(const char *name, double operations, void (*work)(void *), vo
 
 enum { CHAINS = 12, TURNS = 1000000 };
 #define EVERY_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#define START(i) __m512 x##i = _mm512_set1_ps((float)i);
-#define KEEP(i) __asm__ volatile("" : "+v"(x##i)); /* so that no turn is left out */
+#define KEEP(i)        __asm__ volatile("" : "+x"(x##i)); /* so that no turn is left out */
+/* A function NAME for the set TARGET: chains of VECTOR that start at SPLAT(i), each turn x = NEXT(x). */
+#define CHAINS_OF(NAME, TARGET, VECTOR, SPLAT, NEXT)                                                                                 \
+    __attribute__((target(TARGET))) static void NAME(void *unused)                                                                   \
+    {                                                                                                                                \
+        const VECTOR a = SPLAT(0.999f), b = SPLAT(1e-7f);                                                                            \
+        VECTOR x0 = a, x1 = b, x2 = a, x3 = b, x4 = a, x5 = b, x6 = a, x7 = b, x8 = a, x9 = b, x10 = a, x11 = b;                     \
+        (void)unused;                                                                                                                \
+        for (long n = 0; n < TURNS; n++) {                                                                                           \
+            EVERY_CHAIN(NEXT)                                                                                                        \
+            EVERY_CHAIN(KEEP)                                                                                                        \
+        }                                                                                                                            \
+    }
 #ifdef __x86_64__
-__attribute__((target("avx512f"))) static void multiply_fp32(void *unused)
-{
-#define TURN(i) x##i = _mm512_fmadd_ps(x##i, a, b);
-    const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-7f);
-    (void)unused;
-    EVERY_CHAIN(START)
-    for (long n = 0; n < TURNS; n++) {
-        EVERY_CHAIN(TURN)
-        EVERY_CHAIN(KEEP)
-    }
-#undef TURN
-}
-__attribute__((target("avx512f,avx512bf16"))) static void multiply_bf16(void *unused)
-{
-#define TURN(i) x##i = _mm512_dpbf16_ps(x##i, a, a);
-    const __m512bh a = (__m512bh)_mm512_set1_epi16(0x3f00);
-    (void)unused;
-    EVERY_CHAIN(START)
-    for (long n = 0; n < TURNS; n++) {
-        EVERY_CHAIN(TURN)
-        EVERY_CHAIN(KEEP)
-    }
-#undef TURN
-}
+#define SSE(i)  x##i = _mm_add_ps(_mm_mul_ps(x##i, a), b);
+#define AVX2(i) x##i = _mm256_fmadd_ps(x##i, a, b);
+#define AVX3(i) x##i = _mm512_fmadd_ps(x##i, a, b);
+#define BF16(i) x##i = _mm512_dpbf16_ps(x##i, (__m512bh)a, (__m512bh)b);
+CHAINS_OF(multiply_sse, "sse2", __m128, _mm_set1_ps, SSE)
+CHAINS_OF(multiply_avx2, "avx2,fma", __m256, _mm256_set1_ps, AVX2)
+CHAINS_OF(multiply_avx512, "avx512f", __m512, _mm512_set1_ps, AVX3)
+CHAINS_OF(multiply_bf16, "avx512f,avx512bf16", __m512, _mm512_set1_ps, BF16)
 static void registers(double seconds)
 {
-    if (__builtin_cpu_supports("avx512f"))
-        report("fp32 multiply-adds in registers (AVX-512)", 2.0 * 16 * CHAINS * TURNS, multiply_fp32, NULL, seconds);
-    else
-        puts("no AVX-512: nothing is said about registers");
+    const double turns = 2.0 * CHAINS * TURNS;
+    report("generic: fp32 in registers (SSE2)", "GFLOP/s", 4 * turns, multiply_sse, NULL, seconds);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        report("avx2: fp32 in registers", "GFLOP/s", 8 * turns, multiply_avx2, NULL, seconds);
+    if (__builtin_cpu_supports("avx512f")) report("avx512: fp32 in registers", "GFLOP/s", 16 * turns, multiply_avx512, NULL, seconds);
     if (__builtin_cpu_supports("avx512bf16"))
-        report("bf16 multiply-adds in registers (AVX-512 BF16)", 2.0 * 32 * CHAINS * TURNS, multiply_bf16, NULL, seconds);
+        report("avx512_bf16: bf16 in registers (vdpbf16ps)", "GFLOP/s", 32 * turns, multiply_bf16, NULL, seconds);
 }
 #else
 static void registers(double seconds) { (void)seconds; }
 #endif
 
-/* ---- dW [k,n] = x' dy of base's wide layers ---- */
+/* ---- bytes ---- */
 
-enum { ROWS = 3900, NARROW = 512, WIDE = 2048, APART = 16 };
+enum { MANY = 1 << 26 }; /* floats: 256 MiB, more than a cache */
 typedef struct {
-    int64_t k, n, row_x, row_dy;
-    float *x, *dy, *dw;
-} gradient;
-
-static void multiply(void *with)
+    float *from, *to, sum;
+} stream;
+static void add_up(void *with)
 {
-    const gradient *g = with;
-    dnnl_sgemm('T', 'N', g->k, g->n, ROWS, 1, g->x, g->row_x, g->dy, g->row_dy, 0, g->dw, g->n);
+    stream *s = with;
+    float sum[64] = {0}; /* chains enough */
+    for (size_t i = 0; i < MANY; i += 64)
+        for (size_t j = 0; j < 64; j++) sum[j] += s->from[i + j];
+    for (size_t j = 0; j < 64; j++) s->sum += sum[j];
+}
+static void scale(void *with)
+{
+    stream *s = with;
+    for (size_t i = 0; i < MANY; i++) s->to[i] = 0.5f * s->from[i];
 }
 static float *numbers(size_t n)
 {
-    size_t bytes = (n * sizeof(float) + (2 << 20) - 1) / (2 << 20) * (2 << 20);
-    float *x = aligned_alloc(2 << 20, bytes);
+    float *x = aligned_alloc(2 << 20, n * sizeof *x);
     if (!x) exit(1);
-    madvise(x, bytes, MADV_HUGEPAGE);
+    madvise(x, n * sizeof *x, MADV_HUGEPAGE);
     for (size_t i = 0; i < n; i++) x[i] = (float)(i % 97) * 0.01f;
     return x;
 }
@@ -107,16 +106,10 @@ int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 2;
     registers(seconds);
-    float *x = numbers((size_t)ROWS * (WIDE + APART)), *dy = numbers((size_t)ROWS * (WIDE + APART)), *dw = numbers((size_t)WIDE * NARROW);
-    for (int wide_x = 0; wide_x < 2; wide_x++)
-        for (int apart = 0; apart <= APART; apart += APART) {
-            gradient g = {.k = wide_x ? WIDE : NARROW, .n = wide_x ? NARROW : WIDE, .x = x, .dy = dy, .dw = dw};
-            g.row_x = wide_x ? WIDE + apart : NARROW, g.row_dy = wide_x ? NARROW : WIDE + apart;
-            char name[100];
-            snprintf(name, sizeof name, "fp32 dW %lld x %lld of %d rows, wide rows %d bytes apart", (long long)g.k, (long long)g.n, ROWS,
-                     (int)sizeof(float) * (WIDE + apart));
-            report(name, 2.0 * ROWS * WIDE * NARROW, multiply, &g, seconds);
-        }
-    free(x), free(dy), free(dw);
-    return 0;
+    stream s = {.from = numbers(MANY), .to = numbers(MANY)};
+    report("memory read by one core", "GB/s", 4.0 * MANY, add_up, &s, seconds);
+    report("memory read and written by one core", "GB/s", 8.0 * MANY, scale, &s, seconds);
+    int used = s.sum + s.to[1] > 0;
+    free(s.from), free(s.to);
+    return !used;
 }

@@ -33,8 +33,7 @@ const backend *bench_device(const bench_options *o, dtype *compute, err *e)
         return NULL;
     }
     const backend *b = device_open(o->device, e);
-    *compute = bf16 ? BF16 : F32;
-    return b;
+    return b && !device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b, compute, e) ? b : NULL;
 }
 
 int bench_model(model *m, const bench_options *o, const backend *b, err *e)

@@ -18,11 +18,12 @@ int cpu_use(const char *isa, err *e);
 int cpu_isa(void);                  /* the one in use; cpu_use(NULL) where none was chosen yet */
 const char *cpu_isa_name(int isa);  /* "avx2"; NULL: this family of processors has not so many */
 const char *cpu_isa_lacks(int isa); /* why this machine cannot use it; NULL: it can */
+const char *cpu_isa_slower(int isa); /* why it is used only when asked for, though a higher one; NULL: that is not so */
 
 /* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
 bool cpu_has_bf16(void);
 void cpu_threads(int n); /* 0: all; to be called before the first kernel */
-const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16, oneDNN 2.6.3"; static storage */
+const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
 /* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */
 void cpu_release_params(const params *s);
 

@@ -81,6 +81,17 @@ const char *cpu_isa_lacks(int isa)
     return lacks[isa];
 }
 
+/* Intel's cores since Sapphire Rapids need two cycles for a vdpbf16ps, half the speed of fp32 (bench_cpu_floor): without tiles, bf16
+ * rows are faster multiplied as floats. */
+const char *cpu_isa_slower(int isa)
+{
+#ifdef __x86_64__
+    if (isa == ISA_AVX512_BF16 && __builtin_cpu_is("intel")) return "Intel's vdpbf16ps has half the speed of fp32; bf16 is multiplied as fp32";
+#endif
+    (void)isa;
+    return NULL;
+}
+
 static int find(const char *name, int *isa, err *e)
 {
     char known[128] = "";
@@ -106,7 +117,7 @@ int cpu_use(const char *name, err *e)
         if (find(forced, &isa, e)) return fail_in(e, "ABLATE_ISA: ");
     } else
         for (size_t i = 0; i < LENGTH(sets); i++)
-            if (!lacks[i]) isa = (int)i;
+            if (!lacks[i] && !cpu_isa_slower((int)i)) isa = (int)i;
     in_use = isa;
     return 0;
 }

@@ -1,6 +1,5 @@
 /* machine.c - what this machine is, its threads, and their memory to work in. */
 #include "cpu/fused.h"
-#include <dnnl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +34,7 @@ const char *cpu_description(void)
     char model[128];
     read_model(model, sizeof model);
     int threads = omp_get_max_threads();
-    const dnnl_version_t *v = dnnl_version();
-    snprintf(words, sizeof words, "%s, %d thread%s, %s, oneDNN %d.%d.%d", model, threads,
-             threads == 1 ? "" : "s", cpu_isa_name(cpu_isa()), v->major, v->minor, v->patch);
+    snprintf(words, sizeof words, "%s, %d thread%s, %s", model, threads, threads == 1 ? "" : "s", cpu_isa_name(cpu_isa()));
     return words;
 }
 

@@ -1,12 +1,9 @@
 /* outer_tiles.c - the gradient of weights, c [m,n] = a' b for bf16 rows a [rows,m] and b [rows,n], by AMX
  * tiles.
  *
- * oneDNN packs both factors from memory for every block of c and reaches half of what it does forward. Here a
- * thread owns part of c, and a chunk of it stays in its second-level cache while the rows go by, packed a few
- * hundred at a time.
+ * A thread owns part of c, and a chunk of it stays in its second-level cache while the rows go by, packed a few hundred at a time.
  */
-#include "cpu/fused.h"
-#include "cpu/product.h"
+#include "cpu/gemm.h"
 #include "cpu/tiles.h"
 
 #ifdef HAVE_TILES
@@ -98,7 +95,7 @@ static void chunk(const source *a, const source *b, int64_t rows, float *c, int6
     }
 }
 
-void outer_tiles(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
+void tiles_outer(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
 {
     bool by_m = m >= n; /* the wider side is shared out: its packing is not done twice */
 #pragma omp parallel if (rows * m * n > WORTH_THREADS * 16)
@@ -121,7 +118,7 @@ void outer_tiles(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const ui
     }
 }
 #else
-void outer_tiles(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
+void tiles_outer(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
 {
     (void)rows, (void)m, (void)n, (void)a, (void)b, (void)c;
 }

@@ -15,9 +15,9 @@ void tiles_begin(void)
         uint8_t rows[16];
     } config = {
         .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
-    _tile_loadconfig(&config);
+    TILE_CONFIGURE(&config);
 }
-void tiles_end(void) { _tile_release(); }
+void tiles_end(void) { TILE_RELEASE(); }
 #else
 bool tiles_usable(void) { return false; }
 void tiles_begin(void) {}

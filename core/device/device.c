@@ -115,8 +115,10 @@ int devices_print(FILE *f)
 {
     const char *why = NULL;
     fprintf(f, "cpu     %s%s\n", cpu_description(), cpu_has_bf16() ? ", bf16 products" : "");
-    for (int i = cpu_isa() + 1; cpu_isa_name(i); i++)
-        fprintf(f, "        not %s: %s\n", cpu_isa_name(i), cpu_isa_lacks(i) ? cpu_isa_lacks(i) : "ABLATE_ISA asks for another");
+    for (int i = cpu_isa() + 1; cpu_isa_name(i); i++) {
+        const char *not = cpu_isa_lacks(i) ? cpu_isa_lacks(i) : cpu_isa_slower(i);
+        fprintf(f, "        not %s: %s\n", cpu_isa_name(i), not ? not : "ABLATE_ISA asks for another");
+    }
     int n = gpus(&why);
     if (n < 0) fprintf(f, "cuda    none: %s\n", why);
     for (int i = 0; i < n; i++) {

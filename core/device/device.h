@@ -15,10 +15,10 @@ int devices_print(FILE *f); /* `ablate devices` */
 int devices_json(FILE *f); /* the same as JSON */
 
 /* Type of the matrix products under the key `precision` (enum config_precision) on a device: BF16 or F32.
- * Returns 0, or -1 and an error when bf16 is asked for and the processor has none. */
+ * bf16 asked for where products of bf16 are no faster than fp32: rows are stored in bf16 and multiplied in fp32, and the log says
+ * so once. Returns 0. */
 int device_compute(int64_t precision, const backend *on, dtype *out, err *e);
-/* The same for a trained model, from the settings in its file, so that it computes as its run did. A bf16 model
- * on a processor without bf16 products computes in fp32, with a warning. Returns -1 and an error when the file is not
+/* The same for a trained model, from the settings in its file, so that it computes as its run did. Returns -1 and an error when the file is not
  * a checkpoint of ablate. */
 int device_model_compute(const char *path, const backend *on, dtype *out, err *e);
 #endif

@@ -5,9 +5,13 @@
 
 int device_compute(int64_t precision, const backend *on, dtype *out, err *e)
 {
-    *out = precision == PRECISION_FP32 || !device_has_bf16(on) ? F32 : BF16;
-    if (precision == PRECISION_BF16 && *out != BF16)
-        return fail(e, "precision = bf16, but this processor has no bf16 products; use auto or fp32");
+    static bool said;
+    (void)e;
+    *out = precision == PRECISION_BF16 || (precision != PRECISION_FP32 && device_has_bf16(on)) ? BF16 : F32;
+    if (*out == BF16 && !device_has_bf16(on) && !said) {
+        said = true;
+        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, for the instruction set in use has no faster way");
+    }
     return 0;
 }
 
@@ -17,15 +21,13 @@ int device_model_compute(const char *path, const backend *on, dtype *out, err *e
     arena a = {0};
     settings set = {0};
     config cfg;
-    err missing = {0};
     int bad = checkpoint_read_meta(path, &meta, e);
     if (!bad && !meta_text(&meta, "config"))
         bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
     if (!bad)
         bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) ||
               config_from_settings(&set, &cfg, &a, e);
-    if (!bad && device_compute(cfg.precision, on, out, &missing))
-        log_line(LOG_WARN, "%s was trained with bf16 products, which this processor has not: fp32 it is", path);
+    if (!bad) bad = device_compute(cfg.precision, on, out, e);
     meta_free(&meta);
     arena_free(&a);
     return bad ? -1 : 0;

@@ -1,0 +1,97 @@
+/* products.c - speed of the products of rows by learned matrices, at the shapes of tiny, small and base.
+ *
+ *     bench_products [train|decode] [fp32|bf16] [threads] [only lines with this in them]
+ *
+ * One line a shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs. `train` has 4,000
+ * rows and weights that change before every product, as between steps; `decode` has few rows and weights that stay, forward only.
+ * ABLATE_ISA=avx2 and the like choose the kernels. bench_cpu_floor prints what a core can reach.
+ */
+#include "cpu/cpu.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_RUNS = 41 };
+#define SECONDS 0.25
+static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},  {512, 128},   {256, 256},  {256, 768},  {256, 1024},
+                                    {1024, 256}, {512, 512},  {512, 1536}, {512, 2048},  {2048, 512}, {128, 10000}, {256, 10000},
+                                    {512, 10000}};
+static const int64_t few[] = {1, 4, 12, 32, 64, 128, 256};
+static params store = {.version = 1};
+static bool changes; /* weights, before every product */
+
+static view filled(dtype type, int64_t rows, int64_t width)
+{
+    view v = {.data = cpu_backend.alloc((size_t)(rows * width) * dtype_size(type)), .dim = {1, 1, rows, width}, .type = type, .param = -1};
+    rng r = rng_seed(1, (uint64_t)(rows * width));
+    for (int64_t i = 0; i < rows * width; i++) {
+        float x = (float)(rng_uniform(&r) - 0.5);
+        if (type == F32)
+            ((float *)v.data)[i] = x;
+        else
+            memcpy((uint16_t *)v.data + i, (char *)&x + 2, 2);
+    }
+    return v;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* GFLOP/s of a call: the median. */
+static double rate(kernel run, call *k)
+{
+    double took[MOST_RUNS], until = ticks() + SECONDS, flops = call_flops(k, &cpu_backend);
+    int n = 0, turns = 1 + (int)(2e7 / flops); /* the smallest take microseconds */
+    err e = {""};
+    k->params = &store;
+    for (int i = -1; i < MOST_RUNS && (i < 3 || ticks() < until); i++) {
+        double start = ticks();
+        for (int t = 0; t < turns; t++) {
+            store.version += changes;
+            if (run(k, &e)) broken("%s", e.text);
+        }
+        if (i >= 0) took[n++] = (ticks() - start) / turns;
+    }
+    qsort(took, (size_t)n, sizeof *took, by_size);
+    return flops / took[n / 2] * 1e-9;
+}
+
+static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gradients, const char *only)
+{
+    static int32_t next;
+    char name[64];
+    snprintf(name, sizeof name, "%lld x %lld -> %lld", (long long)rows, (long long)k, (long long)n);
+    if (!strstr(name, only)) return;
+    bool tied = n == 10000; /* the embedding's table is the vocabulary's weights */
+    view x = filled(type, rows, k), y = filled(type, rows, n), b = filled(F32, 1, n), w = filled(F32, tied ? n : k, tied ? k : n);
+    w.param = next++;
+    call f = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.i = {tied, 0}, .training = gradients};
+    printf("%-24s %8.1f", name, rate(cpu_LINEAR, &f));
+    if (gradients) {
+        call dx = {.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.i = {tied}};
+        call dw = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
+        printf(" %8.1f", rate(cpu_LINEAR_DX, &dx));
+        printf(" %8.1f", rate(cpu_LINEAR_DW, &dw));
+    }
+    puts("");
+    fflush(stdout);
+    for (int i = 0; i < 3; i++) cpu_backend.release(f.in[i].data);
+    cpu_backend.release(y.data);
+}
+
+int main(int argc, char **argv)
+{
+    bool train = argc < 2 || strcmp(argv[1], "decode");
+    dtype type = argc > 2 && !strcmp(argv[2], "bf16") ? BF16 : F32;
+    const char *only = argc > 4 ? argv[4] : "";
+    cpu_threads(argc > 3 ? atoi(argv[3]) : 0);
+    changes = train;
+    printf("%s; %s, GFLOP/s\n%-24s %8s%s\n", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n", "forward",
+           train ? "       dx       dw" : "");
+    for (size_t i = 0; i < LENGTH(shapes); i++)
+        for (size_t j = 0; j < (train ? 1 : LENGTH(few)); j++)
+            print_shape(type, train ? 4000 : few[j], shapes[i][0], shapes[i][1], train, only);
+}

@@ -1,0 +1,48 @@
+/* gemm.h - products of rows by a matrix, and of two sets of rows.
+ *
+ * Every element of a product is one chain over k: it starts with what the sum is added to (0, the bias, what y held) and takes one
+ * step after the other in a fixed order. Blocks of k put a chain down in memory and take it up again; rows and columns are shared
+ * out among threads, k never. So an element's bits depend neither on how many rows there are nor on blocks nor on threads, and
+ * floats give the same bits in all sets that have fused multiply-adds.
+ *
+ * Factors are taken as *words* of 32 bits: a float, or a pair of bf16 of which vdpbf16ps adds both products, the odd one first.
+ * Where there is no such instruction, bf16 is widened to floats and multiplied in that same order: a product of two bf16 is exact
+ * in a float. AMX tiles (gemm_tiles.c) have an order of their own.
+ */
+#ifndef ABLATE_CPU_GEMM_H
+#define ABLATE_CPU_GEMM_H
+#include "cpu/fused.h"
+
+typedef enum {
+    WAY_F32,     /* F32 rows */
+    WAY_WIDENED, /* BF16 rows, multiplied as floats */
+    WAY_PAIRS,   /* BF16 rows by vdpbf16ps */
+    WAY_TILES    /* BF16 rows by AMX */
+} gemm_way;
+/* How rows of that type (F32 or BF16) are multiplied by the set these files are compiled for. */
+gemm_way gemm_way_of(dtype type);
+
+typedef struct {
+    gemm_way way;
+    int64_t m, n, k;
+    const void *x;       /* [m,k] */
+    const float *w;      /* [k,n], or [n,k] when transposed */
+    const void *packed;  /* w as gemm_pack leaves it; NULL: w is packed in passing and nothing is kept */
+    bool transposed;
+    const float *bias; /* [n] or NULL */
+    bool add, relu;    /* y += ...; then max(0, .) */
+    void *y;           /* [m,n] of the type of x */
+} gemm;
+/* y = x w (+ bias) (+ y) (then max(0, .)) */
+void gemm_rows(const gemm *g);
+size_t gemm_packed_size(gemm_way way, int64_t k, int64_t n); /* bytes of a packed w */
+void gemm_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transposed, void *to);
+/* c [k,n] = x' y for x [m,k] and y [m,n]: rows are summed over, in their order. m > 0 */
+void gemm_outer(gemm_way way, int64_t m, int64_t k, int64_t n, const void *x, const void *y, float *c);
+
+/* The same by AMX tiles, on bf16 rows. */
+void tiles_rows(const gemm *g);
+void tiles_pack(int64_t k, int64_t n, const float *w, bool transposed, uint16_t *to);
+void tiles_outer(int64_t m, int64_t k, int64_t n, const uint16_t *x, const uint16_t *y, float *c);
+size_t tiles_packed_size(int64_t k, int64_t n);
+#endif
