@@ -32,7 +32,8 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
     c.out[0] = base == IN_PLACE ? c.in[2] : tensor(type, 1, 1, rows, k);
-    check_call(what, cpu_LINEAR_DX, cuda_LINEAR_DX, &c, type == F32 ? 1e-6 : 1e-3);
+    /* the CPU's chain begins with the base, so that a sum that nearly vanishes is rounded elsewhere */
+    check_call(what, cpu_LINEAR_DX, cuda_LINEAR_DX, &c, type == F32 ? base ? 1e-5 : 1e-6 : 1e-3);
     release_views(&c);
 }
 

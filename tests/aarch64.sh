@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# aarch64.sh [COMPILER] - base, graph and cpu compiled for aarch64 by Debian's cross compiler (gcc-aarch64-linux-gnu, with the generic
+# kernels, all there are on that family), and the tests of the products and of the tape run under qemu-user. Skipped (77), in words,
+# where the compiler is missing; only compiled where qemu is.
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+cc=${1:-aarch64-linux-gnu-gcc}
+if ! command -v "$cc" >/dev/null; then
+    echo "skipped: no $cc (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross, and qemu-user to run the tests)"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+flags=(-std=gnu11 -O2 -g1 -fopenmp -D_GNU_SOURCE -DABLATE_VERSION='"0"' -DSOURCE_DIR="\"$PWD\"" -DBUILD_DIR="\"$work\"" -Icore -Itests/unit
+    -Wall -Wextra -Wno-psabi)
+fast=(-O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+
+# compile FOLDER SOURCE... : objects in $work/FOLDER
+compile() {
+    local folder=$work/$1
+    mkdir -p "$folder"
+    shift
+    local source
+    for source in "$@"; do echo "$source"; done |
+        xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "$cc" "${flags[@]}" "${level[@]}"
+}
+level=()
+compile common core/base/*.c core/graph/*.c core/cpu/{cpu,isa,machine}.c
+level=("${fast[@]}")
+kernels=()
+for source in core/cpu/*.c; do
+    case $(basename "$source") in cpu.c | isa.c | machine.c) ;; *) kernels+=("$source") ;; esac
+done
+compile set "${kernels[@]}"
+"${cc%gcc}ld" -r -o "$work/set.all" "$work"/set/*.o
+"${cc%gcc}objcopy" --redefine-sym cpu_table=cpu_table_generic --keep-global-symbol=cpu_table_generic "$work/set.all" "$work/set.o"
+echo "core/base, core/graph and core/cpu compile for $("$cc" -dumpmachine)"
+
+if ! command -v qemu-aarch64 >/dev/null; then
+    echo "not run: no qemu-aarch64 (Debian: qemu-user)"
+    exit 0
+fi
+for test in cpu/test_products graph/test_tape; do
+    "$cc" "${flags[@]}" "tests/unit/$test.c" "$work"/common/*.o "$work/set.o" -lm -o "$work/test"
+    printf '%s: ' "$test"
+    OMP_WAIT_POLICY=passive qemu-aarch64 -L "/usr/$("$cc" -dumpmachine)" "$work/test"
+done
