@@ -48,6 +48,9 @@ rm|start|rm faults/base --yes|SELECT count(*) FROM run
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
 plot|start|plot faults -o plot.svg|
+plan|start|plan faults.ini --detect "1 PPL" --sd 1|-
+new|empty|new attention mine_$RANDOM$RANDOM|-
+sync|start|sync faults|-
 export|start|export faults -o tables|
 man|empty|man|
 plugins|empty|plugins attention|
