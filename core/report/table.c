@@ -45,7 +45,7 @@ static void note_failures(const gathered *g, grid *t)
     if (open) grid_note(t, "%zu of %zu runs are still to be done.", open, total);
     if (recorded)
         grid_note(t,
-                  "%zu of %zu runs are recorded ones that came with the project%s%s%s%.12s, not trained here: "
+                  "%zu of %zu runs are recorded ones%s%s%s%.12s, not trained here: "
                   "`ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded` shows both.",
                   recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
                   from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");

@@ -208,7 +208,7 @@ static void test_record(void)
     CHECK_INT(RUN(&import_command, "import", json, "--db", other), 0);
     CHECK_HAS(err_text, ": 0 runs added");
     CHECK_INT(RUN(&table_command, "table", "--db", other), 0);
-    CHECK_HAS(out_text, "6 of 6 runs are recorded ones that came with the project, from box");
+    CHECK_HAS(out_text, "6 of 6 runs are recorded ones, from box");
     CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded`");
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
     CHECK_HAS(err_text, "found no recorded runs of it beside its own");
