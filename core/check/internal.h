@@ -19,7 +19,7 @@ bool check_beyond(check_result *r, double figure);
 /* ---- a plugin among others ---- */
 
 typedef struct {                             /* the plugins of a model */
-    const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names */
+    const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names; NULL: the default */
     const char *key, *value; /* one more setting; key NULL: none */
     char words[96];                          /* "dot with alibi": for messages */
 } pairing;

@@ -63,6 +63,7 @@ static void open_desk(desk *d, uint32_t role, const backend *b, dtype compute)
                  .k_off = k_off,
                  .klen = lengths_of(c, cross ? key_offset : query_offset)};
     c->attn = &d->k;
+    c->hook = AB_IN_FORWARD;
 }
 
 static void close_desk(desk *d)
@@ -114,7 +115,7 @@ static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype comp
     open_desk(d, l->role, b, compute);
     ab_ctx *c = d->c;
     ab_t loss = weighed(c, t_cast(c, layer(c, l, d->over), compute == F64 ? F64 : F32));
-    c->attn = NULL;
+    c->attn = NULL, c->hook = AB_IN_HOST;
     t_keep(c, loss, "loss");
     bool good = !tape_backward(c, loss) && c->grad[d->over.id];
     if (good) t_keep(c, (ab_t){c->grad[d->over.id]}, "d rows");
@@ -283,11 +284,11 @@ static void check_refused(void)
         {{"", AB_CAUSAL, true, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
         {{"", AB_CROSS, false, 4, 0, 0}, OVER_X, "scan: cross attention scans over what comes from mem"},
         {{"", AB_CROSS, true, 4, 1, 0}, OVER_X, "scan: cross attention scans over what comes from mem"},
-        {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "unpack: rows that come from both x and mem"},
+        {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "ab_pad: rows that come from both x and mem"},
         {{"", AB_SELF, false, 4, 0, 0}, OVER_PADDED, "gru: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, true, 4, 1, 0}, OVER_PADDED, "conv: [4,5,5], expected rows [12,n]"},
-        {{"", AB_SELF, false, 0, 0, 0}, OVER_IT, "gru: 0 units, expected 1 or more"},
-        {{"", AB_SELF, true, 4, -1, 0}, OVER_IT, "conv: width 4 over -1 places before and 0 behind"},
+        {{"", AB_SELF, false, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},
+        {{"", AB_SELF, true, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 places before and 0 behind"},
     };
     for (size_t i = 0; i < LENGTH(refused); i++)
         for (int way = 0; way < 2; way++) {
