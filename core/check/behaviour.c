@@ -223,7 +223,7 @@ bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check
     o->size = sqrt(o->size);
     for (int32_t i = 1; i < p.c->n; i++) {
         op at = p.c->v[i].op;
-        o->fused |= at == OP_ATTEND;
+        o->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM;
         o->layers |= at == OP_GRU || at == OP_CONV;
     }
     pass_close(&p);

@@ -2,7 +2,9 @@
  * head. */
 #include "cpu/attend.h"
 #include "cpu/tiles.h"
+#include "cpu/generic.h"
 #include "cpu/vectors.h"
+#include <stdlib.h>
 
 #define S f32
 #include "cpu/attend.inc"
@@ -77,6 +79,20 @@ static void for_each_item(const attend_args *a, attend_work work)
     }
 }
 
+/* The same in units of (chunk of sentences, head), each of which one thread works on in order: what is summed in it does not depend
+ * on threads. */
+static void for_each_unit(const attend_args *a, attend_work work)
+{
+    int64_t chunks = a->score->chunks;
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t u = 0; u < chunks * a->heads; u++)
+        for (int64_t b = 0; b < a->n_sentences; b++) {
+            attend_item it = {.sentence = b, .head = u % a->heads, .q0 = a->q_off[b], .nq = a->q_off[b + 1] - a->q_off[b], .k0 = a->k_off[b],
+                              .nk = a->k_off[b + 1] - a->k_off[b]};
+            if (chunk_of(a->score, b, a->n_sentences) == u / a->heads && it.nq + it.nk) work(a, &it);
+        }
+}
+
 static void zero_rows(void *data, int64_t from, int64_t rows, int64_t width, dtype type)
 {
     size_t one = (size_t)width * dtype_size(type);
@@ -118,32 +134,30 @@ static int check_offsets(const call *k, const attend_args *a, err *e)
     return 0;
 }
 
-int cpu_ATTEND(const call *k, err *e)
+static int forward(const call *k, attend_args a, err *e)
 {
-    attend_args a = args_of(k);
     dtype type = k->in[0].type;
     if (check_offsets(k, &a, e)) return -1;
     a.y = columns_of(&k->out[0], 0);
     a.lse = k->out[1].data;
     attend_work work = type == F64      ? attend_f64
                        : type == F32    ? attend_f32
-                       : tiles_usable() ? attend_tiles
-                                        : attend_bf16;
+                       : tiles_usable() && !a.score ? attend_tiles
+                                                    : attend_bf16;
     for_each_item(&a, work);
     zero_rows(k->out[0].data, a.q_off[a.n_sentences], rows_of(&k->out[0]), width_of(&k->out[0]), type);
     zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->out[0]), a.heads, k->out[1].type);
     return 0;
 }
 
-int cpu_ATTEND_BACK(const call *k, err *e)
+/* lse and dy: which inputs they are. */
+static int backward(const call *k, attend_args a, const view *lse, const view *dy, err *e)
 {
-    attend_args a = args_of(k);
     dtype type = k->in[0].type;
     if (check_offsets(k, &a, e)) return -1;
     const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
-    a.y = columns_of(&k->in[5], 0);
-    a.lse = k->in[6].data;
-    a.dy = columns_of(&k->in[7], 0);
+    a.lse = lse->data;
+    a.dy = columns_of(dy, 0);
     a.dq = columns_of(q, k->a.i[0]);
     a.dk = columns_of(kv, k->a.i[1]);
     a.dv = columns_of(kv, k->a.i[2]);
@@ -155,8 +169,78 @@ int cpu_ATTEND_BACK(const call *k, err *e)
     if (kv != q) zero_rows(kv->data, kv_whole ? used_k : 0, rows_of(kv), width_of(kv), type);
     attend_work work = type == F64      ? attend_back_f64
                        : type == F32    ? attend_back_f32
-                       : tiles_usable() ? attend_tiles_back
-                                        : attend_back_bf16;
-    for_each_item(&a, work);
+                       : tiles_usable() && !a.score ? attend_tiles_back
+                                                    : attend_back_bf16;
+    if (a.score && a.score->sums)
+        for_each_unit(&a, work);
+    else
+        for_each_item(&a, work);
     return 0;
+}
+
+int cpu_ATTEND(const call *k, err *e) { return forward(k, args_of(k), e); }
+int cpu_ATTEND_BACK(const call *k, err *e) { return backward(k, args_of(k), &k->in[6], &k->in[7], e); }
+
+/* ---- with a score program ---- */
+
+static int score_of(const call *k, score_args *s, err *e)
+{
+    *s = (score_args){.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .times = {k->a.i[8], k->a.i[7]}};
+    memcpy(s->leaf, k->in + PROGRAM_LEAF, sizeof s->leaf);
+    for (int i = 0; i < s->program->n_leaves; i++)
+        if (s->program->gathered[i] && check_ids(k, &k->in[PROGRAM_IDS], s->leaf[i].dim[3], e)) return -1;
+    return 0;
+}
+
+int cpu_ATTEND_PROGRAM(const call *k, err *e)
+{
+    attend_args a = args_of(k);
+    score_args s;
+    if (score_of(k, &s, e)) return -1;
+    a.score = &s;
+    s.counts = k->out[PROGRAM_COUNTS];
+    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
+    return forward(k, a, e);
+}
+
+/* Room for gradients of leaves: each sentence and head has its own place where the leaf has one, else each chunk of sentences and head. */
+static void open_sums(const call *k, const attend_args *a, score_args *s)
+{
+    enum { MOST_CHUNKS = 16, MOST_NUMBERS = 1 << 24 };
+    int64_t padded = (s->times[0] + 15) / 16 * 16, largest = 1; /* whole vectors of queries */
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        const view *v = &s->leaf[i];
+        s->sum[i].row = padded;
+        s->sum[i].size = s->program->gathered[i] ? v->dim[2] * v->dim[3] : (v->dim[2] > 1 ? padded : 1) * v->dim[3];
+        if (k->out[PROGRAM_D_LEAF + i].data && s->sum[i].size > largest) largest = s->sum[i].size;
+    }
+    s->chunks = MOST_NUMBERS / (largest * a->heads);
+    s->chunks = s->chunks < 1 ? 1 : s->chunks > MOST_CHUNKS ? MOST_CHUNKS : s->chunks;
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        if (!k->out[PROGRAM_D_LEAF + i].data) continue;
+        int64_t parts = s->leaf[i].dim[0] > 1 ? a->n_sentences : s->chunks;
+        size_t bytes = (size_t)(parts * a->heads * s->sum[i].size) * dtype_size(s->leaf[i].type);
+        s->sum[i].data = cpu_backend.alloc(bytes);
+        memset(s->sum[i].data, 0, bytes);
+        s->sums = true;
+    }
+}
+
+int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
+{
+    attend_args a = args_of(k);
+    score_args s;
+    if (score_of(k, &s, e)) return -1;
+    a.score = &s;
+    s.counts = k->in[PROGRAM_D_COUNTS];
+    open_sums(k, &a, &s);
+    int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
+    for (int i = 0; i < s.program->n_leaves; i++) {
+        const view *d = &k->out[PROGRAM_D_LEAF + i];
+        if (!d->data) continue;
+        BY_TYPE(k->in[0].type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
+        cpu_backend.release(s.sum[i].data);
+    }
+    return bad;
 }

@@ -8,6 +8,7 @@
 #ifndef ABLATE_CPU_ATTEND_H
 #define ABLATE_CPU_ATTEND_H
 #include "cpu/fused.h"
+#include "graph/score.h"
 #include "graph/backend.h"
 
 enum { QUERIES = 32 }; /* worked on at a time */
@@ -16,6 +17,19 @@ typedef struct {
     void *data;
     int64_t stride;
 } columns; /* head 0's first column in row 0; elements from row to row */
+typedef struct { /* what a score program reads and writes besides (graph/score.h) */
+    const score_program *program;
+    view leaf[SCORE_LEAVES];
+    const int32_t *ids; /* [times[0], times[1]] */
+    int64_t times[2];   /* longest sentences of queries, of keys */
+    view counts;        /* forward: weights summed by id; backward: the gradient of that. data NULL: not wanted */
+    int64_t chunks;     /* of sentences, whose gradients of leaves are summed on their own */
+    struct {
+        void *data;        /* NULL: not wanted */
+        int64_t size, row; /* numbers of a sentence's (a chunk's) and head's place; from key to key where both times are in it */
+    } sum[SCORE_LEAVES];
+    bool sums; /* is one of them wanted? */
+} score_args;
 typedef struct {
     int64_t n_sentences, heads, d_k, d_v;
     const int32_t *q_off, *k_off; /* [n_sentences + 1] first rows */
@@ -25,6 +39,7 @@ typedef struct {
     bool causal;
     double scale;
     dropout drop;
+    const score_args *score; /* NULL: none */
 } attend_args;
 typedef struct {
     int64_t sentence, head;
@@ -37,6 +52,14 @@ static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
     return a->causal && t + 1 < nk ? t + 1 : nk;
 }
 
+static inline int64_t chunk_of(const score_args *s, int64_t sentence, int64_t n_sentences) { return sentence * s->chunks / n_sentences; }
+/* Where a (sentence, head)'s part of the gradient of leaf k is added up. */
+static inline int64_t sum_place(const attend_args *a, int k, const attend_item *it)
+{
+    const score_args *s = a->score;
+    return (s->leaf[k].dim[0] > 1 ? it->sentence : chunk_of(s, it->sentence, a->n_sentences)) * a->heads + it->head;
+}
+
 /* Dropout's number of a row's first key (op.h). */
 static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t head)
 {
@@ -45,6 +68,12 @@ static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t 
 
 /* Room for the decisions of a block of queries about nk keys, in words: one bit a key, DROPOUT_ROWS queries side by side. */
 static inline int64_t decision_words(int64_t nk) { return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS; }
+
+enum { CHUNK = 2048 }; /* numbers of a program's value at a time */
+static inline int64_t program_numbers(const attend_args *a) /* of all its values */
+{
+    return a->score ? (int64_t)(SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
+}
 
 /* bf16 rows by AMX tiles, where tiles_usable(): attend_tiles.c */
 void attend_tiles(const attend_args *a, const attend_item *it);

@@ -34,6 +34,9 @@ void copy_flat(void *to, const void *from, int64_t n, convert_fn f, size_t to_si
  * contiguous. */
 void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_t step[4], size_t size);
 
+/* MAP (or MAP_BACK: x, f(x), dy) on n numbers of F32 or F64 that lie side by side. */
+void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n);
+
 /* ids in 0 .. n-1, or an error that names the first that is not. */
 int check_ids(const call *k, const view *ids, int64_t n, err *e);
 /* y[i] = row ids[i] of x, which has `rows` rows. */

@@ -352,6 +352,16 @@ INLINE void turn_square_f64(double *to, int64_t to_row, const double *from, int6
         for (int k = 0; k < n; k++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
 }
 
+#define TURN_REALS(S, OF)                                                                                             \
+    INLINE void turn_reals_##S(real_##S *to, int64_t to_row, const real_##S *from, int64_t from_row, int rows, int n) \
+    {                                                                                                                 \
+        OF(to, to_row, from, from_row, rows, n);                                                                      \
+    }
+TURN_REALS(f32, turn_square_f32)
+TURN_REALS(bf16, turn_square_f32)
+TURN_REALS(f64, turn_square_f64)
+#undef TURN_REALS
+
 /* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 below -87.33, where the result would be
  * subnormal, which costs hundreds of cycles, and for what is not a number ---- */
 

@@ -19,8 +19,10 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
     case OP_LINEAR: return 2 * y * (double)in[0].dim[3];
     case OP_LINEAR_DX: return 2 * y * (double)in[0].dim[3];
     case OP_LINEAR_DW: return 2 * y * (double)in[0].dim[2];
-    case OP_ATTEND: return 2 * scores * (double)(a->i[4] + a->i[5]);
-    case OP_ATTEND_BACK: return 5 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_ATTEND:
+    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_ATTEND_BACK:
+    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->i[4] + a->i[5]);
     case OP_GRU: return gru_flops(in);
     case OP_GRU_BACK: return 2 * gru_flops(in);
     case OP_CONV: return 2 * y * (double)in[1].dim[2];
@@ -33,7 +35,7 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
 /* (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then all that there could be. */
 static double pairs_of(const call *k, const backend *b)
 {
-    if (k->op != OP_ATTEND && k->op != OP_ATTEND_BACK) return 0;
+    if (!op_attends(k->op)) return 0;
     const int32_t *q = k->in[3].data, *key = k->in[4].data;
     if (on_device(b)) return (double)k->a.i[7] * (double)k->in[0].dim[2];
     double sum = 0;

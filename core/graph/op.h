@@ -49,6 +49,9 @@
  * ATTEND_BACK | q, k, v, q_off, k_off, y, lse, dy -> out[0] = d rows of q's tensor [R,nq],
  *             | out[1] = d rows of k's and v's tensor [S,nk] (out[1].data is NULL when q, k and v are columns of one tensor:
  *             | then out[0] has them all). All columns are written; rows without a token are 0.
+ * ATTEND_PROGRAM | as ATTEND, ids [1,1,Tq,Tk] or none, leaves 6..9 (score.h); i7, i8: Tk, Tq -> y, lse, z [B,H,Tq,n] = the used weights
+ *             | of a query summed by ids (not wanted: out[2].data is NULL), 0 for queries without a token
+ * ATTEND_PROGRAM_BACK | the same inputs, lse, dy, dz or none -> d rows as ATTEND_BACK, then a gradient a leaf (not wanted: NULL)
  * GRU         | x rows [R,n], W [n,3d], b [3d], U [d,3d] (F32; columns z, r, n), offsets ids [1,1,1,B+1]; i0 backwards, i1 longest
  *             | sentence -> y [R,d]: y_t = (1 - z) n + z h, h = y of the row before (behind, when backwards) in its sentence or 0,
  *             | a = x W + b, u = h U, z, r = sigmoid(a + u), n = tanh(a + r u). Rows without a sentence: 0
@@ -130,6 +133,8 @@ enum { WORKS_IN_PLACE = 1 };
     X(DROPOUT_ADD, 2, 1, WORKS_IN_PLACE, "x + dropout(s)") \
     X(ATTEND, 5, 2, 0, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]")                  \
     X(ATTEND_BACK, 8, 2, 0, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")                              \
+    X(ATTEND_PROGRAM, 10, 3, 0, "attention with a score program: as ATTEND, ids, leaves -> y, log-sum-exp, weights summed by id")    \
+    X(ATTEND_PROGRAM_BACK, 13, 6, 0, "the same, lse, dy, d sums -> d of q's rows, d of k's and v's rows, d of leaves")             \
     X(ATTEND_STEP, 4, 1, 0, "one decoding step of causal attention: qkv rows, cache, ancestors, time")                           \
     X(KV_CACHE_APPEND, 4, 1, 0, "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t") \
     X(CACHE_REORDER, 2, 1, 0, "a carried state, rows taken from the hypotheses' parents; state, parents")                        \
@@ -149,12 +154,14 @@ extern const char *const op_names[OP_COUNT];
 extern const char *const op_docs[OP_COUNT];
 extern const bool op_in_place[OP_COUNT];
 
-enum { MAX_IN = 8, MAX_OUT = 4 };
+enum { MAX_IN = 13, MAX_OUT = 6 };
 
 typedef struct {
     double f[3];
     int64_t i[9];
 } attr; /* an operation's constants, their meaning is in OPS */
 
+/* Attention on packed rows, or its gradient: one step of decoding is not meant. */
+static inline bool op_attends(op o) { return o == OP_ATTEND || o == OP_ATTEND_BACK || o == OP_ATTEND_PROGRAM || o == OP_ATTEND_PROGRAM_BACK; }
 enum { ATTEND_KEYS = 1 << 20 }; /* that dropout's numbers have room for in each sentence; a multiple of 8 */
 #endif

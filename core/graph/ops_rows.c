@@ -1,6 +1,7 @@
 /* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
  * decoding. */
 #include "graph/grad.h"
+#include "graph/score.h"
 #include "graph/tape.h"
 #include <string.h>
 
@@ -398,6 +399,6 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
 
 const grad_rule rows_rules[OP_COUNT] = {
     [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPOUT_ADD] = dropadd_rule,
-    [OP_ATTEND] = attend_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule, [OP_GRU] = gru_rule,
+    [OP_ATTEND] = attend_rule, [OP_ATTEND_PROGRAM] = attend_program_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule, [OP_GRU] = gru_rule,
     [OP_CONV] = conv_rule,
 };

@@ -55,7 +55,8 @@ static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
         node *v = &c->v[i];
-        v->last = i + v->n_out - 1;
+        int32_t first = v->op == OP_PART ? v->in[0] : i; /* outputs that nobody reads are written too: none lies on another */
+        v->last = first + c->v[first].n_out - 1;
         if (!v->live) continue;
         for (int k = 0; k < v->n_in; k++) {
             node *u = &c->v[v->in[k]];

@@ -47,6 +47,7 @@ static bool same_node(const ab_ctx *a, const node *u, const ab_ctx *b, const nod
 {
     if (u->op != v->op || u->type != v->type || u->n_in != v->n_in || u->param != v->param || u->phase != v->phase) return false;
     if (!same_shape(u, v) && u->op != OP_INPUT) return false;
+    if (u->op == OP_ATTEND_PROGRAM || u->op == OP_ATTEND_PROGRAM_BACK) return false; /* leaves are as long as the batch's times */
     if (u->op == OP_CONST && !same_numbers(u, v)) return false;
     if (u->op == OP_CALL && (u->call != v->call || u->call_attr || v->call_attr)) return false; /* attributes of unknown size */
     return same_constants(u, v) && same_inputs(a, u, b, v, twin);

@@ -96,7 +96,7 @@ static uint8_t highest_phase(const ab_ctx *c, int n_in, const ab_t *in)
 static bool random_op(const ab_ctx *c, op o, const attr *a)
 {
     if (!c->training) return false;
-    return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND) && a->f[0] > 0;
+    return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND || o == OP_ATTEND_PROGRAM) && a->f[0] > 0;
 }
 
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a)

@@ -23,7 +23,7 @@ static cost_part part_of(const node *v)
 /* Pairs that an ATTEND or its gradient looks at: in[0] has the queries' rows, in[1] the keys'. */
 static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 {
-    if (v->op != OP_ATTEND && v->op != OP_ATTEND_BACK) return 0;
+    if (!op_attends(v->op)) return 0;
     return (double)c->v[v->in[0]].dim[2] * (double)c->v[v->in[1]].dim[2] / (double)sentences;
 }
 

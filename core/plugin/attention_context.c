@@ -5,6 +5,7 @@
  * whatever was made of them) and no hook looks at the scores; otherwise the composed form on [B,H,T,d] runs.
  */
 #include "plugin/attention_context.h"
+#include "graph/score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,8 +224,10 @@ ab_t attn_softmax(ab_ctx *c, ab_t s)
 
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
 {
-    const attn_context *t = c->attn;
-    ab_t y = t_matmul(c, p, v, 0, 0);
+    attn_context *t = c->attn;
+    ab_t y = attn_fused_sum(c, p, v);
+    t->weights = y.id ? p : (ab_t){0};
+    if (!y.id) y = t_matmul(c, p, v, 0, 0);
     ab_hook before = enter_hook(c, AB_IN_VALUES);
     if (t->pos && t->pos->values) y = tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values");
     c->hook = before;
@@ -276,9 +279,10 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
     return t_state(c, full_name(c, name), c->compute, 1, rows, c->attn->capacity, width);
 }
 
-static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+/* f: NULL, or what is done to the scores. */
+static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const attn_program *f)
 {
-    const attn_context *t = c->attn;
+    attn_context *t = c->attn;
     bool self = is_self(c);
     int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
     columns at_q = columns_of(c, q, true), at_k = columns_of(c, k, self), at_v = columns_of(c, v, self);
@@ -301,8 +305,8 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
                      t->info.d_k,
                      t->info.d_v,
                      scale,
-                     t->info.dropout,
-                     is_causal(c),
+                     f ? f->dropout : t->info.dropout,
+                     f ? f->causal : is_causal(c),
                      t->k_time,
                      t->q_time};
     ab_t y;
@@ -310,6 +314,8 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
         if (!at_q.rows.id) return (ab_t){0};
         ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
         y = t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
+    } else if (f && f->f->n_steps) {
+        y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f, f->ids, f->leaf);
     } else {
         y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);
     }
@@ -334,10 +340,12 @@ static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
            has_shape(c, k0, time, t->info.d_k) && has_shape(c, v0, time, t->info.d_v);
 }
 
+ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f) { return fused_attend(c, q, k, v, f->scale, f); }
+
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {
     if (!q.id || !k.id || !v.id) return (ab_t){0};
-    if (fusable(c, q, k, v)) return fused_attend(c, q, before_cache(c, k), before_cache(c, v), scale);
+    if (fusable(c, q, k, v)) return fused_attend(c, q, before_cache(c, k), before_cache(c, v), scale, NULL);
     return attn_weighted_sum(c, t_dropout(c, attn_softmax(c, attn_scores(c, q, k, scale)), c->attn->info.dropout), v);
 }
 
@@ -406,7 +414,7 @@ static int sides_of(const ab_ctx *c, ab_t y)
     below[y.id] = true;
     for (int32_t i = y.id; i > 0; i--) {
         const node *v = &c->v[i];
-        int32_t laid_out = v->op == OP_MERGE ? v->in[1] : v->op == OP_ATTEND ? v->in[3] : 0;
+        int32_t laid_out = v->op == OP_MERGE ? v->in[1] : v->op == OP_ATTEND || v->op == OP_ATTEND_PROGRAM ? v->in[3] : 0;
         if (!below[i]) continue;
         if (i == t->x.id || laid_out == t->q_off.id)
             found |= FROM_X;

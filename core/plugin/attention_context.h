@@ -46,6 +46,7 @@ struct attn_context {
     int64_t seen;                  /* T of cached tensors: at least the steps so far, this one included */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
     int64_t n_remembered;          /* tensors cached by this call so far: their names */
+    ab_t weights, summed;          /* the weights and the result of the attention that was fused last: attn_fused_sum */
     int64_t n_carried;             /* states made by this call so far: their names */
     ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
     key_value *attended;           /* pairs of this call so far: each has its cache */
@@ -59,6 +60,18 @@ ab_t attn_mask(ab_ctx *c, ab_t s);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+/* attention_scores.c: the weighted sum as one fused operation; id 0: what p was made of cannot be fused. */
+ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
+struct score_program;
+typedef struct {
+    const struct score_program *f;
+    ab_t leaf[4], ids;
+    double scale, dropout;
+    int64_t place; /* dropout's */
+    bool causal;
+} attn_program;
+ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f);
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
 ab_t attn_output(ab_ctx *c, ab_t y);

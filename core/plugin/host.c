@@ -229,7 +229,7 @@ static ab_t h_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
     OWN(p, ids);
     if (n < 1) return tape_fail(c, "ab_scatter_add: %lld buckets, expected 1 or more", (long long)n);
-    return t_scatter_add(c, p, ids, n);
+    return attn_scatter_add(c, p, ids, n);
 }
 
 static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)

@@ -1,0 +1,62 @@
+/* score.h - score programs: what an attention does to its scores between q k' and the softmax, as straight-line code that the
+ * kernel of ATTEND_PROGRAM runs on the block of one sentence and head while it lies in the nearest cache.
+ *
+ *     t = f(scale q k', leaves)        p = dropout(softmax(t))        y = p v
+ *
+ * f is elementwise over [B,H,Tq,Tk]. A leaf is a value of the tape that does not depend on the scores: any shape whose axes are 1
+ * or those of the scores (a slope a head [1,H,1,1], a bias of distances [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1] ...), or, gathered, a
+ * row of numbers for every query [.,.,Tq,n] of which ids [Tq,Tk] choose one for every key (relative positions of Shaw et al. 2018).
+ * Gradients flow into q, k, v and every leaf: the program is differentiated by the tape's own rules.
+ */
+#ifndef ABLATE_SCORE_H
+#define ABLATE_SCORE_H
+#include "graph/tape.h"
+
+enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
+/* Values: the scaled product, the leaves, the gradient of t, then one a step. */
+enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
+enum { PASS_FORWARD, PASS_BACKWARD, PASSES };
+
+typedef struct {
+    op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK */
+    int n_in, in[3];
+    double by;          /* MUL_SCALAR, ADD_SCALAR */
+    int64_t fn;         /* MAP, MAP_BACK: ab_fn */
+    bool runs[PASSES];  /* in which pass it is wanted */
+} score_step;
+
+typedef struct score_program {
+    int n_leaves, n_steps;
+    bool gathered[SCORE_LEAVES];
+    bool reads[PASSES][SCORE_LEAVES];
+    score_step step[SCORE_STEPS];
+    int result;                /* value: t */
+    int d_score;               /* value: the gradient of VALUE_SCORE; -1: none */
+    int d_leaf[SCORE_LEAVES];  /* values; -1: not wanted */
+} score_program;
+
+/* Inputs and outputs of the operations (op.h). */
+enum { PROGRAM_IDS = 5, PROGRAM_LEAF = 6, PROGRAM_LSE = PROGRAM_LEAF + SCORE_LEAVES, PROGRAM_DY, PROGRAM_D_COUNTS };
+enum { PROGRAM_COUNTS = 2, PROGRAM_D_LEAF = 2 };
+
+/* A tape on which every value is one number: where a program is written down, and differentiated. */
+typedef struct {
+    ab_ctx *tape;
+    ab_t score, leaf[SCORE_LEAVES], gradient;
+    int n_leaves;
+} score_draft;
+void score_draft_open(score_draft *d, const ab_ctx *c);
+ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
+/* The program that computes `result`, in c's memory; NULL: it is too long, or holds an operation that programs do not have. */
+score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
+
+/* May an operation of this kind stand in a program? */
+bool score_op(op o);
+/* As t_attend, with dropout's place in the model, a program, its leaves and (id 0: none) the ids by which gathered ones are read. Output PROGRAM_COUNTS is empty until
+ * t_attend_counts asks for it. */
+ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
+                      const score_program *f, ab_t ids, const ab_t *leaf);
+/* [B,H,Tq,n]: the weights p of attention y, summed by the ids it was made with (ab_scatter_add), n of them; 0 for queries without a token. */
+ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n);
+void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
+#endif
