@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "launch/event.h"
 #include "graph/profile.h"
+#include "model/fusion.h"
 #include "train/train.h"
 #include <dirent.h>
 #include <errno.h>
@@ -164,6 +165,9 @@ static int open_model(run *r, err *e)
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
+    const char *fusion = model_fusion(&r->model, e);
+    if (!fusion) return -1;
+    event_fact("attention", fusion);
     event_fact_number("parameters", (double)params_count(&r->model.params));
     return 0;
 }

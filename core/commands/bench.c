@@ -1,6 +1,7 @@
 /* bench.c - ablate bench: its options, and what the measurements share. */
 #include "commands/bench.h"
 #include "device/device.h"
+#include "model/fusion.h"
 #include "commands/options.h"
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,10 @@ int bench_model(model *m, const bench_options *o, const backend *b, err *e)
     settings_put(&set, "d_ff", s->d_ff, &a);
     settings_put(&set, "heads", s->heads, &a);
     settings_put(&set, "layers", s->layers, &a);
+    if (o->plugin && model_choose_plugin(&set, o->plugin, &a, e)) {
+        arena_free(&a);
+        return -1;
+    }
     int bad = model_open(m, &set, vocab, vocab, same(o->precision, "bf16") ? BF16 : F32, b, e);
     arena_free(&a);
     return bad;
@@ -90,7 +95,7 @@ static int measure(const invocation *c, void *options, int (*what)(const bench_o
 }
 static int train(const invocation *c, void *o) { return measure(c, o, bench_train); }
 static int decode(const invocation *c, void *o) { return measure(c, o, bench_decode); }
-static int attention(const invocation *c, void *o) { return measure(c, o, bench_attention); }
+static int attention(const invocation *c, void *o) { return measure(c, o, ((bench_options *)o)->plugin ? bench_variant : bench_attention); }
 
 #define AT(field) offsetof(bench_options, field)
 static const bench_options defaults = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .warmup = 3,
@@ -110,6 +115,7 @@ static const option options[] = {
     {"--beam", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
     {"--batch", "N", "decode: sentences together [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--role", "encoder|decoder|cross", "attention: which [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
+    {"--plugin", "NAME", "attention: training steps of --config with this attention or these positions, beside scaled_dot", OPTION_TEXT, AT(plugin)},
     {"--heads", "N", "attention: heads [8]", OPTION_COUNT, AT(heads), 1, 1e6},
     {"--d-k", "N", "attention: width of a head [64]", OPTION_COUNT, AT(d_k), 1, 1e6},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},

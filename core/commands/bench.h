@@ -9,6 +9,7 @@ typedef struct {
     const char *config, *lengths, *precision, *device;
     const char *wait; /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: as the device likes */
     const char *role; /* of attention: encoder, decoder, cross */
+    const char *plugin; /* of attention: KIND/NAME or NAME of an attention or of positions to train with; NULL: the kernels alone */
     int64_t steps, warmup, threads, seed;
     int64_t vocab;       /* ids; 0: the configuration's */
     int64_t tokens;      /* rows of every batch on either side; 0: a device takes those of the largest, a CPU each batch as it is */
@@ -48,4 +49,5 @@ double bench_median(double *v, size_t n);
 int bench_train(const bench_options *o, err *e);     /* training steps */
 int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
 int bench_attention(const bench_options *o, err *e); /* ATTEND and ATTEND_BACK alone */
+int bench_variant(const bench_options *o, err *e);   /* training with o->plugin beside scaled_dot */
 #endif

@@ -1,4 +1,5 @@
 /* plugins.c - ablate plugins: what is loaded, with parameters and docs. */
+#include "model/fusion.h"
 #include "plugin/plugin.h"
 #include "commands/options.h"
 #include "commands/results.h"
@@ -53,6 +54,10 @@ static void print(const plugin *p, bool json, bool parameters, size_t shown)
         printf("%s%s", shown ? ",\n" : "[\n", str_text(&out));
     } else {
         plugin_print(p, stdout, parameters);
+        err e = {0};
+        bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
+        const char *how = parameters && attends ? plugin_fusion(p->desc.name, &e) : NULL;
+        if (how) printf("    attention of a model with it, on the CPU: %s\n", how);
     }
     str_free(&out);
 }
