@@ -178,7 +178,7 @@ void note_scale(const gathered *g, grid *t)
         else if (is_base)
             grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", text_of(row, "row"), f.exponent, f.low, f.high);
         else
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2f (%.2f .. %.2f)", text_of(row, "row"), f.exponent, f.low, f.high, f.speedup, f.speedup_low,
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)", text_of(row, "row"), f.exponent, f.low, f.high, f.speedup, f.speedup_low,
                       f.speedup_high);
     }
     arena_free(&a);
