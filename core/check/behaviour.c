@@ -200,13 +200,18 @@ void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r
 
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
 {
+    sentences s;
+    check_sentences(&s);
+    return check_compute_on(&s, w, k, o, r);
+}
+
+bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
+{
     model m;
     pass p;
-    sentences s;
     err e = {0};
-    check_sentences(&s);
     *o = (pass_outcome){0};
-    if (!open_pass(&m, &p, w, k, &s, true, r)) return false;
+    if (!open_pass(&m, &p, w, k, s, true, r)) return false;
     o->loss = pass_loss(&p);
     o->n = m.params.total;
     o->grad = xcalloc(o->n, sizeof *o->grad);
@@ -288,6 +293,35 @@ static void fp32(const pairing *w, check_result *r)
                    w->words, fabs(d));
 }
 void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
+
+/* A sentence far longer than those of the other checks: sums and products over time that no longer fit fp32. */
+static void long_sentence(const pairing *w, check_result *r)
+{
+    sentences s = {.n = 1, .src_n = {MOST_TOKENS}, .tgt_n = {MOST_TOKENS}};
+    pass_outcome a, b = {0};
+    for (int32_t j = 0; j < MOST_TOKENS; j++) {
+        int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
+        s.src[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(103, (uint64_t)j) + 1) / 2 * tokens);
+        s.tgt[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(104, (uint64_t)j) + 1) / 2 * tokens);
+    }
+    bool done = check_compute_on(&s, w, &exact, &a, r) && check_compute_on(&s, w, &(model_kind){.compute = F32}, &b, r);
+    double d = done ? check_distance(&a, &b) : 0;
+    if (done && check_beyond(r, d))
+        check_fail(r, "%s: with %d tokens, loss or gradient in fp32 is %.2g (relative) away from fp64: numbers too large or too small for it",
+                   w->words, MOST_TOKENS, fabs(d));
+    free(a.grad);
+    free(b.grad);
+}
+void check_long(const plugin *p, check_result *r)
+{
+    check_one_pairing(true);
+    for (const ab_param *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
+        if (same(q->name, "max_len") && q->type == AB_INT && q->def < MOST_TOKENS && q->max >= MOST_TOKENS) check_try(p, q->name, "256");
+    check_each_pairing(p, r, long_sentence);
+    check_try(p, NULL, NULL);
+    check_one_pairing(false);
+    if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", MOST_TOKENS);
+}
 
 static void bf16(const pairing *w, check_result *r)
 {

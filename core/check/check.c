@@ -41,6 +41,8 @@ static const check checks[] = {
     {"fp32", LAYER, 1e-4, " kernels gradient ", check_fp32},
     {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},
     {"bf16", LAYER, 0.3, " fp32 ", check_bf16},
+    {"choices", LAYER, 0, " future gradient decode ", check_choices},
+    {"long", LAYER, 1e-3, " fp32 ", check_long},
     {"device_ops", LAYER, 1e-5, " fp32 ", check_device_ops},
     {"device", LAYER, 1, " device_ops ", check_device},
     {"elementwise", OPT, 0, " parameters ", check_elementwise},
@@ -119,6 +121,7 @@ size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
         if (!(c->kinds & 1u << p->desc.kind)) continue;
         check_result *r = &out[n];
         *r = (check_result){.name = c->name, .measured = -1, .bound = c->bound};
+        check_begins(c->name, n);
         const char *failed = failed_need(c->needs, out, missing, n);
         if (failed)
             check_none(r, "not made: it presupposes '%s'", failed);
@@ -173,7 +176,7 @@ static void print_json(const char *subject, const char *path, const check_result
 static bool check_and_print(const plugin *p)
 {
     check_result r[CHECK_MOST];
-    size_t n = check_plugin(p, r), failed = 0;
+    size_t n = check_in_child(p, r), failed = 0;
     char *name = xprintf("%s/%s", plugin_kind_name(p->desc.kind), p->desc.name), *title = xprintf("%s  %s", name, p->path);
     if (as_json)
         print_json(name, p->path, r, n);
@@ -230,7 +233,10 @@ int check_plugins(const char *const *names, size_t n)
     for (size_t i = 0; i < n && code != 2; i++) {
         err e = {0};
         const plugin *p = find(names[i], &e);
-        if (p) {
+        if (p && check_settings_fit(p, &e)) {
+            fprintf(stderr, "ablate check: %s\n", e.text);
+            code = 2;
+        } else if (p) {
             failed += !check_and_print(p);
         } else if (file_exists(names[i])) {
             refused(names[i], e.text);

@@ -24,6 +24,10 @@ typedef struct {
 enum { CHECK_MOST = 24 };
 /* All checks of p's kind, in order; returns how many. */
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
+/* The same in a child process, so that a plugin that crashes, loops or exits fails in words. */
+size_t check_in_child(const plugin *p, check_result out[CHECK_MOST]);
+/* "PLUGIN.KEY=VALUE": checks are made with it from here on. */
+int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 
 /* A device to compare with the CPU, from here on; NULL: none. */

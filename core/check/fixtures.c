@@ -74,10 +74,14 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
     return n;
 }
 
+static bool one_pairing;
+void check_one_pairing(bool one) { one_pairing = one; }
+
 void check_each_pairing(const plugin *p, check_result *r, pairing_check f)
 {
     const pairing *w;
     size_t n = check_pairings(p, &w, r);
+    if (one_pairing && n > 1) n = 1;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
     if (r->outcome == CHECK_OK && !r->words[0] && p->desc.kind == AB_ATTENTION)
         check_note(r, "with %zu positional encodings", n);
@@ -140,6 +144,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     for (size_t i = 0; i < LENGTH(pairs); i++)
         if (pairs[i][1]) settings_put(&set, pairs[i][0], pairs[i][1], &a);
     if (w->key) settings_put(&set, w->key, w->value, &a);
+    check_add_settings(&set, &a);
     int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
     arena_free(&a);
     if (rc) return fail_in(e, "%s: ", w->words);

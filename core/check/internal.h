@@ -16,6 +16,14 @@ void check_note(check_result *r, const char *fmt, ...)
 /* Keeps the largest figure; true when it is beyond the bound (or not a number). */
 bool check_beyond(check_result *r, double figure);
 
+/* ---- settings (settings.c) ---- */
+
+void check_add_settings(settings *s, arena *a);      /* -s, and the value that is tried */
+int check_settings_fit(const plugin *p, err *e);     /* are those of -s parameters of this plugin? */
+void check_try(const plugin *p, const char *name, const char *value); /* from here on; name NULL: none */
+void check_one_pairing(bool one);                    /* check_each_pairing takes the first alone */
+void check_begins(const char *name, size_t n_done);  /* child.c: for the words about a crash */
+
 /* ---- a plugin among others ---- */
 
 typedef struct {                             /* the plugins of a model */
@@ -56,13 +64,14 @@ double check_distance(const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
 
-enum { MOST_SENTENCES = 8, MOST_TOKENS = 24, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
+enum { MOST_SENTENCES = 8, MOST_TOKENS = 256, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
 typedef struct {
     int64_t n;
     int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
     int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
 } sentences;
 void check_sentences(sentences *s); /* four of unlike lengths */
+bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 void check_one(const sentences *from, int64_t i, sentences *to);
 
 typedef struct {
@@ -116,6 +125,8 @@ void check_rate(const plugin *p, check_result *r);
 void check_stateless(const plugin *p, check_result *r);
 void check_fp32(const plugin *p, check_result *r);
 void check_bf16(const plugin *p, check_result *r);
+void check_choices(const plugin *p, check_result *r);
+void check_long(const plugin *p, check_result *r);
 void check_device(const plugin *p, check_result *r);
 void check_device_ops(const plugin *p, check_result *r);
 void check_device_update(const plugin *p, check_result *r);

@@ -23,6 +23,7 @@ static int bench_open(bench *b, const plugin *p, size_t n, err *e)
     m->compute = F64;
     m->backend = &cpu_backend;
     m->optimizer_cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
+    check_add_settings(&m->set, &m->memory);
     if (p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, m->optimizer_cfg, &m->memory, e))
         return -1;
     ab_ctx *c = tape_new(&m->params, &cpu_backend, F64, false);

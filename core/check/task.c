@@ -26,6 +26,7 @@ static int task_open(opened *o, const plugin *p, err *e)
     *o = (opened){.t = &p->iface.task};
     void *cfg = arena_alloc(&o->memory, p->desc.cfg_size + 16);
     ab_env env = {.data_dir = data_dir(), .seed = 1};
+    check_add_settings(&set, &o->memory);
     if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, &o->memory, e)) return -1;
     if (!o->t->open(&o->self, cfg, &host_table, &env, words, sizeof words)) return 0;
     return fail(e, "%s", words[0] ? words : "open failed without a word");

@@ -7,6 +7,7 @@
 typedef struct {
     const char *device;
     bool json;
+    option_list set;
 } check_options;
 
 static int check(const invocation *c, void *options)
@@ -18,12 +19,15 @@ static int check(const invocation *c, void *options)
         if (!on) return call_failed(c, &e), 2;
         check_use_device(on);
     }
+    for (size_t i = 0; i < o->set.n; i++)
+        if (check_set(o->set.at[i], &e)) return call_usage(c, &e);
     check_print_json(o->json);
     return check_plugins(c->word, c->n_words);
 }
 
 static const option options[] = {
     {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the plugin that is checked", OPTION_LIST, offsetof(check_options, set)},
     {"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
     {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
     {0}};

@@ -30,9 +30,11 @@ char *shape_text(const int64_t dim[4], char out[64])
     return out;
 }
 
+ab_ctx *tape_latest;
+
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training)
 {
-    ab_ctx *c = xcalloc(1, sizeof *c);
+    ab_ctx *c = tape_latest = xcalloc(1, sizeof *c);
     c->params = s;
     c->backend = b;
     c->compute = compute;
@@ -47,6 +49,7 @@ ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training)
 void tape_free(ab_ctx *c)
 {
     if (!c) return;
+    if (tape_latest == c) tape_latest = NULL;
     if (c->device && c->backend->drop_graph) c->backend->drop_graph(c);
     if (c->consts) c->backend->release(c->consts);
     if (c->buffer && !c->shared) c->backend->release(c->buffer);

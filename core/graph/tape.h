@@ -87,6 +87,8 @@ struct ab_ctx {
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training);
 void tape_free(ab_ctx *c);
 ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The context made last: where a plugin was when its process dies (check/child.c). NULL: none. */
+extern ab_ctx *tape_latest;
 /* What plugins hand over: an id that is no tensor of this tape fails it in words. 0, the failed tensor, is one. */
 bool tape_owns(ab_ctx *c, ab_t x);
 /* The same of what a plugin's function returned, where also the failed tensor needs a reason. who, name: "attention", "dot". */

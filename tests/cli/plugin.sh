@@ -126,6 +126,20 @@ head -c 9000 far/plugins/softer.so >short.so # cut: touching the rest is SIGBUS
 exits 2 ablate plugins ./short.so
 has err "short.so: cannot be opened"
 
+echo "a plugin that crashes or exits fails its check by name; the other checks and plugins go on"
+exits 1 ablate check far/plugins/softer.so posenc/none
+has out "died by signal 6 (Aborted) in 'parameters', in an attention's forward"
+has out "posenc/none"
+sed 's/if (o->crash) abort/if (0) abort/; s/if (o->leave) exit/if (1) exit/' softer.c >leaves.c
+cc -shared -fPIC -I"$source/core/api" leaves.c -o leaves.so
+exits 1 ablate check ./leaves.so
+has out "ended the process with exit status 0 in 'parameters', in an attention's forward: plugins return, they do not exit"
+exits 0 ablate check posenc/rotary -s rotary.base=500
+exits 2 ablate check posenc/rotary -s rotary.bass=500
+has err "rotary.bass"
+exits 2 ablate check posenc/rotary -s base=500
+has err "expected PLUGIN.KEY=VALUE"
+
 echo "listed, checked by the INI reader"
 exits 0 ablate plugins far/plugins/softer.so
 has out "softer"
