@@ -119,7 +119,7 @@ typedef struct {
     option_list set, only;
     const char *seeds, *device;
     char own_device[64]; /* the INI's */
-    int64_t workers, threads;
+    int64_t workers, threads, step_limit;
     bool dry_run, profile;
     int rerun, progress; /* which word; rerun -1: not asked for */
     int slurm;           /* --launcher */
@@ -462,6 +462,7 @@ static int train_spec(void *self, spec *s, err *e)
                         .gpus = o->slurm ? 0 : device_count(o->device),
                         .workers = (int)o->workers,
                         .threads = (int)o->threads,
+                        .step_limit = (int)o->step_limit,
                         .progress = c->verbosity < 0 && o->progress == PROGRESS_AUTO ? PROGRESS_NONE : (enum progress_mode)o->progress,
                         .resume_command = str_text(&again),
                         .slurm = o->slurm ? o->slurm_args ? o->slurm_args : "" : NULL,
@@ -619,7 +620,7 @@ static int estimate(const invocation *c, void *typed)
 }
 
 #define AT(field) offsetof(options, field)
-static const options defaults = {.rerun = -1};
+static const options defaults = {.rerun = -1, .step_limit = 1800};
 static const option table[] = {
     {"-s", "KEY=VALUE", "a setting, in place of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set), .words = WORDS_KEYS},
     {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
@@ -628,6 +629,7 @@ static const option table[] = {
     {"--device", "auto|cpu|cuda|cuda:N", "where to train [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
     {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--step-limit", "SECONDS", "end a run whose step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
     {"--slurm-args", "TEXT", "given to sbatch: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},

@@ -46,18 +46,28 @@ typedef struct {
     double *hits; /* of the dev set: right and all target tokens of each pair */
 } run;
 
-/* While training, the first SIGTERM asks for a checkpoint at the next step. A second one, or one where there
- * is nothing to save, ends the process: all files are written atomically, and the last checkpoint stands. */
+/* While training, the first SIGTERM asks for a checkpoint at the end of the step. A second one, one where there is nothing to
+ * save, and a step that does not end in twice the longest so far and 5 s more end the process: all files are written atomically,
+ * and the last checkpoint stands. */
+enum { STOP_PATIENCE = 5 }; /* seconds */
 static volatile sig_atomic_t stop_asked, training;
+static volatile double longest_step; /* seconds */
 static void ask_stop(int signal_number)
 {
     (void)signal_number;
     if (!training || stop_asked) _exit(WORKER_STOPPED);
     stop_asked = 1;
+    alarm(STOP_PATIENCE + (unsigned)(2 * longest_step));
+}
+static void step_too_long(int signal_number)
+{
+    (void)signal_number;
+    _exit(WORKER_STOPPED);
 }
 static bool should_stop(void *self)
 {
     (void)self;
+    if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take what it takes */
     return stop_asked || events_broken();
 }
 static void send_point(void *self, const char *metric, int64_t step, double value)
@@ -68,6 +78,10 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
 {
     (void)self;
+    static double last;
+    double t = ticks();
+    if (last > 0 && t - last > longest_step) longest_step = t - last;
+    last = t;
     event_progress(step, total, ppl, tokens_per_second);
 }
 
@@ -407,6 +421,7 @@ static int work(const invocation *c, void *options)
     run r = {0};
     err e = {0};
     signal(SIGTERM, ask_stop);
+    signal(SIGALRM, step_too_long);
     if (!j->data_dir) j->data_dir = c->p.data_dir;
     r.job = *j;
     events_open((int)j->fd);

@@ -17,6 +17,9 @@ typedef struct {
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
+    double news;    /* ticks(): of its last event */
+    double term_at; /* when the watchdog told it to stop; 0: it has not */
+    bool silent;    /* its silence has been told of */
     double started, first_tick; /* ticks(): of the process, of its first progress */
     bool diverged, ended; /* ended: it has told its last line */
     char error[2048];
@@ -77,7 +80,7 @@ typedef struct {
     int n_workers, threads;
     char owner[128];
     provenance from;
-    double last_beat;
+    double last_beat, interrupted_at;
     launch_result *out;
 } launcher;
 

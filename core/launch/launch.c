@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300 }; /* seconds: said; from TERM to KILL; from the interrupt to KILL */
+
 /* ---- signals: counted, handled in the loop ---- */
 
 volatile sig_atomic_t launch_interrupts, launch_signal;
@@ -107,6 +109,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
 {
     char *f[10];
     bool result = has_prefix(line, "result\t");
+    w->news = ticks(), w->silent = false;
     int n = event_split(line, f, result ? 10 : 8);
     if (same(f[0], "phase") && n > 1)
         snprintf(w->phase, sizeof w->phase, "%s", f[1]);
@@ -222,6 +225,10 @@ static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGI
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what)
 {
     if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
+    if (w->term_at > 0) { /* by the watchdog */
+        snprintf(w->error, sizeof w->error, "no step for %d s, after step %lld: it was ended (--step-limit)", l->o->step_limit, (long long)w->step);
+        return *what = "failed", DB_FAILED;
+    }
     if (code == WORKER_DONE) {
         char phase[sizeof w->phase];
         memcpy(phase, w->phase, sizeof phase);
@@ -332,11 +339,37 @@ static void handle_interrupts(launcher *l, int *handled)
 {
     if (*handled == launch_interrupts) return;
     *handled = launch_interrupts;
+    if (!(l->interrupted_at > 0)) l->interrupted_at = ticks();
     int s = *handled >= 3 ? SIGKILL : SIGTERM; /* the second SIGTERM ends a worker where it is */
     l->out->interrupted = launch_signal;
     progress_interrupted(&l->p, *handled, active(l));
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, s);
+}
+
+/* Steps that never end: said after a minute, ended at the limit. Phases without steps (data, scoring, decoding) take what they take. */
+static void watch_step(launcher *l, worker *w)
+{
+    double silence = ticks() - w->news, limit = l->o->step_limit;
+    if (!same(w->phase, "train") && !same(w->phase, "model")) return;
+    if (!w->silent && silence > (limit > 0 && limit < 2 * SILENCE ? limit / 2 : SILENCE)) {
+        w->silent = true;
+        progress_line(&l->p, "slow    %s s%lld: no step for %.0f s, after step %lld", w->claim.name, (long long)w->claim.seed, silence, (long long)w->step);
+    }
+    if (!(limit > 0) || silence < limit) return;
+    if (!(w->term_at > 0)) w->term_at = ticks(), kill(w->pid, SIGTERM);
+    double grace = limit < GRACE ? limit : GRACE;
+    if (ticks() - w->term_at > grace) kill(w->pid, SIGKILL);
+}
+
+static void watch(launcher *l)
+{
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (!w->pid) continue;
+        if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) kill(w->pid, SIGKILL);
+        if (!(l->interrupted_at > 0)) watch_step(l, w);
+    }
 }
 
 static int beat(launcher *l, err *e)
@@ -376,6 +409,7 @@ static int loop(launcher *l, err *e)
     while (more || active(l)) {
         if (beat(l, e)) return -1; /* first: no lease of ours may run out before we claim */
         handle_interrupts(l, &handled);
+        watch(l);
         more = more && !handled;
         for (int i = 0; i < l->n_workers && more; i++) {
             if (l->w[i].pid) continue;

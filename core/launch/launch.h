@@ -26,6 +26,7 @@ typedef struct {
     int gpus;                         /* > 0: ... but for auto and cuda, of which there are so many: worker i gets cuda:(i % gpus) */
     int workers;                      /* at a time; 0: one a device */
     int threads;                      /* per worker; 0: all cores over the workers */
+    int step_limit; /* seconds without a step (or any other event) in training, after which a worker is ended: TERM, then KILL; 0: never */
     enum progress_mode progress;
     const char *resume_command;     /* printed after an interrupt */
     const char *slurm;              /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */

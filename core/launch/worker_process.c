@@ -102,7 +102,7 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     w->fd = ends[0];
-    w->started = ticks();
+    w->started = w->news = ticks();
     snprintf(w->phase, sizeof w->phase, "starting");
     return 0;
 }

@@ -75,6 +75,16 @@ for what in "$numbers" "$curves"; do
     cmp found.txt calm.txt || { wrong "numbers differ from those of an undisturbed sweep" && diff calm.txt found.txt; }
 done
 
+echo "one SIGTERM while a step takes minutes: the worker leaves where it stands"
+start stuck.ini
+wait_for 30 in_phase stuck || wrong "no worker began: $(cat err)"
+training_alone() { [ "$(sql "SELECT count(*) FROM tag t JOIN run r ON r.id=t.run_id WHERE tag='precision' AND r.status='running'")" = 1 ]; }
+wait_for 30 training_alone || wrong "no training began: $(cat err)"
+sleep 0.3
+kill -TERM $host
+ends 143 20 "SIGTERM in a long step"
+equal "$(leftovers)" "" "workers left"
+
 echo "two Ctrl-C"
 start stuck.ini
 wait_for 30 in_phase stuck || wrong "no worker began: $(cat err)"

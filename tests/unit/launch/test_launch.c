@@ -331,6 +331,34 @@ static void test_taken_over(void)
     free((char *)b.o.path);
 }
 
+/* A step that never ends: said, told to stop, killed; its run has failed with the reason, and the others go on. */
+static void test_watchdog(void)
+{
+    static const char *const rows[] = {"loops", "after"};
+    char *program = worker_script("loops.sh", "printf 'phase\ttrain\nprogress\t5\t10\t9\t9\n' >&3\n"
+                                              "case $row in *loops*) trap '' TERM; while :; do sleep 0.02; done ;; esac\necho end >&3");
+    bench b;
+    err e = {0};
+    launch_result got;
+    bench_open(&b, "loops.db", rows, LENGTH(rows));
+    launch_options o = options_of(&b, program);
+    o.step_limit = 1;
+    CHECK_INT(launch_runs(b.d, &o, &got, &e), 0);
+    CHECK_INT(got.done, 1);
+    CHECK_INT(got.failed, 1);
+    db_close(b.d);
+    arena a = {0};
+    read_experiment x;
+    reader *r = reader_open(&b.o, &e);
+    CHECK_INT(reader_experiment(r, "test", false, &a, &x, &e), 0);
+    check_run(&x, "loops", "failed", -1, SIGKILL, "no step for 1 s, after step 5: it was ended (--step-limit)");
+    check_run(&x, "after", "done", 0, -1, NULL);
+    arena_free(&a);
+    reader_close(r);
+    free(program);
+    free((char *)b.o.path);
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "%s", "/tmp/ablate-launch-XXXXXX");
@@ -338,6 +366,7 @@ int main(void)
     signal(SIGINT, SIG_DFL);
     test_events();
     test_ends();
+    test_watchdog();
     test_given_back();
     test_no_program();
     test_interrupt();
