@@ -6,6 +6,7 @@
  * (report/)
  */
 #include "commands/estimate.h"
+#include "check/known.h"
 #include "data/corpora.h"
 #include "device/device.h"
 #include "launch/launch.h"
@@ -118,6 +119,7 @@ const plugin_schemas *run_schemas(void)
 typedef struct {
     option_list set, only;
     const char *seeds, *device;
+    bool no_check;
     char own_device[64]; /* the INI's */
     int64_t workers, threads, step_limit;
     bool dry_run, profile;
@@ -421,6 +423,19 @@ static void say_preflight(const sweep_estimate *x, const spec *s, const db_froze
     str_free(&text);
 }
 
+/* Plugins from outside that no sweep here has used yet. */
+static void check_new_plugins(const spec *s, const char *cache, bool talk)
+{
+    for (size_t i = 0; i < s->n_rows; i++)
+        for (size_t k = 0; k < s->rows[i].placed.n && s->rows[i].run; k++) {
+            const setting *one = &s->rows[i].placed.at[k];
+            ab_kind kind = model_plugin_kind(one->key);
+            err none = {0};
+            const plugin *p = kind ? plugin_find(kind, one->value, &none) : NULL;
+            if (p) check_once(p, cache, talk);
+        }
+}
+
 /* One call of `ablate run`: what every experiment that it trains shares. */
 typedef struct {
     options *o;
@@ -446,6 +461,7 @@ static int train_spec(void *self, spec *s, err *e)
     size_t n = 0;
     launch_result result = {0};
     char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
+    if (!o->no_check) check_new_plugins(s, cache, k->talk);
     db *d = db_open(&p->db, e);
     int code = 1;
     sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
@@ -630,6 +646,7 @@ static const option table[] = {
     {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--step-limit", "SECONDS", "end a run whose step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},
+    {"--no-check", NULL, "do not check plugins that are new here before they train", OPTION_FLAG, AT(no_check)},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
     {"--slurm-args", "TEXT", "given to sbatch: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},

@@ -1,5 +1,6 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
 #include "commands/options.h"
+#include "check/known.h"
 #include "data/dataset.h"
 #include "decode/constrain.h"
 #include "device/device.h"
@@ -162,6 +163,24 @@ static int read_data(run *r, err *e)
     return dataset_build(&r->data, r->task, r->task_self, r->src, r->tgt, r->cfg.max_length, e);
 }
 
+/* The first check that some plugin of the run fails, if it was checked (run.c). */
+static void tell_checks(const run *r)
+{
+    str words = {0};
+    for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
+        const setting *s = &r->model.set.at[i];
+        ab_kind kind = model_plugin_kind(s->key);
+        err none = {0};
+        const plugin *p = kind ? plugin_find(kind, s->value, &none) : NULL;
+        if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &words) || !words.n) continue;
+        char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&words));
+        event_fact("check_failed", text);
+        free(text);
+        break;
+    }
+    str_free(&words);
+}
+
 static int open_model(run *r, err *e)
 {
     dtype compute;
@@ -173,6 +192,7 @@ static int open_model(run *r, err *e)
     str plugins = {0};
     int bad = model_plugins_json(&r->model.set, &plugins, e);
     if (!bad) event_fact("plugins_json", str_text(&plugins));
+    if (!bad) tell_checks(r);
     str_free(&plugins);
     if (bad) return -1;
     event_fact("device", device_description(r->on));

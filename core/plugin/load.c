@@ -259,6 +259,14 @@ static void load_folders(void)
     }
 }
 
+bool plugin_is_own(const plugin *p)
+{
+    char *own = n_folders ? realpath(folders[0], NULL) : NULL;
+    bool is = own && has_prefix(p->path, own) && p->path[strlen(own)] == '/';
+    free(own);
+    return is;
+}
+
 const plugin *const *plugin_list(size_t *n)
 {
     load_folders();

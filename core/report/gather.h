@@ -19,6 +19,7 @@ typedef struct {
     double parameters;                  /* NaN unknown */
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
+    const char *unsound;                /* the check that a plugin of the row fails, or NULL */
     size_t changed;                     /* done runs of a plugin that has changed since (changed.h) */
     const read_row *recorded;           /* the row of that name among the recorded, or NULL */
     measure *recorded_of;               /* of[metric] of it */

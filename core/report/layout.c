@@ -44,7 +44,7 @@ static void put_p(grid *t, size_t column, double p)
 static void put_measure(grid *t, size_t column, const gathered_row *row, const measure *m, int decimals)
 {
     const char *sd = m->n > 1 ? arena_printf(&t->mem, " ± %.*f", decimals, m->sd) : "";
-    const char *mark = row->changed ? "†" : ""; /* table.c's note says what it means */
+    const char *mark = row->changed && row->unsound ? "†‡" : row->changed ? "†" : row->unsound ? "‡" : ""; /* table.c's note says what it means */
     const char *more = m->diverged ? arena_printf(&t->mem, " (%zu diverged)", m->diverged) : "";
     if (m->n)
         grid_put(t, column, "%.*f%s%s%s", decimals, m->mean, sd, mark, more);

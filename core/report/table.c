@@ -64,6 +64,18 @@ static void note_changed(const gathered *g, grid *t)
                   runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
 }
 
+/* Rows of plugins that do not keep what their interface promises. */
+static void note_unsound(const gathered *g, grid *t)
+{
+    const char *last = NULL;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const char *why = g->rows[i].unsound;
+        if (!why || same(why, last)) continue;
+        grid_note(t, "‡ fails `ablate check`: %.*s", (int)strcspn(why, "\n"), why);
+        last = why;
+    }
+}
+
 /* Which machine and commit the recorded runs are of, where they stand beside; else that there are some. */
 static void note_recorded(const gathered *g, grid *t)
 {
@@ -146,6 +158,7 @@ void table_grid(const gathered *g, grid *t)
     note_tuning(g, t);
     note_failures(g, t);
     note_changed(g, t);
+    note_unsound(g, t);
     note_recorded(g, t);
     note_rows(g, t);
     note_paper(g, t);

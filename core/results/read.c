@@ -93,6 +93,7 @@ int64_t reader_version(reader *r, err *e)
     "r.owner,a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a."      \
     "flops_step,"                                                                                            \
     "a.tokens_second,a.peak_memory,a.plugins_json,"                                                                         \
+    "(SELECT value FROM tag WHERE run_id=r.id AND tag='check_failed'),"                                      \
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"     \
     " WHERE run_id=r.id AND kind='references')"                                                              \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "                               \
@@ -155,7 +156,8 @@ static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read
                       .tokens_second = sql_real(s, 21),
                       .peak_memory = sql_real(s, 22),
                       .plugins_json = sql_text(s, 23, a),
-                      .references = sql_text(s, 24, a)};
+                      .check_failed = sql_text(s, 24, a),
+                      .references = sql_text(s, 25, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
     return run->attempts || run->recorded ? load_results(q, with_stats, a, run, e) : 0; /* one that never began has none */
 }

@@ -38,6 +38,7 @@ typedef struct {
     const char *error; /* or NULL */
     const char *references; /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
     const char *log_path, *host, *device, *git_commit;
+    const char *check_failed; /* the first check that a plugin of it fails, or NULL */
     const char *plugins_json; /* as in db_provenance, or NULL */
     int64_t exit_code, signal;                                 /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */

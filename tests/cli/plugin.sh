@@ -36,6 +36,8 @@ softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.c
 exits 1 ablate run bypath.ini --threads 1
 has err "failed  leave s1"
 has err "ended in model with exit status 0 before it was done: a plugin or a library has called exit"
+has err "attention/softer is new and fails \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in forward"
+has out "‡ fails \`ablate check\`: attention/softer: parameters: died by signal 6"
 has err "failed  crash s1"
 has err "ended by signal 6 (Aborted)"
 has err "done    after s1"
@@ -60,6 +62,8 @@ exits 2 ablate run elsewhere/beside.ini -s attention=../far/plugins/softer.so
 exits 0 ablate run elsewhere/beside.ini -s attention=far/plugins/softer.so --threads 1
 { tiny beside 20 && printf 'plugin_path = ../far/plugins\nattention = softer\n'; } >elsewhere/beside.ini
 exits 0 ablate run elsewhere/beside.ini --threads 1 --progress none
+
+equal "$(sort -u home/runs/cache/checked.tsv | wc -l)" 1 "plugins checked: once each"
 
 echo "by plugin_path"
 { tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini
