@@ -36,7 +36,7 @@ softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.c
 exits 1 ablate run bypath.ini --threads 1
 has err "failed  leave s1"
 has err "ended in model with exit status 0 before it was done: a plugin or a library has called exit"
-has err "attention/softer is new and fails \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in forward"
+has err "attention/softer is new and fails \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in an attention's forward"
 has out "‡ fails \`ablate check\`: attention/softer: parameters: died by signal 6"
 has err "failed  crash s1"
 has err "ended by signal 6 (Aborted)"
@@ -131,17 +131,17 @@ exits 2 ablate plugins ./short.so
 has err "short.so: cannot be opened"
 
 echo "a plugin that crashes or exits fails its check by name; the other checks and plugins go on"
-exits 1 ablate check far/plugins/softer.so posenc/none
+exits 1 ablate check far/plugins/softer.so position/none
 has out "died by signal 6 (Aborted) in 'parameters', in an attention's forward"
-has out "posenc/none"
+has out "position/none"
 sed 's/if (o->crash) abort/if (0) abort/; s/if (o->leave) exit/if (1) exit/' softer.c >leaves.c
 cc -shared -fPIC -I"$source/core/api" leaves.c -o leaves.so
 exits 1 ablate check ./leaves.so
 has out "ended the process with exit status 0 in 'parameters', in an attention's forward: plugins return, they do not exit"
-exits 0 ablate check posenc/rotary -s rotary.base=500
-exits 2 ablate check posenc/rotary -s rotary.bass=500
+exits 0 ablate check position/rotary -s rotary.base=500
+exits 2 ablate check position/rotary -s rotary.bass=500
 has err "rotary.bass"
-exits 2 ablate check posenc/rotary -s base=500
+exits 2 ablate check position/rotary -s base=500
 has err "expected PLUGIN.KEY=VALUE"
 
 echo "listed, checked by the INI reader"
