@@ -155,7 +155,6 @@ static void print_md(const grid *g, str *out)
     }
 }
 
-                                           {"‡", "$\\ddagger$"},
 /* ---- CSV ---- */
 
 static void csv_text(str *out, const char *text)
