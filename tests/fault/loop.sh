@@ -43,6 +43,10 @@ latex|start|table faults --format latex|
 published|start|table table3|
 ls|start|ls faults|
 show|start|show faults/base|
+watch|start|watch faults --once|-
+diff|start|diff faults/base@1 faults/base@1|
+note|start|note faults/base busy|SELECT value FROM tag WHERE tag='note'
+tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='paper'
 log|start|log faults/base|
 rm|start|rm faults/base --yes|SELECT count(*) FROM run
 query|start|query "SELECT row, PPL FROM faults"|
