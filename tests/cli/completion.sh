@@ -18,7 +18,7 @@ offers() { # EXPECTED WORD...
 equal "$(bash -c 'source <(ablate completion bash); complete -p ablate')" "complete -o bashdefault -o default -F _ablate ablate" "what bash knows"
 
 echo "commands"
-offers "test table translate" ablate t
+offers "test table tag translate" ablate t
 equal "$(complete_as ablate - | sort)" "$({ ablate help | sed -n 's/^  \([a-z]*\) .*/\1/p'; echo help; } | sort -u)" "all commands, and help"
 offers "" ablate nothing
 
