@@ -13,6 +13,7 @@ elsewhere() {
     *"ablate watch"*) return 0 ;;                              # needs a terminal: tests/cli/watch.sh
     *"--device cuda"*) return 0 ;;                             # needs a GPU
     *SPEC.ini* | *EXPERIMENT/*) return 0 ;;                    # a pattern, not a command
+    *"--lengths lengths.txt"*) return 0 ;;                     # sentence lengths of a corpus (bench/make_lengths.py)
     *parsing-craft/* | *" 1.trees"* | *model.safetensors*) return 0 ;; # need a treebank or a model that took hours
     esac
     return 1
