@@ -1,5 +1,6 @@
 /* machine.c - what this machine is, its threads, and their memory to work in. */
 #include "cpu/fused.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,11 @@ const char *cpu_description(void)
     return words;
 }
 
+/* Each thread's memory to work in goes with the thread. */
+static pthread_key_t thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void make_key(void) { (void)pthread_key_create(&thread_end, free); }
+
 void *scratch(size_t bytes)
 {
     static _Thread_local struct {
@@ -45,9 +51,11 @@ void *scratch(size_t bytes)
         size_t size;
     } mine;
     if (mine.size >= bytes) return mine.p;
+    pthread_once(&once, make_key);
     free(mine.p);
     mine.size = (bytes + bytes / 2 + 4095) / 4096 * 4096;
     if (posix_memalign(&mine.p, 64, mine.size))
         broken("out of memory: %zu bytes wanted to work in", mine.size);
+    (void)pthread_setspecific(thread_end, mine.p);
     return mine.p;
 }

@@ -376,11 +376,11 @@ INLINE reals_f32 exp_f32(reals_f32 x)
     p = p * r + 1.66666657e-1f;
     p = p * r + 5.00000000e-1f;
     p = p * (r * r) + r + 1;
-    masks_f32 y = (masks_f32)p + ((masks_f32)t << 23);
+    words_f32 y = (words_f32)p + ((words_f32)t << 23);
 #if WIDTH == 64
     return (reals_f32)_mm512_maskz_mov_epi32(_mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(-87.33f), _CMP_GE_OQ), (__m512i)y);
 #else
-    return (reals_f32)((x >= -87.33f) & y);
+    return (reals_f32)((words_f32)(x >= -87.33f) & y);
 #endif
 }
 INLINE float log_f32(float x) { return logf(x); }
