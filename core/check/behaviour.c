@@ -314,12 +314,12 @@ static void long_sentence(const pairing *w, check_result *r)
 }
 void check_long(const plugin *p, check_result *r)
 {
-    check_one_pairing(true);
+    size_t before = check_pairings_at_most(1);
     for (const ab_param *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < MOST_TOKENS && q->max >= MOST_TOKENS) check_try(p, q->name, "256");
     check_each_pairing(p, r, long_sentence);
     check_try(p, NULL, NULL);
-    check_one_pairing(false);
+    check_pairings_at_most(before);
     if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", MOST_TOKENS);
 }
 

@@ -30,6 +30,9 @@ size_t check_in_child(const plugin *p, check_result out[CHECK_MOST]);
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 
+/* Attention is checked with every position it accepts. From here on with the first n of them alone; returns the number before. */
+size_t check_pairings_at_most(size_t n);
+
 /* A device to compare with the CPU, from here on; NULL: none. */
 void check_use_device(const backend *b);
 

@@ -74,14 +74,19 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
     return n;
 }
 
-static bool one_pairing;
-void check_one_pairing(bool one) { one_pairing = one; }
+static size_t most_pairings = SIZE_MAX;
+size_t check_pairings_at_most(size_t n)
+{
+    size_t before = most_pairings;
+    most_pairings = n;
+    return before;
+}
 
 void check_each_pairing(const plugin *p, check_result *r, pairing_check f)
 {
     const pairing *w;
     size_t n = check_pairings(p, &w, r);
-    if (one_pairing && n > 1) n = 1;
+    if (n > most_pairings) n = most_pairings;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
     if (r->outcome == CHECK_OK && !r->words[0] && p->desc.kind == AB_ATTENTION)
         check_note(r, "with %zu positional encodings", n);

@@ -21,7 +21,6 @@ bool check_beyond(check_result *r, double figure);
 void check_add_settings(settings *s, arena *a);      /* -s, and the value that is tried */
 int check_settings_fit(const plugin *p, err *e);     /* are those of -s parameters of this plugin? */
 void check_try(const plugin *p, const char *name, const char *value); /* from here on; name NULL: none */
-void check_one_pairing(bool one);                    /* check_each_pairing takes the first alone */
 void check_begins(const char *name, size_t n_done);  /* child.c: for the words about a crash */
 
 /* ---- a plugin among others ---- */

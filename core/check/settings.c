@@ -65,7 +65,7 @@ static void try_value(const plugin *p, const ab_param *q, const char *value, che
 void check_choices(const plugin *p, check_result *r)
 {
     size_t n = 0;
-    check_one_pairing(true);
+    size_t before = check_pairings_at_most(1);
     for (const ab_param *q = p->desc.params; q && q->name; q++) {
         if (q->type == AB_BOOL) try_value(p, q, q->def != 0 ? "false" : "true", r), n++;
         if (q->type != AB_CHOICE) continue;
@@ -75,7 +75,7 @@ void check_choices(const plugin *p, check_result *r)
             if (i != (int)q->def) try_value(p, q, w, r), n++;
         free(words);
     }
-    check_one_pairing(false);
+    check_pairings_at_most(before);
     if (!n) check_none(r, "no choice and no truth value among its parameters");
     check_note(r, "%zu value%s through future, gradient and decode", n, n == 1 ? "" : "s");
 }

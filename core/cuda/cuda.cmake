@@ -43,7 +43,7 @@ foreach(source ${shim_tests})
   set_target_properties(shim_${name} PROPERTIES ENABLE_EXPORTS ON) # for fake_cudnn.so
   add_dependencies(unit_tests shim_${name})
   add_test(NAME shim/${name} COMMAND shim_${name})
-  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 600 ENVIRONMENT "${test_environment}")
+  set_tests_properties(shim/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds} ENVIRONMENT "${test_environment}")
 endforeach()
 add_executable(shim_planted tests/shim/planted.cu tests/shim/gpu_emulation.cc)
 set_source_files_properties(tests/shim/planted.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")

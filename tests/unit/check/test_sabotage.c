@@ -72,6 +72,13 @@ static const struct {
     {"mask_in_reference", "build", {"mask_in_reference.c:11: ab_mask was called in an operation's reference", "an attention's forward", "inputs and attr"}},
 };
 
+/* Under AddressSanitizer, where double precision is ten times slower, attention meets one position instead of all. */
+#ifdef __SANITIZE_ADDRESS__
+static const size_t pairings = 1;
+#else
+static const size_t pairings = SIZE_MAX;
+#endif
+
 static void check_case(size_t i)
 {
     char path[1024];
@@ -81,7 +88,9 @@ static void check_case(size_t i)
     const plugin *p = plugin_load(path, &e);
     const char *words = e.text;
     if (p) {
+        if (cases[i].check && same(cases[i].check, "build")) check_pairings_at_most(SIZE_MAX);
         size_t n = check_plugin(p, r), failed = 0;
+        check_pairings_at_most(pairings);
         for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
         const check_result *expected = cases[i].check ? result_of(r, n, cases[i].check) : NULL;
         bool right = failed == (cases[i].check != NULL) &&
@@ -110,6 +119,7 @@ static void check_status(void)
 int main(int argc, char **argv)
 {
     use_plugins();
+    check_pairings_at_most(pairings);
     for (size_t i = 0; i < LENGTH(cases); i++)
         if (argc < 2 || same(argv[1], cases[i].file)) check_case(i);
     if (argc < 2) check_status();
