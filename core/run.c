@@ -1,118 +1,23 @@
-/* run.c - the main job, from a sweep's INI to its table; read run_command from top to bottom.
+/* run.c - the main job, from a sweep's INI to its table: run() at the end, then run_spec, prepare and train_spec above it.
  *
- *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (results/) -> a worker process
- * each (launch/)
- *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table
- * (report/)
+ *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (freeze.c, results/) -> a worker process each (launch/)
+ *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table (report/)
+ *
+ * What every command needs before it starts is in setup.c.
  */
 #include "commands/estimate.h"
 #include "check/known.h"
-#include "data/corpora.h"
 #include "device/device.h"
 #include "launch/launch.h"
-#include "metric/bleu.h"
-#include "metric/f1.h"
 #include "model/model.h"
 #include "plugin/plugin.h"
+#include "freeze.h"
 #include "prepare.h"
 #include "report/store.h"
 #include "report/table.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- services for plugins ---- */
-
-static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok,
-                     int lowercase, ab_bleu *out, char *words, size_t n_words)
-{
-    static double *stats; /* the last call's, as ab_bleu promises */
-    bleu_options o;
-    bleu_score score;
-    err e = {0};
-    stats = xrealloc(stats, ((size_t)n + 1) * BLEU_STATS * sizeof *stats);
-    if (bleu_options_parse(&o, tok, lowercase, NULL, &e) ||
-        bleu_corpus(&o, hyp, &ref, 1, (size_t)n, &score, stats, &e)) {
-        snprintf(words, n_words, "%s", e.text);
-        return -1;
-    }
-    *out = (ab_bleu){.value = score.score, .stats = stats};
-    snprintf(out->signature, sizeof out->signature, "%s", score.signature);
-    return 0;
-}
-
-static int host_read_lines(const char *path, char ***lines, int64_t *n, char *words, size_t n_words)
-{
-    str text = {0};
-    char **at = NULL;
-    size_t count = 0;
-    err e = {0};
-    if (file_lines(path, &text, &at, &count, &e)) {
-        snprintf(words, n_words, "%s", e.text);
-        return -1;
-    }
-    size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */
-    char **block = xmalloc(head + text.n + 1);
-    char *copy = (char *)block + head;
-    memcpy(copy, str_text(&text), text.n + 1);
-    for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
-    *lines = block;
-    *n = (int64_t)count;
-    free(at);
-    str_free(&text);
-    return 0;
-}
-static void host_free_lines(char **lines) { free(lines); }
-
-void run_setup(const places *p)
-{
-    plugin_set_services(&(plugin_services){host_bleu, host_read_lines, host_free_lines, f1_service});
-    char *folder = xstrdup(p->program), *end = strrchr(folder, '/');
-    if (end) *end = 0;
-    char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");
-    plugin_add_folder(is_folder(built) ? built : installed);
-    char *checkout = path_join(folder, "../core/api"), *include = path_join(folder, "../include");
-    char *at = realpath(is_folder(checkout) ? checkout : include, NULL);
-    if (at) plugin_set_include(at);
-    free(at);
-    free(checkout);
-    free(include);
-    free(folder);
-    free(built);
-    free(installed);
-}
-
-static plugin_schema schema_of(const plugin *p)
-{
-    return (plugin_schema){plugin_kind_name(p->desc.kind), p->desc.name, p->desc.params};
-}
-
-static const plugin_schema *open_path(void *user, const char *kind, const char *path, err *e)
-{
-    (void)user;
-    const plugin *p = plugin_load(path, e);
-    if (!p) return NULL;
-    if (!same(plugin_kind_name(p->desc.kind), kind)) {
-        fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), kind);
-        return NULL;
-    }
-    plugin_schema *s = xmalloc(sizeof *s); /* lives as long as the plugin: to the end */
-    *s = schema_of(p);
-    return s;
-}
-
-const plugin_schemas *run_schemas(void)
-{
-    static plugin_schemas all;
-    size_t n;
-    const plugin *const *list = plugin_list(&n);
-    plugin_schema *s = xcalloc(n + 1, sizeof *s);
-    for (size_t i = 0; i < n; i++) s[i] = schema_of(list[i]);
-    free((void *)all.list);
-    all = (plugin_schemas){.list = s, .n = n, .open = open_path};
-    return &all;
-}
 
 /* ---- the command line ---- */
 
@@ -156,100 +61,6 @@ static void resume_command(const invocation *c, str *out)
             i++;
         else if (!has_prefix(c->argv[i], "--rerun="))
             add_word(out, c->argv[i]);
-}
-
-/* ---- a spec as the database wants it ---- */
-
-static enum db_kind typed(const char *text, db_param *out)
-{
-    if (same(text, "true") || same(text, "false")) {
-        out->i = same(text, "true");
-        return DB_BOOL;
-    }
-    if (parse_int(text, &out->i)) return DB_INT;
-    if (parse_real(text, &out->r)) return DB_REAL;
-    out->s = text;
-    return DB_TEXT;
-}
-
-/* Would this row's plugins refuse each other? Words, or NULL. */
-static const char *not_applicable(const spec_row *row, arena *a)
-{
-    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
-    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    err e = {0};
-    const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
-    for (int i = 0; i < 3 && pos; i++) {
-        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
-        if (!att) break;
-        const ab_position_plugin *h = &pos->iface.position;
-        uint32_t hooks = i == 2 ? 0
-                                : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
-                                      (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
-        if (!(att->iface.attention.roles & roles[i]))
-            return arena_printf(a, "attention %s cannot be %s", att->desc.name, keys[i]);
-        if (hooks & ~att->iface.attention.accepts)
-            return arena_printf(a, "attention %s does not honour what position %s does", att->desc.name,
-                                pos->desc.name);
-    }
-    return NULL;
-}
-
-static db_row_spec row_spec(const spec *s, size_t i, arena *a)
-{
-    const spec_row *row = &s->rows[i];
-    db_param *params = arena_alloc(a, (row->settings.n + 1) * sizeof *params);
-    for (size_t k = 0; k < row->settings.n; k++) {
-        params[k].key = row->settings.at[k].key;
-        params[k].kind = typed(row->settings.at[k].value, &params[k]);
-        params[k].swept = settings_get(&row->swept, params[k].key) != NULL && !config_is_bookkeeping(params[k].key);
-    }
-    return (db_row_spec){.group = row->group,
-                         .name = row->name,
-                         .change = row->changed,
-                         .is_base = row->is_base,
-                         .same_as = row->same_as >= 0 ? s->rows[row->same_as].name : NULL,
-                         .config_hash = row->hash,
-                         .config_json = row->json,
-                         .params = params,
-                         .n_params = row->settings.n,
-                         .paper_row = row->paper_row,
-                         .n_seeds = row->n_seeds,
-                         .not_applicable = not_applicable(row, a)};
-}
-
-static int freeze(db *d, const spec *s, const invocation *c, db_frozen **frozen, size_t *n, err *e)
-{
-    arena a = {0};
-    str args = {0};
-    db_row_spec *rows = arena_alloc(&a, (s->n_rows + 1) * sizeof *rows);
-    int bad = 0;
-    for (size_t i = 0; i < s->n_rows && !bad; i++) {
-        str plugins = {0};
-        rows[i] = row_spec(s, i, &a);
-        bad = model_plugins_json(&s->rows[i].placed, &plugins, e);
-        rows[i].plugins_json = arena_strdup(&a, str_text(&plugins));
-        str_free(&plugins);
-    }
-    for (int i = 0; i < c->argc; i++) {
-        str_addc(&args, i ? ',' : '[');
-        json_string(&args, c->argv[i]);
-    }
-    str_addc(&args, ']');
-    db_experiment_spec x = {.name = s->name,
-                            .note = s->note,
-                            .spec_ini = s->text,
-                            .argv_json = str_text(&args),
-                            .paper_table = *s->paper ? s->paper : NULL,
-                            .analysis = s->analysis,
-                            .rows = rows,
-                            .n_rows = s->n_rows,
-                            .seeds = s->seeds,
-                            .n_seeds = s->n_seeds};
-    if (!bad) bad = db_freeze(d, &x, frozen, n, e);
-    str_free(&args);
-    arena_free(&a);
-    return bad;
 }
 
 static int64_t steps_of(const spec *s, const db_frozen *f)
@@ -332,19 +143,6 @@ static int take_machine(const spec *s, options *o, err *e)
     }
     if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
     return 0;
-}
-
-/* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row in two
- * databases is two runs. */
-char *runs_folder(const places *p)
-{
-    struct stat a, b;
-    const char *usual = p->usual_db;
-    bool one_file = same(p->db.path, usual) || (!stat(p->db.path, &a) && !stat(usual, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
-    if (one_file) return path_join(p->root, "runs");
-    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0), *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
-    free(here);
-    return folder;
 }
 
 /* Queues again what --rerun names, and says what other plugins mean for this call's runs. */
@@ -465,7 +263,7 @@ static int train_spec(void *self, spec *s, err *e)
     db *d = db_open(&p->db, e);
     int code = 1;
     sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
-    if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || freeze(d, s, c, &frozen, &n, e)) goto out;
+    if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || run_freeze(d, s, c->argc, c->argv, &frozen, &n, e)) goto out;
     resume_command(c, &again);
     static const char *const profile[] = {"--profile", NULL};
     int64_t *ids = xcalloc(n + 1, sizeof *ids);

@@ -1,0 +1,10 @@
+/* freeze.h - the rows of a spec as runs in the database. */
+#ifndef ABLATE_FREEZE_H
+#define ABLATE_FREEZE_H
+#include "config/spec.h"
+#include "results/db.h"
+
+/* Writes the experiment, its rows and their runs, one a seed, where they are not there yet; argv: the command, kept with it. *frozen [*n]: the runs, which
+ * the caller frees. 0, or -1 and e. */
+int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
+#endif
