@@ -97,11 +97,12 @@ typedef struct {
     int64_t vocab;
 } measured;
 
-/* Rows with few steps, as an experiment of its own: all of them, or base alone. */
+/* All rows with few steps, as an experiment of its own; not `all`: base alone is trained. */
 static void write_short(const spec *s, bool all, const char *steps, str *ini)
 {
-    str_addf(ini, "[experiment]\nname = %s.time\nseeds = %lld\nnote = a few steps, for match = %s of %s\n", s->name, (long long)s->seeds[0], s->match, s->name);
-    for (size_t i = 0; i < (all ? s->n_rows : 1); i++) {
+    str_addf(ini, "[experiment]\nname = %s.time\nseeds = %lld\nnote = a few steps, for match = %s of %s\n%s", s->name, (long long)s->seeds[0], s->match, s->name,
+             all ? "" : "only = base\n");
+    for (size_t i = 0; i < s->n_rows; i++) {
         const spec_row *row = &s->rows[i];
         const settings *of = row->is_base ? &row->given : &row->swept;
         if (row->is_base)

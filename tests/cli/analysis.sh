@@ -6,7 +6,7 @@ source "$(dirname "$0")/common.bash" "$@"
 {
     printf '[experiment]\nname = set\nseeds = until 0.001 PPL, at most 5\nmatch = params by d_ff\n'
     tiny set 6 | sed '1,2d; s/^lr = .*/lr = tune(0.001 .. 0.01, 2)/'
-    printf '[criterion]\nmetric = PPL\nmargin = 0.001\nseeds = 3\n[variant wide]\nd_k = 6\n'
+    printf '[criterion]\nmetric = PPL\nmargin = 0.001\nseeds = 3\n[variant wide]\nd_k = 6\nattention_encoder = restricted\nrestricted.r = 4\n'
 } >set.ini
 exits 0 ablate run set.ini --threads 1 --progress plain
 has err "match = params: wide gets d_ff = "
