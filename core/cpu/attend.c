@@ -192,6 +192,25 @@ static int score_of(const call *k, score_args *s, err *e)
     return 0;
 }
 
+/* Where the program hides keys outside of windows: which. The caller releases them. */
+static void open_windows(const call *k, const attend_args *a, score_args *s)
+{
+    const score_program *f = s->program;
+    if (f->hiding < 0) return;
+    for (int i = 0; i < f->n_leaves; i++) {
+        if (!f->reads[PASS_HIDING][i]) continue;
+        if (s->leaf[i].dim[1] > 1) return; /* heads of their own */
+        s->window_of_sentence |= s->leaf[i].dim[0] > 1;
+    }
+    int64_t sentences = s->window_of_sentence ? a->n_sentences : 1;
+    size_t bytes = (size_t)(sentences * s->times[0]) * sizeof *s->window;
+    s->window = cpu_backend.alloc(bytes);
+    memset(s->window, 0, bytes);
+    bool all = false;
+    BY_TYPE(k->in[0].type, find_windows, a, sentences, &all);
+    if (!all) cpu_backend.release(s->window), s->window = NULL;
+}
+
 int cpu_ATTEND_PROGRAM(const call *k, err *e)
 {
     attend_args a = args_of(k);
@@ -200,8 +219,11 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     a.score = &s;
     s.counts = k->out[PROGRAM_COUNTS];
     if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    open_windows(k, &a, &s);
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
-    return forward(k, a, e);
+    int bad = forward(k, a, e);
+    if (s.window) cpu_backend.release(s.window);
+    return bad;
 }
 
 /* Room for gradients of leaves: each sentence and head has its own place where the leaf has one, else each chunk of sentences and head. */
@@ -235,7 +257,9 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     a.score = &s;
     s.counts = k->in[PROGRAM_D_COUNTS];
     open_sums(k, &a, &s);
+    open_windows(k, &a, &s);
     int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
+    if (s.window) cpu_backend.release(s.window);
     for (int i = 0; i < s.program->n_leaves; i++) {
         const view *d = &k->out[PROGRAM_D_LEAF + i];
         if (!d->data) continue;

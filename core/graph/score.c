@@ -59,15 +59,34 @@ static int32_t gradient_of(const score_draft *d, ab_t x)
     return (size_t)x.id < p->grad_cap ? p->grad[x.id] : 0;
 }
 
+/* What a result x + h adds last, where h is no number of the scores' or of anything learned; 0: nothing. */
+static int32_t last_addend(const score_draft *d, int32_t result, int32_t *other)
+{
+    const node *v = &d->tape->v[result];
+    for (int k = 0; k < 2 && v->op == OP_ADD; k++) {
+        *other = v->in[1 - k];
+        if (!d->tape->v[v->in[k]].needs) return v->in[k];
+    }
+    return 0;
+}
+
+static bool in_some_pass(bool *const wanted[PASSES], int32_t i)
+{
+    bool yes = false;
+    for (int pass = 0; pass < PASSES; pass++) yes |= wanted[pass][i];
+    return yes;
+}
+
 static bool take_steps(const score_draft *d, bool *const wanted[PASSES], int *value, score_program *f)
 {
     const ab_ctx *p = d->tape;
     for (int32_t i = 1; i < p->n; i++) {
         const node *v = &p->v[i];
-        if (v->op == OP_INPUT || (!wanted[0][i] && !wanted[1][i])) continue;
+        if (v->op == OP_INPUT || !in_some_pass(wanted, i)) continue;
         if (!score_op(v->op) || f->n_steps == SCORE_STEPS) return false;
         score_step *s = &f->step[f->n_steps];
-        *s = (score_step){.op = v->op, .n_in = v->n_in, .by = v->a.f[0], .fn = v->a.i[0], .runs = {wanted[0][i], wanted[1][i]}};
+        *s = (score_step){.op = v->op, .n_in = v->n_in, .by = v->a.f[0], .fn = v->a.i[0]};
+        for (int pass = 0; pass < PASSES; pass++) s->runs[pass] = wanted[pass][i];
         for (int k = 0; k < v->n_in; k++) s->in[k] = value[v->in[k]];
         value[i] = VALUE_STEP + f->n_steps++;
     }
@@ -77,15 +96,19 @@ static bool take_steps(const score_draft *d, bool *const wanted[PASSES], int *va
 static bool take(score_draft *d, ab_t result, score_program *f)
 {
     ab_ctx *p = d->tape;
-    int32_t forward_n = p->n;
+    int32_t forward_n = p->n, inside = 0, hiding = last_addend(d, result.id, &inside);
     grad_replace(p, result.id, d->gradient);
     grad_sweep(p, 1, forward_n);
     if (p->error.text[0]) return false;
-    bool *wanted[PASSES] = {xcalloc((size_t)p->n, 1), xcalloc((size_t)p->n, 1)};
+    bool *wanted[PASSES];
+    for (int pass = 0; pass < PASSES; pass++) wanted[pass] = xcalloc((size_t)p->n, 1);
     int *value = xcalloc((size_t)p->n, sizeof *value);
     mark(d, result.id, wanted[PASS_FORWARD]);
     mark(d, gradient_of(d, d->score), wanted[PASS_BACKWARD]);
     for (int i = 0; i < d->n_leaves; i++) mark(d, gradient_of(d, d->leaf[i]), wanted[PASS_BACKWARD]);
+    if (hiding) mark(d, inside, wanted[PASS_INSIDE]);
+    mark(d, hiding, wanted[PASS_HIDING]);
+    if (wanted[PASS_HIDING][d->score.id]) hiding = 0;
     value[d->score.id] = VALUE_SCORE;
     value[d->gradient.id] = VALUE_GRADIENT;
     f->n_leaves = d->n_leaves;
@@ -95,6 +118,9 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     }
     bool all = take_steps(d, wanted, value, f);
     f->result = value[result.id];
+    f->hiding = hiding ? value[hiding] : -1;
+    f->inside = hiding ? value[inside] : -1;
+    f->back_reads_score = wanted[PASS_BACKWARD][d->score.id];
     f->d_score = gradient_of(d, d->score) ? value[gradient_of(d, d->score)] : -1;
     for (int i = 0; i < SCORE_LEAVES; i++) {
         bool is_wanted = i < d->n_leaves && tape_at(p, d->leaf[i])->needs && gradient_of(d, d->leaf[i]);

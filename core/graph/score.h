@@ -7,15 +7,20 @@
  * or those of the scores (a slope a head [1,H,1,1], a bias of distances [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1] ...), or, gathered, a
  * row of numbers for every query [.,.,Tq,n] of which ids [Tq,Tk] choose one for every key (relative positions of Shaw et al. 2018).
  * Gradients flow into q, k, v and every leaf: the program is differentiated by the tape's own rules.
+ *
+ * What is added to the scores last may be a window: 0 for the keys from one place to another, HIDDEN or less for all others, whose
+ * weights are exactly 0 then. A kernel looks at the numbers; where each query has such a window, it computes the keys inside alone.
  */
 #ifndef ABLATE_SCORE_H
 #define ABLATE_SCORE_H
 #include "graph/tape.h"
 
 enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
+#define HIDDEN (-1e8)
 /* Values: the scaled product, the leaves, the gradient of t, then one a step. */
 enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
-enum { PASS_FORWARD, PASS_BACKWARD, PASSES };
+/* PASS_HIDING computes the value that hides keys, PASS_INSIDE the scores of keys that it does not hide. */
+enum { PASS_FORWARD, PASS_BACKWARD, PASS_INSIDE, PASS_HIDING, PASSES };
 
 typedef struct {
     op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK */
@@ -28,9 +33,10 @@ typedef struct {
 typedef struct score_program {
     int n_leaves, n_steps;
     bool gathered[SCORE_LEAVES];
-    bool reads[PASSES][SCORE_LEAVES];
+    bool reads[PASSES][SCORE_LEAVES], back_reads_score;
     score_step step[SCORE_STEPS];
     int result;                /* value: t */
+    int hiding, inside;        /* values: t = inside + hiding, and hiding depends neither on scores nor on anything learned; -1: none */
     int d_score;               /* value: the gradient of VALUE_SCORE; -1: none */
     int d_leaf[SCORE_LEAVES];  /* values; -1: not wanted */
 } score_program;
