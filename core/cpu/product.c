@@ -36,10 +36,13 @@ void product_rows(gemm *g, const params *owner, int32_t index)
 {
     if (!g->m) return;
     if (g->m < FEW_ROWS && owner && index >= 0) {
-        kept *c = copy_of(g, owner, index);
-        if (c->data != g->w || c->version != owner->version) gemm_pack(g->way, g->k, g->n, g->w, g->transposed, c->packed);
-        c->data = g->w, c->version = owner->version;
-        g->packed = c->packed;
+#pragma omp critical(kept_products)
+        {
+            kept *c = copy_of(g, owner, index);
+            if (c->data != g->w || c->version != owner->version) gemm_pack(g->way, g->k, g->n, g->w, g->transposed, c->packed);
+            c->data = g->w, c->version = owner->version;
+            g->packed = c->packed;
+        }
     }
     gemm_rows(g);
 }

@@ -1,8 +1,8 @@
 /* product.h - products of rows by learned matrices: when a packed copy of the matrix is kept (gemm.h multiplies).
  *
  * Weights are F32 in one flat buffer. To multiply they are packed, which beside some hundred rows costs nothing and leaves nothing
- * behind. For few rows (decoding) the packed copy is kept until params->version has changed. Not thread-safe: one kernel runs at a
- * time, with threads inside.
+ * behind. For few rows (decoding) the packed copy is kept until params->version has changed. Several threads may multiply by the same
+ * values at a time (streams of decoding), while these do not change.
  */
 #ifndef ABLATE_CPU_PRODUCT_H
 #define ABLATE_CPU_PRODUCT_H

@@ -1,15 +1,9 @@
-/* beam.c - batches of sentences, and for each the bookkeeping of its hypotheses. */
-#include "decode/beam.h"
-#include "decode/select.h"
-#include "decode/steps.h"
+/* beam.c - one batch of sentences, and for each the bookkeeping of its hypotheses. */
+#include "decode/search.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
- * caches. */
-enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 
 typedef struct { /* the beginning of an output */
     double log_prob;
@@ -17,7 +11,7 @@ typedef struct { /* the beginning of an output */
     void *state;  /* the mask's; NULL without one */
 } prefix;
 
-typedef struct {
+typedef struct sentence {
     int64_t index;       /* its place in the sources */
     int64_t limit;       /* most tokens of an output, without EOS */
     prefix *live, *next; /* [beam] each, the likeliest first */
@@ -26,44 +20,6 @@ typedef struct {
     int64_t n_best;
     bool over;
 } sentence;
-
-typedef struct {
-    model *m;
-    const pairs *p;
-    const beam_options *o;
-    hypothesis *out;
-    steps steps;
-    int64_t wanted, k; /* continuations looked at, of a sentence and of a row */
-    sentence **at;     /* [n_at]: the sentences of the present batch that are still computed */
-    int64_t n_at;
-    /* a row's: [rows], [rows], [rows, k], [rows], [rows] */
-    int32_t *tokens, *parents;
-    choice *choices;
-    int64_t *n_choices;
-    double *log_sum;
-    int64_t *cursor; /* [beam]: while a sentence's choices are merged */
-    char *scratch;   /* a part for each thread */
-    size_t scratch_size;
-    /* a device's answer: [rows, k] ids and logits; the mask [rows, V] */
-    int32_t *ids;
-    float *logits;
-    uint8_t *allowed;
-    beam_stats stats;
-} search;
-
-beam_options beam_options_of(const config *c)
-{
-    return (beam_options){
-        .beam = c->beam, .alpha = c->alpha, .max_extra = c->max_extra, .batch = c->decode_batch, .nbest = 1};
-}
-
-void hypotheses_free(hypothesis *h, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        free(h[i].ids);
-        h[i] = (hypothesis){0};
-    }
-}
 
 static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->alpha); }
 
@@ -297,7 +253,7 @@ static void shrink(search *s)
     free(keep);
 }
 
-static int run_batch(search *s, const int64_t *which, int64_t n, err *e)
+int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 {
     int64_t beam = s->o->beam, capacity = 0, live = n;
     for (s->n_at = 0; s->n_at < n; s->n_at++) {
@@ -312,49 +268,17 @@ static int run_batch(search *s, const int64_t *which, int64_t n, err *e)
         advance_all(s, t);
         steps_follow(&s->steps, s->parents);
         int64_t left = still_live(s);
-        if (s->o->progress && left < live)
-            s->o->progress(s->o->progress_self, s->stats.sentences + n - left, s->p->n);
+        if (left < live) streams_progress(s->all, live - left);
         live = left;
         s->stats.steps++;
         if (2 * live <= s->n_at && !on_device(s->m->backend)) shrink(s);
     }
-    s->stats.sentences += n;
     return 0;
 }
 
-/* ---- all sentences ---- */
+/* ---- what a stream works in ---- */
 
-static int64_t tokens_in(const pairs *p, int64_t i)
-{
-    return p->src_at[i + 1] - p->src_at[i] - 1;
-} /* without EOS */
-
-typedef struct {
-    int64_t length, index;
-} by_length;
-
-static int longest_first(const void *a, const void *b)
-{
-    const by_length *x = a, *y = b;
-    if (x->length != y->length) return x->length < y->length ? 1 : -1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* Sentences that fit a batch with one of the given length as its longest. */
-static int64_t batch_size(const search *s, int64_t length)
-{
-    const config *c = &s->m->cfg;
-    double width =
-        (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
-    double caches = (double)s->o->beam * (double)(length + s->o->max_extra + 1) * width;
-    int64_t n = s->o->batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
-            by_bytes = (int64_t)(MOST_CACHE_BYTES / caches);
-    n = n < by_rows ? n : by_rows;
-    n = n < by_bytes ? n : by_bytes;
-    return n > 1 ? n : 1;
-}
-
-static void open_search(search *s)
+void search_open(search *s)
 {
     size_t rows = (size_t)(s->o->batch * s->o->beam), v = (size_t)s->m->tgt_vocab;
     s->wanted = s->o->beam == 1 ? 1 : 2 * s->o->beam;
@@ -376,7 +300,7 @@ static void open_search(search *s)
     steps_open(&s->steps, s->m);
 }
 
-static void close_search(search *s)
+void search_close(search *s)
 {
     for (int64_t b = 0; b < s->n_at; b++) sentence_free(s, s->at[b]);
     s->stats.encode_seconds = s->steps.encode_seconds;
@@ -395,61 +319,4 @@ static void close_search(search *s)
     free(s->ids);
     free(s->logits);
     free(s->allowed);
-}
-
-static int search_all(search *s, const by_length *order, err *e)
-{
-    int64_t *which = xmalloc((size_t)s->o->batch * sizeof *which), n = 0;
-    int bad = 0;
-    for (int64_t i = 0; i < s->p->n && !bad; i += n) {
-        if (!order[i].length) { /* nothing to translate, and nothing but such lines behind it */
-            for (; i < s->p->n; i++) {
-                hypothesis *h = s->out + order[i].index * s->o->nbest;
-                *h = (hypothesis){.ids = xcalloc(1, sizeof *h->ids), .complete = true};
-            }
-            break;
-        }
-        int64_t most = batch_size(s, order[i].length);
-        for (n = 0; n < most && i + n < s->p->n && order[i + n].length; n++) which[n] = order[i + n].index;
-        bad = run_batch(s, which, n, e);
-    }
-    free(which);
-    return bad;
-}
-
-static int check_options(const beam_options *o, err *e)
-{
-    if (o->beam < 1) return fail(e, "beam = %lld: expected at least 1", (long long)o->beam);
-    if (o->nbest < 1 || o->nbest > o->beam)
-        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam);
-    if (!(o->alpha >= 0)) return fail(e, "alpha = %g: expected at least 0", o->alpha);
-    if (o->max_extra < 0) return fail(e, "max_extra = %lld: expected at least 0", (long long)o->max_extra);
-    if (o->batch < 1) return fail(e, "a batch of %lld sentences: expected at least 1", (long long)o->batch);
-    return 0;
-}
-
-int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats,
-                err *e)
-{
-    double start = ticks();
-    if (check_options(o, e)) return -1;
-    memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
-    beam_options limited = *o; /* arrays are made for a full batch */
-    if (limited.batch > sources->n) limited.batch = sources->n;
-    if (!sources->n) return 0;
-    search s = {.m = m, .p = sources, .o = &limited, .out = out};
-    by_length *order = xmalloc((size_t)sources->n * sizeof *order);
-    for (int64_t i = 0; i < sources->n; i++) order[i] = (by_length){tokens_in(sources, i), i};
-    qsort(order, (size_t)sources->n, sizeof *order, longest_first);
-    open_search(&s);
-    int bad = search_all(&s, order, e);
-    close_search(&s);
-    free(order);
-    if (bad) hypotheses_free(out, sources->n * o->nbest);
-    for (int64_t i = 0; i < sources->n && !bad; i++)
-        s.stats.tokens += out[i * o->nbest].n + out[i * o->nbest].complete;
-    s.stats.sentences = sources->n;
-    s.stats.seconds = ticks() - start;
-    if (stats) *stats = s.stats;
-    return bad;
 }

@@ -46,7 +46,7 @@ typedef struct {
 
 typedef struct {
     double seconds;                                      /* in all */
-    double encode_seconds, step_seconds, select_seconds; /* in the encoder, decoder steps, choosing tokens */
+    double encode_seconds, step_seconds, select_seconds; /* in the encoder, decoder steps, choosing tokens: of all streams, summed */
     int64_t sentences, tokens;                           /* tokens of the best hypotheses, EOS counted */
     int64_t steps, rows;                                 /* decoder steps, and hypotheses computed in them */
     int64_t traces;                                      /* step tapes made */

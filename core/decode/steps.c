@@ -1,7 +1,11 @@
 /* steps.c - tapes for encoding and stepping, and the memory that outlives them. */
 #include "decode/steps.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Streams make tapes one at a time: the model's tables of positions are kept from tape to tape. */
+static pthread_mutex_t tracing = PTHREAD_MUTEX_INITIALIZER;
 
 enum {
     SEEN_STEP = 16
@@ -85,7 +89,9 @@ static int encode(steps *s, err *e)
     double start = ticks();
     model_batch b = {
         .shape = shape_of(s), .src_ids = s->src_ids, .src_pos = s->src_pos, .src_offset = s->src_offset};
+    pthread_mutex_lock(&tracing);
     ab_ctx *c = model_encode_tape(s->m, &b.shape, e);
+    pthread_mutex_unlock(&tracing);
     if (!c) return -1;
     c->shared = &s->work;
     int bad = tape_plan(c, NULL, NULL);
@@ -181,7 +187,9 @@ static int trace(steps *s, err *e)
     tape_free(s->tape);
     s->seen = wanted_seen(s);
     model_shape shape = shape_of(s);
+    pthread_mutex_lock(&tracing);
     s->tape = model_step_tape(s->m, &shape, s->beam, s->capacity, s->seen, e);
+    pthread_mutex_unlock(&tracing);
     if (!s->tape) return -1;
     s->tape->shared = &s->work;
     if (tape_plan(s->tape, find_state, s)) return fail(e, "decoder step: %s", s->tape->error.text);

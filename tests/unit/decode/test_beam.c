@@ -312,6 +312,8 @@ int main(void)
             if (types[t] != F64 && !k) { /* rows divided among threads, too */
                 cpu_threads(2);
                 any_batch(&m, 8, name);
+                cpu_threads(3);
+                any_batch(&m, 40, name); /* in streams */
                 cpu_threads(1);
             }
             if (types[t] != BF16) true_scores(&m, name);

@@ -1,0 +1,43 @@
+/* search.h - one stream of beam search: batches of sentences one after the other, on threads of its own.
+ */
+#ifndef ABLATE_SEARCH_H
+#define ABLATE_SEARCH_H
+#include "decode/beam.h"
+#include "decode/select.h"
+#include "decode/steps.h"
+
+struct sentence;
+struct streams;
+typedef struct {
+    struct streams *all; /* of which this is one */
+    model *m;
+    const pairs *p;
+    const beam_options *o;
+    hypothesis *out;
+    steps steps;
+    int64_t wanted, k; /* continuations looked at, of a sentence and of a row */
+    struct sentence **at; /* [n_at]: the sentences of the present batch that are still computed */
+    int64_t n_at;
+    /* a row's: [rows], [rows], [rows, k], [rows], [rows] */
+    int32_t *tokens, *parents;
+    choice *choices;
+    int64_t *n_choices;
+    double *log_sum;
+    int64_t *cursor; /* [beam]: while a sentence's choices are merged */
+    char *scratch;   /* a part for each thread */
+    size_t scratch_size;
+    /* a device's answer: [rows, k] ids and logits; the mask [rows, V] */
+    int32_t *ids;
+    float *logits;
+    uint8_t *allowed;
+    beam_stats stats;
+} search;
+
+/* For m, p, o, out and all as they were set. */
+void search_open(search *s);
+void search_close(search *s);
+/* Decodes sentences which[n] of p into `out`. */
+int search_batch(search *s, const int64_t *which, int64_t n, err *e);
+/* n sentences more are done. */
+void streams_progress(struct streams *s, int64_t n);
+#endif
