@@ -46,7 +46,8 @@ static db_row_spec row_spec(const spec *s, size_t i, arena *a)
     for (size_t k = 0; k < row->settings.n; k++) {
         params[k].key = row->settings.at[k].key;
         params[k].kind = typed(row->settings.at[k].value, &params[k]);
-        params[k].swept = settings_get(&row->swept, params[k].key) != NULL && !config_is_bookkeeping(params[k].key);
+        params[k].swept =
+            settings_get(&row->swept, params[k].key) != NULL && !config_is_bookkeeping(params[k].key);
     }
     return (db_row_spec){.group = row->group,
                          .name = row->name,

@@ -104,9 +104,11 @@ char *runs_folder(const places *p)
 {
     struct stat a, b;
     const char *usual = p->usual_db;
-    bool one_file = same(p->db.path, usual) || (!stat(p->db.path, &a) && !stat(usual, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+    bool one_file = same(p->db.path, usual) || (!stat(p->db.path, &a) && !stat(usual, &b) &&
+                                                a.st_dev == b.st_dev && a.st_ino == b.st_ino);
     if (one_file) return path_join(p->root, "runs");
-    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0), *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
+    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0),
+         *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
     free(here);
     return folder;
 }

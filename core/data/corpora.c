@@ -1,4 +1,5 @@
 /* corpora.c - from downloads to a corpus's folder, and the command `data`. */
+#include "data/brackets.h"
 #include "data/corpora.h"
 #include "data/fetch.h"
 #include <errno.h>
@@ -59,6 +60,64 @@ static char *download_path(const download *d, const char *dir)
     return path;
 }
 
+static const tree_file *tree_file_of(const corpus *c, const char *out)
+{
+    for (int i = 0; c->trees && i < c->trees->n; i++)
+        if (same(c->trees->file[i].out, out)) return &c->trees->file[i];
+    return NULL;
+}
+
+/* The trees of the file `from`, in brackets, appended to the file `to`. list: of articles, or NULL. */
+static int convert(const tree_form *t, const char *from, const char *list, const char *to, err *e)
+{
+    str text = {0}, ids = {0}, trees = {0};
+    int rc = file_read(from, &text, e) || (list && file_read(list, &ids, e)) ? -1 : 0;
+    if (!rc && t->form == FORM_GENIA)
+        rc = brackets_genia(str_text(&text), str_text(&ids), &trees, e);
+    else if (!rc)
+        rc = brackets_lines(str_text(&text), text.n, &trees, e);
+    FILE *f = rc ? NULL : fopen(to, "ab");
+    bool written = f && fwrite(str_text(&trees), 1, trees.n, f) == trees.n;
+    if (f && fclose(f)) written = false;
+    if (!rc && !written) rc = fail(e, "%s: cannot be written: %s", to, strerror(errno));
+    str_free(&text);
+    str_free(&ids);
+    str_free(&trees);
+    return rc;
+}
+
+/* Append one piece to the file `part`. */
+static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch, err *e)
+{
+    const tree_file *made = tree_file_of(c, p->out);
+    char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
+    char *list = made && made->articles ? download_path(made->articles, dir) : NULL;
+    int rc = fetch_download(p->from, from, e);
+    if (!rc && list) rc = fetch_download(made->articles, list, e);
+    if (!rc && !c->trees) {
+        rc = fetch_unpack(p, from, part, scratch, e);
+    } else if (!rc) {
+        unlink(source); /* of a call that was killed */
+        rc = fetch_unpack(p, from, source, scratch, e);
+        if (!rc && convert(c->trees, source, list, part, e)) rc = fail_in(e, "%s: ", from);
+        unlink(source);
+    }
+    free(from);
+    free(source);
+    free(list);
+    return rc;
+}
+
+/* Did the trees come out as they should? */
+static int check_trees(const corpus *c, const char *out, const char *part, err *e)
+{
+    char sum[65];
+    const tree_file *made = tree_file_of(c, out);
+    if (!made) return 0;
+    if (sha256_file(part, sum, e)) return -1;
+    return same(sum, made->sha256) ? 0 : fail(e, "%s/%s as it was made has sha256 %s, expected %s", c->name, out, sum, made->sha256);
+}
+
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, err *e)
 {
@@ -66,13 +125,9 @@ static int assemble(const corpus *c, const char *dir, const char *out, err *e)
          *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
     unlink(part);
     int rc = 0;
-    for (int i = 0; i < c->n_pieces && !rc; i++) {
-        if (!same(c->pieces[i].out, out)) continue;
-        char *from = download_path(c->pieces[i].from, dir);
-        rc = fetch_download(c->pieces[i].from, from, e);
-        if (!rc) rc = fetch_unpack(&c->pieces[i], from, part, scratch, e);
-        free(from);
-    }
+    for (int i = 0; i < c->n_pieces && !rc; i++)
+        if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, e);
+    if (!rc) rc = check_trees(c, out, part, e);
     if (rc) unlink(part);
     free(part);
     free(scratch);

@@ -18,14 +18,26 @@ typedef struct { /* one downloaded file */
 typedef struct {     /* a piece of one text file; pieces of the same `out` are joined in their order */
     const char *out; /* "train.en" */
     const download *from;
-    const char *member; /* name inside the tar archive; NULL: the download is the file itself */
+    const char *member; /* name inside the tar archive, of a file or a folder; NULL: the download is the file itself */
     bool gzip;          /* the piece itself is gzipped (besides a .tgz around it) */
 } piece;
+
+typedef struct { /* a file of a treebank as it should come out of the converter */
+    const char *out, *sha256;
+    const download *articles; /* FORM_GENIA: whose trees it has, numbers, one a line */
+} tree_file;
+
+typedef struct { /* how pieces become trees in brackets, one a line (brackets.h) */
+    enum { FORM_BRACKETS, FORM_GENIA } form;
+    const tree_file *file;
+    int n;
+} tree_form;
 
 typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
+    const tree_form *trees; /* NULL: text as it is */
 } corpus;
 
 extern const corpus known_corpora[];

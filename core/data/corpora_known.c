@@ -2,7 +2,7 @@
  *
  * Where the checksums come from: statmt.org's archives: the url_checksums of TensorFlow Datasets
  * (wmt14_translate.txt, wmt15_translate.txt); Multi30k and the WMT test sets as plain text: computed from
- * those repositories at the commits in the addresses (2026-11). Test sets are OPUS-MT's plain text of the WMT
+ * those repositories at the commits in the addresses (2026-11), as those of the treebanks' files. Test sets are OPUS-MT's plain text of the WMT
  * files: newstest2014 is the full set (3,003 lines).
  */
 #include "data/corpora.h"
@@ -14,6 +14,14 @@
 #define OPUS                                                                                                 \
     "https://raw.githubusercontent.com/Helsinki-NLP/OPUS-MT-testsets/"                                       \
     "ac0f19c0be3cb4e0d9450fcb2d7a9847c4bdd180/testsets/"
+
+#define CRAFT                                                                                                \
+    "https://raw.githubusercontent.com/UCDenver-ccp/CRAFT/2abe82b8bb8089448b84937d5f61d8c218011322/"         \
+    "structural-annotation/treebank/penn/"
+#define GUM "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/const/"
+#define GENIA_TREES                                                                                          \
+    "https://raw.githubusercontent.com/allenai/genia-dependency-trees/"                                      \
+    "a155b14b6e852f57cb1c8ef760d3f23a3ea60e6e/"
 
 /* clang-format off */
 static const download europarl = {STATMT "wmt13/training-parallel-europarl-v7.tgz", 657632379,
@@ -78,6 +86,24 @@ static const download tok_test2016_en = {M30K "tok/test_2016_flickr.lc.norm.tok.
     "5b7f32627cf99eced828311b955dae9800bb52bc8b91cf8b6526829e605b29d2"};
 static const download tok_test2016_de = {M30K "tok/test_2016_flickr.lc.norm.tok.de", 71917,
     "c6a33d39d48f9f510de147651316cd9d918e09ad0219df734a2f16b6baccacc4"};
+
+/* McClosky's split of GENIA; future_use is here called extra. */
+static const download genia_xml = {GENIA_TREES "original_data/genia_treebank_original.tar.gz", 2386042,
+    "9c8ee311e5c7328eb9a5187a21ccc92eb4a5037529d883ada192f96fc1c1e2e9"};
+static const download genia_train = {GENIA_TREES "mclosky/train.pmids", 13959,
+    "71f1fa1c30c85fbec09fd78c1ef122e916e8b68235d8421dd5422cc86b2b273c"};
+static const download genia_dev = {GENIA_TREES "mclosky/dev.pmids", 1332,
+    "8a4d310583c6ab6c7a49f329e3c2c06681568ca4e9dcbbcbdb6127a0c992ac95"};
+static const download genia_test = {GENIA_TREES "mclosky/test.pmids", 1350,
+    "4286c4a90ad34d4d23102a91abcf45cce20890a21652447ef6931b3a091d11c7"};
+static const download genia_extra = {GENIA_TREES "mclosky/future_use.pmids", 1350,
+    "cd73e14433827e88cf23bc2980c302f25d2e4287c65e1ffeaef3cc2dcc586ea2"};
+#define T(split, article, bytes, sum) static const download craft_##article = {CRAFT #article ".tree", bytes, sum};
+#include "data/craft_files.inc"
+#undef T
+#define T(split, document, bytes, sum) static const download gum_##document = {GUM "GUM_" #document ".ptb", bytes, sum};
+#include "data/gum_files.inc"
+#undef T
 /* clang-format on */
 
 static const piece wmt14_en_de[] = {
@@ -132,7 +158,46 @@ static const piece multi30k_lctok[] = {
     {"test2016.en", &tok_test2016_en, NULL, false}, {"test2016.de", &tok_test2016_de, NULL, false},
 };
 
-#define PIECES(p) p, LENGTH(p)
+static const piece craft[] = {
+#define T(split, article, bytes, sum) {#split ".ptb", &craft_##article, NULL, false},
+#include "data/craft_files.inc"
+#undef T
+};
+static const tree_file craft_files[] = {
+    {"train.ptb", "197f3bc8d494363d07ed942d73bc690800798048fa5861e838001ea242783213", NULL},
+    {"dev.ptb", "0aaf9b0d68fbb06ee35c5c6158347738ee3129cbc1a83ee3174ce0811d4610a5", NULL},
+    {"test.ptb", "9ba537265d8b3409c04a2eaa3286fed1f8a892076e703e9298295d0b0eda2210", NULL},
+};
+static const tree_form craft_form = {FORM_BRACKETS, craft_files, LENGTH(craft_files)};
+
+static const piece gum[] = {
+#define T(split, document, bytes, sum) {#split ".ptb", &gum_##document, NULL, false},
+#include "data/gum_files.inc"
+#undef T
+};
+static const tree_file gum_files[] = {
+    {"train.ptb", "4dd2bea52cd8b08d70582f5d78ff64e3c441fa35cd3be207574cffd6edd9dcfc", NULL},
+    {"dev.ptb", "04238997e327ac9899a95ab76eb79d581f0c4bb19e89395d9373f697b11dd977", NULL},
+    {"test.ptb", "9ccbb8e4c71f2ca092420b7a2406cd309bbb789d29af077c87ac65a962507afd", NULL},
+};
+static const tree_form gum_form = {FORM_BRACKETS, gum_files, LENGTH(gum_files)};
+
+static const piece genia[] = {
+    {"train.ptb", &genia_xml, "GENIA_treebank_v1", false},
+    {"dev.ptb", &genia_xml, "GENIA_treebank_v1", false},
+    {"test.ptb", &genia_xml, "GENIA_treebank_v1", false},
+    {"extra.ptb", &genia_xml, "GENIA_treebank_v1", false},
+};
+static const tree_file genia_files[] = {
+    {"train.ptb", "955853c2e6e3482a8e8cc9c34c874169e3780485a79fb689fdfdd73351e21ff1", &genia_train},
+    {"dev.ptb", "9a456f778ba5b1508cfd714aa963066f7790133e2d0023c813c8298d485c3d88", &genia_dev},
+    {"test.ptb", "eab5696e9f52dbac04d3273917936b42c4c8ebd5fefc86a2b713076413830c4a", &genia_test},
+    {"extra.ptb", "8fcfcfc3c92885c0602794c927398df9e00d118b4408f79ab82d45e595e41eeb", &genia_extra},
+};
+static const tree_form genia_form = {FORM_GENIA, genia_files, LENGTH(genia_files)};
+
+#define PIECES(p) p, LENGTH(p), NULL
+#define TREES(p) p, LENGTH(p), &p##_form
 const corpus known_corpora[] = {
     {"multi30k", "Multi30k English-German-French, 29,000 triples, raw text", "non-commercial research",
      PIECES(multi30k)},
@@ -145,5 +210,11 @@ const corpus known_corpora[] = {
      "see statmt.org/wmt14", PIECES(wmt14_en_fr)},
     {"newstest", "WMT English-German test sets alone: newstest2013, newstest2014", "see statmt.org/wmt14",
      PIECES(newstest)},
+    {"craft", "CRAFT treebank v5, trees of 97 biomedical articles, 18,951 for training", "annotations CC BY 3.0, articles of PMC's Open Access subset",
+     TREES(craft)},
+    {"genia", "GENIA treebank 1.0, trees of 1,999 biomedical abstracts in McClosky's split, 14,326 for training",
+     "annotations CC BY 3.0, abstracts stay with their publishers", TREES(genia)},
+    {"gum", "GUM v11, 15 genres without reddit, 10,224 trees for training: a parser's output from gold tags",
+     "annotations CC BY 4.0, texts by genre, some non-commercial (its LICENSE.txt)", TREES(gum)},
 };
 const int n_known_corpora = LENGTH(known_corpora);

@@ -8,7 +8,7 @@
 enum { COPY, REVERSE, SORT };
 
 typedef struct {
-    int64_t kind, alphabet, min_length, max_length, test_length, train_examples, test_examples, data_seed;
+    int64_t kind, alphabet, min_length, max_length, test_length, test_step, train_examples, test_examples, data_seed;
 } config;
 
 #define AT(field) offsetof(config, field)
@@ -20,7 +20,10 @@ static const ab_param params[] = {
     {"max_length", AB_INT, AT(max_length), 20, 1, 10000, NULL, "longest input in training and dev [symbols]"},
     {"test_length", AB_INT, AT(test_length), 30, 1, 10000, NULL,
      "longest input in the test set [symbols]; the lengths beyond max_length are scored as two halves, "
-     "acc_near and acc_far"},
+     "acc_near and acc_far, or in steps of test_step"},
+    {"test_step", AB_INT, AT(test_step), 0, 0, 10000, NULL,
+     "lengths beyond max_length that are scored together [symbols]: a curve over length, each point named by its longest "
+     "(acc_12); 0 = two halves"},
     {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "training set [examples]"},
     {"test_examples", AB_INT, AT(test_examples), 600, 1, 1000000, NULL,
      "dev set, and each range of lengths of the test set [examples]"},
@@ -28,8 +31,12 @@ static const ab_param params[] = {
      "seed of the data; run = the run's own seed"},
     {0}};
 
-/* Ranges of length in the test set: as in training; the nearer half beyond; the farther half. */
-enum { IN, NEAR, FAR, RANGES };
+/* Ranges of length in the test set: as in training, then those beyond: two halves, or steps. */
+enum { MOST_RANGES = 13 };
+typedef struct {
+    char metric[24]; /* "acc_in" */
+    int64_t low, high;
+} range;
 
 typedef struct {
     int64_t n;
@@ -38,8 +45,10 @@ typedef struct {
 
 typedef struct {
     split split[AB_SPLITS];
-    int64_t from[RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
-    double *stats;            /* [RANGES + 1][examples][2]: of the metrics scored last */
+    int n_ranges;
+    range range[MOST_RANGES];
+    int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
+    double *stats;                 /* [n_ranges + 1][examples][2]: of the metrics scored last */
 } task;
 
 /* ---- making examples ---- */
@@ -102,6 +111,31 @@ static void make_many(split *s, const config *c, uint64_t *rng, int64_t shortest
 
 /* ---- the task ---- */
 
+static void add_range(task *t, const char *name, int64_t low, int64_t high)
+{
+    if (low > high) return;
+    range *r = &t->range[t->n_ranges++];
+    *r = (range){.low = low, .high = high};
+    snprintf(r->metric, sizeof r->metric, "acc_%s", name);
+}
+
+static void find_ranges(task *t, const config *c)
+{
+    int64_t middle = c->max_length + (c->test_length - c->max_length + 1) / 2;
+    add_range(t, "in", c->min_length, c->max_length);
+    if (!c->test_step) {
+        add_range(t, "near", c->max_length + 1, middle);
+        add_range(t, "far", middle + 1, c->test_length);
+        return;
+    }
+    for (int64_t low = c->max_length + 1; low <= c->test_length; low += c->test_step) {
+        char name[16];
+        int64_t high = low + c->test_step - 1 < c->test_length ? low + c->test_step - 1 : c->test_length;
+        snprintf(name, sizeof name, "%d", (int)high);
+        add_range(t, name, low, high);
+    }
+}
+
 static void close_task(void *self)
 {
     task *t = self;
@@ -126,18 +160,23 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
                  (long long)c->min_length, (long long)c->max_length, (long long)c->test_length);
         return -1;
     }
+    int64_t steps = c->test_step ? (c->test_length - c->max_length + c->test_step - 1) / c->test_step : 0;
+    if (steps >= MOST_RANGES) {
+        snprintf(err, n_err,
+                 "sequence.test_step = %lld makes %lld steps from max_length = %lld to test_length = %lld; expected at most %d",
+                 (long long)c->test_step, (long long)steps, (long long)c->max_length, (long long)c->test_length, MOST_RANGES - 1);
+        return -1;
+    }
     task *t = calloc(1, sizeof *t);
     if (!t) abort();
+    find_ranges(t, c);
     uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
     uint64_t train = seed + 1, dev = seed + 2,
              test = seed + 3; /* streams of their own: sizes do not touch the others */
     make_many(&t->split[AB_TRAIN], c, &train, c->min_length, c->max_length, c->train_examples);
     make_many(&t->split[AB_DEV], c, &dev, c->min_length, c->max_length, c->test_examples);
-    int64_t beyond = c->test_length - c->max_length, middle = c->max_length + (beyond + 1) / 2;
-    const int64_t low[RANGES] = {c->min_length, c->max_length + 1, middle + 1},
-                  high[RANGES] = {c->max_length, middle, c->test_length};
-    for (int r = 0; r < RANGES; r++) {
-        if (low[r] <= high[r]) make_many(&t->split[AB_TEST], c, &test, low[r], high[r], c->test_examples);
+    for (int r = 0; r < t->n_ranges; r++) {
+        make_many(&t->split[AB_TEST], c, &test, t->range[r].low, t->range[r].high, c->test_examples);
         t->from[r + 1] = t->split[AB_TEST].n;
     }
     *self = t;
@@ -180,15 +219,14 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
         snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
         return -1;
     }
-    double *stats = realloc(t->stats, (size_t)n * 2 * (RANGES + 1) * sizeof *stats);
+    double *stats = realloc(t->stats, (size_t)n * 2 * ((size_t)t->n_ranges + 1) * sizeof *stats);
     if (!stats) abort();
     t->stats = stats;
-    static const char *const names[RANGES] = {"acc_in", "acc_near", "acc_far"};
     int made = 0;
     if (made < max) out[made++] = accuracy("acc", x, hyp, 0, n, stats);
-    for (int r = 0; r < RANGES && s == AB_TEST; r++)
-        if (made < max && t->from[r] < t->from[r + 1])
-            out[made++] = accuracy(names[r], x, hyp, t->from[r], t->from[r + 1],
+    for (int r = 0; r < t->n_ranges && s == AB_TEST; r++)
+        if (made < max)
+            out[made++] = accuracy(t->range[r].metric, x, hyp, t->from[r], t->from[r + 1],
                                    stats + (size_t)(r + 1) * (size_t)n * 2);
     return made;
 }

@@ -102,7 +102,7 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     snprintf(err, n_err,
              "%s: there is no treebank %s%s%s; names that begin neither with / nor with . lie in the data "
              "folder %s "
-             "($ABLATE_DATA)",
+             "($ABLATE_DATA); `ablate data get craft` (or genia, gum) brings one",
              key, path, is_folder(path) ? "/" : "", is_folder(path) ? in->files : "", in->data_dir);
     return -1;
 }

@@ -1,5 +1,6 @@
 /* test_corpora.c - getting corpora from a small web server of its own: checksums, resuming, refusals, the
  * command. */
+#include "data/brackets.h"
 #include "data/corpora.h"
 #include "data/fetch.h"
 #include "test.h"
@@ -162,7 +163,7 @@ static void test_get(const char *dir)
         {"train.de", &p, "t/p.de", false}, {"train.de", &q, "q.de.gz", true},
         {"dev.en", &dev_en, NULL, false},  {"dev.de", &dev_de, NULL, true},
     };
-    const corpus c = {"mine", "a test", "none", pieces, LENGTH(pieces)};
+    const corpus c = {"mine", "a test", "none", pieces, LENGTH(pieces), NULL};
     CHECK_INT(corpus_download_bytes(&c), p.bytes + q.bytes + dev_en.bytes + dev_de.bytes);
     int here, all;
     corpus_state(&c, data, &here, &all);
@@ -202,7 +203,7 @@ static void test_get(const char *dir)
     e.text[0] = 0;
     download lost = {"https://b.org/lost.en", 4, sum[2]};
     const piece one[] = {{"dev.en", &lost, NULL, false}};
-    CHECK_INT(corpus_get(&(corpus){"lost", "", "", one, 1}, data, &e), -1);
+    CHECK_INT(corpus_get(&(corpus){"lost", "", "", one, 1, NULL}, data, &e), -1);
     CHECK_HAS(e.text, "/b.org/lost.en: ");
     CHECK_HAS(e.text, "404");
 
@@ -212,7 +213,7 @@ static void test_get(const char *dir)
     wrong_sum[0] = wrong_sum[0] == '0' ? '1' : '0';
     download wrong = {"https://b.org/dev.en", dev_en.bytes, wrong_sum};
     const piece two[] = {{"dev.en", &wrong, NULL, false}};
-    const corpus bad = {"bad", "", "", two, 1};
+    const corpus bad = {"bad", "", "", two, 1, NULL};
     CHECK_INT(corpus_get(&bad, data, &e), -1);
     CHECK_HAS(e.text, "wrong checksum");
     CHECK_HAS(e.text, sum[2]);
@@ -224,19 +225,101 @@ static void test_get(const char *dir)
     /* An archive without the member; sides of unlike length. */
     e.text[0] = 0;
     const piece none[] = {{"train.en", &p, "t/none.en", false}};
-    CHECK_INT(corpus_get(&(corpus){"none", "", "", none, 1}, data, &e), -1);
+    CHECK_INT(corpus_get(&(corpus){"none", "", "", none, 1, NULL}, data, &e), -1);
     CHECK_HAS(e.text, "t/none.en: tar failed");
     e.text[0] = 0;
     const piece unlike[] = {{"train.en", &p, "t/p.en", false}, {"train.de", &q, "q.de.gz", true}};
-    CHECK_INT(corpus_get(&(corpus){"unlike", "", "", unlike, 2}, data, &e), -1);
+    CHECK_INT(corpus_get(&(corpus){"unlike", "", "", unlike, 2, NULL}, data, &e), -1);
     CHECK_HAS(e.text, "train.de has 1 lines, but train.en of the same text has 2");
-    corpus_state(&(corpus){"unlike", "", "", unlike, 2}, data, &here, &all);
+    corpus_state(&(corpus){"unlike", "", "", unlike, 2, NULL}, data, &here, &all);
     CHECK_INT(here, 0);
     stop();
     free(root);
     free(data);
     free(make);
     free(left);
+}
+
+/* ---- treebanks ---- */
+
+static const char xml[] = "<a><PubmedArticle><PMID>7</PMID><sentence id=\"S1\"><cons cat=\"S\"><cons cat=\"NP\" role=\"SBJ\">"
+                          "<tok cat=\"NN\">cell A (x)</tok></cons> "
+                          "<cons cat=\"VP\"><tok cat=\"VBZ\">&lt; B</tok><cons cat=\"NP\" null=\"NONE\"></cons><cons cat=\"X\"/></cons>"
+                          "<tok cat=\"PERIOD\">.</tok></cons></sentence></PubmedArticle>\n"
+                          "<PubmedArticle><PMID>12</PMID><sentence><tok cat=\"LRB\">(</tok></sentence></PubmedArticle></a>";
+
+static void check_brackets(const char *text, const char *expected, const char *words)
+{
+    str out = {0};
+    err e = {{0}};
+    CHECK_INT(brackets_lines(text, strlen(text), &out, &e), words ? -1 : 0);
+    if (!words) CHECK_TEXT(str_text(&out), expected);
+    if (words) CHECK_TEXT(e.text, words);
+    str_free(&out);
+}
+
+static void check_genia(const char *text, const char *ids, const char *expected, const char *words)
+{
+    str out = {0};
+    err e = {{0}};
+    CHECK_INT(brackets_genia(text, ids, &out, &e), words ? -1 : 0);
+    if (!words) CHECK_TEXT(str_text(&out), expected);
+    if (words) CHECK_HAS(e.text, words);
+    str_free(&out);
+}
+
+static void test_brackets(void)
+{
+    check_brackets("( (S\n  (NP (NN  a\xe2\x80\x89 ) ) ) )\n\n(X b)", "( (S (NP (NN a))))\n(X b)\n", NULL);
+    check_brackets("", "", NULL);
+    check_brackets("(A b)\n)", NULL, "line 2: ')' outside of brackets");
+    check_brackets("(A b)\nc", NULL, "line 2: 'c' outside of brackets");
+    check_brackets("(A (B c)\n", NULL, "line 2: the text ends in a tree with 1 open bracket");
+    check_genia(xml, "012\n7\n", "(TOP (-LRB- -LRB-))\n(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n", NULL);
+    check_genia(xml, "8\n", NULL, "article 8 is not there");
+    check_genia("<PMID>1</PMID><sentence><cons cat=\"S\"></sentence></PubmedArticle>", "1", NULL, "article 1: elements do not nest");
+    check_genia("<PMID>1</PMID><sentence></cons></sentence></PubmedArticle>", "1", NULL, "article 1: elements do not nest");
+}
+
+/* Trees come out of a server's files converted, and what comes out is checked. */
+static void test_treebanks(const char *dir)
+{
+    char *root = path_join(dir, "trees"), *data = path_join(dir, "banks"), sum[5][65];
+    char *make = xprintf("mkdir -p %s/a.org/t/G && cd %s/a.org && printf '( (S\\n (A b)) )\\n' >one && printf '(X\\n y)' >two && printf '7\\n' >list"
+                         " && printf '(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\\n' >genia && printf '( (S (A b)))\\n(X y)\\n' >trees",
+                         root, root);
+    sh(make);
+    err e = {{0}};
+    char *article = xprintf("%s/a.org/t/G/7.xml", root), *pack = xprintf("tar -czf %s/a.org/g.tgz -C %s/a.org/t G", root, root);
+    CHECK_INT(file_write(article, xml, strlen(xml), &e), 0);
+    sh(pack);
+    download one = about(root, "https://a.org/one", sum[0]), two = about(root, "https://a.org/two", sum[1]);
+    download tgz = about(root, "https://a.org/g.tgz", sum[2]), list = about(root, "https://a.org/list", sum[3]);
+    const piece lines[] = {{"train.ptb", &one, NULL, false}, {"train.ptb", &two, NULL, false}};
+    const piece folder[] = {{"dev.ptb", &tgz, "G", false}};
+    char trees_sum[65], genia_sum[65];
+    about(root, "https://a.org/trees", trees_sum), about(root, "https://a.org/genia", genia_sum);
+    const tree_file train = {"train.ptb", trees_sum, NULL}, dev = {"dev.ptb", genia_sum, &list}, wrong = {"train.ptb", genia_sum, NULL};
+    const tree_form plain = {FORM_BRACKETS, &train, 1}, genia = {FORM_GENIA, &dev, 1}, other = {FORM_BRACKETS, &wrong, 1};
+    start(root, GOOD);
+    CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 2, &plain}, data, &e), 0);
+    CHECK_INT(corpus_get(&(corpus){"xml", "", "", folder, 1, &genia}, data, &e), 0);
+    CHECK_TEXT(e.text, "");
+    check_file(data, "plain/train.ptb", "( (S (A b)))\n(X y)\n");
+    check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
+    CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
+    CHECK_HAS(e.text, "other/train.ptb as it was made has sha256 ");
+    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one}, 1}; /* no list of numbers: no trees */
+    e.text[0] = 0;
+    CHECK_INT(corpus_get(&(corpus){"lost", "", "", folder, 1, &lost}, data, &e), -1);
+    CHECK_HAS(e.text, "as it was made has sha256");
+    stop();
+    e.text[0] = 0;
+    setenv("ABLATE_DATA_MIRROR", "http://127.0.0.1:1", 1);
+    CHECK_INT(get(data, "gum"), 1);
+    char *left = xprintf("test -z \"$(find %s -name '*.part' -o -name '*.scratch*')\"", data);
+    sh(left);
+    free(left), free(root), free(data), free(make), free(article), free(pack);
 }
 
 static void test_resume(const char *dir)
@@ -300,6 +383,7 @@ static void test_table(void)
             CHECK(has_prefix(d->url, "https://") && d->bytes > 0);
             CHECK(strrchr(c->pieces[k].out, '.') != NULL);
         }
+        for (int k = 0; c->trees && k < c->trees->n; k++) CHECK_INT(strspn(c->trees->file[k].sha256, "0123456789abcdef"), 64);
     }
 }
 
@@ -348,6 +432,8 @@ int main(void)
     unsetenv("ALL_PROXY");
     test_table();
     test_get(dir);
+    test_brackets();
+    test_treebanks(dir);
     test_resume(dir);
     test_multi30k(dir);
     fflush(stdout);
