@@ -1,7 +1,7 @@
 /* match.c - rows of equal budget: parameters, floating-point operations or time. */
 #include "prepare.h"
 #include "cpu/cpu.h"
-#include "model/model.h"
+#include "model/costs.h"
 #include "results/read.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,9 +52,8 @@ static double spends(const budget *b, int64_t value, err *e)
         goto out;
     }
     model m;
-    if (model_open(&m, &all, b->vocab, b->vocab, F32, &cpu_backend, e)) goto out;
-    double tokens = (double)c.batch_tokens * (double)c.accumulate;
-    out = same(b->by, "params") ? (double)params_count(&m.params) : model_flops(&m, tokens, tokens) * (double)c.steps;
+    if (model_open_to_count(&m, &all, b->vocab, b->vocab, F32, &cpu_backend, e)) goto out;
+    out = same(b->by, "params") ? (double)params_count(&m.params) : model_update_flops(&m, e) * (double)c.steps;
     model_free(&m);
 out:
     arena_free(&a);

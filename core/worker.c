@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "launch/event.h"
 #include "graph/profile.h"
+#include "model/costs.h"
 #include "model/fusion.h"
 #include "train/train.h"
 #include <dirent.h>
@@ -243,8 +244,10 @@ static void report_costs(run *r)
 {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
-    double tokens = (double)r->cfg.batch_tokens * (double)r->cfg.accumulate * r->trained.fill;
-    event_fact_number("flops_step", model_flops(&r->model, tokens, tokens));
+    err e = {0};
+    double flops = model_update_flops(&r->model, &e);
+    if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
+    event_fact_number("flops_step", flops * r->trained.fill);
     event_fact_number("tokens_second", r->trained.tokens_per_second);
     event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
     event_fact_number("train_seconds", r->trained.seconds);

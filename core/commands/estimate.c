@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCE = 25, MOST_TOKENS = 1024, MOST_STEPS = 20 };
+enum { SENTENCE = COSTS_SENTENCE, MOST_TOKENS = 1024, MOST_STEPS = 20 };
 static const double HURRIED = 0.1, PATIENT = 3; /* seconds of timing */
 
 /* ---- data ---- */
@@ -97,12 +97,6 @@ static int64_t number(const spec_row *row, const char *key)
     return text && parse_int(text, &n) ? n : 0;
 }
 
-static model_shape shape_of(int64_t tokens)
-{
-    int64_t sentences = tokens / SENTENCE > 0 ? tokens / SENTENCE : 1;
-    return (model_shape){sentences, tokens, tokens, SENTENCE, SENTENCE};
-}
-
 /* Seconds per FLOP of training steps of this row on this machine; NaN and words where it cannot be timed. */
 static double time_steps(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
 {
@@ -135,7 +129,7 @@ static double time_steps(const spec_row *row, const group *g, const backend *on,
 static int count_row(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
     model m = {0};
-    model_shape shape = shape_of(number(row, "batch_tokens"));
+    model_shape shape = costs_shape(number(row, "batch_tokens"));
     if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
     int bad = model_count_costs(&m, &shape, out, e);
     model_free(&m);

@@ -1,5 +1,6 @@
 /* costs.c - counting on a traced tape; which part of the model a node belongs to follows from the scope it was traced in. */
 #include "model/costs.h"
+#include <math.h>
 #include <string.h>
 
 const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
@@ -55,4 +56,17 @@ double costs_total(const model_costs *c)
     double sum = 0;
     for (int i = 0; i < COST_PARTS; i++) sum += c->forward[i] + c->backward[i];
     return sum;
+}
+
+model_shape costs_shape(int64_t batch_tokens)
+{
+    int64_t sentences = batch_tokens / COSTS_SENTENCE > 0 ? batch_tokens / COSTS_SENTENCE : 1;
+    return (model_shape){sentences, batch_tokens, batch_tokens, COSTS_SENTENCE, COSTS_SENTENCE};
+}
+
+double model_update_flops(model *m, err *e)
+{
+    model_shape s = costs_shape(m->cfg.batch_tokens);
+    model_costs c;
+    return model_count_costs(m, &s, &c, e) ? NAN : costs_total(&c) * (double)m->cfg.accumulate;
 }

@@ -85,7 +85,7 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
 
 /* The formula of recipe.md; equals params_count for built-in attention and positions (tested). */
 int64_t model_count_formula(const config *c, int64_t vocab);
-/* Floating-point operations of one training step over so many real tokens (forward and backward, products
- * only). */
+/* Floating-point operations of one training step of the paper's Transformer over so many real tokens (forward and backward, products of
+ * rows with weights only), for bench. costs.h counts those of any model. */
 double model_flops(const model *m, double src_tokens, double tgt_tokens);
 #endif
