@@ -105,8 +105,8 @@ typedef struct {
 } ab_attention_plugin;
 
 /* ---- positional encodings: every hook may be NULL, meaning it leaves the value as it is ---------------------------- */
-/* One whose table ends names its length by an AB_INT parameter "max_len" [tokens]: a run whose sentences are longer is
- * refused before it trains, with that key. */
+/* One whose table ends, of positions or of attention, names its length by an AB_INT parameter "max_len" [tokens]: a run whose
+ * sentences are longer is refused before it trains, with that key. */
 
 enum { AB_RELATIVE = 1 };              /* claim: shifting every position changes nothing; `ablate check` tests it */
 typedef struct {

@@ -149,15 +149,9 @@ bool model_shape_independent(model *m, const model_shape *one, const model_shape
 
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 {
-    const ab_plugin *d = &m->position->desc;
-    for (const ab_param *p = d->params; p && p->name; p++) {
-        if (!same(p->name, "max_len") || p->type != AB_INT) continue;
-        int64_t reach = *(const int64_t *)((const char *)m->position_cfg + p->offset);
-        if (reach < needed)
-            return fail(e, "%s.max_len = %lld: expected at least %lld, because %s", d->name, (long long)reach,
-                        (long long)needed, why);
-    }
-    return 0;
+    for (int i = 0; i < ROLES; i++)
+        if (plugin_check_reach(m->attention[i], m->attention_cfg[i], needed, why, e)) return -1;
+    return plugin_check_reach(m->position, m->position_cfg, needed, why, e);
 }
 
 /* ---- arithmetic about a model ---- */

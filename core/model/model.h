@@ -38,7 +38,7 @@ void model_free(model *m);
 ab_kind model_plugin_kind(const char *key);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
 int model_plugins_json(const settings *set, str *out, err *e);
-/* Refuses what the position's table does not reach: a positional encoding with such a table names its length by
+/* Refuses what a table of the position or of an attention does not reach: a plugin with such a table names its length by
  * a parameter `max_len` (ab_plugin.h). needed: rows, [tokens]; why: a clause for the message. 0, or -1 and words. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
 

@@ -306,6 +306,17 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
     return p;
 }
 
+int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e)
+{
+    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+        if (!same(q->name, "max_len") || q->type != AB_INT) continue;
+        int64_t reach = *(const int64_t *)((const char *)cfg + q->offset);
+        if (reach < needed)
+            return fail(e, "%s.max_len = %lld: expected at least %lld, because %s", p->desc.name, (long long)reach, (long long)needed, why);
+    }
+    return 0;
+}
+
 /* ---- listing ---- */
 
 static void print_param(const ab_param *q, FILE *f)

@@ -39,6 +39,10 @@ bool plugin_is_own(const plugin *p); /* it lies in the first folder, the program
 /* Every plugin of the folders, loaded; refused ones are logged. The array is the list's own. */
 const plugin *const *plugin_list(size_t *n);
 
+/* Refuses sentences that a table of the plugin does not reach: one that has such a table names its length by a parameter `max_len`
+ * (ab_plugin.h). cfg: its settings; needed: the longest sentence [tokens]; why: a clause for the message. 0, or -1 and words. */
+int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e);
+
 /* What the host offers to tasks, given by the program (plugin/ itself may not include metric/). */
 typedef struct {
     int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,

@@ -86,7 +86,7 @@ static void check_table3(void)
 }
 
 /* A position whose table ends refuses, with its key, what lies behind the end; others reach everything. */
-static void check_reach(const char *position, const char *key, const char *value, int64_t reach)
+static void check_reach(const char *kind, const char *name, const char *key, const char *value, int64_t reach)
 {
     arena a = {0};
     settings set = {0};
@@ -95,7 +95,7 @@ static void check_reach(const char *position, const char *key, const char *value
     static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
     for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
-    settings_put(&set, "position", position, &a);
+    settings_put(&set, kind, name, &a);
     if (key) settings_put(&set, key, value, &a);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -148,9 +148,10 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     check_table3();
     check_mixers();
-    check_reach("learned", "learned.max_len", "4", 4);
-    check_reach("sinusoid", "sinusoid.max_len", "7", 7);
-    check_reach("rotary", NULL, NULL, 1000000);
-    check_reach("none", NULL, NULL, 1000000);
+    check_reach("position", "learned", "learned.max_len", "4", 4);
+    check_reach("position", "sinusoid", "sinusoid.max_len", "7", 7);
+    check_reach("position", "rotary", NULL, NULL, 1000000);
+    check_reach("position", "none", NULL, NULL, 1000000);
+    check_reach("attention_encoder", "synthesizer", "synthesizer.max_len", "5", 5);
     return test_end();
 }

@@ -1,0 +1,22 @@
+/* KERPLE, its logarithmic variant: -r1 log(1 + r2 |i - j|) is added to the scores, with r1, r2 > 0 learned for each head. They stay
+ * positive as softplus of a learned value; the paper's code cuts them off at 0.01. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t positive(ab_ctx *c, const char *name) { return ab_softplus(c, ab_weight(c, name, 1, ab_info(c)->heads, 1, 1)); }
+
+static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
+{
+    (void)cfg;
+    ab_t distance = ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS); /* [Tq,Tk] */
+    ab_t log_distance = ab_map(c, ab_add_scalar(c, ab_mul(c, positive(c, "kerple_r2"), distance), 1), AB_LOG);
+    return ab_mul_scalar(c, ab_mul(c, positive(c, "kerple_r1"), log_distance), -1);
+}
+
+static const ab_param params[] = {{0}};
+static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
+AB_PLUGIN(config, params, &self, .name = "kerple", .doc = "bias by the logarithm of the distance, slope and scale learned for each head",
+          .paper = "Chi et al. 2022 (KERPLE), eq. 4, logarithmic variant");

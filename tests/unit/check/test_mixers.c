@@ -1,0 +1,215 @@
+/* Token mixers against their formulas, written out here position by position: the weights are those that the plugin drew, and the
+ * two sentences have different lengths. */
+#include "services.h"
+#include "check/block.h"
+#include "config/config.h"
+#include <math.h>
+
+enum { H = 2, D = 3, WIDTH = 6, LONGEST = 7, SENTENCES = 2, ROWS = 12 };
+static const int32_t lengths[SENTENCES] = {7, 5};
+
+typedef struct {
+    block b;
+    uint32_t role;
+    const double *x; /* of the sentence that is looked at, [n,WIDTH] */
+    int64_t n;
+} mixer;
+
+static const double *values(mixer *m, const char *name)
+{
+    static const double none[4096];
+    const param *p = params_find(&m->b.values, name);
+    if (!p) printf("no parameter '%s'\n", name);
+    CHECK(p != NULL);
+    return p ? (const double *)m->b.values.value + p->at : none;
+}
+
+/* Column j of row i times the linear `name`, so many columns wide; with its bias, where it has one. */
+static double product(mixer *m, const double *row, int64_t inputs, const char *name, int64_t columns, int64_t j, bool bias)
+{
+    char w[32], b[32];
+    snprintf(w, sizeof w, "%s.w", name), snprintf(b, sizeof b, "%s.b", name);
+    const double *v = values(m, w);
+    double y = bias ? values(m, b)[j] : 0;
+    for (int64_t i = 0; i < inputs; i++) y += row[i] * v[i * columns + j];
+    return y;
+}
+static const double *row_of(const mixer *m, int64_t t) { return m->x + t * WIDTH; }
+static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
+static double projected(mixer *m, int64_t t, int which, int64_t h, int64_t i) /* which: 0 query, 1 key, 2 value */
+{
+    return product(m, row_of(m, t), WIDTH, "qkv", 3 * H * D, which * H * D + h * D + i, true);
+}
+static bool visible(const mixer *m, int64_t i, int64_t j) { return m->role != AB_CAUSAL || j <= i; }
+
+/* ---- states that decay ---- */
+
+static double log_kept(mixer *m, bool gated, int64_t t, int64_t h, int64_t i)
+{
+    if (!gated) return log(1 - pow(2, -5 - (double)h));
+    double low[16];
+    for (int64_t r = 0; r < 16; r++) low[r] = product(m, row_of(m, t), WIDTH, "alpha_down", 16, r, false);
+    return log(sigmoid(product(m, low, 16, "alpha_up", H * D, h * D + i, true))) / 16;
+}
+
+/* The weight of position j for i: the sum over the state's rows, each decayed by all positions between. */
+static double decayed_weight(mixer *m, bool gated, int64_t h, int64_t i, int64_t j)
+{
+    double weight = 0;
+    for (int64_t r = 0; r < D; r++) {
+        double decay = 0;
+        for (int64_t s = (i < j ? i : j) + 1; s <= (i < j ? j : i); s++) decay += log_kept(m, gated, s, h, r);
+        weight += projected(m, i, 0, h, r) / sqrt(D) * projected(m, j, 1, h, r) * exp(decay);
+    }
+    return weight;
+}
+
+static void decayed_row(mixer *m, bool gated, int64_t i, double *out)
+{
+    double y[H * D] = {0};
+    for (int64_t h = 0; h < H; h++) {
+        double mean = 0, variance = 0, *v = y + h * D;
+        for (int64_t j = 0; j < m->n; j++)
+            for (int64_t d = 0; d < D && visible(m, i, j); d++) v[d] += decayed_weight(m, gated, h, i, j) * projected(m, j, 2, h, d);
+        for (int64_t d = 0; d < D; d++) mean += v[d] / D;
+        for (int64_t d = 0; d < D; d++) variance += (v[d] - mean) * (v[d] - mean) / D;
+        for (int64_t d = 0; d < D; d++) v[d] = (v[d] - mean) / sqrt(variance + 1e-4);
+    }
+    for (int64_t d = 0; d < H * D; d++) {
+        double gate = product(m, row_of(m, i), WIDTH, "gate", H * D, d, gated);
+        y[d] *= gate * sigmoid(gate);
+    }
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "out", WIDTH, d, false);
+}
+static void retention(mixer *m, int64_t i, double *out) { decayed_row(m, false, i, out); }
+static void gated_linear(mixer *m, int64_t i, double *out) { decayed_row(m, true, i, out); }
+
+/* ---- convolutions of width 3 and dilation 2: positions i - 4, i - 2, i, or in the encoder i - 2, i, i + 2 ---- */
+
+static void under_kernel(const mixer *m, int64_t i, double seen[3][WIDTH])
+{
+    for (int64_t j = 0; j < 3; j++) {
+        int64_t at = i + 2 * j - (m->role == AB_CAUSAL ? 4 : 2);
+        for (int64_t d = 0; d < WIDTH; d++) seen[j][d] = at >= 0 && at < m->n ? row_of(m, at)[d] : 0;
+    }
+}
+static void dilated(mixer *m, int64_t i, double *out)
+{
+    double seen[3][WIDTH];
+    under_kernel(m, i, seen);
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, seen[0], 3 * WIDTH, "w", WIDTH, d, true);
+}
+static void separable(mixer *m, int64_t i, double *out)
+{
+    double seen[3][WIDTH], y[WIDTH] = {0};
+    under_kernel(m, i, seen);
+    for (int64_t j = 0; j < 3; j++)
+        for (int64_t d = 0; d < WIDTH; d++) y[d] += seen[j][d] * values(m, "depthwise")[j * WIDTH + d];
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, WIDTH, "w", WIDTH, d, true);
+}
+
+/* ---- softmaxes of scores of one's own ---- */
+
+enum { PLACES = 9 }; /* synthesizer.max_len */
+
+static double dense_score(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    double s = 0;
+    for (int64_t r = 0; r < D; r++) {
+        double hidden = product(m, row_of(m, i), WIDTH, "hidden", H * D, h * D + r, true);
+        s += (hidden > 0 ? hidden : 0) * values(m, "places")[(h * D + r) * PLACES + j];
+    }
+    return s;
+}
+static double random_score(mixer *m, int64_t h, int64_t i, int64_t j) { return values(m, "pairs")[(i * H + h) * PLACES + j]; }
+static double kerple_score(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    double s = 0, r1 = log(1 + exp(values(m, "kerple_r1")[h])), r2 = log(1 + exp(values(m, "kerple_r2")[h]));
+    for (int64_t d = 0; d < D; d++) s += projected(m, i, 0, h, d) * projected(m, j, 1, h, d) / sqrt(D);
+    return s - r1 * log(1 + r2 * fabs((double)(i - j)));
+}
+
+static void weighted(mixer *m, int64_t i, double *out, double (*score)(mixer *m, int64_t h, int64_t i, int64_t j), bool own_values)
+{
+    double y[H * D] = {0};
+    for (int64_t h = 0; h < H; h++) {
+        double sum = 0;
+        for (int64_t j = 0; j < m->n; j++) sum += visible(m, i, j) ? exp(score(m, h, i, j)) : 0;
+        for (int64_t j = 0; j < m->n; j++)
+            for (int64_t d = 0; d < D && visible(m, i, j); d++) {
+                double v = own_values ? product(m, row_of(m, j), WIDTH, "v", H * D, h * D + d, true) : projected(m, j, 2, h, d);
+                y[h * D + d] += exp(score(m, h, i, j)) / sum * v;
+            }
+    }
+    for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, H * D, "o", WIDTH, d, true);
+}
+static void dense(mixer *m, int64_t i, double *out) { weighted(m, i, out, dense_score, true); }
+static void random_table(mixer *m, int64_t i, double *out) { weighted(m, i, out, random_score, true); }
+static void kerple(mixer *m, int64_t i, double *out) { weighted(m, i, out, kerple_score, false); }
+
+/* ---- all of them ---- */
+
+typedef struct {
+    const char *name, *attention, *position, *set[3][2];
+    void (*row)(mixer *m, int64_t i, double *out);
+} form;
+
+static void compare(mixer *m, const form *f)
+{
+    double found[ROWS * WIDTH], expected[WIDTH];
+    for (int64_t i = 0; i < ROWS * WIDTH; i++) m->b.x[i] = cos((double)(i * i + 3 * i));
+    for (size_t i = 0; i < m->b.values.total; i++) ((double *)m->b.values.value)[i] += 0.05 * sin((double)i); /* biases begin at 0 */
+    err e = {0};
+    CHECK_INT(block_run(&m->b, &e), 0);
+    memcpy(found, m->b.y, sizeof found);
+    for (int32_t s = 0, first = 0; s < SENTENCES; first += lengths[s++]) {
+        m->x = m->b.x + first * WIDTH, m->n = lengths[s];
+        for (int64_t i = 0; i < m->n; i++) {
+            f->row(m, i, expected);
+            for (int64_t d = 0; d < WIDTH; d++) CHECK_NEAR(found[(first + i) * WIDTH + d], expected[d], 1e-12);
+        }
+    }
+}
+
+static void check_form(const form *f, uint32_t role)
+{
+    err e = {0};
+    arena a = {0};
+    settings set = {0};
+    const plugin *p = plugin_find(AB_ATTENTION, f->attention, &e), *position = f->position ? plugin_find(AB_POSITION, f->position, &e) : NULL;
+    CHECK_TEXT(e.text, "");
+    if (!p) return;
+    for (size_t i = 0; i < LENGTH(f->set) && f->set[i][0]; i++) settings_put(&set, f->set[i][0], f->set[i][1], &a);
+    void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
+    CHECK_INT(config_bind(&set, p->desc.name, p->desc.params, cfg, &a, &e), 0);
+    block_spec s = {.attention = p, .position = position, .attention_cfg = cfg, .role = role, .heads = H, .d_k = D, .d_v = D, .d_model = WIDTH,
+                    .batch = SENTENCES, .time = LONGEST, .length = lengths};
+    mixer m = {.role = role};
+    if (block_trace(&m.b, &s, &e) || block_plan(&m.b, 1, &e)) {
+        printf("%s: %s\n", f->name, e.text);
+        CHECK(!"the call is traced");
+        return;
+    }
+    int failed = test_failed;
+    compare(&m, f);
+    printf("%-20s %-8s %s\n", f->name, role == AB_CAUSAL ? "causal" : "full", test_failed == failed ? "as expected" : "differs");
+    block_close(&m.b);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    static const form forms[] = {
+        {"retention", "retention", NULL, {{"retention.chunk", "2"}}, retention},
+        {"retention, one chunk", "retention", NULL, {{0}}, retention},
+        {"gated_linear", "gated_linear", NULL, {{"gated_linear.chunk", "2"}}, gated_linear},
+        {"dilated", "convolutional", NULL, {{"convolutional.dilation", "2"}}, dilated},
+        {"separable", "convolutional", NULL, {{"convolutional.dilation", "2"}, {"convolutional.separable", "true"}}, separable},
+        {"dense synthesizer", "synthesizer", NULL, {{"synthesizer.max_len", "9"}}, dense},
+        {"random synthesizer", "synthesizer", NULL, {{"synthesizer.max_len", "9"}, {"synthesizer.kind", "random"}}, random_table},
+        {"kerple", "scaled_dot", "kerple", {{0}}, kerple},
+    };
+    use_plugins();
+    for (size_t i = 0; i < LENGTH(forms); i++) check_form(&forms[i], AB_CAUSAL), check_form(&forms[i], AB_SELF);
+    return test_end();
+}
