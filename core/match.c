@@ -52,8 +52,8 @@ static double spends(const budget *b, int64_t value, err *e)
         goto out;
     }
     model m;
-    if (model_open_to_count(&m, &all, b->vocab, b->vocab, F32, &cpu_backend, e)) goto out;
-    out = same(b->by, "params") ? (double)params_count(&m.params) : model_update_flops(&m, e) * (double)c.steps;
+    if (model_open_to_count(&m, &all, plugin_task_has_source(c.task) ? b->vocab : 0, b->vocab, F32, &cpu_backend, e)) goto out;
+    out = same(b->by, "params") ? (double)params_count(&m.params) : model_update_flops(&m, COSTS_SENTENCE, e) * (double)c.steps;
     model_free(&m);
 out:
     arena_free(&a);
@@ -149,7 +149,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
         out->rate[i] = NAN;
         for (size_t k = 0; k < x.n_rows; k++)
             if (same(x.rows[k].name, s->rows[i].name) && x.rows[k].n_runs && x.rows[k].runs[0].tokens_second > 0)
-                out->rate[i] = 2 * (double)(s->rows[i].config.batch_tokens * s->rows[i].config.accumulate) / x.rows[k].runs[0].tokens_second;
+                out->rate[i] = (plugin_task_has_source(s->rows[i].config.task) ? 2 : 1) * (double)(s->rows[i].config.batch_tokens * s->rows[i].config.accumulate) / x.rows[k].runs[0].tokens_second;
     }
     if (!code) out->vocab = x.n_rows && x.rows[0].n_runs ? vocabulary_of(s, x.rows[0].runs[0].parameters, e) : s->rows[0].config.vocab_size;
     reader_close(r);

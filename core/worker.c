@@ -45,7 +45,7 @@ typedef struct {
     model model;
     bool model_open;
     train_result trained;
-    double *hits; /* of the dev set: right and all target tokens of each pair */
+    double *nll, *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } run;
 
 /* While training, the first SIGTERM asks for a checkpoint at the end of the step. A second one, one where there is nothing to
@@ -187,7 +187,7 @@ static int open_model(run *r, err *e)
     dtype compute;
     if (!(r->on = device_open(r->job.device, e))) return -1;
     if (device_compute(r->cfg.precision, r->on, &compute, e) ||
-        model_open(&r->model, &r->set, vocab_size(r->src), vocab_size(r->tgt), compute, r->on, e))
+        model_open(&r->model, &r->set, r->src ? vocab_size(r->src) : 0, vocab_size(r->tgt), compute, r->on, e))
         return -1;
     r->model_open = true;
     str plugins = {0};
@@ -209,8 +209,11 @@ static int open_model(run *r, err *e)
 
 static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
 
+static bool is_decoder_only(const run *r) { return r->task->flags & AB_DECODER_ONLY; }
+
 static bool is_decoded(const run *r, ab_split split)
 {
+    if (is_decoder_only(r)) return false;
     bool both = r->cfg.decode_split == DECODE_BOTH;
     return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
 }
@@ -222,7 +225,7 @@ static int check_lengths(const run *r, err *e)
     char why[160] = "";
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const pairs *p = &r->data.split[s];
-        if (!p->n || (s == AB_TEST && !is_decoded(r, s))) continue;
+        if (!p->n || (s == AB_TEST && !is_decoded(r, s) && !is_decoder_only(r))) continue;
         bool source = p->src_longest >= p->tgt_longest;
         int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra;
         if (longest > needed) {
@@ -245,7 +248,7 @@ static void report_costs(run *r)
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     err e = {0};
-    double flops = model_update_flops(&r->model, &e);
+    double flops = model_update_flops(&r->model, is_decoder_only(r) ? r->data.split[AB_TRAIN].tgt_longest : COSTS_SENTENCE, &e);
     if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
     event_fact_number("flops_step", flops * r->trained.fill);
     event_fact_number("tokens_second", r->trained.tokens_per_second);
@@ -260,14 +263,13 @@ static void report_costs(run *r)
 static int perplexity(run *r, err *e)
 {
     const pairs *dev = &r->data.split[AB_DEV];
-    double *nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *nll);
     err why = {0};
+    r->nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->nll);
     r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
-    double ppl = dev->n ? train_score(&r->model, dev, nll, r->hits, &why) : NAN;
+    double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
     if (!why.text[0])
         event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
-                     (size_t)dev->n, 2, nll);
-    free(nll);
+                     (size_t)dev->n, 2, r->nll);
     return why.text[0] ? fail(e, "%s", why.text) : 0;
 }
 
@@ -357,14 +359,10 @@ static int keep_outputs(const run *r, ab_split split, char **lines, int64_t n, e
     return bad ? -1 : 0;
 }
 
-/* Where two splits are scored, each figure's name says of which it is: BLEU_dev. */
-static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
+/* Figures that a task has filled in. Where two splits are scored, each name says of which it is: BLEU_dev. */
+static int send_metrics(const run *r, ab_split split, const ab_metric *m, int found, int64_t n, const char *words, err *e)
 {
-    ab_metric m[16];
-    char words[1024] = "";
     bool both = r->cfg.decode_split == DECODE_BOTH;
-    int found =
-        r->task->score(r->task_self, split, (const char *const *)lines, n, m, LENGTH(m), words, sizeof words);
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
     for (int i = 0; i < found; i++) {
         char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
@@ -373,6 +371,46 @@ static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
         free(name);
     }
     return 0;
+}
+
+enum { MOST_METRICS = 16 };
+
+static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
+{
+    ab_metric m[MOST_METRICS];
+    char words[1024] = "";
+    int found = r->task->score(r->task_self, split, (const char *const *)lines, n, m, MOST_METRICS, words, sizeof words);
+    return send_metrics(r, split, m, found, n, words, e);
+}
+
+/* Figures of a task whose `score` sees what the model makes of the true tokens. nll and hits: train_score's of the split. */
+static int score_from(run *r, ab_split split, const double *nll, const double *hits, err *e)
+{
+    const pairs *p = &r->data.split[split];
+    ab_metric m[MOST_METRICS];
+    char words[1024] = "";
+    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    for (int64_t i = 0; i < p->n; i++) x[p->example[i]] = (ab_likelihood){-nll[2 * i], (int64_t)nll[2 * i + 1], (int64_t)hits[2 * i]};
+    int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, words, sizeof words);
+    int bad = send_metrics(r, split, m, found, p->n, words, e);
+    free(x);
+    return bad;
+}
+
+/* Test, or dev where there is no test or both are wanted. */
+static int score_likelihoods(run *r, err *e)
+{
+    const pairs *test = &r->data.split[AB_TEST], *dev = &r->data.split[AB_DEV];
+    bool on_dev = r->cfg.decode_split != DECODE_TEST || !test->n, on_test = r->cfg.decode_split != DECODE_DEV && test->n;
+    err why = {0};
+    if (on_test) {
+        double *nll = xcalloc((size_t)test->n * 4 + 4, sizeof *nll), *hits = nll + 2 * test->n + 2;
+        train_score(&r->model, test, nll, hits, &why);
+        int bad = why.text[0] ? fail(e, "%s", why.text) : score_from(r, AB_TEST, nll, hits, e);
+        free(nll);
+        if (bad) return -1;
+    }
+    return on_dev && dev->n ? score_from(r, AB_DEV, r->nll, r->hits, e) : 0;
 }
 
 static int decode_and_score(run *r, err *e)
@@ -416,8 +454,8 @@ static train_outcome do_run(run *r, err *e)
     if (outcome != TRAIN_DONE) return outcome;
     event_phase("score");
     if (perplexity(r, e)) return TRAIN_FAILED;
-    event_phase("decode");
-    if (decode_and_score(r, e)) return TRAIN_FAILED;
+    if (!is_decoder_only(r)) event_phase("decode");
+    if (is_decoder_only(r) ? score_likelihoods(r, e) : decode_and_score(r, e)) return TRAIN_FAILED;
     token_accuracy(r);
     char words[128];
     if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
@@ -429,6 +467,7 @@ static train_outcome do_run(run *r, err *e)
 
 static void close_run(run *r)
 {
+    free(r->nll);
     free(r->hits);
     if (r->model_open) model_free(&r->model);
     dataset_free(&r->data);

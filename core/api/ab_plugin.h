@@ -160,10 +160,16 @@ typedef struct {
 /* ---- tasks ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum { AB_TRAIN, AB_DEV, AB_TEST, AB_SPLITS } ab_split;
-typedef struct { const char *src, *tgt; } ab_example;   /* one line of UTF-8 each, NUL-terminated; borrowed until close */
+/* One line of UTF-8 each, NUL-terminated; borrowed until close. Of a decoder-only task src is NULL where the model reads tgt itself and
+ * predicts its next token (a language model); else src and tgt are as many words, position i of src is to be answered by word i of tgt,
+ * and a word of tgt that is in no vocabulary, by custom AB_NO_LABEL, asks nothing of its position. */
+typedef struct { const char *src, *tgt; } ab_example;
+#define AB_NO_LABEL "_"
 typedef enum {                         /* how a side's text becomes ids */
     AB_VOCAB_SUBWORD = 1,              /* trained on the fly on the train split (keys vocab, vocab_size) */
-    AB_VOCAB_WORDS                     /* blank-separated symbols, every one that occurs in training */
+    AB_VOCAB_WORDS,                    /* blank-separated symbols, every one that occurs in training */
+    AB_VOCAB_CHARS,                    /* characters (code points), every one that occurs in training */
+    AB_VOCAB_SYMBOLS                   /* blank-separated symbols: ab_vocabs.symbols and no other, ids AB_ID_FIRST on in that order */
 } ab_vocab;
 typedef enum { AB_HIGHER, AB_LOWER } ab_better;
 typedef enum {                         /* how per-sentence statistics, summed over sentences, give the metric's value */
@@ -185,13 +191,24 @@ typedef struct {                       /* what a task may ask of the host while 
     int64_t seed;                      /* for data that is generated */
     int64_t no_data;                   /* 1: a trained model is used; the data need not be there: count is 0 */
 } ab_env;
-enum { AB_SHARED_VOCAB = 1 };          /* one vocabulary for both sides (needed for tied embeddings) */
-typedef struct {                       /* what an opened task wants of the vocabularies */
+enum {
+    AB_SHARED_VOCAB = 1,               /* one vocabulary for both sides (needed for tied embeddings) */
+    AB_DECODER_ONLY = 2                /* examples have no source: the model has no encoder and no cross attention; tgt_vocab is its one
+                                          vocabulary, and the trained model is scored by `score_likelihoods`, not by decoding */
+};
+typedef struct {                       /* what an opened task wants of vocabularies and batches */
     uint32_t flags;                    /* AB_SHARED_VOCAB, or 0 */
     ab_vocab src, tgt;
     const char *const *symbols;        /* [n_symbols] words of its lines, each one token whole, whatever the kind of vocabulary; */
     int64_t n_symbols;                 /* they must occur in the lines. Borrowed until close */
+    int64_t window;                    /* 0; or, of a decoder-only task with src NULL: all lines of a split, each with its end, are one
+                                          text, read in windows of so many tokens: at random places of train, one after the other of
+                                          dev and test, where windows are the examples then */
 } ab_vocabs;
+typedef struct {                       /* what a model makes of one example, given the true tokens before each */
+    double log_likelihood;             /* natural logarithm, summed over its target tokens (labels) */
+    int64_t tokens, right;             /* target tokens, the end counted where there is one; those that the model finds likeliest */
+} ab_likelihood;
 enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST };     /* the ids before the first real token */
 typedef struct {
     uint32_t flags;
@@ -227,6 +244,9 @@ typedef struct {
     /* May be NULL. The line that scorers of the field take for example i (a tree in brackets): for the decoded line
      * `output`, or for the reference where that is NULL. Borrowed until the next call. NULL: the lines are such as they are. */
     const char *(*reference_line)(void *self, ab_split split, int64_t i, const char *output);
+    /* As `score`, from the likelihoods of the split's n examples (windows, where the task has a window). Required of decoder-only
+     * tasks, whose `score` may be NULL; called for test, or for dev where test has no example, or for both (decode_split = both). */
+    int (*score_likelihoods)(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
 } ab_task_plugin;
 
 /* ---- fused operations: a reference in host operations, and optional kernels for it ------------------------------------------- */

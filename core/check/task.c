@@ -1,5 +1,6 @@
 /* task.c - a task with its default settings: its examples, and whether its score knows right from wrong. */
 #include "check/internal.h"
+#include "data/dataset.h"
 #include "metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ void check_open(const plugin *p, check_result *r)
         int64_t n[AB_SPLITS];
         for (int s = 0; s < AB_SPLITS; s++) n[s] = o.t->count(o.self, (ab_split)s);
         for (int s = 0; s < AB_SPLITS; s++)
-            if (n[s] < 1) check_fail(r, "%s has %lld examples", split_names[s], (long long)n[s]);
+            if (n[s] < 1 && !(s == AB_TEST && o.t->flags & AB_DECODER_ONLY))
+                check_fail(r, "%s has %lld examples", split_names[s], (long long)n[s]);
         check_note(r, "train %lld, dev %lld, test %lld examples", (long long)n[0], (long long)n[1],
                    (long long)n[2]);
     }
@@ -91,7 +93,7 @@ void check_examples(const plugin *p, check_result *r)
         for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s) && r->outcome != CHECK_FAIL; i++, done++) {
             ab_example x = {0};
             o.t->get(o.self, (ab_split)s, i, &x);
-            check_line(x.src, "source", split_names[s], i, r);
+            if (x.src || !(o.t->flags & AB_DECODER_ONLY)) check_line(x.src, "source", split_names[s], i, r);
             check_line(x.tgt, "target", split_names[s], i, r);
         }
     check_note(r, "%lld lines of UTF-8 a side", (long long)done);
@@ -187,10 +189,63 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     free(nonsense);
 }
 
+/* Figures for likelihoods: all tokens certain and right, or none right at 1 / e^4 each. */
+static int score_guess(const opened *o, ab_split split, const pairs *p, bool right, ab_metric m[METRICS],
+                       check_result *r)
+{
+    char words[512] = "";
+    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t k = p->tgt_at[i]; k < p->tgt_at[i + 1]; k++) x[p->example[i]].tokens += p->tgt[k] >= 0;
+        x[p->example[i]].right = right ? x[p->example[i]].tokens : 0;
+        x[p->example[i]].log_likelihood = right ? 0 : -4.0 * (double)x[p->example[i]].tokens;
+    }
+    int n = o->t->score_likelihoods(o->self, split, x, p->n, m, METRICS, words, sizeof words);
+    if (n < 1)
+        check_fail(r, "score_likelihoods of %s: %s", split_names[split],
+                   n < 0 ? words : "no figure was given");
+    for (int k = 0; k < n; k++) {
+        check_stats(&m[k], p->n, r);
+        if (!m[k].name[0]) check_fail(r, "figure %d has no name", k);
+    }
+    free(x);
+    return n;
+}
+
+static void score_likelihoods(const opened *o, check_result *r)
+{
+    dataset d = {0};
+    vocab *src, *tgt = NULL;
+    err e = {0};
+    enum { SUBWORDS = 1000 };
+    if (dataset_vocabs(o->t, o->self, false, TOKENS_BPE, SUBWORDS, false, NULL, &src, &tgt, &e) ||
+        dataset_build(&d, o->t, o->self, src, tgt, 0, &e))
+        check_fail(r, "%s", e.text);
+    for (ab_split s = AB_DEV; s <= AB_TEST && r->outcome != CHECK_FAIL; s++) {
+        const pairs *p = &d.split[s];
+        ab_metric good[METRICS], bad[METRICS];
+        memset(good, 0, sizeof good), memset(bad, 0, sizeof bad);
+        if (!p->n || score_guess(o, s, p, true, good, r) < 1 || score_guess(o, s, p, false, bad, r) < 1)
+            continue;
+        double gain =
+            good[0].better == AB_LOWER ? bad[0].value - good[0].value : good[0].value - bad[0].value;
+        if (!(gain > 0))
+            check_fail(r, "%s: wrong guesses score %s %.6g, right ones %.6g", split_names[s], good[0].name,
+                       bad[0].value, good[0].value);
+    }
+    dataset_free(&d);
+    vocab_free(tgt);
+}
+
 void check_score(const plugin *p, check_result *r)
 {
     opened o;
     if (!open_for(&o, p, r)) return;
+    if (o.t->flags & AB_DECODER_ONLY) {
+        score_likelihoods(&o, r);
+        task_close(&o);
+        return;
+    }
     score_split(&o, AB_DEV, r);
     score_split(&o, AB_TEST, r);
     task_close(&o);

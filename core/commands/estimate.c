@@ -18,7 +18,8 @@ static const double HURRIED = 0.1, PATIENT = 3; /* seconds of timing */
 
 typedef struct { /* rows with the same data and vocabularies */
     char *key;
-    int64_t src, tgt; /* sizes of the vocabularies */
+    int64_t src, tgt; /* sizes of the vocabularies; src 0: decoder-only */
+    int64_t length;   /* of a sentence that costs are counted with [tokens] */
 } group;
 
 /* Settings that data and vocabularies depend on, as one text; the caller frees. */
@@ -39,11 +40,15 @@ static char *group_key(const spec_row *row)
 static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
 {
     vocab *src = NULL, *tgt = NULL;
-    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR && (t->src_vocab == AB_VOCAB_SUBWORD || t->tgt_vocab == AB_VOCAB_SUBWORD);
-    g->src = g->tgt = c->vocab_size;
+    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
+    bool alone = t->flags & AB_DECODER_ONLY;
+    if (t->vocabs && alone) t->vocabs(self, &asked);
+    g->length = asked.window ? asked.window : SENTENCE;
+    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR && ((!alone && asked.src == AB_VOCAB_SUBWORD) || asked.tgt == AB_VOCAB_SUBWORD);
+    g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
     if (subwords) return 0;
     if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, (vocab_kind)c->vocab, c->vocab_size, c->lowercase != 0, NULL, &src, &tgt, e)) return -1;
-    g->src = vocab_size(src), g->tgt = vocab_size(tgt);
+    g->src = src ? vocab_size(src) : 0, g->tgt = vocab_size(tgt);
     if (tgt != src) vocab_free(tgt);
     vocab_free(src);
     return 0;
@@ -103,11 +108,11 @@ static double time_steps(const spec_row *row, const group *g, const backend *on,
     model m = {0};
     recorded r = {0};
     model_costs costs;
-    int64_t tokens = number(row, "batch_tokens"), vocab = g->src < g->tgt ? g->src : g->tgt;
+    int64_t tokens = number(row, "batch_tokens"), vocab = g->src && g->src < g->tgt ? g->src : g->tgt;
     if (tokens > MOST_TOKENS) tokens = MOST_TOKENS;
-    if (tokens < SENTENCE) tokens = SENTENCE;
+    if (tokens < g->length) tokens = g->length;
     if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return NAN;
-    recorded_make(&r, tokens / SENTENCE, SENTENCE, vocab);
+    recorded_make(&r, tokens / g->length, g->length, vocab);
     train_step *s = train_step_open(&m, e);
     const double(*sums)[2];
     double began = 0, spent = 0;
@@ -118,7 +123,7 @@ static double time_steps(const spec_row *row, const group *g, const backend *on,
               train_step_losses(s, &sums, e) < 0;
         if (done >= 0) spent = ticks() - began;
     }
-    model_shape shape = {r.sentences, r.b[0].src_cap, r.b[0].tgt_cap, SENTENCE, SENTENCE};
+    model_shape shape = {r.sentences, r.b[0].src_cap, r.b[0].tgt_cap, g->length, g->length};
     if (!bad) bad = model_count_costs(&m, &shape, &costs, e);
     if (s) train_step_close(s);
     recorded_free(&r);
@@ -129,17 +134,17 @@ static double time_steps(const spec_row *row, const group *g, const backend *on,
 static int count_row(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
     model m = {0};
-    model_shape shape = costs_shape(number(row, "batch_tokens"));
+    model_shape shape = costs_shape(number(row, "batch_tokens"), g->length);
     if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
     int bad = model_count_costs(&m, &shape, out, e);
     model_free(&m);
     return bad;
 }
 
-static void print_row(const spec *s, size_t i, const model_costs *c, double rate)
+static void print_row(const spec *s, size_t i, const group *g, const model_costs *c, double rate)
 {
     const spec_row *row = &s->rows[i];
-    double tokens = 2.0 * (double)number(row, "batch_tokens"), accumulate = (double)(number(row, "accumulate") ? number(row, "accumulate") : 1);
+    double tokens = (g->src ? 2.0 : 1.0) * (double)number(row, "batch_tokens"), accumulate = (double)(number(row, "accumulate") ? number(row, "accumulate") : 1);
     double steps = (double)number(row, "steps"), kept = 2 + (double)number(row, "average");
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + 150e6;
     double seconds = steps * accumulate * costs_total(c) * rate;
@@ -168,7 +173,7 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         if (!row->run || row->same_as >= 0) continue;
         if (device_compute(row->config.precision, on, &compute, &why) || count_row(row, &groups[of[i]], on, compute, &costs, &why)) continue; /* such as n/a */
         if (isnan(rate)) rate = time_steps(row, &groups[of[i]], on, compute, patient ? PATIENT : HURRIED, &why);
-        print_row(s, i, &costs, rate);
+        print_row(s, i, &groups[of[i]], &costs, rate);
         fflush(stdout);
     }
     for (size_t k = 0; k < n; k++) free(groups[k].key);

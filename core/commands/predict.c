@@ -53,7 +53,11 @@ static int predict(const invocation *c, predict_options *o, enum work work)
     cpu_threads((int)o->threads);
     const backend *on = path ? device_open(o->device, &e) : NULL;
     int bad = !on || wanted_compute(o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
-    if (!bad) {
+    if (!bad && !src) {
+        bad = fail(&e, "task %s has no source: its model is a decoder alone, which continues a text (ablate generate)", m.cfg.task);
+        model_free(&m);
+        vocab_free(tgt);
+    } else if (!bad) {
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&m));
         if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", m.cfg.task);
         bad = e.text[0] || (trees ? predict_parse(o, path, &m, src, tgt, &c->p, &e) : predict_translate(o, &m, src, tgt, &e));

@@ -17,6 +17,8 @@ struct batcher {
     int64_t *turn;   /* [n_batches]: which batch comes when */
     int64_t n_batches;
     double fill;
+    int64_t windows; /* drawn for each batch; 0: batches are what the plan cuts */
+    int64_t *first;  /* [windows]: the first tokens of those drawn last */
     int32_t *words; /* arrays of the batch given last */
     int64_t *example;
     size_t words_cap, example_cap;
@@ -118,6 +120,13 @@ static void plan(batcher *b)
 {
     if (b->planned == b->next.epoch) return;
     int64_t n = b->p->n;
+    if (b->windows) {
+        b->n_batches = (n + b->windows - 1) / b->windows;
+        b->fill = (double)(b->windows * b->p->window) / (double)b->o.batch_tokens;
+        for (int64_t k = 0; k < b->n_batches; k++) b->turn[k] = k;
+        b->planned = b->next.epoch;
+        return;
+    }
     for (int64_t i = 0; i < n; i++) b->order[i] = i;
     rng r = rng_seed(b->o.seed, (uint64_t)b->next.epoch);
     if (b->o.train) shuffle(b->order, n, &r);
@@ -156,6 +165,11 @@ batcher *batcher_new(const pairs *p, const batch_options *o, err *e)
     b->order = xmalloc((size_t)p->n * sizeof *b->order);
     b->cut = xmalloc(((size_t)p->n + 1) * sizeof *b->cut);
     b->turn = xmalloc((size_t)p->n * sizeof *b->turn);
+    if (o->train && p->text) {
+        b->windows = budget / p->window;
+        if (o->max_sentences && b->windows > o->max_sentences) b->windows = o->max_sentences;
+        b->first = xcalloc((size_t)b->windows, sizeof *b->first);
+    }
     plan(b);
     return b;
 }
@@ -166,6 +180,7 @@ void batcher_free(batcher *b)
     free(b->order);
     free(b->cut);
     free(b->turn);
+    free(b->first);
     free(b->words);
     free(b->example);
     free(b);
@@ -175,14 +190,22 @@ void batcher_free(batcher *b)
 
 static int64_t round_up(int64_t n, int64_t to) { return to > 1 ? (n + to - 1) / to * to : n; }
 
+/* Places of a training batch's windows. */
+static void draw_windows(batcher *b)
+{
+    rng r = rng_seed(b->o.seed ^ UINT64_C(0xd1b54a32d192ed03), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);
+    for (int64_t i = 0; i < b->windows; i++) b->first[i] = (int64_t)rng_below(&r, (uint64_t)(b->p->text - b->p->window) + 1);
+}
+
 /* Sizes of batch k. */
 static void measure(const batcher *b, int64_t k, batch *out)
 {
-    *out = (batch){.n_sentences = b->cut[k + 1] - b->cut[k],
+    *out = (batch){.n_sentences = b->windows ? b->windows : b->cut[k + 1] - b->cut[k],
                    .epoch = b->next.epoch,
                    .index = b->next.index,
                    .limits = b->limits};
-    for (int64_t i = b->cut[k]; i < b->cut[k + 1]; i++) {
+    if (b->windows) out->tgt_rows = b->windows * (out->tgt_longest = b->p->window);
+    for (int64_t i = b->cut[k]; i < b->cut[k + 1] && !b->windows; i++) {
         int64_t s = src_len(b->p, b->order[i]), t = tgt_len(b->p, b->order[i]);
         out->src_rows += s, out->tgt_rows += t;
         if (s > out->src_longest) out->src_longest = s;
@@ -192,21 +215,27 @@ static void measure(const batcher *b, int64_t k, batch *out)
     out->tgt_cap = round_up(out->tgt_rows, b->o.round);
 }
 
-/* Copy one side of batch k: ids (and for the target the shifted ids), positions, offsets; then the dummy
- * rows. */
-static void copy_side(const batcher *b, int64_t k, bool target, int64_t cap, int32_t *in, int32_t *out,
-                      int32_t *pos, int32_t *offset)
+/* What the decoder reads where it is to predict token `at` of the targets; first: it is its sentence's or window's first. */
+static int32_t read_before(const pairs *p, int64_t at, bool first)
+{
+    if (p->in) return p->in[at];
+    return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
+}
+
+/* Copy one side of batch k, n sentences: ids (and for the target what is read before each), positions, offsets; then the dummy rows. */
+static void copy_side(const batcher *b, int64_t k, int64_t n, bool target, int64_t cap, int32_t *in, int32_t *out, int32_t *pos,
+                      int32_t *offset)
 {
     const pairs *p = b->p;
     const int64_t *at = target ? p->tgt_at : p->src_at;
     int64_t row = 0;
-    for (int64_t i = b->cut[k]; i < b->cut[k + 1]; i++) {
-        int64_t pair = b->order[i], n = at[pair + 1] - at[pair];
-        const int32_t *ids = (target ? p->tgt : p->src) + at[pair];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pair = b->windows ? 0 : b->order[b->cut[k] + i], length = at[pair + 1] - at[pair];
+        int64_t from = b->windows && target ? b->first[i] : at[pair];
         *offset++ = (int32_t)row;
-        for (int64_t j = 0; j < n; j++, row++) {
-            in[row] = !target ? ids[j] : j ? ids[j - 1] : VOCAB_BOS;
-            if (target) out[row] = ids[j];
+        for (int64_t j = 0; j < length; j++, row++) {
+            in[row] = target ? read_before(p, from + j, !j) : p->src[from + j];
+            if (target) out[row] = p->tgt[from + j];
             pos[row] = (int32_t)j;
         }
     }
@@ -228,6 +257,7 @@ static void drop_words(const batcher *b, int32_t *ids, int64_t rows)
 
 static void fill(batcher *b, int64_t k, batch *out)
 {
+    if (b->windows) draw_windows(b);
     measure(b, k, out);
     size_t n = (size_t)out->n_sentences, s = (size_t)out->src_cap, t = (size_t)out->tgt_cap;
     b->words = grow(b->words, &b->words_cap, 2 * s + 3 * t + 2 * (n + 1), sizeof *b->words);
@@ -235,10 +265,12 @@ static void fill(batcher *b, int64_t k, batch *out)
     int32_t *src_ids = b->words, *src_pos = src_ids + s, *tgt_in = src_pos + s, *tgt_out = tgt_in + t,
             *tgt_pos = tgt_out + t;
     int32_t *src_offset = tgt_pos + t, *tgt_offset = src_offset + n + 1;
-    copy_side(b, k, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
+    copy_side(b, k, out->n_sentences, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
     if (b->o.train && b->o.word_dropout > 0) drop_words(b, src_ids, out->src_rows);
-    copy_side(b, k, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
-    for (size_t i = 0; i < n; i++) b->example[i] = b->p->example[b->order[b->cut[k] + (int64_t)i]];
+    copy_side(b, k, out->n_sentences, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
+    for (int64_t i = 0; i < out->tgt_rows; i++) out->predicted += tgt_out[i] >= 0;
+    for (size_t i = 0; i < n; i++)
+        b->example[i] = b->windows ? b->first[i] / b->p->window : b->p->example[b->order[b->cut[k] + (int64_t)i]];
     out->src_ids = src_ids, out->src_pos = src_pos, out->src_offset = src_offset;
     out->tgt_in = tgt_in, out->tgt_out = tgt_out, out->tgt_pos = tgt_pos, out->tgt_offset = tgt_offset;
     out->example = b->example;

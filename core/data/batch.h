@@ -7,6 +7,8 @@
  * shuffled. All of it follows from (seed, epoch), so that (epoch, index) is the whole state: a resumed run
  * sees the same batches bit for bit. A batcher owns every array of the batch it gives; they are valid until
  * its next call. It borrows the pairs.
+ * Windows of a text (pairs.text) are drawn anew for every training batch: batch_tokens / window of them at uniformly random places,
+ * which follow from (seed, epoch, index); an epoch is as many batches as the text has tokens for.
  */
 #ifndef ABLATE_BATCH_H
 #define ABLATE_BATCH_H
@@ -19,13 +21,14 @@ typedef struct {
 typedef struct {
     int64_t n_sentences;
     int64_t src_rows, tgt_rows; /* real tokens */
+    int64_t predicted;          /* target rows that carry loss: all, or those with a label */
     int64_t src_cap, tgt_cap; /* src_rows, tgt_rows rounded up to batch_options.round: the arrays' lengths */
     int64_t src_longest, tgt_longest; /* longest sentence [tokens], EOS or BOS counted */
     const int32_t *src_ids;           /* [src_cap]: x + EOS; dummies VOCAB_PAD */
     const int32_t *src_pos;           /* [src_cap]: position within the sentence, from 0; dummies 0 */
     const int32_t *src_offset; /* [n_sentences+1]: sentence i is rows src_offset[i] .. src_offset[i+1]-1 */
-    const int32_t *tgt_in;     /* [tgt_cap]: BOS + y; dummies VOCAB_PAD */
-    const int32_t *tgt_out;    /* [tgt_cap]: y + EOS; dummies -1 */
+    const int32_t *tgt_in;     /* [tgt_cap]: BOS + y (a window: what is before it, a label: its input); dummies VOCAB_PAD */
+    const int32_t *tgt_out;    /* [tgt_cap]: y + EOS, or labels; dummies and what has no label -1 */
     const int32_t *tgt_pos;    /* [tgt_cap]: as src_pos */
     const int32_t *tgt_offset; /* [n_sentences+1] */
     const int64_t *example;    /* [n_sentences]: the pair's number in the task's split */

@@ -27,20 +27,30 @@ static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, cons
                          int64_t size, bool lowercase, const char *cache_dir, err *e)
 {
     int64_t n;
+    ab_vocab wanted = which == 2 ? asked->tgt : asked->src;
+    if (wanted == AB_VOCAB_SYMBOLS) return vocab_train(TOKENS_WORDS, 0, false, asked->symbols, asked->n_symbols, e);
     const char **lines = train_lines(task, self, which, &n);
-    bool words = (which == 2 ? asked->tgt : asked->src) == AB_VOCAB_WORDS;
-    vocab *v = vocab_with_symbols(cache_dir, words ? TOKENS_WORDS : kind, words ? 0 : size, lowercase,
-                                  asked->symbols, asked->n_symbols, lines, n, e);
+    bool subwords = wanted == AB_VOCAB_SUBWORD;
+    vocab *v = vocab_with_symbols(cache_dir, subwords ? kind : wanted == AB_VOCAB_CHARS ? TOKENS_CHAR : TOKENS_WORDS, subwords ? size : 0,
+                                  lowercase, asked->symbols, asked->n_symbols, lines, n, e);
     free(lines);
     return v;
+}
+
+/* What the opened task wants. */
+static ab_vocabs wishes(const ab_task_plugin *task, void *self, bool shared)
+{
+    ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
+    if (task->vocabs) task->vocabs(self, &asked);
+    return asked;
 }
 
 int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size,
                    bool lowercase, const char *cache_dir, vocab **src, vocab **tgt, err *e)
 {
-    ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
+    ab_vocabs asked = wishes(task, self, shared);
     *src = *tgt = NULL;
-    if (task->vocabs) task->vocabs(self, &asked);
+    if (task->flags & AB_DECODER_ONLY) return (*tgt = side_vocab(task, self, 2, &asked, kind, size, lowercase, cache_dir, e)) ? 0 : -1;
     shared = asked.flags & AB_SHARED_VOCAB;
     if (shared && asked.src != asked.tgt)
         return fail(
@@ -58,13 +68,14 @@ int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_ki
 
 typedef struct { /* pairs being gathered */
     id_list src, tgt;
+    bool labels;                        /* src are the inputs of labels, place by place */
     int64_t *src_at, *tgt_at, *example; /* [n_given + 1] */
     pairs p;
 } gathering;
 
 static void gather_start(gathering *g, int64_t n_given)
 {
-    *g = (gathering){.p.n_given = n_given};
+    g->p = (pairs){.n_given = n_given};
     size_t bytes = ((size_t)n_given + 1) * sizeof(int64_t);
     g->src_at = xcalloc(1, bytes);
     g->tgt_at = xcalloc(1, bytes);
@@ -93,10 +104,10 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
                   const vocab *tgt, bool filter, int64_t max_length, err *e)
 {
     int64_t src_from = g->src.n, tgt_from = g->tgt.n;
-    if (encode_side(src, src_line, &g->src, e)) return fail_in(e, "source line %lld: ", (long long)i + 1);
+    if (src && encode_side(src, src_line, &g->src, e)) return fail_in(e, "source line %lld: ", (long long)i + 1);
     if (encode_side(tgt, tgt_line, &g->tgt, e)) return fail_in(e, "target line %lld: ", (long long)i + 1);
     int64_t s = g->src.n - src_from, t = g->tgt.n - tgt_from;
-    bool empty = s == 1 || t == 1, longer = max_length && (s > max_length || t > max_length);
+    bool empty = (src && s == 1) || t == 1, longer = max_length && (s > max_length || t > max_length);
     if (filter && (empty || longer)) {
         if (empty)
             g->p.n_empty++;
@@ -112,6 +123,45 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
     g->tgt_at[p->n] = g->tgt.n;
     if (s > p->src_longest) p->src_longest = s;
     if (t > p->tgt_longest) p->tgt_longest = t;
+    return 0;
+}
+
+/* Add example i of a task with labels. */
+static int gather_labels(gathering *g, int64_t i, const ab_example *x, const vocab *v, err *e)
+{
+    int64_t from = g->tgt.n;
+    if (vocab_encode(v, x->src, &g->src, e)) return fail_in(e, "input line %lld: ", (long long)i + 1);
+    if (vocab_encode(v, x->tgt, &g->tgt, e)) return fail_in(e, "label line %lld: ", (long long)i + 1);
+    int64_t n = g->tgt.n - from;
+    if (g->src.n != g->tgt.n || !n)
+        return fail(e, "example %lld: %lld inputs and %lld labels, expected as many of each, and some", (long long)i + 1,
+                    (long long)(g->src.n - from), (long long)n);
+    for (int64_t k = from; k < g->tgt.n; k++) {
+        if (g->src.id[k] == VOCAB_UNK) return fail(e, "example %lld: input %lld is not in the vocabulary", (long long)i + 1, (long long)(k - from) + 1);
+        if (g->tgt.id[k] == VOCAB_UNK) g->tgt.id[k] = -1;
+    }
+    g->labels = true;
+    pairs *p = &g->p;
+    g->example[p->n++] = i;
+    g->tgt_at[p->n] = g->tgt.n;
+    if (n > p->tgt_longest) p->tgt_longest = n;
+    return 0;
+}
+
+/* The lines gathered so far become windows of one text. In training each stands for one that is drawn, so the tail has none. */
+static int cut_windows(gathering *g, int64_t window, bool train, err *e)
+{
+    pairs *p = &g->p;
+    int64_t text = g->tgt.n, n = train ? text / window : (text + window - 1) / window;
+    if (train && !n)
+        return fail(e, "the text has %lld tokens, line ends counted; expected at least one window of %lld", (long long)text, (long long)window);
+    free(g->src_at), free(g->tgt_at), free(g->example);
+    gather_start(g, n);
+    for (int64_t i = 0; i < n; i++) {
+        g->example[i] = i;
+        g->tgt_at[i + 1] = (i + 1) * window < text ? (i + 1) * window : text;
+    }
+    *p = (pairs){.n = n, .n_given = n, .tgt_longest = text < window ? text : window, .text = text, .window = window};
     return 0;
 }
 
@@ -131,21 +181,25 @@ static void gather_end(gathering *g, pairs *out)
     *out = *p;
     out->block = block;
     out->src_at = src_at, out->tgt_at = tgt_at, out->example = example;
-    out->src = src, out->tgt = tgt;
+    out->src = src, out->tgt = tgt, out->in = g->labels ? src : NULL;
 }
 
 static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_split split, const vocab *src,
                        const vocab *tgt, int64_t max_length, err *e)
 {
-    gathering g;
-    int64_t n = task->count(self, split);
+    gathering g = {0};
+    int64_t n = task->count(self, split), window = task->flags & AB_DECODER_ONLY ? wishes(task, self, false).window : 0;
     int rc = 0;
     gather_start(&g, n);
     for (int64_t i = 0; i < n && !rc; i++) {
         ab_example x;
         task->get(self, split, i, &x);
-        rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN, max_length, e);
+        if (!src && x.src)
+            rc = gather_labels(&g, i, &x, tgt, e);
+        else
+            rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN && !window, max_length, e);
     }
+    if (!rc && window) rc = cut_windows(&g, window, split == AB_TRAIN, e);
     if (rc)
         fail_in(e, "%s split, ", split_names[split]);
     else
@@ -182,7 +236,7 @@ int pairs_encode(pairs *p, const char *const *src_lines, const char *const *tgt_
                  const vocab *src, const vocab *tgt, err *e)
 {
     *p = (pairs){0};
-    gathering g;
+    gathering g = {0};
     int rc = 0;
     gather_start(&g, n);
     for (int64_t i = 0; i < n && !rc; i++)

@@ -69,10 +69,11 @@ static model_shape shape_of(const steps *s)
 static void pack_sources(steps *s, const pairs *p, const int64_t *which)
 {
     s->src_rows = 0;
+    s->src_offset = xcalloc((size_t)s->batch + 1, sizeof(int32_t));
+    if (!model_has_encoder(s->m)) return;
     for (int64_t b = 0; b < s->batch; b++) s->src_rows += p->src_at[which[b] + 1] - p->src_at[which[b]];
     s->src_ids = xmalloc((size_t)s->src_rows * sizeof(int32_t));
     s->src_pos = xmalloc((size_t)s->src_rows * sizeof(int32_t));
-    s->src_offset = xmalloc((size_t)(s->batch + 1) * sizeof(int32_t));
     int32_t row = 0;
     for (int64_t b = 0; b < s->batch; b++) {
         s->src_offset[b] = row;
@@ -172,6 +173,7 @@ static int64_t wanted_seen(const steps *s)
 
 static void setup_inputs(steps *s)
 {
+    if (!model_has_encoder(s->m)) return;
     int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
     for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
     tape_put(s->tape, "src.offset", s->src_offset);
@@ -214,7 +216,7 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
     s->ancestors = xcalloc(all, sizeof(int32_t));
     s->spare = xcalloc(all, sizeof(int32_t));
     for (size_t r = 0; r < rows; r++) s->parents[r] = (int32_t)r;
-    return encode(s, e);
+    return model_has_encoder(s->m) ? encode(s, e) : 0;
 }
 
 const void *steps_run(steps *s, const int32_t *tokens, err *e)
@@ -285,6 +287,7 @@ static void move_rows(steps *s, int64_t from, int64_t to)
 
 static void move_source(steps *s, int64_t from, int64_t to)
 {
+    if (!model_has_encoder(s->m)) return;
     size_t width = (size_t)s->m->cfg.d_model * dtype_size(s->m->compute);
     int32_t n = s->src_offset[from + 1] - s->src_offset[from], at = s->src_offset[from],
             row = s->src_offset[to];

@@ -2,7 +2,7 @@
  *
  * Sentence b's hypothesis h is row b * beam + h. A step gives every row one token and leaves the logits of
  * the next; steps_follow then says which row each hypothesis continues. One `steps` serves batch after batch;
- * it owns its memory.
+ * it owns its memory. A decoder-only model has no sources: their lengths are then 0, and nothing is encoded.
  */
 #ifndef ABLATE_STEPS_H
 #define ABLATE_STEPS_H
@@ -44,7 +44,7 @@ typedef struct {
 
 void steps_open(steps *s, model *m);
 void steps_close(steps *s);
-/* Encodes sentences which[n] of p. capacity: most steps that will follow. */
+/* Encodes sentences which[n] of p (both NULL of a decoder-only model). capacity: most steps that will follow. */
 int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64_t beam, int64_t capacity,
                 err *e);
 /* One step: tokens [R] are each row's token before. The logits are then [R, V] of the model's compute type, in the backend's memory,

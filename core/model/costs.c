@@ -58,15 +58,15 @@ double costs_total(const model_costs *c)
     return sum;
 }
 
-model_shape costs_shape(int64_t batch_tokens)
+model_shape costs_shape(int64_t batch_tokens, int64_t length)
 {
-    int64_t sentences = batch_tokens / COSTS_SENTENCE > 0 ? batch_tokens / COSTS_SENTENCE : 1;
-    return (model_shape){sentences, batch_tokens, batch_tokens, COSTS_SENTENCE, COSTS_SENTENCE};
+    int64_t sentences = batch_tokens / length > 0 ? batch_tokens / length : 1;
+    return (model_shape){sentences, batch_tokens, batch_tokens, length, length};
 }
 
-double model_update_flops(model *m, err *e)
+double model_update_flops(model *m, int64_t length, err *e)
 {
-    model_shape s = costs_shape(m->cfg.batch_tokens);
+    model_shape s = costs_shape(m->cfg.batch_tokens, length);
     model_costs c;
     return model_count_costs(m, &s, &c, e) ? NAN : costs_total(&c) * (double)m->cfg.accumulate;
 }

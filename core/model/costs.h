@@ -20,8 +20,8 @@ typedef struct {
  * not counted. Returns 0, or -1 and e. */
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e);
 double costs_total(const model_costs *c); /* forward and backward, all parts [FLOPs] */
-/* FLOPs of one update of the run: its batch_tokens on each side, in sentences of COSTS_SENTENCE tokens, times accumulate. NaN and e. */
-enum { COSTS_SENTENCE = 25 };
-model_shape costs_shape(int64_t batch_tokens);
-double model_update_flops(model *m, err *e);
+/* FLOPs of one update of the run: its batch_tokens on each side, in sentences of `length` tokens, times accumulate. NaN and e. */
+enum { COSTS_SENTENCE = 25 }; /* the length where the data do not say one */
+model_shape costs_shape(int64_t batch_tokens, int64_t length);
+double model_update_flops(model *m, int64_t length, err *e);
 #endif

@@ -50,7 +50,7 @@ static int check_role(const model *m, int role, err *e)
 
 static int check_vocabularies(const model *m, err *e)
 {
-    if (m->cfg.share_embeddings == SHARE_ALL && m->src_vocab != m->tgt_vocab)
+    if (model_has_encoder(m) && m->cfg.share_embeddings == SHARE_ALL && m->src_vocab != m->tgt_vocab)
         return fail(e,
                     "share_embeddings = all needs one vocabulary for both sides, but the source has %lld ids "
                     "and the target %lld; use target or none",
@@ -78,6 +78,7 @@ static int find_plugins(model *m, err *e)
         *one[i].cfg = bind_plugin(m, *one[i].p, e);
     }
     for (int r = 0; r < ROLES; r++) {
+        if (r != ROLE_DECODER && !model_has_encoder(m)) continue;
         if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
         m->attention_cfg[r] = bind_plugin(m, m->attention[r], e);
         if (check_role(m, r, e)) return -1;
@@ -156,14 +157,17 @@ int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 
 /* ---- arithmetic about a model ---- */
 
-int64_t model_count_formula(const config *c, int64_t vocab)
+int64_t model_count_formula(const config *c, int64_t vocab, bool encoder)
 {
     int64_t d = c->d_model, K = c->heads * c->d_k, U = c->heads * c->d_v, ff = c->d_ff;
     int64_t attn = d * (2 * K + 2 * U) + (c->bias ? 2 * K + U + d : 0), ffn = 2 * d * ff + ff + d, ln = 2 * d;
-    int64_t layers =
-        c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (2 * attn + ffn + 3 * ln);
-    int64_t tables = c->share_embeddings == SHARE_ALL ? 1 : c->share_embeddings == SHARE_TARGET ? 2 : 3;
-    return layers + tables * vocab * d + (same(c->block, "pre_norm") ? 2 * ln : 0);
+    int64_t layers = c->layers_decoder * (attn + ffn + 2 * ln);
+    int64_t tables = c->share_embeddings == SHARE_NONE ? 2 : 1, stacks = encoder ? 2 : 1;
+    if (encoder) {
+        layers += c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (attn + ln);
+        tables += c->share_embeddings != SHARE_ALL;
+    }
+    return layers + tables * vocab * d + (same(c->block, "pre_norm") ? stacks * ln : 0);
 }
 
 double model_flops(const model *m, double src_tokens, double tgt_tokens)
@@ -172,7 +176,9 @@ double model_flops(const model *m, double src_tokens, double tgt_tokens)
     double d = (double)c->d_model, K = (double)(c->heads * c->d_k), U = (double)(c->heads * c->d_v),
            ff = (double)c->d_ff;
     double attn = d * (2 * K + 2 * U), ffn = 2 * d * ff;
+    double target = (double)c->layers_decoder * (attn + ffn) + (double)m->tgt_vocab * d;
+    if (!model_has_encoder(m)) return 6 * target * tgt_tokens;
     double source = (double)c->layers_encoder * (attn + ffn) + (double)c->layers_decoder * d * (K + U);
-    double target = (double)c->layers_decoder * (attn + d * (K + U) + ffn) + (double)m->tgt_vocab * d;
+    target += (double)c->layers_decoder * d * (K + U);
     return 6 * (source * src_tokens + target * tgt_tokens);
 }

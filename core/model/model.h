@@ -1,4 +1,4 @@
-/* model.h - the encoder-decoder Transformer (Vaswani et al. 2017, section 3), traced onto tapes.
+/* model.h - the encoder-decoder Transformer (Vaswani et al. 2017, section 3), or its decoder alone, traced onto tapes.
  *
  * One `model` holds the settings, the plugins with their settings, and the learned values. Tapes are traced
  * from it for given shapes: one for training (loss and gradient), one for evaluation (loss), two for decoding
@@ -18,7 +18,7 @@ typedef struct model {
     settings set; /* the texts behind it: plugins' parameters, too */
     const plugin *attention[ROLES], *position, *feed_forward, *norm, *block, *optimizer, *schedule;
     void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
-    int64_t src_vocab, tgt_vocab; /* ids */
+    int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
     dtype compute;                /* of rows */
     const backend *backend;
     params params;
@@ -30,10 +30,12 @@ typedef struct model {
 
 /* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once
  * to learn every parameter, and fills in the first values from cfg.seed. `set` holds every setting of the
- * run. */
+ * run. src_vocab 0: a decoder-only model. Its shapes and batches have no source (0 rows), and attention_encoder and
+ * attention_cross are not looked at. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                const backend *b, err *e);
 void model_free(model *m);
+static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
 /* The kind of plugin that a key names; 0: none, or `attention`, which stands in for the three places. */
 ab_kind model_plugin_kind(const char *key);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
@@ -65,7 +67,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
  * traced and compared. Where values are laid out as [B,..,T,..] it does not, and none of the shape `all` is traced, which may be
  * large. */
 bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
-/* Inputs of a loss tape (target tokens counted for the mean: norm = 1 / tokens). */
+/* Inputs of a loss tape; a decoder-only model leaves a batch's source alone (target tokens counted for the mean: norm = 1 / tokens). */
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
 
 /* Encoder alone. Inputs src.ids, src.pos, src.offset, src.len; kept: "memory" [src_rows, d_model]. */
@@ -83,8 +85,8 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
 /* As model_open, but without memory for the learned values: the model can be traced and counted (costs.h), not run. */
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b, err *e);
 
-/* The formula of recipe.md; equals params_count for built-in attention and positions (tested). */
-int64_t model_count_formula(const config *c, int64_t vocab);
+/* The formula of recipe.md; equals params_count for built-in attention and positions (tested). encoder: false of a decoder-only model. */
+int64_t model_count_formula(const config *c, int64_t vocab, bool encoder);
 /* Floating-point operations of one training step of the paper's Transformer over so many real tokens (forward and backward, products of
  * rows with weights only), for bench. costs.h counts those of any model. */
 double model_flops(const model *m, double src_tokens, double tgt_tokens);

@@ -103,8 +103,11 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
 {
     tracer t = begin(m, s, training);
     ab_ctx *c = t.c;
-    source_inputs(&t, PHASE_STEP, true);
-    ab_t src = t_input(c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+    ab_t src = {0}, memory = {0};
+    if (model_has_encoder(m)) {
+        source_inputs(&t, PHASE_STEP, true);
+        src = t_input(c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+    }
     ab_t tgt_in = t_input(c, "tgt.in", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows),
          tgt_out = t_input(c, "tgt.out", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
     ab_t tgt_pos = t_input(c, "tgt.pos", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
@@ -112,7 +115,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     t.tgt_off = t_input(c, "tgt.offset", I32, PHASE_STEP, 1, 1, 1, s->batch + 1);
     t.tgt_len = t_input(c, "tgt.len", I32, PHASE_STEP, 1, 1, 1, s->batch);
     t.tgt_kpos = counting(c, s->tgt_time, 1);
-    ab_t memory = encoder(&t, src);
+    if (model_has_encoder(m)) memory = encoder(&t, src);
     ab_t logits = decoder(&t, tgt_in, tgt_pos, memory);
     ab_t losses =
         t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
@@ -139,8 +142,11 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
     int64_t rows = s->batch * beam;
     c->batch_invariant = true;
     t.decode = true, t.beam = beam, t.capacity = capacity, t.seen = seen;
-    source_inputs(&t, PHASE_SETUP, false);
-    ab_t memory = t_input(c, "memory", m->compute, PHASE_SETUP, 1, 1, s->src_rows, m->cfg.d_model);
+    ab_t memory = {0};
+    if (model_has_encoder(m)) {
+        source_inputs(&t, PHASE_SETUP, false);
+        memory = t_input(c, "memory", m->compute, PHASE_SETUP, 1, 1, s->src_rows, m->cfg.d_model);
+    }
     ab_t ids = t_input(c, "tgt.ids", I32, PHASE_STEP, 1, 1, 1, rows),
          pos = t_input(c, "pos", I32, PHASE_STEP, 1, 1, 1, rows);
     t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, 1);
@@ -188,7 +194,7 @@ void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
 {
     size_t rows = (size_t)b->shape.tgt_rows;
     float norm32 = (float)norm;
-    model_encode_inputs(c, b);
+    if (tape_find(c, "src.ids").id) model_encode_inputs(c, b);
     put(c, "tgt.in", b->tgt_in, rows);
     put(c, "tgt.out", b->tgt_out, rows);
     put(c, "tgt.pos", b->tgt_pos, rows);

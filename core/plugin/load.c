@@ -99,16 +99,17 @@ static int check_iface(const plugin *p, const char *path, err *e)
     case AB_NORM: return p->iface.norm.forward ? 0 : fail(e, "%s: norm '%s' has no forward", path, name);
     case AB_BLOCK: return p->iface.block.forward ? 0 : fail(e, "%s: block '%s' has no forward", path, name);
     case AB_SCHEDULE: return p->iface.schedule.lr ? 0 : fail(e, "%s: schedule '%s' has no lr", path, name);
-    case AB_TASK:
-        if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !p->iface.task.score ||
-            !p->iface.task.close)
-            return fail(e, "%s: task '%s' lacks one of open, count, get, score, close", path, name);
+    case AB_TASK: {
+        bool alone = p->iface.task.flags & AB_DECODER_ONLY, scores = alone ? p->iface.task.score_likelihoods != NULL : p->iface.task.score != NULL;
+        if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !scores || !p->iface.task.close)
+            return fail(e, "%s: task '%s' lacks one of open, count, get, %s, close", path, name, alone ? "score_likelihoods" : "score");
         if ((p->iface.task.vocabulary || p->iface.task.start) &&
             (!p->iface.task.vocabulary || !p->iface.task.start || !p->iface.task.advance ||
              !p->iface.task.allowed || !p->iface.task.release))
             return fail(e, "%s: task '%s' lacks one of vocabulary, start, advance, allowed, release", path,
                         name);
         return 0;
+    }
     default: return 0;
     }
 }
@@ -349,4 +350,11 @@ void plugin_print(const plugin *p, FILE *f, bool parameters)
     if (parameters)
         fprintf(f, "    file %s, ABI %u.%u, sha256 %.12s\n", p->path, p->desc.major, p->desc.minor,
                 p->sha256);
+}
+
+bool plugin_task_has_source(const char *name)
+{
+    err unused = {0};
+    const plugin *p = plugin_find(AB_TASK, name, &unused);
+    return !p || !(p->iface.task.flags & AB_DECODER_ONLY);
 }

@@ -35,6 +35,7 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e);
 /* Folders to look in: FOLDER/KIND of every kind, and FOLDER itself. */
 void plugin_add_folder(const char *folder);
 void plugin_add_path(const char *folders); /* several, separated by colons; NULL and "" are none */
+bool plugin_task_has_source(const char *name); /* false: a task of that name is at hand, and its models are decoders alone */
 bool plugin_is_own(const plugin *p); /* it lies in the first folder, the program's */
 /* Every plugin of the folders, loaded; refused ones are logged. The array is the list's own. */
 const plugin *const *plugin_list(size_t *n);

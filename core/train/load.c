@@ -103,15 +103,16 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
     str bytes = {0};
     *src = *tgt = NULL;
     int bad = checkpoint_read_meta(path, &meta, e);
+    bool alone = !bad && !meta_text(&meta, "vocab.src") && meta_text(&meta, "vocab.tgt"); /* a decoder */
     if (!bad && !meta_text(&meta, "config"))
         bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
     if (!bad)
         bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) || find_plugins(path, &meta, &set, &a, e) ||
-              meta_bytes(&meta, "vocab.src", &bytes, e);
-    if (!bad) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
+              (!alone && meta_bytes(&meta, "vocab.src", &bytes, e));
+    if (!bad && !alone) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
     if (!bad && meta_text(&meta, "vocab.tgt"))
         bad = meta_bytes(&meta, "vocab.tgt", &bytes, e) || !(*tgt = vocab_read(bytes.s, bytes.n, e));
-    if (!bad) bad = model_open(m, &set, vocab_size(*src), vocab_size(*tgt), compute, b, e);
+    if (!bad) bad = model_open(m, &set, *src ? vocab_size(*src) : 0, vocab_size(*tgt), compute, b, e);
     if (!bad && checkpoint_read(path, &m->params, NULL, 0, e)) {
         model_free(m);
         bad = -1;

@@ -49,8 +49,10 @@ static void describe(const training *t, checkpoint_meta *meta)
     str plugins = {0};
     if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_put(meta, "plugins", str_text(&plugins));
     str_free(&plugins);
-    vocab_write(t->j->src, &bytes);
-    meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
+    if (t->j->src) {
+        vocab_write(t->j->src, &bytes);
+        meta_put_bytes(meta, "vocab.src", bytes.s, bytes.n);
+    }
     if (t->j->tgt != t->j->src) {
         str_clear(&bytes);
         vocab_write(t->j->tgt, &bytes);
@@ -303,7 +305,7 @@ static train_outcome collect(training *t, err *e)
 static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;
-    double start = ticks(), src = 0, tgt = 0;
+    double start = ticks(), src = 0, tgt = 0, predicted = 0;
     bool late = on_device(t->m->backend);
     for (int64_t k = 0; k < c->accumulate; k++) {
         batch b;
@@ -312,9 +314,10 @@ static train_outcome update(training *t, err *e)
             return TRAIN_FAILED;
         }
         if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
-        t->waiting[t->n_waiting++] = (double)b.tgt_rows;
+        t->waiting[t->n_waiting++] = (double)b.predicted;
         src += (double)b.src_rows;
         tgt += (double)b.tgt_rows;
+        predicted += (double)b.predicted;
         if (late && t->n_waiting < STEPPER_PENDING / 2) continue;
         t->seconds += ticks() - start;
         train_outcome seen = collect(t, e);
@@ -322,7 +325,7 @@ static train_outcome update(training *t, err *e)
         start = ticks();
     }
     t->step++;
-    if (train_step_update(t->s, tgt, t->step, e)) return TRAIN_FAILED;
+    if (train_step_update(t->s, predicted, t->step, e)) return TRAIN_FAILED;
     t->seconds += ticks() - start;
     t->src_tokens += src;
     t->tgt_tokens += tgt;

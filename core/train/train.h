@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     model *m;
     const dataset *data;
-    const vocab *src, *tgt; /* the same pointer when shared; stored in checkpoints */
+    const vocab *src, *tgt; /* the same pointer when shared; src NULL: decoder-only; stored in checkpoints */
     const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best.safetensors,
                                model.safetensors; NULL: none */
     train_events events;
@@ -52,7 +52,7 @@ double train_perplexity(model *m, const pairs *p, double *nll, err *e);
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
 /* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src when
- * shared), values. Plugins are those at hand that have the recorded names, with a warning where the recorded sha256 is
+ * shared, *src NULL where the model is decoder-only), values. Plugins are those at hand that have the recorded names, with a warning where the recorded sha256 is
  * another; the file's own paths are never opened (load.c). */
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
 

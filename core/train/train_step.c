@@ -249,9 +249,9 @@ static void per_pair(const batch *b, const double *losses, double *nll, const in
 {
     for (int64_t i = 0; i < b->n_sentences; i++) {
         double *out = nll + 2 * place[b->example[i]];
-        out[0] = 0;
-        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++) out[0] += losses[2 * r + 1];
-        out[1] = b->tgt_offset[i + 1] - b->tgt_offset[i];
+        out[0] = out[1] = 0;
+        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++)
+            if (b->tgt_out[r] >= 0) out[0] += losses[2 * r + 1], out[1]++;
     }
 }
 
@@ -292,10 +292,9 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
     int bad = tape_read(c, x, all, (size_t)b->tgt_rows * row, e);
     for (int64_t i = 0; i < b->n_sentences && !bad; i++) {
         double *out = hits + 2 * place[b->example[i]];
-        out[0] = 0;
+        out[0] = out[1] = 0;
         for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++)
-            out[0] += likeliest(all + (size_t)r * row, logits->type, v) == b->tgt_out[r];
-        out[1] = b->tgt_offset[i + 1] - b->tgt_offset[i];
+            if (b->tgt_out[r] >= 0) out[0] += likeliest(all + (size_t)r * row, logits->type, v) == b->tgt_out[r], out[1]++;
     }
     free(all);
     return bad;
@@ -326,7 +325,7 @@ double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
         double *each = bad ? NULL : losses_of(c, b.tgt_rows, e);
         if ((bad = !each)) break;
         for (int64_t i = 0; i < b.tgt_rows; i++) sum += each[2 * i + 1];
-        tokens += (double)b.tgt_rows;
+        tokens += (double)b.predicted;
         if (nll) per_pair(&b, each, nll, place);
         free(each);
         bad = hits && count_hits(c, &b, hits, place, e);

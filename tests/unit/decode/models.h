@@ -30,9 +30,9 @@ static const kind_of_model kinds[] = {
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
-/* A model with values `spread` times the usual ones: larger ones are surer of themselves. */
-static inline void random_model(model *m, const kind_of_model *k, int64_t vocab, dtype type, double spread,
-                                uint64_t seed)
+/* A model with values `spread` times the usual ones: larger ones are surer of themselves. src_vocab 0: decoder-only. */
+static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab,
+                                   dtype type, double spread, uint64_t seed)
 {
     settings set = {0};
     arena a = {0};
@@ -53,7 +53,7 @@ static inline void random_model(model *m, const kind_of_model *k, int64_t vocab,
         settings_put(&set, at, value, &a);
     }
     plugin_add_folder(BUILD_DIR "/plugins");
-    if (model_open(m, &set, vocab, vocab, type, &cpu_backend, &e)) {
+    if (model_open(m, &set, src_vocab, vocab, type, &cpu_backend, &e)) {
         printf("%s with %s: %s\n", k->attention, k->position, e.text);
         exit(1);
     }
@@ -65,6 +65,12 @@ static inline void random_model(model *m, const kind_of_model *k, int64_t vocab,
     }
     m->params.version++;
     arena_free(&a);
+}
+
+static inline void random_model(model *m, const kind_of_model *k, int64_t vocab, dtype type, double spread,
+                                uint64_t seed)
+{
+    random_model_of(m, k, vocab, vocab, type, spread, seed);
 }
 
 /* n sources of `least` to `most` random tokens and EOS; targets likewise. One block: pairs_free. */

@@ -27,7 +27,7 @@ static model_costs costs_of(const char *attention, const char *heads, int64_t le
     CHECK_TEXT(e.text, "");
     CHECK_INT(c.parameters, params_count(&m.params));
     if (formula) {
-        CHECK_INT(c.parameters, model_count_formula(&m.cfg, VOCAB));
+        CHECK_INT(c.parameters, model_count_formula(&m.cfg, VOCAB, true));
         *formula = model_flops(&m, (double)rows, (double)rows);
     }
     model_free(&m);

@@ -58,7 +58,7 @@ static void check_row(const row *r, double count[VOCABULARIES])
         CHECK_TEXT(e.text, "");
         count[v] = (double)params_count(&m.params) / 1e6;
         printf(" %10.6f", count[v]);
-        if (!same(c.position, "learned")) CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v]));
+        if (!same(c.position, "learned")) CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v], true));
         model_free(&m);
     }
     CHECK_NEAR(count[0] - count[1], (double)((vocabulary[0] - vocabulary[1]) * c.d_model) / 1e6, 1e-9); /* one table for all */

@@ -53,7 +53,7 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
         CHECK(!"the model opens");
         return;
     }
-    CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, vocab));
+    CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, vocab, true));
     golden_weights(&g, &m);
     train_step *s = train_step_open(&m, &e);
     double tokens = (double)b.b.tgt_rows;

@@ -1,0 +1,150 @@
+/* Decoder-only data: a text in windows, drawn at random in training and one after the other elsewhere; inputs with labels. */
+#include "data/batch.h"
+#include "test.h"
+
+typedef struct {
+    const char *const *src, *const *tgt;
+    int64_t n, window;
+    ab_vocab kind;
+} world;
+
+static const char *const symbols[] = {"a", "b", "c", "d"};
+
+static int64_t count(void *self, ab_split s) { return s == AB_TEST ? 0 : ((world *)self)->n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    (void)s;
+    world *w = self;
+    *out = (ab_example){w->src ? w->src[i] : NULL, w->tgt[i]};
+}
+static void vocabs(void *self, ab_vocabs *v)
+{
+    world *w = self;
+    v->tgt = w->kind, v->window = w->window;
+    if (w->kind == AB_VOCAB_SYMBOLS) v->symbols = symbols, v->n_symbols = LENGTH(symbols);
+}
+static const ab_task_plugin iface = {.flags = AB_DECODER_ONLY, .count = count, .get = get, .vocabs = vocabs};
+
+static int build(world *w, dataset *d, vocab **v, err *e)
+{
+    vocab *src;
+    CHECK_INT(dataset_vocabs(&iface, w, false, TOKENS_BPE, 100, false, NULL, &src, v, e), 0);
+    CHECK(!src);
+    return dataset_build(d, &iface, w, NULL, *v, 0, e);
+}
+
+/* The text as a decoder reads it: characters, and a line end as VOCAB_EOS. */
+static char read_as(const vocab *v, int32_t id)
+{
+    return id == VOCAB_EOS ? '\n' : id == VOCAB_BOS ? '^' : vocab_token(v, id)[0];
+}
+
+static void test_windows(void)
+{
+    static const char *const lines[] = {"one two", "", "three"}; /* "one two\n\nthree\n": 15 tokens */
+    static const char text[] = "^one two\n\nthree\n";
+    enum { TEXT = 15, WINDOW = 4, EACH = 3 };
+    world w = {.tgt = lines, .n = 3, .window = WINDOW, .kind = AB_VOCAB_CHARS};
+    dataset d;
+    vocab *v;
+    err e = {0};
+    CHECK_INT(build(&w, &d, &v, &e), 0);
+    CHECK_INT(vocab_size(v), VOCAB_SPECIALS + 8); /* o n e blank t w h r */
+    const pairs *dev = &d.split[AB_DEV], *train = &d.split[AB_TRAIN];
+    CHECK_INT(dev->n, 4);
+    CHECK_INT(dev->text, TEXT);
+    CHECK_INT(train->n, 3);
+    CHECK_INT(d.split[AB_TEST].n, 0);
+
+    batcher *all = batcher_new(dev, &(batch_options){.batch_tokens = 100}, &e);
+    batch b;
+    CHECK(batcher_next(all, &b));
+    CHECK_INT(b.tgt_rows, TEXT);
+    CHECK_INT(b.predicted, TEXT);
+    CHECK_INT(b.src_rows, 0);
+    for (int64_t i = 0; i < b.n_sentences; i++)
+        for (int32_t r = b.tgt_offset[i]; r < b.tgt_offset[i + 1]; r++) {
+            int64_t at = b.example[i] * WINDOW + b.tgt_pos[r];
+            CHECK_INT(read_as(v, b.tgt_in[r]), text[at]);
+            CHECK_INT(read_as(v, b.tgt_out[r]), text[at + 1]);
+        }
+    batcher_free(all);
+
+    batch_options o = {.batch_tokens = EACH * WINDOW + 1, .seed = 3, .train = true};
+    batcher *x = batcher_new(train, &o, &e), *y = batcher_new(train, &o, &e);
+    bool seen[TEXT + 1] = {false};
+    for (int k = 0; k < 200; k++) {
+        batch c;
+        CHECK(batcher_next(x, &b));
+        CHECK_INT(b.n_sentences, EACH);
+        CHECK_INT(b.tgt_rows, EACH * WINDOW);
+        if (k == 50) { /* a resumed run draws the same windows */
+            CHECK_INT(batcher_seek(y, (batch_state){b.epoch, b.index}, &e), 0);
+            CHECK(batcher_next(y, &c));
+            CHECK(!memcmp(b.tgt_out, c.tgt_out, (size_t)b.tgt_rows * sizeof *b.tgt_out));
+        }
+        for (int64_t i = 0; i < EACH; i++) { /* each window is somewhere in the text */
+            char found[WINDOW + 2] = {read_as(v, b.tgt_in[i * WINDOW])};
+            for (int j = 0; j < WINDOW; j++) found[j + 1] = read_as(v, b.tgt_out[i * WINDOW + j]);
+            const char *at = strstr(text, found);
+            CHECK_THAT(at != NULL, "a window \"%s\" is not in the text", found);
+            if (at) seen[at - text] = true;
+        }
+    }
+    for (int k = 0; k <= TEXT - WINDOW; k++) CHECK_THAT(seen[k], "no window of 600 began at token %d", k);
+    batcher_free(x);
+    batcher_free(y);
+    dataset_free(&d);
+    vocab_free(v);
+
+    w.window = 16;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text,
+               "train split, the text has 15 tokens, line ends counted; expected at least one window of 16");
+    vocab_free(v);
+}
+
+static void test_labels(void)
+{
+    static const char *const src[] = {"a b c", "d d a b"}, *const tgt[] = {"_ _ d", "a _ _ c"};
+    world w = {.src = src, .tgt = tgt, .n = 2, .kind = AB_VOCAB_SYMBOLS};
+    dataset d;
+    vocab *v;
+    err e = {0};
+    batch b;
+    CHECK_INT(build(&w, &d, &v, &e), 0);
+    CHECK_INT(vocab_size(v), VOCAB_SPECIALS + 4);
+    CHECK_TEXT(vocab_token(v, VOCAB_SPECIALS + 3), "d");
+    batcher *all = batcher_new(&d.split[AB_DEV], &(batch_options){.batch_tokens = 10, .round = 8}, &e);
+    CHECK(batcher_next(all, &b));
+    CHECK_INT(b.tgt_rows, 7);
+    CHECK_INT(b.tgt_cap, 8);
+    CHECK_INT(b.predicted, 3);
+    static const int32_t in[] = {7, 7, 4, 5, 4, 5, 6, VOCAB_PAD},
+                         out[] = {4, -1, -1, 6, -1, -1, 7, -1}; /* the longer one first */
+    for (int i = 0; i < 8; i++) {
+        CHECK_INT(b.tgt_in[i], in[i]);
+        CHECK_INT(b.tgt_out[i], out[i]);
+    }
+    batcher_free(all);
+    dataset_free(&d);
+    vocab_free(v);
+
+    static const char *const short_labels[] = {"_ d", "a _ _ c"}, *const unknown[] = {"a x c", "d d a b"};
+    w.tgt = short_labels;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text, "train split, example 1: 3 inputs and 2 labels, expected as many of each, and some");
+    vocab_free(v);
+    e = (err){0};
+    w.tgt = tgt, w.src = unknown;
+    CHECK_INT(build(&w, &d, &v, &e), -1);
+    CHECK_TEXT(e.text, "train split, example 1: input 2 is not in the vocabulary");
+    vocab_free(v);
+}
+
+int main(void)
+{
+    test_windows();
+    test_labels();
+    return test_end();
+}
