@@ -139,4 +139,9 @@ says "share_embeddings = all needs one vocabulary" -s parsing.linearisation=labe
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "a dry run of table4-wsj does not say what is missing"; }
 "$program" run "$2/experiments/table4-wsj.ini" --only base --progress none > said.txt 2>&1 && fail "table4-wsj without a treebank"
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
+
+# A treebank that needs no files.
+ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s eval_every=3 -s save_every=3 -s max_extra=20 \
+    -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err; fail "parsing-quick failed"; }
+grep -q 'synthetic treebank, made by a grammar' table.txt && test "$(grep -c ' 100.0 ' table.txt)" -ge 3 || { cat table.txt; fail "parsing-quick's table"; }
 echo "parsing: all is as it should be"

@@ -14,11 +14,14 @@ typedef struct {
     int64_t linearisation, constrained, gold_repeat;
 } parsing_cfg;
 typedef struct {
-    int64_t alphabet, max_length, test_length, train_examples, test_examples;
+    int64_t kind, alphabet, max_length, test_length, test_step, train_examples, test_examples;
 } sequence_cfg;
 typedef struct {
     int64_t width, period;
 } width_cfg;
+typedef struct {
+    int64_t width, glu;
+} convolutional_cfg;
 typedef struct {
     double base;
 } base_cfg;
@@ -27,9 +30,11 @@ typedef struct {
 } adam_cfg;
 
 static const ab_param sequence_params[] = {
+    {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort", "what the output is"},
     {"alphabet", AB_INT, offsetof(sequence_cfg, alphabet), 16, 2, 1000, NULL, "letters"},
     {"max_length", AB_INT, offsetof(sequence_cfg, max_length), 20, 1, 1000, NULL, "longest in training"},
     {"test_length", AB_INT, offsetof(sequence_cfg, test_length), 40, 1, 1000, NULL, "longest in test"},
+    {"test_step", AB_INT, offsetof(sequence_cfg, test_step), 0, 0, 1000, NULL, "lengths scored together"},
     {"train_examples", AB_INT, offsetof(sequence_cfg, train_examples), 20000, 1, 1000000, NULL, "examples"},
     {"test_examples", AB_INT, offsetof(sequence_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
     {0}};
@@ -55,6 +60,10 @@ static const ab_param restricted_params[] = {
     {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto",
      "wide layer every so many [layers]"},
     {0}};
+static const ab_param convolutional_params[] = {
+    {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
+    {"glu", AB_BOOL, offsetof(convolutional_cfg, glu), 0, 0, 0, NULL, "gated linear units"},
+    {0}};
 static const ab_param rotary_params[] = {
     {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"},
     {0}};
@@ -69,11 +78,17 @@ static const plugin_schema case_schemas[] = {
     {"task", "sequence", sequence_params},
     {"attention", "scaled_dot", NULL},
     {"attention", "additive", NULL},
+    {"attention", "dot", NULL},
+    {"attention", "cosine_similarity", NULL},
+    {"attention", "convolutional", convolutional_params},
+    {"attention", "lstm", NULL},
     {"attention", "restricted", restricted_params},
     {"position", "sinusoid", NULL},
     {"position", "learned", NULL},
     {"position", "none", NULL},
     {"position", "shaw", NULL},
+    {"position", "alibi", NULL},
+    {"position", "t5", NULL},
     {"position", "rotary", rotary_params},
     {"feed_forward", "relu", NULL},
     {"norm", "layer_norm", NULL},

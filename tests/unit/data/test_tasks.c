@@ -318,6 +318,57 @@ static void test_multi30k(void)
     free(l.cfg);
 }
 
+/* ---- parsing: the synthetic treebank ---- */
+
+static int64_t brackets_open(const char *tree)
+{
+    int64_t depth = 0, deepest = 0;
+    for (; *tree; tree++) {
+        depth += (*tree == '(') - (*tree == ')');
+        if (depth > deepest) deepest = depth;
+    }
+    CHECK_INT(depth, 0);
+    return deepest;
+}
+
+static void test_synthetic_trees(void)
+{
+    loaded l = load("parsing");
+    set_text(&l, "data", "synthetic");
+    set_int(&l, "train_trees", 600);
+    void *t = open_task(&l, "/nowhere", 1);
+    const int64_t n[AB_SPLITS] = {600, 400, 400};
+    int64_t deepest = 0, agree[2] = {0};
+    for (int s = 0; s < AB_SPLITS; s++) {
+        CHECK_INT(l.task->count(t, s), n[s]);
+        for (int64_t i = 0; i < n[s]; i++) {
+            ab_example x = example(&l, t, s, i);
+            const char *gold = l.task->reference_line(t, s, i, NULL), *that = strstr(gold, "(WDT that)");
+            CHECK(has_prefix(gold, "(TOP (S ") && has_suffix(gold, " (. .)))") && has_suffix(x.src, " ."));
+            int64_t depth = brackets_open(gold);
+            if (depth > deepest) deepest = depth;
+            agree[0] += that && strstr(that, "(VBZ ") != NULL;
+            agree[1] += that && strstr(that, "(VBP ") != NULL;
+        }
+    }
+    CHECK(deepest >= 10);
+    CHECK(agree[0] > 50 && agree[1] > 50);
+    char *dev = xstrdup(example(&l, t, AB_DEV, 7).src), *train = xstrdup(example(&l, t, AB_TRAIN, 599).src);
+    l.task->close(t);
+    set_int(&l, "train_trees", 0); /* another seed and size: the same trees */
+    t = open_task(&l, "/nowhere", 2);
+    CHECK_INT(l.task->count(t, AB_TRAIN), 4000);
+    CHECK_TEXT(example(&l, t, AB_DEV, 7).src, dev);
+    CHECK_TEXT(example(&l, t, AB_TRAIN, 599).src, train);
+    l.task->close(t);
+    set_int(&l, "train_trees", 100000000);
+    REFUSED(&l, "/nowhere", "parsing.train_trees = 100000000: expected at most");
+    set_int(&l, "train_trees", 0);
+    set_text(&l, "dev", "dev.ptb");
+    REFUSED(&l, "/nowhere", "parsing.dev = dev.ptb: parsing.data = synthetic makes its own trees; expected auto");
+    free(dev), free(train), free(l.cfg);
+}
+
 /* ---- sequence ---- */
 
 static int by_word(const void *a, const void *b) { return memcmp(a, b, 5); }
@@ -404,6 +455,7 @@ int main(void)
     test_synthetic();
     test_files();
     test_multi30k();
+    test_synthetic_trees();
     test_sequence();
     return test_end();
 }

@@ -1,0 +1,43 @@
+/* task.h - what the files of the parsing task share: its settings and what it holds. */
+#ifndef PARSING_TASK_H
+#define PARSING_TASK_H
+#include "ab_plugin.h"
+#include "grammar.h"
+#include "treebank.h"
+
+enum { JOIN, REFUSE }; /* config.spaces */
+typedef struct {
+    const char *data, *train, *dev, *test, *silver, *wsj, *files;
+    int64_t linearisation, constrained, unary_cap, open_cap, spaces, train_trees, gold_repeat;
+} config;
+
+typedef struct {
+    int64_t n, cap;
+    char **src, **tgt, **gold; /* [n] lines: words; the sequence; the tree in brackets */
+    int gum;                   /* 1: some of the trees are GUM's */
+} split;
+
+typedef struct {
+    const ab_host *host;
+    config c;
+    split split[AB_SPLITS];
+    int64_t n_gold; /* of the training trees: those of `train`; silver ones follow */
+    labels seen, trained; /* constituents' labels: of all splits, of train */
+    labels symbols;       /* words: the brackets of train */
+    grammar grammar;
+    double *stats;                       /* of the metrics scored last */
+    buffer prepared, presented, scratch; /* what prepare and present gave last */
+} task;
+
+/* A copy of b's text; b is empty then. */
+char *task_kept(buffer *b);
+/* Fills the splits with trees, sentences and sequences. 0, or -1 and err. */
+int task_read(task *t, const ab_env *env, char *err, size_t n_err);
+
+/* Functions of ab_task_plugin (outputs.c). */
+int task_accepts(void *self, const char *src, const char *output);
+const char *task_shown(void *self, ab_split which, int64_t i, const char *output);
+int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
+const char *task_prepare(void *self, const char *typed);
+const char *task_present(void *self, const char *typed, const char *output);
+#endif
