@@ -19,8 +19,13 @@ int main(int argc, char **argv)
         size_t n = check_plugin(all[i], r);
         char *title = xprintf("%s/%s (%.2f s)", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name,
                               ticks() - start);
-        check_print(title, r, n, stdout);
-        for (size_t k = 0; k < n; k++) CHECK(r[k].outcome != CHECK_FAIL);
+        size_t failed = 0;
+        for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
+        CHECK_THAT(n > 0 && !failed, "%s: %zu of %zu checks failed", title, failed, n);
+        if (failed)
+            check_print(title, r, n, stdout);
+        else
+            printf("%s\n", title);
         free(title);
     }
     free(all);
