@@ -26,6 +26,7 @@
     X(translate) \
     X(parse) \
     X(attention) \
+    X(heads) \
     X(agree) \
     X(score_bleu) \
     X(score_f1) \

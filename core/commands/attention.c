@@ -1,6 +1,7 @@
 /* attention.c - ablate attention: what each head looks at, for one sentence: an interactive page, or a figure in the manner of the paper's
  * figures 3 to 5, for any attention that ends in a softmax over keys. */
 #include "commands/options.h"
+#include "commands/weights.h"
 #include "cpu/cpu.h"
 #include "decode/beam.h"
 #include "plugin/plugin.h"
@@ -59,16 +60,13 @@ typedef struct {
 static void add_part(collected *all, const ab_ctx *c, const char *title, const char *stack, const char *part, int64_t layers, side q, side k)
 {
     for (int64_t l = 0; l < layers; l++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s.%lld.%s.weights", stack, (long long)l, part);
-        ab_t x = tape_find(c, name);
-        if (!x.id) continue;
-        const node *v = &c->v[x.id];
-        size_t heads = (size_t)v->dim[1], rows = (size_t)v->dim[2], stride = (size_t)v->dim[3];
+        weights x;
+        if (!weights_find(c, stack, part, l, &x)) continue;
+        size_t heads = x.heads;
         float *w = arena_alloc(&all->memory, heads * q.n * k.n * sizeof *w);
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < q.n; i++)
-                memcpy(w + (h * q.n + i) * k.n, (const float *)v->data + (h * rows + i) * stride, k.n * sizeof *w);
+                memcpy(w + (h * q.n + i) * k.n, x.at + (h * x.rows + i) * x.stride, k.n * sizeof *w);
         all->maps = grow(all->maps, &all->cap, all->n + 1, sizeof *all->maps);
         all->maps[all->n++] = (attention_map){title, l + 1, heads, q.n, k.n, q.tokens, k.tokens, w};
     }
@@ -84,22 +82,8 @@ static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt,
         batcher_free(one);
         return fail(e, "the sentence is empty");
     }
-    m->keep_weights = true;
-    model_shape shape = {1, b.src_rows, b.tgt_rows, b.src_longest, b.tgt_longest};
-    ab_ctx *c = model_loss_tape(m, &shape, false, e);
-    int bad = !c || (tape_plan(c, NULL, NULL) && fail(e, "%s", c->error.text));
-    if (!bad) {
-        model_batch view = {.shape = shape,
-                            .src_ids = b.src_ids,
-                            .src_pos = b.src_pos,
-                            .src_offset = b.src_offset,
-                            .tgt_in = b.tgt_in,
-                            .tgt_out = b.tgt_out,
-                            .tgt_pos = b.tgt_pos,
-                            .tgt_offset = b.tgt_offset};
-        model_loss_inputs(c, &view, 1);
-        bad = tape_run(c, &(run_options){.from = PHASE_CONST}) ? fail(e, "%s", c->error.text) : 0;
-    }
+    ab_ctx *c = weights_tape(m, &b, e);
+    int bad = !c;
     if (!bad) {
         side s = side_of(src, b.src_ids, b.src_rows, &all->memory), t = side_of(tgt, b.tgt_in, b.tgt_rows, &all->memory);
         add_part(all, c, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);

@@ -62,6 +62,7 @@ check|empty|check optimizer/sgd|
 predict|start|predict --run faults/base --threads 1 <in.txt|
 translate|start|translate --run faults/base --threads 1 <in.txt|
 attention|start|attention --run faults/base --text s0001 -o heads.html|
+heads|start|heads faults/base|
 agree|empty|agree in.txt in.txt|
 bleu|empty|score bleu --ref in.txt --tok none <in.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|

@@ -64,6 +64,9 @@ static const ab_param convolutional_params[] = {
     {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
     {"glu", AB_BOOL, offsetof(convolutional_cfg, glu), 0, 0, 0, NULL, "gated linear units"},
     {0}};
+static const ab_param additive_params[] = {
+    {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"},
+    {0}};
 static const ab_param rotary_params[] = {
     {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"},
     {0}};
@@ -77,7 +80,7 @@ static const plugin_schema case_schemas[] = {
     {"task", "parsing", parsing_params},
     {"task", "sequence", sequence_params},
     {"attention", "scaled_dot", NULL},
-    {"attention", "additive", NULL},
+    {"attention", "additive", additive_params},
     {"attention", "dot", NULL},
     {"attention", "cosine_similarity", NULL},
     {"attention", "convolutional", convolutional_params},
@@ -91,6 +94,7 @@ static const plugin_schema case_schemas[] = {
     {"position", "t5", NULL},
     {"position", "rotary", rotary_params},
     {"feed_forward", "relu", NULL},
+    {"feed_forward", "none", NULL},
     {"norm", "layer_norm", NULL},
     {"block", "post_norm", NULL},
     {"block", "pre_norm", NULL},
