@@ -1,11 +1,12 @@
 /* sequence.c - copy, reverse and sort: tiny tasks that tell positional encodings apart within a minute. The
- * test set holds lengths that training never showed. */
+ * test set holds lengths that training never showed. Recall: how far a stack of layers brings one symbol. */
 #include "ab_plugin.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY, REVERSE, SORT };
+enum { COPY, REVERSE, SORT, RECALL };
 
 typedef struct {
     int64_t kind, alphabet, min_length, max_length, test_length, test_step, train_examples, test_examples, data_seed;
@@ -13,8 +14,9 @@ typedef struct {
 
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
-    {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort",
-     "what the output is: the input, the input backwards, or the input in order"},
+    {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort|recall",
+     "what the output is: the input, the input backwards, the input in order, or the one symbol that stands in an input of blanks, "
+     "at its min_length-th place or behind: all inputs have the longest length then"},
     {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "different symbols [symbols]"},
     {"min_length", AB_INT, AT(min_length), 1, 1, 10000, NULL, "shortest input [symbols]"},
     {"max_length", AB_INT, AT(max_length), 20, 1, 10000, NULL, "longest input in training and dev [symbols]"},
@@ -41,10 +43,12 @@ typedef struct {
 typedef struct {
     int64_t n;
     char **src, **tgt; /* [n] lines, each its own memory */
+    int each_place;    /* of recall: each place in turn */
 } split;
 
 typedef struct {
     split split[AB_SPLITS];
+    int64_t kind, longest; /* longest: symbols of an input */
     int n_ranges;
     range range[MOST_RANGES];
     int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
@@ -72,15 +76,41 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { BLANK = -1 };
+
 /* The symbols as words of equal width, so that their order as text is their order. */
 static char *to_line(const int64_t *symbols, int64_t n)
 {
-    enum { WIDTH = 6 }; /* "s0017 " */
+    enum { WIDTH = 6 }; /* "s0017 ", "blank " */
     char *line = malloc((size_t)n * WIDTH + 2);
     if (!line) abort();
-    for (int64_t i = 0; i < n; i++) snprintf(line + i * WIDTH, WIDTH + 2, "s%04d ", (int)symbols[i]);
+    for (int64_t i = 0; i < n; i++) {
+        if (symbols[i] == BLANK)
+            snprintf(line + i * WIDTH, WIDTH + 2, "blank ");
+        else
+            snprintf(line + i * WIDTH, WIDTH + 2, "s%04d ", (int)symbols[i]);
+    }
     line[n * WIDTH - 1] = 0;
     return line;
+}
+
+/* Of recall, where the symbol stands: in training near places as often as far ones by their logarithm, so that a stack that reaches a
+ * few places sees them; in the test set each in turn. */
+static int64_t place_of(const split *s, uint64_t *rng, int64_t nearest, int64_t farthest)
+{
+    if (s->each_place) return nearest + s->n % (farthest - nearest + 1);
+    double u = (double)(next(rng) >> 11) / 9007199254740992.0; /* 2^53 */
+    int64_t n = (int64_t)((double)nearest * pow((double)(farthest + 1) / (double)nearest, u));
+    return n < farthest ? n : farthest;
+}
+
+static void make_recall(split *s, const config *c, uint64_t *rng, int64_t nearest, int64_t length, int64_t *symbols)
+{
+    int64_t place = place_of(s, rng, nearest, length);
+    for (int64_t i = 0; i < length; i++) symbols[i] = BLANK;
+    symbols[place - 1] = between(rng, 0, c->alphabet - 1);
+    s->src[s->n] = to_line(symbols, length);
+    s->tgt[s->n++] = to_line(symbols + place - 1, 1);
 }
 
 static void make(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest,
@@ -105,7 +135,7 @@ static void make_many(split *s, const config *c, uint64_t *rng, int64_t shortest
     s->src = realloc(s->src, bytes);
     s->tgt = realloc(s->tgt, bytes);
     if (!symbols || !s->src || !s->tgt) abort();
-    for (int64_t i = 0; i < n; i++) make(s, c, rng, shortest, longest, symbols);
+    for (int64_t i = 0; i < n; i++) (c->kind == RECALL ? make_recall : make)(s, c, rng, shortest, longest, symbols);
     free(symbols);
 }
 
@@ -169,6 +199,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     }
     task *t = calloc(1, sizeof *t);
     if (!t) abort();
+    t->split[AB_TEST].each_place = 1;
+    t->kind = c->kind, t->longest = c->test_length;
     find_ranges(t, c);
     uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
     uint64_t train = seed + 1, dev = seed + 2,
@@ -210,6 +242,24 @@ static ab_metric accuracy(const char *name, const split *x, const char *const *h
     return m;
 }
 
+/* The largest distance from the first place up to which, at every distance that occurs, nine of ten symbols are right. */
+static ab_metric reach(const task *t, const split *x, const char *const *hyp)
+{
+    ab_metric m = {.name = "reach", .unit = "tokens"};
+    int64_t *right = calloc((size_t)(2 * t->longest), sizeof *right), *all = right + t->longest;
+    if (!right) abort();
+    for (int64_t i = 0; i < x->n; i++) {
+        size_t distance = strcspn(x->src[i], "s") / 6; /* blanks are as wide as symbols, and hold no s */
+        all[distance]++;
+        right[distance] += !strcmp(hyp[i], x->tgt[i]);
+    }
+    for (int64_t d = 0; d < t->longest && 10 * right[d] >= 9 * all[d]; d++)
+        if (all[d]) m.value = (double)d;
+    free(right);
+    snprintf(m.signature, sizeof m.signature, "distance up to which, at each one, 90 %% of the symbols are right");
+    return m;
+}
+
 static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max,
                  char *err, size_t n_err)
 {
@@ -228,6 +278,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
         if (made < max)
             out[made++] = accuracy(t->range[r].metric, x, hyp, t->from[r], t->from[r + 1],
                                    stats + (size_t)(r + 1) * (size_t)n * 2);
+    if (t->kind == RECALL && s == AB_TEST && made < max) out[made++] = reach(t, x, hyp);
     return made;
 }
 
@@ -242,4 +293,4 @@ static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
 
 AB_PLUGIN(config, params, &self, .name = "sequence",
           .doc = "copy, reverse or sort symbols, with lengths beyond training in the test set; scored by "
-                 "exact matches");
+                 "exact matches. Or recall one symbol over a distance");

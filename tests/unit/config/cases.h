@@ -14,13 +14,13 @@ typedef struct {
     int64_t linearisation, constrained, gold_repeat;
 } parsing_cfg;
 typedef struct {
-    int64_t kind, alphabet, max_length, test_length, test_step, train_examples, test_examples;
+    int64_t kind, alphabet, min_length, max_length, test_length, test_step, train_examples, test_examples, data_seed;
 } sequence_cfg;
 typedef struct {
     int64_t width, period;
 } width_cfg;
 typedef struct {
-    int64_t width, glu;
+    int64_t width, glu, growth, separable;
 } convolutional_cfg;
 typedef struct {
     double base;
@@ -30,13 +30,15 @@ typedef struct {
 } adam_cfg;
 
 static const ab_param sequence_params[] = {
-    {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort", "what the output is"},
+    {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort|recall", "what the output is"},
     {"alphabet", AB_INT, offsetof(sequence_cfg, alphabet), 16, 2, 1000, NULL, "letters"},
+    {"min_length", AB_INT, offsetof(sequence_cfg, min_length), 1, 1, 1000, NULL, "shortest"},
     {"max_length", AB_INT, offsetof(sequence_cfg, max_length), 20, 1, 1000, NULL, "longest in training"},
     {"test_length", AB_INT, offsetof(sequence_cfg, test_length), 40, 1, 1000, NULL, "longest in test"},
     {"test_step", AB_INT, offsetof(sequence_cfg, test_step), 0, 0, 1000, NULL, "lengths scored together"},
     {"train_examples", AB_INT, offsetof(sequence_cfg, train_examples), 20000, 1, 1000000, NULL, "examples"},
     {"test_examples", AB_INT, offsetof(sequence_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
+    {"data_seed", AB_INT, offsetof(sequence_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
     {0}};
 static const ab_param translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
@@ -63,6 +65,8 @@ static const ab_param restricted_params[] = {
 static const ab_param convolutional_params[] = {
     {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
     {"glu", AB_BOOL, offsetof(convolutional_cfg, glu), 0, 0, 0, NULL, "gated linear units"},
+    {"growth", AB_INT, offsetof(convolutional_cfg, growth), 1, 1, 256, NULL, "dilation from layer to layer"},
+    {"separable", AB_BOOL, offsetof(convolutional_cfg, separable), 0, 0, 0, NULL, "depthwise and pointwise"},
     {0}};
 static const ab_param additive_params[] = {
     {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"},
@@ -85,6 +89,11 @@ static const plugin_schema case_schemas[] = {
     {"attention", "cosine_similarity", NULL},
     {"attention", "convolutional", convolutional_params},
     {"attention", "lstm", NULL},
+    {"attention", "recurrent", NULL},
+    {"attention", "aligned", NULL},
+    {"attention", "linear", NULL},
+    {"attention", "retention", NULL},
+    {"attention", "gated_linear", NULL},
     {"attention", "restricted", restricted_params},
     {"position", "sinusoid", NULL},
     {"position", "learned", NULL},
@@ -101,6 +110,7 @@ static const plugin_schema case_schemas[] = {
     {"optimizer", "adam", adam_params},
     {"schedule", "noam", NULL},
     {"schedule", "constant", NULL},
+    {"schedule", "linear", NULL},
     {"schedule", "cosine", NULL},
     {"position", "restricted", rotary_params},
 };

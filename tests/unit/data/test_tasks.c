@@ -386,6 +386,45 @@ static void check_answer(int kind, const ab_example *x)
     free(turned);
 }
 
+/* One symbol among blanks; the test set has it at every place in turn, and says how far nine of ten are right. */
+static void test_recall(void)
+{
+    loaded l = load("sequence");
+    set_int(&l, "kind", 3);
+    set_int(&l, "max_length", 16);
+    set_int(&l, "test_length", 16);
+    set_int(&l, "train_examples", 2000);
+    set_int(&l, "test_examples", 160);
+    void *t = open_task(&l, "/nowhere", 1);
+    int64_t at[16] = {0};
+    for (int64_t i = 0; i < 2000; i++) {
+        ab_example x = example(&l, t, AB_TRAIN, i);
+        size_t place = 0;
+        CHECK_INT(strlen(x.src), 6 * 16 - 1);
+        while (!memcmp(x.src + 6 * place, "blank", 5)) place++;
+        CHECK(!memcmp(x.src + 6 * place, x.tgt, 5) && strlen(x.tgt) == 5);
+        for (size_t k = place + 1; k < 16; k++) CHECK(!memcmp(x.src + 6 * k, "blank", 5));
+        at[place]++;
+    }
+    CHECK(at[0] > 2 * at[3] && at[15] > 0); /* by the logarithm: 24 %, 8 %, 2 % */
+    const char *hyp[160];
+    for (int64_t i = 0; i < 160; i++) { /* right up to a distance of 9, and in one round of ten everywhere */
+        ab_example x = example(&l, t, AB_TEST, i);
+        CHECK(!memcmp(x.src + 6 * (i % 16), x.tgt, 5));
+        hyp[i] = i % 16 <= 9 || i < 16 ? x.tgt : "none";
+    }
+    ab_metric m[4];
+    char words[256];
+    CHECK_INT(l.task->score(t, AB_TEST, hyp, 160, m, 4, words, sizeof words), 3);
+    CHECK_TEXT(m[2].name, "reach");
+    CHECK_NEAR(m[2].value, 9, 0);
+    hyp[5] = hyp[21] = "none"; /* eight of ten at distance 5 */
+    CHECK_INT(l.task->score(t, AB_TEST, hyp, 160, m, 4, words, sizeof words), 3);
+    CHECK_NEAR(m[2].value, 4, 0);
+    l.task->close(t);
+    free(l.cfg);
+}
+
 static void test_sequence(void)
 {
     for (int kind = 0; kind < 3; kind++) {
@@ -457,5 +496,6 @@ int main(void)
     test_multi30k();
     test_synthetic_trees();
     test_sequence();
+    test_recall();
     return test_end();
 }
