@@ -26,7 +26,7 @@ typedef struct {
     const char *seeds, *device;
     bool no_check;
     char own_device[64]; /* the INI's */
-    int64_t workers, threads, step_limit;
+    int64_t workers, threads, ranks, step_limit;
     bool dry_run, profile;
     int rerun, progress; /* which word; rerun -1: not asked for */
     int slurm;           /* --launcher */
@@ -385,13 +385,25 @@ static const plugin_schemas *schemas_for(const char *path, const spec_options *o
     return run_schemas();
 }
 
+static spec_options spec_options_of(options *o)
+{
+    if (o->ranks) {
+        static char setting[32];
+        snprintf(setting, sizeof setting, "ranks=%lld", (long long)o->ranks);
+        o->set.at = xrealloc((void *)o->set.at, (o->set.n + 1) * sizeof *o->set.at);
+        o->set.at[o->set.n++] = setting;
+        o->ranks = 0;
+    }
+    return (spec_options){.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
+}
+
 static int run(const invocation *c, void *typed)
 {
     options *o = typed;
     err e = {0};
     str errors = {0};
     spec s = {0};
-    spec_options wanted = {.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
+    spec_options wanted = spec_options_of(o);
     int code = 2;
     if (o->device && device_check(o->device, &e)) return call_usage(c, &e);
     if (spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors)) {
@@ -422,7 +434,7 @@ static int estimate(const invocation *c, void *typed)
     err e = {0};
     str errors = {0};
     spec s = {0};
-    spec_options wanted = {.set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
+    spec_options wanted = spec_options_of(o);
     int code = spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors) ? 2 : 0;
     bool dry = o->dry_run;
     o->dry_run = true;
@@ -443,6 +455,7 @@ static const option table[] = {
     {"--device", "auto|cpu|cuda|cuda:N", "where to train [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
     {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--ranks", "N", "processes that train a run together, a slice of each batch each: short for -s ranks=N; docs/cluster.md [the INI's]", OPTION_COUNT, AT(ranks), 1, 4096},
     {"--step-limit", "SECONDS", "end a run whose step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},
     {"--no-check", NULL, "do not check plugins that are new here before they train", OPTION_FLAG, AT(no_check)},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},

@@ -1,6 +1,7 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
 #include "commands/options.h"
 #include "check/known.h"
+#include "comm/comm.h"
 #include "data/dataset.h"
 #include "decode/constrain.h"
 #include "device/device.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -25,7 +27,8 @@ typedef struct {
     const char *folder; /* config.json lies here; checkpoints go here */
     const char *cache_dir, *data_dir;
     const char *device;
-    int64_t seed, threads, fd;
+    int64_t seed, threads, fd, ranks;
+    const char *events; /* file or pipe of events, for ranks: what starts them passes no descriptors on */
     bool profile;
     bool fresh; /* nothing in the folder is this run's */
 } job;
@@ -45,6 +48,8 @@ typedef struct {
     model model;
     bool model_open;
     train_result trained;
+    const comm *comm; /* the other ranks; NULL: none */
+    bool leads;       /* it is rank 0, or there are no others */
     double *nll, *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } run;
 
@@ -182,10 +187,28 @@ static void tell_checks(const run *r)
     str_free(&words);
 }
 
+/* The device; with ranks, each that some rank has, for a table marks rows trained on unlike ones. */
+static int tell_device(const run *r, err *e)
+{
+    char mine[192] = "";
+    str words = {0};
+    snprintf(mine, sizeof mine, "%s", device_description(r->on));
+    if (!r->comm) return event_fact("device", mine), 0;
+    char *all = xcalloc((size_t)r->comm->size, sizeof mine);
+    int bad = r->comm->m->gather(mine, all, sizeof mine, e);
+    for (int i = 0; i < r->comm->size && !bad; i++) {
+        const char *own = all + (size_t)i * sizeof mine;
+        if (!strstr(str_text(&words), own)) str_addf(&words, "%s%s", words.n ? " + " : "", own);
+    }
+    if (!bad) event_fact("device", str_text(&words)), event_fact("communicator", r->comm->about);
+    str_free(&words);
+    free(all);
+    return bad;
+}
+
 static int open_model(run *r, err *e)
 {
     dtype compute;
-    if (!(r->on = device_open(r->job.device, e))) return -1;
     if (device_compute(r->cfg.precision, r->on, &compute, e) ||
         model_open(&r->model, &r->set, r->src ? vocab_size(r->src) : 0, vocab_size(r->tgt), compute, r->on, e))
         return -1;
@@ -196,7 +219,7 @@ static int open_model(run *r, err *e)
     if (!bad) tell_checks(r);
     str_free(&plugins);
     if (bad) return -1;
-    event_fact("device", device_description(r->on));
+    if (tell_device(r, e)) return -1;
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
     event_fact("precision", dtype_name(compute));
@@ -431,11 +454,31 @@ static int decode_and_score(run *r, err *e)
     return bad ? -1 : 0;
 }
 
+/* The other ranks, if there are any; only rank 0 tells the host, and works in the folder. */
+static int join_ranks(run *r, err *e)
+{
+    if (!(r->on = device_open(r->job.device, e))) return -1;
+    if (r->job.ranks < 2) return take_folder(&r->job, e);
+    if (!(r->comm = comm_open(r->on, (int)r->job.ranks, e))) return -1;
+    r->leads = comm_leads(r->comm);
+    if (!r->leads) events_open(-1);
+    return (r->leads && take_folder(&r->job, e)) || comm_barrier(r->comm, e) ? -1 : 0;
+}
+
+/* After the last update rank 0 goes on alone, on the cores that its machine's other ranks had. */
+static void leave_ranks(run *r)
+{
+    const comm *c = r->comm;
+    if (c && r->leads && r->job.threads) cpu_threads((int)r->job.threads * c->here);
+    comm_close(c);
+    r->comm = NULL;
+}
+
 /* The way of the data, once. */
 static train_outcome do_run(run *r, err *e)
 {
     event_phase("data");
-    if (take_folder(&r->job, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e))
+    if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e))
         return TRAIN_FAILED;
     event_phase("model");
     if (open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
@@ -445,10 +488,13 @@ static train_outcome do_run(run *r, err *e)
                    .src = r->src,
                    .tgt = r->tgt,
                    .folder = r->job.folder,
+                   .comm = r->comm,
                    .events = {.point = send_point, .progress = send_progress, .stop = should_stop}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
+    if (outcome != TRAIN_FAILED) leave_ranks(r);
+    if (!r->leads) return outcome;
     if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
     report_costs(r);
     if (outcome != TRAIN_DONE) return outcome;
@@ -477,24 +523,53 @@ static void close_run(run *r)
     arena_free(&r->memory);
 }
 
+/* Events go to a descriptor that the host has opened, or to a file by its name. */
+static int open_events(job *j, err *e)
+{
+    if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0) return fail(e, "%s: %s", j->events, strerror(errno));
+    if (j->ranks > 1) {
+        signal(SIGUSR1, ask_stop); /* mpirun passes this one on, and leaves time for a checkpoint */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    events_open((int)j->fd);
+    return 0;
+}
+
+/* A rank that fails says why, and ends the others. The one that tells the host comes first, for the same error often comes to all. */
+static void give_up(const run *r, const err *e)
+{
+    enum { OTHERS = 2 }; /* seconds */
+    const comm *c = r->comm;
+    if (!r->leads) sleep(OTHERS);
+    events_open((int)r->job.fd);
+    str words = {0};
+    str_addf(&words, "rank %d: %s", c->rank, e->text);
+    event_error(str_text(&words));
+    fprintf(stderr, "error: %s\n", str_text(&words));
+    fflush(stderr);
+    c->m->abort(WORKER_FAILED);
+}
+
 static int work(const invocation *c, void *options)
 {
     job *j = options;
-    run r = {0};
+    run r = {.leads = true};
     err e = {0};
     signal(SIGTERM, ask_stop);
     signal(SIGALRM, step_too_long);
     if (!j->data_dir) j->data_dir = c->p.data_dir;
     r.job = *j;
-    events_open((int)j->fd);
+    if (open_events(j, &e)) return call_failed(c, &e);
     cpu_threads((int)r.job.threads);
     profile_enable(r.job.profile);
     train_outcome outcome = do_run(&r, &e);
     if (r.job.profile) profile_print(stderr);
     close_run(&r);
+    if (r.comm) give_up(&r, &e);
     if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
     if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
     if (outcome == TRAIN_DONE) event_end();
+    if (!r.leads && outcome != TRAIN_FAILED) return WORKER_DONE; /* rank 0's status is the run's */
     return outcome == TRAIN_DONE       ? WORKER_DONE
            : outcome == TRAIN_STOPPED  ? WORKER_STOPPED
            : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
@@ -512,6 +587,8 @@ static const option options[] = {
     {"--seed", "N", "of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
     {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
     {"--fd", "N", "the file descriptor of events", OPTION_COUNT, AT(fd), 0, 1e6},
+    {"--events", "FILE", "of events, instead of --fd", OPTION_TEXT, AT(events)},
+    {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
     {"--fresh", NULL, "nothing in the folder is this run's", OPTION_FLAG, AT(fresh)},
     {0}};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # rules.sh ROOT - refuses what the architecture forbids, each refusal as `file:line: what is wrong`:
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/results;
-#   CUDA outside core/cuda; dlopen outside core/plugin, core/device and core/cuda; the folder beside the checkout named
+#   CUDA outside core/cuda; dlopen outside core/plugin, core/device, core/comm and core/cuda; the folder beside the checkout named
 #   outside .ci/run; lines over 200 columns; C files over 700 lines.
 # Before ROOT every rule is tried on small trees of its own: each must be refused for its reason, or nothing is proven.
 set -euo pipefail
@@ -16,13 +16,13 @@ my $bad = 0;
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
 # The order of the folders in core/: a file includes its own folder and those of earlier rows.
-my @rows = ('api base', 'graph', 'cpu cuda', 'plugin', 'config text data metric results draw', 'model export', 'train decode',
+my @rows = ('api base', 'graph', 'cpu cuda comm', 'plugin', 'config text data metric results draw', 'model export', 'train decode',
     'check report launch device', 'commands');
 my %row;
 for my $i (0 .. $#rows) { $row{$_} = $i for split ' ', $rows[$i] }
 my $top = @rows;                                       # run, main: the files of core/ itself, which commands/ may include
 my %also = (data => {text => 1});
-my %only = (api => {}, base => {}, cpu => {graph => 1, base => 1}, cuda => {graph => 1, base => 1});
+my %only = (api => {}, base => {}, cpu => {graph => 1, base => 1}, cuda => {graph => 1, base => 1}, comm => {graph => 1, base => 1});
 
 sub check_include {
     my ($path, $line, $name, $quoted) = @_;
@@ -95,8 +95,8 @@ sub check_c {
         refuse($path, $n, "calls exit; only core/main.c and core/cuda/runtime.cu may: return an error")
             if /(?<![\w.>])exit\s*\(/ && $path !~ m{^core/(?:main\.c|cuda/runtime\.cu)$};
         refuse($path, $n, "CUDA ($&) outside core/cuda") if $path !~ m{^core/cuda/} && $_ =~ $cuda;
-        refuse($path, $n, "calls $1; only core/plugin, core/device and core/cuda may")
-            if /\b(dlm?open)\b/ && $path !~ m{^core/(?:plugin/|cuda/|device/)};
+        refuse($path, $n, "calls $1; only core/plugin, core/device, core/comm and core/cuda may")
+            if /\b(dlm?open)\b/ && $path !~ m{^core/(?:plugin/|cuda/|comm/|device/)};
     }
     if ($path !~ m{^core/results/}) {
         for (@literals) { refuse($path, $_->[0], "SQL (\"" . substr($_->[1], 0, 40) . "\") outside core/results") if $_->[1] =~ $sql && $_->[1] !~ /ablate query/ }
@@ -193,6 +193,7 @@ refused 'model stands above graph' core/graph/g.c 'int x;\n# include <model/mode
 refused 'metric stands beside results' core/results/r.c '#include "metric/bleu.h"\n'
 refused 'data stands beside text' core/text/t.c '#include "data/data.h"\n'
 refused 'cpu may include base and graph' core/cpu/c.c '#include "plugin/plugin.h"\n'
+refused 'comm may include base and graph' core/comm/c.c '#include "cpu/cpu.h"\n'
 refused 'base may include no other folder' core/base/b.c '#include "graph/op.h"\n'
 refused 'above every folder' core/train/t.c '#include "run.h"\n'
 refused 'has no place' core/extra/x.c '#include "base/base.h"\n'

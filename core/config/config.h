@@ -67,6 +67,7 @@ typedef struct config {
     /* machine */
     const char *device; /* auto, cpu, cuda, cuda:N */
     int64_t threads;    /* 0: all */
+    int64_t ranks;      /* processes that share every batch */
 } config;
 
 extern const ab_param config_params[]; /* ends with {0} */

@@ -91,7 +91,8 @@ const ab_param config_params[] = {
     INT(decode_batch, 64, 1, 65536, NULL, "sentences decoded together [sentences]; the output does not depend on it"),
     /* machine */
     TEXT(device, "auto", "where to compute: auto, cpu, cuda or cuda:N"),
-    INT(threads, 0, 0, 4096, NULL, "CPU threads of a run [threads]; 0 = all there are"),
+    INT(threads, 0, 0, 4096, NULL, "CPU threads of a run, of each of its ranks [threads]; 0 = all there are"),
+    INT(ranks, 1, 1, 4096, NULL, "processes that train a run together, a slice of every batch each [ranks] (docs/cluster.md); other numbers of ranks draw other dropout masks"),
     {0}};
 
 /* A key with a kind's name names a plugin of it, and so do the three places of attention. */

@@ -197,17 +197,48 @@ static void draw_windows(batcher *b)
     for (int64_t i = 0; i < b->windows; i++) b->first[i] = (int64_t)rng_below(&r, (uint64_t)(b->p->text - b->p->window) + 1);
 }
 
-/* Sizes of batch k. */
-static void measure(const batcher *b, int64_t k, batch *out)
+/* A batch is a number of items: windows, or pairs in the plan's order. */
+static int64_t items_of(const batcher *b, int64_t k) { return b->windows ? b->windows : b->cut[k + 1] - b->cut[k]; }
+static int64_t pair_of(const batcher *b, int64_t k, int64_t item) { return b->windows ? 0 : b->order[b->cut[k] + item]; }
+static int64_t target_of(const batcher *b, int64_t k, int64_t item) { return b->windows ? b->first[item] : b->p->tgt_at[pair_of(b, k, item)]; }
+static int64_t rows_of(const batcher *b, int64_t k, int64_t item)
 {
-    *out = (batch){.n_sentences = b->windows ? b->windows : b->cut[k + 1] - b->cut[k],
-                   .epoch = b->next.epoch,
-                   .index = b->next.index,
-                   .limits = b->limits};
-    if (b->windows) out->tgt_rows = b->windows * (out->tgt_longest = b->p->window);
-    for (int64_t i = b->cut[k]; i < b->cut[k + 1] && !b->windows; i++) {
-        int64_t s = src_len(b->p, b->order[i]), t = tgt_len(b->p, b->order[i]);
-        out->src_rows += s, out->tgt_rows += t;
+    int64_t pair = pair_of(b, k, item);
+    return src_len(b->p, pair) + tgt_len(b->p, pair);
+}
+
+/* Items from .. to - 1 of a batch. */
+typedef struct {
+    int64_t from, to;
+} range;
+
+/* This rank's part of batch k: slices follow one another and share out the tokens as evenly as whole items allow. */
+static range slice_of(const batcher *b, int64_t k)
+{
+    int64_t n = items_of(b, k), rows = 0, before = 0;
+    range mine = {n, n};
+    if (b->o.ranks < 2) return (range){0, n};
+    for (int64_t i = 0; i < n; i++) rows += rows_of(b, k, i);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t middle = 2 * before + rows_of(b, k, i), rank = middle * b->o.ranks / (2 * rows); /* whose share the item's middle is in */
+        if (rank >= b->o.rank && mine.from == n) mine.from = i;
+        if (rank > b->o.rank) return mine.to = i, mine;
+        before += rows_of(b, k, i);
+    }
+    return mine;
+}
+
+/* Sizes of batch k, and of this rank's part of it. */
+static void measure(const batcher *b, int64_t k, range mine, batch *out)
+{
+    *out = (batch){.n_sentences = mine.to - mine.from, .epoch = b->next.epoch, .index = b->next.index, .limits = b->limits};
+    for (int64_t i = 0; i < items_of(b, k); i++) {
+        int64_t pair = pair_of(b, k, i), s = src_len(b->p, pair), t = tgt_len(b->p, pair), predicted = 0;
+        const int32_t *y = b->p->tgt + target_of(b, k, i);
+        for (int64_t j = 0; j < t; j++) predicted += y[j] >= 0;
+        out->all_src_rows += s, out->all_tgt_rows += t, out->all_predicted += predicted;
+        if (i < mine.from || i >= mine.to) continue;
+        out->src_rows += s, out->tgt_rows += t, out->predicted += predicted;
         if (s > out->src_longest) out->src_longest = s;
         if (t > out->tgt_longest) out->tgt_longest = t;
     }
@@ -222,16 +253,14 @@ static int32_t read_before(const pairs *p, int64_t at, bool first)
     return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
 }
 
-/* Copy one side of batch k, n sentences: ids (and for the target what is read before each), positions, offsets; then the dummy rows. */
-static void copy_side(const batcher *b, int64_t k, int64_t n, bool target, int64_t cap, int32_t *in, int32_t *out, int32_t *pos,
-                      int32_t *offset)
+/* Copy one side of these items: ids (and for the target what is read before each), positions, offsets; then the dummy rows. */
+static void copy_side(const batcher *b, int64_t k, range mine, bool target, int64_t cap, int32_t *in, int32_t *out, int32_t *pos, int32_t *offset)
 {
     const pairs *p = b->p;
-    const int64_t *at = target ? p->tgt_at : p->src_at;
     int64_t row = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t pair = b->windows ? 0 : b->order[b->cut[k] + i], length = at[pair + 1] - at[pair];
-        int64_t from = b->windows && target ? b->first[i] : at[pair];
+    for (int64_t i = mine.from; i < mine.to; i++) {
+        int64_t pair = pair_of(b, k, i), length = target ? tgt_len(p, pair) : src_len(p, pair);
+        int64_t from = target ? target_of(b, k, i) : p->src_at[pair];
         *offset++ = (int32_t)row;
         for (int64_t j = 0; j < length; j++, row++) {
             in[row] = target ? read_before(p, from + j, !j) : p->src[from + j];
@@ -248,9 +277,12 @@ static void copy_side(const batcher *b, int64_t k, int64_t n, bool target, int64
 }
 
 /* Word dropout: which tokens follows from (seed, epoch, index), as the batch itself does. */
-static void drop_words(const batcher *b, int32_t *ids, int64_t rows)
+static void drop_words(const batcher *b, int64_t k, range mine, int32_t *ids, int64_t rows)
 {
     rng r = rng_seed(b->o.seed ^ UINT64_C(0x9e3779b97f4a7c15), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);
+    int64_t before = 0;
+    for (int64_t i = 0; i < mine.from; i++) before += src_len(b->p, pair_of(b, k, i));
+    for (int64_t i = 0; i < before; i++) rng_uniform(&r);
     for (int64_t i = 0; i < rows; i++)
         if (rng_uniform(&r) < b->o.word_dropout && ids[i] != VOCAB_EOS) ids[i] = VOCAB_UNK;
 }
@@ -258,19 +290,19 @@ static void drop_words(const batcher *b, int32_t *ids, int64_t rows)
 static void fill(batcher *b, int64_t k, batch *out)
 {
     if (b->windows) draw_windows(b);
-    measure(b, k, out);
+    range mine = slice_of(b, k);
+    measure(b, k, mine, out);
     size_t n = (size_t)out->n_sentences, s = (size_t)out->src_cap, t = (size_t)out->tgt_cap;
     b->words = grow(b->words, &b->words_cap, 2 * s + 3 * t + 2 * (n + 1), sizeof *b->words);
-    b->example = grow(b->example, &b->example_cap, n, sizeof *b->example);
+    b->example = grow(b->example, &b->example_cap, n + 1, sizeof *b->example);
     int32_t *src_ids = b->words, *src_pos = src_ids + s, *tgt_in = src_pos + s, *tgt_out = tgt_in + t,
             *tgt_pos = tgt_out + t;
     int32_t *src_offset = tgt_pos + t, *tgt_offset = src_offset + n + 1;
-    copy_side(b, k, out->n_sentences, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
-    if (b->o.train && b->o.word_dropout > 0) drop_words(b, src_ids, out->src_rows);
-    copy_side(b, k, out->n_sentences, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
-    for (int64_t i = 0; i < out->tgt_rows; i++) out->predicted += tgt_out[i] >= 0;
-    for (size_t i = 0; i < n; i++)
-        b->example[i] = b->windows ? b->first[i] / b->p->window : b->p->example[b->order[b->cut[k] + (int64_t)i]];
+    copy_side(b, k, mine, false, out->src_cap, src_ids, NULL, src_pos, src_offset);
+    if (b->o.train && b->o.word_dropout > 0) drop_words(b, k, mine, src_ids, out->src_rows);
+    copy_side(b, k, mine, true, out->tgt_cap, tgt_in, tgt_out, tgt_pos, tgt_offset);
+    for (int64_t i = 0; i < out->n_sentences; i++)
+        b->example[i] = b->windows ? b->first[mine.from + i] / b->p->window : b->p->example[pair_of(b, k, mine.from + i)];
     out->src_ids = src_ids, out->src_pos = src_pos, out->src_offset = src_offset;
     out->tgt_in = tgt_in, out->tgt_out = tgt_out, out->tgt_pos = tgt_pos, out->tgt_offset = tgt_offset;
     out->example = b->example;

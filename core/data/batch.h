@@ -33,6 +33,7 @@ typedef struct {
     const int32_t *tgt_offset; /* [n_sentences+1] */
     const int64_t *example;    /* [n_sentences]: the pair's number in the task's split */
     int64_t epoch, index;      /* which batch this is */
+    int64_t all_src_rows, all_tgt_rows, all_predicted; /* of the whole batch, of which this may be a rank's slice */
     batch_limits limits;       /* of all batches of its batcher */
 } batch;
 
@@ -43,6 +44,7 @@ typedef struct {
     int64_t pool;          /* pairs sorted together, in batches' worth; 0 = 64 */
     uint64_t seed;
     double word_dropout; /* training: probability that a source token, EOS apart, is shown as VOCAB_UNK */
+    int64_t rank, ranks; /* 0 or 1 ranks: whole batches; else slice `rank` of each: whole pairs or windows, of about equal tokens; it may have none */
     bool train; /* true: shuffled, epoch after epoch without end. false: one pass, longest first */
 } batch_options;
 

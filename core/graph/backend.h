@@ -32,6 +32,9 @@ typedef int (*kernel)(const call *k, err *e);
 typedef struct {
     uint64_t seed, step;
     phase from;
+    /* after each kernel: nodes up to `node` have run. NULL: none; a device's backend, which runs a tape as a whole, calls none. */
+    int (*after)(void *self, int32_t node, err *e);
+    void *self;
 } run_options;
 /* A tape over a tile of some long vectors (an optimizer's update), run tile by tile over all of each vector.
  */

@@ -63,6 +63,7 @@ static int run_phases(ab_ctx *c, const run_options *o, phase first, phase last)
         const node *v = &c->v[i];
         if (!tape_is_call(v) || v->phase < first || v->phase > last) continue;
         if (tape_run_node(c, i, o, NULL)) return -1;
+        if (o->after && o->after(o->self, i + v->n_out - 1, &c->error)) return -1;
     }
     return 0;
 }

@@ -13,6 +13,8 @@ typedef struct {
     int fd;    /* its events; -1: closed */
     bool gone; /* its process has ended and was waited for */
     char *folder, *log, *argv_json;
+    int ranks;    /* processes of the run; more than one: pid is mpirun's */
+    char *events; /* with ranks: where they write their events */
     str buffer; /* events not yet ended by a line end */
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
@@ -28,13 +30,26 @@ typedef struct {
     arena texts;
 } worker;
 
-/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with its config.json, and w->log. */
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with its config.json, w->log, w->ranks and w->events. */
 int worker_folder(worker *w, const launch_options *o, err *e);
 /* The command line of its process, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and w->argv_json. */
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
 /* Starts the process with its events on fd 3 and its output in FOLDER/log.txt. */
 int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
 void worker_clear(worker *w);
+/* Asks for a checkpoint and an end: SIGTERM; with ranks SIGUSR1, which mpirun passes on to all. */
+void worker_ask_stop(const worker *w);
+
+/* ---- runs of several processes (ranks.c) ---- */
+
+int ranks_of(const char *config_json); /* the key `ranks` of a run's settings */
+/* Appends what starts w->ranks processes of `program` to the n arguments there are; returns how many there are then. */
+int ranks_command(worker *w, const char *program, char **args, int n, int most);
+void ranks_environment(void); /* of mpirun; in the child */
+/* A named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
+int ranks_pipe(const worker *w, int ends[2], err *e);
+/* mpirun tells a signal that ended a rank as an exit status of 128 and more. */
+void ranks_status(const worker *w, int *code, int *sig);
 
 typedef struct {
     char host[256];

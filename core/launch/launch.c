@@ -244,9 +244,9 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
         return *what = "killed", DB_KILLED;
     }
     if (sig > 0 && !*w->error)
-        snprintf(w->error, sizeof w->error, "ended by signal %d (%s)", sig, strsignal(sig));
+        snprintf(w->error, sizeof w->error, "%sended by signal %d (%s)", w->ranks > 1 ? "a rank was " : "", sig, strsignal(sig));
     if (code == 127 && !*w->error)
-        snprintf(w->error, sizeof w->error, "the worker program %s could not be started", l->o->program);
+        snprintf(w->error, sizeof w->error, "%s could not be started", w->ranks > 1 ? "mpirun, which starts a run's ranks (Debian: openmpi-bin; or name it in $ABLATE_MPIRUN)," : l->o->program);
     if (code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", code);
     if (was_killed(sig)) return *what = "killed", DB_KILLED;
     return *what = "failed", DB_FAILED;
@@ -284,6 +284,7 @@ static int finish(launcher *l, worker *w, err *e)
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
     w->gone = true;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    ranks_status(w, &code, &sig);
     enum db_status s = launch_outcome(l, w, code, sig, &what);
     return launch_end(l, w, s, code, sig, what, e);
 }
@@ -340,11 +341,17 @@ static void handle_interrupts(launcher *l, int *handled)
     if (*handled == launch_interrupts) return;
     *handled = launch_interrupts;
     if (!(l->interrupted_at > 0)) l->interrupted_at = ticks();
-    int s = *handled >= 3 ? SIGKILL : SIGTERM; /* the second SIGTERM ends a worker where it is */
+    int times = *handled; /* the second SIGTERM ends a worker where it is */
     l->out->interrupted = launch_signal;
     progress_interrupted(&l->p, *handled, active(l));
-    for (int i = 0; i < l->n_workers; i++)
-        if (l->w[i].pid) kill(l->w[i].pid, s);
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (!w->pid) continue;
+        if (times == 1)
+            worker_ask_stop(w);
+        else
+            kill(w->pid, times == 2 ? SIGTERM : SIGKILL);
+    }
 }
 
 /* Steps that never end: said after a minute, ended at the limit. Phases without steps (data, scoring, decoding) take what they take. */

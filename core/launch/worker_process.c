@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { EVENT_FD = 3, MAX_ARGS = 32 };
+enum { EVENT_FD = 3, MAX_ARGS = 64 };
 
 /* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash leaves out what
  * cannot change a result. */
@@ -17,6 +17,8 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, w->claim.config_hash, (long long)w->claim.seed,
                         (long long)w->claim.generation);
     w->log = path_join(w->folder, "log.txt");
+    w->ranks = ranks_of(w->claim.config_json);
+    if (w->ranks > 1 && !w->events) w->events = path_join(w->folder, "events");
     if (make_folders(w->folder, e)) return -1;
     char *config = path_join(w->folder, "config.json");
     if (w->claim.anew) unlink(w->log); /* left by a database or a run that is gone */
@@ -25,7 +27,7 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     return bad;
 }
 
-static void child(char *const *args, const char *program, int events, int log, pid_t host)
+static void child(char *const *args, const char *program, bool ranked, int events, int log, pid_t host)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -44,7 +46,12 @@ static void child(char *const *args, const char *program, int events, int log, p
     else
         dup2(events, EVENT_FD);
     for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* above all the database's */
-    execv(program, args);
+    if (ranked) {
+        ranks_environment();
+        execvp(args[0], args);
+    } else {
+        execv(program, args);
+    }
     _exit(127);
 }
 
@@ -66,11 +73,18 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
     snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot % o->gpus : 0);
     bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
     snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
-    const char *fixed[] = {"ablate",   "worker",     "--folder", w->folder, "--data",    o->data_dir,
-                           "--cache",  o->cache_dir, "--seed",   arena_printf(&w->texts, "%lld", (long long)w->claim.seed),
+    bool ranked = w->ranks > 1;
+    if (ranked && threads > 1 && o->threads <= 0) threads = threads / w->ranks > 0 ? threads / w->ranks : 1;
+    const char *fixed[] = {"worker",    "--folder",    w->folder, "--data",  o->data_dir,
+                           "--cache",   o->cache_dir,  "--seed",  arena_printf(&w->texts, "%lld", (long long)w->claim.seed),
                            "--threads", arena_printf(&w->texts, "%d", threads),
-                           "--device", any ? gpu : o->device, "--fd", "3"};
+                           "--device",  any ? gpu : o->device, ranked ? "--events" : "--fd", ranked ? w->events : "3"};
+    if (ranked)
+        n = ranks_command(w, o->program, args, n, MAX_ARGS / 2);
+    else
+        args[n++] = arena_strdup(&w->texts, "ablate");
     for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = arena_strdup(&w->texts, fixed[i]);
+    if (ranked) args[n++] = "--ranks", args[n++] = arena_printf(&w->texts, "%d", w->ranks);
     for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
         args[n++] = arena_strdup(&w->texts, o->worker_args[i]);
     if (w->claim.anew) args[n++] = arena_strdup(&w->texts, "--fresh");
@@ -85,14 +99,14 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     if (worker_folder(w, o, e)) return -1;
     int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log < 0) return fail(e, "%s: cannot be written: %s", w->log, strerror(errno));
-    if (pipe2(ends, O_CLOEXEC)) {
+    if (w->ranks > 1 ? ranks_pipe(w, ends, e) : pipe2(ends, O_CLOEXEC)) {
         close(log);
         return fail(e, "no pipe for a worker: %s", strerror(errno));
     }
     char **args = worker_arguments(w, slot, o, threads);
     pid_t host = getpid();
     w->pid = fork();
-    if (w->pid == 0) child(args, o->program, ends[1], log, host);
+    if (w->pid == 0) child(args, o->program, w->ranks > 1, ends[1], log, host);
     close(ends[1]);
     close(log);
     if (w->pid < 0) {
@@ -109,11 +123,13 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
 
 void worker_clear(worker *w)
 {
-    if (w->fd >= 0) close(w->fd);
     db_claim_free(&w->claim);
     free(w->folder);
     free(w->log);
     free(w->argv_json);
+    if (w->events && w->fd >= 0) unlink(w->events);
+    free(w->events);
+    if (w->fd >= 0) close(w->fd);
     str_free(&w->buffer);
     arena_free(&w->texts);
     *w = (worker){.fd = -1};

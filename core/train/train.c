@@ -27,6 +27,7 @@ typedef struct {
     double sum, tokens;   /* of the step whose batches are being counted */
     int64_t counted, known; /* its batches so far; last step of which the loss is known */
     double plain;         /* per token, of that step */
+    bool stopping;        /* some rank was asked to stop: all of them do */
     str points;    /* all points of its curves so far: lines of metric, step, value */
 } training;
 
@@ -81,7 +82,7 @@ static int write_values(const training *t, const char *path, err *e)
 
 static int write_state(const training *t, err *e)
 {
-    if (!t->j->folder) return 0;
+    if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
     checkpoint_meta meta = {0};
     describe(t, &meta);
     batch_state b = batcher_state(t->batches);
@@ -219,7 +220,7 @@ static void prune(const training *t)
 
 static int save(training *t, err *e)
 {
-    if (!t->j->folder) return 0;
+    if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
     char *path = step_file(t->j, t->step);
     int bad = write_values(t, path, e);
     free(path);
@@ -245,7 +246,7 @@ static int evaluate(training *t, err *e)
     const pairs *dev = &t->j->data->split[AB_DEV];
     if (!dev->n) return 0;
     err why = {0};
-    t->dev_ppl = train_perplexity(t->m, dev, NULL, &why);
+    t->dev_ppl = train_perplexity(t->m, dev, t->j->comm, &why);
     t->dev_step = t->step;
     if (why.text[0]) return fail(e, "%s", why.text);
     point(t, "dev_PPL", t->dev_ppl);
@@ -258,7 +259,7 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    if (!t->j->folder || t->m->cfg.select != SELECT_BEST) return 0;
+    if (!t->j->folder || t->m->cfg.select != SELECT_BEST || !comm_leads(t->j->comm)) return 0;
     char *path = file_in(t->j, "best.safetensors");
     int bad = write_values(t, path, e);
     free(path);
@@ -279,12 +280,26 @@ static bool diverged(training *t, err *e)
     return true;
 }
 
+/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop. */
+static int share_losses(training *t, int n, double sums[][2], err *e)
+{
+    const train_events *v = &t->j->events;
+    if (!t->j->comm) return 0;
+    sums[n][0] = v->stop && v->stop(v->self);
+    sums[n][1] = 0;
+    if (comm_add(t->j->comm, &sums[0][0], 2 * ((size_t)n + 1), e)) return -1;
+    t->stopping = sums[n][0] > 0;
+    return 0;
+}
+
 /* Takes the losses that have become known. */
 static train_outcome collect(training *t, err *e)
 {
-    const double(*sums)[2];
-    double start = ticks();
-    int n = train_step_losses(t->s, &sums, e);
+    const double(*own)[2];
+    double sums[STEPPER_PENDING + 1][2], start = ticks();
+    int n = train_step_losses(t->s, &own, e);
+    if (n > 0) memcpy(sums, own, (size_t)n * sizeof *sums);
+    if (n >= 0 && share_losses(t, n, sums, e)) n = -1;
     t->seconds += ticks() - start;
     if (n < 0) return TRAIN_FAILED;
     t->n_waiting = 0;
@@ -314,10 +329,10 @@ static train_outcome update(training *t, err *e)
             return TRAIN_FAILED;
         }
         if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
-        t->waiting[t->n_waiting++] = (double)b.predicted;
-        src += (double)b.src_rows;
-        tgt += (double)b.tgt_rows;
-        predicted += (double)b.predicted;
+        t->waiting[t->n_waiting++] = (double)b.all_predicted;
+        src += (double)b.all_src_rows;
+        tgt += (double)b.all_tgt_rows;
+        predicted += (double)b.all_predicted;
         if (late && t->n_waiting < STEPPER_PENDING / 2) continue;
         t->seconds += ticks() - start;
         train_outcome seen = collect(t, e);
@@ -346,7 +361,7 @@ static train_outcome loop(training *t, err *e)
     const config *c = &t->m->cfg;
     const train_events *v = &t->j->events;
     while (t->step < c->steps) {
-        if (v->stop && v->stop(v->self)) return stop(t, e);
+        if (t->j->comm ? t->stopping : v->stop && v->stop(v->self)) return stop(t, e);
         if (c->patience && t->worse >= c->patience) return t->step % c->save_every && save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
         train_outcome now = update(t, e);
         if (now != TRAIN_DONE) return now;
@@ -425,17 +440,18 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
 {
     training t = {.j = j, .m = j->m};
     batch_options o = {
-        .batch_tokens = j->m->cfg.batch_tokens, .round = train_step_round(j->m, j->m->cfg.batch_tokens), .seed = (uint64_t)j->m->cfg.seed,
-        .word_dropout = j->m->cfg.word_dropout, .train = true};
+        .batch_tokens = j->m->cfg.batch_tokens, .round = train_step_round(j->m, j->m->cfg.batch_tokens, j->comm ? j->comm->size : 1), .seed = (uint64_t)j->m->cfg.seed,
+        .word_dropout = j->m->cfg.word_dropout, .rank = j->comm ? j->comm->rank : 0, .ranks = j->comm ? j->comm->size : 1, .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
     t.s = train_step_open(j->m, e);
+    if (t.s) train_step_share(t.s, j->comm);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
-    if (t.batches && !resume(&t, e)) {
+    if (t.batches && !resume(&t, e) && !comm_agree(j->comm, &t.step, sizeof t.step, "state to go on from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
         outcome = loop(&t, e);
-        if (outcome == TRAIN_DONE && finish(&t, out, e)) outcome = TRAIN_FAILED;
+        if (outcome == TRAIN_DONE && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
         out->step = t.step;
         out->best_ppl = t.best;
         out->best_step = t.best_step;

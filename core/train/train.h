@@ -1,6 +1,7 @@
 /* train.h - training one model: updates, dev perplexity, checkpoints, resuming, averaging, early stopping. */
 #ifndef ABLATE_TRAIN_H
 #define ABLATE_TRAIN_H
+#include "comm/comm.h"
 #include "data/batch.h"
 #include "model/model.h"
 
@@ -20,7 +21,8 @@ typedef struct {
     const vocab *src, *tgt; /* the same pointer when shared; src NULL: decoder-only; stored in checkpoints */
     const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best.safetensors,
                                model.safetensors; NULL: none */
-    train_events events;
+    train_events events;    /* of rank 0 alone, but for `stop`, which any rank may answer */
+    const comm *comm;       /* the other ranks that train this run; NULL: none. Rank 0 alone writes files and goes on after the last update */
 } train_job;
 
 typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_outcome;
@@ -45,10 +47,11 @@ typedef struct {
 train_outcome train_run(train_job *j, train_result *out, err *e);
 
 /* exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs (recipe: "perplexity").
- * nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by its place in `p`. */
-double train_perplexity(model *m, const pairs *p, double *nll, err *e);
-/* The same, and hits (may be NULL): [pairs.n][2] target tokens that are the likeliest ones given the true tokens before them, and target
- * tokens: token accuracy, EOS counted. Reads every logit back, so it is for the end of a run. */
+ * ranks (NULL: none) share the work, and all get the same figure. */
+double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
+/* The same, and nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by its place in `p`; hits (may be
+ * NULL): [pairs.n][2] target tokens that are the likeliest ones given the true tokens before them, and target tokens:
+ * token accuracy, EOS counted. Reads every logit back, so it is for the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
 /* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src when
@@ -62,6 +65,8 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
 /* One training step over a batch at a time, as the trainer does it: for bench and for tests. */
 typedef struct train_step train_step;
 train_step *train_step_open(model *m, err *e);
+/* Gradients are summed over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
+void train_step_share(train_step *s, const comm *c);
 void train_step_close(train_step *s);
 /* Adds the gradient of a batch. -1 and words. On a device nobody waits for it. */
 int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);
@@ -72,5 +77,5 @@ int train_step_losses(train_step *s, const double (**sums)[2], err *e);
 /* Updates the parameters by what train_step_gradient has summed, over `tokens` target tokens. */
 int train_step_update(train_step *s, double tokens, int64_t step, err *e);
 /* batch_options.round for this model: a device takes every batch at one number of rows. */
-int64_t train_step_round(const model *m, int64_t batch_tokens);
+int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks);
 #endif

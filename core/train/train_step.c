@@ -1,4 +1,5 @@
 /* train_step.c - gradient of a batch, update of the parameters, perplexity: the inner part of training. */
+#include "train/buckets.h"
 #include "train/optim.h"
 #include "train/train.h"
 #include "base/vmath.h"
@@ -118,7 +119,11 @@ static ab_ctx *tapes_get(tapes *t, const batch *b, err *e)
     return tapes_add(t, &wanted, e);
 }
 
-int64_t train_step_round(const model *m, int64_t batch_tokens) { return on_device(m->backend) ? batch_tokens : 64; }
+/* A rank's slice of a batch has about its share of the tokens; an eighth more makes room for slices that whole pairs leave uneven. */
+int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks)
+{
+    return !on_device(m->backend) ? 64 : ranks > 1 ? rounded(batch_tokens / ranks * 9 / 8, 64) : batch_tokens;
+}
 
 /* ---- one step ---- */
 
@@ -128,6 +133,9 @@ struct train_step {
     tapes tapes;
     void *sum;   /* gradients of several batches, [params.total]; NULL until a second one comes */
     int batches; /* since the last update */
+    const comm *comm; /* the other ranks; NULL: none */
+    buckets *buckets;
+    bool reducing; /* the buckets are under way */
     double losses[STEPPER_PENDING][2];
     double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
     int pending;
@@ -145,9 +153,16 @@ train_step *train_step_open(model *m, err *e)
     return s;
 }
 
+void train_step_share(train_step *s, const comm *c)
+{
+    s->comm = c;
+    if (c) s->buckets = buckets_open(c, &s->m->params);
+}
+
 void train_step_close(train_step *s)
 {
     if (!s) return;
+    buckets_close(s->buckets);
     tapes_close(&s->tapes);
     if (s->sum) s->m->backend->release(s->sum);
     if (s->device_losses) s->m->backend->release(s->device_losses);
@@ -203,12 +218,31 @@ static int note_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
     return 0;
 }
 
+/* Each rank draws its own dropout masks. */
+static uint64_t dropout_seed(const train_step *s)
+{
+    return (uint64_t)s->m->cfg.seed + (s->comm ? (uint64_t)s->comm->rank * UINT64_C(0x9e3779b97f4a7c15) : 0);
+}
+
+/* This rank's slice of the batch has no pair: its gradient and its losses are zero. */
+static int empty_gradient(train_step *s)
+{
+    const params *p = &s->m->params;
+    if (!s->batches) backend_zero(s->m->backend, p->grad, p->total * dtype_size(p->type));
+    s->batches += !s->batches;
+    if (s->device_losses) backend_zero(s->m->backend, s->device_losses + 2 * s->pending, sizeof *s->losses);
+    s->losses[s->pending][0] = s->losses[s->pending][1] = 0;
+    s->pending++;
+    return 0;
+}
+
 int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
 {
     model *m = s->m;
     const backend *on = m->backend;
     model_batch view = view_of_batch(b);
     if (s->pending == STEPPER_PENDING) return fail(e, "train_step_losses was not called for %d batches", STEPPER_PENDING);
+    if (!b->n_sentences) return empty_gradient(s);
     ab_ctx *c = tapes_get(&s->tapes, b, e);
     if (!c) return -1;
     model_loss_inputs(c, &view, 1);
@@ -218,9 +252,14 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
         if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
     }
     /* batches of one update have their own dropout: the counter has the batch in its upper bits */
-    run_options o = {.seed = (uint64_t)m->cfg.seed,
+    run_options o = {.seed = dropout_seed(s),
                      .step = (uint64_t)step + ((uint64_t)s->batches << 24),
                      .from = PHASE_CONST};
+    if (s->comm && m->cfg.accumulate == 1) { /* with more batches an update their sum is what the ranks add up */
+        if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
+        o.after = buckets_after, o.self = s->buckets;
+        s->reducing = true;
+    }
     if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
     if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
@@ -236,10 +275,18 @@ int train_step_losses(train_step *s, const double (**sums)[2], err *e)
     return n;
 }
 
+static int sum_over_ranks(train_step *s, void *grad, err *e)
+{
+    if (!s->reducing && buckets_begin(s->buckets, grad, NULL, e)) return -1;
+    s->reducing = false;
+    return buckets_end(s->buckets, e);
+}
+
 int train_step_update(train_step *s, double tokens, int64_t step, err *e)
 {
     const void *grad = s->batches > 1 ? s->sum : s->m->params.grad;
     s->batches = 0;
+    if (s->comm && sum_over_ranks(s, (void *)grad, e)) return -1;
     return optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e);
 }
 
@@ -300,22 +347,22 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
     return bad;
 }
 
-double train_perplexity(model *m, const pairs *p, double *nll, err *e) { return train_score(m, p, nll, NULL, e); }
-
-double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
+/* Ranks take batches in turn. */
+static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, err *e)
 {
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
     int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
     batch_options o = {.batch_tokens = budget > longest ? budget : longest};
-    o.round = train_step_round(m, o.batch_tokens);
+    o.round = train_step_round(m, o.batch_tokens, 1);
     batcher *all = batcher_new(p, &o, e);
     if (!all) return NAN;
     tapes t = {.m = m};
     int64_t *place = places(p);
-    double sum = 0, tokens = 0;
+    double sums[2] = {0}; /* of losses; tokens */
     batch b;
     bool bad = false;
-    while (!bad && batcher_next(all, &b)) {
+    for (int64_t k = 0; !bad && batcher_next(all, &b); k++) {
+        if (ranks && k % ranks->size != ranks->rank) continue;
         model_batch view = view_of_batch(&b);
         run_options r = {.from = PHASE_CONST};
         ab_ctx *c = tapes_get(&t, &b, e);
@@ -324,8 +371,8 @@ double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
         if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;
         double *each = bad ? NULL : losses_of(c, b.tgt_rows, e);
         if ((bad = !each)) break;
-        for (int64_t i = 0; i < b.tgt_rows; i++) sum += each[2 * i + 1];
-        tokens += (double)b.predicted;
+        for (int64_t i = 0; i < b.tgt_rows; i++) sums[0] += each[2 * i + 1];
+        sums[1] += (double)b.predicted;
         if (nll) per_pair(&b, each, nll, place);
         free(each);
         bad = hits && count_hits(c, &b, hits, place, e);
@@ -333,5 +380,9 @@ double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
     free(place);
     tapes_close(&t);
     batcher_free(all);
-    return bad ? NAN : exp(sum / tokens);
+    if (!bad) bad = comm_add(ranks, sums, LENGTH(sums), e);
+    return bad ? NAN : exp(sums[0] / sums[1]);
 }
+
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e) { return score(m, p, nll, hits, NULL, e); }
+double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e) { return score(m, p, NULL, NULL, ranks, e); }

@@ -47,7 +47,7 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     *o = (outcome){0};
     if (model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
     train_step *s = train_step_open(&m, e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
     int bad = !batches;
     for (int step = 1; step <= UPDATES && !bad; step++) {
@@ -182,7 +182,7 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     some.n = 16;
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, device, &e), 0);
     train_step *s = train_step_open(&m, &e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS), .seed = 1, .train = true};
+    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     int64_t before = graphs_made(device);
     sizes z = all_twice(s, batches, &e);

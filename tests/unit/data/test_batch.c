@@ -404,10 +404,60 @@ static void test_multi30k(void)
     }
 }
 
+/* The slices of all ranks, one after another, are the whole batch; none has more than its share of tokens and a pair. */
+static void check_slices(const pairs *p, int64_t ranks)
+{
+    enum { MOST = 64, STEPS = 200 };
+    err e = {{0}};
+    batcher *whole, *part[MOST];
+    batch_options o = {.batch_tokens = 64, .train = true, .seed = 3, .round = 8, .word_dropout = 0.3};
+    whole = batcher_new(p, &o, &e);
+    o.ranks = ranks;
+    for (o.rank = 0; o.rank < ranks; o.rank++) part[o.rank] = batcher_new(p, &o, &e);
+    for (int step = 0; step < STEPS; step++) {
+        batch all, mine;
+        int64_t src = 0, tgt = 0, n = 0;
+        batcher_next(whole, &all);
+        CHECK_INT(all.all_src_rows, all.src_rows);
+        for (int64_t r = 0; r < ranks; r++) {
+            batcher_next(part[r], &mine);
+            CHECK_INT(mine.all_src_rows, all.src_rows);
+            CHECK_INT(mine.all_tgt_rows, all.tgt_rows);
+            CHECK(mine.src_rows + mine.tgt_rows <= (all.src_rows + all.tgt_rows) / ranks + 1 + p->src_longest + p->tgt_longest);
+            CHECK(n + mine.n_sentences <= all.n_sentences);
+            if (n + mine.n_sentences > all.n_sentences) break;
+            CHECK(!memcmp(mine.example, all.example + n, (size_t)mine.n_sentences * sizeof *mine.example));
+            CHECK(!memcmp(mine.src_ids, all.src_ids + src, (size_t)mine.src_rows * sizeof *mine.src_ids));
+            CHECK(!memcmp(mine.tgt_out, all.tgt_out + tgt, (size_t)mine.tgt_rows * sizeof *mine.tgt_out));
+            CHECK_INT(mine.tgt_offset[mine.n_sentences], mine.tgt_rows);
+            n += mine.n_sentences, src += mine.src_rows, tgt += mine.tgt_rows;
+        }
+        CHECK_INT(n, all.n_sentences);
+        CHECK_INT(src, all.src_rows);
+        CHECK_INT(tgt, all.tgt_rows);
+    }
+    batcher_free(whole);
+    for (int64_t r = 0; r < ranks; r++) batcher_free(part[r]);
+}
+
+static void test_slices(void)
+{
+    lines_task t = make_task((int64_t[]){300, 2, 2}, 4);
+    dataset d;
+    vocab *v;
+    build(&t, 50, &d, &v);
+    for (int64_t ranks = 1; ranks <= 64; ranks *= 2) check_slices(&d.split[AB_TRAIN], ranks);
+    check_slices(&d.split[AB_TRAIN], 3);
+    dataset_free(&d);
+    vocab_free(v);
+    free_task(&t);
+}
+
 int main(void)
 {
     test_dataset();
     test_batches();
+    test_slices();
     test_word_dropout();
     test_resume();
     test_multi30k();

@@ -1,0 +1,54 @@
+/* comm.h - the processes ("ranks") that train one run together: what they say to each other.
+ *
+ * A communicator is a module, opened at run time by dlopen as the CUDA backend is: backends/ablate_mpi.so where ranks compute on CPUs,
+ * backends/ablate_nccl.so where each has a GPU. Ablate itself is linked with neither. Ranks are numbered from 0; rank 0 is the one that
+ * evaluates, writes checkpoints and tells the host.
+ *
+ * Every function but progress, abort and description is called by all ranks, in the same order. Errors: -1 and words; the ranks cannot
+ * go on then, and the caller ends them all by `abort`.
+ */
+#ifndef ABLATE_COMM_H
+#define ABLATE_COMM_H
+#include "graph/backend.h"
+
+/* Program and module are built from one tree: both must agree on this. */
+enum { COMM_MODULE = 1, COMM_MOST_RANKS = 4096 };
+#define COMM_MODULE_LAYOUT (sizeof(comm_module) * 1000003u + sizeof(backend) * 101u + sizeof(err))
+
+typedef struct {
+    uint32_t version; /* COMM_MODULE */
+    uint64_t layout;  /* COMM_MODULE_LAYOUT */
+    const char *name; /* "MPI" */
+    /* Joins the other ranks of this job; `on` is where they compute. */
+    int (*open)(const backend *on, int *rank, int *size, err *e);
+    void (*close)(void);
+    void (*abort)(int code);           /* ends every rank at once; does not return */
+    const char *(*description)(void);  /* "Open MPI 4.1.4"; static storage */
+    /* all[r * bytes] becomes what rank r gave as `mine` (host memory); waits for all. With 0 bytes it is a barrier. */
+    int (*gather)(const void *mine, void *all, size_t bytes, err *e);
+    /* Begins v += the others' v, n elements of F32 or F64 in the backend's memory, in the order of ranks: the same ranks give the same
+     * bits, and all ranks the same ones. Returns at once; v is not to be touched before sum_end. */
+    int (*sum_begin)(void *v, size_t n, dtype type, err *e);
+    int (*progress)(err *e); /* lets sums under way go on; cheap, called between kernels */
+    int (*sum_end)(err *e);  /* waits for all sums begun */
+} comm_module;
+typedef const comm_module *ablate_comm_fn(void);
+
+typedef struct {
+    const comm_module *m;
+    int rank, size;
+    int here;        /* ranks on this rank's machine, itself counted */
+    char about[96];  /* "2 ranks, Open MPI 4.1.4" */
+} comm;
+
+/* Joins the ranks of this job: `ranks` of them are expected. NULL and e: the module is not there (and why), or they do not come together. */
+const comm *comm_open(const backend *on, int ranks, err *e);
+void comm_close(const comm *c); /* c may be NULL */
+/* Is rank 0, or has no others. */
+static inline bool comm_leads(const comm *c) { return !c || c->rank == 0; }
+int comm_barrier(const comm *c, err *e);
+/* v[i] = the sum over ranks, added in their order: n doubles of host memory. c may be NULL. */
+int comm_add(const comm *c, double *v, size_t n, err *e);
+/* Do all ranks have the same `bytes` at `mine`? -1 and words: rank 2 has another WHAT than rank 0. */
+int comm_agree(const comm *c, const void *mine, size_t bytes, const char *what, err *e);
+#endif

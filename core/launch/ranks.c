@@ -1,0 +1,67 @@
+/* ranks.c - a run of several processes: `mpirun -np N ablate worker ...` in the place of its one worker process.
+ *
+ * mpirun passes no descriptors on, so events come through a named pipe in the run's folder, which rank 0 opens. mpirun holds the pipe
+ * too, as its descriptor 3: the host sees the pipe's end when all of them are gone. */
+#include "config/config.h"
+#include "launch/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ranks_of(const char *config_json)
+{
+    settings s = {0};
+    arena a = {0};
+    err ignored = {0};
+    int64_t n = 1;
+    const char *text = config_json && !config_from_json(config_json, &s, &a, &ignored) ? settings_get(&s, "ranks") : NULL;
+    if (text) parse_int(text, &n);
+    arena_free(&a);
+    return n > 1 ? (int)n : 1;
+}
+
+int ranks_command(worker *w, const char *program, char **args, int n, int most)
+{
+    const char *given = getenv("ABLATE_MPIRUN");
+    char *words = arena_strdup(&w->texts, given && *given ? given : "mpirun"), *save = NULL;
+    for (char *one = strtok_r(words, " \t", &save); one && n < most; one = strtok_r(NULL, " \t", &save)) args[n++] = one;
+    args[n++] = "-np";
+    args[n++] = arena_printf(&w->texts, "%d", w->ranks);
+    args[n++] = arena_strdup(&w->texts, program);
+    return n;
+}
+
+/* What Open MPI is told by its environment, and others ignore: processes are not bound to one core each, for they have threads; there may
+ * be more of them than cores; root may start them; a worker that is told to end has time to;
+ * a rank that waits lets others have its core. */
+void ranks_environment(void)
+{
+    static const char *const all[][2] = {{"OMPI_MCA_hwloc_base_binding_policy", "none"}, {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+                                         {"OMPI_MCA_rmaps_base_oversubscribe", "1"},     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+                                         {"OMPI_ALLOW_RUN_AS_ROOT", "1"},                {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                         {"OMPI_MCA_odls_base_sigkill_timeout", "10"},    {"OMPI_MCA_mpi_yield_when_idle", "1"}};
+    for (size_t i = 0; i < LENGTH(all); i++) setenv(all[i][0], all[i][1], 0);
+}
+
+int ranks_pipe(const worker *w, int ends[2], err *e)
+{
+    unlink(w->events); /* of a host that was killed */
+    ends[0] = ends[1] = -1;
+    if (mkfifo(w->events, 0600)) return fail(e, "%s: no pipe can be made there: %s", w->events, strerror(errno));
+    ends[0] = open(w->events, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ends[1] = ends[0] < 0 ? -1 : open(w->events, O_WRONLY | O_CLOEXEC);
+    if (ends[1] >= 0) return 0;
+    fail(e, "%s: %s", w->events, strerror(errno));
+    if (ends[0] >= 0) close(ends[0]);
+    return -1;
+}
+
+void ranks_status(const worker *w, int *code, int *sig)
+{
+    if (w->ranks > 1 && *code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
+}
+
+void worker_ask_stop(const worker *w) { kill(w->pid, w->ranks > 1 ? SIGUSR1 : SIGTERM); }

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Runs of two and four ranks under MPI on this machine: they agree with one process to rounding, the same ranks give the same bits, a rank
+# that is killed ends the job and the same command resumes it, an interrupt leaves a checkpoint.
+source "$(dirname "$0")/common.bash" "$@"
+source "$source/tests/mpi.bash"
+build=$(dirname "$program")
+why=$(mpi_missing "$build" "$source")
+[ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+mpi_use "$build"
+
+curve() { # ROW STEP: dev perplexity there
+    sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' AND step=$2"
+}
+near() { # FOUND EXPECTED WHAT: to 1e-6 of it
+    checks=$((checks + 1))
+    awk -v a="$1" -v b="$2" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-6 && d > -1e-6)}' || wrong "$3: found '$1', expected '$2' but for rounding"
+}
+
+# one global batch, whoever computes it
+{ tiny agree 12; printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\naccumulate = 2\nranks = 1, 2\n'; } >agree.ini
+exits 0 ablate run agree.ini --threads 1 --progress plain
+for ranks in 2 4; do near "$(curve "a/ranks=$ranks" 10)" "$(curve base 10)" "perplexity of $ranks ranks after 10 updates"; done
+near "$(curve "b/accumulate=2 ranks=2" 10)" "$(curve "b/accumulate=2 ranks=1" 10)" "the same with two batches an update"
+equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 5 "runs with other ranks are other runs"
+
+# the same ranks, the same bits: twice, and after a kill and after an interrupt
+{ tiny bits 1000; printf 'ranks = 2\ndropout = 0.1\naverage = 2\n'; } >bits.ini
+points() { sql "SELECT metric,step,printf('%.17g',value) FROM curves ORDER BY 1,2" "$1"; }
+ABLATE_HOME=$work/calm exits 0 ablate run bits.ini --threads 1 --progress plain --db calm.db
+model() { echo "$1"/bits/*-s1-g*/model.safetensors; }
+
+worker_of_rank() { # the second process of the run
+    local p
+    for p in $(pgrep -f "worker --folder $work/"); do
+        grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"
+    done
+}
+training() { [ -n "$(find own.db.runs -name state.safetensors)" ] && [ -n "$(worker_of_rank)" ]; }
+"$program" run bits.ini --threads 1 --progress plain --db own.db >out 2>err &
+host=$!
+wait_for 60 training || wrong "no second rank trains: $(cat err)"
+start=$SECONDS
+kill -9 "$(worker_of_rank)"
+wait $host
+equal $? 1 "exit code after a rank was killed"
+[ $((SECONDS - start)) -lt 60 ] || wrong "the job went on for $((SECONDS - start)) s after a rank was killed"
+has err "a rank was ended by signal 9"
+equal "$(sql "SELECT status FROM runs" own.db)" killed "the run whose rank was killed"
+equal "$(leftovers)" "" "ranks that are left"
+
+"$program" run bits.ini --threads 1 --progress plain --db own.db >out 2>err &
+host=$!
+wait_for 60 training || wrong "no second rank trains again: $(cat err)"
+kill -TERM $host
+wait $host
+equal $? 143 "exit code after SIGTERM"
+equal "$(sql "SELECT status FROM runs" own.db)" queued "the run that was interrupted"
+
+exits 0 ablate run bits.ini --threads 1 --progress plain --db own.db
+grep -q "resumed at step" own.db.runs/bits/*/log.txt || wrong "the run began anew"
+equal "$(points own.db)" "$(points calm.db)" "curves of an undisturbed run and of a resumed one"
+cmp "$(model own.db.runs)" "$(model calm.db.runs)" || wrong "models of an undisturbed run and of a resumed one differ"
+equal "$(find own.db.runs calm.db.runs -type p)" "" "pipes that are left"
+
+# errors in words
+ABLATE_MPIRUN=no-such-mpirun exits 1 ablate run agree.ini --only a/ranks=2 -s steps=3 --progress plain
+has err "mpirun, which starts a run's ranks"
+ABLATE_MPI_MODULE=$work/none.so exits 1 ablate run agree.ini --only a/ranks=2 -s steps=4 --progress plain
+has err "ABLATE_MPI_MODULE = $work/none.so"
+exits 2 ablate run agree.ini --ranks 0
+finish
