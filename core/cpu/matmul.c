@@ -5,7 +5,7 @@
  * as vectors); b is brought into rows first where they lie across or far apart.
  */
 #include "cpu/generic.h"
-#include "cpu/simd.h"
+#include "cpu/vectors.h"
 
 enum {
     TILE_VECTORS = 2,
@@ -13,7 +13,7 @@ enum {
     PACK_ROWS = 32,   /* rows of a from which bringing b's rows together pays */
     BLOCK_ROWS = 128, /* of the product, in one piece of work */
     BLOCK_COLS = 256,
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#if WIDTH == 64
     MASKED_f32 = 1, /* loading part of a vector costs no more than loading a whole one */
 #else
     MASKED_f32 = 0,
@@ -31,51 +31,20 @@ typedef struct {
     int64_t block_i, block_j, blocks_i, blocks_j;
 } product;
 
-static void turn_block_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int rows, int n)
-{
-    turn_square_f32(to, to_row, from, from_row, rows, n);
-}
-
-/* A vector of doubles here is one register wide, so that a tile of them stays in registers. */
-typedef double v8d __attribute__((vector_size(64)));
-typedef double v8d_at __attribute__((vector_size(64), aligned(8), may_alias));
-enum { WIDE_f64 = 8 };
-
-static void turn_block_f64(double *to, int64_t to_row, const double *from, int64_t from_row, int rows, int n)
-{
-    for (int k = 0; k < n; k++)
-        for (int j = 0; j < WIDE_f64; j++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
-}
-
-INLINE v16f vector_f32(const float *p) { return load_f32(p); }
-INLINE v16f vector_part_f32(const float *p, int n) { return load_part_f32(p, n); }
-INLINE void put_f32(float *p, v16f x) { store_f32(p, x); }
-INLINE void put_part_f32(float *p, v16f x, int n) { store_part_f32(p, x, n); }
-INLINE v8d vector_f64(const double *p) { return *(const v8d_at *)p; }
-INLINE v8d vector_part_f64(const double *p, int n)
-{
-    v8d x = {0};
-    memcpy(&x, p, (size_t)n * sizeof *p);
-    return x;
-}
-INLINE void put_f64(double *p, v8d x) { *(v8d_at *)p = x; }
-INLINE void put_part_f64(double *p, v8d x, int n) { memcpy(p, &x, (size_t)n * sizeof *p); }
-
-#define S f32
-#ifdef __AVX512F__
+#if WIDTH == 64
 #define TILE_ROWS 8
 #else
 #define TILE_ROWS 4
 #endif
-#define VECTOR v16f
-#define WIDE   LANES
+#define S f32
 #include "cpu/matmul_tiles.h"
 #undef S
-#define S         f64
+#undef TILE_ROWS
 #define TILE_ROWS 4
-#define VECTOR    v8d
-#define WIDE      WIDE_f64
+#define S         f64
 #include "cpu/matmul_tiles.h"
+#undef S
+#undef TILE_ROWS
 
 /* ---- the call ---- */
 

@@ -1,33 +1,32 @@
-/* matmul_tiles.h - the product of one batch entry, once for every type (S: f32 or f64; see simd.h). VECTOR
- * has WIDE numbers.
+/* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry.
  *
  * Every element of the product is one chain acc += a[k] b[k] in the order of k from 0, whatever the shapes,
  * the place of the element and the number of threads: zeros appended to the inner axis change no bit.
  */
 
-/* c [rows, WIDE vectors] += a b over n indices of the inner axis. The last vector has `last` numbers in c.
+/* c [rows, LANES vectors] += a b over n indices of the inner axis. The last vector has `last` numbers in c.
  * `packed`: b's rows are padded to whole vectors. */
 INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REAL *a, int64_t a_row,
                         int64_t a_step, const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row,
                         bool fresh)
 {
-    VECTOR acc[TILE_ROWS][TILE_VECTORS];
+    REALS acc[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++) {
-            const REAL *p = c + r * c_row + v * WIDE;
+            const REAL *p = c + r * c_row + v * LANES;
             if (fresh)
-                acc[r][v] = (VECTOR){0};
+                acc[r][v] = (REALS){0};
             else
-                acc[r][v] = v + 1 < vectors ? TYPED(vector)(p) : TYPED(vector_part)(p, last);
+                acc[r][v] = v + 1 < vectors ? TYPED(load)(p) : TYPED(load_part)(p, last);
         }
     for (int64_t k = 0; k < n; k++, a += a_step, b += b_row) {
-        VECTOR line[TILE_VECTORS];
+        REALS line[TILE_VECTORS];
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++)
-            line[v] = packed || v + 1 < vectors ? TYPED(vector)(b + v * WIDE)
-                                                : TYPED(vector_part)(b + v * WIDE, last);
+            line[v] = packed || v + 1 < vectors ? TYPED(load)(b + v * LANES)
+                                                : TYPED(load_part)(b + v * LANES, last);
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 2
@@ -38,11 +37,11 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++) {
-            REAL *p = c + r * c_row + v * WIDE;
-            if (v + 1 < vectors || last == WIDE)
-                TYPED(put)(p, acc[r][v]);
+            REAL *p = c + r * c_row + v * LANES;
+            if (v + 1 < vectors || last == LANES)
+                TYPED(store)(p, acc[r][v]);
             else
-                TYPED(put_part)(p, acc[r][v], last);
+                TYPED(store_part)(p, acc[r][v], last);
         }
 }
 
@@ -50,7 +49,7 @@ typedef struct {
     int64_t n; /* indices of the inner axis in this block */
     const REAL *a;
     int64_t a_row, a_step;
-    const REAL *b; /* [n, WIDE vectors], rows b_row apart */
+    const REAL *b; /* [n, LANES vectors], rows b_row apart */
     int64_t b_row;
     int last;
     REAL *c;
@@ -94,18 +93,18 @@ static const TYPED(tile_fn) TYPED(tiles)[TILE_ROWS + 1][2][2] = {
 /* b's part [n, width] as rows of whole vectors with zeros behind. */
 static void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
 {
-    int64_t wide = (width + WIDE - 1) / WIDE * WIDE;
+    int64_t wide = (width + LANES - 1) / LANES * LANES;
     if (b_col == 1)
         for (int64_t k = 0; k < n; k++)
-            for (int64_t j = 0; j < wide; j += WIDE) {
-                int here = (int)(width - j < WIDE ? width - j : WIDE);
-                TYPED(put)(to + k * wide + j, TYPED(vector_part)(b + k * b_row + j, here));
+            for (int64_t j = 0; j < wide; j += LANES) {
+                int here = (int)(width - j < LANES ? width - j : LANES);
+                TYPED(store)(to + k * wide + j, TYPED(load_part)(b + k * b_row + j, here));
             }
     else
-        for (int64_t j = 0; j < wide; j += WIDE) {
-            int here = (int)(width - j < WIDE ? width - j : WIDE);
-            for (int64_t k = 0; k < n; k += WIDE) TYPED(turn_block)
-            (to + k * wide + j, wide, b + j * b_col + k, b_col, here, (int)(n - k < WIDE ? n - k : WIDE));
+        for (int64_t j = 0; j < wide; j += LANES) {
+            int here = (int)(width - j < LANES ? width - j : LANES);
+            for (int64_t k = 0; k < n; k += LANES) TYPED(turn_square)
+            (to + k * wide + j, wide, b + j * b_col + k, b_col, here, (int)(n - k < LANES ? n - k : LANES));
         }
 }
 
@@ -113,13 +112,13 @@ static void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, i
 static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b, REAL *c, int64_t m,
                                  int64_t m_end, int64_t j_first, int64_t j_end)
 {
-    enum { WIDTH = TILE_VECTORS * WIDE };
-    bool pack = p->b_col != 1 || (m_end - m >= PACK_ROWS && p->b_row > WIDTH) ||
-                (!TYPED(MASKED) && (j_end - j_first) % WIDE);
-    REAL *packed = pack ? scratch((size_t)INNER * WIDTH * sizeof(REAL)) : NULL;
+    enum { STRIP = TILE_VECTORS * LANES };
+    bool pack = p->b_col != 1 || (m_end - m >= PACK_ROWS && p->b_row > STRIP) ||
+                (!TYPED(MASKED) && (j_end - j_first) % LANES);
+    REAL *packed = pack ? scratch((size_t)INNER * STRIP * sizeof(REAL)) : NULL;
     for (int64_t k = 0; k < p->inner; k += INNER)
-        for (int64_t j = j_first; j < j_end; j += WIDTH) {
-            int64_t width = j_end - j < WIDTH ? j_end - j : WIDTH, vectors = (width + WIDE - 1) / WIDE;
+        for (int64_t j = j_first; j < j_end; j += STRIP) {
+            int64_t width = j_end - j < STRIP ? j_end - j : STRIP, vectors = (width + LANES - 1) / LANES;
             TYPED(strip)
             s = {.n = p->inner - k < INNER ? p->inner - k : INNER,
                  .a = a + k * p->a_step,
@@ -127,16 +126,16 @@ static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b,
                  .a_step = p->a_step,
                  .b = b + k * p->b_row + j * p->b_col,
                  .b_row = p->b_row,
-                 .last = (int)(width - (vectors - 1) * WIDE),
+                 .last = (int)(width - (vectors - 1) * LANES),
                  .c = c + j,
                  .c_row = p->cols,
                  .fresh = k == 0};
             if (pack) {
                 TYPED(pack)(packed, s.b, p->b_row, p->b_col, s.n, width);
                 s.b = packed;
-                s.b_row = vectors * WIDE;
+                s.b_row = vectors * LANES;
             }
-            bool whole = pack || s.last == WIDE;
+            bool whole = pack || s.last == LANES;
             for (int64_t i = m; i < m_end; i += TILE_ROWS)
                 TYPED(tiles)[m_end - i < TILE_ROWS ? m_end - i : TILE_ROWS][vectors - 1][whole](&s, i);
         }
@@ -159,6 +158,3 @@ static void TYPED(products)(const void *job, int64_t from, int64_t to) /* of blo
 #undef TILE
 #undef TILES
 #undef NAMES
-#undef TILE_ROWS
-#undef VECTOR
-#undef WIDE
