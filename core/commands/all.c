@@ -25,6 +25,7 @@
     X(predict) \
     X(translate) \
     X(parse) \
+    X(generate) \
     X(attention) \
     X(heads) \
     X(agree) \

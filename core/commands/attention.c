@@ -172,7 +172,7 @@ static int look(const attention_options *o, const char *path, err *e)
     pairs p = {0};
     collected all = {0};
     const char *target = o->target;
-    int bad = src ? 0 : fail(e, "task %s has no source: its model is a decoder alone, of which this command has no page", m.cfg.task);
+    int bad = src ? 0 : fail(e, "this model is a decoder alone, without a source; this command has no page of such");
     if (!bad) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
     if (!bad && !target) target = out[0];
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);

@@ -54,7 +54,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
     const backend *on = path ? device_open(o->device, &e) : NULL;
     int bad = !on || wanted_compute(o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad && !src) {
-        bad = fail(&e, "task %s has no source: its model is a decoder alone, which continues a text (ablate generate)", m.cfg.task);
+        bad = fail(&e, "this model is a decoder alone, without a source to read; one of a text continues it: ablate generate");
         model_free(&m);
         vocab_free(tgt);
     } else if (!bad) {

@@ -19,6 +19,9 @@
     "https://raw.githubusercontent.com/UCDenver-ccp/CRAFT/2abe82b8bb8089448b84937d5f61d8c218011322/"         \
     "structural-annotation/treebank/penn/"
 #define GUM "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/const/"
+#define SHAKESPEARE                                                                                          \
+    "https://raw.githubusercontent.com/karpathy/char-rnn/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/"     \
+    "tinyshakespeare/"
 #define GENIA_TREES                                                                                          \
     "https://raw.githubusercontent.com/allenai/genia-dependency-trees/"                                      \
     "a155b14b6e852f57cb1c8ef760d3f23a3ea60e6e/"
@@ -158,6 +161,10 @@ static const piece multi30k_lctok[] = {
     {"test2016.en", &tok_test2016_en, NULL, false}, {"test2016.de", &tok_test2016_de, NULL, false},
 };
 
+static const download shakespeare_text = {SHAKESPEARE "input.txt", 1115394,
+                                          "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"};
+static const piece shakespeare[] = {{"input.txt", &shakespeare_text, NULL, false}};
+
 static const piece craft[] = {
 #define T(split, article, bytes, sum) {#split ".ptb", &craft_##article, NULL, false},
 #include "data/craft_files.inc"
@@ -208,6 +215,7 @@ const corpus known_corpora[] = {
      "see statmt.org/wmt14", PIECES(wmt14_en_de)},
     {"wmt14-en-fr", "WMT14 English-French: the same, UN, 10^9 French-English; newstest2013, newstest2014",
      "see statmt.org/wmt14", PIECES(wmt14_en_fr)},
+    {"shakespeare", "tiny Shakespeare, 40,000 lines of his plays, as one text for language models", "public domain", PIECES(shakespeare)},
     {"newstest", "WMT English-German test sets alone: newstest2013, newstest2014", "see statmt.org/wmt14",
      PIECES(newstest)},
     {"craft", "CRAFT treebank v5, trees of 97 biomedical articles, 18,951 for training", "annotations CC BY 3.0, articles of PMC's Open Access subset",

@@ -151,7 +151,7 @@ bool model_shape_independent(model *m, const model_shape *one, const model_shape
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 {
     for (int i = 0; i < ROLES; i++)
-        if (plugin_check_reach(m->attention[i], m->attention_cfg[i], needed, why, e)) return -1;
+        if (m->attention[i] && plugin_check_reach(m->attention[i], m->attention_cfg[i], needed, why, e)) return -1;
     return plugin_check_reach(m->position, m->position_cfg, needed, why, e);
 }
 

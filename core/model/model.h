@@ -16,7 +16,8 @@ enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 typedef struct model {
     config cfg;   /* resolved */
     settings set; /* the texts behind it: plugins' parameters, too */
-    const plugin *attention[ROLES], *position, *feed_forward, *norm, *block, *optimizer, *schedule;
+    const plugin *attention[ROLES]; /* NULL: no such place in a decoder-only model */
+    const plugin *position, *feed_forward, *norm, *block, *optimizer, *schedule;
     void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
     dtype compute;                /* of rows */

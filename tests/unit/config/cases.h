@@ -26,8 +26,15 @@ typedef struct {
     double base;
 } base_cfg;
 typedef struct {
-    double beta1, beta2, eps;
+    double beta1, beta2, eps, decay;
 } adam_cfg;
+typedef struct {
+    const char *file;
+    int64_t unit, context, max_len;
+} lm_cfg;
+typedef struct {
+    int64_t kind, vocab, length, pairs, train_examples, test_examples, data_seed;
+} recall_cfg;
 
 static const ab_param sequence_params[] = {
     {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort|recall", "what the output is"},
@@ -57,6 +64,28 @@ static const ab_param parsing_params[] = {
     {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words", "output"},
     {"constrained", AB_BOOL, offsetof(parsing_cfg, constrained), 1, 0, 0, NULL, "decode under constraints"},
     {0}};
+static const ab_param lm_params[] = {
+    {"file", AB_TEXT, offsetof(lm_cfg, file), 0, 0, 0, "text", "to train on"},
+    {"unit", AB_CHOICE, offsetof(lm_cfg, unit), 0, 0, 0, "char|word|bpe", "a token"},
+    {"context", AB_INT, offsetof(lm_cfg, context), 64, 2, 1000, NULL, "length of a window"},
+    {0}};
+static const ab_param recall_params[] = {
+    {"kind", AB_CHOICE, offsetof(recall_cfg, kind), 0, 0, 0, "mqar|induction", "what is asked"},
+    {"vocab", AB_INT, offsetof(recall_cfg, vocab), 64, 3, 10000, NULL, "symbols"},
+    {"length", AB_INT, offsetof(recall_cfg, length), 64, 2, 1000, NULL, "of an example"},
+    {"pairs", AB_INT, offsetof(recall_cfg, pairs), 4, 1, 1000, NULL, "keys with values"},
+    {"train_examples", AB_INT, offsetof(recall_cfg, train_examples), 1000, 1, 1000000, NULL, "examples"},
+    {"test_examples", AB_INT, offsetof(recall_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
+    {"data_seed", AB_INT, offsetof(recall_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
+    {0}};
+static const ab_param learned_params[] = {
+    {"max_len", AB_INT, offsetof(lm_cfg, max_len), 1024, 1, 1000000, NULL, "longest sequence"},
+    {0}};
+static const ab_param adamw_params[] = {
+    {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
+    {"beta2", AB_REAL, offsetof(adam_cfg, beta2), 0.999, 0, 1, NULL, "decay of the square [fraction]"},
+    {"decay", AB_REAL, offsetof(adam_cfg, decay), 0.01, 0, 1, NULL, "of the weights [fraction]"},
+    {0}};
 static const ab_param restricted_params[] = {
     {"width", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "neighbours on each side [tokens]"},
     {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto",
@@ -83,6 +112,8 @@ static const plugin_schema case_schemas[] = {
     {"task", "translation", translation_params},
     {"task", "parsing", parsing_params},
     {"task", "sequence", sequence_params},
+    {"task", "lm", lm_params},
+    {"task", "recall", recall_params},
     {"attention", "scaled_dot", NULL},
     {"attention", "additive", additive_params},
     {"attention", "dot", NULL},
@@ -96,18 +127,20 @@ static const plugin_schema case_schemas[] = {
     {"attention", "gated_linear", NULL},
     {"attention", "restricted", restricted_params},
     {"position", "sinusoid", NULL},
-    {"position", "learned", NULL},
+    {"position", "learned", learned_params},
     {"position", "none", NULL},
     {"position", "shaw", NULL},
     {"position", "alibi", NULL},
     {"position", "t5", NULL},
     {"position", "rotary", rotary_params},
     {"feed_forward", "relu", NULL},
+    {"feed_forward", "gelu", NULL},
     {"feed_forward", "none", NULL},
     {"norm", "layer_norm", NULL},
     {"block", "post_norm", NULL},
     {"block", "pre_norm", NULL},
     {"optimizer", "adam", adam_params},
+    {"optimizer", "adamw", adamw_params},
     {"schedule", "noam", NULL},
     {"schedule", "constant", NULL},
     {"schedule", "linear", NULL},

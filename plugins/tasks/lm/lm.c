@@ -1,0 +1,228 @@
+/* lm.c - a language model of one text: characters, words or subwords, each predicted from those before it.
+ *
+ * A line's end is a token (AB_ID_END), so the lines of a file, read as windows of one text, are the file. What a vocabulary that was made
+ * from the training text does not have costs 8 bits a byte beside its unknown token, so that bits per byte are of the whole text. */
+#include "ab_plugin.h"
+#include "known.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UNIT_CHAR, UNIT_WORD, UNIT_BPE };
+
+typedef struct {
+    int64_t unit, context;
+    const char *file, *dev, *test;
+    double dev_part;
+} config;
+
+#define AT(field) offsetof(config, field)
+static const ab_param params[] = {
+    {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word|bpe",
+     "a token: a character; what stands between blanks; a subword, of the run's keys vocab (bpe or unigram) and vocab_size"},
+    {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window: what the model sees at once [tokens]"},
+    {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
+     "text to train on, in the data folder; a path from here begins with / or . [file]"},
+    {"dev", AB_TEXT, AT(dev), 0, 0, 0, "", "text to validate on [file]; empty: the end of `file`"},
+    {"test", AB_TEXT, AT(test), 0, 0, 0, "", "text to test on [file]; empty: none, and dev is what is scored"},
+    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "the end of `file` that is for validation, in whole lines [part]"},
+    {0}};
+
+typedef struct {
+    char **line; /* [n] of the file's lines */
+    int64_t n;
+    double bytes, characters; /* line ends counted */
+    double unknown_bits;      /* what the vocabulary of training does not have, at 8 bits a byte */
+} text;
+
+typedef struct {
+    const ab_host *host;
+    config c;
+    text split[AB_SPLITS];
+    char **file[AB_SPLITS]; /* what read_lines gave */
+    double *stats;          /* of the figures scored last */
+} task;
+
+/* ---- reading ---- */
+
+static int read_file(task *t, const ab_env *env, const char *key, const char *name, char ***lines, int64_t *n, char *err, size_t n_err)
+{
+    char path[4096];
+    int own = *name == '/' || *name == '.';
+    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", name);
+    if (access(path, F_OK)) {
+        snprintf(err, n_err, "no file %s (lm.%s = %s; data folder %s)%s", path, key, name, env->data_dir,
+                 strcmp(name, "shakespeare/input.txt") ? "" : "; `ablate data get shakespeare` fetches it");
+        return -1;
+    }
+    if (t->host->read_lines(path, lines, n, err, n_err)) return -1;
+    if (*n) return 0;
+    t->host->free_lines(*lines);
+    *lines = NULL;
+    snprintf(err, n_err, "%s is empty (lm.%s = %s)", path, key, name);
+    return -1;
+}
+
+static double bytes_of(char **line, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)strlen(line[i]) + 1;
+    return sum;
+}
+
+/* How many lines come before the last `part` of the text. */
+static int64_t cut(char **line, int64_t n, double part)
+{
+    double before = (1 - part) * bytes_of(line, n), sum = 0;
+    int64_t i = 0;
+    while (i < n && sum < before) sum += (double)strlen(line[i++]) + 1;
+    return i;
+}
+
+static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
+
+/* Bytes that a model of this unit has to say of a line, its end counted; words are a blank apart, however many the file has. */
+static void measure(const task *t, const known *k, text *x)
+{
+    for (int64_t i = 0; i < x->n; i++) {
+        const char *s = x->line[i];
+        x->bytes++, x->characters++;
+        for (size_t n; *s; s += n) {
+            n = known_length(s, word_unit(t));
+            if (!n) { /* a blank between words */
+                n = 1;
+                continue;
+            }
+            x->bytes += (double)n + (word_unit(t) && s > x->line[i]);
+            for (size_t b = 0; b < n; b++) x->characters += (s[b] & 0xc0) != 0x80;
+            if (!known_has(k, s, n)) x->unknown_bits += 8 * (double)n;
+        }
+    }
+}
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int s = 0; s < AB_SPLITS; s++)
+        if (t->file[s]) t->host->free_lines(t->file[s]);
+    free(t->stats);
+    free(t);
+}
+
+static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
+{
+    text *train = &t->split[AB_TRAIN], *dev = &t->split[AB_DEV], *test = &t->split[AB_TEST];
+    if (read_file(t, env, "file", t->c.file, &t->file[AB_TRAIN], &train->n, err, n_err)) return -1;
+    train->line = t->file[AB_TRAIN];
+    if (*t->c.dev) {
+        if (read_file(t, env, "dev", t->c.dev, &t->file[AB_DEV], &dev->n, err, n_err)) return -1;
+        dev->line = t->file[AB_DEV];
+    } else {
+        int64_t all = train->n;
+        train->n = cut(train->line, all, t->c.dev_part);
+        *dev = (text){.line = train->line + train->n, .n = all - train->n};
+        if (!train->n || !dev->n) {
+            snprintf(err, n_err, "lm.file = %s: %lld lines leave %lld to train on and %lld to validate on (lm.dev_part = %g); expected some of each", t->c.file,
+                     (long long)all, (long long)train->n, (long long)dev->n, t->c.dev_part);
+            return -1;
+        }
+    }
+    if (*t->c.test) {
+        if (read_file(t, env, "test", t->c.test, &t->file[AB_TEST], &test->n, err, n_err)) return -1;
+        test->line = t->file[AB_TEST];
+    }
+    known *k = known_new(train->line, train->n, word_unit(t));
+    measure(t, k, dev);
+    measure(t, k, test);
+    known_free(k);
+    return 0;
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
+{
+    task *t = calloc(1, sizeof *t);
+    if (!t) abort();
+    t->host = host;
+    t->c = *(const config *)cfg;
+    if (!env->no_data && read_all(t, env, err, n_err)) {
+        close_task(t);
+        return -1;
+    }
+    *self = t;
+    return 0;
+}
+
+static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out) { *out = (ab_example){NULL, ((task *)self)->split[s].line[i]}; }
+
+static void vocabs(void *self, ab_vocabs *v)
+{
+    static const ab_vocab kinds[] = {[UNIT_CHAR] = AB_VOCAB_CHARS, [UNIT_WORD] = AB_VOCAB_WORDS, [UNIT_BPE] = AB_VOCAB_SUBWORD};
+    const config *c = &((task *)self)->c;
+    v->tgt = kinds[c->unit];
+    v->window = c->context;
+}
+
+/* ---- scores ---- */
+
+/* Bits over `whole` units of the text, of which each window has its share by its tokens. stats [n][2]. */
+static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n, double scale, double more,
+                       double tokens, double whole, double *stats)
+{
+    ab_metric m = {.better = AB_LOWER, .sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
+    double part = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double share = (double)x[i].tokens / tokens;
+        stats[2 * i] = (-x[i].log_likelihood * scale + more * share) / 100; /* a ratio's value is in hundredths */
+        stats[2 * i + 1] = whole * share;
+        part += stats[2 * i];
+    }
+    m.value = 100 * part / whole;
+    snprintf(m.name, sizeof m.name, "%s", name);
+    snprintf(m.unit, sizeof m.unit, "%s", unit);
+    snprintf(m.signature, sizeof m.signature, "%s", signature);
+    return m;
+}
+
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err, size_t n_err)
+{
+    enum { FIGURES = 3 };
+    static const double bits = 1.4426950408889634; /* 1 / ln 2 */
+    static const char *const names[] = {"train", "dev", "test"};
+    task *t = self;
+    const text *of = &t->split[split];
+    double tokens = 0;
+    char how[120];
+    for (int64_t i = 0; i < n; i++) tokens += (double)x[i].tokens;
+    if (!(tokens > 0)) {
+        snprintf(err, n_err, "no token of %s to score", names[split]);
+        return -1;
+    }
+    double *stats = realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats);
+    if (!stats) abort();
+    t->stats = stats;
+    snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s", (long long)t->c.context, names[split]);
+    int made = 0;
+    if (made < max)
+        out[made] = ratio("bits_per_byte", "bits/byte", how, x, n, bits, of->unknown_bits, tokens, of->bytes, stats + 2 * n * made), made++;
+    if (made < max && t->c.unit == UNIT_CHAR)
+        out[made] = ratio("bits_per_char", "bits/char", how, x, n, bits, of->unknown_bits, tokens, of->characters, stats + 2 * n * made), made++;
+    if (made < max) {
+        snprintf(how, sizeof how, "windows of %lld, one after the other; -ln p of each token, line ends counted; %s", (long long)t->c.context, names[split]);
+        out[made] = ratio("loss", "nats/token", how, x, n, 1, 0, tokens, tokens, stats + 2 * n * made), made++;
+    }
+    return made;
+}
+
+static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
+                                    .tgt_vocab = AB_VOCAB_CHARS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .score_likelihoods = score};
+
+AB_PLUGIN(config, params, &self, .name = "lm",
+          .doc = "a decoder-only language model of a text, in characters, words or subwords; scored by bits per byte", .version = "1.0");

@@ -1,0 +1,162 @@
+/* recall.c - small tasks that tell token mixers apart: what a sequence said is asked for again later in it. */
+#include "ab_plugin.h"
+#include "kinds.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    recall_config r;
+    int64_t train_on, train_examples, test_examples, data_seed;
+} config;
+enum { ANSWERS, EVERYTHING };
+
+#define AT(field) offsetof(config, field)
+static const ab_param params[] = {
+    {"kind", AB_CHOICE, AT(r.kind), MQAR, 0, 0, "mqar|induction|selective_copy|fuzzy|noisy|compression|memorisation",
+     "mqar: values of many keys (Zoology); induction: what followed the last symbol before; selective_copy: symbols among blanks; fuzzy: keys and values of several "
+     "symbols; noisy: pairs among noise; compression: the whole sequence again; memorisation: facts that are the same in all examples (MAD)"},
+    {"vocab", AB_INT, AT(r.vocab), 8192, 3, 1000000, NULL, "different symbols [symbols]"},
+    {"length", AB_INT, AT(r.length), 64, 2, 65536, NULL, "of an example [symbols]"},
+    {"pairs", AB_INT, AT(r.pairs), 4, 1, 16384, NULL, "mqar: key-value pairs, each asked for once [pairs]"},
+    {"power", AB_REAL, AT(r.power), 0.01, 1e-6, 100, NULL,
+     "mqar: a query i places behind the pairs has the weight i^(power - 1): near ones are frequent, as repeated bigrams are in text; 1: all places alike [exponent]"},
+    {"random_filler", AB_BOOL, AT(r.random_filler), 0, 0, 0, NULL, "mqar: random symbols between the queries instead of symbol 0"},
+    {"copies", AB_INT, AT(r.copies), 16, 1, 16384, NULL, "selective_copy: symbols to copy [symbols]"},
+    {"motif", AB_INT, AT(r.motif), 3, 1, 8, NULL, "fuzzy: longest key and value; dev and test have keys of this length alone [symbols]"},
+    {"noise", AB_REAL, AT(r.noise), 0.2, 0, 0.99, NULL, "noisy: pairs that are noise instead [probability]"},
+    {"noise_vocab", AB_INT, AT(r.noise_vocab), 16, 1, 100000, NULL, "noisy: symbols, of `vocab`, that noise is made of [symbols]"},
+    {"train_on", AB_CHOICE, AT(train_on), ANSWERS, 0, 0, "answers|everything",
+     "what training predicts: the answers alone (Zoology), or every next symbol (MAD); dev and test always the answers"},
+    {"train_examples", AB_INT, AT(train_examples), 20000, 1, 100000000, NULL, "training set [examples]"},
+    {"test_examples", AB_INT, AT(test_examples), 1000, 1, 10000000, NULL, "dev set, and test set [examples]"},
+    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
+    {0}};
+
+typedef struct {
+    char **src, **tgt; /* [n] lines */
+    int64_t n;
+} split;
+typedef struct {
+    split split[AB_SPLITS];
+    char **symbol; /* [vocab]: "0", "1", ... */
+    int64_t vocab;
+    double *stats;
+} task;
+
+/* ---- making ---- */
+
+static void *need(void *p)
+{
+    if (!p) abort();
+    return p;
+}
+
+/* Numbers as words; -1 is AB_NO_LABEL. */
+static char *to_line(const int32_t *x, int64_t n)
+{
+    enum { WIDTH = 12 };
+    char *line = need(malloc((size_t)n * WIDTH + 1)), *at = line;
+    for (int64_t i = 0; i < n; i++) at += x[i] < 0 ? sprintf(at, "%s ", AB_NO_LABEL) : sprintf(at, "%d ", (int)x[i]);
+    at[-1] = 0;
+    return need(realloc(line, (size_t)(at - line)));
+}
+
+static void fill(split *s, const recall *r, const config *c, ab_split which, uint64_t random)
+{
+    int64_t n = which == AB_TRAIN ? c->train_examples : c->test_examples, length = c->r.length;
+    int32_t *in = need(malloc((size_t)length * 2 * sizeof *in)), *label = in + length;
+    s->src = need(calloc((size_t)n, sizeof *s->src));
+    s->tgt = need(calloc((size_t)n, sizeof *s->tgt));
+    for (; s->n < n; s->n++) {
+        recall_make(r, &random, which != AB_TRAIN, in, label);
+        for (int64_t i = 0; c->train_on == EVERYTHING && which == AB_TRAIN && i < length; i++)
+            if (label[i] < 0 && i + 1 < length) label[i] = in[i + 1];
+        s->src[s->n] = to_line(in, length);
+        s->tgt[s->n] = to_line(label, length);
+    }
+    free(in);
+}
+
+/* ---- the task ---- */
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int k = 0; k < AB_SPLITS; k++) {
+        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
+        free(t->split[k].src);
+        free(t->split[k].tgt);
+    }
+    for (int64_t i = 0; i < t->vocab; i++) free(t->symbol[i]);
+    free(t->symbol);
+    free(t->stats);
+    free(t);
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
+{
+    (void)host;
+    const config *c = cfg;
+    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
+    recall *r = recall_new(&c->r, seed, err, n_err);
+    if (!r) return -1;
+    task *t = need(calloc(1, sizeof *t));
+    for (int s = 0; s < AB_SPLITS && !env->no_data; s++) fill(&t->split[s], r, c, (ab_split)s, seed + (uint64_t)s + 1); /* streams of their own */
+    t->symbol = need(calloc((size_t)c->r.vocab, sizeof *t->symbol));
+    for (; t->vocab < c->r.vocab; t->vocab++) {
+        enum { DIGITS = 12 };
+        t->symbol[t->vocab] = need(malloc(DIGITS));
+        snprintf(t->symbol[t->vocab], DIGITS, "%d", (int)t->vocab);
+    }
+    recall_free(r);
+    *self = t;
+    return 0;
+}
+
+static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    const split *x = &((task *)self)->split[s];
+    *out = (ab_example){x->src[i], x->tgt[i]};
+}
+static void vocabs(void *self, ab_vocabs *v)
+{
+    const task *t = self;
+    v->tgt = AB_VOCAB_SYMBOLS;
+    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->vocab;
+}
+
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err, size_t n_err)
+{
+    (void)split, (void)err, (void)n_err;
+    task *t = self;
+    t->stats = need(realloc(t->stats, (size_t)n * 4 * sizeof *t->stats + 1));
+    double *answers = t->stats, *wholes = answers + 2 * n, right = 0, asked = 0, whole = 0;
+    for (int64_t i = 0; i < n; i++) {
+        right += answers[2 * i] = (double)x[i].right;
+        asked += answers[2 * i + 1] = (double)x[i].tokens;
+        whole += wholes[2 * i] = x[i].right == x[i].tokens;
+        wholes[2 * i + 1] = 1;
+    }
+    ab_metric m[] = {{.name = "accuracy", .signature = "answers that are the likeliest symbol", .unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2,
+                      .stats = answers, .value = asked > 0 ? 100 * right / asked : 0},
+                     {.name = "solved", .signature = "examples with all answers right", .unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2, .stats = wholes,
+                      .value = n ? 100 * whole / (double)n : 0}};
+    int made = 0;
+    for (; made < 2 && made < max; made++) out[made] = m[made];
+    return made;
+}
+
+static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
+                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .score_likelihoods = score};
+
+AB_PLUGIN(config, params, &self, .name = "recall",
+          .doc = "synthetic recall for decoder-only models: associative recall, induction, copying, compression, memorisation; scored by accuracy of answers",
+          .paper = "Arora et al. 2023; Poli et al. 2024; Dao et al. 2022", .version = "1.0");

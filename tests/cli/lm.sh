@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# A language model of a small text: trained, scored by bits per byte, killed and resumed with the same bits, asked to write on; and the task recall.
+source "$(dirname "$0")/common.bash" "$@"
+
+mkdir -p texts
+awk 'BEGIN { for (i = 0; i < 400; i++) printf "the %s sat on the %s\n%s", i % 3 ? "cat" : "dog", i % 2 ? "mat" : "log", i % 7 ? "" : "\n" }' >texts/small.txt
+cat >lm.ini <<'INI'
+[experiment]
+name = lm
+[base]
+task = lm
+lm.file = small.txt
+lm.context = 16
+layers = 1
+d_model = 16
+d_ff = 32
+heads = 2
+block = pre_norm
+dropout = 0
+label_smoothing = 0
+batch_tokens = 64
+optimizer = adamw
+schedule = cosine
+lr = 0.01
+warmup = 10
+steps = 120
+eval_every = 60
+save_every = 60
+precision = fp32
+INI
+export ABLATE_DATA=$work/texts
+
+echo "characters: trained, scored, seen in the table"
+exits 0 ablate run lm.ini --threads 1 --progress none
+has out bits_per_byte
+has out bits_per_char
+equal "$(sql 'select bits_per_byte between 0.1 and 2 from lm')" 1 "bits per byte of a text that repeats itself ($(sql 'select bits_per_byte from lm'))"
+equal "$(sql 'select abs(loss - ln(PPL)) < 1e-4 from lm')" 1 "the loss is the logarithm of dev's perplexity"
+equal "$(sql 'select abs(bits_per_char - loss / ln(2)) < 1e-4 from lm')" 1 "bits per character are the loss in bits"
+
+echo "words and subwords, files of their own, a test set"
+head -40 texts/small.txt >texts/dev.txt
+tail -40 texts/small.txt >texts/test.txt
+exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=word -s lm.dev=dev.txt -s lm.test=test.txt
+hasnt out bits_per_char
+has out bits_per_byte
+exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=bpe -s vocab_size=40
+has out bits_per_byte
+
+echo "what it writes: the prompt first, the same text for the same seed, the likeliest at temperature 0"
+write() { ablate generate --run lm/base --threads 1 "$@"; }
+exits 0 write --prompt "the c" --tokens 60 --seed 3
+equal "$(head -c 5 out)" "the c" "the prompt"
+cp out one
+exits 0 write --prompt "the c" --tokens 60 --seed 3
+equal "$(diff one out)" "" "the same seed"
+exits 0 write --prompt "the c" --tokens 60 --seed 4 --temperature 2 --top-k 0
+[ "$(cat out)" != "$(cat one)" ] || wrong "another seed gives the same text"
+exits 0 write --tokens 40 --temperature 0
+cp out one
+exits 0 write --tokens 40 --top-k 1 --seed 9
+equal "$(diff one out)" "" "temperature 0 and one candidate"
+exits 0 write --prompt $'mat\nthe dog' --tokens 3
+equal "$(head -2 out | head -c 11)" $'mat\nthe dog' "a prompt of two lines"
+
+echo "what is refused"
+exits 1 write --prompt "Zebra"
+has err "--prompt: token 1 is none that training showed"
+exits 2 write --temperature -1
+has err "ablate generate: --temperature -1: expected a number from 0"
+exits 2 ablate generate
+has err "either --run or --model is wanted"
+exits 1 ablate translate --run lm/base <<<x
+has err "this model is a decoder alone, without a source to read; one of a text continues it: ablate generate"
+exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s lm.file=nowhere.txt
+has err "nowhere.txt (lm.file = nowhere.txt"
+exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s position=learned -s learned.max_len=8
+has out "learned.max_len = 8: expected at least 16"
+
+echo "recall: every kind trains and is scored; a decoder's data are labelled inputs"
+cat >recall.ini <<'INI'
+[experiment]
+name = recall
+[base]
+task = recall
+recall.kind = memorisation
+recall.vocab = 31
+recall.length = 24
+recall.copies = 4
+recall.noise_vocab = 8
+recall.train_examples = 200
+recall.test_examples = 50
+layers = 1
+d_model = 32
+d_ff = 64
+heads = 2
+block = pre_norm
+dropout = 0
+label_smoothing = 0
+batch_tokens = 256
+optimizer = adamw
+schedule = constant
+lr = 0.01
+warmup = 5
+steps = 60
+eval_every = 60
+save_every = 60
+[sweep kind]
+recall.kind = mqar, induction, selective_copy, fuzzy, noisy, compression
+INI
+exits 0 ablate run recall.ini --threads 1 --progress none --db recall.db
+equal "$(sql 'select count(accuracy) from recall' recall.db)" 7 "kinds scored"
+equal "$(sql "select accuracy > 90 from recall where row = 'base'" recall.db)" 1 "facts are learnt ($(sql 'select row, accuracy from recall' recall.db | tr '\n' ' '))"
+exits 1 ablate generate --db recall.db --run recall/base
+has err "task recall labels its inputs: its model does not continue a text"
+finish

@@ -1,0 +1,195 @@
+/* The generators of the task recall, each against what its name promises, read back from its lines. */
+#include "config/config.h"
+#include "plugin/plugin.h"
+#include "test.h"
+
+enum { MOST = 256, EXAMPLES = 300 };
+
+typedef struct {
+    const ab_task_plugin *t;
+    void *self;
+    arena memory;
+} opened;
+
+static int open_recall(opened *o, const char *settings_text, char *words, size_t n_words)
+{
+    err e = {0};
+    settings set = {0};
+    *o = (opened){0};
+    const plugin *p = plugin_find(AB_TASK, "recall", &e);
+    if (!p) broken("%s", e.text);
+    char *text = arena_strdup(&o->memory, settings_text);
+    for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) {
+        char *value = strchr(at, '=');
+        *value++ = 0;
+        settings_put(&set, arena_printf(&o->memory, "recall.%s", at), value, &o->memory);
+    }
+    settings_put(&set, "recall.train_examples", "300", &o->memory);
+    settings_put(&set, "recall.test_examples", "300", &o->memory);
+    void *cfg = arena_alloc(&o->memory, p->desc.cfg_size);
+    if (config_bind(&set, "recall", p->desc.params, cfg, &o->memory, &e)) broken("%s", e.text);
+    o->t = &p->iface.task;
+    return o->t->open(&o->self, cfg, &host_table, &(ab_env){.data_dir = "", .seed = 1}, words, n_words);
+}
+
+static void close_recall(opened *o)
+{
+    if (o->self) o->t->close(o->self);
+    arena_free(&o->memory);
+}
+
+static int64_t numbers(const char *line, int32_t *out) /* a label of none is -1 */
+{
+    int64_t n = 0;
+    for (const char *s = line; *s; s += strcspn(s, " "), s += *s == ' ') out[n++] = *s == '_' ? -1 : atoi(s);
+    return n;
+}
+
+typedef void examine(int64_t n, const int32_t *in, const int32_t *label);
+
+static void each(const char *settings_text, examine *look)
+{
+    opened o;
+    char words[256] = "";
+    CHECK_INT(open_recall(&o, settings_text, words, sizeof words), 0);
+    CHECK_TEXT(words, "");
+    for (int s = 0; s < AB_SPLITS && o.self; s++)
+        for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s); i++) {
+            int32_t in[MOST], label[MOST];
+            ab_example x;
+            o.t->get(o.self, (ab_split)s, i, &x);
+            int64_t n = numbers(x.src, in);
+            CHECK_INT(numbers(x.tgt, label), n);
+            look(n, in, label);
+        }
+    close_recall(&o);
+}
+
+static int labels(int64_t n, const int32_t *label)
+{
+    int k = 0;
+    for (int64_t i = 0; i < n; i++) k += label[i] >= 0;
+    return k;
+}
+
+static void mqar(int64_t n, const int32_t *in, const int32_t *label)
+{
+    enum { PAIRS = 4, VOCAB = 40 };
+    CHECK_INT(n, 32);
+    CHECK_INT(labels(n, label), PAIRS);
+    for (int64_t i = 0; i < n; i++) {
+        if (label[i] < 0) continue;
+        CHECK_THAT(i >= 2 * PAIRS && i % 2 == 0, "a query at %d", (int)i);
+        int64_t k = 0;
+        while (k < PAIRS && in[2 * k] != in[i]) k++;
+        CHECK_THAT(k < PAIRS && in[2 * k + 1] == label[i], "query %d at %d is labelled %d", in[i], (int)i, label[i]);
+        CHECK(in[i] > 0 && in[i] < VOCAB / 2 && label[i] >= VOCAB / 2 && label[i] < VOCAB);
+    }
+}
+
+static int first_place, all_places;
+static void first_places(int64_t n, const int32_t *in, const int32_t *label)
+{
+    (void)n, (void)in;
+    first_place += label[2] >= 0;
+    all_places++;
+}
+
+static void induction(int64_t n, const int32_t *in, const int32_t *label)
+{
+    int64_t at = 0;
+    while (in[at] != 15) at++;
+    CHECK_INT(labels(n, label), 1);
+    CHECK_INT(in[n - 1], 15);
+    CHECK(at < n - 2);
+    CHECK_INT(label[n - 1], in[at + 1]);
+}
+
+static void copy(int64_t n, const int32_t *in, const int32_t *label) /* blank 14, go 15 */
+{
+    int64_t answer = 0, go = 0;
+    while (in[go] != 15) go++;
+    while (label[answer] < 0) answer++;
+    CHECK_INT(answer, go + 1);
+    for (int64_t i = 0; i < go; i++)
+        if (in[i] != 14) CHECK_INT(label[answer++], in[i]);
+    CHECK_INT(answer, n);
+}
+
+static void noisy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 7, values 8 .. 15, noise 16 .. 23 */
+{
+    int32_t value[8];
+    memset(value, -1, sizeof value);
+    CHECK(labels(n, label) >= 1 && label[n - 2] >= 0);
+    for (int64_t i = 0; i < n; i += 2) {
+        CHECK_INT(label[i + 1], -1);
+        if (in[i] >= 16) {
+            CHECK(in[i + 1] >= 16);
+            continue;
+        }
+        CHECK(in[i] < 8 && in[i + 1] >= 8 && in[i + 1] < 16);
+        CHECK_INT(label[i], value[in[i]]);
+        value[in[i]] = in[i + 1];
+    }
+}
+
+/* The last run of labels, read with the inputs before it as key and value, is found earlier in the sequence. */
+static void fuzzy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 6, values 7 .. 14, padding 15 */
+{
+    int64_t first = n - 1, key, length, v;
+    CHECK(label[n - 1] >= 7 && label[n - 1] < 15);
+    while (in[first] >= 7) first--; /* the key's last symbol: where the first is asked for */
+    v = n - first;
+    for (key = first; key && in[key - 1] < 7;) key--;
+    length = first - key + 1;
+    CHECK(length >= 1 && length <= 3 && v <= 3);
+    for (int64_t j = 0; j < v; j++) CHECK(label[first + j] >= 7 && (j + 1 == v || label[first + j] == in[first + j + 1]));
+    bool found = false;
+    for (int64_t i = 0; i < key && !found; i++)
+        found = !memcmp(in + i, in + key, (size_t)length * sizeof *in) && !memcmp(in + i + length, label + first, (size_t)v * sizeof *in);
+    CHECK_THAT(found, "the key of %d symbols and its value of %d were not shown before", (int)length, (int)v);
+}
+
+static int32_t fact[16];
+static void memorisation(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 14, values 15 .. 29, ask 30 */
+{
+    for (int64_t i = 0; i + 1 < n; i += 2) {
+        CHECK_INT(label[i], -1);
+        CHECK_INT(in[i + 1], 30);
+        CHECK(label[i + 1] >= 15 && label[i + 1] < 30);
+        if (fact[in[i]]) CHECK_INT(label[i + 1], fact[in[i]]);
+        fact[in[i]] = label[i + 1];
+    }
+}
+
+static void test_refused(void)
+{
+    static const char *const wrong[][2] = {{"kind=mqar length=15 pairs=4 vocab=40", "expected length >= 4 pairs"},
+                                           {"kind=selective_copy length=32 copies=16 vocab=16", "expected length > 2 copies"},
+                                           {"kind=fuzzy length=20 motif=3 vocab=16", "expected length >= 8 motif"},
+                                           {"kind=noisy length=31 vocab=32", "expected an even length >= 4"}};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        opened o;
+        char words[256] = "";
+        CHECK_INT(open_recall(&o, wrong[i][0], words, sizeof words), -1);
+        CHECK_HAS(words, wrong[i][1]);
+        close_recall(&o);
+    }
+}
+
+int main(void)
+{
+    plugin_add_folder(BUILD_DIR "/plugins");
+    each("kind=mqar vocab=40 length=32 pairs=4", mqar);
+    each("kind=mqar vocab=40 length=32 pairs=4 random_filler=true", mqar);
+    each("kind=mqar vocab=40 length=34 pairs=1", first_places); /* 16 places, of weights 1/i^0.99: the first has 0.2924 */
+    CHECK_NEAR((double)first_place / all_places, 0.2924, 4 * sqrt(0.2924 * 0.7076 / (3 * EXAMPLES)));
+    each("kind=induction vocab=16 length=24", induction);
+    each("kind=selective_copy vocab=16 length=40 copies=6", copy);
+    each("kind=compression vocab=16 length=21", copy);
+    each("kind=noisy vocab=24 noise_vocab=8 length=32 noise=0.3", noisy);
+    each("kind=fuzzy vocab=16 length=40 motif=3", fuzzy);
+    each("kind=memorisation vocab=31 length=12", memorisation);
+    test_refused();
+    return test_end();
+}
