@@ -29,11 +29,16 @@ static const shape *shape_of(const bench_options *o, err *e)
 const backend *bench_device(const bench_options *o, dtype *compute, err *e)
 {
     bool bf16 = same(o->precision, "bf16");
-    if (!bf16 && !same(o->precision, "fp32")) {
-        fail(e, "--precision %s: expected bf16 or fp32", o->precision);
+    bool int8 = same(o->precision, "int8") && o->decodes;
+    if (!bf16 && !int8 && !same(o->precision, "fp32")) {
+        fail(e, "--precision %s: expected bf16 or fp32%s", o->precision, o->decodes ? ", or int8 on the CPU" : "; int8 is for decoding");
         return NULL;
     }
     const backend *b = device_open(o->device, e);
+    if (b && int8 && on_device(b)) {
+        fail(e, "--precision int8 is the CPU's: expected bf16 or fp32 on %s", o->device);
+        return NULL;
+    }
     return b && !device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b, compute, e) ? b : NULL;
 }
 
@@ -94,7 +99,11 @@ static int measure(const invocation *c, void *options, int (*what)(const bench_o
     return what(o, &e) ? call_failed(c, &e) : 0;
 }
 static int train(const invocation *c, void *o) { return measure(c, o, bench_train); }
-static int decode(const invocation *c, void *o) { return measure(c, o, bench_decode); }
+static int decode(const invocation *c, void *o)
+{
+    ((bench_options *)o)->decodes = true;
+    return measure(c, o, bench_decode);
+}
 static int attention(const invocation *c, void *o) { return measure(c, o, ((bench_options *)o)->plugin ? bench_variant : bench_attention); }
 
 #define AT(field) offsetof(bench_options, field)
@@ -104,7 +113,7 @@ static const option options[] = {
     {"--lengths", "FILE", "a batch per line: its sentence pairs as source:target lengths in tokens, EOS counted (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
     {"--config", "tiny|small|base|big", "the model's size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
-    {"--precision", "bf16|fp32", "what products multiply [bf16]", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
+    {"--precision", "bf16|fp32|int8", "what products multiply [bf16]; int8: decode, on the CPU", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
     {"--device", "cpu|cuda|cuda:N", "where [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
     {"--seconds", "S", "how long to measure [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
     {"--steps", "N", "how many steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},

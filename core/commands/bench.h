@@ -7,6 +7,7 @@
 
 typedef struct {
     const char *config, *lengths, *precision, *device;
+    bool decodes; /* int8 is taken, too */
     const char *wait; /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: as the device likes */
     const char *role; /* of attention: encoder, decoder, cross */
     const char *plugin; /* of attention: KIND/NAME or NAME of an attention or of positions to train with; NULL: the kernels alone */

@@ -136,7 +136,7 @@ static int parse_input(parser *x, const predict_options *o, err *e)
                     "the beam, %lld of a "
                     "second search, %lld repaired; %s\n",
                     n, (long long)stats.tokens, stats.seconds, (long long)ways.first, (long long)ways.in_beam,
-                    (long long)ways.again, (long long)(ways.refused + left), dtype_name(x->m->compute));
+                    (long long)ways.again, (long long)(ways.refused + left), model_precision(x->m));
     }
     for (size_t i = 0; i < n; i++) {
         free(line[i].prepared);

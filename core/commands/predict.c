@@ -29,11 +29,14 @@ char *run_model_path(const char *name, const places *p, err *e)
     return path;
 }
 
-/* What the products compute with: as the model's run did, or as asked for. */
+enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
+
+/* What the products compute with: as the model's run did, or as asked for. int8 are products of F32 rows. */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
-    if (!o->precision) return device_model_compute(path, on, out, e);
-    return device_compute(o->precision == 1 ? PRECISION_FP32 : PRECISION_BF16, on, out, e);
+    if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
+    if (o->precision == IN_INT8 && on_device(on)) return fail(e, "--precision int8 is the CPU's: expected run, fp32 or bf16 on %s", o->device);
+    return device_compute(o->precision == IN_BF16 ? PRECISION_BF16 : PRECISION_FP32, on, out, e);
 }
 
 enum work { TRANSLATE, PARSE, AS_THE_MODEL };
@@ -58,6 +61,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
         model_free(&m);
         vocab_free(tgt);
     } else if (!bad) {
+        m.params.int8 = o->precision == IN_INT8;
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&m));
         if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", m.cfg.task);
         bad = e.text[0] || (trees ? predict_parse(o, path, &m, src, tgt, &c->p, &e) : predict_translate(o, &m, src, tgt, &e));
@@ -85,7 +89,8 @@ static const option options[] = {
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--device", "auto|cpu|cuda|cuda:N", "where it computes [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--precision", "run|fp32|bf16", "what it computes with [run: as it was trained]", OPTION_WORD, AT(precision)},
+    {"--precision", "run|fp32|bf16|int8", "what it computes with [run: as it was trained]; int8 is faster and rounds weights (CPU)", OPTION_WORD,
+     AT(precision)},
     {"-s", "TASK.KEY=VALUE", "a parameter of the task, in place of the run's", OPTION_LIST, AT(set), .words = WORDS_KEYS},
     {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
     OPTION_DATABASE,

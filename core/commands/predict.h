@@ -9,7 +9,7 @@ typedef struct {
     const char *model, *run, *device;
     int64_t beam, nbest, batch, threads; /* 0: as the model's settings say */
     double alpha;                        /* below 0: likewise */
-    int precision;                       /* 0 as the run, 1 fp32, 2 bf16 */
+    int precision;                       /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
     option_list set;                     /* "parsing.KEY=VALUE": of the task, in place of the run's */
     bool quiet;
 } predict_options;

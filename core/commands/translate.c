@@ -52,7 +52,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     }
     if (!bad && n && !t->quiet)
         fprintf(stderr, "%zu sentences, %lld tokens in %.2f s: %.0f tokens/s, %s\n", n, (long long)stats.tokens,
-                stats.seconds, (double)stats.tokens / stats.seconds, dtype_name(m->compute));
+                stats.seconds, (double)stats.tokens / stats.seconds, model_precision(m));
     if (out) decoded_free(out, (int64_t)n * o.nbest);
     free(scores);
     free(lines);

@@ -67,7 +67,9 @@ const ab_param config_params[] = {
     INT(max_length, 256, 2, 65536, NULL, "longer training pairs (either side) are left out and counted [tokens]"),
     BOOL(lowercase, 0, "lowercase the text before anything else"),
     /* training */
-    CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16", "numbers of the matrix products; auto = bf16 where the device has hardware for it; weights are always kept in fp32"),
+    CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16",
+           "numbers of the matrix products; auto = bf16 where the device has hardware for it; weights are always kept in fp32. "
+           "Decoding also takes int8: translate --precision int8"),
     REAL(lr, 1, 0, 1000, "learning rate at its highest; for noam the factor before d_model^-0.5 (1 in the paper)"),
     REAL(lr_min, 0, 0, 1000, "learning rate at the end of linear, cosine and wsd"),
     INT(warmup, 4000, 0, MOST_STEPS, NULL, "updates over which the learning rate rises [updates] (section 5.3)"),

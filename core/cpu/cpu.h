@@ -22,6 +22,9 @@ const char *cpu_isa_slower(int isa); /* why it is used only when asked for, thou
 
 /* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
 bool cpu_has_bf16(void);
+/* Has this processor vpdpbusd in the vectors of the set in use? Products of int8 take it (gemm.h). */
+bool cpu_has_vnni(void);
+void cpu_forbid_vnni(bool forbid); /* for tests: as on a processor without */
 void cpu_threads(int n); /* 0: all; to be called before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
 /* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */

@@ -1,5 +1,5 @@
 /* gemm.c - products of rows by a matrix: packing, blocks, threads. */
-#include "cpu/gemm_words.h"
+#include "cpu/gemm_int8_tile.h"
 
 enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */
 
@@ -101,12 +101,17 @@ gemm_way gemm_way_of(dtype type)
 size_t gemm_packed_size(gemm_way way, int64_t k, int64_t n)
 {
     if (way == WAY_TILES) return tiles_packed_size(k, n);
+    if (gemm_is_int8(way)) return int8_packed_size(way, k, n);
     return (size_t)(divide_up(n, NR) * NR * words_of(way, k)) * sizeof(float);
 }
 void gemm_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transposed, void *to)
 {
     if (way == WAY_TILES) {
         tiles_pack(k, n, w, transposed, to);
+        return;
+    }
+    if (gemm_is_int8(way)) {
+        int8_pack(way, k, n, w, transposed, to);
         return;
     }
 #pragma omp parallel for schedule(static) if (k * n > WORTH_THREADS)
@@ -127,7 +132,8 @@ typedef struct { /* what a thread works in */
 /* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: where they lie, or in `room`. */
 static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p, int64_t kc, float *room, int64_t *row)
 {
-    *row = g->way == WAY_F32 ? g->k : g->way == WAY_PAIRS && g->k % 2 == 0 ? g->k / 2 : KC;
+    *row = g->words ? words_of(g->way, g->k) : g->way == WAY_F32 ? g->k : g->way == WAY_PAIRS && g->k % 2 == 0 ? g->k / 2 : KC;
+    if (g->words) return g->words + i0 * *row + p;
     if (g->way == WAY_F32) return (const float *)g->x + i0 * g->k + p;
     if (*row != KC) return (const float *)g->x + i0 * *row + p;
     for (int64_t i = i0; i < i1; i++) {
@@ -163,9 +169,10 @@ static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 static void block(const gemm *g, area b, const float *panels, const rooms *r)
 {
     int64_t words = words_of(g->way, g->k), rows = b.i1 - b.i0, strips = divide_up(rows, MR), a_row;
-    bool floats = g->way == WAY_F32; /* then the sums wait in y itself */
+    bool floats = g->way == WAY_F32 || g->words; /* then the sums wait in y itself */
     float *c = floats ? (float *)g->y + b.i0 * g->n + b.j0 : r->sums;
     int64_t c_row = floats ? g->n : NC;
+    tile_fn f = tile_of(g->way);
     if (g->add) start_sums(g, b, c, c_row);
     for (int64_t p = 0; p < words; p += KC) {
         int64_t kc = smaller(KC, words - p);
@@ -187,14 +194,20 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
                               .fetch = (const char *)a};
                 if (p || g->add)
                     t.start = t.c, t.start_row = c_row;
+                else if (g->words)
+                    t.start = g->start ? g->start + j : NULL;
                 else if (g->bias)
                     t.start = g->bias + j;
                 if (p + kc == words) {
                     t.relu = g->relu;
+                    if (g->words) {
+                        t.row_scale = g->row_scale + b.i0 + from, t.col_scale = g->col_scale + j;
+                        t.bias = g->bias ? g->bias + j : NULL;
+                    }
                     if (!floats) t.y16 = (uint16_t *)g->y + (b.i0 + from) * g->n + j, t.y16_row = g->n;
                 }
                 if (next < end) t.fetch = next, t.fetch_step = 32, next += 32 * kc; /* half a line a step: memory keeps pace */
-                tile(g->way, (int)(to - from), (int)side, b.j1 - j, &t);
+                tile(f, (int)(to - from), (int)side, b.j1 - j, &t);
             }
         }
     }
@@ -204,7 +217,8 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
 static void multiply(const gemm *g, area b)
 {
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);
-    size_t right = g->packed ? 0 : (size_t)(words * nc), left = g->way == WAY_F32 ? 0 : MC * KC, sums = g->way == WAY_F32 ? 0 : MC * NC;
+    bool floats = g->way == WAY_F32 || g->words;
+    size_t right = g->packed ? 0 : (size_t)(words * nc), left = floats ? 0 : MC * KC, sums = floats ? 0 : MC * NC;
     rooms r = {.right = scratch((right + left + sums) * sizeof(float))};
     r.left = r.right + right, r.sums = r.left + left;
     for (int64_t j = b.j0; j < b.j1; j += nc) {
@@ -223,6 +237,10 @@ void gemm_rows(const gemm *g)
     enum { MANY = 64 }; /* rows for each thread */
     if (g->way == WAY_TILES) {
         tiles_rows(g);
+        return;
+    }
+    if (gemm_is_int8(g->way) && !g->words) {
+        int8_rows(g, gemm_rows);
         return;
     }
 #pragma omp parallel if (g->m * g->n * g->k > WORTH_SHARING)

@@ -8,6 +8,9 @@
  * Factors are taken as *words* of 32 bits: a float, or a pair of bf16 of which vdpbf16ps adds both products, the odd one first.
  * Where there is no such instruction, bf16 is widened to floats and multiplied in that same order: a product of two bf16 is exact
  * in a float. AMX tiles (gemm_tiles.c) have an order of their own.
+ *
+ * int8: each column of w and each row of x has a scale, its largest magnitude over 127; the sum of products of whole numbers is exact,
+ * so all sets have the same.
  */
 #ifndef ABLATE_CPU_GEMM_H
 #define ABLATE_CPU_GEMM_H
@@ -17,10 +20,16 @@ typedef enum {
     WAY_F32,     /* F32 rows */
     WAY_WIDENED, /* BF16 rows, multiplied as floats */
     WAY_PAIRS,   /* BF16 rows by vdpbf16ps */
-    WAY_TILES    /* BF16 rows by AMX */
+    WAY_TILES,   /* BF16 rows by AMX */
+    WAY_BYTES,   /* F32 rows as int8, four a word, by vpdpbusd (VNNI) */
+    WAY_SHORTS   /* F32 rows as int8 widened to int16, two a word, by vpmaddwd or in C */
 } gemm_way;
 /* How rows of that type (F32 or BF16) are multiplied by the set these files are compiled for. */
 gemm_way gemm_way_of(dtype type);
+/* How F32 rows are multiplied where values are taken as int8 (params.int8): gemm_int8.c. */
+gemm_way gemm_int8_way(void);
+static inline bool gemm_is_int8(gemm_way way) { return way == WAY_BYTES || way == WAY_SHORTS; }
+enum { MOST_INT8 = 1 << 16 }; /* longest chain of which the sum surely stays in 32 bits */
 
 typedef struct {
     gemm_way way;
@@ -32,6 +41,10 @@ typedef struct {
     const float *bias; /* [n] or NULL */
     bool add, relu;    /* y += ...; then max(0, .) */
     void *y;           /* [m,n] of the type of x */
+    /* made by gemm_rows of x and packed, in int8 */
+    const float *words;                  /* x [m, words of a row] */
+    const float *row_scale, *col_scale;  /* [m], [n] */
+    const float *start;                  /* [n] whole numbers that the sums start with; NULL: 0 */
 } gemm;
 /* y = x w (+ bias) (+ y) (then max(0, .)) */
 void gemm_rows(const gemm *g);
@@ -45,4 +58,9 @@ void tiles_rows(const gemm *g);
 void tiles_pack(int64_t k, int64_t n, const float *w, bool transposed, uint16_t *to);
 void tiles_outer(int64_t m, int64_t k, int64_t n, const uint16_t *x, const uint16_t *y, float *c);
 size_t tiles_packed_size(int64_t k, int64_t n);
+
+/* int8, always with packed weights and without `add`. */
+void int8_rows(const gemm *g, void (*multiply)(const gemm *g)); /* rounds x, then calls multiply */
+void int8_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transposed, void *to);
+size_t int8_packed_size(gemm_way way, int64_t k, int64_t n);
 #endif

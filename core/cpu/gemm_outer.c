@@ -1,8 +1,5 @@
 /* gemm_outer.c - the gradient of weights, c = x' y: rows are summed over, so both factors are packed, some hundred rows at a time. */
-#include "cpu/gemm_words.h"
-#if VEC == 64
-#include <immintrin.h>
-#endif
+#include "cpu/gemm_tile.h"
 
 enum { WIDE = 512 / NR * NR, TALL = 224 / MR * MR }; /* columns of y and of x that are packed at a time: some lines of each row in one go */
 enum { PAD = 16, NEAR = 256 };                       /* floats behind a packed panel; columns of x at most that are read where they lie */
@@ -127,7 +124,7 @@ static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int
                           .start_row = p->n,
                           .fetch = (const char *)c};
             fetch_line(next, &t);
-            tile(p->way, (int)smaller(MR, i1 - i), 1, j1 - j, &t);
+            tile(p->way == WAY_PAIRS ? tile_pairs : tile_floats, (int)smaller(MR, i1 - i), 1, j1 - j, &t);
         }
 }
 

@@ -1,10 +1,10 @@
-/* gemm_words.h - what gemm.c and gemm_outer.c share: vectors of words, and the tile of sums that stays in registers. */
+/* gemm_words.h - what the files of products share: vectors of words, and what a tile of sums is given. */
 #ifndef ABLATE_CPU_GEMM_WORDS_H
 #define ABLATE_CPU_GEMM_WORDS_H
 #include "base/vmath.h"
 #include "cpu/gemm.h"
 #include <string.h>
-#ifdef __AVX512BF16__
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
@@ -33,7 +33,11 @@ typedef uint16_t vh_at __attribute__((vector_size(VEC / 2), aligned(2), may_alia
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Words of k numbers; bf16 is taken in pairs, behind the last comes 0. */
-INLINE int64_t words_of(gemm_way way, int64_t k) { return way == WAY_F32 ? k : way == WAY_PAIRS ? (k + 1) / 2 : (k + 1) / 2 * 2; }
+INLINE int64_t words_of(gemm_way way, int64_t k)
+{
+    if (way == WAY_BYTES) return (k + 3) / 4;
+    return way == WAY_F32 ? k : way == WAY_WIDENED ? (k + 1) / 2 * 2 : (k + 1) / 2;
+}
 INLINE float pair_of(bf16 even, bf16 odd) { return float_of_bits((uint32_t)odd << 16 | even); }
 INLINE vh rounded(vf x) /* as to_bf16 */
 {
@@ -53,55 +57,8 @@ typedef struct {
     uint16_t *y16; /* or, rounded to bf16, here */
     int64_t y16_row;
     bool relu;
+    const float *row_scale, *col_scale, *bias; /* of whole numbers, at the end of their chains; bias or NULL */
     const char *fetch; /* with each word, what lies here is brought into the second-level cache; then fetch_step bytes further */
     int64_t fetch_step;
 } tile_job;
-
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b)  PASTE_(a, b)
-#define KIND(name)   PASTE(name, WORDS)
-
-#define WORDS         floats
-#define STEP(s, b, a) s += (b) * (a)
-#include "cpu/gemm_kernel.inc"
-#undef WORDS
-#undef STEP
-#ifdef __AVX512BF16__
-#define WORDS         pairs
-#define STEP(s, b, a) s = (vf)_mm512_dpbf16_ps((__m512)(s), (__m512bh)(b), (__m512bh)_mm512_set1_ps(a))
-#include "cpu/gemm_kernel.inc"
-#else
-#define tile_pairs tile_floats
-#endif
-
-typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
-/* A panel with fewer than NR columns: beside c. */
-static void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
-{
-    float c[MR * NR] __attribute__((aligned(64))) = {0};
-    uint16_t y16[MR * NR];
-    tile_job here = *t;
-    here.c = c, here.c_row = NR;
-    if (t->start) {
-        for (int r = 0; r < rows; r++) memcpy(c + r * NR, t->start + r * t->start_row, (size_t)cols * sizeof *c);
-        here.start = c, here.start_row = NR;
-    }
-    if (t->y16) here.y16 = y16, here.y16_row = NR;
-    f(rows, 1, &here);
-    for (int r = 0; r < rows; r++)
-        if (t->y16)
-            memcpy(t->y16 + r * t->y16_row, y16 + r * NR, (size_t)cols * sizeof *y16);
-        else
-            memcpy(t->c + r * t->c_row, c + r * NR, (size_t)cols * sizeof *c);
-}
-
-/* rows by `panels` panels, or by the `cols` < NR columns that are left. */
-static void tile(gemm_way way, int rows, int panels, int64_t cols, const tile_job *t)
-{
-    tile_fn f = way == WAY_PAIRS ? tile_pairs : tile_floats;
-    if (cols >= NR)
-        f(rows, panels, t);
-    else
-        tile_at_edge(f, rows, (int)cols, t);
-}
 #endif

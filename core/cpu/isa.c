@@ -129,6 +129,21 @@ int cpu_isa(void)
     return in_use;
 }
 
+/* ---- VNNI: beside the sets, for products of int8 alone ---- */
+
+static bool vnni_forbidden;
+void cpu_forbid_vnni(bool forbid) { vnni_forbidden = forbid; }
+bool cpu_has_vnni(void)
+{
+#ifdef __x86_64__
+    int isa = cpu_isa();
+    if (vnni_forbidden || isa < ISA_AVX2) return false;
+    return isa == ISA_AVX2 ? __builtin_cpu_supports("avxvnni") : __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
 /* ---- the backend's functions: those of the set in use ---- */
 
 static const cpu_table_t *table(void) { return sets[cpu_isa()].table; }

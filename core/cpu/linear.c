@@ -50,6 +50,7 @@ int cpu_LINEAR(const call *k, err *e)
     }
     gemm g = {.way = gemm_way_of(x->type), .m = rows, .n = n, .k = in, .x = x->data, .w = w->data, .transposed = transposed,
               .bias = bias->data, .relu = relu, .y = y->data};
+    if (x->type == F32 && k->params && k->params->int8 && !k->training && w->param >= 0 && in <= MOST_INT8) g.way = gemm_int8_way();
     product_rows(&g, k->training ? NULL : k->params, w->param);
     return 0;
 }

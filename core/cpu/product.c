@@ -35,7 +35,7 @@ static kept *copy_of(const gemm *g, const params *owner, int32_t index)
 void product_rows(gemm *g, const params *owner, int32_t index)
 {
     if (!g->m) return;
-    if (g->m < FEW_ROWS && owner && index >= 0) {
+    if ((g->m < FEW_ROWS || gemm_is_int8(g->way)) && owner && index >= 0) {
 #pragma omp critical(kept_products)
         {
             kept *c = copy_of(g, owner, index);

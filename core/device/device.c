@@ -115,6 +115,7 @@ int devices_print(FILE *f)
 {
     const char *why = NULL;
     fprintf(f, "cpu     %s%s\n", cpu_description(), cpu_has_bf16() ? ", bf16 products" : "");
+    fprintf(f, "        int8 in decoding: %s\n", cpu_has_vnni() ? "by vpdpbusd (VNNI)" : "widened to 16 bits, for there is no VNNI");
     for (int i = cpu_isa() + 1; cpu_isa_name(i); i++) {
         const char *not = cpu_isa_lacks(i) ? cpu_isa_lacks(i) : cpu_isa_slower(i);
         fprintf(f, "        not %s: %s\n", cpu_isa_name(i), not ? not : "ABLATE_ISA asks for another");
@@ -139,7 +140,7 @@ int devices_json(FILE *f)
     str out = {0};
     str_add(&out, "{\"cpu\":{\"about\":"), json_string(&out, cpu_description());
     str_add(&out, ",\"instruction_set\":"), json_string(&out, cpu_isa_name(cpu_isa()));
-    str_addf(&out, ",\"bf16\":%s},\"cuda\":[", cpu_has_bf16() ? "true" : "false");
+    str_addf(&out, ",\"bf16\":%s,\"vnni\":%s},\"cuda\":[", cpu_has_bf16() ? "true" : "false", cpu_has_vnni() ? "true" : "false");
     int n = gpus(&why);
     for (int i = 0; i < n; i++) {
         gpu_device d;

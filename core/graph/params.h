@@ -30,6 +30,7 @@ typedef struct {
     void *shadow;       /* [total] BF16: the values as products take them; a device backend's own, else NULL */
     uint64_t version;   /* raised whenever values change: packed copies are refreshed */
     bool frozen;        /* a new name is an error, not a new parameter */
+    bool int8;          /* rows are multiplied by these values in int8: decoding on the CPU, F32 */
     const backend *backend;  /* whose memory the vectors are in; NULL: the host's */
     uint64_t shadow_version; /* of the values that `shadow` has */
 } params;

@@ -29,6 +29,9 @@ typedef struct model {
     arena memory;
 } model;
 
+/* What its products multiply, in words: "fp32". */
+static inline const char *model_precision(const model *m) { return m->params.int8 ? "int8" : dtype_name(m->compute); }
+
 /* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once
  * to learn every parameter, and fills in the first values from cfg.seed. `set` holds every setting of the
  * run. src_vocab 0: a decoder-only model. Its shapes and batches have no source (0 rows), and attention_encoder and

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A trained model computes as its run did: translate with the run's precision gives the run's own outputs.
+# A trained model computes as its run did: translate with the run's precision gives the run's own outputs. int8 is for decoding alone.
 source "$(dirname "$0")/common.bash" "$@"
 
 # lines N SEED: sentences of a small language; the other side has its words in reverse order.
@@ -47,5 +47,12 @@ for row in base:$auto precision/precision=fp32:fp32; do
     equal "$(cmp out "$hyp" 2>&1)" "" "outputs of $name by translate and by its run"
     cp out "out.$type"
 done
+exits 0 ablate translate --run toy/base --precision int8 --threads 2 --batch 7 <data/toy/test.en
+has err "tokens/s, int8"
+cp out out.int8
+exits 0 ablate translate --run toy/base --precision int8 --threads 1 <data/toy/test.en
+equal "$(cmp out out.int8 2>&1)" "" "int8 outputs of other batches and threads"
+exits 2 ablate run toy.ini -s precision=int8
+has err 'precision: found "int8", expected auto, fp32 or bf16'
 [ $auto = fp32 ] || { cmp -s out.bf16 out.fp32 && wrong "bf16 and fp32 give the same outputs: this test would see no difference"; }
 finish

@@ -313,7 +313,10 @@ int main(void)
                 cpu_threads(2);
                 any_batch(&m, 8, name);
                 cpu_threads(3);
-                any_batch(&m, 40, name); /* in streams */
+                any_batch(&m, 24, name); /* in streams */
+                m.params.int8 = types[t] == F32;
+                if (m.params.int8) any_batch(&m, 16, "int8");
+                m.params.int8 = false;
                 cpu_threads(1);
             }
             if (types[t] != BF16) true_scores(&m, name);
