@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""CTranslate2 on a checkpoint of ablate: converts the weights, translates, prints one line of JSON.
+"""CTranslate2 and ablate on a checkpoint of ablate, in fp32 and in int8: the same weights, the same sentences, in turn, as lines of JSON.
 
-usage: decode_ct2.py --model CHECKPOINT --src FILE [--out FILE] [--compute float32|bfloat16] [--beam 4] [--alpha 0.6]
+usage: decode_ct2.py --model CHECKPOINT --src FILE [--ref FILE] [--ablate PROGRAM] [--beam 4] [--alpha 0.6] [--threads 2]
        decode_ct2.py --model CHECKPOINT --src FILE --check     greedy output and scores against tests/oracle/model.py
 
-Every way of spending the threads and every batch size is tried (--quick: one) and the fastest counts; --seconds is the least time for each.
-The clock runs over token lists, in whole passes over the file; loading, subword splitting and joining are not timed.
+Of CTranslate2 every way of spending the threads and every batch size is tried, and the fastest counts (--only 2x1:64 takes one: two
+streams of one thread, 64 sentences; --only 2x1:1024t: 1,024 tokens). Then both programs decode in turn, --repeats times; medians count.
+The clock of either runs over token ids, in whole passes over the file; loading, subword splitting and joining are not timed.
+Latency: the first --alone sentences one by one; of CTranslate2 with one thread and with all, the faster counts; of ablate with one.
+The last line has the ratios.
 
 Length penalty: ablate divides a log-probability by ((5 + n) / 6)^alpha, CTranslate2 by n^penalty. Both have the same slope in log n at
 n = the mean source length with penalty = alpha n / (5 + n): that is the default for --penalty. The hypotheses of the two programs are not
@@ -15,7 +18,9 @@ import argparse
 import base64
 import json
 import os
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,19 +32,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracl
 BATCHES = ((16, "examples"), (32, "examples"), (64, "examples"), (128, "examples"), (1024, "tokens"), (2048, "tokens"))
 
 
+PRECISIONS = {"fp32": "float32", "int8": "int8"}  # ablate's name: CTranslate2's
+
+
 def arguments():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--model", required=True)
     a.add_argument("--src", required=True, help="text, a sentence a line")
-    a.add_argument("--out", help="where the translations go")
-    a.add_argument("--compute", default="float32", help="CTranslate2's compute type")
+    a.add_argument("--ref", help="reference translations: BLEU by `ablate score bleu`")
+    a.add_argument("--tok", default="13a", help="its tokeniser")
+    a.add_argument("--out", help="a folder for the translations")
+    a.add_argument("--ablate", default="./ablate", help="the program")
+    a.add_argument("--precisions", default="fp32,int8")
     a.add_argument("--beam", type=int, default=4)
     a.add_argument("--alpha", type=float, default=0.6)
     a.add_argument("--penalty", type=float, help="CTranslate2's length penalty, instead of the one made from alpha")
     a.add_argument("--threads", type=int, default=2)
-    a.add_argument("--seconds", type=float, default=5)
-    a.add_argument("--repeats", type=int, default=3, help="timings of the fastest setting; their median counts")
-    a.add_argument("--quick", action="store_true")
+    a.add_argument("--seconds", type=float, default=5, help="at least so long for each way of CTranslate2 and each repeat of it")
+    a.add_argument("--repeats", type=int, default=3)
+    a.add_argument("--only", help="one way of CTranslate2, INTERxINTRA:SENTENCES or INTERxINTRA:TOKENSt, with comma one for each precision")
+    a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")
     a.add_argument("--check", action="store_true")
     return a.parse_args()
 
@@ -119,7 +131,7 @@ def translator(folder, compute, inter, intra):
     import ctranslate2
     known = ctranslate2.get_supported_compute_types("cpu")
     if compute not in known:
-        raise SystemExit(f"--compute {compute}: CTranslate2 {ctranslate2.__version__} on this CPU offers {', '.join(sorted(known))}")
+        raise SystemExit(f"compute type {compute}: CTranslate2 {ctranslate2.__version__} on this CPU offers {', '.join(sorted(known))}")
     return ctranslate2.Translator(folder, device="cpu", compute_type=compute, inter_threads=inter, intra_threads=intra)
 
 
@@ -140,32 +152,105 @@ def timed(t, tokens, batch, o, penalty):
     return passes * len(tokens) / spent, out
 
 
-def measure(o, c, sp, folder):
+def ways_of(o, index):
+    """[(inter, intra, (size, kind))] that are tried."""
+    if not o.only:
+        return [(i, o.threads // i, b) for i in range(1, o.threads + 1) if o.threads % i == 0 for b in BATCHES]
+    only = o.only.split(",")
+    inter, intra, size, kind = re.fullmatch(r"(\d+)x(\d+):(\d+)(t?)", only[min(index, len(only) - 1)]).groups()
+    return [(int(inter), int(intra), (int(size), "tokens" if kind else "examples"))]
+
+
+def fastest(o, compute, index, tokens, folder, penalty):
+    """The best way of CTranslate2, its translator, and what was tried."""
+    tried, ways, t, made = {}, ways_of(o, index), None, None
+    for inter, intra, batch in ways:
+        if made != (inter, intra):
+            t, made = translator(folder, compute, inter, intra), (inter, intra)
+            one_pass(t, tokens[:64], (32, "examples"), o, penalty)
+        tried[inter, intra, batch] = timed(t, tokens, batch, o, penalty)[0] if len(ways) > 1 else 0
+    inter, intra, batch = max(tried, key=tried.get)
+    t = t if made == (inter, intra) else translator(folder, compute, inter, intra)
+    one_pass(t, tokens, batch, o, penalty)
+    return t, (inter, intra, batch), tried
+
+
+def ablate(o, precision, lines, threads, *more):
+    """Seconds in beam search, tokens of the outputs with EOS, and the outputs."""
+    run = subprocess.run([o.ablate, "translate", "--model", o.model, "--beam", str(o.beam), "--alpha", str(o.alpha), "--threads", str(threads),
+                          "--precision", precision, *more], input="".join(line + "\n" for line in lines), capture_output=True, text=True)
+    told = re.search(r"(\d+) sentences, (\d+) tokens in ([0-9.]+) s: .*, (\w+)\n", run.stderr)
+    if run.returncode or not told or told[4] != precision:
+        raise SystemExit(f"{o.ablate} translate --precision {precision}: {run.stderr}")
+    return float(told[3]), int(told[2]), run.stdout.splitlines()
+
+
+def bleu(o, hypotheses):
+    if not o.ref:
+        return None
+    told = subprocess.run([o.ablate, "score", "bleu", "--ref", o.ref, "--tok", o.tok, "--json"],
+                          input="".join(line + "\n" for line in hypotheses), capture_output=True, text=True, check=True)
+    return round(json.loads(told.stdout)["score"], 2)
+
+
+def latency(o, lines, tokens, precision, folder, penalty):
+    """Milliseconds a sentence, one by one: (ablate, CTranslate2)."""
+    n, theirs = o.alone, []
+    for threads in sorted({1, o.threads}):
+        t = translator(folder, PRECISIONS[precision], 1, threads)
+        one_pass(t, tokens[:5], (1, "examples"), o, penalty)
+        begun = time.perf_counter()
+        for s in tokens[:n]:
+            one_pass(t, [s], (1, "examples"), o, penalty)
+        theirs.append((time.perf_counter() - begun) * 1e3 / n)
+    ours = ablate(o, precision, lines[:n], 1, "--batch", "1")[0] * 1e3 / n
+    return dict(what="one sentence alone", precision=precision, sentences=n, ablate_ms=round(ours, 2), ctranslate2_ms=round(min(theirs), 2),
+                ctranslate2_threads={k: round(v, 2) for k, v in zip(sorted({1, o.threads}), theirs)})
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        facts = dict(line.split(":", 1) for line in f.read().split("\n\n")[0].replace("\t", "").splitlines() if ":" in line)
+    return f"{facts['model name'].strip()}, family {facts['cpu family'].strip()}, model {facts['model'].strip()}"
+
+
+def measure(o, sp, folder):
     import ctranslate2
     with open(o.src, encoding="utf-8") as f:
-        tokens = sp.encode(f.read().splitlines(), out_type=str)
+        lines = f.read().splitlines()
+    tokens = sp.encode(lines, out_type=str)
     n = statistics.mean(len(s) + 1 for s in tokens)
     penalty = o.penalty if o.penalty is not None else o.alpha * n / (5 + n)
-    ways = [(i, o.threads // i) for i in range(1, o.threads + 1) if o.threads % i == 0]
-    tried = []
-    for inter, intra in ways[:1] if o.quick else ways:
-        t = translator(folder, o.compute, inter, intra)
-        one_pass(t, tokens[:64], (32, "examples"), o, penalty)
-        for batch in BATCHES[1:2] if o.quick else BATCHES:
-            tried.append((timed(t, tokens, batch, o, penalty)[0], inter, intra, batch))
-    _, inter, intra, batch = max(tried)
-    t = translator(folder, o.compute, inter, intra)
-    runs = [timed(t, tokens, batch, o, penalty) for _ in range(o.repeats)]
-    out = runs[0][1]
-    if o.out:
-        Path(o.out).write_text("".join(line + "\n" for line in sp.decode(out)), encoding="utf-8")
-    rate = statistics.median(r for r, _ in runs)
-    produced = sum(len(h) + 1 for h in out)
-    return dict(who=f"ctranslate2 {ctranslate2.__version__}", compute=o.compute, beam=o.beam, penalty=round(penalty, 4),
-                sentences=len(tokens), sentences_per_s=round(rate, 2), target_tokens_per_s=round(rate * produced / len(tokens), 1),
-                target_tokens=produced,
-                inter_threads=inter, intra_threads=intra, batch=f"{batch[0]} {batch[1]}", repeats=[round(r, 2) for r, _ in runs],
-                tried={f"{i}x{j} {b[0]} {b[1]}": round(r, 1) for r, i, j, b in tried}, out=o.out)
+    precisions = o.precisions.split(",")
+    shared = dict(processor=processor(), threads=o.threads, beam=o.beam, sentences=len(lines))
+    best = {p: fastest(o, PRECISIONS[p], i, tokens, folder, penalty) for i, p in enumerate(precisions)}
+    ours, theirs, texts = {p: [] for p in precisions}, {p: [] for p in precisions}, {}
+    made = {}
+    for _ in range(o.repeats):
+        for p in precisions:
+            t, (_, _, batch), _ = best[p]
+            rate, out = timed(t, tokens, batch, o, penalty)
+            theirs[p].append(rate)
+            texts["ctranslate2", p], made["ctranslate2", p] = sp.decode(out), sum(len(h) + 1 for h in out)
+            seconds, made["ablate", p], texts["ablate", p] = ablate(o, p, lines, o.threads)
+            ours[p].append(len(lines) / seconds)
+    for p in precisions:
+        _, (inter, intra, batch), tried = best[p]
+        for who, rates in (("ablate", ours[p]), ("ctranslate2", theirs[p])):
+            line = dict(who=who, precision=p, **shared, sentences_per_s=round(statistics.median(rates), 1), repeats=[round(r, 1) for r in rates],
+                        target_tokens=made[who, p], bleu=bleu(o, texts[who, p]))
+            if who == "ctranslate2":
+                line.update(version=ctranslate2.__version__, penalty=round(penalty, 4), inter_threads=inter, intra_threads=intra,
+                            batch=f"{batch[0]} {batch[1]}", tried={f"{i}x{j} {b[0]} {b[1]}": round(r, 1) for (i, j, b), r in tried.items() if r})
+            print(json.dumps(line), flush=True)
+            if o.out:
+                (Path(o.out) / f"{who}.{p}").write_text("".join(x + "\n" for x in texts[who, p]), encoding="utf-8")
+    alone = [latency(o, lines, tokens, p, folder, penalty) for p in precisions] if o.alone else []
+    for line in alone:
+        print(json.dumps(line), flush=True)
+    ratios = {p: round(statistics.median(ours[p]) / statistics.median(theirs[p]), 3) for p in precisions}
+    ratios.update({f"alone_{x['precision']}": round(x["ctranslate2_ms"] / x["ablate_ms"], 3) for x in alone})
+    print(json.dumps(dict(what="ablate over ctranslate2", **ratios)))
 
 
 # ---- is it the same model? ----
@@ -205,7 +290,7 @@ def main():
         convert(c, params, pieces, folder)
         if o.check:
             raise SystemExit(0 if check(o, c, params, sp, folder) else "not the same model")
-        print(json.dumps(measure(o, c, sp, folder)))
+        measure(o, sp, folder)
 
 
 if __name__ == "__main__":
