@@ -12,7 +12,8 @@ static ab_t lengths(ab_ctx *c, const block_spec *s)
 
 static ab_info info_of(const block_spec *s)
 {
-    return (ab_info){.heads = s->heads, .d_k = s->d_k, .d_v = s->d_v, .d_model = s->d_model, .n_layers = 1, .role = s->role};
+    return (ab_info){.heads = s->heads, .d_k = s->d_k, .d_v = s->d_v, .d_model = s->d_model, .layer = s->layer, .n_layers = s->layer + 1,
+                     .role = s->role};
 }
 
 static attn_context attn_for(block *b, const block_spec *s, ab_t x, ab_t mem)

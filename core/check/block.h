@@ -19,6 +19,7 @@ typedef struct {
     int64_t batch, time;   /* sentences; places of each, in cross attention of both sides */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
     bool measured;         /* for measurements: fp32, in training without dropout, with the gradient of the sum of y */
+    int64_t layer;         /* in which the plugin is told that it stands, from 0 */
 } block_spec;
 
 typedef struct {

@@ -32,7 +32,7 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
     err e = {0};
     arena a = {0};
     const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
-    block_spec s = {usual, p, NULL, NULL, role, 3, 4, 6, 12, 2, 6, length, false};
+    block_spec s = {usual, p, NULL, NULL, role, 3, 4, 6, 12, 2, 6, length, false, 0};
     block b = {0};
     if (usual)
         s.attention_cfg = settings_of(usual, NULL, NULL, &a, &e),
@@ -76,7 +76,7 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
 {
     for (uint32_t role = AB_SELF; role <= AB_CROSS; role <<= 1) {
         if (!(a->iface.attention.roles & role)) continue;
-        block_spec s = {a, pos, a_cfg, pos_cfg, role, 2, 4, 4, 8, 2, 3, NULL, false};
+        block_spec s = {a, pos, a_cfg, pos_cfg, role, 2, 4, 4, 8, 2, 3, NULL, false, 0};
         block b;
         if (block_trace(&b, &s, e)) return -1;
         block_close(&b);

@@ -1,33 +1,13 @@
 /* bench_layers.c - ablate bench layers: the columns of the paper's Table 1, measured. One layer alone, one sentence of n tokens, forward
  * and backward in fp32: time, memory, FLOPs, and the longest chain of operations that wait for each other; over several n, with the
- * exponent of n that fits the longer half of them. */
+ * exponent of n that fits the longer half of them. --into adds the figures to the rows of an experiment (bench_layers_into.c). */
+#include "commands/bench_layers.h"
 #include "check/block.h"
 #include "commands/bench.h"
-#include "commands/options.h"
-#include "config/config.h"
 #include "device/device.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    option_list plugins, lengths;
-    int64_t d_model, heads, threads, seed;
-    double seconds;
-    bool json;
-} layers_options;
-
-typedef struct {
-    int64_t n, chain;
-    double forward_flops, flops, ms;
-    size_t bytes;
-} point;
-enum { MOST_POINTS = 32 };
-typedef struct {
-    const plugin *p;
-    point at[MOST_POINTS];
-    size_t n;
-} layer;
 
 /* ---- one layer at one length ---- */
 
@@ -47,7 +27,7 @@ static int64_t longest_chain(const ab_ctx *c, int32_t n)
     return most;
 }
 
-static void count(const block *b, int64_t n, point *out)
+static void count(const block *b, int64_t n, layer_point *out)
 {
     const ab_ctx *c = b->c;
     double pairs = (double)n * (double)n;
@@ -68,13 +48,13 @@ static void fill(block *b, int64_t count_of, int64_t seed)
     for (int64_t i = 0; x && i < count_of; i++) x[i] = (float)(2 * rng_uniform(&r) - 1);
 }
 
-static int measure(const layer *l, const void *cfg, const layers_options *o, point *out, err *e)
+static int measure(const layer *l, const void *cfg, const layers_options *o, layer_point *out, err *e)
 {
-    enum { MOST_RUNS = 1000, FEWEST = 3 };
+    enum { MOST_RUNS = 1000, FEWEST = 3, LONG = 2 }; /* LONG: seconds after which fewer runs do */
     block b;
     block_spec s = {.attention = l->p, .attention_cfg = cfg, .role = l->p->iface.attention.roles & AB_SELF ? AB_SELF : AB_CAUSAL,
                     .heads = o->heads, .d_k = o->d_model / o->heads, .d_v = o->d_model / o->heads, .d_model = o->d_model,
-                    .batch = 1, .time = out->n, .measured = true};
+                    .batch = 1, .time = out->n, .measured = true, .layer = l->layer};
     if (block_trace(&b, &s, e)) return -1;
     int bad = block_plan(&b, (uint64_t)o->seed, e);
     if (!bad) count(&b, out->n, out);
@@ -82,7 +62,7 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, poi
     double ms[MOST_RUNS], spent = 0;
     size_t runs = 0;
     if (!bad) bad = block_run(&b, e); /* the first run makes tables and touches memory */
-    while (!bad && runs < MOST_RUNS && (runs < FEWEST || spent < o->seconds)) {
+    while (!bad && runs < MOST_RUNS && (runs < FEWEST ? runs == 0 || spent < LONG : spent < o->seconds)) {
         double start = ticks();
         bad = block_run(&b, e);
         spent += ticks() - start;
@@ -96,7 +76,7 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, poi
 /* ---- over lengths ---- */
 
 /* The slope of log y over log n by least squares, over the longer half of the lengths (three at least). */
-static double exponent(const layer *l, double (*y)(const point *p))
+double layer_exponent(const layer *l, double (*y)(const layer_point *p))
 {
     size_t from = l->n > 5 ? l->n / 2 : l->n > 3 ? l->n - 3 : 0, n = l->n - from;
     double sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -107,15 +87,15 @@ static double exponent(const layer *l, double (*y)(const point *p))
     }
     return ((double)n * sxy - sx * sy) / ((double)n * sxx - sx * sx);
 }
-static double ms_of(const point *p) { return p->ms; }
-static double flops_of(const point *p) { return p->flops; }
-static double bytes_of(const point *p) { return (double)p->bytes; }
-static double chain_of(const point *p) { return (double)p->chain; }
+double layer_ms(const layer_point *p) { return p->ms; }
+double layer_flops(const layer_point *p) { return p->flops; }
+double layer_bytes(const layer_point *p) { return (double)p->bytes; }
+double layer_chain(const layer_point *p) { return (double)p->chain; }
 
 /* The length at which `l` takes as long as `other`, between two measured ones where their order changes; 0: it does not change. */
-static double crossover(const layer *l, const layer *other)
+double layer_crossover(const layer *l, const layer *other)
 {
-    for (size_t i = 1; i < l->n; i++) {
+    for (size_t i = 1; i < l->n && i < other->n; i++) {
         double a = log(l->at[i - 1].ms / other->at[i - 1].ms), b = log(l->at[i].ms / other->at[i].ms);
         if ((a < 0) == (b < 0)) continue;
         double u = log((double)l->at[i - 1].n), v = log((double)l->at[i].n);
@@ -126,32 +106,42 @@ static double crossover(const layer *l, const layer *other)
 
 static void print_json(const layer *l, const layers_options *o)
 {
-    str device = {0};
+    str device = {0}, label = {0};
     json_string(&device, cpu_description());
+    json_string(&label, l->label);
     for (size_t i = 0; i < l->n; i++)
-        printf("{\"who\":\"ablate\",\"what\":\"layer\",\"layer\":\"%s\",\"device\":%s,\"n\":%lld,\"d_model\":%lld,\"heads\":%lld,\"ms\":%.5f,"
+        printf("{\"who\":\"ablate\",\"what\":\"layer\",\"layer\":%s,\"device\":%s,\"n\":%lld,\"d_model\":%lld,\"heads\":%lld,\"ms\":%.5f,"
                "\"forward_flops\":%.0f,\"flops\":%.0f,\"bytes\":%zu,\"chain\":%lld,\"threads\":%lld}\n",
-               l->p->desc.name, str_text(&device), (long long)l->at[i].n, (long long)o->d_model, (long long)o->heads, l->at[i].ms,
+               str_text(&label), str_text(&device), (long long)l->at[i].n, (long long)o->d_model, (long long)o->heads, l->at[i].ms,
                l->at[i].forward_flops, l->at[i].flops, l->at[i].bytes, (long long)l->at[i].chain, (long long)o->threads);
     str_free(&device);
+    str_free(&label);
+}
+
+const layer *layers_recurrent(const layer *l, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (same(l[i].p->desc.name, "recurrent")) return &l[i];
+    return NULL;
 }
 
 static void print_table(const layer *l, size_t n, const layers_options *o)
 {
-    const layer *recurrent = NULL;
+    const layer *recurrent = layers_recurrent(l, n), *longest = l;
     for (size_t i = 0; i < n; i++)
-        if (same(l[i].p->desc.name, "recurrent")) recurrent = &l[i];
+        if (l[i].n > longest->n) longest = &l[i];
     printf("d_model %lld, %lld heads, one sentence of n tokens, forward and backward in fp32, %s\n\n", (long long)o->d_model,
            (long long)o->heads, cpu_description());
     printf("%-16s", "ms at n =");
-    for (size_t k = 0; k < l[0].n; k++) printf(" %8lld", (long long)l[0].at[k].n);
+    for (size_t k = 0; k < longest->n; k++) printf(" %8lld", (long long)longest->at[k].n);
     printf("   time~  FLOPs~ memory~ chain~  as recurrent at n\n");
     for (size_t i = 0; i < n; i++) {
-        printf("%-16s", l[i].p->desc.name);
+        printf("%-16s", l[i].label);
         for (size_t k = 0; k < l[i].n; k++) printf(" %8.3f", l[i].at[k].ms);
-        printf("   n^%.2f  n^%.2f  n^%.2f  n^%.2f", exponent(&l[i], ms_of), exponent(&l[i], flops_of), exponent(&l[i], bytes_of),
-               exponent(&l[i], chain_of));
-        double meet = recurrent && recurrent != &l[i] ? crossover(&l[i], recurrent) : 0;
+        for (size_t k = l[i].n; k < longest->n; k++) printf(" %8s", "-");
+        printf("   n^%.2f  n^%.2f  n^%.2f  n^%.2f", layer_exponent(&l[i], layer_ms), layer_exponent(&l[i], layer_flops), layer_exponent(&l[i], layer_bytes),
+               layer_exponent(&l[i], layer_chain));
+        double meet = recurrent && recurrent != &l[i] ? layer_crossover(&l[i], recurrent) : 0;
         if (meet > 0) printf("  %.0f", meet);
         putchar('\n');
     }
@@ -175,58 +165,107 @@ static int take_lengths(const layers_options *o, int64_t *n, size_t *count_of, e
     return 0;
 }
 
-static int measure_all(layer *l, const char *name, const int64_t *n, size_t n_lengths, const layers_options *o, err *e)
+/* May a longer sentence be measured? Memory grows with its square at most. */
+static bool fits(const layer *l, int64_t n, const layers_options *o)
+{
+    if (!l->n) return true;
+    double more = (double)n / (double)l->at[l->n - 1].n;
+    return (double)l->at[l->n - 1].bytes * more * more <= (double)o->memory * 1048576;
+}
+
+/* The plugin's settings: those of the row, then those of -s. */
+static int bind(layer *l, const settings *row, const layers_options *o, void *cfg, arena *a, err *e)
+{
+    settings set = {0};
+    size_t n = strlen(l->p->desc.name);
+    for (const ab_param *p = l->p->desc.params; p && p->name; p++) {
+        char *key = arena_printf(a, "%s.%s", l->p->desc.name, p->name);
+        const char *given = row ? settings_get(row, key) : NULL;
+        settings_put(&set, key, given ? given : param_default(p, a), a);
+    }
+    for (size_t i = 0; i < o->set.n; i++) {
+        const char *text = o->set.at[i], *equals = strchr(text, '=');
+        if (!equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
+        if (has_prefix(text, l->p->desc.name) && text[n] == '.') settings_put(&set, arena_strndup(a, text, (size_t)(equals - text)), equals + 1, a);
+    }
+    return l->p->desc.params ? config_bind(&set, l->p->desc.name, l->p->desc.params, cfg, a, e) : 0;
+}
+
+int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths, const layers_options *o, err *e)
 {
     arena a = {0};
-    settings set = {0};
     if (!(l->p = plugin_find(AB_ATTENTION, name, e))) return -1;
+    if (!l->label) l->label = l->p->desc.name;
     void *cfg = arena_alloc(&a, l->p->desc.cfg_size + 16);
-    for (const ab_param *p = l->p->desc.params; p && p->name; p++)
-        settings_put(&set, arena_printf(&a, "%s.%s", l->p->desc.name, p->name), param_default(p, &a), &a);
-    int bad = l->p->desc.params ? config_bind(&set, l->p->desc.name, l->p->desc.params, cfg, &a, e) : 0;
-    for (size_t i = 0; i < n_lengths && !bad; i++) {
+    int bad = bind(l, row, o, cfg, &a, e);
+    for (size_t i = 0; i < n_lengths && !bad && fits(l, n[i], o); i++) {
         l->at[i].n = n[i];
-        bad = measure(l, cfg, o, &l->at[i], e);
+        bad = plugin_check_reach(l->p, cfg, n[i], "of the sentence's length", e) || measure(l, cfg, o, &l->at[i], e);
         if (bad) fail_in(e, "%s at n = %lld: ", name, (long long)n[i]);
         l->n = i + 1;
     }
     arena_free(&a);
-    return bad;
+    return bad ? -1 : 0;
+}
+
+static int check_set(const layers_options *o, const layer *l, size_t n, err *e)
+{
+    for (size_t i = 0; i < o->set.n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n; k++) {
+            size_t length = strlen(l[k].p->desc.name);
+            known |= has_prefix(o->set.at[i], l[k].p->desc.name) && o->set.at[i][length] == '.';
+        }
+        if (!known) return fail(e, "-s %s: expected a parameter of a plugin that is measured, as convolutional.separable=true", o->set.at[i]);
+    }
+    return 0;
 }
 
 static int layers(const invocation *c, void *options)
 {
     static const char *const usual[] = {"scaled_dot", "recurrent", "convolutional", "restricted", "linear", "additive"};
     layers_options *o = options;
-    size_t n = o->plugins.n ? o->plugins.n : LENGTH(usual), n_lengths;
+    size_t n = 0, n_lengths;
     int64_t lengths[MOST_POINTS];
     err e = {0};
+    layer *l = NULL;
+    arena a = {0};
     int bad = take_lengths(o, lengths, &n_lengths, &e);
     if (!bad && o->d_model % o->heads)
         bad = fail(&e, "--d-model %lld: expected a multiple of the %lld heads", (long long)o->d_model, (long long)o->heads);
-    layer *l = xcalloc(n, sizeof *l);
+    if (!bad && o->into && o->plugins.n) bad = fail(&e, "--plugin and --into: the rows of the experiment say which layers are measured");
     cpu_threads((int)o->threads);
-    for (size_t i = 0; i < n && !bad; i++) {
-        bad = measure_all(&l[i], o->plugins.n ? o->plugins.at[i] : usual[i], lengths, n_lengths, o, &e);
-        if (!bad && o->json) print_json(&l[i], o);
+    if (!bad && o->into) {
+        bad = layers_into(o, &c->p, lengths, n_lengths, &a, &l, &n, &e);
+    } else if (!bad) {
+        l = arena_alloc(&a, (o->plugins.n + LENGTH(usual)) * sizeof *l);
+        size_t wanted = o->plugins.n ? o->plugins.n : LENGTH(usual);
+        for (; n < wanted && !bad; n++) bad = layer_measure(&l[n], o->plugins.n ? o->plugins.at[n] : usual[n], NULL, lengths, n_lengths, o, &e);
     }
+    if (!bad) bad = check_set(o, l, n, &e);
+    for (size_t i = 0; i < n && !bad && o->json; i++) print_json(&l[i], o);
     if (!bad && !o->json) print_table(l, n, o);
-    free(l);
+    arena_free(&a);
     return bad ? call_failed(c, &e) : 0;
 }
 
 #define AT(field) offsetof(layers_options, field)
-static const layers_options defaults = {.d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1};
+static const layers_options defaults = {.d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
 static const option options[] = {
     {"--plugin", "NAME", "an attention plugin, may be repeated [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
      AT(plugins), .words = WORDS_PLUGINS},
     {"--length", "N", "a length of the sentence [tokens], may be repeated, ascending [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of a plugin that is measured", OPTION_LIST, AT(set)},
+    {"--into", "EXPERIMENT", "measure the encoder's layer of each row of the experiment, and add the figures to its runs (see experiments/table1.ini)", OPTION_TEXT,
+     AT(into), .words = WORDS_EXPERIMENTS},
+    {"--memory", "MB", "a layer stops where a longer sentence might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
     {"--heads", "N", "heads; d_k = d_model / heads [8]", OPTION_COUNT, AT(heads), 1, 4096},
     {"--seconds", "S", "how long to measure each point [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},
     {"--threads", "N", "processor threads, 0 all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
     {"--seed", "N", "of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
     {"--json", NULL, "one JSON object per layer and length", OPTION_FLAG, AT(json)},
+    OPTION_DATABASE,
     {0}};
 const command bench_layers_command = {
     .name = "bench layers", .does = "time, FLOPs and memory of layer types over the sentence's length (the paper's Table 1)",

@@ -208,6 +208,8 @@ int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path
 int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err *e);
 /* A tag that somebody sets beside a run, whoever holds it; value NULL removes it. */
 int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e);
+/* Results and points that somebody measures beside a done run, which no process holds; earlier ones of those metrics are replaced. */
+int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points, size_t n_points, err *e);
 /* Ends the attempt. DB_DONE, DB_FAILED, DB_KILLED, DB_SKIPPED, or DB_QUEUED (given back, to be resumed).
  * exit_code, signal: -1 when there is none; error: words, or NULL. */
 int db_finish(db *d, const db_claim *c, enum db_status s, int exit_code, int signal, const char *error,

@@ -23,18 +23,10 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
     return id;
 }
 
-int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e)
+static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
-    if (!n) return 0;
-    if (tx_begin(d, false, e)) return -1;
-    int rc = claim_fence(d, c, e);
-    sqlite3_stmt *s = NULL;
-    if (!rc) {
-        s = sql_open(d->q, e,
-                     "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,t) VALUES(?1,?2,?3,?4,?5)",
-                     "");
-        rc = s ? 0 : -1;
-    }
+    sqlite3_stmt *s = sql_open(d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,t) VALUES(?1,?2,?3,?4,?5)", "");
+    int rc = s ? 0 : -1;
     const char *last = NULL;
     int64_t id = -1;
     double t = now();
@@ -47,7 +39,7 @@ int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e
                 break;
             }
         }
-        sqlite3_bind_int64(s, 1, c->run);
+        sqlite3_bind_int64(s, 1, run);
         sqlite3_bind_int64(s, 2, id);
         sqlite3_bind_int64(s, 3, points[i].step);
         if (isfinite(points[i].value))
@@ -59,29 +51,58 @@ int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e
         sqlite3_reset(s);
     }
     sqlite3_finalize(s);
+    return rc;
+}
+
+int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e)
+{
+    if (!n) return 0;
+    if (tx_begin(d, false, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc) rc = put_points(d, c->run, points, n, e);
     return tx_end(d, rc, e);
+}
+
+static int goal_is_known(const db_result *r, err *e)
+{
+    if (!r->goal || same(r->goal, "min") || same(r->goal, "max")) return 0;
+    return fail(e, "metric \"%s\": found goal \"%s\", expected min or max", r->metric, r->goal);
+}
+
+static int put_result(db *d, int64_t run, const db_result *r, err *e)
+{
+    str stats = {0};
+    if (r->stats.n) stats_encode(&r->stats, &stats);
+    int64_t id = metric_id(d->q, r->metric, r->goal, e);
+    int rc = id < 0 ? -1
+                    : sql_do(d->q, e,
+                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
+                             " VALUES(?1,?2,?3,?4,?5,?6,?7)",
+                             "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final",
+                             r->signature, (const void *)stats.s, stats.n);
+    str_free(&stats);
+    return rc;
 }
 
 int db_put_result(db *d, const db_claim *c, const db_result *r, err *e)
 {
-    if (r->goal && !same(r->goal, "min") && !same(r->goal, "max"))
-        return fail(e, "metric \"%s\": found goal \"%s\", expected min or max", r->metric, r->goal);
-    str stats = {0};
-    if (r->stats.n) stats_encode(&r->stats, &stats);
-    int rc = tx_begin(d, true, e);
-    if (!rc) {
-        rc = claim_fence(d, c, e);
-        int64_t id = rc ? -1 : metric_id(d->q, r->metric, r->goal, e);
-        rc = id < 0 ? -1
-                    : sql_do(d->q, e,
-                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
-                             " VALUES(?1,?2,?3,?4,?5,?6,?7)",
-                             "iidIssb", c->run, id, r->value, r->step, r->how ? r->how : "final",
-                             r->signature, (const void *)stats.s, stats.n);
-        rc = tx_end(d, rc, e);
-    }
-    str_free(&stats);
-    return rc;
+    if (goal_is_known(r, e) || tx_begin(d, true, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc) rc = put_result(d, c->run, r, e);
+    return tx_end(d, rc, e);
+}
+
+int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points, size_t n_points, err *e)
+{
+    for (size_t i = 0; i < n_results; i++)
+        if (goal_is_known(&results[i], e)) return -1;
+    if (tx_begin(d, true, e)) return -1;
+    int64_t done = 0;
+    int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0 ? -1 : 0;
+    if (!rc && !done) rc = fail(e, "run %lld: is not done", (long long)run);
+    for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
+    if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
+    return tx_end(d, rc, e);
 }
 
 int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path, err *e)

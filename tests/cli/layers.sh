@@ -28,4 +28,26 @@ exits 1 ablate bench layers --plugin no_such_layer
 has err "no_such_layer"
 exits 0 ablate bench layers --plugin linear --length 16 --length 32 --seconds 0.001
 has out "linear "
+
+# settings of plugins; what is longer than a table is refused; memory ends a row early
+exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
+has out "synthesizer "
+exits 1 ablate bench layers --plugin synthesizer -s synthesizer.max_len=64 --length 65
+has err "synthesizer.max_len = 64: expected at least 65"
+exits 1 ablate bench layers --plugin linear -s lstm.width=8 --length 16
+has err "-s lstm.width=8: expected a parameter of a plugin that is measured"
+exits 0 ablate bench layers --plugin additive --length 64 --length 1024 --memory 16 --seconds 0.001 --json
+equal "$(wc -l <out)" 1 "lines that fit in 16 MB"
+
+# --into: figures and curves beside the runs of an experiment
+{ tiny mixers 4 && printf '[variant gru]\nattention_encoder = recurrent\n'; } >mixers.ini
+exits 0 ablate run mixers.ini
+exits 1 ablate bench layers --into nothing --length 16
+has err "nothing"
+exits 0 ablate bench layers --into mixers --length 16 --length 32 --length 64 --seconds 0.001
+has out "gru "
+exits 0 ablate query "SELECT variant, round(value) FROM results WHERE experiment='mixers' AND metric='chain n^' ORDER BY ord" --format csv
+has out "gru,1"
+exits 0 ablate query "SELECT count(*) FROM curves WHERE experiment='mixers' AND metric='layer ms'" --format csv
+has out "6"
 finish

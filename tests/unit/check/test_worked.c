@@ -128,7 +128,8 @@ static void check_form(const golden *g, const char *name, const char *attention,
                     B,
                     T,
                     NULL,
-                    false};
+                    false,
+                    0};
     block b;
     if (block_trace(&b, &s, &e) || block_plan(&b, 1, &e)) {
         printf("%s: %s\n", name, e.text);
@@ -208,7 +209,7 @@ static void check_rows(void)
          with_weights++) { /* values: the rows, or unit vectors, which give the weights */
         int64_t d_v = with_weights ? 5 : 2, width = 4 + d_v;
         block_spec s = {p, NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1,
-                        5, NULL, false};
+                        5, NULL, false, 0};
         block b;
         CHECK_INT(block_trace(&b, &s, &e) || block_plan(&b, 1, &e), 0);
         memset(b.values.value, 0, b.values.total * sizeof(double));

@@ -69,7 +69,14 @@ static void test_freeze_and_claim(db *d)
     CHECK_INT(db_put_result(d, &c, &r, &e), -1);
     CHECK_HAS(e.text, "expected min or max");
     CHECK_OK(db_put_tag(d, &c, "note", "first", &e));
+    const db_result ours = {.metric = "ms", .value = 2};
+    CHECK_INT(db_put_beside(d, c.run, &ours, 1, NULL, 0, &e), -1);
+    CHECK_HAS(e.text, "is not done");
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
+    const db_point at[] = {{"layer ms", 16, 1}, {"layer ms", 32, 2}};
+    for (int twice = 0; twice < 2; twice++) CHECK_OK(db_put_beside(d, c.run, &ours, 1, at, 2, &e));
+    CHECK_SQL(path, "SELECT count(*)||','||sum(p.value) FROM point p JOIN metric m ON m.id=p.metric_id WHERE m.name='layer ms'", "2,3.0");
+    CHECK_SQL(path, "SELECT value FROM result q JOIN metric m ON m.id=q.metric_id WHERE m.name='ms'", "2.0");
     CHECK_INT(db_finish(d, &c, DB_FAILED, 1, -1, "late", &e), -1);
     CHECK_HAS(e.text, "no longer held");
     CHECK_SQL(path, "SELECT exit_code||ifnull(term_signal,'none') FROM attempt WHERE run_id=1", "0none");
