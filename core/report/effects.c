@@ -1,4 +1,7 @@
-/* effects.c - what a two-level design says about its factors, and what a range of sizes says about its rows: notes below the table. */
+/* effects.c - what a two-level design says about its factors, and what a range of sizes says about its rows: notes below the
+ * table, and a figure of the page. */
+#include "report/figures.h"
+#include "report/forest.h"
 #include "report/layout.h"
 #include "metric/scale.h"
 #include "metric/stats.h"
@@ -90,35 +93,87 @@ static size_t add_effect(const gathered *g, const cJSON *design, int (*signs)[MO
     return n + 1;
 }
 
+typedef struct {
+    size_t found, wanted; /* rows with two seeds or more, and all of the design */
+    effect *list;
+    double *p; /* after Holm */
+    size_t n;  /* 0: not all rows are there */
+} design_effects;
+
+static design_effects find_effects(const gathered *g, const cJSON *design, arena *mem)
+{
+    const cJSON *factors = item(design, "factors");
+    int(*signs)[MOST_FACTORS] = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *signs), k = cJSON_GetArraySize(factors);
+    const read_row **rows = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *rows);
+    design_effects e = {.found = find_signs(g, design, signs), .list = arena_alloc(mem, (MOST_EFFECTS + 1) * sizeof *e.list)};
+    for (size_t i = 0; i < g->x.n_rows; i++) rows[i] = g->rows[i].row, e.wanted += same(rows[i]->group, text_of(design, "group"));
+    if (e.found < e.wanted || k < 2 || k > MOST_FACTORS) return e;
+    for (int a = 0; a < k; a++) e.n = add_effect(g, design, signs, e.found, a, -1, e.list, e.n, mem);
+    for (int a = 0; a < k; a++)
+        for (int b = a + 1; b < k; b++) e.n = add_effect(g, design, signs, e.found, a, b, e.list, e.n, mem);
+    comparison_task task = {.metric = g->metrics[g->headline], .goal = g->goals[g->headline], .rows = rows, .n = g->x.n_rows, .base = g->x.n_rows};
+    e.p = arena_alloc(mem, (e.n + 1) * sizeof *e.p);
+    for (size_t i = 0; i < e.n; i++) e.list[i].x = contrast_rows(&task, e.list[i].weights), e.p[i] = e.list[i].x.p;
+    stats_holm(e.p, e.n);
+    return e;
+}
+
+/* What the scale of effects is. */
+static comparison scale_of(const gathered *g) { return (comparison){.percent = !strcasecmp(g->metrics[g->headline], "PPL")}; }
+
 static void note_design_of(const gathered *g, const cJSON *design, grid *t)
 {
     arena mem = {0};
-    const cJSON *factors = item(design, "factors");
-    int(*signs)[MOST_FACTORS] = arena_alloc(&mem, (g->x.n_rows + 1) * sizeof *signs), k = cJSON_GetArraySize(factors);
-    effect *list = arena_alloc(&mem, (MOST_EFFECTS + 1) * sizeof *list);
-    const read_row **rows = arena_alloc(&mem, (g->x.n_rows + 1) * sizeof *rows);
-    size_t found = find_signs(g, design, signs), n = 0, wanted = 0;
-    for (size_t i = 0; i < g->x.n_rows; i++) rows[i] = g->rows[i].row, wanted += same(rows[i]->group, text_of(design, "group"));
-    if (found < wanted || k < 2 || k > MOST_FACTORS) {
-        grid_note(t, "Factorial %s: effects are shown once all its %zu rows have two seeds or more; %zu have.", text_of(design, "group"), wanted, found);
-        arena_free(&mem);
-        return;
-    }
-    for (int a = 0; a < k; a++) n = add_effect(g, design, signs, found, a, -1, list, n, &mem);
-    for (int a = 0; a < k; a++)
-        for (int b = a + 1; b < k; b++) n = add_effect(g, design, signs, found, a, b, list, n, &mem);
-    comparison_task task = {.metric = g->metrics[g->headline], .goal = g->goals[g->headline], .rows = rows, .n = g->x.n_rows, .base = g->x.n_rows};
-    double *p = arena_alloc(&mem, (n + 1) * sizeof *p);
-    for (size_t i = 0; i < n; i++) list[i].x = contrast_rows(&task, list[i].weights), p[i] = list[i].x.p;
-    stats_holm(p, n);
-    bool percent = !strcasecmp(task.metric, "PPL");
-    comparison scale = {.percent = percent};
-    grid_note(t, "Factorial %s, %zu rows: effects on %s, high less low%s, with 95 %% intervals and p after Holm over %zu effects%s.", text_of(design, "group"), found,
-              task.metric, percent ? ", in percent" : "", n, item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot tell apart" : "");
-    for (size_t i = 0; i < n; i++)
-        grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", list[i].label, comparison_shown(&scale, list[i].x.d), comparison_shown(&scale, list[i].x.low),
-                  comparison_shown(&scale, list[i].x.high), p[i]);
+    design_effects e = find_effects(g, design, &mem);
+    comparison scale = scale_of(g);
+    if (!e.n)
+        grid_note(t, "Factorial %s: effects are shown once all its %zu rows have two seeds or more; %zu have.", text_of(design, "group"), e.wanted, e.found);
+    else
+        grid_note(t, "Factorial %s, %zu rows: effects on %s, high less low%s, with 95 %% intervals and p after Holm over %zu effects%s.", text_of(design, "group"),
+                  e.found, g->metrics[g->headline], scale.percent ? ", in percent" : "", e.n,
+                  item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot tell apart" : "");
+    for (size_t i = 0; i < e.n; i++)
+        grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d), comparison_shown(&scale, e.list[i].x.low),
+                  comparison_shown(&scale, e.list[i].x.high), e.p[i]);
     arena_free(&mem);
+}
+
+static void figure_design_of(const gathered *g, const cJSON *design, str *out)
+{
+    arena mem = {0};
+    design_effects e = find_effects(g, design, &mem);
+    comparison scale = scale_of(g);
+    forest_row *rows = arena_alloc(&mem, (e.n + 1) * sizeof *rows);
+    bool low_is_good = same(g->goals[g->headline], "min");
+    for (size_t i = 0; i < e.n; i++) {
+        double d = comparison_shown(&scale, e.list[i].x.d), low = comparison_shown(&scale, e.list[i].x.low), high = comparison_shown(&scale, e.list[i].x.high);
+        rows[i] = (forest_row){.name = e.list[i].label, .d = d, .low = low, .high = high, .text = arena_printf(&mem, "%+.3g [%+.3g, %+.3g], p %.2g", d, low, high, e.p[i]),
+                               .verdict = e.p[i] >= 0.05 ? FOREST_UNDECIDED : (d > 0) == low_is_good ? FOREST_WORSE : FOREST_BETTER};
+    }
+    const char *axis = arena_printf(&mem, "%s: high level less low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
+    const char *about = arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
+    if (e.n) {
+        str_add(out, "<figure class=\"wide\">");
+        figure_put(forest_draw(rows, e.n, axis, about, 760), out);
+        str_addf(out, "</figure>\n<figure class=\"narrow\">");
+        figure_put(forest_draw(rows, e.n, axis, about, 360), out);
+        str_add(out, "</figure>\n");
+    }
+    arena_free(&mem);
+}
+
+void figure_effects(const gathered *g, str *out)
+{
+    const cJSON *design, *designs = item(g->judged.json, "factorial");
+    if (g->headline < 0 || !cJSON_GetArraySize(designs)) return;
+    str figures = {0};
+    cJSON_ArrayForEach(design, designs) figure_design_of(g, design, &figures);
+    if (figures.n)
+        str_addf(out,
+                 "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Each factor's high level less its low one, averaged over the others, and pairs: "
+                 "what one factor's effect gains with the other. 95 %% intervals; coloured where p after Holm is below 0.05.</p>\n%s</section>\n",
+                 str_text(&figures));
+    str_free(&figures);
 }
 
 void note_effects(const gathered *g, grid *t)

@@ -20,6 +20,8 @@ drawing *forest_of(const gathered *g, double width);
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
 /* The headline metric against the number of parameters and against training FLOPs. */
 void figure_cost(const gathered *g, arena *a, str *out);
+/* Main effects and interactions of two-level designs, as forest plots (effects.c). */
+void figure_effects(const gathered *g, str *out);
 /* Heat map and interaction plot of every two-factor grid. */
 void figure_grids(const gathered *g, arena *a, str *out);
 

@@ -225,6 +225,7 @@ int page_print(reader *r, const char *name, const char *state, str *out, err *e)
         add_table(&g, &a, out);
         figure_curves(&g, curves, n, &a, out);
         figure_cost(&g, &a, out);
+        figure_effects(&g, out);
         figure_grids(&g, &a, out);
         add_settings(&g, &a, out);
         add_runs(&g, out);

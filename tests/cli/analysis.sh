@@ -44,6 +44,11 @@ has err "--detect"
 exits 0 ablate run two.ini --threads 1 --progress none
 has out "Factorial X, 4 rows: effects on acc, high less low, with 95 % intervals and p after Holm over 3 effects."
 has out "  heads x dropout: "
+exits 0 ablate report two -o two.html
+has two.html 'main effects and interactions of the factorial X'
+equal "$(grep -c '<section id="effects">' two.html)" 1 "effects as a figure of the report"
+exits 0 ablate report set -o set.html
+hasnt set.html '<section id="effects">'
 exits 0 ablate table two --stats full
 has out "p models"
 { tiny sizes 6 && printf '[scale]\nd_model/d_ff = 4/8, 8/16, 12/24, 16/32\n'; } >sizes.ini
