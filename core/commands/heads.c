@@ -289,6 +289,8 @@ static void print_rows(const measured *all)
 static void print_json(const measured *all)
 {
     static const char *const keys[HEAD_ROLES] = {"previous_token", "rarest_token", "constituent"};
+    static const char *const chance_keys[HEAD_ROLES] = {"previous_token_chance", "rarest_token_chance",
+                                                        "constituent_chance"};
     str out = {0};
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n; k++) {
@@ -302,6 +304,7 @@ static void print_json(const measured *all)
             json_key_whole(&out, "layer", h->layer);
             json_key_whole(&out, "head", (int64_t)h->head);
             for (int j = 0; j < HEAD_ROLES; j++) json_key_real(&out, keys[j], both(h, j));
+            for (int j = 0; j < HEAD_ROLES; j++) json_key_real(&out, chance_keys[j], 100 * h->chance[j]);
             json_key_real(&out, "entropy", h->entropy);
             json_key_real(&out, "gradient", h->gradient);
             json_key_real(&out, "ppl_ratio_without", exp(h->cost));

@@ -3,18 +3,19 @@ source "$(dirname "$0")/common.bash" "$@"
 
 cat >previous.c <<'C'
 #include "ab_plugin.h"
-/* All attention goes to the token before. */
+#include <stddef.h>
+typedef struct {
+    int64_t distance;
+} config;
+/* All attention goes to the token at the distance. */
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
-    (void)cfg;
-    return ab_mul_scalar(c, ab_map(c, ab_add_scalar(c, ab_relative_position(c, qpos, kpos), 1), AB_ABS), -100);
+    double d = (double)((const config *)cfg)->distance;
+    return ab_mul_scalar(c, ab_map(c, ab_add_scalar(c, ab_relative_position(c, qpos, kpos), -d), AB_ABS), -100);
 }
-typedef struct {
-    int none;
-} config;
-static const ab_param params[] = {{0}};
+static const ab_param params[] = {{"distance", AB_INT, offsetof(config, distance), -1, -9, 9, 0, "that all look at [tokens]"}, {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "previous", .doc = "all attention goes to the token before");
+AB_PLUGIN(config, params, &self, .name = "previous", .doc = "all attention goes to one distance");
 C
 cat >heads.ini <<'INI'
 [experiment]
@@ -60,6 +61,19 @@ exits 0 ablate heads heads/base@1 --json --plugin-path .
 equal "$(cat out)" "$(cat one.json)" "the same again"
 exits 0 ablate heads heads/base@1 --no-prune --json --plugin-path .
 equal "$(grep -c '"ppl_ratio_without":null' out)" 6 "not pruned"
+
+echo "constituents: a planted distance finds what the count of that distance says"
+sed -e 's/heads$/trees/; s/^seeds.*/seeds = 1/; /^sequence/d; s/^task.*/task = parsing\nparsing.data = synthetic\nparsing.train_trees = 100\nvocab = words\ndecode_split = dev/' \
+    -e 's/^max_length.*/max_extra = 4/; s/^position = sinusoid/previous.distance = 1/' heads.ini >trees.ini
+exits 0 ablate run trees.ini --threads 1 --progress none --no-check
+for row in base sinusoid; do
+    exits 0 ablate heads "trees/$row@1" --no-prune --json --plugin-path .
+    cp out one.json
+    value encoder constituent >>found
+    equal "$(awk -v c="$(value encoder constituent_chance)" 'BEGIN { print (c > 20 && c < 90) }')" 1 "constituents by chance: $(value encoder constituent_chance)"
+    equal "$(value encoder previous_token)" "$([ $row = base ] && echo 100 || echo 0)" "$row looks at the token before"
+done
+equal "$(sort -g found | tail -1)" "$(value encoder constituent_chance)" "the better of the two distances, and the best fixed distance"
 
 echo "tables"
 exits 0 ablate heads heads/base@1 --plugin-path .
