@@ -124,7 +124,9 @@ static int assemble(const corpus *c, const char *dir, const char *out, err *e)
     char *part = xprintf("%s/%s/%s.part", dir, c->name, out),
          *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
     unlink(part);
-    int rc = 0;
+    int rc = 0, files = 0;
+    for (int i = 0; i < c->n_pieces; i++) files += same(c->pieces[i].out, out);
+    if (c->trees && files > 1) log_line(LOG_INFO, "%s/%s: getting %d files", c->name, out, files);
     for (int i = 0; i < c->n_pieces && !rc; i++)
         if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, e);
     if (!rc) rc = check_trees(c, out, part, e);
