@@ -271,7 +271,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (left < live) streams_progress(s->all, live - left);
         live = left;
         s->stats.steps++;
-        if (2 * live <= s->n_at && !on_device(s->m->backend)) shrink(s);
+        if (8 * live <= 7 * s->n_at && !on_device(s->m->backend)) shrink(s);
     }
     return 0;
 }
