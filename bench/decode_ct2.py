@@ -5,7 +5,7 @@ usage: decode_ct2.py --model CHECKPOINT --src FILE [--ref FILE] [--ablate PROGRA
        decode_ct2.py --model CHECKPOINT --src FILE --check     greedy output and scores against tests/oracle/model.py
 
 Of CTranslate2 every way of spending the threads and every batch size is tried, and the fastest counts (--only 2x1:64 takes one: two
-streams of one thread, 64 sentences; --only 2x1:1024t: 1,024 tokens). Then both programs decode in turn, --repeats times; medians count.
+streams of one thread, 64 sentences; --only 2x1:1024t: 1,024 tokens; --only 2x1: all batch sizes). Then both programs decode in turn, --repeats times; medians count.
 The clock of either runs over token ids, in whole passes over the file; loading, subword splitting and joining are not timed.
 Latency: the first --alone sentences one by one; of CTranslate2 with one thread and with all, the faster counts; of ablate with one.
 The last line has the ratios.
@@ -146,7 +146,7 @@ def one_pass(t, tokens, batch, o, penalty):
 def timed(t, tokens, batch, o, penalty):
     """Sentences a second over whole passes of at least o.seconds, and the output."""
     spent = passes = 0
-    while spent < o.seconds:
+    while not passes or spent < o.seconds:
         took, out = one_pass(t, tokens, batch, o, penalty)
         spent, passes = spent + took, passes + 1
     return passes * len(tokens) / spent, out
@@ -157,8 +157,8 @@ def ways_of(o, index):
     if not o.only:
         return [(i, o.threads // i, b) for i in range(1, o.threads + 1) if o.threads % i == 0 for b in BATCHES]
     only = o.only.split(",")
-    inter, intra, size, kind = re.fullmatch(r"(\d+)x(\d+):(\d+)(t?)", only[min(index, len(only) - 1)]).groups()
-    return [(int(inter), int(intra), (int(size), "tokens" if kind else "examples"))]
+    inter, intra, _, size, kind = re.fullmatch(r"(\d+)x(\d+)(:(\d+)(t?))?", only[min(index, len(only) - 1)]).groups()
+    return [(int(inter), int(intra), b) for b in BATCHES] if not size else [(int(inter), int(intra), (int(size), "tokens" if kind else "examples"))]
 
 
 def fastest(o, compute, index, tokens, folder, penalty):
@@ -168,10 +168,12 @@ def fastest(o, compute, index, tokens, folder, penalty):
         if made != (inter, intra):
             t, made = translator(folder, compute, inter, intra), (inter, intra)
             one_pass(t, tokens[:64], (32, "examples"), o, penalty)
-        tried[inter, intra, batch] = timed(t, tokens, batch, o, penalty)[0] if len(ways) > 1 else 0
-    inter, intra, batch = max(tried, key=tried.get)
+        if len(ways) == 1:
+            break
+        tried[inter, intra, batch] = timed(t, tokens, batch, o, penalty)[0]
+        print(f"{compute} {inter}x{intra} {batch[0]} {batch[1]}: {tried[inter, intra, batch]:.1f}", file=sys.stderr, flush=True)
+    inter, intra, batch = max(tried, key=tried.get) if tried else ways[0]
     t = t if made == (inter, intra) else translator(folder, compute, inter, intra)
-    one_pass(t, tokens, batch, o, penalty)
     return t, (inter, intra, batch), tried
 
 
@@ -241,7 +243,7 @@ def measure(o, sp, folder):
                         target_tokens=made[who, p], bleu=bleu(o, texts[who, p]))
             if who == "ctranslate2":
                 line.update(version=ctranslate2.__version__, penalty=round(penalty, 4), inter_threads=inter, intra_threads=intra,
-                            batch=f"{batch[0]} {batch[1]}", tried={f"{i}x{j} {b[0]} {b[1]}": round(r, 1) for (i, j, b), r in tried.items() if r})
+                            batch=f"{batch[0]} {batch[1]}", tried={f"{i}x{j} {b[0]} {b[1]}": round(r, 1) for (i, j, b), r in tried.items()})
             print(json.dumps(line), flush=True)
             if o.out:
                 (Path(o.out) / f"{who}.{p}").write_text("".join(x + "\n" for x in texts[who, p]), encoding="utf-8")
