@@ -51,7 +51,7 @@ def arguments():
     a.add_argument("--seconds", type=float, default=5, help="at least so long for each way of CTranslate2 and each repeat of it")
     a.add_argument("--repeats", type=int, default=3)
     a.add_argument("--only", help="one way of CTranslate2, INTERxINTRA:SENTENCES or INTERxINTRA:TOKENSt, with comma one for each precision")
-    a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")
+    a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")  # --repeats 0: only these
     a.add_argument("--check", action="store_true")
     return a.parse_args()
 
@@ -225,7 +225,7 @@ def measure(o, sp, folder):
     penalty = o.penalty if o.penalty is not None else o.alpha * n / (5 + n)
     precisions = o.precisions.split(",")
     shared = dict(processor=processor(), threads=o.threads, beam=o.beam, sentences=len(lines))
-    best = {p: fastest(o, PRECISIONS[p], i, tokens, folder, penalty) for i, p in enumerate(precisions)}
+    best = {p: fastest(o, PRECISIONS[p], i, tokens, folder, penalty) for i, p in enumerate(precisions) if o.repeats}
     ours, theirs, texts = {p: [] for p in precisions}, {p: [] for p in precisions}, {}
     made = {}
     for _ in range(o.repeats):
@@ -236,7 +236,7 @@ def measure(o, sp, folder):
             texts["ctranslate2", p], made["ctranslate2", p] = sp.decode(out), sum(len(h) + 1 for h in out)
             seconds, made["ablate", p], texts["ablate", p] = ablate(o, p, lines, o.threads)
             ours[p].append(len(lines) / seconds)
-    for p in precisions:
+    for p in precisions if o.repeats else ():
         _, (inter, intra, batch), tried = best[p]
         for who, rates in (("ablate", ours[p]), ("ctranslate2", theirs[p])):
             line = dict(who=who, precision=p, **shared, sentences_per_s=round(statistics.median(rates), 1), repeats=[round(r, 1) for r in rates],
@@ -250,7 +250,7 @@ def measure(o, sp, folder):
     alone = [latency(o, lines, tokens, p, folder, penalty) for p in precisions] if o.alone else []
     for line in alone:
         print(json.dumps(line), flush=True)
-    ratios = {p: round(statistics.median(ours[p]) / statistics.median(theirs[p]), 3) for p in precisions}
+    ratios = {p: round(statistics.median(ours[p]) / statistics.median(theirs[p]), 3) for p in precisions if o.repeats}
     ratios.update({f"alone_{x['precision']}": round(x["ctranslate2_ms"] / x["ablate_ms"], 3) for x in alone})
     print(json.dumps(dict(what="ablate over ctranslate2", **ratios)))
 
