@@ -14,6 +14,9 @@
  * caches. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 enum { WORTH_A_STREAM = 8 }; /* sentences */
+/* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more memory for their caches
+ * and logits. */
+enum { ENOUGH_ROWS = 128, STAY_IN_CACHE = 8 << 20 };
 
 typedef struct {
     int64_t length, index;
@@ -72,6 +75,10 @@ static int64_t batch_size(const streams *s, int64_t length)
     double caches = (double)s->o.beam * (double)(length + s->o.max_extra + 1) * width;
     int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
             by_bytes = (int64_t)(MOST_CACHE_BYTES / s->n_streams / caches);
+    if (!on_device(s->m->backend) && !s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
+        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam;
+        n = n < enough ? n : enough;
+    }
     n = n < by_rows ? n : by_rows;
     n = n < by_bytes ? n : by_bytes;
     return n > 1 ? n : 1;
