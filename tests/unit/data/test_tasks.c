@@ -474,12 +474,9 @@ static void test_sequence(void)
         for (int i = 0; i < 5; i++) CHECK_TEXT(m[i].name, steps[i]);
         for (int i = 1; i < 5; i++) CHECK_NEAR(m[i].value, i < 3 ? 0 : 100, 1e-9);
         l.task->close(t);
-        set_int(&l, "test_length", 40);
-        set_int(&l, "test_step", 1);
+        set_int(&l, "test_length", 40), set_int(&l, "test_step", 1);
         REFUSED(&l, "/nowhere", "sequence.test_step = 1 makes 20 steps from max_length = 20 to test_length = 40; expected at most 12");
-        set_int(&l, "test_length", 30);
-        set_int(&l, "test_step", 0);
-        set_int(&l, "max_length", 40);
+        set_int(&l, "test_length", 30), set_int(&l, "test_step", 0), set_int(&l, "max_length", 40);
         REFUSED(&l, "/nowhere", "max_length = 40, test_length = 30: expected them in ascending order");
         set_int(&l, "max_length", 30); /* nothing beyond training: one range */
         t = open_task(&l, "/nowhere", 1);
