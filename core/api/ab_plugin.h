@@ -297,6 +297,8 @@ typedef enum {                         /* ab_map: one input, elementwise */
 
 typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;   /* *_STEP: in decoding this step's only */
 
+typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
+
 typedef struct {                       /* a corpus score, for tasks */
     double value; char signature[160];
     const double *stats;               /* [n][10], owned by the host until the next call */
@@ -354,7 +356,7 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                       /* [T],[n] -> [T,n] */
     ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
     ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
-    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk] */
+    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */
     ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
@@ -418,6 +420,29 @@ struct ab_host {                       /* append only: new functions go to the e
     /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the sentence. W and b
      * are the linear named `name` of (before + 1 + behind) n inputs, the oldest position's first */
     ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+    /* [any] order along an axis. NaN counts as the largest; of equal numbers the first comes first, and takes the gradient of max.
+     * ids: where to put the places that the values had, as ids of their shape; or NULL */
+    ab_t (*max)(ab_ctx *c, ab_t a, int axis);                       /* the axis stays, with length 1 */
+    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);         /* the k largest of the last axis, the largest first: [..,k] */
+    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids);     /* the last axis in order */
+    /* [any] ids that are computed. gather and scatter_add take ids of each batch and head as well, [B or 1,H or 1,Tq,Tk] */
+    ab_t (*to_ids)(ab_ctx *c, ab_t a);                              /* the nearest whole numbers as ids; no gradient */
+    ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n);                /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
+    ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);/* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
+    /* [model] noise, another at every call: counted as dropout is, so that a run's seed and step give the same again. Outside
+     * training, where results must repeat, every number is the mean: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */
+    ab_t (*noise)(ab_ctx *c, ab_noise what, int rank, const int64_t *dims);
+    /* [model] the tokens of x's rows */
+    ab_t (*tokens)(ab_ctx *c);                                      /* ids [rows]; in a decoder those before the ones to be told */
+    ab_t (*row_mask)(ab_ctx *c);                                    /* [rows,1]: 1 for a row with a token, 0 for one that only fills up */
+    /* [model] what training records beside its loss, as curves named PLUGIN.name: one number a call; the mean where several calls
+     * (layers) give one name. add_loss also adds weight times value, a mean over tokens, to what is minimised. Nothing outside training */
+    void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
+    void (*log)(ab_ctx *c, const char *name, ab_t value);
+    /* [model] values across layers: what the same plugin in the same place (self, cross, ffn) of an earlier layer of this stack gave
+     * last under this name */
+    void (*share)(ab_ctx *c, const char *name, ab_t x);
+    ab_t (*shared)(ab_ctx *c, const char *name);
 };
 
 /* A plugin calls the host by these. */
@@ -501,6 +526,21 @@ extern const ab_host *ab_host_;
 #define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
 #define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
 #define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
+
+#define ab_max_axis(c, a, axis)    ab_host_->max(AB_AT_(c), a, axis)
+#define ab_top_k(c, a, k, ids)     ab_host_->top_k(AB_AT_(c), a, k, ids)
+#define ab_sort(c, a, descending, ids) ab_host_->sort(AB_AT_(c), a, descending, ids)
+#define ab_to_ids(c, a)            ab_host_->to_ids(AB_AT_(c), a)
+#define ab_one_hot(c, ids, n)      ab_host_->one_hot(AB_AT_(c), ids, n)
+#define ab_scatter_rows(c, rows, ids, n) ab_host_->scatter_rows(AB_AT_(c), rows, ids, n)
+#define ab_uniform(c, ...)         ab_host_->noise(AB_AT_(c), AB_UNIFORM, AB_DIMS_(__VA_ARGS__))
+#define ab_normal(c, ...)          ab_host_->noise(AB_AT_(c), AB_NORMAL, AB_DIMS_(__VA_ARGS__))
+#define ab_tokens(c)               ab_host_->tokens(AB_AT_(c))
+#define ab_row_mask(c)             ab_host_->row_mask(AB_AT_(c))
+#define ab_add_loss(c, name, value, weight) ab_host_->add_loss(AB_AT_(c), name, value, weight)
+#define ab_log(c, name, value)     ab_host_->log(AB_AT_(c), name, value)
+#define ab_share(c, name, x)       ab_host_->share(AB_AT_(c), name, x)
+#define ab_shared(c, name)         ab_host_->shared(AB_AT_(c), name)
 
 #define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin *: AB_##NAME,
 #define AB_KIND_(x) _Generic((x), AB_KINDS(AB_KIND_CASE_) default: AB_NO_KIND)

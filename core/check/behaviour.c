@@ -128,8 +128,7 @@ static void padding(const pairing *w, check_result *r)
                 check_fail(
                     r,
                     "%s: four more places of padding change the loss of target row %lld from %.12g to %.12g: "
-                    "something is "
-                    "summed over places that hold no token; use ab_mask, or ab_klen for the number of keys",
+                    "something depends on places that hold no token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
                     w->words, (long long)i, pass_row(&a, i), pass_row(&b, i));
     }
     pass_close(&a);

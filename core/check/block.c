@@ -53,12 +53,14 @@ int block_trace(block *b, const block_spec *s, err *e)
     if (s->measured) tape_at(c, x)->needs = true;
     if (s->role == AB_CROSS) mem = t_input(c, "mem", type, PHASE_STEP, 1, 1, b->rows, s->d_model);
     ab_t pos = t_input(c, "rows_pos", I32, PHASE_STEP, 1, 1, 1, b->rows);
-    attn_context alone = {.info = info_of(s)};
+    ab_t tokens = t_input(c, "tokens", I32, PHASE_STEP, 1, 1, 1, b->rows);
+    attn_context alone = {.info = info_of(s), .plugin = s->attention->desc.name, .tokens = tokens};
     c->attn = &alone;
     c->hook = AB_IN_EMBED;
     if (s->position && s->position->iface.position.embed && s->role != AB_CROSS)
         x = mem = s->position->iface.position.embed(c, s->position_cfg, x, pos);
     attn_context k = attn_for(b, s, x, mem);
+    k.plugin = s->attention->desc.name, k.tokens = tokens;
     c->attn = &k;
     c->hook = AB_IN_FORWARD;
     ab_t y = tape_given(c, s->attention->iface.attention.forward(c, s->attention_cfg, x, mem), "attention", s->attention->desc.name);
@@ -96,6 +98,8 @@ int block_plan(block *b, uint64_t seed, err *e)
     for (int32_t i = 1; i < c->n; i++)
         if (c->v[i].op == OP_INPUT && c->v[i].data)
             memset(c->v[i].data, 0, (size_t)node_count(&c->v[i]) * dtype_size(c->v[i].type));
+    int32_t *tokens = input(b, "tokens");
+    for (int64_t i = 0; tokens && i < b->rows; i++) tokens[i] = AB_ID_FIRST;
     ab_t q = tape_find(c, "qpos");
     int32_t time = (int32_t)node_count(tape_at(c, q));
     for (int32_t t = 0; t < time; t++) {

@@ -270,9 +270,19 @@ double pass_row(const pass *p, int64_t row)
     return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
 }
 
+/* What plugins add to the loss in training. */
+static double auxiliary(const pass *p)
+{
+    const node *v = &p->c->v[tape_find(p->c, "auxiliary").id];
+    double loss;
+    err e = {0};
+    if (v->op == OP_NONE) return 0;
+    return backend_read(p->c->backend, &loss, v->data, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
+}
+
 double pass_loss(const pass *p)
 {
-    double sum = 0;
+    double sum = auxiliary(p);
     for (int64_t i = 0; i < p->p.real_rows; i++) sum += pass_row(p, i);
     return sum;
 }

@@ -97,11 +97,14 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
     free(grad);
 }
 
-/* Without dropout in the settings a plugin may still have some of its own. */
-static bool drops(const ab_ctx *c)
+/* Is the loss in training another than in evaluation, though there is no dropout in the settings? A plugin may have some of its own, or
+ * noise, losses, a way of its own to compute. */
+static bool trains_otherwise(const ab_ctx *training, const ab_ctx *plain)
 {
-    for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].op == OP_DROPOUT) return true;
+    for (int32_t i = 1; i < training->forward_n; i++)
+        if (training->v[i].op == OP_DROPOUT || training->v[i].op == OP_RANDOM || i >= plain->n ||
+            training->v[i].op != plain->v[i].op)
+            return true;
     return false;
 }
 
@@ -119,7 +122,8 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
         check_fail(r, "%s: %s", w->words, e.text);
     else
-        compare(&m, &training, dropout > 0 || drops(training.c) ? &training : &plain, w, r);
+        compare(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w,
+                r);
     pass_close(&training);
     pass_close(&plain);
     model_free(&m);

@@ -94,7 +94,7 @@ int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t mor
 int pass_plan(pass *p, err *e);
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
-double pass_loss(const pass *p);             /* sum of the smoothed losses */
+double pass_loss(const pass *p);             /* sum of the smoothed losses, and in training what plugins add */
 double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
 
 /* A schedule's rates over several runs' lengths are numbers from 0 on, and some are not 0; -1 and a message. */

@@ -8,7 +8,16 @@ typedef struct {
     const int32_t *ids;
     int64_t n_ids, width,
         n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, what an id may be */
+    int64_t heads,
+        step[2]; /* GATHER, SCATTER_ADD: axis 1 of x; rows of ids from one index of axes 0 and 1 to the next */
 } by_id;
+/* The ids of row r of x. */
+static inline const int32_t *ids_of_row(const by_id *b, int64_t r)
+{
+    int64_t plane = r / b->n_ids,
+            row = r % b->n_ids + plane / b->heads * b->step[0] + plane % b->heads * b->step[1];
+    return b->ids + row * b->width;
+}
 typedef struct {
     void *y;
     const int32_t *q, *k;
@@ -136,8 +145,16 @@ static int choose(const call *k, int64_t n, range_fn f, err *e)
     const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (!is_real(y) || x->type != y->type || ids->type != I32) return wrong_type(k, e);
     if (check_ids(k, ids, n, e)) return -1;
-    by_id b = {
-        .y = y->data, .x = x->data, .ids = ids->data, .n_ids = ids->dim[2], .width = ids->dim[3], .n = n};
+    int64_t step[4];
+    strides_of(ids, step);
+    by_id b = {.y = y->data,
+               .x = x->data,
+               .ids = ids->data,
+               .n_ids = ids->dim[2],
+               .width = ids->dim[3],
+               .n = n,
+               .heads = y->dim[1]};
+    for (int i = 0; i < 2; i++) b.step[i] = step[i] / (b.width ? b.width : 1);
     over_range(rows_of(y), 1, rows_of(y) * (n + b.width), f, &b);
     return 0;
 }

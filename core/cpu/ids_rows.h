@@ -33,13 +33,13 @@ static void TYPED(gaps)(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* ---- GATHER, SCATTER_ADD: rows of x [a,b,Tq,..] and ids [Tq,Tk] ---- */
+/* ---- GATHER, SCATTER_ADD: rows of x [a,b,Tq,..] and ids [a or 1,b or 1,Tq,Tk] ---- */
 
 static void TYPED(pick)(const void *job, int64_t from, int64_t to)
 {
     const by_id *b = job;
     for (int64_t r = from; r < to; r++) {
-        const int32_t *ids = b->ids + r % b->n_ids * b->width;
+        const int32_t *ids = ids_of_row(b, r);
         const REAL *x = (const REAL *)b->x + r * b->n;
         REAL *restrict y = (REAL *)b->y + r * b->width;
         for (int64_t i = 0; i < b->width; i++) y[i] = x[ids[i]];
@@ -49,7 +49,7 @@ static void TYPED(bucket)(const void *job, int64_t from, int64_t to)
 {
     const by_id *b = job;
     for (int64_t r = from; r < to; r++) {
-        const int32_t *ids = b->ids + r % b->n_ids * b->width;
+        const int32_t *ids = ids_of_row(b, r);
         const REAL *x = (const REAL *)b->x + r * b->width;
         REAL *restrict y = (REAL *)b->y + r * b->n;
         for (int64_t i = 0; i < b->n; i++) y[i] = 0;

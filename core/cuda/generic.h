@@ -124,10 +124,21 @@ int gpu_real(float *y, const int32_t *ids, int64_t n);
 int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k);
 int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip);
 
-/* GATHER: y [rows,n_k], y[r][k] = x[r][ids[r % n_q][k]], x [rows,n]; NaN where the id is not in 0 .. n - 1.
- * SCATTER_ADD: y [rows,n], y[r][i] = sum of the x[r][k] with ids[r % n_q][k] == i, x [rows,n_k]; by rising k. ids [n_q,n_k]. */
-int gpu_pick(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n);
-int gpu_bucket(float *y, const float *x, const int32_t *ids, int64_t rows, int64_t n_q, int64_t n_k, int64_t n);
+/* Ids [..,n_q,n_k] for rows [a,heads,n_q]: step[i] is how many rows of ids lie between an index of axis i and the next (0: one
+ * for all). n: what an id may be, 0 .. n - 1.
+ * GATHER: y [rows,n_k], y[r][k] = x[r][id of k for r], x [rows,n]; NaN where there is no such id.
+ * SCATTER_ADD: y [rows,n], y[r][i] = sum of the x[r][k] whose id is i, x [rows,n_k]; by rising k. */
+typedef struct {
+    const int32_t *ids;
+    int64_t n_q, n_k, heads, step[2], n;
+} gpu_chosen;
+int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by);
+int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by);
+
+/* TOP_K: ids [rows,k] of the k first numbers of each row of x [rows,n] in the order of op.h. */
+int gpu_top_k(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest);
+int gpu_whole(int32_t *ids, const float *x, int64_t n); /* TO_IDS */
+int gpu_noise(float *y, int64_t n, unsigned place, int normal); /* RANDOM */
 
 /* MASK: s, y [B,H,n_q,n_k]; k_len [B], q [n_q], k [n_k]. y may be s. */
 int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len, int64_t batch, int64_t heads,

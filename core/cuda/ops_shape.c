@@ -122,17 +122,47 @@ int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
     return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys), (int32_t)k->a.i[0]), e);
 }
 
+/* How the rows of k's first input find their ids; n: what an id may be. */
+static gpu_chosen chosen_by(const call *k, int64_t n)
+{
+    const view *ids = &k->in[1];
+    gpu_chosen by = {.ids = ids->data, .n_q = ids->dim[2], .n_k = ids->dim[3], .heads = k->in[0].dim[1], .n = n};
+    int64_t step[4];
+    strides_of(ids, step);
+    for (int i = 0; i < 2; i++) by.step[i] = by.n_k ? step[i] / by.n_k : 0;
+    return by;
+}
+
 int cuda_GATHER(const call *k, err *e)
 {
     const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(gpu_pick(y->data, x->data, ids->data, rows_of(y), ids->dim[2], ids->dim[3], width_of(x)), e);
+    return launched(gpu_pick(y->data, x->data, rows_of(y), chosen_by(k, width_of(x))), e);
 }
 int cuda_SCATTER_ADD(const call *k, err *e)
 {
     const view *p = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(gpu_bucket(y->data, p->data, ids->data, rows_of(y), ids->dim[2], ids->dim[3], width_of(y)), e);
+    return launched(gpu_bucket(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
+}
+
+int cuda_TOP_K(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.i[0], (int)k->a.i[1]), e);
+}
+int cuda_TO_IDS(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    return launched(gpu_whole(y->data, x->data, count_of(y)), e);
+}
+int cuda_RANDOM(const call *k, err *e)
+{
+    const view *y = &k->out[0];
+    if (y->type != F32) return no_kernel(k, e);
+    return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.i[0], (int)k->a.i[1]), e);
 }
 
 int cuda_MASK(const call *k, err *e)

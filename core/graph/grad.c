@@ -76,6 +76,13 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
     }
 }
 
+/* What a recorded loss is multiplied by: [1,1,1,1]. */
+static ab_t recorded_loss_weight(ab_ctx *c, const noted *r)
+{
+    if (c->loss_scale.id) return t_mul_scalar(c, c->loss_scale, r->weight);
+    return t_const(c, (int64_t[4]){1, 1, 1, 1}, &r->weight);
+}
+
 int tape_backward(ab_ctx *c, ab_t root)
 {
     if (c->error.text[0]) return -1;
@@ -89,6 +96,8 @@ int tape_backward(ab_ctx *c, ab_t root)
                     shape_text(tape_at(c, root)->dim, shape));
     }
     c->grad[root.id] = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1}).id;
+    for (const noted *r = c->recorded; r; r = r->next)
+        if (r->weight) grad_give(c, r->value.id, recorded_loss_weight(c, r));
     grad_sweep(c, 1, c->forward_n);
     for (int32_t i = 1; i < c->forward_n; i++) {
         if (c->v[i].op != OP_PARAM && c->v[i].op != OP_INPUT) continue;

@@ -23,8 +23,14 @@
  * EMBEDDING        | table [1,1,n,d], ids [1,1,1,T] -> [1,1,T,d]
  * EMBEDDING_BACK   | dy [1,1,T,d], ids -> [1,1,n,d]
  * RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION   | q ids [1,1,1,Tq], k ids [1,1,1,Tk] -> [1,1,Tq,Tk] (F32/F64; CLIPPED_RELATIVE_POSITION: I32 in 0..2 clip)
- * GATHER        | x [a,b,Tq,n], ids [1,1,Tq,Tk] -> [a,b,Tq,Tk]
- * SCATTER_ADD      | p [a,b,Tq,Tk], ids -> [a,b,Tq,n], n = a.i[0]
+ * GATHER        | x [a,b,Tq,n], ids [a or 1,b or 1,Tq,Tk] -> [a,b,Tq,Tk]
+ * SCATTER_ADD      | p [a,b,Tq,Tk], ids likewise -> [a,b,Tq,n], n = a.i[0]
+ * TOP_K       | x [..,n] -> ids [..,k], k = a.i[0]: places of the k largest (a.i[1]: smallest) numbers of each line, that one first;
+ *             | of equal ones the first place first; what is no number (NaN) comes before all
+ * TO_IDS      | x -> ids: the nearest whole number, ties to even; -1 where an int32 has no room for it
+ * RANDOM      | -> y: numbers for element i from the words w of philox({i / 4, place, step}, seed) with place = a.i[0], counted as in
+ *             | DROPOUT; u[j] = (w[j] / 512 + 1/2) / 2^23. a.i[1] = 0: u[i % 4]. 1: normal, by Box and Muller from the pair that i is in,
+ *             | sqrt(-2 ln u[0]) times cos(2 pi u[1]) for its first, sin for its second element
  * MASK        | s [B,H,Tq,Tk], qpos ids [Tq], kpos ids [Tk], klen ids [1,1,1,B], a.i[0] causal:
  *             | -inf where key index k >= klen[b], or causal and kpos[k] > qpos[q]
  * HEADS       | rows [R,n], offset ids [1,1,1,B+1] -> [B,H,T,d]:
@@ -118,6 +124,9 @@ enum { WORKS_IN_PLACE = 1 };
     X(CLIPPED_RELATIVE_POSITION, 2, 1, 0, "clipped distance as an id; i0: clip")                                                 \
     X(GATHER, 2, 1, 0, "y[..q,k] = x[..q,ids[q,k]]")                                                                             \
     X(SCATTER_ADD, 2, 1, 0, "adjoint of GATHER into i0 buckets")                                                                 \
+    X(TOP_K, 1, 1, 0, "places of the i0 largest numbers of each line, in order; i1: of the smallest")                            \
+    X(TO_IDS, 1, 1, 0, "the nearest whole numbers as ids")                                                                       \
+    X(RANDOM, 0, 1, 0, "noise: i0 numbers the place as in DROPOUT; i1: 0 uniform in (0,1), 1 normal")                            \
     X(MASK, 4, 1, 0, "s where the key may be seen, -inf elsewhere; s, qpos, kpos, klen; i0: causal")                             \
     X(HEADS, 2, 1, 0, "rows, offsets -> [B,H,T,d], zeros at padding; i0: first column, i1: H, i2: d, i3: T")                     \
     X(MERGE, 2, 1, 0, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                                  \

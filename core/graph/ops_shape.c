@@ -125,6 +125,24 @@ ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids)
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
     return push2(c, OP_EMBEDDING, table, ids, d, NULL);
 }
+ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
+{
+    rows = number(c, rows);
+    GIVEN2(rows, ids);
+    if (!ids_given(c, "scatter_rows", ids)) return (ab_t){0};
+    const int64_t *d = tape_at(c, rows)->dim;
+    char sr[64];
+    if (d[0] != 1 || d[1] != 1 || d[2] != node_count(tape_at(c, ids)))
+        return tape_fail(c, "scatter_rows: rows %s by %lld ids, expected an id for each row", shape_text(d, sr),
+                         (long long)node_count(tape_at(c, ids)));
+    return push2(c, OP_EMBEDDING_BACK, rows, ids, (int64_t[4]){1, 1, n, d[3]}, NULL);
+}
+static void sum_rows_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_embedding(c, dy, (ab_t){v.in[1]}));
+}
+
 static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
@@ -159,6 +177,16 @@ ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
     return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.i = {clip}});
 }
 
+/* The first two axes of ids are 1 or those of x [d], of which one of length 1 becomes as long as theirs. */
+static bool batch_of_ids(const int64_t ids[4], int64_t d[4])
+{
+    for (int i = 0; i < 2; i++) {
+        if (d[i] == 1) d[i] = ids[i];
+        if (ids[i] != 1 && ids[i] != d[i]) return false;
+    }
+    return true;
+}
+
 ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
 {
     x = number(c, x);
@@ -167,9 +195,10 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
     int64_t d[4];
     dims_of(c, x, d);
     char sa[64], sb[64];
-    if (tape_at(c, ids)->dim[2] != d[2])
-        return tape_fail(c, "pick: %s by ids %s: the query axes differ", shape_text(d, sa),
+    if (tape_at(c, ids)->dim[2] != d[2] || !batch_of_ids(tape_at(c, ids)->dim, d))
+        return tape_fail(c, "gather: %s by ids %s: the axes before the last differ", shape_text(d, sa),
                          shape_text(tape_at(c, ids)->dim, sb));
+    x = t_broadcast_to(c, x, d);
     d[3] = tape_at(c, ids)->dim[3];
     return push2(c, OP_GATHER, x, ids, d, NULL);
 }
@@ -187,9 +216,9 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
     int64_t d[4];
     dims_of(c, p, d);
     char sa[64], sb[64];
-    if (tape_at(c, ids)->dim[2] != d[2] || tape_at(c, ids)->dim[3] != d[3])
-        return tape_fail(c, "bucket: %s by ids %s: the last two axes differ", shape_text(d, sa),
-                         shape_text(tape_at(c, ids)->dim, sb));
+    if (tape_at(c, ids)->dim[2] != d[2] || tape_at(c, ids)->dim[3] != d[3] || !batch_of_ids(tape_at(c, ids)->dim, d))
+        return tape_fail(c, "scatter_add: %s by ids %s: the axes differ", shape_text(d, sa), shape_text(tape_at(c, ids)->dim, sb));
+    p = t_broadcast_to(c, p, d);
     d[3] = n;
     return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.i = {n}});
 }
@@ -197,6 +226,39 @@ static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     grad_give(c, v.in[0], t_gather(c, dy, (ab_t){v.in[1]}));
+}
+
+/* ---- ids that are computed, and noise ---- */
+
+ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
+{
+    x = number(c, x);
+    GIVEN1(x);
+    int64_t d[4];
+    dims_of(c, x, d);
+    if (k < 1 || k > d[3]) return tape_fail(c, "top_k: the %lld first of a line of %lld numbers", (long long)k, (long long)d[3]);
+    d[3] = k;
+    ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.i = {k, smallest}});
+    tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t t_to_ids(ab_ctx *c, ab_t x)
+{
+    x = number(c, x);
+    GIVEN1(x);
+    int64_t d[4];
+    dims_of(c, x, d);
+    ab_t y = push1(c, OP_TO_IDS, x, d, NULL);
+    tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal)
+{
+    return tape_push(c, OP_RANDOM, generic_type(c), dim, 0, NULL, &(attr){.i = {c->n_dropout++, normal}});
 }
 
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
@@ -255,6 +317,6 @@ static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 const grad_rule shape_rules[OP_COUNT] = {
     [OP_RESHAPE] = reshape_rule, [OP_TRANSPOSE] = swap_rule, [OP_SLICE] = slice_rule, [OP_PAD] = place_rule,
-    [OP_CONCAT] = join_rule,       [OP_ROTATE_HALF] = turn_rule, [OP_EMBEDDING] = rows_rule,   [OP_GATHER] = pick_rule,
+    [OP_CONCAT] = join_rule,       [OP_ROTATE_HALF] = turn_rule, [OP_EMBEDDING] = rows_rule,   [OP_EMBEDDING_BACK] = sum_rows_rule, [OP_GATHER] = pick_rule,
     [OP_SCATTER_ADD] = bucket_rule,   [OP_MASK] = mask_rule, [OP_HEADS] = heads_rule, [OP_MERGE] = merge_rule,
 };

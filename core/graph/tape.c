@@ -98,6 +98,7 @@ static uint8_t highest_phase(const ab_ctx *c, int n_in, const ab_t *in)
 
 static bool random_op(const ab_ctx *c, op o, const attr *a)
 {
+    if (o == OP_RANDOM) return true;
     if (!c->training) return false;
     return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND || o == OP_ATTEND_PROGRAM) && a->f[0] > 0;
 }

@@ -49,6 +49,14 @@ typedef struct {
     arena memory;
 } table_cache;
 
+/* What plugins record in training: a number each; those of auxiliary losses are part of what is minimised. */
+typedef struct noted {
+    const char *name;
+    ab_t value;
+    double weight; /* of a loss; 0: only recorded */
+    struct noted *next;
+} noted;
+
 typedef struct attn_context attn_context; /* where in the model a plugin is being called: plugin/attention_context.h */
 
 struct ab_ctx {
@@ -69,6 +77,9 @@ struct ab_ctx {
     attn_context *attn;
     ab_hook hook;      /* the plugin function that runs; AB_IN_HOST: none */
     struct owned_name *names; /* of learned values given so far in this layer: plugin/attention_context.h */
+    struct shared_value *across; /* of layers given so far: plugin/attention_context.h */
+    noted *recorded; /* in the order of calls */
+    ab_t loss_scale;   /* what an auxiliary loss is multiplied by beside its weight; id 0: 1 */
     const char *scope; /* prefix of parameter names: "dec.0.self" */
     arena memory;      /* names, constants, attributes */
     const backend *backend;
@@ -127,6 +138,10 @@ ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k);
 ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
 ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest); /* ids [..,k] */
+ab_t t_to_ids(ab_ctx *c, ab_t x);
+ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal);
+ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n); /* [T,d],[T] -> [n,d]: EMBEDDING's adjoint */
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal);
 ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int64_t width, int64_t time);
 ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols);
@@ -170,7 +185,7 @@ double node_flops(const ab_ctx *c, int32_t i, double pairs);
 
 /* ---- gradient, plan, run ---- */
 
-/* Emits the gradient of `root` (one element; or a CE node, whose own norm gives the weight) for every
+/* Emits the gradient of `root` (one element; or a CE node, whose own norm gives the weight) plus the recorded losses for every
  * parameter and every input marked needs; parameters' gradients end in params->grad ("=", not "+="). Returns
  * 0 or -1 (c->error). */
 int tape_backward(ab_ctx *c, ab_t root);

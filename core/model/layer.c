@@ -16,7 +16,7 @@ typedef struct {
 
 /* ---- what a plugin is told ---- */
 
-static attn_context base_context(const tracer *t, int role, int64_t index)
+static attn_context base_context(const tracer *t, const plugin *p, int role, int64_t index)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     const config *f = &t->m->cfg;
@@ -29,6 +29,8 @@ static attn_context base_context(const tracer *t, int role, int64_t index)
                                    .n_layers = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder,
                                    .role = bits[role],
                                    .training = t->c->training},
+                          .plugin = p->desc.name,
+                          .tokens = role == ROLE_ENCODER ? t->src_ids : t->tgt_ids,
                           .bias = f->bias != 0,
                           .separate_init = f->qkv_init == QKV_SEPARATE,
                           .keep_weights = t->m->keep_weights,
@@ -118,7 +120,7 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
     layer *l = layer_of(c);
     tracer *t = l->t;
     int role = cross ? ROLE_CROSS : l->role;
-    attn_context k = base_context(t, role, l->index);
+    attn_context k = base_context(t, t->m->attention[role], role, l->index);
     k.x = x;
     k.mem = cross ? l->memory : x;
     k.info.dropout = c->training ? t->m->cfg.attention_dropout : 0;
@@ -140,7 +142,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
 {
     layer *l = layer_of(c);
     const model *m = l->t->m;
-    attn_context k = base_context(l->t, l->role, l->index);
+    attn_context k = base_context(l->t, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.relu_dropout : 0;
     caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward", m->feed_forward->desc.name);
@@ -156,7 +158,7 @@ static ab_t norm(ab_ctx *c, ab_t x, const ab_t *add, const char *name)
     bool fused = add && n->add && !m->generic;
     if (add && !fused) x = t_dropout_add(c, x, *add, m->cfg.dropout);
     if (!x.id) return x;
-    attn_context k = base_context(l->t, l->role, l->index);
+    attn_context k = base_context(l->t, m->norm, l->role, l->index);
     caller before = begin(c, &k, fused ? AB_IN_ADD_NORM : AB_IN_NORM, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, fused ? n->add(c, m->norm_cfg, x, *add) : n->forward(c, m->norm_cfg, x), "norm", m->norm->desc.name);
     end(c, before);
@@ -173,7 +175,7 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     const model *m = t->m;
     if (!x.id) return x;
     l->calls = (layer_calls){attention, feed_forward, norm};
-    attn_context k = base_context(t, l->role, l->index);
+    attn_context k = base_context(t, m->block, l->role, l->index);
     k.layer = &l->calls;
     k.info.cross = l->memory.id != 0;
     k.info.feed_forward = m->feed_forward->iface.feed_forward.forward != NULL;
@@ -212,7 +214,7 @@ ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos)
     ab_ctx *c = t->c;
     const ab_position_plugin *p = &t->m->position->iface.position;
     if (!p->embed || !x.id) return x;
-    attn_context k = base_context(t, role, 0);
+    attn_context k = base_context(t, t->m->position, role, 0);
     caller before = begin(c, &k, AB_IN_EMBED, stack_name(role));
     x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
     end(c, before);

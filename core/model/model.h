@@ -63,8 +63,10 @@ typedef struct {
     const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
 } model_batch;
 
+#define RECORDED "recorded "
 /* Loss of one batch; with its gradient when `training`. Kept: "losses" [tgt_rows,2] (smoothed, plain; see CE
- * in op.h), and "logits" [tgt_rows, tgt_vocab] when not training. */
+ * in op.h), and "logits" [tgt_rows, tgt_vocab] when not training. When training also RECORDED and the name of each number that plugins
+ * record, its mean over layers, and "auxiliary", what their losses add to the sum of the losses; one element each. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
 /* Does a loss tape of shape `all` serve every batch of its rows with no more sentences and no longer ones? Where all values are packed
  * rows it does, for then none depends on the number of sentences and on times: `one` batch's tape and those of other shapes are

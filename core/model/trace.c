@@ -99,6 +99,36 @@ static ab_ctx *finish(tracer *t, err *e)
     return NULL;
 }
 
+/* ---- what plugins recorded ---- */
+
+static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
+
+/* Each name's mean is kept as "recorded NAME". The loss is a sum over target tokens times norm; an auxiliary one, a mean, counts as
+ * often, and all of them together are kept as "auxiliary". */
+static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
+{
+    ab_t all = {0};
+    for (const noted *r = c->recorded; r; r = r->next) {
+        if (!r->weight) continue;
+        if (!c->loss_scale.id) {
+            ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1});
+            ab_t tokens = t_sum_to(c, t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out)), (int64_t[4]){1, 1, 1, 1});
+            c->loss_scale = t_binary(c, OP_MUL, norm, tokens);
+        }
+        all = sum_of(c, all, t_mul_scalar(c, t_binary(c, OP_MUL, r->value, c->loss_scale), r->weight));
+    }
+    t_keep(c, all, "auxiliary");
+    for (const noted *r = c->recorded; r; r = r->next) {
+        const char *name = arena_printf(&c->memory, RECORDED "%s", r->name);
+        if (tape_find(c, name).id) continue;
+        ab_t sum = {0};
+        int64_t n = 0;
+        for (const noted *q = r; q; q = q->next)
+            if (same(q->name, r->name)) sum = sum_of(c, sum, q->value), n++;
+        t_keep(c, t_mul_scalar(c, t_add_scalar(c, sum, 0), 1 / (double)n), name);
+    }
+}
+
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
 {
     tracer t = begin(m, s, training);
@@ -115,13 +145,17 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     t.tgt_off = t_input(c, "tgt.offset", I32, PHASE_STEP, 1, 1, 1, s->batch + 1);
     t.tgt_len = t_input(c, "tgt.len", I32, PHASE_STEP, 1, 1, 1, s->batch);
     t.tgt_kpos = counting(c, s->tgt_time, 1);
+    t.src_ids = src, t.tgt_ids = tgt_in;
     if (model_has_encoder(m)) memory = encoder(&t, src);
     ab_t logits = decoder(&t, tgt_in, tgt_pos, memory);
     ab_t losses =
         t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
     t_keep(c, losses, "losses");
     if (!training) t_keep(c, logits, "logits"); /* in training its storage becomes the gradient's */
-    if (training && losses.id) tape_backward(c, losses);
+    if (training && losses.id) {
+        keep_recorded(c, norm, tgt_out);
+        tape_backward(c, losses);
+    }
     return finish(&t, e);
 }
 
@@ -131,6 +165,7 @@ ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e)
     t.c->batch_invariant = true;
     source_inputs(&t, PHASE_STEP, true);
     ab_t src = t_input(t.c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+    t.src_ids = src;
     t_keep(t.c, encoder(&t, src), "memory");
     return finish(&t, e);
 }
@@ -149,6 +184,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
     }
     ab_t ids = t_input(c, "tgt.ids", I32, PHASE_STEP, 1, 1, 1, rows),
          pos = t_input(c, "pos", I32, PHASE_STEP, 1, 1, 1, rows);
+    t.tgt_ids = ids;
     t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, 1);
     t.one_pos = t.time;
     t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, capacity);

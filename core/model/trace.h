@@ -9,7 +9,8 @@ typedef struct {
     ab_ctx *c;
     model_shape s;
     ab_t src_off, src_len, src_pos_rows, tgt_off, tgt_len; /* ids [B+1], [B], [rows] */
-    ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
+    ab_t src_ids, tgt_ids;   /* the tokens of the rows; in decoding of each hypothesis */
+    ab_t src_kpos, tgt_kpos; /* ids 0 .. time - 1 */
     /* decoding */
     bool decode;
     int64_t beam, capacity, seen;

@@ -29,7 +29,7 @@ ab_hook enter_hook(ab_ctx *c, ab_hook next)
     return before;
 }
 
-static ab_kind owner_of(ab_hook h)
+ab_kind hook_owner(ab_hook h)
 {
     switch (h) {
     case AB_IN_FORWARD:
@@ -48,7 +48,7 @@ bool attn_claim(ab_ctx *c, const char *name)
 #define KIND_NAME(NAME, name, doc) #name,
     static const char *const owners[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
     const char *full = full_name(c, name);
-    ab_kind now = owner_of(c->hook);
+    ab_kind now = hook_owner(c->hook);
     owned_name **at = &c->names;
     while (*at && !same((*at)->name, full)) at = &(*at)->next;
     if (*at && (*at)->by != now) {

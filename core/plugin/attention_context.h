@@ -13,6 +13,13 @@ typedef struct owned_name {
     ab_kind by;
     struct owned_name *next;
 } owned_name;
+/* A value that later layers of the stack may take. */
+typedef struct shared_value {
+    const char *name; /* "enc.self" and the plugin's own name for it */
+    ab_kind by;
+    ab_t value;
+    struct shared_value *next;
+} shared_value;
 typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are cached */
     int32_t k, v;
     struct key_value *next;
@@ -29,6 +36,8 @@ struct attn_context {
     ab_info info;
     const ab_position_plugin *pos;
     const void *pos_cfg;
+    const char *plugin;            /* whose function runs: its name, for what it records */
+    ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
     bool bias;                     /* projections have biases */
     bool separate_init;            /* Glorot of q, k and v each on its own, not of the fused matrix */
     bool keep_weights;             /* softmaxes over keys are kept by name: SCOPE.weights [B,H,Tq,Tk] */
@@ -97,6 +106,15 @@ ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> r
 /* May a recurrence run over what x was made into? Else false and an error. */
 bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 
+/* records.c: what a plugin's call leaves beside its result. */
+ab_t attn_tokens(ab_ctx *c);
+ab_t attn_row_mask(ab_ctx *c);
+ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
+void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight);
+void attn_share(ab_ctx *c, const char *name, ab_t x);
+ab_t attn_shared(ab_ctx *c, const char *name);
+
+ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; AB_NO_KIND: the host */
 /* Notes which plugin function runs from here on; returns the one before, to be given back afterwards. */
 ab_hook enter_hook(ab_ctx *c, ab_hook next);
 /* The name belongs to whose hook runs, in this call; false and an error when it is another's already. */

@@ -87,6 +87,7 @@ static ab_t leaf(walk *w, int32_t x)
     int32_t of = x;
     const node *v = &w->c->v[x];
     bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == t->k_time && w->c->v[v->in[0]].dim[2] == t->q_time;
+    if (gathered && w->c->v[v->in[1]].dim[0] * w->c->v[v->in[1]].dim[1] != 1) gathered = false; /* ids of each sentence or head */
     if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->in[1])) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->in[1]};
     if (gathered || v->op == OP_BROADCAST_TO) of = v->in[0];

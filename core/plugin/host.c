@@ -1,6 +1,7 @@
 /* host.c - the table of functions that plugins call: it maps the ABI onto the tape and the attention context. */
 #include "plugin/plugin.h"
 #include "plugin/attention_context.h"
+#include "plugin/host.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,7 @@ static ab_ctx *h_at(ab_ctx *c, const char *file, int line)
     return c;
 }
 
-/* Axes given as rank and dims, aligned at the right. */
-static bool dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4])
+bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4])
 {
     if (rank < 1 || rank > 4) {
         tape_fail(c, "%s: %d axes, expected 1 to 4", what, rank);
@@ -26,17 +26,12 @@ static bool dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, in
         }
     return true;
 }
-/* Ids that plugins pass are checked before anything looks at the tensor. */
-static bool own_all(ab_ctx *c, const ab_t *x, size_t n)
+bool host_owns_all(ab_ctx *c, const ab_t *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!tape_owns(c, x[i])) return false;
     return true;
 }
-#define OWN(...)                                                                                             \
-    if (!own_all(c, (const ab_t[]){__VA_ARGS__}, sizeof((ab_t[]){__VA_ARGS__}) / sizeof(ab_t))) return (ab_t) {0}
-
-static int from_end(int axis) { return axis >= 0 ? axis - 4 : axis; }
 
 static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
 {
@@ -46,16 +41,7 @@ static int64_t h_dim(ab_ctx *c, ab_t x, int axis)
 }
 /* ---- where functions may be called (the tags of ab_plugin.h) ---- */
 
-#define BIT(h) (1u << (h))
-enum {
-    ATTENTION_HOOKS = BIT(AB_IN_FORWARD) | BIT(AB_IN_STEP) | BIT(AB_IN_ROTATE) | BIT(AB_IN_BIAS) | BIT(AB_IN_SCORES) | BIT(AB_IN_VALUES),
-    BLOCK_HOOKS = BIT(AB_IN_BLOCK) | BIT(AB_IN_FINISH),
-    MODEL_HOOKS = ATTENTION_HOOKS | BLOCK_HOOKS | BIT(AB_IN_EMBED) | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_NORM) | BIT(AB_IN_ADD_NORM),
-    UPDATE_HOOKS = BIT(AB_IN_UPDATE),
-};
-
-/* May `function` be called by the hook that runs? Else false and an error that says where it may. */
-static bool may_call(ab_ctx *c, const char *function, unsigned hooks)
+bool host_may_call(ab_ctx *c, const char *function, unsigned hooks)
 {
 #define HOOK_DOC(NAME, doc) doc,
     static const char *const names[AB_HOOK_COUNT] = {"no plugin's function", AB_HOOKS(HOOK_DOC)};
@@ -67,13 +53,10 @@ static bool may_call(ab_ctx *c, const char *function, unsigned hooks)
               c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD ? ". What an operation needs is in its inputs and attr" : "");
     return false;
 }
-#define ONLY_IN(c, function, hooks)                                                                          \
-    if (!may_call(c, function, hooks)) return (ab_t) {0}
-
 static const ab_info *h_info(ab_ctx *c)
 {
     static const ab_info nowhere = {.heads = 1, .d_k = 1, .d_v = 1, .d_model = 1, .n_layers = 1};
-    return may_call(c, "ab_info", MODEL_HOOKS) ? &c->attn->info : &nowhere;
+    return host_may_call(c, "ab_info", MODEL_HOOKS) ? &c->attn->info : &nowhere;
 }
 static ab_t h_fail(ab_ctx *c, const char *message) { return tape_fail(c, "%s", message); }
 static ab_t h_add(ab_ctx *c, ab_t a, ab_t b)
@@ -156,7 +139,7 @@ static ab_t h_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
 static ab_t h_full(ab_ctx *c, int rank, const int64_t *dims, double value)
 {
     int64_t d[4];
-    if (!dims4(c, "ab_full", rank, dims, d)) return (ab_t){0};
+    if (!host_dims4(c, "ab_full", rank, dims, d)) return (ab_t){0};
     return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, &value), d);
 }
 
@@ -190,7 +173,7 @@ static ab_t h_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
 {
     OWN(a);
     int64_t d[4];
-    return a.id && dims4(c, "ab_reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
+    return a.id && host_dims4(c, "ab_reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
 }
 static ab_t h_transpose(ab_ctx *c, ab_t a, int i, int j)
 {
@@ -244,7 +227,7 @@ static ab_t h_outer(ab_ctx *c, ab_t a, ab_t b)
 static ab_t h_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v)
 {
     int64_t d[4];
-    return dims4(c, "ab_const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
+    return host_dims4(c, "ab_const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
 }
 
 /* The values of a table, computed or found among those kept from an earlier trace. */
@@ -280,7 +263,7 @@ static ab_t h_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const 
                     const void *cfg, size_t cfg_size)
 {
     int64_t d[4];
-    if (!dims4(c, "ab_table", rank, dims, d)) return (ab_t){0};
+    if (!host_dims4(c, "ab_table", rank, dims, d)) return (ab_t){0};
     return t_const_at(c, d, table_data(c, rank, dims, d, f, cfg, cfg_size));
 }
 
@@ -288,7 +271,7 @@ static ab_t h_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, 
 {
     int64_t d[4];
     ONLY_IN(c, "ab_weight", MODEL_HOOKS);
-    return dims4(c, "ab_weight", rank, dims, d) ? attn_param(c, name, d, scale, 0) : (ab_t){0};
+    return host_dims4(c, "ab_weight", rank, dims, d) ? attn_param(c, name, d, scale, 0) : (ab_t){0};
 }
 static ab_t h_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
@@ -301,7 +284,7 @@ static ab_t h_param_full(ab_ctx *c, const char *name, int rank, const int64_t *d
 {
     int64_t d[4];
     ONLY_IN(c, "ab_weight_full", MODEL_HOOKS);
-    return dims4(c, "ab_weight_full", rank, dims, d) ? attn_param(c, name, d, 0, value) : (ab_t){0};
+    return host_dims4(c, "ab_weight_full", rank, dims, d) ? attn_param(c, name, d, 0, value) : (ab_t){0};
 }
 static ab_t h_linear_relu(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias)
 {
@@ -371,7 +354,7 @@ static ab_t h_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_
 }
 static void h_assign(ab_ctx *c, ab_t to, ab_t value)
 {
-    if (tape_owns(c, to) && tape_owns(c, value) && may_call(c, "ab_assign", UPDATE_HOOKS)) t_assign(c, to, value);
+    if (tape_owns(c, to) && tape_owns(c, value) && host_may_call(c, "ab_assign", UPDATE_HOOKS)) t_assign(c, to, value);
 }
 
 static ab_t h_project(ab_ctx *c, ab_t x, ab_projection what)
@@ -625,6 +608,19 @@ ab_host host_table = {
     .klen = h_klen,
     .gru = h_gru,
     .conv = h_conv,
+    .max = host_max,
+    .top_k = host_top_k,
+    .sort = host_sort,
+    .to_ids = host_to_ids,
+    .one_hot = host_one_hot,
+    .scatter_rows = host_scatter_rows,
+    .noise = host_noise,
+    .tokens = host_tokens,
+    .row_mask = host_row_mask,
+    .add_loss = host_add_loss,
+    .log = host_log,
+    .share = host_share,
+    .shared = host_shared,
 };
 
 void plugin_set_services(const plugin_services *s)

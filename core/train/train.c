@@ -238,6 +238,8 @@ static void point(training *t, const char *metric, double value)
     if (v->point) v->point(v->self, metric, t->step, value);
 }
 
+static void point_of(void *t, const char *metric, double value) { point(t, metric, value); }
+
 /* Mean of the unsmoothed loss over about the last 50 updates: the share of the zero that the sum began with is taken out, as Adam does. */
 static double recent_loss(const training *t) { return t->known ? t->recent / (1 - pow(0.98, (double)t->known)) : NAN; }
 
@@ -374,6 +376,7 @@ static train_outcome loop(training *t, err *e)
         if (mark) {
             point(t, "train_PPL", exp(recent_loss(t)));
             point(t, "lr", schedule_lr(t->m, t->step));
+            if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
         }
         if (judge && evaluate(t, e)) return TRAIN_FAILED;
         if (keep && save(t, e)) return TRAIN_FAILED;

@@ -136,6 +136,7 @@ struct train_step {
     const comm *comm; /* the other ranks; NULL: none */
     buckets *buckets;
     bool reducing; /* the buckets are under way */
+    const ab_ctx *last; /* the tape of the last batch; s->tapes' own, until the next batch */
     double losses[STEPPER_PENDING][2];
     double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
     int pending;
@@ -263,6 +264,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
     if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
     s->batches++;
+    s->last = c;
     return note_losses(s, c, b->tgt_rows, e);
 }
 
@@ -280,6 +282,19 @@ static int sum_over_ranks(train_step *s, void *grad, err *e)
     if (!s->reducing && buckets_begin(s->buckets, grad, NULL, e)) return -1;
     s->reducing = false;
     return buckets_end(s->buckets, e);
+}
+
+int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e)
+{
+    for (int32_t i = 1; s->last && i < s->last->n; i++) {
+        const node *v = &s->last->v[i];
+        double wide = 0;
+        float narrow = 0;
+        if (!v->name || !has_prefix(v->name, RECORDED)) continue;
+        if (tape_read(s->last, (ab_t){i}, v->type == F64 ? (void *)&wide : (void *)&narrow, dtype_size(v->type), e)) return -1;
+        f(self, v->name + strlen(RECORDED), v->type == F64 ? wide : (double)narrow);
+    }
+    return 0;
 }
 
 int train_step_update(train_step *s, double tokens, int64_t step, err *e)

@@ -175,6 +175,37 @@ static void check_choice(int64_t a, int64_t b, int64_t n_q, int64_t n_k, int64_t
     check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(n, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, n_q, n), 0);
 }
 
+static void check_own_ids(int64_t a, int64_t b, int64_t own_a, int64_t own_b)
+{
+    char what[128];
+    snprintf(what, sizeof what, "GATHER, SCATTER_ADD [%d,%d] by ids [%d,%d]", (int)a, (int)b, (int)own_a, (int)own_b);
+    view x = randoms(tensor(F32, a, b, 3, 6)), ids = ids_below(tensor(I32, own_a, own_b, 3, 35), 6), p = randoms_in(tensor(F32, a, b, 3, 35), 0.1, 1);
+    view ids2 = ids_below(tensor(I32, own_a, own_b, 3, 35), 6);
+    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, 3, 35), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(6, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, 3, 6), 0);
+}
+
+static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
+{
+    for (int smallest = 0; smallest < 2; smallest++) {
+        view x = randoms(tensor(F32, 1, 2, lines, n)), y = randoms_in(tensor(F32, 1, 2, lines, n), -9, 9);
+        for (int64_t i = 0; i < size_of(&x) && odd; i++) { /* equal ones, and what is no number */
+            double v = (double)rng_below(&dice, 6);
+            set(&x, i, v == 5 ? NAN : v == 4 ? -INFINITY : v);
+        }
+        for (int64_t i = 0; i < size_of(&y) && odd; i++) set(&y, i, i % 3 ? (double)i / 2 : i % 2 ? 4e9 : NAN);
+        check("TOP_K", OP_TOP_K, cpu_TOP_K, cuda_TOP_K, of(k, smallest), 1, &x, tensor(I32, 1, 2, lines, k), 0);
+        check("TO_IDS", OP_TO_IDS, cpu_TO_IDS, cuda_TO_IDS, of(0, 0), 1, &y, tensor(I32, 1, 2, lines, n), 0);
+    }
+}
+
+static void check_noise(int64_t n, int64_t normal)
+{
+    call k = {.op = OP_RANDOM, .n_out = 1, .a = of(3, normal), .training = true, .seed = 0x123456789abcull, .step = 7, .out = {tensor(F32, 1, 1, 1, n)}};
+    check_call(normal ? "RANDOM normal" : "RANDOM uniform", cpu_RANDOM, cuda_RANDOM, &k, 1e-6);
+    release_views(&k);
+}
+
 static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, bool causal)
 {
     char what[128];
@@ -189,11 +220,14 @@ static void test_ids(void)
 {
     check_pairs(7, 9), check_pairs(1, 64), check_pairs(33, 33), check_pairs(0, 5);
     check_choice(2, 3, 5, 7, 4), check_choice(1, 2, 9, 40, 33), check_choice(1, 1, 3, 65, 65), check_choice(2, 1, 4, 31, 200), check_choice(0, 1, 3, 3, 2);
+    for (int64_t own = 0; own < 4; own++) check_own_ids(2, 3, own & 1 ? 2 : 1, own & 2 ? 3 : 1);
+    for (int odd = 0; odd < 2; odd++) check_top_k(5, 7, 3, odd), check_top_k(2, 40, 40, odd), check_top_k(1, 300, 20, odd), check_top_k(3, 1, 1, odd);
+    for (int normal = 0; normal < 2; normal++) check_noise(1, normal), check_noise(1027, normal);
     for (int causal = 0; causal < 2; causal++)
         check_mask(3, 2, 5, 7, causal), check_mask(4, 1, 8, 12, causal), check_mask(1, 3, 1, 33, causal), check_mask(0, 3, 2, 3, causal);
     float found[4]; /* ids out of range are loud */
     void *x = gpu_copy_of((float[]){1, 2}, 8), *ids = gpu_copy_of((int32_t[]){1, -1, 2, 0}, 16), *y = gpu_alloc(16);
-    gpu_pick(y, x, ids, 1, 1, 4, 2);
+    gpu_pick(y, x, 1, (gpu_chosen){.ids = ids, .n_q = 1, .n_k = 4, .heads = 1, .n = 2});
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
                "GATHER: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);

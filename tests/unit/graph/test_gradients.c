@@ -245,6 +245,20 @@ static ab_t distances(ab_ctx *c, int64_t clip)
 }
 static ab_t pick(ab_ctx *c, const ab_t *in) { return t_gather(c, in[0], distances(c, 2)); }
 static ab_t bucket(ab_ctx *c, const ab_t *in) { return t_scatter_add(c, in[0], distances(c, 2), 5); }
+/* ids that are computed: the order of the numbers themselves, of each line, or of all axes' */
+static ab_t in_order(ab_ctx *c, const ab_t *in)
+{
+    ab_t at = t_top_k(c, in[0], 3, false);
+    return t_map(c, t_gather(c, in[0], at), AB_SIN);
+}
+static ab_t pick_for_each(ab_ctx *c, const ab_t *in) { return t_map(c, t_gather(c, in[0], t_top_k(c, in[1], 2, true)), AB_SIN); }
+static ab_t sum_by_order(ab_ctx *c, const ab_t *in) { return t_map(c, t_scatter_add(c, in[0], t_top_k(c, in[0], 4, true), 4), AB_SIN); }
+static ab_t sum_rows(ab_ctx *c, const ab_t *in) { return t_map(c, t_sum_rows_by_id(c, in[0], IDS(c, 2, 0, 2, 4), 5), AB_SIN); }
+static ab_t noisy(ab_ctx *c, const ab_t *in)
+{
+    ab_t noise = t_random(c, (int64_t[4]){2, 3, 2, 4}, true);
+    return t_map(c, t_binary(c, OP_MUL, in[0], noise), AB_SIN);
+}
 static ab_t masked_softmax(ab_ctx *c, const ab_t *in)
 {
     return t_softmax(c, t_mask(c, in[0], IDS(c, 0, 1, 2), IDS(c, 0, 1, 2), IDS(c, 3, 2), 1));
@@ -374,6 +388,11 @@ static const op_case cases[] = {
     {"ROWS", rows, {{1, 1, 4, 3}}, false, false},
     {"GATHER", pick, {{2, 2, 3, 5}}, false, false},
     {"SCATTER_ADD", bucket, {{2, 2, 3, 4}}, false, false},
+    {"TOP_K", in_order, {{2, 2, 3, 5}}, false, false},
+    {"GATHER by ids of each head, of one for all sentences", pick_for_each, {{1, 2, 3, 4}, {2, 1, 3, 4}}, false, false},
+    {"SCATTER_ADD by ids of each head", sum_by_order, {{2, 2, 3, 4}}, false, false},
+    {"EMBEDDING_BACK", sum_rows, {{1, 1, 4, 3}}, false, false},
+    {"RANDOM", noisy, {{2, 3, 2, 4}}, true, false},
     {"MASK", masked_softmax, {{2, 2, 3, 3}}, false, false},
     {"MASK of one for all sentences", masked_softmax, {{1, 2, 3, 3}}, false, false},
     {"RELATIVE_POSITION", gaps, {{2, 1, 3, 3}}, false, false},

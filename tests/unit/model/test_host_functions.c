@@ -21,6 +21,27 @@ static ab_t gelu(ab_ctx *c, ab_t a, ab_t b) { return h->gelu(c, h->sub(c, h->mul
 static ab_t silu(ab_ctx *c, ab_t a, ab_t b) { return h->silu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t softplus(ab_ctx *c, ab_t a, ab_t b) { return h->softplus(c, h->sub(c, h->mul_scalar(c, a, 60), b)); }
 
+static ab_t max_of_row(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -1), b); }
+static ab_t max_of_column(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -2), b); }
+static ab_t top_two(ab_ctx *c, ab_t a, ab_t b) /* of each row, at its own place, times b */
+{
+    ab_t ids, values = h->top_k(c, a, 2, &ids);
+    return h->mul(c, h->scatter_add(c, values, ids, COLUMNS), b);
+}
+static ab_t sorted(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->sort(c, a, 0, NULL), b); }
+static ab_t sorted_down(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->sort(c, a, 1, NULL), b); }
+static ab_t row_sums(ab_ctx *c, ab_t a, ab_t b) /* rows 0 and 2 into row 1, row 1 into row 0 */
+{
+    ab_t ids = h->to_ids(c, h->consts(c, 1, (int64_t[]){ROWS}, (double[]){1.1, 0.2, 0.9}));
+    return h->mul(c, h->scatter_rows(c, a, ids, ROWS), b);
+}
+static ab_t hot(ab_ctx *c, ab_t a, ab_t b)
+{
+    ab_t ids;
+    h->top_k(c, a, 1, &ids);
+    return h->mul(c, h->mul(c, h->one_hot(c, h->reshape(c, ids, 1, (int64_t[]){ROWS}), COLUMNS), a), b);
+}
+
 static double is_maximum(const double *a, const double *b, int i) { return fmax(a[i], b[i]); }
 static double is_where(const double *a, const double *b, int i) { return a[i] < b[i] ? 3 * a[i] : b[i]; }
 static double is_cumsum(const double *a, const double *b, int i)
@@ -47,6 +68,44 @@ static double is_softplus(const double *a, const double *b, int i)
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
 
+static double is_max_of_row(const double *a, const double *b, int i)
+{
+    double most = -2;
+    for (int k = 0; k < COLUMNS; k++) most = fmax(most, a[i / COLUMNS * COLUMNS + k]);
+    return most * b[i];
+}
+static double is_max_of_column(const double *a, const double *b, int i)
+{
+    double most = -2;
+    for (int k = i % COLUMNS; k < N; k += COLUMNS) most = fmax(most, a[k]);
+    return most * b[i];
+}
+static int larger_in_row(const double *a, int i)
+{
+    int n = 0;
+    for (int k = 0; k < COLUMNS; k++) n += a[i / COLUMNS * COLUMNS + k] > a[i];
+    return n;
+}
+static double is_top_two(const double *a, const double *b, int i) { return larger_in_row(a, i) < 2 ? a[i] * b[i] : 0; }
+static double is_sorted_down(const double *a, const double *b, int i)
+{
+    for (int k = i / COLUMNS * COLUMNS; k < N; k++)
+        if (larger_in_row(a, k) == i % COLUMNS) return a[k] * b[i];
+    return NAN;
+}
+static double is_sorted(const double *a, const double *b, int i)
+{
+    for (int k = i / COLUMNS * COLUMNS; k < N; k++)
+        if (larger_in_row(a, k) == COLUMNS - 1 - i % COLUMNS) return a[k] * b[i];
+    return NAN;
+}
+static double is_row_sums(const double *a, const double *b, int i)
+{
+    int column = i % COLUMNS;
+    return b[i] * (i / COLUMNS == 0 ? a[COLUMNS + column] : i / COLUMNS == 1 ? a[column] + a[2 * COLUMNS + column] : 0);
+}
+static double is_hot(const double *a, const double *b, int i) { return larger_in_row(a, i) ? 0 : a[i] * b[i]; }
+
 static const struct {
     const char *name;
     build f;
@@ -55,6 +114,9 @@ static const struct {
 } cases[] = {
     {"maximum", maximum, is_maximum, false}, {"where", where, is_where, false},    {"cumsum", cumsum, is_cumsum, false},
     {"detach", detach, is_detach, true},     {"full", full, is_full, false},       {"gelu", gelu, is_gelu, false},
+    {"max of rows", max_of_row, is_max_of_row, false}, {"max of columns", max_of_column, is_max_of_column, false},
+    {"top_k", top_two, is_top_two, false},     {"sort", sorted, is_sorted, false}, {"sort, largest first", sorted_down, is_sorted_down, false},
+    {"scatter_rows", row_sums, is_row_sums, false}, {"one_hot", hot, is_hot, false},
     {"silu", silu, is_silu, false},          {"softplus", softplus, is_softplus, false},
 };
 

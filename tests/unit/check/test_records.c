@@ -1,0 +1,105 @@
+/* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the mixture of experts:
+ * training without a full expert is evaluation, a full one drops rows, and only the experts that a row goes to are counted. */
+#include "check/internal.h"
+#include "services.h"
+#include "model/costs.h"
+#include <string.h>
+
+static const model_kind exact = {.compute = F64};
+
+/* Opens a small model and runs one pass over the four sentences. */
+static void open_both(model *m, pass *p, const char *feed_forward, const char *key, const char *value, bool training)
+{
+    err e = {0};
+    sentences s;
+    check_sentences(&s);
+    pairing w = {.feed_forward = feed_forward, .key = key, .value = value};
+    CHECK_INT(check_model_open(m, &w, &exact, &e), 0);
+    CHECK_TEXT(e.text, "");
+    if (e.text[0]) exit(test_end());
+    CHECK_INT(pass_open(p, m, &s, training, 2, 0, &e), 0);
+    CHECK_INT(pass_run(p, 1, &e), 0);
+    CHECK_TEXT(e.text, "");
+}
+
+static void close_both(model *m, pass *p)
+{
+    pass_close(p);
+    model_free(m);
+}
+
+/* A kept value of one element; NaN: there is none. */
+static double kept(const pass *p, const char *name)
+{
+    ab_t x = tape_find(p->c, name);
+    return x.id ? *(const double *)p->c->v[x.id].data : NAN;
+}
+
+static double sum_of_rows(const pass *p)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->p.real_rows; i++) sum += pass_row(p, i);
+    return sum;
+}
+
+static void check_recorded(void)
+{
+    model m;
+    pass p;
+    open_both(&m, &p, BUILD_DIR "/sabotage/records.so", NULL, NULL, true);
+    double layers = (double)(m.cfg.layers_encoder + m.cfg.layers_decoder), added = 0.7 * layers * kept(&p, RECORDED "records.size");
+    CHECK(kept(&p, RECORDED "records.size") > 0);
+    CHECK(isfinite(kept(&p, RECORDED "records.hidden")));
+    CHECK_NEAR(kept(&p, "auxiliary"), added * (double)p.p.real_rows, 1e-9);
+    CHECK_NEAR(pass_loss(&p), sum_of_rows(&p) + kept(&p, "auxiliary"), 1e-9);
+    close_both(&m, &p);
+    open_both(&m, &p, BUILD_DIR "/sabotage/records.so", NULL, NULL, false);
+    CHECK(isnan(kept(&p, RECORDED "records.size")) && isnan(kept(&p, "auxiliary"))); /* in evaluation nothing is recorded */
+    close_both(&m, &p);
+}
+
+static void check_capacity(const char *capacity, bool drops)
+{
+    model m, n;
+    pass training, plain;
+    open_both(&m, &training, "moe", "moe.capacity", capacity, true);
+    open_both(&n, &plain, "moe", "moe.capacity", capacity, false);
+    double apart = fabs(sum_of_rows(&training) - sum_of_rows(&plain)), dropped = kept(&training, RECORDED "moe.dropped");
+    printf("capacity %s: %.3g of the choices dropped, training and evaluation %.3g apart\n", capacity, dropped, apart);
+    CHECK(drops ? dropped > 0.1 && dropped < 1 : fabs(dropped) < 1e-12);
+    CHECK(drops ? apart > 1e-6 : apart < 1e-10);
+    CHECK(kept(&training, RECORDED "moe.balance") >= 0.5);
+    close_both(&m, &training);
+    close_both(&n, &plain);
+}
+
+static double feed_forward_flops(const char *feed_forward, const char *key, const char *value)
+{
+    model m;
+    pass p;
+    err e = {0};
+    model_costs costs;
+    open_both(&m, &p, feed_forward, key, value, true);
+    CHECK_INT(model_count_costs(&m, &(model_shape){.batch = 8, .src_rows = 256, .tgt_rows = 256, .src_time = 32, .tgt_time = 32}, &costs, &e), 0);
+    CHECK_TEXT(e.text, "");
+    close_both(&m, &p);
+    return costs.forward[COST_FEED_FORWARD];
+}
+
+/* 1.25 times two of 16 experts, and the gate; all of them would be 16 times one. */
+static void check_active(void)
+{
+    double one = feed_forward_flops("relu", NULL, NULL), four = feed_forward_flops("moe", NULL, NULL), sixteen = feed_forward_flops("moe", "moe.experts", "16");
+    printf("feed-forward: relu %.4g FLOPs, two of 4 experts %.4g, two of 16 %.4g\n", one, four, sixteen);
+    CHECK(four > 2.4 * one && sixteen < 1.6 * four);
+}
+
+int main(void)
+{
+    use_plugins();
+    check_recorded();
+    check_capacity("64", false);
+    check_capacity("0.5", true);
+    check_active();
+    return test_end();
+}
