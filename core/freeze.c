@@ -23,7 +23,9 @@ static const char *not_applicable(const spec_row *row, arena *a)
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     err e = {0};
     const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
+    bool encoder = plugin_task_has_source(settings_get(&row->placed, "task"));
     for (int i = 0; i < 3 && pos; i++) {
+        if (!encoder && roles[i] != AB_CAUSAL) continue;
         const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
         if (!att) break;
         const ab_position_plugin *h = &pos->iface.position;

@@ -111,6 +111,8 @@ INI
 exits 0 ablate run recall.ini --threads 1 --progress none --db recall.db
 equal "$(sql 'select count(accuracy) from recall' recall.db)" 7 "kinds scored"
 equal "$(sql "select accuracy > 90 from recall where row = 'base'" recall.db)" 1 "facts are learnt ($(sql 'select row, accuracy from recall' recall.db | tr '\n' ' '))"
+exits 0 ablate run recall.ini --threads 1 --progress none --db alone.db --only base -s attention=recurrent -s steps=5
+equal "$(sql "select status from runs where row = 'base'" alone.db)" done "an attention that plays no cross attention, where there is none"
 exits 1 ablate generate --db recall.db --run recall/base
 has err "task recall labels its inputs: its model does not continue a text"
 finish
