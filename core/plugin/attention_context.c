@@ -374,31 +374,10 @@ static ab_t zeros(ab_ctx *c, int64_t a, int64_t b)
     return z;
 }
 
-static ab_t carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
+ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     const char *name = arena_printf(&c->memory, "carried.%lld", (long long)c->attn->n_carried++);
     return t_state(c, full_name(c, name), c->compute == F64 ? F64 : F32, a, b, d, e);
-}
-
-ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
-{
-    if (!q.id || !k.id || !v.id) return (ab_t){0};
-    const attn_context *t = c->attn;
-    if (!steps(c)) {
-        ab_t seen =
-            t_map(c, attn_mask(c, zeros(c, t->q_time, t->k_time)), AB_EXP); /* 1 where visible, 0 elsewhere */
-        return t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), seen), v, 0, 0);
-    }
-    if (tape_at(c, k)->dim[2] != 1)
-        return tape_fail(c, "ab_causal_kv_sum: keys and values must come from ab_key_step and ab_value_step");
-    ab_t now = t_matmul(c, k, v, 1, 0);
-    if (!now.id) return now;
-    int64_t d[4];
-    memcpy(d, tape_at(c, now)->dim, sizeof d);
-    ab_t state = carried(c, d[0], d[1], d[2], d[3]);
-    ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, t->parents), now);
-    t_state_write(c, state, sum);
-    return t_matmul(c, q, sum, 0, 0);
 }
 
 /* ---- the side that rows, and what was made of them, belong to ---- */
@@ -498,7 +477,7 @@ ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     int64_t *dim = tape_at(c, x)->dim, batch = dim[1], time = dim[2], width = dim[3];
     if (!attn_may_scan(c, x, backwards)) return (ab_t){0};
     if (steps(c)) {
-        ab_t state = carried(c, batch, 1, 1, d);
+        ab_t state = attn_carried(c, batch, 1, 1, d);
         ab_t h = t_reshape(c, t_cache_reorder(c, state, t->parents), (int64_t[4]){1, 1, batch, d});
         h = call_step(c, f, cfg, t_reshape(c, x, (int64_t[4]){1, 1, batch, width}), h);
         if (!h.id) return h;
