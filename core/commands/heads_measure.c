@@ -48,7 +48,8 @@ static int open_data(measuring *x, const places *p, const measure_options *o, er
     if (x->dev.n > o->sentences) x->dev.n = o->sentences;
     if (!x->dev.n) return fail(e, "task '%s' has no dev set", d->name);
     const pairs *train = &x->data.split[AB_TRAIN];
-    x->frequency = xcalloc((size_t)vocab_size(x->src) + 1, sizeof *x->frequency);
+    x->frequency = xcalloc((size_t)(x->src ? vocab_size(x->src) : 0) + 1,
+                           sizeof *x->frequency); /* a decoder alone has no source */
     for (int64_t i = 0; train->src && i < train->src_at[train->n]; i++) x->frequency[train->src[i]]++;
     return 0;
 }

@@ -75,6 +75,13 @@ for row in base sinusoid; do
 done
 equal "$(sort -g found | tail -1)" "$(value encoder constituent_chance)" "the better of the two distances, and the best fixed distance"
 
+echo "a decoder alone"
+sed 's/heads$/alone/; s/^seeds.*/seeds = 1/; /^sequence/d; s/^task.*/task = recall\nrecall.length = 16\nrecall.vocab = 32/; /^max_length/d; /^\[variant/,$d' heads.ini >alone.ini
+exits 0 ablate run alone.ini --threads 1 --progress none --no-check -s recall.train_examples=60 -s recall.test_examples=20
+exits 0 ablate heads alone/base@1 --no-prune --json --plugin-path .
+cp out one.json
+equal "$(grep -c '"run"' out) $(value decoder previous_token)" "2 100" "a decoder's heads, and where they look"
+
 echo "tables"
 exits 0 ablate heads heads/base@1 --plugin-path .
 has out 'encoder, by chance'
