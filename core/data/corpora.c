@@ -94,7 +94,7 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     char *list = made && made->articles ? download_path(made->articles, dir) : NULL;
     int rc = fetch_download(p->from, from, e);
     if (!rc && list) rc = fetch_download(made->articles, list, e);
-    if (!rc && !c->trees) {
+    if (!rc && !made) {
         rc = fetch_unpack(p, from, part, scratch, e);
     } else if (!rc) {
         unlink(source); /* of a call that was killed */

@@ -37,7 +37,7 @@ typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
-    const tree_form *trees; /* NULL: text as it is */
+    const tree_form *trees; /* NULL: text as it is; else files that it does not name, such as a licence, are as they are */
 } corpus;
 
 extern const corpus known_corpora[];

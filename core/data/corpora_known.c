@@ -15,10 +15,8 @@
     "https://raw.githubusercontent.com/Helsinki-NLP/OPUS-MT-testsets/"                                       \
     "ac0f19c0be3cb4e0d9450fcb2d7a9847c4bdd180/testsets/"
 
-#define CRAFT                                                                                                \
-    "https://raw.githubusercontent.com/UCDenver-ccp/CRAFT/2abe82b8bb8089448b84937d5f61d8c218011322/"         \
-    "structural-annotation/treebank/penn/"
-#define GUM "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/const/"
+#define CRAFT "https://raw.githubusercontent.com/UCDenver-ccp/CRAFT/2abe82b8bb8089448b84937d5f61d8c218011322/"
+#define GUM "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/"
 #define SHAKESPEARE                                                                                          \
     "https://raw.githubusercontent.com/karpathy/char-rnn/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/"     \
     "tinyshakespeare/"
@@ -101,10 +99,13 @@ static const download genia_test = {GENIA_TREES "mclosky/test.pmids", 1350,
     "4286c4a90ad34d4d23102a91abcf45cce20890a21652447ef6931b3a091d11c7"};
 static const download genia_extra = {GENIA_TREES "mclosky/future_use.pmids", 1350,
     "cd73e14433827e88cf23bc2980c302f25d2e4287c65e1ffeaef3cc2dcc586ea2"};
-#define T(split, article, bytes, sum) static const download craft_##article = {CRAFT #article ".tree", bytes, sum};
+static const download genia_licence = {GENIA_TREES "GENIA_LICENSE", 3702, "3664640aaee0e4d9e634fdd617f7ff41de09694dc0310f8e0bdebab3c0d38a92"};
+static const download craft_licence = {CRAFT "LICENSE.txt", 147, "ed7a61b0f2c12e975e3e0bb96fb44a47d577fb563ca1532fece52262a0dd9f1d"};
+static const download gum_licence = {GUM "LICENSE.txt", 5551, "4c14265237b977ecda6abebc8e0a8df0f430ab3955554f805325ebfbf9b49580"};
+#define T(split, article, bytes, sum) static const download craft_##article = {CRAFT "structural-annotation/treebank/penn/" #article ".tree", bytes, sum};
 #include "data/craft_files.inc"
 #undef T
-#define T(split, document, bytes, sum) static const download gum_##document = {GUM "GUM_" #document ".ptb", bytes, sum};
+#define T(split, document, bytes, sum) static const download gum_##document = {GUM "const/GUM_" #document ".ptb", bytes, sum};
 #include "data/gum_files.inc"
 #undef T
 /* clang-format on */
@@ -166,6 +167,7 @@ static const download shakespeare_text = {SHAKESPEARE "input.txt", 1115394,
 static const piece shakespeare[] = {{"input.txt", &shakespeare_text, NULL, false}};
 
 static const piece craft[] = {
+    {"LICENSE.txt", &craft_licence, NULL, false},
 #define T(split, article, bytes, sum) {#split ".ptb", &craft_##article, NULL, false},
 #include "data/craft_files.inc"
 #undef T
@@ -178,6 +180,7 @@ static const tree_file craft_files[] = {
 static const tree_form craft_form = {FORM_BRACKETS, craft_files, LENGTH(craft_files)};
 
 static const piece gum[] = {
+    {"LICENSE.txt", &gum_licence, NULL, false},
 #define T(split, document, bytes, sum) {#split ".ptb", &gum_##document, NULL, false},
 #include "data/gum_files.inc"
 #undef T
@@ -190,6 +193,7 @@ static const tree_file gum_files[] = {
 static const tree_form gum_form = {FORM_BRACKETS, gum_files, LENGTH(gum_files)};
 
 static const piece genia[] = {
+    {"LICENSE.txt", &genia_licence, NULL, false},
     {"train.ptb", &genia_xml, "GENIA_treebank_v1", false},
     {"dev.ptb", &genia_xml, "GENIA_treebank_v1", false},
     {"test.ptb", &genia_xml, "GENIA_treebank_v1", false},

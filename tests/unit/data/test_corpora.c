@@ -295,17 +295,18 @@ static void test_treebanks(const char *dir)
     sh(pack);
     download one = about(root, "https://a.org/one", sum[0]), two = about(root, "https://a.org/two", sum[1]);
     download tgz = about(root, "https://a.org/g.tgz", sum[2]), list = about(root, "https://a.org/list", sum[3]);
-    const piece lines[] = {{"train.ptb", &one, NULL, false}, {"train.ptb", &two, NULL, false}};
+    const piece lines[] = {{"train.ptb", &one, NULL, false}, {"train.ptb", &two, NULL, false}, {"LICENSE.txt", &list, NULL, false}};
     const piece folder[] = {{"dev.ptb", &tgz, "G", false}};
     char trees_sum[65], genia_sum[65];
     about(root, "https://a.org/trees", trees_sum), about(root, "https://a.org/genia", genia_sum);
     const tree_file train = {"train.ptb", trees_sum, NULL}, dev = {"dev.ptb", genia_sum, &list}, wrong = {"train.ptb", genia_sum, NULL};
     const tree_form plain = {FORM_BRACKETS, &train, 1}, genia = {FORM_GENIA, &dev, 1}, other = {FORM_BRACKETS, &wrong, 1};
     start(root, GOOD);
-    CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 2, &plain}, data, &e), 0);
+    CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 3, &plain}, data, &e), 0);
     CHECK_INT(corpus_get(&(corpus){"xml", "", "", folder, 1, &genia}, data, &e), 0);
     CHECK_TEXT(e.text, "");
     check_file(data, "plain/train.ptb", "( (S (A b)))\n(X y)\n");
+    check_file(data, "plain/LICENSE.txt", "7\n"); /* as it is */
     check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
     CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
     CHECK_HAS(e.text, "other/train.ptb as it was made has sha256 ");
