@@ -50,6 +50,7 @@ typedef struct {
     train_result trained;
     const comm *comm; /* the other ranks; NULL: none */
     bool leads;       /* it is rank 0, or there are no others */
+    struct last_recorded *recorded; /* what plugins record, newest first; in memory */
     double *nll, *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } run;
 
@@ -77,10 +78,34 @@ static bool should_stop(void *self)
     if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take what it takes */
     return stop_asked || events_broken();
 }
+/* The last point of a curve that a plugin records: its name, PLUGIN.name, has a dot, which no other has. */
+typedef struct last_recorded {
+    const char *name;
+    int64_t step;
+    double value;
+    struct last_recorded *next;
+} last_recorded;
+
 static void send_point(void *self, const char *metric, int64_t step, double value)
 {
-    (void)self;
+    run *r = self;
     event_point(metric, step, value);
+    if (!strchr(metric, '.')) return;
+    last_recorded *at = r->recorded;
+    while (at && !same(at->name, metric)) at = at->next;
+    if (!at) {
+        at = arena_alloc(&r->memory, sizeof *at);
+        *at = (last_recorded){.name = arena_strdup(&r->memory, metric), .next = r->recorded};
+        r->recorded = at;
+    }
+    at->step = step, at->value = value;
+}
+
+/* A column of the table for each: neither more nor less is better of itself. */
+static void recorded_results(const run *r)
+{
+    for (const last_recorded *at = r->recorded; at; at = at->next)
+        event_result(at->name, "", "recorded by the plugin in training, of the last batch", at->value, at->step, "last", 0, 0, NULL);
 }
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
 {
@@ -489,7 +514,7 @@ static train_outcome do_run(run *r, err *e)
                    .tgt = r->tgt,
                    .folder = r->job.folder,
                    .comm = r->comm,
-                   .events = {.point = send_point, .progress = send_progress, .stop = should_stop}};
+                   .events = {.self = r, .point = send_point, .progress = send_progress, .stop = should_stop}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
@@ -503,6 +528,7 @@ static train_outcome do_run(run *r, err *e)
     if (!is_decoder_only(r)) event_phase("decode");
     if (is_decoder_only(r) ? score_likelihoods(r, e) : decode_and_score(r, e)) return TRAIN_FAILED;
     token_accuracy(r);
+    recorded_results(r);
     char words[128];
     if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
     char *path = path_join(r->job.folder, "model.safetensors");
