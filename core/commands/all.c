@@ -36,6 +36,7 @@
     X(bench_train) \
     X(bench_decode) \
     X(bench_attention) \
+    X(bench_host) \
     X(bench_layers) \
     X(record) \
     X(import) \

@@ -16,6 +16,8 @@ typedef struct {
     int ranks;    /* processes of the run; more than one: pid is mpirun's */
     char *events; /* with ranks: where they write their events */
     str buffer; /* events not yet ended by a line end */
+    db_point *points; /* told and not yet written; their names lie in `buffer` */
+    size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;

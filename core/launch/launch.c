@@ -83,7 +83,7 @@ static int on_fact(launcher *l, worker *w, const char *key, const char *value, e
     return 0;
 }
 
-static int on_point(launcher *l, worker *w, char **f, err *e)
+static int on_point(launcher *l, worker *w, char **f)
 {
     db_point x = {f[1], strtoll(f[2], NULL, 10), strtod(f[3], NULL)};
     if (same(f[1], "dev_PPL")) {
@@ -91,7 +91,17 @@ static int on_point(launcher *l, worker *w, char **f, err *e)
         w->step = x.step;
         if (w->total) progress_event(&l->p, w, "eval", x.value); /* before: told again by a resumed run */
     }
-    return db_points(l->d, &w->claim, &x, 1, e);
+    w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);
+    w->points[w->n_points++] = x;
+    return 0;
+}
+
+/* Points that came together are one transaction: one each would be most of the work. */
+static int write_points(launcher *l, worker *w, err *e)
+{
+    size_t n = w->n_points;
+    w->n_points = 0;
+    return n ? db_points(l->d, &w->claim, w->points, n, e) : 0;
 }
 
 static void on_progress(worker *w, char **f)
@@ -116,7 +126,9 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     else if (same(f[0], "progress") && n > 4)
         on_progress(w, f);
     else if (same(f[0], "point") && n > 3)
-        return on_point(l, w, f, e);
+        return on_point(l, w, f);
+    else if (w->n_points && write_points(l, w, e)) /* what follows a point may not be in the database without it */
+        return -1;
     else if (result)
         return on_result(l, w, f, n, e);
     else if (same(f[0], "fact") && n > 2)
@@ -143,6 +155,7 @@ int launch_take_events(launcher *l, worker *w, err *e)
         bad = on_line(l, w, start, e);
         start = end + 1;
     }
+    if (!bad) bad = write_points(l, w, e);
     if (start) {
         size_t rest = (size_t)(w->buffer.s + w->buffer.n - start);
         memmove(w->buffer.s, start, rest);

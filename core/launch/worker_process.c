@@ -131,6 +131,7 @@ void worker_clear(worker *w)
     free(w->events);
     if (w->fd >= 0) close(w->fd);
     str_free(&w->buffer);
+    free(w->points);
     arena_free(&w->texts);
     *w = (worker){.fd = -1};
 }

@@ -1,6 +1,8 @@
 /* ranks.c - P(A > B) over seeds, and the exact permutation tests. */
 #include "metric/design.h"
 #include <math.h>
+#include <string.h>
+#include <stdlib.h>
 
 enum { MOST_PERMUTED = 20 };
 
@@ -54,24 +56,47 @@ superiority superiority_of(const double *a, size_t n_a, const double *b, size_t 
 
 static double tolerance(double x) { return 1e-9 * (1 + fabs(x)); }
 
-/* Every choice of n_a among all values is a bit pattern with n_a ones. */
+/* The sums of every subset of v[n], those of subsets of k values at sum[from[k]] .. sum[from[k + 1] - 1]. */
+typedef struct {
+    double sum[1 << (MOST_PERMUTED / 2 + 1)];
+    size_t from[MOST_PERMUTED / 2 + 3];
+} subsets;
+
+static void sum_subsets(subsets *s, const double *v, size_t n)
+{
+    size_t at[MOST_PERMUTED / 2 + 3] = {0};
+    memset(s->from, 0, sizeof s->from);
+    for (uint32_t chosen = 0; chosen < (uint32_t)1 << n; chosen++) s->from[__builtin_popcount(chosen) + 1]++;
+    for (size_t k = 0; k <= n; k++) s->from[k + 1] += s->from[k], at[k] = s->from[k];
+    for (uint32_t chosen = 0; chosen < (uint32_t)1 << n; chosen++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) sum += chosen >> i & 1 ? v[i] : 0;
+        s->sum[at[__builtin_popcount(chosen)]++] = sum;
+    }
+}
+
+static double gap_of(double sum, double total, size_t n_a, size_t n_b) { return fabs(sum / (double)n_a - (total - sum) / (double)n_b); }
+
+/* A choice of n_a among all values is a subset of their first half and one of the second. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 {
-    double all[MOST_PERMUTED], total = 0, observed = 0;
-    size_t n = n_a + n_b, as_large = 0, ways = 0;
+    double all[MOST_PERMUTED], total = 0, own = 0;
+    size_t n = n_a + n_b, half = n / 2, as_large = 0, ways = 0;
     if (!n_a || !n_b || n > MOST_PERMUTED) return NAN;
     for (size_t i = 0; i < n; i++) {
         all[i] = i < n_a ? a[i] : b[i - n_a];
         total += all[i];
+        own += i < n_a ? a[i] : 0;
     }
-    for (uint32_t chosen = 0; chosen < (uint32_t)1 << n; chosen++) {
-        if ((size_t)__builtin_popcount(chosen) != n_a) continue;
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) sum += chosen >> i & 1 ? all[i] : 0;
-        double gap = fabs(sum / (double)n_a - (total - sum) / (double)n_b);
-        if (!ways++) observed = gap; /* the lowest pattern is a itself */
-        as_large += gap >= observed - tolerance(observed);
-    }
+    subsets *low = xmalloc(2 * sizeof *low), *high = low + 1;
+    sum_subsets(low, all, half);
+    sum_subsets(high, all + half, n - half);
+    double observed = gap_of(own, total, n_a, n_b), least = observed - tolerance(observed);
+    for (size_t k = n_a > n - half ? n_a - (n - half) : 0; k <= half && k <= n_a; k++)
+        for (size_t i = low->from[k]; i < low->from[k + 1]; i++)
+            for (size_t j = high->from[n_a - k]; j < high->from[n_a - k + 1]; j++, ways++)
+                as_large += gap_of(low->sum[i] + high->sum[j], total, n_a, n_b) >= least;
+    free(low);
     return (double)as_large / (double)ways;
 }
 

@@ -228,6 +228,18 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
     return rc;
 }
 
+/* The views get columns for what this run was scored by, where they lack some: most runs bring nothing new, and making views looks at every run. */
+static int show_metrics(db *d, int64_t run, int64_t experiment, err *e)
+{
+    int64_t lacks = 0;
+    if (sql_int(d->q, e, &lacks,
+                "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) FROM result x WHERE x.run_id=?1 AND NOT EXISTS("
+                "SELECT 1 FROM experiment e JOIN sqlite_master s ON s.name=e.view_name WHERE e.id=?2 AND instr(s.sql,',m'||x.metric_id||'.mean ')>0))",
+                "ii", run, experiment) < 0)
+        return -1;
+    return lacks ? view_refresh(d->q, experiment, e) : 0;
+}
+
 int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, int term_signal,
               const char *error, err *e)
 {
@@ -251,7 +263,7 @@ int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, in
                      "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1",
                      "i", c->run) < 0
                  ? -1
-                 : view_refresh(d->q, experiment, e);
+                 : show_metrics(d, c->run, experiment, e);
     return tx_end(d, rc, e);
 }
 
