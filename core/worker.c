@@ -9,6 +9,7 @@
 #include "graph/profile.h"
 #include "model/costs.h"
 #include "model/fusion.h"
+#include "model/groups.h"
 #include "train/train.h"
 #include <dirent.h>
 #include <errno.h>
@@ -251,6 +252,10 @@ static int open_model(run *r, err *e)
     const char *fusion = model_fusion(&r->model, e);
     if (!fusion) return -1;
     event_fact("attention", fusion);
+    str groups = {0};
+    groups_describe(&r->model, &groups);
+    if (groups.n) event_fact("parameter_groups", str_text(&groups));
+    str_free(&groups);
     event_fact_number("parameters", (double)params_count(&r->model.params));
     return 0;
 }

@@ -136,7 +136,23 @@ typedef struct {
 
 /* ---- optimizers --------------------------------------------------------------------------------------------------- */
 
-enum { AB_ELEMENTWISE = 1 };           /* update is called once, on the flat vector of all parameters, and run in tiles */
+typedef enum {                         /* what a parameter is for */
+    AB_WEIGHT = 1,                     /* a matrix of a product, or several: the last two axes are [inputs, outputs] */
+    AB_BIAS,                           /* a vector [1,1,1,n] that is no gain of a norm */
+    AB_GAIN,                           /* gain or bias of a norm, or another vector that begins at a value other than 0 */
+    AB_EMBEDDING,                      /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
+    AB_TABLE                           /* a position's values */
+} ab_parameter_kind;
+typedef struct {                       /* one parameter, as an update sees it */
+    const char *name;                  /* "dec.0.self.qkv.w" */
+    ab_parameter_kind kind;
+    int64_t dim[4];
+    int64_t n_parts, part[3];          /* matrices side by side in it (queries, keys, values): their outputs; n_parts 1: itself */
+} ab_parameter;
+
+/* With it, update is called once, on the flat vector of all parameters, and run in tiles: it sees no shapes. Without it, update is called
+ * for each parameter with its shape, and may use all of [any] that has no randomness: matmul, sums over axes, norms. */
+enum { AB_ELEMENTWISE = 1 };
 typedef struct {
     uint32_t flags;
     uint32_t n_slots;                  /* state vectors per parameter, 0 at the start; at most 4 */
@@ -144,6 +160,9 @@ typedef struct {
     /* p, g, slot[i]: parameter, gradient, state of one shape; lr, step (1, 2, ...): one element each.
      * New values are given back with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
     void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
+    /* The shape of slot i of a parameter. On entry dim is the parameter's; an axis of 0: it has no such slot, and slot[i] is the
+     * tensor 0. It depends on *cfg and *of only. NULL: every slot has its parameter's shape, as with AB_ELEMENTWISE always. */
+    void (*slot_shape)(const void *cfg, const ab_parameter *of, uint32_t i, int64_t dim[4]);
 } ab_optimizer_plugin;
 
 /* ---- schedules ------------------------------------------------------------------------------------------------------------------ */
@@ -443,6 +462,7 @@ struct ab_host {                       /* append only: new functions go to the e
      * last under this name */
     void (*share)(ab_ctx *c, const char *name, ab_t x);
     ab_t (*shared)(ab_ctx *c, const char *name);
+    const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the one that is updated; not with AB_ELEMENTWISE */
 };
 
 /* A plugin calls the host by these. */
@@ -525,6 +545,7 @@ extern const ab_host *ab_host_;
 #define ab_kpos(c)                 ab_host_->kpos(AB_AT_(c))
 #define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
 #define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
+#define ab_this_parameter(c)       ab_host_->parameter(AB_AT_(c))
 #define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
 
 #define ab_max_axis(c, a, axis)    ab_host_->max(AB_AT_(c), a, axis)

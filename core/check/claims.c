@@ -84,24 +84,6 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
     return 0;
 }
 
-static int trace_update(const plugin *p, const void *cfg, err *e)
-{
-    params none = {0};
-    ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
-    ab_t slot[4] = {{0}}, v = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, 16),
-         g = t_input(c, "g", F64, PHASE_STEP, 1, 1, 1, 16);
-    for (uint32_t i = 0; i < p->iface.optimizer.n_slots; i++)
-        slot[i] = t_input(c, "slot", F64, PHASE_STEP, 1, 1, 1, 16);
-    ab_t lr = t_input(c, "lr", F64, PHASE_SETUP, 1, 1, 1, 1),
-         step = t_input(c, "step", F64, PHASE_SETUP, 1, 1, 1, 1);
-    c->hook = AB_IN_UPDATE;
-    p->iface.optimizer.update(c, cfg, v, g, slot, lr, step);
-    int rc = c->error.text[0] ? fail(e, "%s", c->error.text) : 0;
-    tape_free(c);
-    params_free(&none);
-    return rc;
-}
-
 /* A feed-forward, norm or block in a small model. */
 static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
@@ -122,7 +104,7 @@ static int trace_with(const plugin *p, const char *key, const char *value, err *
     int rc = -1;
     void *cfg = settings_of(p, key, value, &a, e);
     const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
-    if (cfg && p->desc.kind == AB_OPTIMIZER) rc = trace_update(p, cfg, e);
+    if (cfg && p->desc.kind == AB_OPTIMIZER) rc = check_trace_update(p, cfg, e);
     if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
     if (cfg && p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) rc = trace_model(p, key, value, &a, e);
     if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);

@@ -100,6 +100,9 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 /* A schedule's rates over several runs' lengths are numbers from 0 on, and some are not 0; -1 and a message. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
+/* Traces an optimizer's update with these settings; -1 and words. */
+int check_trace_update(const plugin *p, const void *cfg, err *e);
+
 /* ---- the checks ---- */
 
 const backend *check_the_device(void); /* what check_use_device named, or NULL */
@@ -132,6 +135,8 @@ void check_device_ops(const plugin *p, check_result *r);
 void check_device_update(const plugin *p, check_result *r);
 void check_tiles(const plugin *p, check_result *r);
 void check_elementwise(const plugin *p, check_result *r);
+void check_apart(const plugin *p, check_result *r);
+void check_zero(const plugin *p, check_result *r);
 void check_minimises(const plugin *p, check_result *r);
 void check_resumes(const plugin *p, check_result *r);
 void check_open(const plugin *p, check_result *r);

@@ -54,12 +54,9 @@ void config_hash(const settings *s, char out[65])
     if (s->n) memcpy(sorted, s->at, s->n * sizeof *sorted);
     qsort(sorted, s->n, sizeof *sorted, by_key);
     str text = {0};
-    for (size_t i = 0; i < s->n; i++) {
-        bool one_rank =
-            same(sorted[i].key, "ranks") && same(sorted[i].value, "1"); /* hashes older than the key stand */
-        if (config_is_hashed(sorted[i].key) && !one_rank)
+    for (size_t i = 0; i < s->n; i++)
+        if (config_is_hashed(sorted[i].key) && !config_came_later(sorted[i].key, sorted[i].value))
             str_addf(&text, "%s=%s\n", sorted[i].key, sorted[i].value);
-    }
     sha256_of(str_text(&text), text.n, out);
     str_free(&text);
     free(sorted);

@@ -52,6 +52,7 @@ typedef struct config {
     int64_t batch_tokens;           /* source tokens and target tokens each at most this, a batch */
     int64_t accumulate;             /* batches an update */
     double clip_norm;               /* 0: off */
+    const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
     int64_t keep;                   /* checkpoints kept */
     int64_t average;                /* checkpoints averaged; 1: off */
@@ -77,6 +78,8 @@ const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
  * hash. */
 bool config_is_hashed(const char *key);
+/* True for a key at its default that is younger than hashes in use: it is not in the hash, which stands. */
+bool config_came_later(const char *key, const char *value);
 /* Keys that say how often something is written or measured: no part of what a row is said to change. */
 bool config_is_bookkeeping(const char *key);
 

@@ -111,7 +111,22 @@ static const char grammar_of_rows[] =
     "is trained once and shown in both places. `paper_row` defaults to the row's own name: rows named as the "
     "published ones\n"
     "need none; it may stand in `[base]` and `[variant ...]` too.\n"
+    "\n";
+static const char groups_text[] =
+    "## Groups of parameters\n"
     "\n"
+    "`parameter_groups` gives some parameters other settings of the optimizer, here no weight decay on norms and biases, and half the\n"
+    "learning rate and no decay for embeddings:\n"
+    "\n"
+    "    optimizer        = adamw\n"
+    "    parameter_groups = norm bias: decay=0 | embedding: lr=0.5 decay=0\n"
+    "\n"
+    "Groups stand between `|`. Before the colon: kinds of parameters (`weight`, `bias`, `norm`, `embedding`, `position`) or names with `*` and `?`\n"
+    "(`dec.*.cross.*`), between blanks; `ablate show RUN` counts them. Behind it: parameters of the optimizer plugin, and `lr`, a factor\n"
+    "on the learning rate (0: never changed). A parameter belongs to the first group that matches it. A pattern that matches nothing, and a\n"
+    "parameter that the optimizer does not have, are errors.\n"
+    "\n";
+static const char commands_text[] =
     "## Command line\n"
     "\n"
     "`-s key=value` changes `[base]` (a row that sets the key itself keeps its own; the program says so). A "
@@ -143,9 +158,9 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
     static const char *const kinds[][2] = {AB_KINDS(KIND)};
     arena a = {0};
     fprintf(f,
-            "%s%s\n## Keys\n\nDefaults are those of the paper (Vaswani et al. 2017; sections are its "
+            "%s%s%s%s\n## Keys\n\nDefaults are those of the paper (Vaswani et al. 2017; sections are its "
             "sections).\n\n%s",
-            grammar, grammar_of_rows, table_head);
+            grammar, grammar_of_rows, groups_text, commands_text, table_head);
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) print_param(f, p, "", config_is_hashed(p->name) ? "" : "*", &a);
     for (size_t k = 0; k < LENGTH(kinds); k++) {

@@ -180,16 +180,17 @@ static int build(program *p, err *e)
     return add_stores(p, e) || give_registers(p, e) ? -1 : 0;
 }
 
-/* The vector that holds all parameters' values takes its bf16 copy with it. The caller raises params.version after the update:
- * the copy is that of the version to come. */
+/* The vector of the parameters' values, or a part of it, takes its bf16 copy with it. The caller raises params.version after the updates
+ * of all parts: the copy is that of the version to come. */
 static void add_shadow(const tiling *t, const program *p)
 {
     params *s = p->c->params;
-    for (int k = 0; k < t->n_vectors; k++)
-        if (s->shadow && t->vector[k].data == s->value && t->count == (int64_t)s->total && p->assigned[k]) {
-            p->u->shadow = s->shadow, p->u->shadowed = k;
-            s->shadow_version = s->version + 1;
-        }
+    for (int k = 0; k < t->n_vectors; k++) {
+        const float *from = t->vector[k].data, *values = s->value;
+        if (!s->shadow || !values || from < values || from >= values + s->total || !p->assigned[k]) continue;
+        p->u->shadow = (char *)s->shadow + (size_t)(from - values) * dtype_size(BF16), p->u->shadowed = k;
+        s->shadow_version = s->version + 1;
+    }
 }
 
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)

@@ -391,7 +391,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
     memcpy(d, tape_at(c, to)->dim, sizeof d);
     int32_t source = value.id;
     while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
-    if (c->v[source].op == OP_INPUT) /* a vector that may be assigned itself: its old value is copied first */
+    if (c->v[source].op == OP_INPUT || c->v[source].op == OP_STATE) /* a vector that may be assigned itself: its old value is copied first */
         value = push1(c, OP_CAST, value, d, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
     tape_at(c, y)->live = true;

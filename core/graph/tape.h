@@ -76,6 +76,7 @@ struct ab_ctx {
     params *params;
     attn_context *attn;
     ab_hook hook;      /* the plugin function that runs; AB_IN_HOST: none */
+    const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
     struct owned_name *names; /* of learned values given so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* of layers given so far: plugin/attention_context.h */
     noted *recorded; /* in the order of calls */

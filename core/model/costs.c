@@ -46,7 +46,9 @@ int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)
     }
     out->parameters = params_count(&m->params);
     out->values = c->buffer_size;
-    out->learned = m->params.total * dtype_size(m->compute == F64 ? F64 : F32) * (2 + m->optimizer->iface.optimizer.n_slots);
+    dtype type = m->compute == F64 ? F64 : F32;
+    out->learned = 2 * params_bytes(&m->params, 0, type);
+    for (uint32_t i = 0; i < m->params.n_slots; i++) out->learned += params_bytes(&m->params, i + 1, type);
     tape_free(c);
     return 0;
 }

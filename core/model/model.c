@@ -1,5 +1,5 @@
 /* model.c - opening a model: plugins, their settings, the checks before a run, the first values. */
-#include "model/model.h"
+#include "model/groups.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +96,14 @@ static int learn_parameters(model *m, err *e)
     return 0;
 }
 
+ab_parameter model_parameter(const param *p)
+{
+    ab_parameter out = {.name = p->name, .kind = p->kind, .n_parts = p->n_parts ? p->n_parts : 1, .part = {p->dim[3]}};
+    memcpy(out.dim, p->dim, sizeof out.dim);
+    if (p->n_parts) memcpy(out.part, p->part, sizeof out.part);
+    return out;
+}
+
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b, err *e)
 {
     *m = (model){.src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .compute = compute, .backend = b};
@@ -106,7 +114,7 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
         fail(e, "seed = %s: expected an integer", seed);
         goto out;
     }
-    if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e)) goto out;
+    if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e) || groups_make(m, e)) goto out;
     return 0;
 out:
     model_free(m);

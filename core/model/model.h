@@ -13,6 +13,8 @@
 
 enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 
+typedef struct param_group param_group; /* groups.h */
+
 typedef struct model {
     config cfg;   /* resolved */
     settings set; /* the texts behind it: plugins' parameters, too */
@@ -23,6 +25,8 @@ typedef struct model {
     dtype compute;                /* of rows */
     const backend *backend;
     params params;
+    param_group *groups; /* of the optimizer's settings, by param.group; [n_groups], the first is the run's own */
+    int n_groups;
     table_cache tables; /* positions' tables, kept from trace to trace */
     bool keep_weights;  /* loss tapes keep attention weights by name (plugin/attention_context.h); they are never fused then */
     bool generic;       /* never fuse attention, or a norm with what is added: for `ablate check` */
@@ -40,6 +44,8 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
                const backend *b, err *e);
 void model_free(model *m);
 static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
+/* What an optimizer is told of a parameter. */
+ab_parameter model_parameter(const param *p);
 /* The kind of plugin that a key names; 0: none, or `attention`, which stands in for the three places. */
 ab_kind model_plugin_kind(const char *key);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */

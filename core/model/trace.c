@@ -32,7 +32,9 @@ static ab_t table(tracer *t, const char *name, int64_t vocab)
 {
     t->c->scope = "";
     int64_t d = t->m->cfg.d_model;
-    return attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
+    ab_t x = attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
+    if (x.id) t->m->params.p[tape_at(t->c, x)->param].kind = AB_EMBEDDING;
+    return x;
 }
 static ab_t source_table(tracer *t)
 {

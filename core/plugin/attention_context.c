@@ -104,6 +104,8 @@ static ab_t joined_product(ab_ctx *c, bool self)
     int64_t K = k->info.heads * k->info.d_k, U = k->info.heads * k->info.d_v;
     int64_t width = self ? 2 * K + U : K + U;
     k->joined = host_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
+    param *w = params_find(c->params, full_name(c, self ? "qkv.w" : "kv.w"));
+    if (w) w->n_parts = 2 + self, w->part[0] = w->part[1] = K, w->part[1 + self] = U;
     return k->joined;
 }
 

@@ -357,6 +357,15 @@ static void h_assign(ab_ctx *c, ab_t to, ab_t value)
     if (tape_owns(c, to) && tape_owns(c, value) && host_may_call(c, "ab_assign", UPDATE_HOOKS)) t_assign(c, to, value);
 }
 
+static const ab_parameter *h_parameter(ab_ctx *c)
+{
+    static const ab_parameter nothing = {.name = "", .kind = AB_WEIGHT, .dim = {1, 1, 1, 1}, .n_parts = 1, .part = {1}};
+    if (!host_may_call(c, "ab_this_parameter", UPDATE_HOOKS)) return &nothing;
+    if (c->updated) return c->updated;
+    tape_fail(c, "ab_this_parameter: an update with AB_ELEMENTWISE sees tiles of all parameters, not one with its shape");
+    return &nothing;
+}
+
 static ab_t h_project(ab_ctx *c, ab_t x, ab_projection what)
 {
     OWN(x);
@@ -621,6 +630,7 @@ ab_host host_table = {
     .log = host_log,
     .share = host_share,
     .shared = host_shared,
+    .parameter = h_parameter,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -74,6 +74,8 @@ static int check_slots(const ab_optimizer_plugin *o, const char *name, const cha
 {
     if (o->n_slots > 4)
         return fail(e, "%s: optimizer '%s' wants %u slots, at most 4", path, name, o->n_slots);
+    if (o->slot_shape && o->flags & AB_ELEMENTWISE)
+        return fail(e, "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE): then slots have the shapes of parameters", path, name);
     for (uint32_t i = 0; i < o->n_slots; i++) {
         if (!o->slots || !o->slots[i] || !*o->slots[i])
             return fail(e, "%s: slot %u of optimizer '%s' has no name (slots), by which checkpoints keep it", path, i, name);

@@ -98,17 +98,19 @@ void meta_free(checkpoint_meta *m)
 
 /* ---- writing ---- */
 
-static void add_tensor(str *header, const char *prefix, const param *p, dtype type, size_t *at)
+/* `which` of the parameter: its values (0) or a slot. */
+static void add_tensor(str *header, const char *prefix, const param *p, uint32_t which, dtype type, size_t *at)
 {
+    extent x = param_extent(p, which);
     str name = {0};
     str_addf(&name, "%s%s", prefix, p->name);
     json_string(header, str_text(&name));
     str_free(&name);
     int first = 0;
-    while (first < 3 && p->dim[first] == 1) first++;
+    while (first < 3 && x.dim[first] == 1) first++;
     str_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", type == F64 ? "F64" : "F32");
-    for (int i = first; i < 4; i++) str_addf(header, "%s%lld", i > first ? "," : "", (long long)p->dim[i]);
-    size_t bytes = p->count * dtype_size(type);
+    for (int i = first; i < 4; i++) str_addf(header, "%s%lld", i > first ? "," : "", (long long)x.dim[i]);
+    size_t bytes = x.count * dtype_size(type);
     str_addf(header, "],\"data_offsets\":[%zu,%zu]}", *at, *at + bytes);
     *at += bytes;
 }
@@ -127,20 +129,23 @@ static void build_header(str *h, const params *p, const char *const *slots, uint
     str_addc(h, '}');
     for (uint32_t s = 0; s <= n_slots; s++)
         for (size_t i = 0; i < p->n; i++) {
+            if (!param_extent(&p->p[i], s).count) continue;
             char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup("");
             str_addc(h, ',');
-            add_tensor(h, prefix, &p->p[i], p->type, &at);
+            add_tensor(h, prefix, &p->p[i], s, p->type, &at);
             free(prefix);
         }
     str_addc(h, '}');
     while (h->n % 8) str_addc(h, ' ');
 }
 
-static bool write_vector(FILE *f, const params *p, const char *from)
+static bool write_vector(FILE *f, const params *p, uint32_t which, const char *from)
 {
     size_t size = dtype_size(p->type);
-    for (size_t i = 0; i < p->n; i++)
-        if (fwrite(from + p->p[i].at * size, size, p->p[i].count, f) != p->p[i].count) return false;
+    for (size_t i = 0; i < p->n; i++) {
+        extent x = param_extent(&p->p[i], which);
+        if (fwrite(from + x.at * size, size, x.count, f) != x.count) return false;
+    }
     return true;
 }
 
@@ -151,7 +156,7 @@ static bool write_all(FILE *f, const str *header, params *p, uint32_t n_slots, e
     if (fwrite(length, 1, 8, f) != 8 || fwrite(header->s, 1, header->n, f) != header->n) return false;
     for (uint32_t s = 0; s <= n_slots; s++) {
         char *from = params_host(p, s, e);
-        bool ok = from && write_vector(f, p, from);
+        bool ok = from && write_vector(f, p, s, from);
         if (from) params_host_done(p, s, from, false);
         if (!ok) return false;
     }
@@ -311,8 +316,9 @@ int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e)
 }
 
 /* The bytes of one tensor after checking type, shape and place. */
-static const void *find_tensor(const opened *o, const char *prefix, const param *p, dtype type, err *e)
+static const void *find_tensor(const opened *o, const char *prefix, const param *p, uint32_t which, dtype type, err *e)
 {
+    extent x = param_extent(p, which);
     char *name = xprintf("%s%s", prefix, p->name);
     const cJSON *t = cJSON_GetObjectItemCaseSensitive(o->header, name), *dim;
     const cJSON *off = cJSON_GetObjectItemCaseSensitive(t, "data_offsets"),
@@ -321,11 +327,11 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
     double elements = 1;
     bool shaped = true; /* as written: leading ones left out */
     int axis = 4 - cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(t, "shape"));
-    for (int i = 0; i < axis; i++) shaped &= p->dim[i] == 1;
+    for (int i = 0; i < axis; i++) shaped &= x.dim[i] == 1;
     cJSON_ArrayForEach(dim, cJSON_GetObjectItemCaseSensitive(t, "shape"))
     {
         elements *= dim->valuedouble;
-        shaped &= axis >= 0 && axis < 4 && dim->valuedouble == (double)p->dim[axis];
+        shaped &= axis >= 0 && axis < 4 && dim->valuedouble == (double)x.dim[axis];
         axis++;
     }
     const char *wanted = type == F64 ? "F64" : "F32";
@@ -333,12 +339,12 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
         fail(e, "%s: has no tensor '%s'", o->path, name);
     else if (!cJSON_IsString(kind) || !same(kind->valuestring, wanted))
         fail(e, "%s: tensor '%s' is not %s", o->path, name, wanted);
-    else if (elements != (double)p->count)
+    else if (elements != (double)x.count)
         fail(e, "%s: tensor '%s' has %.0f elements, expected %zu: was the file made with other settings?",
-             o->path, name, elements, p->count);
+             o->path, name, elements, x.count);
     else if (!shaped)
-        fail(e, "%s: tensor '%s' has another shape than [%lld,%lld,%lld,%lld] less its leading ones", o->path, name, (long long)p->dim[0],
-             (long long)p->dim[1], (long long)p->dim[2], (long long)p->dim[3]);
+        fail(e, "%s: tensor '%s' has another shape than [%lld,%lld,%lld,%lld] less its leading ones", o->path, name, (long long)x.dim[0],
+             (long long)x.dim[1], (long long)x.dim[2], (long long)x.dim[3]);
     else
         found = o->data + whole(cJSON_GetArrayItem(off, 0));
     free(name);
@@ -355,9 +361,11 @@ int checkpoint_read(const char *path, params *p, const char *const *slots, uint3
         char *prefix = s ? xprintf("optim.%s.", slots[s - 1]) : xstrdup(""), *to = params_host(p, s, e);
         bad = !to;
         for (size_t i = 0; i < p->n && !bad; i++) {
-            const void *from = find_tensor(&o, prefix, &p->p[i], p->type, e);
+            extent x = param_extent(&p->p[i], s);
+            if (!x.count) continue;
+            const void *from = find_tensor(&o, prefix, &p->p[i], s, p->type, e);
             if (from)
-                memcpy(to + p->p[i].at * size, from, p->p[i].count * size);
+                memcpy(to + x.at * size, from, x.count * size);
             else
                 bad = 1;
         }
