@@ -57,6 +57,7 @@ static int open_parser(parser *x, const predict_options *o, const char *path, co
     x->beam.beam = o->beam ? o->beam : 21; /* Vaswani et al. 2017, section 6.3 */
     x->beam.alpha = o->alpha >= 0 ? o->alpha : 0.3;
     if (o->batch) x->beam.batch = o->batch;
+    x->beam.others = o->others, x->beam.n_others = o->n_others;
     return task_rules_open(&x->rules, task, x->self, x->src, x->tgt, e);
 }
 

@@ -1,5 +1,6 @@
 /* predict.c - ablate predict, and its two older names translate and parse: a trained run on standard input. */
 #include "commands/predict.h"
+#include "decode/beam.h"
 #include "device/device.h"
 #include "metric/input.h"
 #include "plugin/plugin.h"
@@ -41,35 +42,102 @@ static int wanted_compute(const predict_options *o, const char *path, const back
 
 enum work { TRANSLATE, PARSE, AS_THE_MODEL };
 
+/* ---- the models ---- */
+
+enum { MOST_MEMBERS = 1 + MOST_OTHERS };
+typedef struct {
+    const char *name; /* of the run, or the file */
+    char *path;
+    model m;
+    vocab *src, *tgt;
+} member;
+typedef struct {
+    member at[MOST_MEMBERS];
+    model *others[MOST_OTHERS];
+    int64_t n; /* those that are open */
+} members;
+
+static void members_close(members *all)
+{
+    for (int64_t i = 0; i < all->n; i++) {
+        member *x = &all->at[i];
+        model_free(&x->m);
+        if (x->tgt != x->src) vocab_free(x->tgt);
+        vocab_free(x->src);
+        free(x->path);
+    }
+    free(all);
+}
+
+/* Text that names a vocabulary: the sha256 of all that it is. */
+static void hash_vocab(const vocab *v, char out[65])
+{
+    str all = {0};
+    vocab_write(v, &all);
+    sha256_of(str_text(&all), all.n, out);
+    str_free(&all);
+}
+
+static int same_vocab(const member *a, const member *b, const vocab *x, const vocab *y, const char *side, err *e)
+{
+    char one[65], two[65];
+    hash_vocab(x, one), hash_vocab(y, two);
+    if (same(one, two)) return 0;
+    return fail(e, "%s and %s cannot be one ensemble: their %s vocabularies differ (sha256 %.12s with %lld tokens, %.12s with %lld); models of one ensemble share data and "
+                "vocab settings", a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
+}
+
+static int open_member(members *all, predict_options *o, const char *name, char *path, const backend *on, err *e)
+{
+    member *x = &all->at[all->n];
+    const member *first = &all->at[0];
+    dtype compute;
+    *x = (member){.name = name, .path = path};
+    if (!path || wanted_compute(o, path, on, &compute, e) || train_load(path, &x->m, compute, on, &x->src, &x->tgt, e)) {
+        free(path);
+        return -1;
+    }
+    x->m.params.int8 = o->precision == IN_INT8;
+    if (all->n++) all->others[o->n_others++] = &x->m;
+    if (!x->src) return fail(e, "%s is a decoder alone, without a source to read; one of a text continues it: ablate generate", name);
+    if (all->n == 1) return 0;
+    if (!same(x->m.cfg.task, first->m.cfg.task)) return fail(e, "%s and %s cannot be one ensemble: their tasks are %s and %s", first->name, name, first->m.cfg.task, x->m.cfg.task);
+    return same_vocab(first, x, first->src, x->src, "source", e) || same_vocab(first, x, first->tgt, x->tgt, "target", e) ? -1 : 0;
+}
+
+static int open_members(members *all, const invocation *c, predict_options *o, const backend *on, err *e)
+{
+    size_t n = o->run.n + o->model.n;
+    if (n > MOST_MEMBERS) return fail(e, "an ensemble of %zu models, expected at most %d", n, (int)MOST_MEMBERS);
+    if (n > 1 && on_device(on)) return fail(e, "an ensemble is decoded on the CPU: expected --device cpu, found %s", on->name);
+    o->others = all->others;
+    for (size_t i = 0; i < n; i++) {
+        bool run = i < o->run.n;
+        const char *name = run ? o->run.at[i] : o->model.at[i - o->run.n];
+        if (open_member(all, o, name, run ? run_model_path(name, &c->p, e) : xstrdup(name), on, e)) return -1;
+    }
+    return 0;
+}
+
 static int predict(const invocation *c, predict_options *o, enum work work)
 {
     err e = {0};
-    if (!o->model == !o->run) {
+    if (!o->model.n == !o->run.n) {
         fail(&e, "either --run or --model is wanted");
         return call_usage(c, &e);
     }
     o->quiet = c->verbosity < 0;
-    model m = {0};
-    vocab *src = NULL, *tgt = NULL;
-    dtype compute;
-    char *path = input_check(&e) ? NULL : o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
     cpu_threads((int)o->threads);
-    const backend *on = path ? device_open(o->device, &e) : NULL;
-    int bad = !on || wanted_compute(o, path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
-    if (!bad && !src) {
-        bad = fail(&e, "this model is a decoder alone, without a source to read; one of a text continues it: ablate generate");
-        model_free(&m);
-        vocab_free(tgt);
-    } else if (!bad) {
-        m.params.int8 = o->precision == IN_INT8;
-        bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&m));
-        if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", m.cfg.task);
-        bad = e.text[0] || (trees ? predict_parse(o, path, &m, src, tgt, &c->p, &e) : predict_translate(o, &m, src, tgt, &e));
-        model_free(&m);
-        if (tgt != src) vocab_free(tgt);
-        vocab_free(src);
+    const backend *on = input_check(&e) ? NULL : device_open(o->device, &e);
+    members *all = xcalloc(1, sizeof *all);
+    int bad = !on || open_members(all, c, o, on, &e);
+    if (!bad) {
+        member *x = &all->at[0];
+        bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
+        if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", x->m.cfg.task);
+        bad = e.text[0] || (trees ? predict_parse(o, x->path, &x->m, x->src, x->tgt, &c->p, &e) : predict_translate(o, &x->m, x->src, x->tgt, &e));
     }
-    free(path);
+    members_close(all);
     if (e.text[0]) call_failed(c, &e);
     return bad ? 1 : 0;
 }
@@ -81,8 +149,8 @@ static int parse(const invocation *c, void *options) { return predict(c, options
 #define AT(field) offsetof(predict_options, field)
 static const predict_options defaults = {.device = "auto", .alpha = -1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead", OPTION_TEXT, AT(model)},
+    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; several are an ensemble", OPTION_LIST, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead; several are an ensemble", OPTION_LIST, AT(model)},
     {"--beam", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
     {"--alpha", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(alpha), 0, 0},
     {"--nbest", "N", "the N best of each line, with number and score before it (not of trees)", OPTION_COUNT, AT(nbest), 1, MOST_BEAM},

@@ -6,12 +6,15 @@
 #include "text/vocab.h"
 
 typedef struct {
-    const char *model, *run, *device;
+    option_list model, run;              /* several: an ensemble */
+    const char *device;
     int64_t beam, nbest, batch, threads; /* 0: as the model's settings say */
     double alpha;                        /* below 0: likewise */
     int precision;                       /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
     option_list set;                     /* "parsing.KEY=VALUE": of the task, in place of the run's */
     bool quiet;
+    model *const *others;                /* [n_others]: the ensemble's, behind the first */
+    int64_t n_others;
 } predict_options;
 
 /* Standard input to standard output. -1 also when some lines were too long and left empty; then e has no words. */

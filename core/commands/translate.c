@@ -27,6 +27,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     if (t->beam) o.beam = t->beam;
     if (t->alpha >= 0) o.alpha = t->alpha;
     if (t->batch) o.batch = t->batch;
+    o.others = t->others, o.n_others = t->n_others;
     o.nbest = t->nbest ? t->nbest : 1;
     if (o.nbest > o.beam)
         return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam);

@@ -1,4 +1,5 @@
 /* beam.c - one batch of sentences, and for each the bookkeeping of its hypotheses. */
+#include "decode/ensemble.h"
 #include "decode/search.h"
 #include <math.h>
 #include <omp.h>
@@ -186,7 +187,7 @@ static int choose(search *s, const void *logits, err *e)
         return rc;
     }
     int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
-    dtype type = s->m->compute;
+    dtype type = s->mean ? F32 : s->m->compute;
     const decode_mask *mask = s->o->mask;
 #pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
     for (int64_t r = 0; r < rows; r++) {
@@ -249,8 +250,24 @@ static void shrink(search *s)
         s->at[n++] = x;
     }
     steps_keep(&s->steps, keep);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_keep(&s->others[i], keep);
     s->n_at = n;
     free(keep);
+}
+
+/* A step of every model. Of an ensemble, the logs of the mean probabilities stand for logits. */
+static const void *next_logits(search *s, err *e)
+{
+    int64_t n = 1 + s->o->n_others, rows = s->n_at * s->o->beam, v = s->m->tgt_vocab;
+    opinion of[1 + MOST_OTHERS];
+    for (int64_t i = 0; i < n; i++) {
+        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e), (i ? s->o->others[i - 1] : s->m)->compute};
+        if (!of[i].logits) return NULL;
+    }
+    if (n == 1) return of[0].logits;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++) ensemble_row(s->mean + r * v, of, n, r, v);
+    return s->mean;
 }
 
 int search_batch(search *s, const int64_t *which, int64_t n, err *e)
@@ -261,12 +278,15 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (x->limit + 1 > capacity) capacity = x->limit + 1;
     }
     if (steps_start(&s->steps, s->p, which, n, beam, capacity, e)) return -1;
+    for (int64_t i = 0; i < s->o->n_others; i++)
+        if (steps_start(&s->others[i], s->p, which, n, beam, capacity, e)) return -1;
     for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
     for (int64_t t = 0; live; t++) {
-        const void *logits = steps_run(&s->steps, s->tokens, e);
+        const void *logits = next_logits(s, e);
         if (!logits || choose(s, logits, e)) return -1;
         advance_all(s, t);
         steps_follow(&s->steps, s->parents);
+        for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
         int64_t left = still_live(s);
         if (left < live) streams_progress(s->all, live - left);
         live = left;
@@ -298,6 +318,10 @@ void search_open(search *s)
         if (s->o->mask) s->allowed = xmalloc(rows * v);
     }
     steps_open(&s->steps, s->m);
+    if (!s->o->n_others) return;
+    s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
+    s->mean = xmalloc(rows * v * sizeof *s->mean);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_open(&s->others[i], s->o->others[i]);
 }
 
 void search_close(search *s)
@@ -308,6 +332,9 @@ void search_close(search *s)
     s->stats.rows = s->steps.rows_run;
     s->stats.traces = s->steps.traces;
     steps_close(&s->steps);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_close(&s->others[i]);
+    free(s->others);
+    free(s->mean);
     free(s->at);
     free(s->tokens);
     free(s->parents);

@@ -25,6 +25,7 @@ typedef struct {
     void (*release)(void *self, void *state);
 } decode_mask;
 
+enum { MOST_OTHERS = 31 };
 typedef struct {
     int64_t beam;      /* live hypotheses a sentence; 1: greedy, the likeliest token at each step */
     double alpha;      /* length penalty, >= 0; 0: none */
@@ -32,6 +33,8 @@ typedef struct {
     int64_t batch;     /* sentences decoded together, at most; fewer when memory would not do. Results do not
                           depend on it */
     int64_t nbest;     /* hypotheses returned a sentence, 1 .. beam */
+    model *const *others;    /* [n_others] decoded together with the model as an ensemble: the mean of their probabilities (CPU) */
+    int64_t n_others;
     const decode_mask *mask; /* NULL: every token may follow every other. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
     void *progress_self;

@@ -15,6 +15,8 @@ typedef struct {
     const beam_options *o;
     hypothesis *out;
     steps steps;
+    steps *others; /* [o->n_others]: of an ensemble */
+    float *mean;   /* an ensemble's, [rows, V] */
     int64_t wanted, k; /* continuations looked at, of a sentence and of a row */
     struct sentence **at; /* [n_at]: the sentences of the present batch that are still computed */
     int64_t n_at;

@@ -70,3 +70,23 @@ for option in '--alpha -0.6:expected a number from 0' '--beam 1001:expected a nu
 done
 exits 0 translate --alpha 0 --beam 1000 <<<s0001
 finish
+
+echo "ensembles: the mean of the runs' probabilities"
+exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2,3
+exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2 -s sequence.alphabet=9 -s sequence.data_seed=7 --db other.db
+several() { ablate translate --threads 1 --beam 3 "$@"; }
+for n in 2 5 3 8 1 6 4 7 9 2 5; do words $n; done >lines.txt
+exits 0 several --run reach/base@2 --nbest 2 <lines.txt
+cp out alone
+exits 0 several --run reach/base@2 --run reach/base@2 --nbest 2 <lines.txt
+equal "$(cut -f1,3 alone | diff - <(cut -f1,3 out))" "" "an ensemble of a run with itself"
+exits 0 several --run reach/base@2 --run reach/base@3 --nbest 2 <lines.txt
+cp out both
+[ "$(cut -f2 both)" != "$(cut -f2 alone)" ] || wrong "the second run counts for nothing"
+exits 0 several --run reach/base@2 --run reach/base@3 --nbest 2 --batch 1 <lines.txt
+equal "$(diff both out)" "" "an ensemble in batches of one"
+exits 0 several --run reach/base@3 --run reach/base@2 --nbest 2 <lines.txt
+equal "$(cut -f1,3 both | diff - <(cut -f1,3 out))" "" "an ensemble the other way around"
+model=$(find other.db.runs other.runs -name model.safetensors 2>/dev/null | head -1)
+exits 1 several --run reach/base@2 --model "$model" <lines.txt
+has err "cannot be one ensemble: their source vocabularies differ (sha256 "
