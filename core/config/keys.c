@@ -77,7 +77,7 @@ const ab_param config_params[] = {
     INT(batch_tokens, 25000, 16, 100000000, NULL, "source tokens and target tokens of a batch, each at most this [tokens] (section 5.1)"),
     INT(accumulate, 1, 1, 65536, NULL, "batches whose gradients make one update [batches]"),
     REAL(clip_norm, 0, 0, 1e9, "largest norm of the whole gradient; 0 = no clipping, as in the paper"),
-    TEXT(parameter_groups, "", "settings of the optimizer for some parameters, as norm bias: decay=0 | embedding: lr=0.5 (below)"),
+    TEXT(parameter_groups, "", "settings of the optimizer for some parameters, as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL, "dev perplexity is measured every so many updates, and at the end [updates]"),
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "a checkpoint is written every so many updates, and at the end [updates]"),
     INT(keep, 5, 1, 10000, NULL, "newest checkpoints that are kept [checkpoints]"),
