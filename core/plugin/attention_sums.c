@@ -29,10 +29,24 @@ static ab_t before(ab_ctx *c, int64_t n, bool self)
     return y;
 }
 
+/* x [B or 1,H or 1,T,d] for as many sentences and heads as any of the three has. */
+static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
+{
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    for (int i = 0; i < 2; i++) {
+        int64_t m = tape_at(c, a)->dim[i], n = tape_at(c, b)->dim[i], most = m > n ? m : n;
+        if (d[i] == 1) d[i] = most;
+    }
+    return t_broadcast_to(c, x, d);
+}
+
 /* Of all positions at once in time O(T): each chunk looks at itself as attention does, and at the sum of k' v of the chunks before it. */
 static ab_t kv_sum_before(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     int64_t y_dim[4], s[4];
+    ab_t all[3] = {for_all_heads(c, q, k, v), for_all_heads(c, k, q, v), for_all_heads(c, v, q, k)};
+    q = all[0], k = all[1], v = all[2];
     memcpy(y_dim, tape_at(c, q)->dim, sizeof y_dim);
     y_dim[3] = tape_at(c, v)->dim[3];
     q = in_chunks(c, q), k = in_chunks(c, k), v = in_chunks(c, v);
