@@ -97,6 +97,15 @@ static const ab_param convolutional_params[] = {
     {"growth", AB_INT, offsetof(convolutional_cfg, growth), 1, 1, 256, NULL, "dilation from layer to layer"},
     {"separable", AB_BOOL, offsetof(convolutional_cfg, separable), 0, 0, 0, NULL, "depthwise and pointwise"},
     {0}};
+typedef struct {
+    int64_t experts, top_k;
+    double noise;
+} moe_cfg;
+static const ab_param moe_params[] = {
+    {"experts", AB_INT, offsetof(moe_cfg, experts), 4, 1, 64, NULL, "feed-forwards [count]"},
+    {"top_k", AB_INT, offsetof(moe_cfg, top_k), 2, 1, 64, NULL, "of which a row goes to so many [count]"},
+    {"noise", AB_REAL, offsetof(moe_cfg, noise), 0, 0, 10, NULL, "on the gate [none]"},
+    {0}};
 static const ab_param additive_params[] = {
     {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"},
     {0}};
@@ -136,6 +145,7 @@ static const plugin_schema case_schemas[] = {
     {"feed_forward", "relu", NULL},
     {"feed_forward", "gelu", NULL},
     {"feed_forward", "none", NULL},
+    {"feed_forward", "moe", moe_params},
     {"norm", "layer_norm", NULL},
     {"block", "post_norm", NULL},
     {"block", "pre_norm", NULL},
