@@ -236,6 +236,7 @@ def measure(o, sp, folder):
             texts["ctranslate2", p], made["ctranslate2", p] = sp.decode(out), sum(len(h) + 1 for h in out)
             seconds, made["ablate", p], texts["ablate", p] = ablate(o, p, lines, o.threads)
             ours[p].append(len(lines) / seconds)
+            print(f"{p}: ablate {ours[p][-1]:.1f}, CTranslate2 {rate:.1f} sentences a second", file=sys.stderr, flush=True)
     for p in precisions if o.repeats else ():
         _, (inter, intra, batch), tried = best[p]
         for who, rates in (("ablate", ours[p]), ("ctranslate2", theirs[p])):
