@@ -27,18 +27,35 @@ static int64_t longest_chain(const ab_ctx *c, int32_t n)
     return most;
 }
 
-static void count(const block *b, int64_t n, layer_point *out)
+typedef struct {
+    block *b;
+    layer_point *out;
+} counting;
+
+/* After each operation of a run: what it cost with the numbers that it had, for a window is known by them. */
+static int count_node(void *self, int32_t id, err *e)
 {
-    const ab_ctx *c = b->c;
-    double pairs = (double)n * (double)n;
-    for (int32_t i = 1; i < c->n; i++) {
-        if (!c->v[i].live) continue;
-        double f = node_flops(c, i, pairs);
-        out->flops += f;
-        if (i < b->forward_nodes) out->forward_flops += f;
-    }
-    out->bytes = c->buffer_size;
-    out->chain = longest_chain(c, b->forward_nodes);
+    counting *k = self;
+    ab_ctx *c = k->b->c;
+    call did;
+    (void)e;
+    while (c->v[id].op == OP_PART) id--;
+    tape_call(c, id, &(run_options){0}, &did);
+    double f = call_flops(&did, c->backend);
+    k->out->flops += f;
+    if (id < k->b->forward_nodes) k->out->forward_flops += f;
+    return 0;
+}
+
+/* A first run, which also makes tables and touches memory. */
+static int count(block *b, layer_point *out, err *e)
+{
+    counting k = {b, out};
+    out->bytes = b->c->buffer_size;
+    out->chain = longest_chain(b->c, b->forward_nodes);
+    out->flops = out->forward_flops = 0;
+    b->values.version++;
+    return tape_run(b->c, &(run_options){.from = PHASE_CONST, .after = count_node, .self = &k}) ? fail(e, "%s", b->c->error.text) : 0;
 }
 
 static void fill(block *b, int64_t count_of, int64_t seed)
@@ -57,11 +74,10 @@ static int measure(const layer *l, const void *cfg, const layers_options *o, lay
                     .batch = 1, .time = out->n, .measured = true, .layer = l->layer};
     if (block_trace(&b, &s, e)) return -1;
     int bad = block_plan(&b, (uint64_t)o->seed, e);
-    if (!bad) count(&b, out->n, out);
     if (!bad) fill(&b, out->n * o->d_model, o->seed);
+    if (!bad) bad = count(&b, out, e);
     double ms[MOST_RUNS], spent = 0;
     size_t runs = 0;
-    if (!bad) bad = block_run(&b, e); /* the first run makes tables and touches memory */
     while (!bad && runs < MOST_RUNS && (runs < FEWEST ? runs == 0 || spent < LONG : spent < o->seconds)) {
         double start = ticks();
         bad = block_run(&b, e);
@@ -256,8 +272,8 @@ static const option options[] = {
      AT(plugins), .words = WORDS_PLUGINS},
     {"--length", "N", "a length of the sentence [tokens], may be repeated, ascending [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of a plugin that is measured", OPTION_LIST, AT(set)},
-    {"--into", "EXPERIMENT", "measure the encoder's layer of each row of the experiment, and add the figures to its runs (see experiments/table1.ini)", OPTION_TEXT,
-     AT(into), .words = WORDS_EXPERIMENTS},
+    {"--into", "EXPERIMENT", "measure the encoder's layer of each row of the experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
+     .words = WORDS_EXPERIMENTS},
     {"--memory", "MB", "a layer stops where a longer sentence might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
     {"--heads", "N", "heads; d_k = d_model / heads [8]", OPTION_COUNT, AT(heads), 1, 4096},

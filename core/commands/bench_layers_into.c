@@ -71,7 +71,8 @@ static int write_row(db *d, const read_row *row, const layer *l, const layer *re
     size_t n_results = results_of(l, recurrent, how, results), n_points = points_of(l, points);
     int bad = 0;
     for (size_t i = 0; i < row->n_runs && !bad; i++)
-        if (row->runs[i].status == DB_DONE && !row->runs[i].recorded) bad = db_put_beside(d, row->runs[i].id, results, n_results, points, n_points, e);
+        if (row->runs[i].status == DB_DONE && !row->runs[i].recorded)
+            bad = db_put_beside(d, row->runs[i].id, results, n_results, points, n_points, e);
     return bad;
 }
 

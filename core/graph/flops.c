@@ -1,4 +1,5 @@
 /* flops.c - what operations cost: floating-point operations (a multiply-add counts as two) and bytes, from shapes alone. */
+#include "graph/score.h"
 #include "graph/tape.h"
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
@@ -10,7 +11,8 @@ static double gru_flops(const view *in)
     return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
 }
 
-/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them. */
+/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of a window (score.h) those
+ * inside count, where the numbers are at hand (call_flops). */
 static double op_flops(op o, const attr *a, const view *in, const view *out, double pairs)
 {
     double y = elements(out), scores = pairs * (double)a->i[3];
@@ -32,14 +34,40 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
     }
 }
 
+/* What a score program adds last, where that is one value for every query and key of all heads, in memory: NULL if it is not. */
+static const view *window_of(const call *k)
+{
+    const score_program *f = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK ? k->call_attr : NULL;
+    int leaf = f ? f->hiding - VALUE_LEAF : -1;
+    if (leaf < 0 || leaf >= f->n_leaves || f->gathered[leaf]) return NULL;
+    const view *v = &k->in[PROGRAM_LEAF + leaf];
+    bool each_pair = v->dim[1] == 1 && v->dim[2] == k->a.i[8] && v->dim[3] == k->a.i[7];
+    return v->data && each_pair && (v->type == F32 || v->type == F64) ? v : NULL;
+}
+
+/* Pairs of a sentence of nq queries and nk keys that a window does not hide. */
+static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t nk)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < nq; i++) {
+        int64_t row = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * w->dim[3];
+        for (int64_t j = 0; j < nk; j++) sum += (w->type == F64 ? ((const double *)w->data)[row + j] : (double)((const float *)w->data)[row + j]) > HIDDEN;
+    }
+    return sum;
+}
+
 /* (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then all that there could be. */
 static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;
     const int32_t *q = k->in[3].data, *key = k->in[4].data;
     if (on_device(b)) return (double)k->a.i[7] * (double)k->in[0].dim[2];
+    const view *window = window_of(k);
     double sum = 0;
-    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) sum += (double)(q[i + 1] - q[i]) * (double)(key[i + 1] - key[i]);
+    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) {
+        int64_t nq = q[i + 1] - q[i], nk = key[i + 1] - key[i];
+        sum += window ? pairs_inside(window, i, nq, nk) : (double)nq * (double)nk;
+    }
     return sum;
 }
 

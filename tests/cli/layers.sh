@@ -2,10 +2,10 @@
 # `ablate bench layers` counts what Table 1 says: how FLOPs and the longest chain grow with the length.
 source "$(dirname "$0")/common.bash" "$@"
 
-exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --length 32 --length 64 --length 128 \
+exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --plugin restricted --plugin linear --length 32 --length 64 --length 128 \
     --d-model 32 --heads 4 --seconds 0.001 --json
 cp out layers.jsonl
-equal "$(wc -l <layers.jsonl)" 9 "lines"
+equal "$(wc -l <layers.jsonl)" 15 "lines"
 
 # field LAYER N KEY
 field() { sed -n "s/.*\"layer\":\"$1\".*\"n\":$2,.*\"$3\":\([0-9.]*\).*/\1/p" layers.jsonl; }
@@ -21,6 +21,8 @@ grows scaled_dot chain -0.01 0.01
 grows recurrent flops 0.98 1.02
 grows convolutional flops 0.98 1.02
 grows scaled_dot flops 1.2 1.9
+grows restricted flops 0.98 1.15 # of a window, the keys inside count
+grows linear flops 0.98 1.02
 
 exits 1 ablate bench layers --length 64 --length 32
 has err "lengths must ascend"
