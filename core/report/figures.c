@@ -172,14 +172,6 @@ void figure_forest(const gathered *g, str *out)
 
 /* ---- cost ---- */
 
-double training_flops(const read_row *row)
-{
-    for (size_t i = 0; i < row->n_runs; i++)
-        if (isfinite(row->runs[i].flops_step) && row->runs[i].total_steps > 0)
-            return row->runs[i].flops_step * (double)row->runs[i].total_steps;
-    return NAN;
-}
-
 /* Groups differ by colour and marker; base is ink. */
 static size_t group_index(const gathered *g, size_t row)
 {

@@ -3,6 +3,7 @@
 #ifndef ABLATE_REPORT_FIGURES_H
 #define ABLATE_REPORT_FIGURES_H
 #include "draw/chart.h"
+#include "report/cost.h"
 #include "report/factors.h"
 
 /* All curves of one run, and the row it belongs to. */
@@ -39,6 +40,4 @@ int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t
 
 /* Takes d, appends it themed; NULL is fine. */
 void figure_put(drawing *d, str *out);
-/* Training FLOPs of a row's runs: those of one step times steps; NaN unknown. */
-double training_flops(const read_row *row);
 #endif

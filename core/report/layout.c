@@ -1,7 +1,9 @@
 /* layout.c - cells for people. */
 #include "report/layout.h"
+#include "report/cost.h"
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- cells ---- */
@@ -154,8 +156,8 @@ static const char *label_of(const read_row *row, arena *a)
 static const char *const full_columns[] = {"p models", "p outside", "p permutation", "P(A > B)", "95 % of P", "sd of seeds", "√V", "√U", "detectable"};
 
 typedef struct {
-    size_t metrics, n, delta, interval, p, verdict, p_models, full, parameters, paper; /* first column of each part */
-    bool has_delta, has_p, has_verdict, has_p_models, has_parameters;
+    size_t metrics, n, delta, interval, p, verdict, p_models, full, parameters, costs, paper; /* first column of each part */
+    bool has_delta, has_p, has_verdict, has_p_models, has_parameters, has_costs;
     size_t recorded;
     size_t skip; /* leading columns, before them */
 } columns;
@@ -170,6 +172,7 @@ static columns add_columns(const gathered *g, grid *t)
         c.has_p_models = c.has_p_models || (g->headline >= 0 && !isnan(g->rows[i].against[g->headline].p_models));
         c.has_parameters = c.has_parameters || !isnan(g->rows[i].parameters);
     }
+    for (size_t k = 0; g->has_paper && k < g->paper.n_columns; k++) c.has_costs = c.has_costs || has_prefix(g->paper.columns[k], "FLOPs");
     c.n = t->n_columns, grid_column(t, "n", true);
     c.metrics = t->n_columns;
     for (size_t m = 0; m < g->n_metrics; m++) grid_column(t, g->metrics[m], true);
@@ -184,6 +187,8 @@ static columns add_columns(const gathered *g, grid *t)
     c.full = t->n_columns;
     for (size_t i = 0; i < LENGTH(full_columns) && g->full && c.has_delta; i++) grid_column(t, full_columns[i], true);
     if (c.has_parameters) c.parameters = t->n_columns, grid_column(t, "params (M)", true);
+    c.costs = t->n_columns;
+    if (c.has_costs) grid_column(t, "FLOPs counted", true), grid_column(t, "FLOPs by the paper's formula", true);
     c.recorded = t->n_columns;
     for (size_t m = 0; g->has_recorded && m < g->n_metrics; m++) grid_column(t, arena_printf(&t->mem, "recorded %s", g->metrics[m]), true);
     c.paper = t->n_columns;
@@ -220,6 +225,16 @@ static void put_comparison(const gathered *g, grid *t, const columns *c, const g
     if (g->full) put_full(t, c->full, x, decimals);
 }
 
+/* "3.3e18", as the paper writes it. */
+static void put_flops(grid *t, size_t column, double x)
+{
+    if (!(x > 0)) return;
+    char text[32];
+    snprintf(text, sizeof text, "%.1e", x);
+    size_t mantissa = strcspn(text, "e");
+    grid_put(t, column, "%.*se%ld", (int)mantissa, text, strtol(text + mantissa + 1, NULL, 10));
+}
+
 static void put_numbers(const gathered *g, grid *t, const columns *c, const gathered_row *row)
 {
     size_t most = 0;
@@ -233,6 +248,10 @@ static void put_numbers(const gathered *g, grid *t, const columns *c, const gath
     if (c->has_parameters && !isnan(row->parameters)) {
         double millions = row->parameters / 1e6;
         grid_put(t, c->parameters, "%.*f", millions < 10 ? 2 : 1, millions);
+    }
+    if (c->has_costs) {
+        put_flops(t, c->costs, training_flops(row->row));
+        put_flops(t, c->costs + 1, training_flops_by_formula(row->row));
     }
     for (size_t m = 0; g->has_recorded && m < g->n_metrics && row->recorded; m++)
         put_measure(t, c->recorded + m, &(gathered_row){0}, &row->recorded_of[m], decimals_for(g, m));
