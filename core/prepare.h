@@ -32,4 +32,8 @@ int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
 int search_rows(const spec *s, const trainer *t, prepared *out, err *e);
 /* Trains a spec whose seeds are "until EFFECT METRIC, at most N": looks at 3, 5, 10, 20 seeds, more only for rows that are undecided. */
 int train_until(spec *s, const trainer *t, err *e);
+
+/* How many runs fit beside each other, from 1: by cores at `threads` each and by free memory at `memory_each` bytes (0: not known); on GPUs one
+ * each. *why: words. */
+int64_t pack_workers(const char *device, int64_t threads, double memory_each, str *why);
 #endif

@@ -17,6 +17,7 @@
 #include "report/table.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- the command line ---- */
@@ -24,7 +25,8 @@
 typedef struct {
     option_list set, only;
     const char *seeds, *device;
-    bool no_check;
+    const char *at_a_time; /* --workers */
+    bool no_check, nice;
     char own_device[64]; /* the INI's */
     int64_t workers, threads, ranks, step_limit;
     bool dry_run, profile;
@@ -142,6 +144,7 @@ static int take_machine(const spec *s, options *o, err *e)
         if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
     }
     if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
+    if (!o->threads && same(o->at_a_time, "auto")) o->threads = 1;
     return 0;
 }
 
@@ -182,7 +185,28 @@ static int check_data(const sweep_estimate *x, const invocation *c, err *e)
     return fail(e, "%s%s", x->missing, c->p.data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
 }
 
-static int dry_run(const spec *s, const options *o, const invocation *c, err *e)
+static bool packs(const options *o) { return same(o->at_a_time, "auto"); }
+
+static int take_workers(options *o, err *e)
+{
+    if (!o->at_a_time || packs(o)) return 0;
+    if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
+    return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);
+}
+
+/* --workers auto, once the rows' memory is known. */
+static void pack(options *o, const sweep_estimate *x, bool talk)
+{
+    if (!packs(o)) return;
+    str why = {0};
+    double memory = 0;
+    for (size_t i = 0; i < x->n; i++) memory = x->rows[i].memory > memory ? x->rows[i].memory : memory;
+    o->workers = pack_workers(o->device, o->threads, memory, &why);
+    if (talk) fprintf(stderr, "%lld run%s at a time: %s\n", (long long)o->workers, o->workers == 1 ? "" : "s", str_text(&why));
+    str_free(&why);
+}
+
+static int dry_run(const spec *s, options *o, const invocation *c, err *e)
 {
     sweep_estimate x;
     str text = {0};
@@ -190,6 +214,7 @@ static int dry_run(const spec *s, const options *o, const invocation *c, err *e)
     spec_print(s, stdout);
     fflush(stdout);
     estimate_sweep(c, &x);
+    pack(o, &x, c->verbosity >= 0);
     int bad = check_data(&x, c, e);
     for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
     if (!bad && x.unknown)
@@ -401,6 +426,8 @@ static int run(const invocation *c, void *typed)
 {
     options *o = typed;
     err e = {0};
+    if (take_workers(o, &e)) return call_usage(c, &e);
+    if (o->nice) setpriority(PRIO_PROCESS, 0, 19); /* its workers inherit it */
     str errors = {0};
     spec s = {0};
     spec_options wanted = spec_options_of(o);
@@ -417,6 +444,7 @@ static int run(const invocation *c, void *typed)
         else {
             sweep_estimate x;
             estimate_sweep(c, &x);
+            pack(o, &x, c->verbosity >= 0);
             code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &wanted, &x, c, &e);
             estimate_free(&x);
         }
@@ -453,7 +481,8 @@ static const option table[] = {
     {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
     OPTION_DATABASE,
     {"--device", "auto|cpu|cuda|cuda:N", "where to train [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--workers", "N", "runs at a time [one per device]", OPTION_COUNT, AT(workers), 1, LAUNCH_MOST_WORKERS},
+    {"--workers", "N|auto", "runs at a time; auto: as many as cores (at --threads, or 1, each) and memory hold [one per device]", OPTION_TEXT, AT(at_a_time), .words = WORDS_OWN},
+    {"--nice", NULL, "at the lowest priority: whoever else uses the machine comes first", OPTION_FLAG, AT(nice)},
     {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--ranks", "N", "processes that train a run together, a slice of each batch each: short for -s ranks=N; docs/cluster.md [the INI's]", OPTION_COUNT, AT(ranks), 1, 4096},
     {"--step-limit", "SECONDS", "end a run whose step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},

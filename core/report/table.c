@@ -64,6 +64,52 @@ static void note_changed(const gathered *g, grid *t)
                   runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
 }
 
+/* A device's name without its threads, which change no number. */
+static char *kind_of_device(arena *a, const char *device)
+{
+    char *name = arena_strdup(a, device), *end = strstr(name, " thread"), *from = end;
+    while (from && from > name && from[-1] >= '0' && from[-1] <= '9') from--;
+    if (!end || from == end || from < name + 2 || strncmp(from - 2, ", ", 2)) return name;
+    end += strcspn(end, ",");
+    memmove(from - 2, end, strlen(end) + 1);
+    return name;
+}
+
+static bool names_row(const char *list, const char *row)
+{
+    size_t n = strlen(row);
+    for (const char *at = list; (at = strstr(at, row)); at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ',' || !at[n])) return true;
+    return false;
+}
+
+/* Runs that were trained on unlike devices: which rows on which. Two processors round differently. */
+static void note_devices(const gathered *g, grid *t)
+{
+    enum { MOST = 16 };
+    const char *device[MOST];
+    str rows[MOST] = {{0}};
+    size_t n = 0;
+    arena a = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const read_row *row = &g->x.rows[i];
+        for (size_t k = 0; k < row->n_runs && !row->same_as; k++) {
+            const read_run *run = &row->runs[k];
+            if (run->status != DB_DONE || run->recorded || !run->device) continue;
+            const char *own = kind_of_device(&a, run->device);
+            size_t d = 0;
+            while (d < n && !same(device[d], own)) d++;
+            if (d == MOST) continue;
+            if (d == n) device[n++] = own;
+            if (!names_row(str_text(&rows[d]), row->name)) str_addf(&rows[d], "%s%s", rows[d].n ? ", " : "", row->name);
+        }
+    }
+    if (n > 1) grid_note(t, "Trained on unlike devices, whose last digits differ:");
+    for (size_t d = 0; d < n && n > 1; d++) grid_note(t, "  %s: %s", device[d], str_text(&rows[d]));
+    for (size_t d = 0; d < n; d++) str_free(&rows[d]);
+    arena_free(&a);
+}
+
 /* Rows of plugins that do not keep what their interface promises. */
 static void note_unsound(const gathered *g, grid *t)
 {
@@ -158,6 +204,7 @@ void table_grid(const gathered *g, grid *t)
     note_tuning(g, t);
     note_failures(g, t);
     note_changed(g, t);
+    note_devices(g, t);
     note_unsound(g, t);
     note_recorded(g, t);
     note_rows(g, t);

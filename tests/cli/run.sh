@@ -153,4 +153,14 @@ for host in one two; do
     checks=$((checks + 1))
     grep -q '^done' $host.err || wrong "host $host did nothing: $(cat $host.err)"
 done
+# as many runs at a time as fit, at the lowest priority
+{ tiny packed 20; printf '[sweep a]\nheads = 1, 4\n'; } >packed.ini
+cores=$(env -u OMP_NUM_THREADS nproc)
+exits 0 ablate run packed.ini --workers auto --nice --progress plain --db packed.db
+has err "at a time: "
+has err "thread each"
+[ "$(sed -n 's/^\([0-9]*\) runs* at a time.*/\1/p' err)" = "$cores" ] || [ "$cores" -gt 64 ] || wrong "workers on $cores cores: $(grep 'at a time:' err)"
+exits 2 ablate run packed.ini --workers many
+has err "--workers many: expected a number from 1 to 64, or auto"
+
 finish

@@ -301,6 +301,19 @@ static void test_view(void)
     sqlite3_close(q);
 }
 
+/* Rows of unlike devices are named; other numbers of threads are the same device. */
+static void test_devices(void)
+{
+    char *t = print("one", TABLE_TEXT, false, NULL);
+    CHECK_HAS(t, "Trained on unlike devices");
+    CHECK_HAS(t, "Old CPU, avx2: A/heads=16\n");
+    CHECK_HAS(t, "New CPU, avx512: base, A/heads=1, E/position=learned\n");
+    free(t);
+    t = print("four", TABLE_TEXT, false, NULL);
+    CHECK(!strstr(t, "unlike devices"));
+    free(t);
+}
+
 static void test_words(void)
 {
     char *t = print("thre", TABLE_TEXT, false, NULL);
@@ -365,6 +378,12 @@ int main(void)
         "PRAGMA foreign_keys=ON; DELETE FROM run WHERE variant_id NOT IN(SELECT id FROM variant);"
         "DELETE FROM alias WHERE variant_id=(SELECT id FROM variant WHERE experiment_id=1 AND is_base)",
         NULL, NULL, NULL);
+    sqlite3_exec(q,
+                 "UPDATE attempt SET device='New CPU, 2 threads, avx512';"
+                 "UPDATE attempt SET device='New CPU, 16 threads, avx512' WHERE run_id IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.name='A/heads=1');"
+                 "UPDATE attempt SET device='Old CPU, 1 thread, avx2' WHERE run_id IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id"
+                 " WHERE v.name='A/heads=16' AND v.experiment_id=5)",
+                 NULL, NULL, NULL);
     sqlite3_close(q);
     r = reader_open(&o, &e);
     CHECK_TEXT(e.text, "");
@@ -375,6 +394,7 @@ int main(void)
         test_no_delta();
         test_bold();
         test_view();
+        test_devices();
         test_words();
     }
     test_grid();
