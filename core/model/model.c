@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): those are the other's. */
 static void *bind_plugin(model *m, const plugin *p, err *e)
 {
     if (!p) return NULL;
     void *cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
-    if (p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
+    bool any = p->desc.params && p->desc.params->name;
+    if (any && config_bind(&m->set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
     return cfg;
 }
 

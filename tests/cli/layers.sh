@@ -41,6 +41,10 @@ has err "-s lstm.width=8: expected a parameter of a plugin that is measured"
 exits 0 ablate bench layers --plugin additive --length 64 --length 1024 --memory 16 --seconds 0.001 --json
 equal "$(wc -l <out)" 1 "lines that fit in 16 MB"
 
+# an attention and a schedule of one name in one run
+{ tiny linear 4 | sed 's/^schedule = .*/schedule = linear/' && printf 'attention_encoder = linear\n'; } >linear.ini
+exits 0 ablate run linear.ini
+
 # --into: figures and curves beside the runs of an experiment
 { tiny mixers 4 && printf '[variant gru]\nattention_encoder = recurrent\n'; } >mixers.ini
 exits 0 ablate run mixers.ini
