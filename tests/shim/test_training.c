@@ -3,6 +3,7 @@
  * values are packed rows, one graph serves all batches. */
 #include "cpu/cpu.h"
 #include "decode/beam.h"
+#include "decode/sample.h"
 #include "open_device.h"
 #include "test.h"
 #include "train/train.h"
@@ -42,12 +43,23 @@ static void outcome_free(outcome *o)
     free(o->out);
 }
 
+static bool alone; /* models are decoders alone, which leave a batch's sources */
+
+/* A decoder alone writes on by itself. */
+static int write_text(model *m, outcome *o, err *e)
+{
+    id_list text = {0};
+    int bad = sample_text(m, &(sample_options){.tokens = 12, .window = 8}, &text, NULL, e);
+    o->out[0] = (hypothesis){.ids = text.id, .n = text.n};
+    return bad;
+}
+
 /* Two batches an update, then perplexity and beam search. */
 static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
 {
     model m;
     *o = (outcome){0};
-    if (model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
+    if (model_open(&m, &w->set, alone ? 0 : vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
     train_step *s = train_step_open(&m, e);
     batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
@@ -77,9 +89,9 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
         params_host_done(&m.params, 0, v, false);
     }
     beam_options beam = beam_options_of(&m.cfg);
-    o->n_out = dev->n;
+    o->n_out = alone ? 1 : dev->n;
     o->out = xcalloc((size_t)dev->n + 1, sizeof *o->out);
-    if (v && beam_search(&m, dev, &beam, o->out, NULL, e)) bad = 1;
+    if (v && (alone ? write_text(&m, o, e) : beam_search(&m, dev, &beam, o->out, NULL, e))) bad = 1;
     batcher_free(batches);
     train_step_close(s);
     model_free(&m);
@@ -234,6 +246,11 @@ int main(void)
         if (i == 1 || layer) compare(&w, v, BF16, device);
         bool additive = same(v->attention, "additive"), written = !getenv("ABLATE_GRAPH");
         if (written && (i == 0 || additive)) check_graphs(&w, v, device, !additive);
+        if (i == 0) {
+            alone = true;
+            compare(&w, v, F32, device);
+            alone = false;
+        }
         world_close(&w);
     }
     char words[128] = "";
