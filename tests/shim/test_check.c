@@ -44,6 +44,7 @@ int main(void)
 #ifndef __SANITIZE_ADDRESS__
     check_rows(AB_POSITION, "rotary", CHECK_OK, "calls of");
     check_rows(AB_ATTENTION, "recurrent", CHECK_OK, "calls of");
+    check_rows(AB_FEED_FORWARD, "moe", CHECK_OK, "calls of");
 #endif
     backend wrong = *device;
     wrong.kernels[OP_NORM] = slightly;
