@@ -1,5 +1,6 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. */
 #include "commands/options.h"
+#include "cpu/floor.h"
 #include "check/known.h"
 #include "comm/comm.h"
 #include "data/dataset.h"
@@ -594,7 +595,11 @@ static int work(const invocation *c, void *options)
     cpu_threads((int)r.job.threads);
     profile_enable(r.job.profile);
     train_outcome outcome = do_run(&r, &e);
-    if (r.job.profile) profile_print(stderr);
+    if (r.job.profile) {
+        double flops = 0, bytes = 0;
+        if (!on_device(r.on)) cpu_floors(&flops, &bytes);
+        profile_print(stderr, flops, bytes);
+    }
     close_run(&r);
     if (r.comm) give_up(&r, &e);
     if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);

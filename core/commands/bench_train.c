@@ -4,6 +4,7 @@
  * step. On a device, which works behind the host's back, it is a pass over all batches of the file, unless --wait says otherwise:
  * waiting after each step is a step's latency, which the host's work adds to. */
 #include "base/base.h"
+#include "cpu/floor.h"
 #include "commands/bench.h"
 #include "device/device.h"
 #include "train/train.h"
@@ -91,7 +92,11 @@ static int measure(trainer *t, model *m, const bench_options *o, err *e)
                o->config, dtype_name(m->compute), str_text(&device), (long long)(done * block), (long long)block, spent,
                bench_median(ms, (size_t)done), (src + tgt) / spent, tgt / spent, flops / spent * 1e-9, warm, late,
                (double)use.ru_maxrss / 1024, t->loss, (long long)o->threads, (long long)m->tgt_vocab, (long long)params_count(&m->params));
-    if (o->profile) profile_print(stderr);
+    if (o->profile) {
+        double rate = 0, bytes = 0;
+        if (!on_device(m->backend)) cpu_floors(&rate, &bytes);
+        profile_print(stderr, rate, bytes);
+    }
     str_free(&device);
     free(ms);
     return bad;

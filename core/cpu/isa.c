@@ -1,5 +1,6 @@
 /* isa.c - which instruction sets this machine has, and the one in use. */
 #include "cpu/isa.h"
+#include "cpu/floor.h"
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__) && defined(__linux__)
@@ -159,3 +160,4 @@ void cpu_release_params(const params *s)
 }
 double cpu_sum_squares(const void *v, int64_t n, dtype type) { return table()->sum_squares(v, n, type); }
 void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type) { table()->accumulate(sum, v, n, type); }
+void cpu_floors(double *flops, double *bytes) { table()->floors(flops, bytes); }

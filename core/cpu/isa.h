@@ -14,5 +14,6 @@ typedef struct {
     void (*drop_graph)(const params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type);
+    void (*floors)(double *flops, double *bytes);
 } cpu_table_t;
 #endif

@@ -1,5 +1,6 @@
 /* table.c - what the kernels of one instruction set offer: all that is seen of them outside (sets.cmake). */
 #include "cpu/isa.h"
+#include "cpu/floor.h"
 
 #define ENTRY(name) [OP_##name] = cpu_##name,
 extern const cpu_table_t cpu_table;
@@ -7,4 +8,5 @@ const cpu_table_t cpu_table = {.kernels = {CPU_KERNELS(ENTRY)},
                                .run_tiled = cpu_run_tiled,
                                .drop_graph = cpu_release_params,
                                .sum_squares = cpu_sum_squares,
-                               .accumulate = cpu_accumulate};
+                               .accumulate = cpu_accumulate,
+                               .floors = cpu_floors};

@@ -172,19 +172,21 @@ static int slower_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-void profile_print(FILE *f)
+void profile_print(FILE *f, double flops, double bytes)
 {
     int order[OP_COUNT];
     double total = 0;
     for (int i = 0; i < OP_COUNT; i++) order[i] = i, total += profile[i].seconds;
     qsort(order, OP_COUNT, sizeof *order, slower_first);
-    fprintf(f, "%-14s %9s %8s %6s %9s %9s\n", "operation", "calls", "seconds", "share", "GFLOP/s", "GB/s");
+    fprintf(f, "%-20s %9s %8s %6s %9s %9s %9s\n", "operation", "calls", "seconds", "share", "GFLOP/s", "GB/s", flops > 0 ? "of floor" : "");
     for (int i = 0; i < OP_COUNT; i++) {
         const op_profile *p = &profile[order[i]];
         if (!p->calls) continue;
-        fprintf(f, "%-14s %9lld %8.3f %5.1f%% %9.1f %9.1f\n", op_names[order[i]], (long long)p->calls,
-                p->seconds, 100 * p->seconds / total, p->flops / p->seconds * 1e-9,
-                p->bytes / p->seconds * 1e-9);
+        fprintf(f, "%-20s %9lld %8.3f %5.1f%% %9.1f %9.1f", op_names[order[i]], (long long)p->calls, p->seconds, 100 * p->seconds / total,
+                p->flops / p->seconds * 1e-9, p->bytes / p->seconds * 1e-9);
+        if (flops > 0) fprintf(f, " %8.0f%%", 100 * (p->flops / flops > p->bytes / bytes ? p->flops / flops : p->bytes / bytes) / p->seconds);
+        fprintf(f, "\n");
     }
-    fprintf(f, "%-14s %9s %8.3f\n", "total", "", total);
+    fprintf(f, "%-20s %9s %8.3f\n", "total", "", total);
+    if (flops > 0) fprintf(f, "floors: %.1f GFLOP/s of fp32 in registers, %.1f GB/s read from memory, all threads\n", flops * 1e-9, bytes * 1e-9);
 }
