@@ -10,9 +10,6 @@ typedef struct {
 } module_file;
 static const module_file mpi = {"ablate_mpi.so", "ablate_mpi", "ABLATE_MPI_MODULE",
                                 "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again"};
-static const module_file nccl = {"ablate_nccl.so", "ablate_nccl", "ABLATE_NCCL_MODULE",
-                                 "this build has no NCCL module; install nccl.h (it comes with CUDA) and build again"};
-
 /* The module: where its variable says, else beside the program (build tree), else in lib/ablate of an installation. */
 static void *open_file(const module_file *f, err *e)
 {
@@ -38,9 +35,10 @@ static void *open_file(const module_file *f, err *e)
 
 static const comm_module *module_of(const backend *on, err *e)
 {
-    const module_file *f = on_device(on) ? &nccl : &mpi;
-    void *h = open_file(f, e);
+    const module_file *f = &mpi;
+    void *h = on_device(on) ? NULL : open_file(f, e);
     ablate_comm_fn *entry = NULL;
+    if (on_device(on)) fail(e, "ranks train on CPUs only: set device = cpu, or ranks = 1");
     if (!h) return NULL;
     *(void **)&entry = dlsym(h, f->entry);
     const comm_module *m = entry ? entry() : NULL;

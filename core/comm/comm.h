@@ -1,7 +1,7 @@
 /* comm.h - the processes ("ranks") that train one run together: what they say to each other.
  *
- * A communicator is a module, opened at run time by dlopen as the CUDA backend is: backends/ablate_mpi.so where ranks compute on CPUs,
- * backends/ablate_nccl.so where each has a GPU. Ablate itself is linked with neither. Ranks are numbered from 0; rank 0 is the one that
+ * A communicator is a module, opened at run time by dlopen as the CUDA backend is: backends/ablate_mpi.so, for ranks that compute on CPUs.
+ * Ablate itself is not linked with MPI. Ranks are numbered from 0; rank 0 is the one that
  * evaluates, writes checkpoints and tells the host.
  *
  * Every function but progress, abort and description is called by all ranks, in the same order. Errors: -1 and words; the ranks cannot

@@ -58,6 +58,8 @@ static int write_task(launcher *l, slurm_job *j, size_t i, str *claims, err *e)
     worker *w = &j->run[i].w;
     const db_claim *c = &w->claim;
     if (worker_folder(w, l->o, e)) return -1;
+    if (w->ranks > 1)
+        return fail(e, "%s: ranks = %d: a Slurm task trains each run in one process; leave --launcher slurm out", c->name, w->ranks);
     char **args = worker_arguments(w, 0, l->o, l->threads);
     str text = {0};
     for (int k = 0; args[k]; k++) {
