@@ -58,7 +58,7 @@ static const refusal refusals[] = {
     {{"norm", "[2,3]", "[4,6]"}, bad_norm},
     {{"rows", "wants ids"}, bad_ids},
     {{"ids were given", "ab_to_float"}, bad_numbers},
-    {{"pick", "[4,6]", "[3,2]"}, bad_pick},
+    {{"gather", "[4,6]", "[3,2]"}, bad_pick},
     {{"mask", "[4,6]", "3 queries and 3 keys"}, bad_mask},
     {{"no function number 99"}, bad_map},
     {{"dropout", "p = 1"}, bad_dropout},
