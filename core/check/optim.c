@@ -39,7 +39,8 @@ static void add_parameter(ab_ctx *c, const param *p)
 }
 
 /* The parameters `list`; the settings, or where that is NULL the defaults and -s. */
-static int bench_open_with(bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e)
+static int bench_open_with(bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg,
+                           err *e)
 {
     *b = (bench){0};
     model *m = &b->m;
@@ -49,7 +50,9 @@ static int bench_open_with(bench *b, const plugin *p, const param *list, size_t 
     m->cfg.parameter_groups = "";
     m->optimizer_cfg = cfg ? cfg : arena_alloc(&m->memory, p->desc.cfg_size + 16);
     if (!cfg) check_add_settings(&m->set, &m->memory);
-    if (!cfg && p->desc.params && config_bind(&m->set, p->desc.name, p->desc.params, m->optimizer_cfg, &m->memory, e)) return -1;
+    if (!cfg && p->desc.params &&
+        config_bind(&m->set, p->desc.name, p->desc.params, m->optimizer_cfg, &m->memory, e))
+        return -1;
     ab_ctx *c = tape_new(&m->params, &cpu_backend, type, false);
     for (size_t i = 0; i < n; i++) add_parameter(c, &list[i]);
     tape_free(c);
@@ -247,8 +250,11 @@ static void compare_alone(const bench *all, const plugin *p, size_t k, const dou
         }
         for (size_t i = 0; i < q->count && !e.text[0]; i++)
             if (check_beyond(r, fabs(values(&b)[i] - values(all)[q->at + i])))
-                check_fail(r, "after step %d element %zu of '%s' is %.17g among other parameters and %.17g alone: something is kept from one "
-                              "parameter to the next", (int)STEPS, i, q->name, values(all)[q->at + i], values(&b)[i]);
+                check_fail(r,
+                           "after step %d element %zu of '%s' is %.17g among other parameters and %.17g "
+                           "alone: something is kept from one "
+                           "parameter to the next",
+                           (int)STEPS, i, q->name, values(all)[q->at + i], values(&b)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     bench_close(&b);
@@ -288,9 +294,12 @@ void check_zero(const plugin *p, check_result *r)
     bool one = is_elementwise(p);
     if (!bench_open_with(&b, p, one ? &vector : shapes, one ? 1 : LENGTH(shapes), F32, NULL, &e)) {
         memset(b.m.params.value, 0, params_bytes(&b.m.params, 0, F32));
-        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++) optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
+        for (int64_t step = 1; step <= STEPS && !e.text[0]; step++)
+            optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
         for (size_t i = 0; i < b.n && !e.text[0]; i++)
-            if (!isfinite(check_number(b.m.params.value, F32, i))) check_fail(r, "a value of 0 with a gradient of 0 becomes %g", check_number(b.m.params.value, F32, i));
+            if (!isfinite(check_number(b.m.params.value, F32, i)))
+                check_fail(r, "a value of 0 with a gradient of 0 becomes %g",
+                           check_number(b.m.params.value, F32, i));
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     bench_close(&b);
@@ -368,7 +377,8 @@ void check_resumes(const plugin *p, check_result *r)
         steps_from(&through, 1, 3, &e);
         memcpy(values(&again), values(&through), params_bytes(&through.m.params, 0, F64));
         for (uint32_t i = 0; i < n_slots; i++)
-            memcpy(again.m.params.slot[i], through.m.params.slot[i], params_bytes(&through.m.params, i + 1, F64));
+            memcpy(again.m.params.slot[i], through.m.params.slot[i],
+                   params_bytes(&through.m.params, i + 1, F64));
         steps_from(&through, 4, 6, &e);
         steps_from(&again, 4, 6, &e);
         for (size_t i = 0; i < through.n && !e.text[0]; i++)

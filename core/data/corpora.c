@@ -87,7 +87,8 @@ static int convert(const tree_form *t, const char *from, const char *list, const
 }
 
 /* Append one piece to the file `part`. */
-static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch, err *e)
+static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch,
+                     err *e)
 {
     const tree_file *made = tree_file_of(c, p->out);
     char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
@@ -115,7 +116,9 @@ static int check_trees(const corpus *c, const char *out, const char *part, err *
     const tree_file *made = tree_file_of(c, out);
     if (!made) return 0;
     if (sha256_file(part, sum, e)) return -1;
-    return same(sum, made->sha256) ? 0 : fail(e, "%s/%s as it was made has sha256 %s, expected %s", c->name, out, sum, made->sha256);
+    return same(sum, made->sha256)
+               ? 0
+               : fail(e, "%s/%s as it was made has sha256 %s, expected %s", c->name, out, sum, made->sha256);
 }
 
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */

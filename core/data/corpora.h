@@ -18,8 +18,9 @@ typedef struct { /* one downloaded file */
 typedef struct {     /* a piece of one text file; pieces of the same `out` are joined in their order */
     const char *out; /* "train.en" */
     const download *from;
-    const char *member; /* name inside the tar archive, of a file or a folder; NULL: the download is the file itself */
-    bool gzip;          /* the piece itself is gzipped (besides a .tgz around it) */
+    const char *
+        member; /* name inside the tar archive, of a file or a folder; NULL: the download is the file itself */
+    bool gzip;  /* the piece itself is gzipped (besides a .tgz around it) */
 } piece;
 
 typedef struct { /* a file of a treebank as it should come out of the converter */
@@ -37,7 +38,8 @@ typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
-    const tree_form *trees; /* NULL: text as it is; else files that it does not name, such as a licence, are as they are */
+    const tree_form *
+        trees; /* NULL: text as it is; else files that it does not name, such as a licence, are as they are */
 } corpus;
 
 extern const corpus known_corpora[];

@@ -16,7 +16,7 @@
     "ac0f19c0be3cb4e0d9450fcb2d7a9847c4bdd180/testsets/"
 
 #define CRAFT "https://raw.githubusercontent.com/UCDenver-ccp/CRAFT/2abe82b8bb8089448b84937d5f61d8c218011322/"
-#define GUM "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/"
+#define GUM   "https://raw.githubusercontent.com/amir-zeldes/gum/72ce5ac14978a324c2fd18d49484e65292cbe316/"
 #define SHAKESPEARE                                                                                          \
     "https://raw.githubusercontent.com/karpathy/char-rnn/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/"     \
     "tinyshakespeare/"
@@ -208,7 +208,7 @@ static const tree_file genia_files[] = {
 static const tree_form genia_form = {FORM_GENIA, genia_files, LENGTH(genia_files)};
 
 #define PIECES(p) p, LENGTH(p), NULL
-#define TREES(p) p, LENGTH(p), &p##_form
+#define TREES(p)  p, LENGTH(p), &p##_form
 const corpus known_corpora[] = {
     {"multi30k", "Multi30k English-German-French, 29,000 triples, raw text", "non-commercial research",
      PIECES(multi30k)},
@@ -219,12 +219,14 @@ const corpus known_corpora[] = {
      "see statmt.org/wmt14", PIECES(wmt14_en_de)},
     {"wmt14-en-fr", "WMT14 English-French: the same, UN, 10^9 French-English; newstest2013, newstest2014",
      "see statmt.org/wmt14", PIECES(wmt14_en_fr)},
-    {"shakespeare", "tiny Shakespeare, 40,000 lines of his plays, as one text for language models", "public domain", PIECES(shakespeare)},
+    {"shakespeare", "tiny Shakespeare, 40,000 lines of his plays, as one text for language models",
+     "public domain", PIECES(shakespeare)},
     {"newstest", "WMT English-German test sets alone: newstest2013, newstest2014", "see statmt.org/wmt14",
      PIECES(newstest)},
-    {"craft", "CRAFT treebank v5, trees of 97 biomedical articles, 18,951 for training", "annotations CC BY 3.0, articles of PMC's Open Access subset",
-     TREES(craft)},
-    {"genia", "GENIA treebank 1.0, trees of 1,999 biomedical abstracts in McClosky's split, 14,326 for training",
+    {"craft", "CRAFT treebank v5, trees of 97 biomedical articles, 18,951 for training",
+     "annotations CC BY 3.0, articles of PMC's Open Access subset", TREES(craft)},
+    {"genia",
+     "GENIA treebank 1.0, trees of 1,999 biomedical abstracts in McClosky's split, 14,326 for training",
      "annotations CC BY 3.0, abstracts stay with their publishers", TREES(genia)},
     {"gum", "GUM v11, 15 genres without reddit, 10,224 trees for training: a parser's output from gold tags",
      "annotations CC BY 4.0, texts by genre, some non-commercial (its LICENSE.txt)", TREES(gum)},

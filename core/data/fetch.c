@@ -137,7 +137,8 @@ int fetch_download(const download *d, const char *path, err *e)
         if (have > 0 && have < d->bytes)
             log_line(LOG_INFO, "%s: going on after %.1f MB", url, (double)have / 1e6);
         else /* a treebank is hundreds of small files */
-            log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
+            log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url,
+                     (double)d->bytes / 1e6);
         status = transfer(d, url, part, words);
         if (status && status != NOT_FOUND && have > 0 &&
             size_of(part) == have) { /* perhaps a server that cannot go on: start over */

@@ -33,7 +33,8 @@ typedef struct {
     int64_t batch;     /* sentences decoded together, at most; fewer when memory would not do. Results do not
                           depend on it */
     int64_t nbest;     /* hypotheses returned a sentence, 1 .. beam */
-    model *const *others;    /* [n_others] decoded together with the model as an ensemble: the mean of their probabilities (CPU) */
+    model *const *
+        others; /* [n_others] decoded together with the model as an ensemble: the mean of their probabilities (CPU) */
     int64_t n_others;
     const decode_mask *mask; /* NULL: every token may follow every other. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
@@ -48,11 +49,12 @@ typedef struct {
 } hypothesis;
 
 typedef struct {
-    double seconds;                                      /* in all */
-    double encode_seconds, step_seconds, select_seconds; /* in the encoder, decoder steps, choosing tokens: of all streams, summed */
-    int64_t sentences, tokens;                           /* tokens of the best hypotheses, EOS counted */
-    int64_t steps, rows;                                 /* decoder steps, and hypotheses computed in them */
-    int64_t traces;                                      /* step tapes made */
+    double seconds; /* in all */
+    double encode_seconds, step_seconds,
+        select_seconds;        /* in the encoder, decoder steps, choosing tokens: of all streams, summed */
+    int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
+    int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
+    int64_t traces;            /* step tapes made */
 } beam_stats;
 
 beam_options beam_options_of(const config *c); /* the run's keys; nbest 1 */

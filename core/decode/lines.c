@@ -44,7 +44,9 @@ int decode_check_reach(const model *m, const vocab *src, const char *line, const
              (long long)o->max_extra, (long long)n);
     for (int64_t i = 0; i <= o->n_others; i++) {
         const model *one = i ? o->others[i - 1] : m;
-        if (model_check_reach(one, n, "the line has so many tokens, its end counted", e) || model_check_reach(one, n + o->max_extra, why, e)) return -1;
+        if (model_check_reach(one, n, "the line has so many tokens, its end counted", e) ||
+            model_check_reach(one, n + o->max_extra, why, e))
+            return -1;
     }
     return 0;
 }

@@ -91,7 +91,10 @@ extent param_extent(const param *p, uint32_t which)
     return which ? p->slot[which - 1] : x;
 }
 
-size_t params_bytes(const params *s, uint32_t which, dtype type) { return (which ? s->slot_total[which - 1] : s->total) * dtype_size(type); }
+size_t params_bytes(const params *s, uint32_t which, dtype type)
+{
+    return (which ? s->slot_total[which - 1] : s->total) * dtype_size(type);
+}
 
 /* ---- memory ---- */
 

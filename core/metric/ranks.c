@@ -75,7 +75,10 @@ static void sum_subsets(subsets *s, const double *v, size_t n)
     }
 }
 
-static double gap_of(double sum, double total, size_t n_a, size_t n_b) { return fabs(sum / (double)n_a - (total - sum) / (double)n_b); }
+static double gap_of(double sum, double total, size_t n_a, size_t n_b)
+{
+    return fabs(sum / (double)n_a - (total - sum) / (double)n_b);
+}
 
 /* A choice of n_a among all values is a subset of their first half and one of the second. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)

@@ -55,7 +55,10 @@ static ab_t scalar(ab_ctx *c, const char *name, dtype type)
     return x;
 }
 
-static ab_t tile(ab_ctx *c, const char *name, dtype type) { return t_input(c, name, type, PHASE_STEP, 1, 1, 1, TILE); }
+static ab_t tile(ab_ctx *c, const char *name, dtype type)
+{
+    return t_input(c, name, type, PHASE_STEP, 1, 1, 1, TILE);
+}
 
 static ab_t all_of(ab_ctx *c, const char *name, dtype type, const int64_t d[4])
 {
@@ -104,7 +107,9 @@ static int trace(optimizer *o, update *u, err *e)
     c->updated = NULL;
     if (u->whole) assign_last(c);
     if (!tape_plan(c, find, u)) return 0;
-    if (u->whole) return fail(e, "optimizer '%s', parameter '%s': %s", o->m->optimizer->desc.name, u->whole->name, c->error.text);
+    if (u->whole)
+        return fail(e, "optimizer '%s', parameter '%s': %s", o->m->optimizer->desc.name, u->whole->name,
+                    c->error.text);
     return fail(e, "optimizer '%s': %s", o->m->optimizer->desc.name, c->error.text);
 }
 
@@ -114,7 +119,10 @@ static void add(optimizer *o, update u)
     o->at[o->n++] = u;
 }
 
-static size_t behind(const param *p) { return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
+static size_t behind(const param *p)
+{
+    return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
 
 /* The parameters of a group lie one behind the other. */
 static void list_updates(optimizer *o)
@@ -181,7 +189,8 @@ static void set(const optimizer *o, int which, double value)
 {
     float narrow = (float)value;
     size_t size = width(o->m);
-    backend_write(o->m->backend, o->scalars + (size_t)which * size, size == sizeof value ? (void *)&value : (void *)&narrow, size);
+    backend_write(o->m->backend, o->scalars + (size_t)which * size,
+                  size == sizeof value ? (void *)&value : (void *)&narrow, size);
 }
 
 /* The factor on the gradient, clipped to clip_norm. A device works it out by itself, so that nobody waits for it. */
@@ -212,8 +221,10 @@ static int run_tiles(const update *u, const void *grad)
     tiling t = {.count = (int64_t)u->count, .tile = TILE, .type = s->type};
     add_vector(&t, u->p, s->value, u->from);
     add_vector(&t, u->g, grad, u->from);
-    for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++) add_vector(&t, u->slot[i], s->slot[i], u->from);
-    return tape_run_phase(u->tape, &r, PHASE_CONST) || tape_run_phase(u->tape, &r, PHASE_SETUP) || u->m->backend->run_tiled(u->tape, &t, &r);
+    for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
+        add_vector(&t, u->slot[i], s->slot[i], u->from);
+    return tape_run_phase(u->tape, &r, PHASE_CONST) || tape_run_phase(u->tape, &r, PHASE_SETUP) ||
+           u->m->backend->run_tiled(u->tape, &t, &r);
 }
 
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e)
@@ -223,7 +234,8 @@ int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_
     set(o, STEP, (double)step);
     for (int g = 0; g < m->n_groups; g++) set(o, RATES + g, lr * m->groups[g].lr);
     bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
-    if (!tiles && grad != o->grad) backend_move(m->backend, o->grad, grad, params_bytes(&m->params, 0, m->params.type));
+    if (!tiles && grad != o->grad)
+        backend_move(m->backend, o->grad, grad, params_bytes(&m->params, 0, m->params.type));
     for (size_t i = 0; i < o->n; i++) {
         update *u = &o->at[i];
         if (u->whole ? tape_run(u->tape, &(run_options){.from = PHASE_CONST}) : run_tiles(u, grad))

@@ -242,11 +242,13 @@ static void test_get(const char *dir)
 
 /* ---- treebanks ---- */
 
-static const char xml[] = "<a><PubmedArticle><PMID>7</PMID><sentence id=\"S1\"><cons cat=\"S\"><cons cat=\"NP\" role=\"SBJ\">"
-                          "<tok cat=\"NN\">cell A (x)</tok></cons> "
-                          "<cons cat=\"VP\"><tok cat=\"VBZ\">&lt; B</tok><cons cat=\"NP\" null=\"NONE\"></cons><cons cat=\"X\"/></cons>"
-                          "<tok cat=\"PERIOD\">.</tok></cons></sentence></PubmedArticle>\n"
-                          "<PubmedArticle><PMID>12</PMID><sentence><tok cat=\"LRB\">(</tok></sentence></PubmedArticle></a>";
+static const char xml[] =
+    "<a><PubmedArticle><PMID>7</PMID><sentence id=\"S1\"><cons cat=\"S\"><cons cat=\"NP\" role=\"SBJ\">"
+    "<tok cat=\"NN\">cell A (x)</tok></cons> "
+    "<cons cat=\"VP\"><tok cat=\"VBZ\">&lt; B</tok><cons cat=\"NP\" null=\"NONE\"></cons><cons "
+    "cat=\"X\"/></cons>"
+    "<tok cat=\"PERIOD\">.</tok></cons></sentence></PubmedArticle>\n"
+    "<PubmedArticle><PMID>12</PMID><sentence><tok cat=\"LRB\">(</tok></sentence></PubmedArticle></a>";
 
 static void check_brackets(const char *text, const char *expected, const char *words)
 {
@@ -275,32 +277,43 @@ static void test_brackets(void)
     check_brackets("(A b)\n)", NULL, "line 2: ')' outside of brackets");
     check_brackets("(A b)\nc", NULL, "line 2: 'c' outside of brackets");
     check_brackets("(A (B c)\n", NULL, "line 2: the text ends in a tree with 1 open bracket");
-    check_genia(xml, "012\n7\n", "(TOP (-LRB- -LRB-))\n(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n", NULL);
+    check_genia(xml, "012\n7\n",
+                "(TOP (-LRB- -LRB-))\n(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n", NULL);
     check_genia(xml, "8\n", NULL, "article 8 is not there");
-    check_genia("<PMID>1</PMID><sentence><cons cat=\"S\"></sentence></PubmedArticle>", "1", NULL, "article 1: elements do not nest");
-    check_genia("<PMID>1</PMID><sentence></cons></sentence></PubmedArticle>", "1", NULL, "article 1: elements do not nest");
+    check_genia("<PMID>1</PMID><sentence><cons cat=\"S\"></sentence></PubmedArticle>", "1", NULL,
+                "article 1: elements do not nest");
+    check_genia("<PMID>1</PMID><sentence></cons></sentence></PubmedArticle>", "1", NULL,
+                "article 1: elements do not nest");
 }
 
 /* Trees come out of a server's files converted, and what comes out is checked. */
 static void test_treebanks(const char *dir)
 {
     char *root = path_join(dir, "trees"), *data = path_join(dir, "banks"), sum[5][65];
-    char *make = xprintf("mkdir -p %s/a.org/t/G && cd %s/a.org && printf '( (S\\n (A b)) )\\n' >one && printf '(X\\n y)' >two && printf '7\\n' >list"
-                         " && printf '(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\\n' >genia && printf '( (S (A b)))\\n(X y)\\n' >trees",
+    char *make = xprintf("mkdir -p %s/a.org/t/G && cd %s/a.org && printf '( (S\\n (A b)) )\\n' >one && "
+                         "printf '(X\\n y)' >two && printf '7\\n' >list"
+                         " && printf '(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\\n' >genia "
+                         "&& printf '( (S (A b)))\\n(X y)\\n' >trees",
                          root, root);
     sh(make);
     err e = {{0}};
-    char *article = xprintf("%s/a.org/t/G/7.xml", root), *pack = xprintf("tar -czf %s/a.org/g.tgz -C %s/a.org/t G", root, root);
+    char *article = xprintf("%s/a.org/t/G/7.xml", root),
+         *pack = xprintf("tar -czf %s/a.org/g.tgz -C %s/a.org/t G", root, root);
     CHECK_INT(file_write(article, xml, strlen(xml), &e), 0);
     sh(pack);
     download one = about(root, "https://a.org/one", sum[0]), two = about(root, "https://a.org/two", sum[1]);
-    download tgz = about(root, "https://a.org/g.tgz", sum[2]), list = about(root, "https://a.org/list", sum[3]);
-    const piece lines[] = {{"train.ptb", &one, NULL, false}, {"train.ptb", &two, NULL, false}, {"LICENSE.txt", &list, NULL, false}};
+    download tgz = about(root, "https://a.org/g.tgz", sum[2]),
+             list = about(root, "https://a.org/list", sum[3]);
+    const piece lines[] = {{"train.ptb", &one, NULL, false},
+                           {"train.ptb", &two, NULL, false},
+                           {"LICENSE.txt", &list, NULL, false}};
     const piece folder[] = {{"dev.ptb", &tgz, "G", false}};
     char trees_sum[65], genia_sum[65];
     about(root, "https://a.org/trees", trees_sum), about(root, "https://a.org/genia", genia_sum);
-    const tree_file train = {"train.ptb", trees_sum, NULL}, dev = {"dev.ptb", genia_sum, &list}, wrong = {"train.ptb", genia_sum, NULL};
-    const tree_form plain = {FORM_BRACKETS, &train, 1}, genia = {FORM_GENIA, &dev, 1}, other = {FORM_BRACKETS, &wrong, 1};
+    const tree_file train = {"train.ptb", trees_sum, NULL}, dev = {"dev.ptb", genia_sum, &list},
+                    wrong = {"train.ptb", genia_sum, NULL};
+    const tree_form plain = {FORM_BRACKETS, &train, 1}, genia = {FORM_GENIA, &dev, 1},
+                    other = {FORM_BRACKETS, &wrong, 1};
     start(root, GOOD);
     CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 3, &plain}, data, &e), 0);
     CHECK_INT(corpus_get(&(corpus){"xml", "", "", folder, 1, &genia}, data, &e), 0);
@@ -310,7 +323,8 @@ static void test_treebanks(const char *dir)
     check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
     CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
     CHECK_HAS(e.text, "other/train.ptb as it was made has sha256 ");
-    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one}, 1}; /* no list of numbers: no trees */
+    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one},
+                            1}; /* no list of numbers: no trees */
     e.text[0] = 0;
     CHECK_INT(corpus_get(&(corpus){"lost", "", "", folder, 1, &lost}, data, &e), -1);
     CHECK_HAS(e.text, "as it was made has sha256");
@@ -384,7 +398,8 @@ static void test_table(void)
             CHECK(has_prefix(d->url, "https://") && d->bytes > 0);
             CHECK(strrchr(c->pieces[k].out, '.') != NULL);
         }
-        for (int k = 0; c->trees && k < c->trees->n; k++) CHECK_INT(strspn(c->trees->file[k].sha256, "0123456789abcdef"), 64);
+        for (int k = 0; c->trees && k < c->trees->n; k++)
+            CHECK_INT(strspn(c->trees->file[k].sha256, "0123456789abcdef"), 64);
     }
 }
 
