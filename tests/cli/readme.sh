@@ -11,6 +11,7 @@ elsewhere() {
     case $1 in
     *"ablate test"* | *cmake* | *"man -l"*) return 0 ;;        # itself; installation: tests/cli/install.sh
     *"ablate watch"*) return 0 ;;                              # needs a terminal: tests/cli/watch.sh
+    *experiments/multi30k*) return 0 ;;                        # needs the corpus
     *"--device cuda"*) return 0 ;;                             # needs a GPU
     *SPEC.ini* | *EXPERIMENT/*) return 0 ;;                    # a pattern, not a command
     *"--lengths lengths.txt"*) return 0 ;;                     # sentence lengths of a corpus (bench/make_lengths.py)

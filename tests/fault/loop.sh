@@ -29,6 +29,25 @@ mkdir -p empty/experiments home/experiments
 cp -r "$source/experiments/published" empty/experiments && cp -r "$source/experiments/published" home/experiments
 exits 0 ablate run faults.ini --threads 1 --progress none
 exits 0 ablate record faults record.json
+cat >writer.ini <<'INI' # for generate
+[experiment]
+name = writer
+[base]
+task = lm
+lm.file = small.txt
+lm.context = 8
+layers = 1
+d_model = 16
+d_ff = 32
+heads = 2
+batch_tokens = 32
+steps = 2
+eval_every = 2
+save_every = 2
+INI
+mkdir texts && awk 'BEGIN { for (i = 0; i < 60; i++) print "the cat sat on the mat" }' >texts/small.txt
+export ABLATE_DATA=$work/texts
+exits 0 ablate run writer.ini --threads 1 --progress none
 mv home start
 cp -r empty home
 ABLATE_FAULT=fsync:9:on LD_PRELOAD=$library ablate run faults.ini --threads 1 --progress none >out 2>err
@@ -61,6 +80,7 @@ plugins|empty|plugins attention|
 check|empty|check optimizer/sgd|
 predict|start|predict --run faults/base --threads 1 <in.txt|
 translate|start|translate --run faults/base --threads 1 <in.txt|
+generate|start|generate --run writer/base --tokens 5 --seed 1|
 attention|start|attention --run faults/base --text s0001 -o heads.html|
 heads|start|heads faults/base|
 agree|empty|agree in.txt in.txt|
