@@ -1,4 +1,5 @@
-/* worker.c - one run from its settings to its results; read do_run from top to bottom. */
+/* worker.c - one run from its settings to its results; read do_run from top to bottom. Its scores are score.c's. */
+#include "worker.h"
 #include "commands/options.h"
 #include "cpu/floor.h"
 #include "check/known.h"
@@ -25,36 +26,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-typedef struct {
-    const char *folder; /* config.json lies here; checkpoints go here */
-    const char *cache_dir, *data_dir;
-    const char *device;
-    int64_t seed, threads, fd, ranks;
-    const char *events; /* file or pipe of events, for ranks: what starts them passes no descriptors on */
-    bool profile;
-    bool fresh; /* nothing in the folder is this run's */
-} job;
-
-typedef struct {
-    job job;
-    arena memory;
-    settings set;
-    config cfg;
-    const plugin *task_plugin;
-    const ab_task_plugin *task;
-    void *task_self;
-    vocab *src, *tgt;
-    task_rules rules;
-    dataset data;
-    const backend *on;
-    model model;
-    bool model_open;
-    train_result trained;
-    const comm *comm; /* the other ranks; NULL: none */
-    bool leads;       /* it is rank 0, or there are no others */
-    struct last_recorded *recorded; /* what plugins record, newest first; in memory */
-    double *nll, *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
-} run;
+typedef worker_job job;
+typedef worker_run run;
 
 /* While training, the first SIGTERM asks for a checkpoint at the end of the step. A second one, one where there is nothing to
  * save, and a step that does not end in twice the longest so far and 5 s more end the process: all files are written atomically,
@@ -107,7 +80,8 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)
-        event_result(at->name, "", "recorded by the plugin in training, of the last batch", at->value, at->step, "last", 0, 0, NULL);
+        event_result(at->name, "", "recorded by the plugin in training, of the last batch", at->value,
+                     at->step, "last", 0, 0, NULL);
 }
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
 {
@@ -237,7 +211,8 @@ static int open_model(run *r, err *e)
 {
     dtype compute;
     if (device_compute(r->cfg.precision, r->on, &compute, e) ||
-        model_open(&r->model, &r->set, r->src ? vocab_size(r->src) : 0, vocab_size(r->tgt), compute, r->on, e))
+        model_open(&r->model, &r->set, r->src ? vocab_size(r->src) : 0, vocab_size(r->tgt), compute, r->on,
+                   e))
         return -1;
     r->model_open = true;
     str plugins = {0};
@@ -261,17 +236,6 @@ static int open_model(run *r, err *e)
     return 0;
 }
 
-static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
-
-static bool is_decoder_only(const run *r) { return r->task->flags & AB_DECODER_ONLY; }
-
-static bool is_decoded(const run *r, ab_split split)
-{
-    if (is_decoder_only(r)) return false;
-    bool both = r->cfg.decode_split == DECODE_BOTH;
-    return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
-}
-
 /* Does the position reach the end of every sentence, and of every output that decoding may try? */
 static int check_lengths(const run *r, err *e)
 {
@@ -279,19 +243,21 @@ static int check_lengths(const run *r, err *e)
     char why[160] = "";
     for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
         const pairs *p = &r->data.split[s];
-        if (!p->n || (s == AB_TEST && !is_decoded(r, s) && !is_decoder_only(r))) continue;
+        if (!p->n || (s == AB_TEST && !worker_decodes(r, s) && !worker_decoder_only(r))) continue;
         bool source = p->src_longest >= p->tgt_longest;
-        int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra;
+        int64_t longest = source ? p->src_longest : p->tgt_longest,
+                output = p->src_longest + r->cfg.max_extra;
         if (longest > needed) {
             needed = longest;
             snprintf(why, sizeof why, "the longest %s of %s has so many tokens, its end counted",
-                     source ? "source" : "target", split_names[s]);
+                     source ? "source" : "target", worker_split_names[s]);
         }
-        if (is_decoded(r, s) && output > needed) {
+        if (worker_decodes(r, s) && output > needed) {
             needed = output;
-            snprintf(why, sizeof why,
-                     "outputs may have max_extra = %lld tokens more than the longest source of %s, which has %lld",
-                     (long long)r->cfg.max_extra, split_names[s], (long long)p->src_longest);
+            snprintf(
+                why, sizeof why,
+                "outputs may have max_extra = %lld tokens more than the longest source of %s, which has %lld",
+                (long long)r->cfg.max_extra, worker_split_names[s], (long long)p->src_longest);
         }
     }
     return model_check_reach(&r->model, needed, why, e);
@@ -302,7 +268,8 @@ static void report_costs(run *r)
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     err e = {0};
-    double flops = model_update_flops(&r->model, is_decoder_only(r) ? r->data.split[AB_TRAIN].tgt_longest : COSTS_SENTENCE, &e);
+    double flops = model_update_flops(
+        &r->model, worker_decoder_only(r) ? r->data.split[AB_TRAIN].tgt_longest : COSTS_SENTENCE, &e);
     if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
     event_fact_number("flops_step", flops * r->trained.fill);
     event_fact_number("tokens_second", r->trained.tokens_per_second);
@@ -311,178 +278,6 @@ static void report_costs(run *r)
     event_fact_number("trained_tokens", r->trained.tokens);
     event_fact_number("batch_fill", r->trained.fill);
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
-}
-
-/* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
-static int perplexity(run *r, err *e)
-{
-    const pairs *dev = &r->data.split[AB_DEV];
-    err why = {0};
-    r->nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->nll);
-    r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
-    double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
-    if (!why.text[0])
-        event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
-                     (size_t)dev->n, 2, r->nll);
-    return why.text[0] ? fail(e, "%s", why.text) : 0;
-}
-
-/* After the task's own scores, so that those come first in tables. */
-static void token_accuracy(const run *r)
-{
-    const pairs *dev = &r->data.split[AB_DEV];
-    double right = 0, tokens = 0;
-    for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
-    if (tokens > 0)
-        event_result("token_accuracy", "max", "% of target tokens that are the likeliest after the true ones before, EOS counted, dev", 100 * right / tokens,
-                     r->trained.step, r->trained.how, (size_t)dev->n, 2, r->hits);
-}
-
-typedef struct { /* sums over the splits that are decoded */
-    beam_stats stats;
-    task_routes routes;
-} decoding;
-
-/* Best outputs as lines, in the order of the split's examples; [p->n], each the caller's. */
-static int decode_split(run *r, ab_split split, char **lines, decoding *sums, err *e)
-{
-    const pairs *p = &r->data.split[split];
-    beam_options o = beam_options_of(&r->cfg);
-    const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
-    char **out = xcalloc((size_t)p->n + 1, sizeof *out);
-    beam_stats stats = {0};
-    task_routes routes = {0};
-    for (int64_t i = 0; i < p->n; i++) {
-        ab_example x;
-        r->task->get(r->task_self, split, p->example[i], &x);
-        src[i] = x.src;
-    }
-    int bad = task_decode(&r->model, &r->rules, p, src, &o, out, &stats, &routes, e);
-    for (int64_t i = 0; i < p->n && !bad; i++) lines[p->example[i]] = out[i];
-    sums->stats.seconds += stats.seconds;
-    sums->stats.tokens += stats.tokens;
-    sums->routes.first += routes.first;
-    sums->routes.in_beam += routes.in_beam;
-    sums->routes.again += routes.again;
-    sums->routes.refused += routes.refused;
-    free(src);
-    free(out);
-    return bad;
-}
-
-static void report_decoding(const run *r, const decoding *d)
-{
-    event_fact_number("decode_seconds", d->stats.seconds);
-    event_fact_number("decode_tokens_second", (double)d->stats.tokens / d->stats.seconds);
-    if (!r->task->accepts) return;
-    event_fact_number("outputs_first", (double)d->routes.first);
-    event_fact_number("outputs_in_beam", (double)d->routes.in_beam);
-    event_fact_number("outputs_again", (double)d->routes.again);
-    event_fact_number("outputs_refused", (double)d->routes.refused);
-}
-
-static int write_file(const run *r, ab_split split, const char *ending, const char *kind, const str *text, err *e)
-{
-    char *name = xprintf("%s.%s", split_names[split], ending), *path = path_join(r->job.folder, name);
-    int bad = file_write(path, str_text(text), text->n, e);
-    if (!bad) event_artifact(kind, path);
-    free(name);
-    free(path);
-    return bad;
-}
-
-/* SPLIT.hyp and SPLIT.ref: outputs and references as scorers take them; SPLIT.out: the lines as they were decoded,
- * where that is something else. */
-static int keep_outputs(const run *r, ab_split split, char **lines, int64_t n, err *e)
-{
-    str out = {0}, hyp = {0}, ref = {0};
-    const ab_task_plugin *t = r->task;
-    for (int64_t i = 0; i < n; i++) {
-        ab_example x;
-        t->get(r->task_self, split, i, &x);
-        if (t->reference_line) str_addf(&out, "%s\n", lines[i]);
-        str_addf(&hyp, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, lines[i]) : lines[i]);
-        str_addf(&ref, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, NULL) : x.tgt);
-    }
-    int bad = write_file(r, split, "hyp", "hypotheses", &hyp, e) ||
-              write_file(r, split, "ref", "references", &ref, e) ||
-              (t->reference_line && write_file(r, split, "out", "decoded", &out, e));
-    str_free(&out);
-    str_free(&hyp);
-    str_free(&ref);
-    return bad ? -1 : 0;
-}
-
-/* Figures that a task has filled in. Where two splits are scored, each name says of which it is: BLEU_dev. */
-static int send_metrics(const run *r, ab_split split, const ab_metric *m, int found, int64_t n, const char *words, err *e)
-{
-    bool both = r->cfg.decode_split == DECODE_BOTH;
-    if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
-    for (int i = 0; i < found; i++) {
-        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? split_names[split] : "");
-        event_result(name, m[i].better == AB_LOWER ? "min" : "max", m[i].signature, m[i].value, r->trained.step, r->trained.how,
-                     m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
-        free(name);
-    }
-    return 0;
-}
-
-enum { MOST_METRICS = 16 };
-
-static int score_lines(run *r, ab_split split, char **lines, int64_t n, err *e)
-{
-    ab_metric m[MOST_METRICS];
-    char words[1024] = "";
-    int found = r->task->score(r->task_self, split, (const char *const *)lines, n, m, MOST_METRICS, words, sizeof words);
-    return send_metrics(r, split, m, found, n, words, e);
-}
-
-/* Figures of a task whose `score` sees what the model makes of the true tokens. nll and hits: train_score's of the split. */
-static int score_from(run *r, ab_split split, const double *nll, const double *hits, err *e)
-{
-    const pairs *p = &r->data.split[split];
-    ab_metric m[MOST_METRICS];
-    char words[1024] = "";
-    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
-    for (int64_t i = 0; i < p->n; i++) x[p->example[i]] = (ab_likelihood){-nll[2 * i], (int64_t)nll[2 * i + 1], (int64_t)hits[2 * i]};
-    int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, words, sizeof words);
-    int bad = send_metrics(r, split, m, found, p->n, words, e);
-    free(x);
-    return bad;
-}
-
-/* Test, or dev where there is no test or both are wanted. */
-static int score_likelihoods(run *r, err *e)
-{
-    const pairs *test = &r->data.split[AB_TEST], *dev = &r->data.split[AB_DEV];
-    bool on_dev = r->cfg.decode_split != DECODE_TEST || !test->n, on_test = r->cfg.decode_split != DECODE_DEV && test->n;
-    err why = {0};
-    if (on_test) {
-        double *nll = xcalloc((size_t)test->n * 4 + 4, sizeof *nll), *hits = nll + 2 * test->n + 2;
-        train_score(&r->model, test, nll, hits, &why);
-        int bad = why.text[0] ? fail(e, "%s", why.text) : score_from(r, AB_TEST, nll, hits, e);
-        free(nll);
-        if (bad) return -1;
-    }
-    return on_dev && dev->n ? score_from(r, AB_DEV, r->nll, r->hits, e) : 0;
-}
-
-static int decode_and_score(run *r, err *e)
-{
-    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first figure is its headline: test's */
-    decoding sums = {0};
-    int bad = 0;
-    for (size_t k = 0; k < LENGTH(order) && !bad; k++) {
-        int64_t n = r->data.split[order[k]].n;
-        if (!n || !is_decoded(r, order[k])) continue;
-        char **lines = xcalloc((size_t)n, sizeof *lines);
-        bad = decode_split(r, order[k], lines, &sums, e) || keep_outputs(r, order[k], lines, n, e) ||
-              score_lines(r, order[k], lines, n, e);
-        for (int64_t i = 0; i < n; i++) free(lines[i]);
-        free(lines);
-    }
-    if (!bad && sums.stats.seconds > 0) report_decoding(r, &sums);
-    return bad ? -1 : 0;
 }
 
 /* The other ranks, if there are any; only rank 0 tells the host, and works in the folder. */
@@ -509,18 +304,18 @@ static void leave_ranks(run *r)
 static train_outcome do_run(run *r, err *e)
 {
     event_phase("data");
-    if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e))
-        return TRAIN_FAILED;
+    if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e)) return TRAIN_FAILED;
     event_phase("model");
     if (open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
     event_phase("train");
-    train_job t = {.m = &r->model,
-                   .data = &r->data,
-                   .src = r->src,
-                   .tgt = r->tgt,
-                   .folder = r->job.folder,
-                   .comm = r->comm,
-                   .events = {.self = r, .point = send_point, .progress = send_progress, .stop = should_stop}};
+    train_job t = {
+        .m = &r->model,
+        .data = &r->data,
+        .src = r->src,
+        .tgt = r->tgt,
+        .folder = r->job.folder,
+        .comm = r->comm,
+        .events = {.self = r, .point = send_point, .progress = send_progress, .stop = should_stop}};
     training = 1;
     train_outcome outcome = train_run(&t, &r->trained, e);
     training = 0;
@@ -530,10 +325,10 @@ static train_outcome do_run(run *r, err *e)
     report_costs(r);
     if (outcome != TRAIN_DONE) return outcome;
     event_phase("score");
-    if (perplexity(r, e)) return TRAIN_FAILED;
-    if (!is_decoder_only(r)) event_phase("decode");
-    if (is_decoder_only(r) ? score_likelihoods(r, e) : decode_and_score(r, e)) return TRAIN_FAILED;
-    token_accuracy(r);
+    if (score_perplexity(r, e)) return TRAIN_FAILED;
+    if (!worker_decoder_only(r)) event_phase("decode");
+    if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
+    score_token_accuracy(r);
     recorded_results(r);
     char words[128];
     if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
@@ -558,7 +353,8 @@ static void close_run(run *r)
 /* Events go to a descriptor that the host has opened, or to a file by its name. */
 static int open_events(job *j, err *e)
 {
-    if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0) return fail(e, "%s: %s", j->events, strerror(errno));
+    if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+        return fail(e, "%s: %s", j->events, strerror(errno));
     if (j->ranks > 1) {
         signal(SIGUSR1, ask_stop); /* mpirun passes this one on, and leaves time for a checkpoint */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -616,7 +412,8 @@ static int work(const invocation *c, void *options)
 #define AT(field) offsetof(job, field)
 static const job defaults = {.device = "auto", .seed = 1, .fd = -1};
 static const option options[] = {
-    {"--folder", "FOLDER", "config.json lies here; checkpoints go here", OPTION_TEXT, AT(folder), .required = true},
+    {"--folder", "FOLDER", "config.json lies here; checkpoints go here", OPTION_TEXT, AT(folder),
+     .required = true},
     {"--data", "FOLDER", "of corpora", OPTION_TEXT, AT(data_dir)},
     {"--cache", "FOLDER", "of vocabularies", OPTION_TEXT, AT(cache_dir)},
     {"--device", "DEVICE", "where to train", OPTION_TEXT, AT(device)},
@@ -628,4 +425,5 @@ static const option options[] = {
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
     {"--fresh", NULL, "nothing in the folder is this run's", OPTION_FLAG, AT(fresh)},
     {0}};
-const command worker_command = {.name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};
+const command worker_command = {
+    .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};

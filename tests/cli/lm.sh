@@ -71,7 +71,7 @@ has err "ablate generate: --temperature -1: expected a number from 0"
 exits 2 ablate generate
 has err "either --run or --model is wanted"
 exits 1 ablate translate --run lm/base <<<x
-has err "this model is a decoder alone, without a source to read; one of a text continues it: ablate generate"
+has err "lm/base is a decoder alone, without a source to read; one of a text continues it: ablate generate"
 exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s lm.file=nowhere.txt
 has err "nowhere.txt (lm.file = nowhere.txt"
 exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s position=learned -s learned.max_len=8
