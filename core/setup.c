@@ -26,32 +26,9 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
     return 0;
 }
 
-static int host_read_lines(const char *path, char ***lines, int64_t *n, char *words, size_t n_words)
-{
-    str text = {0};
-    char **at = NULL;
-    size_t count = 0;
-    err e = {0};
-    if (file_lines(path, &text, &at, &count, &e)) {
-        snprintf(words, n_words, "%s", e.text);
-        return -1;
-    }
-    size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */
-    char **block = xmalloc(head + text.n + 1);
-    char *copy = (char *)block + head;
-    memcpy(copy, str_text(&text), text.n + 1);
-    for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
-    *lines = block;
-    *n = (int64_t)count;
-    free(at);
-    str_free(&text);
-    return 0;
-}
-static void host_free_lines(char **lines) { free(lines); }
-
 void run_setup(const places *p)
 {
-    plugin_set_services(&(plugin_services){host_bleu, host_read_lines, host_free_lines, f1_service});
+    plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
     char *folder = xstrdup(p->program), *end = strrchr(folder, '/');
     if (end) *end = 0;
     char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");

@@ -53,6 +53,8 @@ typedef struct {
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err,
               size_t n_err);
 } plugin_services;
+int read_lines_service(const char *path, char ***lines, int64_t *n, char *err, size_t n_err); /* for read_lines: one block, ended by free_lines */
+void free_lines_service(char **lines);
 void plugin_set_services(const plugin_services *s);
 
 extern ab_host host_table; /* what plugins call: host.c and attention_context.c */

@@ -27,7 +27,7 @@ static inline int give_bleu(const char *const *hyp, const char *const *ref, int6
 
 static inline void use_plugins(void)
 {
-    plugin_set_services(&(plugin_services){.bleu = give_bleu, .f1 = f1_service});
+    plugin_set_services(&(plugin_services){give_bleu, read_lines_service, free_lines_service, f1_service});
     plugin_add_folder(BUILD_DIR "/plugins");
 }
 
