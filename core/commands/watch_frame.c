@@ -1,5 +1,6 @@
 /* watch_frame.c - a line for each row of a sweep: its seeds' states, the step, speed, time to go, dev PPL as a sparkline, mean ± sd. */
 #include "commands/watch.h"
+#include "launch/launch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +34,8 @@ static void field(str *line, const char *text, size_t wide, bool left)
 
 static const char *span(double seconds, char out[24])
 {
-    if (!isfinite(seconds) || seconds < 0) return "";
-    long s = lround(seconds);
-    if (s >= 3600)
-        snprintf(out, 24, "%ldh%02ld", s / 3600, s / 60 % 60);
-    else if (s >= 60)
-        snprintf(out, 24, "%ldm%02ld", s / 60, s % 60);
-    else
-        snprintf(out, 24, "%lds", s);
-    return out;
+    const char *known = launch_span(seconds, out);
+    return known ? known : "";
 }
 
 static const char *state_sign(enum db_status s)

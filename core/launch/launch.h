@@ -44,6 +44,9 @@ typedef struct {
 /* Until every run is done or failed, or an interrupt. -1 only when the database fails. */
 int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
 
+/* A duration for people, in `out`: 1h52, 3m07, 12s. NULL: the number is none. */
+const char *launch_span(double seconds, char out[24]);
+
 typedef struct {
     size_t jobs, taken, left; /* Slurm jobs found; runs whose end was written down; runs still away */
 } sync_result;

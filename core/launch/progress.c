@@ -31,9 +31,9 @@ void progress_begin(progress *p, const launch_options *o)
     p->started = ticks();
 }
 
-static const char *span(double seconds, char out[24]) /* 1h52, 3m07, 12s */
+const char *launch_span(double seconds, char out[24])
 {
-    if (!isfinite(seconds) || seconds < 0) return "?";
+    if (!isfinite(seconds) || seconds < 0) return NULL;
     long s = lround(seconds);
     if (s >= 3600)
         snprintf(out, 24, "%ldh%02ld", s / 3600, s / 60 % 60);
@@ -42,6 +42,11 @@ static const char *span(double seconds, char out[24]) /* 1h52, 3m07, 12s */
     else
         snprintf(out, 24, "%lds", s);
     return out;
+}
+static const char *span(double seconds, char out[24])
+{
+    const char *known = launch_span(seconds, out);
+    return known ? known : "?";
 }
 
 static const char *many(double x, char out[24]) /* 28.1k */
