@@ -22,6 +22,7 @@ leftovers() {
 }
 clean_up() {
     local p
+    [ "$BASHPID" = $$ ] || return # a child that a signal met before its program began: the folder is not its own
     for p in $(jobs -p) $(leftovers); do kill -9 "$p" 2>/dev/null; done
     cd / && rm -rf "$work"
 }

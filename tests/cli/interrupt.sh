@@ -8,8 +8,11 @@ sed -i 's/^save_every.*/save_every = 2100/; s/^eval_every.*/eval_every = 450/' l
 tiny stuck 1000 >stuck.ini
 printf 'accumulate = 60000\n' >>stuck.ini # one update takes minutes
 
-# start SPEC...: the host in a process group of its own, as a terminal starts it.
+# start SPEC...: the host in a process group of its own, as a terminal starts it. The files are emptied first: what is waited
+# for in them is then this host's, which has its own process group and handlers by the time it writes.
 start() {
+    : >out
+    : >err
     setsid env --default-signal=INT,TERM,HUP "$program" run "$@" --threads 1 --progress plain >out 2>err &
     host=$!
 }
@@ -121,6 +124,7 @@ equal "$(sql 'PRAGMA integrity_check')" ok "integrity_check"
 
 echo "a host that was told to ignore hang-ups (nohup) goes on"
 exits 0 ablate rm --experiment long
+: >err
 (trap '' HUP && exec setsid "$program" run long.ini --only base --threads 1 --progress plain >out 2>err) &
 host=$!
 wait_for 60 grep -q eval err
