@@ -13,7 +13,8 @@ typedef struct {
     const char *name, *d_model, *d_ff, *heads, *layers;
     int64_t vocab;
 } shape;
-static const shape shapes[] = {{"tiny", "128", "256", "4", "4", 10000},
+static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* to try out what measures: of no interest itself */
+                               {"tiny", "128", "256", "4", "4", 10000},
                                {"small", "256", "1024", "4", "3", 10000},
                                {"base", "512", "2048", "8", "6", 37000},
                                {"big", "1024", "4096", "16", "6", 37000}};
@@ -22,7 +23,7 @@ static const shape *shape_of(const bench_options *o, err *e)
 {
     for (size_t i = 0; i < LENGTH(shapes); i++)
         if (same(o->config, shapes[i].name)) return &shapes[i];
-    fail(e, "--config %s: expected tiny, small, base or big", o->config);
+    fail(e, "--config %s: expected mini, tiny, small, base or big", o->config);
     return NULL;
 }
 
@@ -112,7 +113,7 @@ static const bench_options defaults = {.config = "tiny", .precision = "bf16", .d
 static const option options[] = {
     {"--lengths", "FILE", "a batch per line: its sentence pairs as source:target lengths in tokens, EOS counted (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
-    {"--config", "tiny|small|base|big", "the model's size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
+    {"--config", "mini|tiny|small|base|big", "the model's size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
     {"--precision", "bf16|fp32|int8", "what products multiply [bf16]; int8: decode, on the CPU", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
     {"--device", "cpu|cuda|cuda:N", "where [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
     {"--seconds", "S", "how long to measure [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},

@@ -136,8 +136,10 @@ static void tell(char *words, size_t n)
 {
     product_count c = product_counts();
     dnn_attend_count a = dnn_attend_counts();
-    snprintf(words, n, "cuBLASLt %lld, own kernels %lld, attention by cuDNN %lld, own %lld, graphs %lld", (long long)c.library,
-             (long long)c.own, (long long)a.library, (long long)a.own, (long long)graphs_written);
+    int used = snprintf(words, n, "cuBLASLt %lld, own kernels %lld, attention by cuDNN %lld, own %lld, graphs %lld", (long long)c.library,
+                        (long long)c.own, (long long)a.library, (long long)a.own, (long long)graphs_written);
+    int64_t failures = product_failures();
+    if (failures && used > 0 && (size_t)used < n) snprintf(words + used, n - (size_t)used, ", cuBLASLt failed %lld times", (long long)failures);
 }
 
 /* In scratch memory: sums, then choices, then the mask. */

@@ -25,4 +25,5 @@ int lt_open(err *e);           /* that, and a handle on the device */
 void lt_close(void);
 /* The product by the library: 0 done, 1 it has no algorithm for this shape, -1 an error (gpu_error has the words). k > 0. */
 int lt_product(const product *p);
+int64_t lt_failures(void); /* refusals for another reason than that there is no algorithm: each was logged */
 #endif

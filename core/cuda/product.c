@@ -12,7 +12,7 @@ enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
 static product_count counts;
 product_count product_counts(void) { return counts; }
 
-#ifdef GPU_ON_CPU
+#if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
 int product_open(err *e)
 {
     (void)e;
@@ -25,13 +25,20 @@ static int by_library(const product *p)
     (void)p;
     return 1;
 }
+int64_t product_failures(void) { return 0; }
 #else
-static bool own_wanted; /* ABLATE_PRODUCT=own */
+#ifdef GPU_ON_CPU
+enum { OWN_UNLESS_ASKED = true }; /* the library is a stand-in that tests ask for */
+#else
+enum { OWN_UNLESS_ASKED = false };
+#endif
+static bool own_wanted = OWN_UNLESS_ASKED; /* ABLATE_PRODUCT=own */
+int64_t product_failures(void) { return lt_failures(); }
 
 static int read_wish(err *e)
 {
     const char *wish = getenv("ABLATE_PRODUCT");
-    own_wanted = same(wish, "own");
+    own_wanted = same(wish, "own") || (OWN_UNLESS_ASKED && !same(wish, "library"));
     if (!wish || !*wish || own_wanted || same(wish, "library")) return 0;
     return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\" or \"library\"", wish);
 }
@@ -46,7 +53,7 @@ const char *product_library(void)
     static err e;
     e.text[0] = 0;
     if (read_wish(&e)) return e.text;
-    if (own_wanted) return "own kernels (ABLATE_PRODUCT=own)";
+    if (own_wanted) return OWN_UNLESS_ASKED ? "own kernels" : "own kernels (ABLATE_PRODUCT=own)";
     return lt_load_functions(&e) ? e.text : lt_description();
 }
 static int by_library(const product *p)

@@ -35,6 +35,7 @@ int gpu_product(const product *p);
 /* Products asked for since the program began, by who multiplied. Those of a graph count once, when it is written. */
 typedef struct { int64_t library, own; } product_count;
 product_count product_counts(void);
+int64_t product_failures(void); /* of the library: each was logged, and something else multiplied */
 
 /* Our own kernels (product.cu). batch <= 65535. */
 int gpu_own_product(const product *p);

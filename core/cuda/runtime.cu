@@ -17,15 +17,17 @@ cudaEvent_t sent[STAGES];
 unsigned next_stage;
 block scratch[SLOTS];
 std::vector<void *> outgrown;
+cudaEvent_t began, ended; /* of gpu_milliseconds */
 bool capturing, open_;
 int n_multiprocessors;
-char error[512];
+char name[128], error[512];
+bool refused; /* the error is one of our own words, and the device is as well as before */
 } // namespace
 
 static int note(cudaError_t rc, const char *what)
 {
     if (rc == cudaSuccess) return error[0] ? -1 : 0;
-    if (!error[0]) snprintf(error, sizeof error, "%s: %s", what, cudaGetErrorString(rc));
+    if (!error[0] || refused) snprintf(error, sizeof error, "%s: %s", what, cudaGetErrorString(rc)), refused = false;
     return -1;
 }
 
@@ -49,17 +51,23 @@ int gpu_count(const char **why)
     return -1;
 }
 
+/* A failure here is the caller's to tell. It must not stay behind as the last error, which the next launch would report as its own. */
+static int asked(cudaError_t rc)
+{
+    if (rc != cudaSuccess) cudaGetLastError();
+    return rc == cudaSuccess ? 0 : -1;
+}
+
 int gpu_describe(int device, gpu_device *out)
 {
     cudaDeviceProp p;
     memset(out, 0, sizeof *out);
-    if (cudaGetDeviceProperties(&p, device) != cudaSuccess) return -1;
+    if (asked(cudaGetDeviceProperties(&p, device))) return -1;
     snprintf(out->name, sizeof out->name, "%.120s", p.name);
     out->major = p.major, out->minor = p.minor, out->multiprocessors = p.multiProcessorCount;
     out->memory = p.totalGlobalMem;
-    if (cudaSetDevice(device) != cudaSuccess) return -1;
     size_t total = 0;
-    return cudaMemGetInfo(&out->free_memory, &total) == cudaSuccess ? 0 : -1;
+    return asked(cudaSetDevice(device)) || asked(cudaMemGetInfo(&out->free_memory, &total)) ? -1 : 0;
 }
 
 int gpu_open(int device, const char **why)
@@ -84,10 +92,13 @@ int gpu_open(int device, const char **why)
         return -1;
     }
     n_multiprocessors = p.multiProcessorCount;
+    snprintf(name, sizeof name, "%.120s", p.name);
     note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
     note(cudaMalloc((void **)&counter, sizeof *counter), "device memory");
     note(cudaMallocHost((void **)&staged, (size_t)STAGES * STAGE_BYTES), "pinned memory");
     for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
+    note(cudaEventCreate(&began), "an event");
+    note(cudaEventCreate(&ended), "an event");
     *why = gpu_error();
     open_ = !error[0];
     return open_ ? 0 : -1;
@@ -101,12 +112,14 @@ void gpu_close(void)
     for (void *p : outgrown) cudaFree(p);
     outgrown.clear();
     for (int i = 0; i < STAGES; i++) cudaEventDestroy(sent[i]);
+    cudaEventDestroy(began);
+    cudaEventDestroy(ended);
     cudaFreeHost(staged);
     cudaFree(counter);
     cudaStreamDestroy(stream);
     open_ = false, stream = NULL;
     cudaGetLastError();
-    error[0] = 0;
+    error[0] = 0, refused = false;
 }
 
 /* ---- errors ---- */
@@ -115,8 +128,19 @@ int gpu_launched(void) { return note(cudaPeekAtLastError(), "a kernel"); }
 const char *gpu_error(void) { return error[0] ? error : NULL; }
 int gpu_refuse(const char *words)
 {
-    if (!error[0]) snprintf(error, sizeof error, "%s", words);
+    if (!error[0]) snprintf(error, sizeof error, "%s", words), refused = true;
     return -1;
+}
+void gpu_clear_refusal(void)
+{
+    if (refused) error[0] = 0, refused = false;
+}
+/* An error that stays with the device comes back from every call; of others nothing is left once they have been read. */
+int gpu_forgive(void)
+{
+    cudaGetLastError();
+    cudaError_t rc = capturing ? cudaSuccess : cudaStreamQuery(stream);
+    return note(rc == cudaErrorNotReady ? cudaSuccess : rc, "the GPU's work");
 }
 
 /* ---- memory ---- */
@@ -185,6 +209,15 @@ void *gpu_scratch(int slot, size_t bytes)
     return s->data;
 }
 
+double gpu_milliseconds(int (*work)(void *arg), void *arg)
+{
+    float ms = 0;
+    if (capturing) return gpu_refuse("a measurement while a graph is written");
+    if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
+    note(cudaEventRecord(ended, stream), "an event");
+    note(cudaEventSynchronize(ended), "the GPU's work");
+    return note(cudaEventElapsedTime(&ms, began, ended), "an event") ? -1 : (double)ms;
+}
 void gpu_wait(void) { note(cudaStreamSynchronize(stream), "the GPU's work"); }
 
 /* ---- the stream and graphs ---- */
@@ -232,5 +265,7 @@ void gpu_graph_free(void *graph)
     cudaGraphExecDestroy((cudaGraphExec_t)graph);
 }
 
+int gpu_capturing(void) { return capturing; }
+const char *gpu_name(void) { return name; }
 int gpu_multiprocessors(void) { return n_multiprocessors; }
 }

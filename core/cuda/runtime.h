@@ -28,6 +28,9 @@ void gpu_close(void);
 int gpu_launched(void);           /* after a launch: 0, or -1 when it (or anything before) failed */
 const char *gpu_error(void);      /* words, or NULL */
 int gpu_refuse(const char *words); /* notes an error of our own: -1 */
+void gpu_clear_refusal(void);     /* forgets an error of gpu_refuse; one of the device stays */
+/* After a library's call failed: clears what it left behind, so that the next launch is not blamed. 0, or -1 when the device itself failed. */
+int gpu_forgive(void);
 
 /* ---- memory: the device's own, which the host must not touch ---- */
 void *gpu_alloc(size_t bytes); /* 256-byte aligned; ends the program in words when there is none */
@@ -40,6 +43,8 @@ void gpu_zero(void *at, size_t bytes);
  * graphs that name it. Which slot is whose: ops.h. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
+/* Milliseconds that work(arg), which launches into the stream, takes there; -1 after an error. Waits. Not while a graph is written. */
+double gpu_milliseconds(int (*work)(void *arg), void *arg);
 
 /* ---- the stream and graphs ---- */
 void *gpu_stream(void);                     /* a cudaStream_t */
@@ -47,11 +52,13 @@ const gpu_counter *gpu_counters(void);      /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
 void gpu_shared_memory(const void *kernel, size_t bytes); /* lets a kernel have more dynamic shared memory than 40 KiB */
 int gpu_capture(void);                      /* from here on launches are written down, not run: 0 or -1 */
+int gpu_capturing(void);                    /* is a graph being written? */
 void *gpu_captured(void);                   /* ends that: a graph, or NULL after an error */
 int gpu_replay(void *graph);
 void gpu_graph_free(void *graph);
 
 int gpu_multiprocessors(void);
+const char *gpu_name(void);                 /* of the device that is open */
 #ifdef GPU_ON_CPU
 extern int gpu_reversed; /* fibers take turns from the last to the first */
 /* Runs body(arg) as a launch is: with device memory in reach, and into the graph when one is written. Copies arg. */

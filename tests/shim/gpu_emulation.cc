@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <vector>
 
@@ -264,7 +265,7 @@ static void run_block()
 namespace {
 std::map<char *, size_t> blocks;
 std::string error;
-bool has_error, capturing;
+bool has_error, refused, capturing;
 struct graph { std::vector<std::function<void()>> steps; };
 graph *written;
 struct scratch_block { void *data; size_t bytes; } scratch[16];
@@ -357,16 +358,21 @@ void gpu_close(void)
         if (s.data) gpu_release(s.data), s = scratch_block();
     for (void *p : outgrown) gpu_release(p);
     outgrown.clear();
-    has_error = false, error.clear();
+    has_error = refused = false, error.clear();
 }
 int gpu_launched(void) { return has_error ? -1 : 0; }
 const char *gpu_error(void) { return has_error ? error.c_str() : NULL; }
 int gpu_refuse(const char *words)
 {
-    if (!has_error) error = words;
+    if (!has_error) error = words, refused = true;
     has_error = true;
     return -1;
 }
+void gpu_clear_refusal(void)
+{
+    if (refused) has_error = refused = false, error.clear();
+}
+int gpu_forgive(void) { return gpu_launched(); }
 void *gpu_alloc(size_t bytes)
 {
     size_t size = bytes ? bytes : 1;
@@ -427,6 +433,15 @@ void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
         body(mine.data());
     });
 }
+double gpu_milliseconds(int (*work)(void *), void *arg)
+{
+    if (capturing) return gpu_refuse("a measurement while a graph is written");
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    if (work(arg)) return -1;
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    return (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
+}
 void gpu_wait(void) {}
 void *gpu_stream(void) { return NULL; }
 const gpu_counter *gpu_counters(void) { return &counter; }
@@ -453,5 +468,7 @@ int gpu_replay(void *g)
     return gpu_launched();
 }
 void gpu_graph_free(void *g) { delete (graph *)g; }
+int gpu_capturing(void) { return capturing; }
+const char *gpu_name(void) { return "kernels on the CPU, for tests"; }
 int gpu_multiprocessors(void) { return 4; }
 }

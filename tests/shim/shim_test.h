@@ -34,9 +34,12 @@ static rng dice;
         checks_done++;                                                                                                 \
         if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
     } while (0)
-/* Failure expected: rc is -1 and the words contain `part`. */
+/* Failure expected: rc is -1 and the words contain `part`. The refusal is forgotten, so that no later check is failed by it. */
 #define CHECK_REFUSED(rc, e, part)                                                                                     \
-    CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"", rc, (e)->text, part)
+    do {                                                                                                               \
+        CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"", rc, (e)->text, part); \
+        gpu_clear_refusal();                                                                                           \
+    } while (0)
 
 /* Opens the device; the numbers differ from run to run of the test only when ABLATE_TEST_SEED is set. */
 static inline void start(void)
@@ -240,6 +243,7 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
     gpu_reversed = 0;
 #endif
     CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text, gpu_error() ? gpu_error() : "no error noted");
+    gpu_clear_refusal(); /* this check's, not the next one's; an error of the device stays, and all that follows fails */
     rc |= on_cpu(k, &e);
     CHECK_THAT(!rc, "%s: the CPU's kernel failed: %s", what, e.text);
     for (int j = 0; j < n; j++) {

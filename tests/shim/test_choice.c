@@ -1,0 +1,197 @@
+/* test_choice.c - what cublaslt.c does with a library that refuses, fails, or changes a row's bits with the number of rows: the next
+ * algorithm, then our own kernels, never an error; and the file of choices. The library is fake_cublaslt.c. */
+#include "cuda/product.h"
+#include "shim_test.h"
+#ifdef HAVE_CUBLASLT
+#include "cuda/cublaslt.h"
+#include <dlfcn.h>
+#include <unistd.h>
+
+static char choices[] = "/tmp/ablate-choices-XXXXXX";
+static int64_t (*used)(void); /* the candidate that multiplied last */
+
+static void reopen(const char *knobs)
+{
+    err e = {{0}};
+    setenv("FAKE_CUBLASLT", knobs, 1);
+    product_close();
+    CHECK_THAT(!product_open(&e), "the stand-in does not open: %s", e.text);
+}
+
+typedef struct {
+    view x, w, y, expected;
+    void *gx, *gw, *gy;
+} problem;
+
+static problem problem_of(int64_t rows, int64_t n, int64_t k)
+{
+    problem q = {.x = randoms(tensor(F32, 1, 1, rows, k)),
+                 .w = randoms(tensor(F32, 1, 1, k, n)),
+                 .y = tensor(F32, 1, 1, rows, n),
+                 .expected = tensor(F32, 1, 1, rows, n)};
+    q.gx = gpu_copy_of(q.x.data, bytes_of_view(&q.x)), q.gw = gpu_copy_of(q.w.data, bytes_of_view(&q.w)),
+    q.gy = gpu_alloc(bytes_of_view(&q.y));
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {q.x, q.w, {.param = -1}}, .out = {q.expected}};
+    err e = {{0}};
+    CHECK_THAT(!cpu_LINEAR(&c, &e), "%s", e.text);
+    return q;
+}
+static void problem_free(problem *q)
+{
+    gpu_release(q->gx), gpu_release(q->gw), gpu_release(q->gy);
+    free(q->x.data), free(q->w.data), free(q->y.data), free(q->expected.data);
+}
+
+/* The first `rows` of the problem's rows, multiplied and compared. */
+static void multiply(const char *what, problem *q, int64_t rows, int exact)
+{
+    int64_t n = q->w.dim[3], k = q->w.dim[2];
+    product p = {.m = rows,
+                 .n = n,
+                 .k = k,
+                 .a = q->gx,
+                 .b = q->gw,
+                 .c = q->gy,
+                 .row_a = k,
+                 .row_b = n,
+                 .row_c = n,
+                 .batch = 1,
+                 .alpha = 1,
+                 .exact = exact};
+    CHECK_THAT(!gpu_product(&p), "%s: %s", what, gpu_error() ? gpu_error() : "no words");
+    gpu_copy_out(q->y.data, q->gy, (size_t)(rows * n) * 4);
+    view found = q->y, expected = q->expected;
+    found.dim[2] = expected.dim[2] = rows;
+    check_views(what, &found, &expected, 1e-6);
+}
+
+static void check_made(const char *what, product_count before, int64_t library, int64_t own, int64_t failures)
+{
+    product_count c = product_counts();
+    CHECK_THAT(c.library - before.library == library && c.own - before.own == own,
+               "%s: %lld products by the library, %lld by our own kernels, expected %lld, %lld", what,
+               (long long)(c.library - before.library), (long long)(c.own - before.own), (long long)library,
+               (long long)own);
+    CHECK_THAT(product_failures() == failures, "%s: %lld failures counted, expected %lld", what,
+               (long long)product_failures(), (long long)failures);
+    CHECK_THAT(!gpu_error(), "%s: an error stayed: %s", what, gpu_error());
+}
+
+/* A candidate that fails is followed by the next one, and the last by our own kernels; what failed once is not tried again. */
+static void test_failures(void)
+{
+    problem q = problem_of(20, 24, 16);
+    product_count before = product_counts();
+    int64_t failed = product_failures();
+    reopen("");
+    multiply("the first candidate", &q, 20, 0);
+    CHECK_THAT(used() == 1, "candidate %lld multiplied, expected 1", (long long)used());
+    check_made("the first candidate", before, 1, 0, failed);
+    reopen("fail=2");
+    multiply("two candidates fail", &q, 20, 0);
+    multiply("two candidates fail, again", &q, 20, 0);
+    CHECK_THAT(used() == 3, "candidate %lld multiplied, expected 3", (long long)used());
+    check_made("two candidates fail", before, 3, 0, failed += 2);
+    reopen("fail=12");
+    multiply("all fail", &q, 20, 0);
+    multiply("all fail, again", &q, 20, 0);
+    check_made("all fail", before, 3, 2, failed += 12);
+    reopen("refuse=14"); /* CUBLAS_STATUS_INTERNAL_ERROR */
+    multiply("the heuristic fails", &q, 20, 0);
+    check_made("the heuristic fails", before, 3, 3, failed += 1);
+    reopen("refuse=15"); /* CUBLAS_STATUS_NOT_SUPPORTED: no failure */
+    multiply("no algorithm", &q, 20, 0);
+    check_made("no algorithm", before, 3, 4, failed);
+    reopen("describe=7"); /* CUBLAS_STATUS_INVALID_VALUE */
+    multiply("a shape that cannot be described", &q, 20, 0);
+    check_made("a shape that cannot be described", before, 3, 5, failed + 1);
+    problem_free(&q);
+}
+
+/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: an exact product takes the fifth for every number of rows. */
+static void test_exact(void)
+{
+    problem q = problem_of(300, 24, 16);
+    reopen("tiles=4");
+    static const int64_t some[] = {300, 1, 17, 256};
+    for (size_t i = 0; i < LENGTH(some); i++) {
+        multiply("an exact product", &q, some[i], 1);
+        CHECK_THAT(used() == 5, "%lld rows: candidate %lld multiplied, expected 5", (long long)some[i],
+                   (long long)used());
+    }
+    product_count before = product_counts();
+    int64_t failed = product_failures();
+    reopen("tiles=12");
+    multiply("no candidate is exact", &q, 17, 1);
+    check_made("no candidate is exact", before, 0, 1, failed);
+    reopen("check=1000");
+    multiply("no candidate takes 1000 rows", &q, 17, 1);
+    check_made("no candidate takes 1000 rows", before, 0, 2, failed);
+    reopen(
+        "check=9"); /* a number of rows that is not among those tried: every candidate in turn, then our own kernels */
+    multiply("9 rows", &q, 9, 1);
+    multiply("9 rows, then 10", &q, 10, 1);
+    check_made("9 rows", before, 0, 4, failed + 1);
+    problem_free(&q);
+}
+
+/* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an error with its line. */
+static void test_file(void)
+{
+    problem q = problem_of(20, 24, 16);
+    err e = {{0}};
+    str text = {0};
+    setenv("ABLATE_CUBLASLT_CHOICES", choices, 1);
+    reopen("fast=6");
+    multiply("timed", &q, 20, 0);
+    CHECK_THAT(used() == 6, "candidate %lld multiplied, expected 6, which is fast", (long long)used());
+    multiply("timed, exact", &q, 20, 1);
+    CHECK_THAT(used() == 6, "candidate %lld multiplied, expected 6, which is fast", (long long)used());
+    CHECK_THAT(!file_read(choices, &text, &e), "%s", e.text);
+    int64_t lines = 0;
+    for (const char *c = str_text(&text); *c; c++) lines += *c == '\n';
+    CHECK_THAT(lines == 2 && strstr(str_text(&text), "\tm=20 n=24 k=16 ") &&
+                   strstr(str_text(&text), "\tm=0 n=24 k=16 ") && strstr(str_text(&text), "\tid=6 tile=7 "),
+               "%lld lines, expected 2 for 20 x 24 x 16 and any rows x 24 x 16, with algorithm 6:\n%s",
+               (long long)lines, str_text(&text));
+    reopen("fast=3");
+    multiply("from the file", &q, 20, 0);
+    CHECK_THAT(used() == 6, "candidate %lld multiplied, expected 6, which the file has", (long long)used());
+    str_add(&text, "GPU\t130000\tm=1\tid=1 tile=2\t0.1\t0.1\n");
+    CHECK_THAT(!file_write(choices, text.s, text.n, &e), "%s", e.text);
+    product_close();
+    char words[512];
+    snprintf(words, sizeof words, "%s:3: algorithm 'id=1 tile=2', expected nine numbers", choices);
+    CHECK_REFUSED(product_open(&e), &e, words);
+    unsetenv("ABLATE_CUBLASLT_CHOICES");
+    str_free(&text);
+    problem_free(&q);
+}
+
+int main(void)
+{
+    start();
+    setenv("ABLATE_CUBLASLT", BUILD_DIR "/fake_cublaslt.so", 1);
+    setenv("ABLATE_PRODUCT", "library", 1);
+    void *library = dlopen(BUILD_DIR "/fake_cublaslt.so", RTLD_NOW);
+    CHECK_THAT(library, "%s", dlerror());
+    if (library) *(void **)&used = dlsym(library, "fake_cublaslt_used");
+    int file = mkstemp(choices);
+    if (library && file >= 0) {
+        close(file);
+        remove(choices);
+        test_failures();
+        test_exact();
+        test_file();
+        remove(choices);
+    }
+    product_close();
+    return finish();
+}
+#else
+int main(void)
+{
+    printf("no header of cuBLASLt, or a real GPU, where the library is the real one\n");
+    return 77;
+}
+#endif
