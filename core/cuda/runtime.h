@@ -61,6 +61,13 @@ int gpu_multiprocessors(void);
 const char *gpu_name(void);                 /* of the device that is open */
 #ifdef GPU_ON_CPU
 extern int gpu_reversed; /* fibers take turns from the last to the first */
+/* What was run since the program began, from graphs too: kernels, zeroing and copies within the device; copies from the host. */
+typedef struct { int64_t launches, copies_in; } gpu_tally;
+extern gpu_tally gpu_done;
+extern int gpu_dry;           /* launches are counted, not run: values stay what they were */
+extern const char *gpu_label; /* what launches are counted under from here on */
+/* Calls f with the number of launches of each label and kernel since the last call. */
+void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
 /* Runs body(arg) as a launch is: with device memory in reach, and into the graph when one is written. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
 #endif

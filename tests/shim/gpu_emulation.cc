@@ -30,7 +30,9 @@ gpu_index threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 unsigned char *gpu_dynamic;
 extern "C" {
-int gpu_reversed;
+int gpu_reversed, gpu_dry;
+gpu_tally gpu_done;
+const char *gpu_label = "";
 }
 
 [[noreturn]] static void broken_kernel(const char *what)
@@ -266,7 +268,12 @@ namespace {
 std::map<char *, size_t> blocks;
 std::string error;
 bool has_error, refused, capturing;
-struct graph { std::vector<std::function<void()>> steps; };
+struct graph_step { /* a launch */
+    std::string label, name;
+    std::function<void()> run;
+};
+struct graph { std::vector<graph_step> steps; };
+std::map<std::pair<std::string, std::string>, int64_t> tally; /* launches by label and name */
 graph *written;
 struct scratch_block { void *data; size_t bytes; } scratch[16];
 std::vector<void *> outgrown; /* scratch that written graphs may still name */
@@ -286,15 +293,23 @@ static void lock(bool locked)
 #endif
 }
 
-static void do_or_write(std::function<void()> what)
+static void run_step(const graph_step &s)
 {
-    if (capturing) {
-        written->steps.push_back(what);
-        return;
-    }
+    gpu_done.launches++;
+    tally[{s.label, s.name}]++;
+    if (gpu_dry) return;
     lock(false);
-    what();
+    s.run();
     lock(true);
+}
+
+static void do_or_write(const char *name, std::function<void()> what)
+{
+    graph_step s = {gpu_label, name, what};
+    if (capturing)
+        written->steps.push_back(s);
+    else
+        run_step(s);
 }
 
 static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<void()> &what)
@@ -321,7 +336,7 @@ static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<voi
     free(shared);
 }
 
-void gpu_launch(dim3 grid, dim3 block, size_t smem, std::function<void()> what)
+void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> what)
 {
     size_t threads = (size_t)block.x * block.y * block.z;
     if (!threads || threads > MOST || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535 ||
@@ -329,7 +344,7 @@ void gpu_launch(dim3 grid, dim3 block, size_t smem, std::function<void()> what)
         gpu_refuse("a launch with a grid, a block or shared memory that no GPU takes");
         return;
     }
-    do_or_write([=] { run_grid(grid, block, smem, what); });
+    do_or_write(name, [=] { run_grid(grid, block, smem, what); });
 }
 
 /* ---- runtime.h ---- */
@@ -397,6 +412,7 @@ void gpu_release(void *p)
 void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
     if (capturing) gpu_refuse("a copy from the host while a graph is written");
+    gpu_done.copies_in++;
     lock(false);
     memcpy(to, from, bytes);
     lock(true);
@@ -411,11 +427,11 @@ int gpu_copy_out(void *to, const void *from, size_t bytes)
 }
 void gpu_copy(void *to, const void *from, size_t bytes)
 {
-    do_or_write([=] { memmove(to, from, bytes); });
+    do_or_write("copy", [=] { memmove(to, from, bytes); });
 }
 void gpu_zero(void *at, size_t bytes)
 {
-    do_or_write([=] { memset(at, 0, bytes); });
+    do_or_write("zero", [=] { memset(at, 0, bytes); });
 }
 void *gpu_scratch(int slot, size_t bytes)
 {
@@ -428,7 +444,7 @@ void *gpu_scratch(int slot, size_t bytes)
 void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
 {
     std::vector<char> copy((const char *)arg, (const char *)arg + bytes);
-    do_or_write([=] {
+    do_or_write("library", [=] {
         std::vector<char> mine = copy;
         body(mine.data());
     });
@@ -442,10 +458,19 @@ double gpu_milliseconds(int (*work)(void *), void *arg)
     clock_gettime(CLOCK_MONOTONIC, &to);
     return (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
 }
+void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self)
+{
+    for (auto &t : tally) f(self, t.first.first.c_str(), t.first.second.c_str(), t.second);
+    tally.clear();
+}
 void gpu_wait(void) {}
 void *gpu_stream(void) { return NULL; }
 const gpu_counter *gpu_counters(void) { return &counter; }
-void gpu_set_counter(uint64_t seed, uint64_t step) { counter = gpu_counter{seed, step}; }
+void gpu_set_counter(uint64_t seed, uint64_t step)
+{
+    gpu_done.copies_in++;
+    counter = gpu_counter{seed, step};
+}
 void gpu_shared_memory(const void *, size_t) {}
 int gpu_capture(void)
 {
@@ -464,7 +489,7 @@ void *gpu_captured(void)
 }
 int gpu_replay(void *g)
 {
-    for (auto &step : ((graph *)g)->steps) do_or_write(step);
+    for (auto &step : ((graph *)g)->steps) run_step(step);
     return gpu_launched();
 }
 void gpu_graph_free(void *g) { delete (graph *)g; }

@@ -38,7 +38,7 @@ extern unsigned char *gpu_dynamic; /* dynamic shared memory of the block under w
 void gpu_barrier();                                                     /* all live threads of the block */
 void gpu_warp_barrier(unsigned mask);                                   /* the live ones of the warp */
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes); /* from: lane, or < 0 for none */
-void gpu_launch(dim3 grid, dim3 block, size_t smem, std::function<void()> body);
+void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
 
@@ -94,11 +94,11 @@ static inline bf16 to_bf16(float x)
 static inline void mma_16816(float d[4], const unsigned a[4], const unsigned b[2]) { gpu_mma(d, a, b); }
 
 /* Arguments are copied when launched, as CUDA does. */
-template <class... P, class... A> static inline int gpu_call(void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
+template <class... P, class... A> static inline int gpu_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
 {
-    gpu_launch(grid, block, smem, [=] { kernel(a...); });
+    gpu_launch(name, grid, block, smem, [=] { kernel(a...); });
     return gpu_launched();
 }
-#define LAUNCH(kernel, grid, block, smem, ...) gpu_call((kernel), (grid), (block), (smem), __VA_ARGS__)
+#define LAUNCH(kernel, grid, block, smem, ...) gpu_call(#kernel, (kernel), (grid), (block), (smem), __VA_ARGS__)
 #define DYN_SMEM(T, name) T *name = (T *)gpu_dynamic
 #endif

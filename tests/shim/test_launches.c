@@ -1,0 +1,88 @@
+/* test_launches.c - what a training step asks of a GPU: launches of kernels (zeroing and copies within the device are launches, too) and
+ * copies from the host, of the paper's base model and of the small one of the benchmark (docs/performance.md). Neither depends on widths,
+ * rows or the vocabulary, so these are small, and nothing is run: the emulation counts. With an argument: by operation and kernel. */
+#include "cuda/runtime.h"
+#include "open_device.h"
+#include "test.h"
+#include "train/train.h"
+#include "world.h"
+
+static const char *const settings_of_all[][2] = {{"task", "sequence"}, {"batch_tokens", "512"}, {"share_embeddings", "all"}};
+
+enum { WORDS = 1000 /* more than the data's: as with a real vocabulary, ids have two bytes */ };
+
+/* ---- launches by operation ---- */
+
+static const backend *device;
+static int counted(const call *k, err *e)
+{
+    gpu_label = op_names[k->op];
+    int rc = device->kernels[k->op](k, e);
+    gpu_label = "update";
+    return rc;
+}
+static void print(void *self, const char *label, const char *name, int64_t n)
+{
+    if (*(bool *)self) printf("  %-20s %5lld  %s\n", label, (long long)n, name);
+}
+
+static bool wordy;
+
+/* ---- a step ---- */
+
+static int step_of(train_step *s, batcher *batches, int64_t step, err *e)
+{
+    batch b;
+    batcher_next(batches, &b);
+    return train_step_gradient(s, &b, step, e) || train_step_update(s, (double)b.tgt_rows, step, e);
+}
+
+static gpu_tally count_step(const char *name, world *w, const backend *on)
+{
+    model m;
+    err e = {0};
+    CHECK_INT(model_open(&m, &w->set, WORDS, WORDS, BF16, on, &e), 0);
+    train_step *s = train_step_open(&m, &e);
+    batch_options how = {.batch_tokens = 512, .round = train_step_round(&m, 512, 1), .seed = 1, .train = true};
+    batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
+    bool none = false;
+    for (int64_t step = 1; step <= 2; step++) CHECK_INT(step_of(s, batches, step, &e), 0); /* kernel after kernel; written into a graph */
+    gpu_tally before = gpu_done;
+    gpu_each_launch(print, &none);
+    CHECK_INT(step_of(s, batches, 3, &e), 0);
+    CHECK_TEXT(e.text, "");
+    gpu_tally t = {gpu_done.launches - before.launches, gpu_done.copies_in - before.copies_in};
+    printf("%s: %lld launches and %lld copies from the host a step\n", name, (long long)t.launches, (long long)t.copies_in);
+    gpu_each_launch(print, &wordy);
+    batcher_free(batches);
+    train_step_close(s);
+    model_free(&m);
+    return t;
+}
+
+int main(int argc, char **argv)
+{
+    const cuda_module *module;
+    err e = {0};
+    wordy = argc > 1 && same(argv[1], "by-kernel");
+    device = open_device(&module, &e);
+    CHECK_TEXT(e.text, "");
+    backend on = *device;
+    for (int i = 0; i < OP_COUNT; i++)
+        if (on.kernels[i]) on.kernels[i] = counted;
+    gpu_dry = 1;
+    gpu_label = "update";
+    world w;
+    world_open(&w, settings_of_all, LENGTH(settings_of_all), "64");
+    put(&w, "d_model", "64"), put(&w, "d_ff", "128"), put(&w, "heads", "8"), put(&w, "layers", "6");
+    gpu_tally base = count_step("base", &w, &on);
+    put(&w, "heads", "4"), put(&w, "layers", "3");
+    gpu_tally small = count_step("small", &w, &on);
+    CHECK_THAT(base.launches <= 518, "a base step has %lld launches, expected at most 518", (long long)base.launches);
+    CHECK_THAT(small.launches <= 284, "a small step has %lld launches, expected at most 284", (long long)small.launches);
+    CHECK_THAT(base.copies_in <= 13, "a base step has %lld copies from the host, expected at most 13", (long long)base.copies_in);
+    CHECK_THAT(small.copies_in <= 13, "a small step has %lld copies from the host, expected at most 13", (long long)small.copies_in);
+    world_close(&w);
+    module->close();
+    return test_end();
+}
