@@ -166,7 +166,7 @@ extern "C" int gpu_attend(const gpu_attention *a)
         int64_t blocks = slots_of(a->rows, a->sentences, PLAIN) * a->heads * chunks;
         return LAUNCH(attend_f32, dim3((unsigned)blocks), dim3(PLAIN_THREADS), 0, *a, gpu_counters(), chunks);
     }
-    if (!rows_fit(a)) return gpu_attend_packed(a, 0);
+    if (!rows_fit(a)) return gpu_attend_packed(a, 0, NULL);
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;
     return width <= 32    ? run_bf16<32, 1>(a)
            : width <= 64  ? run_bf16<64, 1>(a)

@@ -287,7 +287,7 @@ extern "C" int gpu_attend_back(const gpu_attention *a)
         int64_t blocks = slots_of_both(a, PLAIN) * a->heads * chunks;
         return LAUNCH(back_f32, dim3((unsigned)blocks), dim3(PLAIN_THREADS), 0, *a, gpu_counters(), chunks);
     }
-    if (!rows_fit(a)) return gpu_attend_packed(a, 1);
+    if (!rows_fit(a)) return gpu_attend_packed(a, 1, NULL);
     return width <= 32    ? run_bf16<32, 1>(a)
            : width <= 64  ? run_bf16<64, 1>(a)
            : width <= 128 ? run_bf16<64, 2>(a)

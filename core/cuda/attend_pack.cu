@@ -1,6 +1,6 @@
 /* attend_pack.cu - attention on bf16 rows that 16-byte loads cannot take (heads of odd widths, columns at odd addresses): by way
  * of copies in which every head is padded with zeros to a multiple of 8 columns. */
-#include "cuda/attention.h"
+#include "cuda/score.h"
 #include "cuda/gpu.h"
 
 enum { THREADS = 256 };
@@ -24,7 +24,7 @@ static int copy(gpu_columns to, int to_step, int write, gpu_columns from, int fr
                   width, heads, n);
 }
 
-extern "C" int gpu_attend_packed(const gpu_attention *a, int backward)
+extern "C" int gpu_attend_packed(const gpu_attention *a, int backward, const gpu_score *f)
 {
     gpu_attention p = *a;
     p.d_k = (a->d_k + 7) / 8 * 8, p.d_v = (a->d_v + 7) / 8 * 8;
@@ -48,7 +48,8 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward)
         at += (size_t)(rows * a->heads * padded) * sizeof(bf16);
         if (!x.written && copy(*x.copied, padded, padded, *x.given, width, width, a->heads, rows)) return -1;
     }
-    if (backward ? gpu_attend_back(&p) : gpu_attend(&p)) return -1;
+    int bad = f ? (backward ? gpu_attend_score_back(&p, f) : gpu_attend_score(&p, f)) : backward ? gpu_attend_back(&p) : gpu_attend(&p);
+    if (bad) return -1;
     for (auto &x : list) {
         int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;
         int64_t rows = x.of_keys ? a->keys : a->rows;

@@ -39,6 +39,7 @@ __device__ __forceinline__ span span_of(const int32_t *off, int sentences, int r
 struct attend_place {
     span own, other; /* the sentence's rows on the side that is cut into tiles, and on the other */
     int first, n;    /* the tile: rows first .. first + n - 1 of the sentence; n <= 0: there is no such tile */
+    int sentence;    /* of the dummies: as many as there are */
 };
 __device__ __forceinline__ int slot_of(const int32_t *off, int b, int tile) { return off[b] / tile + b; }
 /* By a whole warp: the last sentence whose slots begin at or before `slot`. */
@@ -58,6 +59,7 @@ __device__ __forceinline__ attend_place place_of(const gpu_attention &a, bool ke
     const int32_t *off = keys ? a.k_off : a.q_off, *other = keys ? a.q_off : a.k_off;
     int b = sentence_at(off, a.sentences, slot, tile);
     attend_place p;
+    p.sentence = b;
     p.own = span_of(off, a.sentences, keys ? a.keys : a.rows, b);
     p.other = b < a.sentences ? span_of(other, a.sentences, 0, b) : span{0, 0};
     p.first = (slot - slot_of(off, b, tile)) * tile;

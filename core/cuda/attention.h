@@ -39,8 +39,9 @@ typedef struct {
 int gpu_attend(const gpu_attention *a);
 /* Reads y, lse and dy, writes dq, dk and dv: the columns named, in all rows; 0 in rows without a sentence. */
 int gpu_attend_back(const gpu_attention *a);
-/* The same for bf16 rows at any address, by way of copies. */
-int gpu_attend_packed(const gpu_attention *a, int backward);
+/* The same, with a score program (score.h) or NULL, for bf16 rows at any address, by way of copies. */
+struct gpu_score;
+int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
 
 typedef struct {
     int type, rows, heads, d_k, d_v;

@@ -34,6 +34,8 @@ __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #define UNROLL _Pragma("unroll")
+#define ONE_BY_ONE _Pragma("unroll 1")
+#define GPU_MEMBER __device__ __forceinline__ /* a function of a struct */
 #define LAUNCH(kernel, grid, block, smem, ...)                                                                         \
     (gpu_shared_memory((const void *)(kernel), (smem)),                                                                \
      (kernel)<<<(grid), (block), (smem), (cudaStream_t)gpu_stream()>>>(__VA_ARGS__), gpu_launched())

@@ -1,5 +1,5 @@
 /* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
-#include "cuda/attention.h"
+#include "cuda/ops_attention.h"
 #include "cuda/cudnn/dnn_attend.h"
 #include "cuda/ops.h"
 #include "cuda/views.h"
@@ -22,12 +22,7 @@ static int check_shape(const call *k, int64_t blocks, err *e)
     return 0;
 }
 
-static gpu_columns columns_of(const view *v, int64_t first)
-{
-    return (gpu_columns){(char *)v->data + (size_t)first * dtype_size(v->type), v->dim[3]};
-}
-
-static int unpack(const call *k, gpu_attention *a, err *e)
+int cuda_attention(const call *k, gpu_attention *a, err *e)
 {
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->in[0]), keys = rows_of(&k->in[1]), sentences = k->in[3].dim[3] - 1;
@@ -56,7 +51,7 @@ static int unpack(const call *k, gpu_attention *a, err *e)
 int cuda_ATTEND(const call *k, err *e)
 {
     gpu_attention a;
-    if (unpack(k, &a, e)) return -1;
+    if (cuda_attention(k, &a, e)) return -1;
     a.y = columns_of(&k->out[0], 0);
     a.lse = k->out[1].data;
     attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7]};
@@ -71,24 +66,37 @@ static void zero_others(const view *v, int64_t written)
     if (written != v->dim[3] && bytes_of(v)) gpu_zero(v->data, bytes_of(v));
 }
 
+/* Returns the tensor of dk and dv. */
+static const view *name_gradients(const call *k, gpu_attention *a)
+{
+    const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
+    a->dq = columns_of(q, k->a.i[0]);
+    a->dk = columns_of(kv, k->a.i[1]);
+    a->dv = columns_of(kv, k->a.i[2]);
+    return kv;
+}
+
+void cuda_attention_gradients(const call *k, gpu_attention *a)
+{
+    const view *q = &k->out[0], *kv = name_gradients(k, a);
+    int64_t q_width = k->a.i[3] * k->a.i[4], kv_width = k->a.i[3] * (k->a.i[4] + k->a.i[5]);
+    zero_others(q, kv == q ? q_width + kv_width : q_width);
+    if (kv != q) zero_others(kv, kv_width);
+}
+
 int cuda_ATTEND_BACK(const call *k, err *e)
 {
     gpu_attention a;
-    if (unpack(k, &a, e)) return -1;
-    const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
-    int64_t q_width = k->a.i[3] * k->a.i[4], kv_width = k->a.i[3] * (k->a.i[4] + k->a.i[5]);
+    if (cuda_attention(k, &a, e)) return -1;
+    const view *q = &k->out[0], *kv = name_gradients(k, &a);
     a.y = columns_of(&k->in[5], 0);
     a.lse = k->in[6].data;
     a.dy = columns_of(&k->in[7], 0);
-    a.dq = columns_of(q, k->a.i[0]);
-    a.dk = columns_of(kv, k->a.i[1]);
-    a.dv = columns_of(kv, k->a.i[2]);
     attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7], .clear = {{q->data, bytes_of(q)}}};
     if (kv != q) x.clear[1].at = kv->data, x.clear[1].bytes = bytes_of(kv);
     int rc = dnn_attend(&a, &x, true, e);
     if (rc != 1) return rc;
-    zero_others(q, kv == q ? q_width + kv_width : q_width);
-    if (kv != q) zero_others(kv, kv_width);
+    cuda_attention_gradients(k, &a);
     return launched(gpu_attend_back(&a), e);
 }
 

@@ -57,7 +57,7 @@
  *             | then out[0] has them all). All columns are written; rows without a token are 0.
  * ATTEND_PROGRAM | as ATTEND, ids [1,1,Tq,Tk] or none, leaves 6..9 (score.h); i7, i8: Tk, Tq -> y, lse, z [B,H,Tq,n] = the used weights
  *             | of a query summed by ids (not wanted: out[2].data is NULL), 0 for queries without a token
- * ATTEND_PROGRAM_BACK | the same inputs, lse, dy, dz or none -> d rows as ATTEND_BACK, then a gradient a leaf (not wanted: NULL)
+ * ATTEND_PROGRAM_BACK | the same inputs, lse, dy, dz or none, y, z or none -> d rows as ATTEND_BACK, then a gradient a leaf (not wanted: NULL)
  * GRU         | x rows [R,n], W [n,3d], b [3d], U [d,3d] (F32; columns z, r, n), offsets ids [1,1,1,B+1]; i0 backwards, i1 longest
  *             | sentence -> y [R,d]: y_t = (1 - z) n + z h, h = y of the row before (behind, when backwards) in its sentence or 0,
  *             | a = x W + b, u = h U, z, r = sigmoid(a + u), n = tanh(a + r u). Rows without a sentence: 0
@@ -143,7 +143,7 @@ enum { WORKS_IN_PLACE = 1 };
     X(ATTEND, 5, 2, 0, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]")                  \
     X(ATTEND_BACK, 8, 2, 0, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")                              \
     X(ATTEND_PROGRAM, 10, 3, 0, "attention with a score program: as ATTEND, ids, leaves -> y, log-sum-exp, weights summed by id")    \
-    X(ATTEND_PROGRAM_BACK, 13, 6, 0, "the same, lse, dy, d sums -> d of q's rows, d of k's and v's rows, d of leaves")             \
+    X(ATTEND_PROGRAM_BACK, 15, 6, 0, "the same, lse, dy, d sums, y, sums -> d of q's rows, d of k's and v's rows, d of leaves")             \
     X(ATTEND_STEP, 4, 1, 0, "one decoding step of causal attention: qkv rows, cache, ancestors, time")                           \
     X(KV_CACHE_APPEND, 4, 1, 0, "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t") \
     X(CACHE_REORDER, 2, 1, 0, "a carried state, rows taken from the hypotheses' parents; state, parents")                        \
@@ -163,7 +163,7 @@ extern const char *const op_names[OP_COUNT];
 extern const char *const op_docs[OP_COUNT];
 extern const bool op_in_place[OP_COUNT];
 
-enum { MAX_IN = 13, MAX_OUT = 6 };
+enum { MAX_IN = 15, MAX_OUT = 6 };
 
 typedef struct {
     double f[3];

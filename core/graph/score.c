@@ -186,13 +186,14 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     const score_program *f = v.call_attr;
-    ab_t q = {v.in[0]}, k = {v.in[1]}, counts = tape_part(c, y, PROGRAM_COUNTS), in[PROGRAM_D_COUNTS + 1] = {{0}};
+    ab_t q = {v.in[0]}, k = {v.in[1]}, counts = tape_part(c, y, PROGRAM_COUNTS), in[PROGRAM_INPUTS] = {{0}};
     int64_t dq[4], d[4];
     memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
     in[PROGRAM_LSE] = tape_part(c, y, 1);
     in[PROGRAM_DY] = dy;
-    if (node_count(tape_at(c, counts))) in[PROGRAM_D_COUNTS] = (ab_t){c->grad[counts.id]};
+    in[PROGRAM_Y] = y;
+    if (node_count(tape_at(c, counts))) in[PROGRAM_D_COUNTS] = (ab_t){c->grad[counts.id]}, in[PROGRAM_Z] = counts;
     ab_t g = tape_push(c, OP_ATTEND_PROGRAM_BACK, v.type, dq, LENGTH(in), in, &v.a);
     tape_at(c, g)->call_attr = f;
     memcpy(d, tape_at(c, k)->dim, sizeof d);

@@ -42,7 +42,7 @@ typedef struct score_program {
 } score_program;
 
 /* Inputs and outputs of the operations (op.h). */
-enum { PROGRAM_IDS = 5, PROGRAM_LEAF = 6, PROGRAM_LSE = PROGRAM_LEAF + SCORE_LEAVES, PROGRAM_DY, PROGRAM_D_COUNTS };
+enum { PROGRAM_IDS = 5, PROGRAM_LEAF = 6, PROGRAM_LSE = PROGRAM_LEAF + SCORE_LEAVES, PROGRAM_DY, PROGRAM_D_COUNTS, PROGRAM_Y, PROGRAM_Z, PROGRAM_INPUTS };
 enum { PROGRAM_COUNTS = 2, PROGRAM_D_LEAF = 2 };
 
 /* A tape on which every value is one number: where a program is written down, and differentiated. */

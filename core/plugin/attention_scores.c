@@ -178,7 +178,7 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
     walk w = {.c = c};
     double dropout = 0;
     int64_t place = 0;
-    if (!p.id || !v.id || t->generic || attn_steps(c) || on_device(c->backend) || !c->backend->kernels[OP_ATTEND_PROGRAM]) return (ab_t){0};
+    if (!p.id || !v.id || t->generic || attn_steps(c) || !c->backend->kernels[OP_ATTEND_PROGRAM]) return (ab_t){0};
     int32_t x = p.id;
     if (c->v[x].op == OP_DROPOUT) {
         dropout = c->v[x].a.f[0];

@@ -10,6 +10,8 @@
 #define __global__ static
 #define __device__ static inline
 #define __host__
+#define GPU_MEMBER inline
+#define __grid_constant__
 #define __forceinline__ __attribute__((unused))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
@@ -73,6 +75,7 @@ static inline float rsqrtf(float x) { return 1.f / sqrtf(x); }
 #define __expf expf /* the C library has functions of these names */
 #define __logf logf
 #define UNROLL
+#define ONE_BY_ONE
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -1,0 +1,15 @@
+/* ops_attention.h - calls of attention as the launchers of attention.h take them, for ops_attention.c and ops_score.c. */
+#ifndef ABLATE_CUDA_OPS_ATTENTION_H
+#define ABLATE_CUDA_OPS_ATTENTION_H
+#include "cuda/attention.h"
+#include "graph/tape.h"
+
+static inline gpu_columns columns_of(const view *v, int64_t first)
+{
+    return (gpu_columns){(char *)v->data + (size_t)first * dtype_size(v->type), v->dim[3]};
+}
+/* The attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. 0, or -1 and why no kernel here can take them. */
+int cuda_attention(const call *k, gpu_attention *a, err *e);
+/* Outputs 0 and 1 of a gradient: dq, dk and dv. Columns of them that attention does not write become zeros. */
+void cuda_attention_gradients(const call *k, gpu_attention *a);
+#endif

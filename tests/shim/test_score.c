@@ -1,0 +1,204 @@
+/* test_score.c - ATTEND_PROGRAM and ATTEND_PROGRAM_BACK: scores that go through programs, with gradients into leaves of every shape, into
+ * numbers that are gathered by distance and through weights that are summed by it; windows; as many values at once as a program may have. */
+#include "graph/score.h"
+#include "shim_test.h"
+
+enum { HEADS = 2, CLIP = 3, DISTANCES = 2 * CLIP + 1, GATHERED = -2 };
+typedef struct {
+    int64_t sentences, tq, tk;
+} sizes;
+
+/* ---- programs: each writes t on a draft; leaves: their axes, where B, H, Q, K stand for a batch's ---- */
+
+enum { B = -1, H = -3, Q = -4, K = -5, N = -6 };
+typedef struct {
+    const char *name;
+    ab_t (*write)(ab_ctx *c, ab_t s, const ab_t *leaf);
+    int64_t leaf[SCORE_LEAVES][4]; /* axes; all 0: no more leaves */
+    bool constant[SCORE_LEAVES];   /* no gradient is wanted */
+    bool counts;
+    double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
+    bool forward_only;
+} score_case;
+
+static ab_t add_first(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, l[0]); }
+static ab_t times_first(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_MUL, s, l[0]); }
+static ab_t bent(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    (void)l;
+    return t_mul_scalar(c, t_map(c, t_mul_scalar(c, s, 0.5), AB_TANH), 2);
+}
+static ab_t sloped(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, t_binary(c, OP_MUL, l[0], t_map(c, l[1], AB_ABS))); }
+static ab_t all_four(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    ab_t x = t_binary(c, OP_MUL, s, t_map(c, l[0], AB_SIGMOID));
+    return t_binary(c, OP_SUB, t_binary(c, OP_MUL, x, l[1]), t_binary(c, OP_MINIMUM, l[2], t_binary(c, OP_MUL, l[3], x)));
+}
+static ab_t two_gathered(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, t_binary(c, OP_MUL, s, l[1]), l[0]); }
+/* Hidden where the distance is over the limit. */
+static ab_t within(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    return t_binary(c, OP_ADD, s, t_binary(c, OP_MUL, t_binary(c, OP_LESS_THAN, l[1], t_map(c, l[0], AB_ABS)), l[2]));
+}
+/* Values that are all alive at once, then their sum. */
+static ab_t many_values(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    enum { MANY = 8 };
+    ab_t x[MANY];
+    for (int i = 0; i < MANY; i++) x[i] = t_add_scalar(c, i ? x[i - 1] : s, 0.1 * i);
+    ab_t y = t_binary(c, OP_MUL, s, l[0]);
+    for (int i = 0; i < MANY; i++) y = t_binary(c, OP_ADD, y, x[i]);
+    return t_mul_scalar(c, y, 1.0 / MANY);
+}
+static double apart(int64_t i, int64_t j) { return (double)(j - i); }
+static double later_only(int64_t i, int64_t j) { return (double)(j - i - 20); } /* no query of a short sentence sees anything */
+static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
+static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
+
+static const score_case cases[] = {
+    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}, false},
+    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}, false},
+    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}, false},
+    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}, false},
+    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}, false},
+    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}, false},
+    {"bent", bent, {{0}}, {0}, false, {0}, false},
+    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}, false},
+    {"of head, query, key and pair", all_four, {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}}, {0}, false, {0}, false},
+    {"of query, key and sentence", all_four, {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}}, {0}, false, {0}, false},
+    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}, false},
+    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}, false},
+    {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}, false},
+    {"window beyond the sentence", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {later_only, five, hide}, true /* exp(t - log-sum-exp) has no digits left at -1e9 */},
+    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}, false},
+};
+
+static view leaf_of(const score_case *s, int k, const sizes *z)
+{
+    int64_t d[4];
+    for (int i = 0; i < 4; i++) {
+        int64_t x = s->leaf[k][i];
+        d[i] = x == B ? z->sentences : x == H ? HEADS : x == Q ? z->tq : x == K ? z->tk : x == N ? DISTANCES : x;
+    }
+    view v = randoms_in(tensor(F32, d[0], d[1], d[2], d[3]), -1, 1);
+    for (int64_t i = 0; i < size_of(&v) && s->fill[k]; i++) set(&v, i, s->fill[k](i / d[3] % d[2], i % d[3]));
+    return v;
+}
+
+/* Without the operations of gathering: the kernel does that. */
+static score_program *program_of(const score_case *s, ab_ctx *c)
+{
+    score_draft d;
+    ab_t leaf[SCORE_LEAVES];
+    score_draft_open(&d, c);
+    for (int k = 0; k < SCORE_LEAVES && s->leaf[k][0]; k++) leaf[k] = score_draft_leaf(&d, !s->constant[k]);
+    score_program *f = score_draft_close(&d, c, s->write(d.tape, d.score, leaf));
+    CHECK_THAT(f != NULL, "%s: no program", s->name);
+    for (int k = 0; k < SCORE_LEAVES && f; k++) f->gathered[k] = s->leaf[k][3] == N;
+    return f;
+}
+
+typedef struct {
+    const char *name;
+    int64_t d;
+    int64_t gap; /* columns that are nobody's, in front of q */
+    bool self, causal;
+    double p;
+    int n;
+    int32_t q[8], k[8];
+} setting;
+
+static view offsets_of(int n, const int32_t *length, int64_t *longest)
+{
+    view off = tensor(I32, 1, 1, 1, n + 1);
+    int64_t at = 0;
+    *longest = 1;
+    for (int i = 0; i <= n; i++) {
+        set(&off, i, (double)at);
+        if (i < n && length[i] > *longest) *longest = length[i];
+        at += i < n ? length[i] : 0;
+    }
+    return off;
+}
+static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t width)
+{
+    view v = randoms_in(tensor(type, 1, 1, rows + dummies, width), -1, 1);
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(dummies * width) * dtype_size(type));
+    return v;
+}
+static view nothing(void) { return (view){.type = F32, .param = -1}; }
+
+static void check_case(dtype type, const score_case *s, const setting *how)
+{
+    char name[160];
+    static params none;
+    ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
+    snprintf(name, sizeof name, "%s, %s, %s", s->name, how->name, dtype_name(type));
+    sizes z = {.sentences = how->n};
+    view q_off = offsets_of(how->n, how->q, &z.tq), k_off = how->self ? q_off : offsets_of(how->n, how->k, &z.tk);
+    if (how->self) z.tk = z.tq;
+    int64_t used_q = (int64_t)get(&q_off, how->n), used_k = (int64_t)get(&k_off, how->n), width = HEADS * how->d;
+    view q = rows_with_dummies(type, used_q, 3, how->gap + width + (how->self ? 2 * width : 0));
+    view kv = how->self ? q : rows_with_dummies(type, used_k, 19, 2 * width);
+    int64_t k_column = how->self ? how->gap + width : 0;
+    score_program *f = program_of(s, c);
+    call k = {.op = OP_ATTEND_PROGRAM, .n_in = PROGRAM_LSE, .n_out = 3, .in = {q, kv, kv, q_off, k_off}, .training = true, .seed = 99, .step = 3,
+              .a = {.f = {how->p, 1 / sqrt((double)how->d), 21}, .i = {how->gap, k_column, k_column + width, HEADS, how->d, how->d, how->causal, z.tk, z.tq}},
+              .call_attr = f};
+    bool gathers = s->counts;
+    k.in[PROGRAM_IDS] = nothing();
+    for (int i = 0; i < SCORE_LEAVES; i++) {
+        k.in[PROGRAM_LEAF + i] = s->leaf[i][0] ? leaf_of(s, i, &z) : nothing();
+        gathers |= s->leaf[i][3] == N;
+    }
+    if (gathers) {
+        view ids = k.in[PROGRAM_IDS] = tensor(I32, 1, 1, z.tq, z.tk);
+        for (int64_t i = 0; i < size_of(&ids); i++) {
+            int64_t apart = i % z.tk - i / z.tk;
+            set(&ids, i, (double)(CLIP + (apart < -CLIP ? -CLIP : apart > CLIP ? CLIP : apart)));
+        }
+    }
+    view y = tensor(type, 1, 1, used_q + 3, width), lse = tensor(F32, 1, 1, used_q + 3, HEADS);
+    view sums = s->counts ? tensor(F32, z.sentences, HEADS, z.tq, DISTANCES) : nothing();
+    k.out[0] = y, k.out[1] = lse, k.out[PROGRAM_COUNTS] = sums;
+    check_call(name, cpu_ATTEND_PROGRAM, cuda_ATTEND_PROGRAM, &k, type == F32 ? 1e-5 : 4e-3);
+
+    if (s->forward_only) {
+        release_views(&k);
+        tape_free(c);
+        return;
+    }
+    view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
+    call back = k;
+    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
+    back.in[PROGRAM_LSE] = lse, back.in[PROGRAM_DY] = dy, back.in[PROGRAM_Y] = y, back.in[PROGRAM_Z] = sums;
+    back.in[PROGRAM_D_COUNTS] = s->counts ? randoms_in(tensor(F32, sums.dim[0], sums.dim[1], sums.dim[2], sums.dim[3]), -1, 1) : nothing();
+    back.out[0] = dq, back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
+    for (int i = 0; i < SCORE_LEAVES; i++) {
+        const int64_t *d = k.in[PROGRAM_LEAF + i].dim;
+        back.out[PROGRAM_D_LEAF + i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
+    }
+    strncat(name, ", backward", sizeof name - strlen(name) - 1);
+    check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back, type == F32 ? 3e-5 : 1e-2);
+    release_views(&back);
+    tape_free(c);
+}
+
+int main(void)
+{
+    start();
+    static const setting settings[] = {
+        {"self", 16, 0, true, false, 0, 6, {1, 15, 16, 37, 0, 3}, {0}},
+        {"causal, dropout", 32, 8, true, true, 0.3, 5, {40, 17, 0, 2, 33}, {0}},
+        {"cross, dropout", 20, 0, false, false, 0.1, 5, {3, 0, 35, 1, 17}, {35, 4, 0, 40, 16}},
+        {"wide heads", 72, 0, true, true, 0.1, 2, {19, 3}, {0}},
+    };
+    enum { SETTINGS = sizeof settings / sizeof *settings };
+    bool all = getenv("ABLATE_TEST_LONG") != NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t j = 0; j < SETTINGS; j++) { /* a quarter of them each time, all in `ablate test --all` */
+            if (all || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);
+            if (all || (i + 1) % SETTINGS == j) check_case(BF16, &cases[i], &settings[j]);
+        }
+    return finish();
+}
