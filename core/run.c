@@ -72,6 +72,17 @@ static int64_t steps_of(const spec *s, const db_frozen *f)
     return text && parse_int(text, &steps) ? steps : 0;
 }
 
+/* The most processes that one of the selected rows' runs has. */
+static int most_ranks(const spec *s)
+{
+    int64_t most = 1, n;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const char *text = s->rows[i].run ? settings_get(&s->rows[i].settings, "ranks") : NULL;
+        if (text && parse_int(text, &n) && n > most) most = n;
+    }
+    return (int)most;
+}
+
 /* The runs that this call is about: those of selected rows, done ones included. Where several are done at a time,
  * those with more steps come first, so that no worker is idle while another one has a long run still to do. */
 static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
@@ -308,6 +319,7 @@ static int train_spec(void *self, spec *s, err *e)
                         .per_task = (int)o->per_task,
                         .detach = o->detach,
                         .worker_args = o->profile ? profile : NULL};
+    l.ranks = most_ranks(s);
     choose_runs(s, frozen, n, ids, &l);
     if (k->talk && same(s->name, k->experiment)) say_preflight(k->estimate, s, frozen, n, &l, c);
     options again_once = *o;

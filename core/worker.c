@@ -283,9 +283,10 @@ static void report_costs(run *r)
 /* The other ranks, if there are any; only rank 0 tells the host, and works in the folder. */
 static int join_ranks(run *r, err *e)
 {
-    if (!(r->on = device_open(r->job.device, e))) return -1;
-    if (r->job.ranks < 2) return take_folder(&r->job, e);
-    if (!(r->comm = comm_open(r->on, (int)r->job.ranks, e))) return -1;
+    int rank = 0, ranks = 1, here = 0;
+    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? take_folder(&r->job, e) : -1;
+    comm_place(&rank, &ranks, &here);
+    if (!(r->on = device_open_rank(r->job.device, here, e)) || !(r->comm = comm_open(r->on, r->job.folder, (int)r->job.ranks, e))) return -1;
     r->leads = comm_leads(r->comm);
     if (!r->leads) events_open(-1);
     return (r->leads && take_folder(&r->job, e)) || comm_barrier(r->comm, e) ? -1 : 0;

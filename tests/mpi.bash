@@ -1,10 +1,13 @@
 # mpi.bash - what tests of several ranks need: `mpi_missing BUILD_FOLDER SOURCE` says in words why there is no MPI, or nothing. Root's tests install
 # Debian's Open MPI first; the module is built here where the build came before the package.
-mpi_missing() {
-    local module=$1/backends/ablate_mpi.so
+mpi_install() {
     if ! command -v mpirun mpicc >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin >/dev/null 2>&1 </dev/null || true
     fi
+}
+mpi_missing() {
+    local module=$1/backends/ablate_mpi.so
+    mpi_install
     command -v mpirun >/dev/null || { echo "mpirun is not here (Debian: libopenmpi-dev, openmpi-bin)"; return; }
     [ -e "$module" ] && return
     command -v mpicc >/dev/null || { echo "mpicc is not here (Debian: libopenmpi-dev)"; return; }

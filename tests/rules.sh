@@ -22,7 +22,7 @@ my %row;
 for my $i (0 .. $#rows) { $row{$_} = $i for split ' ', $rows[$i] }
 my $top = @rows;                                       # run, main: the files of core/ itself, which commands/ may include
 my %also = (data => {text => 1});
-my %only = (api => {}, base => {}, cpu => {graph => 1, base => 1}, cuda => {graph => 1, base => 1}, comm => {graph => 1, base => 1});
+my %only = (api => {}, base => {}, cpu => {graph => 1, base => 1}, cuda => {graph => 1, base => 1, comm => 1}, comm => {graph => 1, base => 1});
 
 sub check_include {
     my ($path, $line, $name, $quoted) = @_;

@@ -7,9 +7,12 @@
 
 typedef struct {
     const char *file, *entry, *override, *absent;
+    int how; /* of dlopen */
 } module_file;
 static const module_file mpi = {"ablate_mpi.so", "ablate_mpi", "ABLATE_MPI_MODULE",
-                                "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again"};
+                                "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
+                                RTLD_NOW | RTLD_GLOBAL}; /* Open MPI opens parts of its own */
+static const module_file nccl = {"ablate_cuda.so", "ablate_nccl", "ABLATE_CUDA_MODULE", "this build has no CUDA backend", RTLD_NOW | RTLD_LOCAL};
 /* The module: where its variable says, else beside the program (build tree), else in lib/ablate of an installation. */
 static void *open_file(const module_file *f, err *e)
 {
@@ -17,7 +20,7 @@ static void *open_file(const module_file *f, err *e)
     const char *given = getenv(f->override);
     void *h = NULL;
     if (given) {
-        if (!(h = dlopen(given, RTLD_NOW | RTLD_GLOBAL))) fail(e, "%s = %s: %s", f->override, given, dlerror());
+        if (!(h = dlopen(given, f->how))) fail(e, "%s = %s: %s", f->override, given, dlerror());
         return h;
     }
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -26,7 +29,7 @@ static void *open_file(const module_file *f, err *e)
     static const char *const places[] = {"backends", "../lib/ablate/backends"};
     for (size_t i = 0; i < LENGTH(places) && !h && !e->text[0]; i++) {
         char *path = xprintf("%s/%s/%s", program, places[i], f->file);
-        if (file_exists(path) && !(h = dlopen(path, RTLD_NOW | RTLD_GLOBAL))) fail(e, "%s", dlerror()); /* global: Open MPI opens parts of its own */
+        if (file_exists(path) && !(h = dlopen(path, f->how))) fail(e, "%s", dlerror());
         free(path);
     }
     if (!h && !e->text[0]) fail(e, "%s", f->absent);
@@ -35,10 +38,9 @@ static void *open_file(const module_file *f, err *e)
 
 static const comm_module *module_of(const backend *on, err *e)
 {
-    const module_file *f = &mpi;
-    void *h = on_device(on) ? NULL : open_file(f, e);
+    const module_file *f = on_device(on) ? &nccl : &mpi;
+    void *h = open_file(f, e);
     ablate_comm_fn *entry = NULL;
-    if (on_device(on)) fail(e, "ranks train on CPUs only: set device = cpu, or ranks = 1");
     if (!h) return NULL;
     *(void **)&entry = dlsym(h, f->entry);
     const comm_module *m = entry ? entry() : NULL;
@@ -58,12 +60,36 @@ static int count_here(comm *c, err *e)
     return bad;
 }
 
-const comm *comm_open(const backend *on, int ranks, err *e)
+bool comm_place(int *rank, int *size, int *here)
+{
+    /* mpirun of Open MPI, of MPICH and others (hydra), srun; inside a Slurm task mpirun's words come first */
+    static const char *const all[][3] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                                         {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+                                         {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        int64_t n[3] = {0};
+        const char *text[3] = {getenv(all[i][0]), getenv(all[i][1]), getenv(all[i][2])};
+        if (!text[0] || !text[1] || !parse_int(text[0], &n[0]) || !parse_int(text[1], &n[1])) continue;
+        if (text[2]) parse_int(text[2], &n[2]);
+        *rank = (int)n[0], *size = (int)n[1], *here = (int)n[2];
+        return true;
+    }
+    return false;
+}
+
+char *comm_meeting(const char *folder) { return path_join(folder, "meeting"); }
+
+const comm *comm_open(const backend *on, const char *folder, int ranks, err *e)
+{
+    const comm_module *m = module_of(on, e);
+    return m ? comm_join(m, on, folder, ranks, e) : (fail_in(e, "ranks = %d: ", ranks), NULL);
+}
+
+const comm *comm_join(const comm_module *m, const backend *on, const char *folder, int ranks, err *e)
 {
     static comm c;
-    c = (comm){.m = module_of(on, e)};
-    if (!c.m) return fail_in(e, "ranks = %d: ", ranks), NULL;
-    if (c.m->open(on, &c.rank, &c.size, e)) return fail_in(e, "%s: ", c.m->name), NULL;
+    c = (comm){.m = m};
+    if (c.m->open(on, folder, &c.rank, &c.size, e)) return fail_in(e, "%s: ", c.m->name), NULL;
     if (c.size != ranks) {
         fail(e, "%s: found %d rank%s, expected %d: was each started by the same mpirun or srun?", c.m->name, c.size, c.size == 1 ? "" : "s", ranks);
         return NULL;
@@ -77,6 +103,8 @@ void comm_close(const comm *c)
 {
     if (c) c->m->close();
 }
+
+int comm_wait(const comm *c, err *e) { return c && c->m->wait ? c->m->wait(e) : 0; }
 
 int comm_barrier(const comm *c, err *e) { return c ? c->m->gather(NULL, NULL, 0, e) : 0; }
 

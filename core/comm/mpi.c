@@ -33,10 +33,10 @@ static int said(int code, const char *what, err *e)
     return fail(e, "%s: %s", what, words);
 }
 
-static int mpi_open(const backend *on, int *rank, int *ranks, err *e)
+static int mpi_open(const backend *on, const char *folder, int *rank, int *ranks, err *e)
 {
     int given;
-    (void)on;
+    (void)on, (void)folder;
     if (said(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given), "MPI_Init_thread", e)) return -1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);

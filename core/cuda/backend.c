@@ -38,9 +38,15 @@ static int fresh_shadow(params *s, err *e)
 
 enum { PHASES = PHASE_STEP + 1, WORTH_A_GRAPH = 16 }; /* calls */
 typedef struct {
+    int32_t from, to; /* nodes */
+    int64_t calls;
     void *graph;
-    int64_t runs;
-    int64_t calls; /* counted when runs is raised from 0 */
+} piece;
+/* A tape runs in one piece, or in several where its caller wants to be told how far it is (run_options.stops). */
+typedef struct {
+    int64_t runs, calls;
+    piece *piece;
+    int n_pieces;
 } range;
 static int64_t graphs_written; /* since the program began */
 typedef struct {
@@ -48,30 +54,64 @@ typedef struct {
     int64_t calls; /* of all phases */
 } kept;
 
-static int64_t count_calls(const ab_ctx *c, phase first, phase last)
+static bool is_call(const node *v, phase first, phase last) { return tape_is_call(v) && v->phase >= first && v->phase <= last; }
+
+static int64_t count_calls(const ab_ctx *c, phase first, phase last, int32_t from, int32_t to)
 {
     int64_t n = 0;
-    for (int32_t i = 1; i < c->n; i++) n += tape_is_call(&c->v[i]) && c->v[i].phase >= first && c->v[i].phase <= last;
+    for (int32_t i = from; i <= to; i++) n += is_call(&c->v[i], first, last);
     return n;
 }
 
-static int run_nodes(ab_ctx *c, const run_options *o, phase first, phase last)
+static void drop_pieces(range *r)
 {
-    for (int32_t i = 1; i < c->n; i++) {
-        const node *v = &c->v[i];
-        if (!tape_is_call(v) || v->phase < first || v->phase > last) continue;
-        if (tape_run_node(c, i, o, gpu_wait)) return -1;
+    for (int i = 0; i < r->n_pieces; i++)
+        if (r->piece[i].graph) gpu_graph_free(r->piece[i].graph);
+    free(r->piece);
+    *r = (range){0};
+}
+
+static bool cut_as_before(const range *r, const run_options *o)
+{
+    bool alike = r->n_pieces == o->n_stops + 1;
+    for (int i = 0; alike && i < o->n_stops; i++) alike = r->piece[i].to == o->stops[i];
+    return alike;
+}
+
+static void cut(const ab_ctx *c, const run_options *o, phase first, phase last, range *r)
+{
+    drop_pieces(r);
+    r->n_pieces = o->n_stops + 1;
+    r->piece = xcalloc((size_t)r->n_pieces, sizeof *r->piece);
+    for (int i = 0; i < r->n_pieces; i++) {
+        piece *p = &r->piece[i];
+        p->from = i ? o->stops[i - 1] + 1 : 1, p->to = i < o->n_stops ? o->stops[i] : c->n - 1;
+        p->calls = count_calls(c, first, last, p->from, p->to);
+        r->calls += p->calls;
     }
+}
+
+static int run_nodes(ab_ctx *c, const run_options *o, phase first, phase last, const piece *p)
+{
+    for (int32_t i = p->from; i <= p->to; i++)
+        if (is_call(&c->v[i], first, last) && tape_run_node(c, i, o, gpu_wait)) return -1;
     return 0;
 }
 
-static int write_graph(ab_ctx *c, const run_options *o, phase first, phase last, range *r)
+static int write_graph(ab_ctx *c, const run_options *o, phase first, phase last, piece *p)
 {
     if (gpu_capture()) return -1;
-    int bad = run_nodes(c, o, first, last);
-    r->graph = gpu_captured();
-    graphs_written += r->graph != NULL;
-    return bad || !r->graph ? -1 : 0;
+    int bad = run_nodes(c, o, first, last, p);
+    p->graph = gpu_captured();
+    graphs_written += p->graph != NULL;
+    return bad || !p->graph ? -1 : 0;
+}
+
+static int run_piece(ab_ctx *c, const run_options *o, phase first, phase last, piece *p, bool graph)
+{
+    if (!p->calls) return 0;
+    if (!graph) return run_nodes(c, o, first, last, p);
+    return (!p->graph && write_graph(c, o, first, last, p)) || gpu_replay(p->graph) ? -1 : 0;
 }
 
 /* ABLATE_GRAPH=0 launches kernel after kernel: to compare, and to find the one that fails. */
@@ -81,26 +121,25 @@ static bool graphs_wanted(void)
     return !text || !same(text, "0");
 }
 
-/* The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph. */
+/* The first run of a tape loads kernels, plans products and sizes scratch memory; the second is written into a graph a piece. */
 static int run(ab_ctx *c, const run_options *o, phase first, phase last)
 {
     if (c->compute == BF16 && c->params->value && fresh_shadow(c->params, &c->error)) return -1;
     if (!c->device) {
         kept *k = c->device = xcalloc(1, sizeof *k);
-        k->calls = count_calls(c, PHASE_CONST, PHASE_STEP);
+        k->calls = count_calls(c, PHASE_CONST, PHASE_STEP, 1, c->n - 1);
     }
     kept *k = c->device;
     range *r = &k->at[first][last];
-    if (!r->runs) r->calls = count_calls(c, first, last);
+    if (!cut_as_before(r, o)) cut(c, o, first, last, r);
     bool graph = r->runs++ > 0 && graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on();
     if (!r->calls) return gpu_launched() ? launched(-1, &c->error) : 0;
     gpu_set_counter(o->seed, o->step);
     int bad = 0;
-    if (!graph)
-        bad = run_nodes(c, o, first, last);
-    else if (!r->graph)
-        bad = write_graph(c, o, first, last, r);
-    if (!bad && graph) bad = gpu_replay(r->graph);
+    for (int i = 0; i < r->n_pieces && !bad; i++) {
+        bad = run_piece(c, o, first, last, &r->piece[i], graph);
+        if (!bad && i < o->n_stops && o->after) bad = o->after(o->self, o->stops[i], &c->error);
+    }
     if (bad && !c->error.text[0]) fail(&c->error, "the GPU: %s", gpu_error() ? gpu_error() : "a graph could not be made");
     return bad || gpu_launched() ? launched(-1, &c->error) : 0;
 }
@@ -109,8 +148,7 @@ static void forget(ab_ctx *c)
 {
     kept *k = c->device;
     for (int i = 0; i < PHASES; i++)
-        for (int j = 0; j < PHASES; j++)
-            if (k->at[i][j].graph) gpu_graph_free(k->at[i][j].graph);
+        for (int j = 0; j < PHASES; j++) drop_pieces(&k->at[i][j]);
     free(k);
     c->device = NULL;
 }

@@ -6,7 +6,7 @@ target_include_directories(ab_gpu PUBLIC ${CMAKE_SOURCE_DIR}/core)
 target_include_directories(ab_gpu SYSTEM PUBLIC ${cuda_home}/include)
 target_compile_definitions(ab_gpu PUBLIC ${have_cudnn})
 target_include_directories(ab_gpu SYSTEM PUBLIC ${CUDNN_HEADER})
-target_link_libraries(ab_gpu PUBLIC ab_graph ${cuda_home}/lib64/libcudart_static.a dl rt pthread)
+target_link_libraries(ab_gpu PUBLIC ab_graph ab_comm ${cuda_home}/lib64/libcudart_static.a dl rt pthread)
 # custom commands' outputs, which two targets share: one of them makes the files
 add_dependencies(ab_gpu ablate_cuda)
 add_custom_target(gpu_tests)

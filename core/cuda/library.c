@@ -1,4 +1,4 @@
-/* library.c - finds the shared objects of cuBLASLt and cuDNN. */
+/* library.c - finds the shared objects of cuBLASLt, cuDNN and NCCL. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -10,6 +10,7 @@
 
 const library_kind library_lt = {"cuBLASLt", "ABLATE_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion"};
 const library_kind library_dnn = {"cuDNN", "ABLATE_CUDNN", {"libcudnn.so.9"}, "cudnnGetVersion"};
+const library_kind library_nccl = {"NCCL", "ABLATE_NCCL", {"libnccl.so.2"}, "ncclGetVersion"};
 
 typedef struct {
     const library_kind *kind;
@@ -80,6 +81,8 @@ void *library_load(const library_kind *kind, str *path, err *e)
         for (size_t i = 0; kind->names[i]; i++) try_file(&h, kind->names[i]);
         try_below(&h, getenv("CUDA_HOME"), "lib64");
         try_folders(&h, "/usr/local/cuda/lib64");
+        try_below(&h, getenv("CUDA_HOME"), "lib");
+        try_folders(&h, "/usr/local/cuda*/lib");
         static const char packages[] = "lib/python3*/site-packages/nvidia/*/lib";
         try_below(&h, getenv("VIRTUAL_ENV"), packages);
         try_below(&h, getenv("CONDA_PREFIX"), "lib");

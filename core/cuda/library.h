@@ -9,7 +9,7 @@ typedef struct {
     const char *names[3]; /* as the loader knows it, the one to be preferred first; NULL ends them */
     const char *inside;   /* a function that it has */
 } library_kind;
-extern const library_kind library_lt, library_dnn;
+extern const library_kind library_lt, library_dnn, library_nccl;
 
 /* Opens the shared object: the file that the environment variable names and no other; else beside this module, under the
  * loader's own names, in CUDA's usual folders, in the packages of Python (nvidia/.../lib below VIRTUAL_ENV, CONDA_PREFIX,

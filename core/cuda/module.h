@@ -1,12 +1,13 @@
-/* module.h - what the CUDA backend's shared object (backends/ablate_cuda.so) offers: one function, `ablate_cuda`. The host opens it by
- * dlopen (core/device.c), so that it runs without CUDA, without a driver and without a GPU. */
+/* module.h - what the CUDA backend's shared object (backends/ablate_cuda.so) offers: `ablate_cuda`, and `ablate_nccl` for ranks on GPUs
+ * (comm/comm.h). The host opens it by dlopen (device/device.c), so that it runs without CUDA, without a driver and without a GPU. */
 #ifndef ABLATE_CUDA_MODULE_H
 #define ABLATE_CUDA_MODULE_H
+#include "comm/comm.h"
 #include "cuda/runtime.h"
 #include "graph/tape.h"
 
 /* Host and module are built from one tree and share structs: both must agree on this. */
-enum { CUDA_MODULE = 1 };
+enum { CUDA_MODULE = 2 };
 #define CUDA_MODULE_LAYOUT                                                                                             \
     (sizeof(backend) * 1000003u + sizeof(node) * 10007u + sizeof(call) * 101u + sizeof(params) * 11u + sizeof(struct ab_ctx) + OP_COUNT)
 
@@ -24,4 +25,8 @@ typedef const cuda_module *ablate_cuda_fn(void);
 __attribute__((visibility("default")))
 #endif
 const cuda_module *ablate_cuda(void);
+#ifdef __GNUC__
+__attribute__((visibility("default")))
+#endif
+const comm_module *ablate_nccl(void);
 #endif

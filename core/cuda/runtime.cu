@@ -10,7 +10,8 @@ namespace {
 enum { STAGES = 64, STAGE_BYTES = 64 << 10, SLOTS = 16 };
 
 struct block { void *data; size_t bytes; };
-cudaStream_t stream;
+cudaStream_t stream, main_stream, side; /* where work goes now: one of the two */
+cudaEvent_t side_sees, main_sees;
 gpu_counter *counter;
 char *staged;         /* [STAGES][STAGE_BYTES] pinned: copies from the host wait for nothing */
 cudaEvent_t sent[STAGES];
@@ -93,7 +94,8 @@ int gpu_open(int device, const char **why)
     }
     n_multiprocessors = p.multiProcessorCount;
     snprintf(name, sizeof name, "%.120s", p.name);
-    note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    note(cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking), "a stream");
+    stream = main_stream;
     note(cudaMalloc((void **)&counter, sizeof *counter), "device memory");
     note(cudaMallocHost((void **)&staged, (size_t)STAGES * STAGE_BYTES), "pinned memory");
     for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
@@ -116,8 +118,9 @@ void gpu_close(void)
     cudaEventDestroy(ended);
     cudaFreeHost(staged);
     cudaFree(counter);
-    cudaStreamDestroy(stream);
-    open_ = false, stream = NULL;
+    cudaStreamDestroy(main_stream);
+    if (side) cudaStreamDestroy(side), cudaEventDestroy(side_sees), cudaEventDestroy(main_sees);
+    open_ = false, stream = main_stream = side = NULL;
     cudaGetLastError();
     error[0] = 0, refused = false;
 }
@@ -267,5 +270,43 @@ void gpu_graph_free(void *graph)
 
 int gpu_capturing(void) { return capturing; }
 const char *gpu_name(void) { return name; }
+
+/* ---- the side stream ---- */
+
+static int side_open(void)
+{
+    if (side) return error[0] ? -1 : 0;
+    int low = 0, high = 0; /* its few kernels go before the many of the stream: another rank may wait for what they send */
+    note(cudaDeviceGetStreamPriorityRange(&low, &high), "streams");
+    note(cudaStreamCreateWithPriority(&side, cudaStreamNonBlocking, high), "a stream");
+    note(cudaEventCreateWithFlags(&side_sees, cudaEventDisableTiming), "an event");
+    return note(cudaEventCreateWithFlags(&main_sees, cudaEventDisableTiming), "an event");
+}
+
+int gpu_side_begin(void)
+{
+    if (side_open()) return -1;
+    note(cudaEventRecord(side_sees, main_stream), "an event");
+    note(cudaStreamWaitEvent(side, side_sees, 0), "a stream that waits");
+    stream = side;
+    return error[0] ? -1 : 0;
+}
+void gpu_side_end(void) { stream = main_stream; }
+
+int gpu_side_join(void)
+{
+    if (side_open()) return -1;
+    note(cudaEventRecord(main_sees, side), "an event");
+    return note(cudaStreamWaitEvent(main_stream, main_sees, 0), "a stream that waits");
+}
+
+int gpu_side_done(void)
+{
+    cudaError_t rc = side ? cudaStreamQuery(side) : cudaSuccess;
+    if (rc != cudaErrorNotReady) return note(rc, "the ranks' stream") ? -1 : 1;
+    cudaGetLastError();
+    return error[0] ? -1 : 0;
+}
+
 int gpu_multiprocessors(void) { return n_multiprocessors; }
 }

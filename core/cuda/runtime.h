@@ -1,5 +1,5 @@
 /* runtime.h - a GPU's memory, stream and graphs, for the C and the CUDA side of the backend; also in the test build that runs
- * kernels on the CPU. One process uses one device and one stream. */
+ * kernels on the CPU. One process uses one device and one stream, with ranks another one beside it. */
 #ifndef ABLATE_CUDA_RUNTIME_H
 #define ABLATE_CUDA_RUNTIME_H
 #include <stddef.h>
@@ -57,6 +57,12 @@ void *gpu_captured(void);                   /* ends that: a graph, or NULL after
 int gpu_replay(void *graph);
 void gpu_graph_free(void *graph);
 
+/* ---- the side stream: what ranks send each other, beside the stream's own work ---- */
+int gpu_side_begin(void); /* until gpu_side_end launches and copies go to the side stream, behind all that the stream has by now: 0 or -1 */
+void gpu_side_end(void);
+int gpu_side_join(void);  /* what comes into the stream from now on waits for the side stream: 0 or -1 */
+int gpu_side_done(void);  /* 1: the side stream has nothing left to do, 0: not yet, -1: an error. Does not wait. */
+
 int gpu_multiprocessors(void);
 const char *gpu_name(void);                 /* of the device that is open */
 #ifdef GPU_ON_CPU
@@ -68,6 +74,7 @@ extern int gpu_dry;           /* launches are counted, not run: values stay what
 extern const char *gpu_label; /* what launches are counted under from here on */
 /* Calls f with the number of launches of each label and kernel since the last call. */
 void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
+extern int gpu_side_stuck; /* gpu_side_done finds the side stream busy, as when a rank is gone */
 /* Runs body(arg) as a launch is: with device memory in reach, and into the graph when one is written. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
 #endif

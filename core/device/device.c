@@ -108,6 +108,17 @@ const backend *device_open(const char *name, err *e)
     return b;
 }
 
+const backend *device_open_rank(const char *name, int here, err *e)
+{
+    const char *why = NULL;
+    char own[24];
+    int first, n = same(name, "cpu") ? 0 : gpus(&why);
+    if (parse(name, &first, e) || device_check(name, e)) return NULL;
+    if (n <= 0) return device_open(name, e);
+    snprintf(own, sizeof own, "cuda:%d", ((first < 0 ? 0 : first) + here) % n);
+    return device_open(own, e);
+}
+
 const char *device_description(const backend *b) { return on_device(b) ? opened_name : cpu_description(); }
 bool device_has_bf16(const backend *b) { return on_device(b) || cpu_has_bf16(); }
 

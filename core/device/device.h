@@ -5,6 +5,9 @@
 
 /* The backend of that name, opened for this process. NULL and e: what is not there, and why. */
 const backend *device_open(const char *name, err *e);
+/* The same for a rank, `here` being its number among those of its machine: of several GPUs each takes its own, from the named one on. Where a
+ * rank sees one GPU alone (Slurm's --gpus-per-task), that is its own. */
+const backend *device_open_rank(const char *name, int here, err *e);
 /* Is the name well formed and there? Without taking the device. 0, or -1 and words. */
 int device_check(const char *name, err *e);
 /* GPUs that "auto" or "cuda" may stand for; 0 for "cpu" and for "cuda:N", which name one device. */

@@ -32,9 +32,12 @@ typedef int (*kernel)(const call *k, err *e);
 typedef struct {
     uint64_t seed, step;
     phase from;
-    /* after each kernel: nodes up to `node` have run. NULL: none; a device's backend, which runs a tape as a whole, calls none. */
+    /* After each kernel: nodes up to `node` have run. NULL: none. A device's backend, which runs many kernels as one graph, calls it
+     * after the nodes in `stops` [n_stops] alone (ascending), when the kernels up to there are under way. */
     int (*after)(void *self, int32_t node, err *e);
     void *self;
+    const int32_t *stops;
+    int n_stops;
 } run_options;
 /* A tape over a tile of some long vectors (an optimizer's update), run tile by tile over all of each vector.
  */

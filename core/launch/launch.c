@@ -322,6 +322,13 @@ static int release_params(launcher *l, worker *w, err *e)
 
 /* ---- the loop ---- */
 
+/* Runs at a time. */
+static int workers_of(const launch_options *o)
+{
+    int ranks = o->ranks > 1 ? o->ranks : 1, n = o->workers > 0 ? o->workers : o->gpus / ranks;
+    return n < 1 ? 1 : n < LAUNCH_MAX ? n : LAUNCH_MAX;
+}
+
 static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
 {
     int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LAUNCH_LEASE, &w->claim, e);
@@ -448,9 +455,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     launcher *l = xcalloc(1, sizeof *l);
     size_t released = 0;
     *out = (launch_result){0};
-    *l = (launcher){
-        .d = d, .o = o, .out = out, .n_workers = o->workers > 0 ? o->workers : o->gpus > 0 ? o->gpus : 1, .last_beat = ticks()};
-    if (l->n_workers > LAUNCH_MAX) l->n_workers = LAUNCH_MAX;
+    *l = (launcher){.d = d, .o = o, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     l->threads = o->threads > 0 || o->slurm ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
     for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;

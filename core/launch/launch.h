@@ -24,7 +24,8 @@ typedef struct {
     const char *data_dir, *cache_dir; /* passed on to workers */
     const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
     int gpus;                         /* > 0: ... but for auto and cuda, of which there are so many: worker i gets cuda:(i % gpus) */
-    int workers;                      /* at a time; 0: one a device */
+    int ranks;                        /* the most processes that one of the runs has; 0: one */
+    int workers;                      /* at a time; 0: one a device, or as many as ranks leave devices for */
     int threads;                      /* per worker; 0: all cores over the workers */
     int step_limit; /* seconds without a step (or any other event) in training, after which a worker is ended: TERM, then KILL; 0: never */
     enum progress_mode progress;

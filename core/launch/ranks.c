@@ -48,6 +48,9 @@ void ranks_environment(void)
 
 int ranks_pipe(const worker *w, int ends[2], err *e)
 {
+    char *meeting = path_join(w->folder, "meeting"); /* of ranks that were killed before all had met (comm.h) */
+    unlink(meeting);
+    free(meeting);
     unlink(w->events); /* of a host that was killed */
     ends[0] = ends[1] = -1;
     if (mkfifo(w->events, 0600)) return fail(e, "%s: no pipe can be made there: %s", w->events, strerror(errno));

@@ -19,6 +19,8 @@ struct buckets {
     char *grad;
     bucket *b;
     size_t n, sent; /* buckets n - 1 .. n - sent have set out */
+    int32_t *stops; /* [n_stops] ascending: nodes after which some bucket can set out */
+    int n_stops;
 };
 
 buckets *buckets_open(const comm *c, const params *p)
@@ -28,6 +30,7 @@ buckets *buckets_open(const comm *c, const params *p)
     size = size < SMALLEST ? SMALLEST : size > LARGEST ? LARGEST : size;
     *b = (buckets){.c = c, .p = p, .n = (p->total + size - 1) / size};
     b->b = xcalloc(b->n + 1, sizeof *b->b);
+    b->stops = xcalloc(b->n + 1, sizeof *b->stops);
     for (size_t i = 0; i < b->n; i++) {
         b->b[i].at = i * size;
         b->b[i].n = p->total - i * size < size ? p->total - i * size : size;
@@ -39,6 +42,7 @@ void buckets_close(buckets *b)
 {
     if (!b) return;
     free(b->b);
+    free(b->stops);
     free(b);
 }
 
@@ -60,6 +64,22 @@ static int send_complete(buckets *b, int32_t node, err *e)
     return 0;
 }
 
+static void find_stops(buckets *b)
+{
+    int32_t latest = 0;
+    b->n_stops = 0;
+    for (size_t i = 0; i < b->n; i++) { /* in the order in which they set out */
+        int32_t last = b->b[b->n - 1 - i].last;
+        if (last > latest) b->stops[b->n_stops++] = latest = last;
+    }
+}
+
+const int32_t *buckets_stops(const buckets *b, int *n)
+{
+    *n = b->n_stops;
+    return b->stops;
+}
+
 int buckets_begin(buckets *b, void *grad, const ab_ctx *tape, err *e)
 {
     b->grad = grad;
@@ -71,6 +91,7 @@ int buckets_begin(buckets *b, void *grad, const ab_ctx *tape, err *e)
         const char *at = v->data;
         if (v->live && v->op != OP_PARAM && at >= b->grad && at < end) wait_for(b, v, i);
     }
+    find_stops(b);
     return tape ? 0 : send_complete(b, 0, e);
 }
 

@@ -259,6 +259,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     if (s->comm && m->cfg.accumulate == 1) { /* with more batches an update their sum is what the ranks add up */
         if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
         o.after = buckets_after, o.self = s->buckets;
+        o.stops = buckets_stops(s->buckets, &o.n_stops);
         s->reducing = true;
     }
     if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
@@ -273,6 +274,7 @@ int train_step_losses(train_step *s, const double (**sums)[2], err *e)
     int n = s->pending;
     s->pending = 0;
     *sums = (const double(*)[2])s->losses;
+    if (s->device_losses && n && comm_wait(s->comm, e)) return -1;
     if (s->device_losses && n && backend_read(s->m->backend, s->losses, s->device_losses, (size_t)n * sizeof *s->losses, e)) return -1;
     return n;
 }

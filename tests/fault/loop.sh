@@ -4,7 +4,8 @@
 #
 # What may follow: success with the output of an undisturbed run, or an error in words with exit code 1 to 127. Afterwards the same command
 # without faults must give what it gives undisturbed, and the database must be whole. N (2 where nothing is said) calls are drawn for each command and
-# kind; `whole` takes all. ABLATE_FAULT_SEED repeats a draw.
+# kind; `whole` takes all. ABLATE_FAULT_SEED repeats a draw, ABLATE_FAULT_KINDS="open write" takes these kinds alone,
+# ABLATE_FAULT_SECONDS=600 is how long a command may take, where others use the machine.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 library=$3 how_many=${4:-2}
 shift $(($# < 4 ? $# : 4))
@@ -13,7 +14,7 @@ export GOMP_SPINCOUNT=2000 ABLATE_FAULT_COUNT=$work/count
 export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
-kinds=(malloc open write fsync rename fork mmap sqlite)
+read -ra kinds <<<"${ABLATE_FAULT_KINDS:-malloc open write fsync rename fork mmap sqlite}"
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
 # ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle ----
@@ -99,7 +100,7 @@ fresh() { rm -rf home && cp -a "$state" home; }
 # The command, its output (or the query's answer) in $1; the exit code is the command's.
 perform() {
     local code=0
-    eval "timeout -s KILL 60 \"\$program\" $command" >"$1" 2>err || code=$?
+    eval "timeout -s KILL ${ABLATE_FAULT_SECONDS:-60} \"\$program\" $command" >"$1" 2>err || code=$?
     return $code
 }
 # What stands in the files that commands write, times apart.

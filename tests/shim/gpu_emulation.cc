@@ -30,7 +30,7 @@ gpu_index threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 unsigned char *gpu_dynamic;
 extern "C" {
-int gpu_reversed, gpu_dry;
+int gpu_reversed, gpu_dry, gpu_side_stuck;
 gpu_tally gpu_done;
 const char *gpu_label = "";
 }
@@ -495,5 +495,9 @@ int gpu_replay(void *g)
 void gpu_graph_free(void *g) { delete (graph *)g; }
 int gpu_capturing(void) { return capturing; }
 const char *gpu_name(void) { return "kernels on the CPU, for tests"; }
+int gpu_side_begin(void) { return gpu_launched(); } /* launches run at once, so there is nothing to wait for */
+void gpu_side_end(void) {}
+int gpu_side_join(void) { return gpu_launched(); }
+int gpu_side_done(void) { return gpu_launched() ? -1 : !gpu_side_stuck; }
 int gpu_multiprocessors(void) { return 4; }
 }
