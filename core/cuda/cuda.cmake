@@ -48,6 +48,13 @@ if(CUBLASLT_HEADER AND CUDA_HEADER) # asked for by ABLATE_PRODUCT=library
   target_include_directories(ab_shim SYSTEM PUBLIC ${CUDA_HEADER})
   ab_stand_in(fake_cublaslt tests/shim/fake_cublaslt.c)
 endif()
+# A library in the place of NCCL's, for ranks on GPUs.
+add_library(standin_nccl MODULE tests/shim/standin_nccl.c)
+set_target_properties(standin_nccl PROPERTIES PREFIX "" OUTPUT_NAME libnccl SUFFIX .so.2 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_compile_definitions(standin_nccl PRIVATE GPU_ON_CPU)
+target_include_directories(standin_nccl PRIVATE ${CMAKE_SOURCE_DIR}/core)
+target_link_libraries(standin_nccl PRIVATE dl rt)
+list(APPEND stand_ins standin_nccl)
 # The same as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda` a GPU that is none.
 add_library(emulated_cuda MODULE $<TARGET_OBJECTS:ab_shim_objects> tests/shim/emulated_module.c)
 set_target_properties(emulated_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -57,13 +64,7 @@ add_dependencies(unit_tests emulated_cuda)
 if(stand_ins)
   add_dependencies(emulated_cuda ${stand_ins})
 endif()
-# A library in the place of NCCL's, for ranks on GPUs; NCCL's header, where it is, is held against ours.
-add_library(standin_nccl MODULE tests/shim/standin_nccl.c)
-set_target_properties(standin_nccl PROPERTIES PREFIX "" OUTPUT_NAME libnccl SUFFIX .so.2 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-target_compile_definitions(standin_nccl PRIVATE GPU_ON_CPU)
-target_include_directories(standin_nccl PRIVATE ${CMAKE_SOURCE_DIR}/core)
-target_link_libraries(standin_nccl PRIVATE dl rt)
-add_dependencies(unit_tests standin_nccl)
+# NCCL's header, where it is, is held against our declarations.
 find_path(NCCL_HEADER nccl.h HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 if(NCCL_HEADER AND CUDA_HEADER)
   add_library(nccl_header OBJECT tests/shim/nccl_header.c)
