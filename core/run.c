@@ -290,7 +290,7 @@ static int train_spec(void *self, spec *s, err *e)
     options *o = k->o;
     const invocation *c = k->c;
     const places *p = &c->p;
-    str again = {0};
+    str again = {0}, sbatch = {0};
     db_frozen *frozen = NULL;
     size_t n = 0;
     launch_result result = {0};
@@ -301,6 +301,7 @@ static int train_spec(void *self, spec *s, err *e)
     sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
     if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || run_freeze(d, s, c->argc, c->argv, &frozen, &n, e)) goto out;
     resume_command(c, &again);
+    str_addf(&sbatch, "%s%s%s", s->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
     static const char *const profile[] = {"--profile", NULL};
     int64_t *ids = xcalloc(n + 1, sizeof *ids);
     launch_options l = {.program = p->program,
@@ -315,8 +316,8 @@ static int train_spec(void *self, spec *s, err *e)
                         .step_limit = (int)o->step_limit,
                         .progress = c->verbosity < 0 && o->progress == PROGRESS_AUTO ? PROGRESS_NONE : (enum progress_mode)o->progress,
                         .resume_command = str_text(&again),
-                        .slurm = o->slurm ? o->slurm_args ? o->slurm_args : "" : NULL,
-                        .per_task = (int)o->per_task,
+                        .slurm = o->slurm ? str_text(&sbatch) : NULL,
+                        .per_task = (int)(o->per_task ? o->per_task : s->slurm_per_task),
                         .detach = o->detach,
                         .worker_args = o->profile ? profile : NULL};
     l.ranks = most_ranks(s);
@@ -339,6 +340,7 @@ out:
     free(cache);
     free(frozen);
     str_free(&again);
+    str_free(&sbatch);
     db_close(d);
     k->interrupted = result.interrupted;
     if (e->text[0]) return 1;
@@ -501,8 +503,8 @@ static const option table[] = {
     {"--no-check", NULL, "do not check plugins that are new here before they train", OPTION_FLAG, AT(no_check)},
     {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
-    {"--slurm-args", "TEXT", "given to sbatch: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
-    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores side by side [1]", OPTION_COUNT, AT(per_task), 1, 1024},
+    {"--slurm-args", "TEXT", "given to sbatch after what [slurm] of the INI says: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
+    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores side by side [the INI's, or 1]", OPTION_COUNT, AT(per_task), 1, 1024},
     {"--detach", NULL, "with Slurm: return once the job is submitted; `ablate sync` reads what it did", OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all", "train again: what failed, what was trained with another version of a plugin, or everything", OPTION_WORD, AT(rerun)},
     {"--progress", "auto|tty|plain|json|none", "what is shown meanwhile, on standard error [auto]", OPTION_WORD, AT(progress)},

@@ -1,12 +1,54 @@
 /* ls.c - ablate ls: the experiments of the database, or the runs of one. */
 #include "commands/options.h"
 #include "commands/results.h"
+#include "launch/launch.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct {
     bool json;
 } ls_options;
+
+/* ---- runs that Slurm jobs hold ---- */
+
+typedef struct {
+    read_away *run;
+    char (*state)[SLURM_STATE]; /* of its task: PENDING, RUNNING ...; "": squeue does not know */
+    size_t n;
+} away_list;
+
+/* experiment: NULL: of all. */
+static int find_away(reader *r, const char *experiment, arena *a, away_list *out, err *e)
+{
+    if (reader_away(r, a, &out->run, &out->n, e)) return -1;
+    size_t n = 0;
+    for (size_t i = 0; i < out->n; i++)
+        if (!experiment || same(out->run[i].experiment, experiment)) out->run[n++] = out->run[i];
+    const char **task = arena_alloc(a, (n + 1) * sizeof *task);
+    for (size_t i = 0; i < n; i++) task[i] = out->run[i].task;
+    out->n = n;
+    out->state = arena_alloc(a, (n + 1) * sizeof *out->state);
+    slurm_states(task, out->state, n);
+    return 0;
+}
+
+static const char *state_of(const away_list *l, int64_t run)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->run[i].run == run && *l->state[i]) return l->state[i];
+    return NULL;
+}
+
+/* Is claimed, and its task has not begun. */
+static bool waits(const char *state) { return state && !same(state, "RUNNING") && !same(state, "COMPLETING"); }
+
+/* Runs whose tasks wait count as queued. */
+static void count_waiting(const away_list *l, read_listed *list, size_t n)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (*l->state[i] && waits(l->state[i]) && same(list[k].name, l->run[i].experiment)) list[k].running--, list[k].queued++;
+}
 
 /* ---- experiments ---- */
 
@@ -46,7 +88,9 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
     arena a = {0};
     read_listed *list;
     size_t n;
-    int rc = reader_list(r, &a, &list, &n, e);
+    away_list away = {0};
+    int rc = reader_list(r, &a, &list, &n, e) || find_away(r, NULL, &a, &away, e) ? -1 : 0;
+    if (!rc) count_waiting(&away, list, n);
     if (!rc && json) {
         str out = {0};
         for (size_t i = 0; i < n; i++) {
@@ -71,7 +115,7 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
 
 /* ---- runs ---- */
 
-static void run_json(const read_row *row, const read_run *run, str *out)
+static void run_json(const read_row *row, const read_run *run, const away_list *away, str *out)
 {
     str_addc(out, '{');
     json_key_whole(out, "run", run->id);
@@ -79,6 +123,7 @@ static void run_json(const read_row *row, const read_run *run, str *out)
     json_key_text(out, "change", row->change);
     json_key_whole(out, "seed", run->seed);
     json_key_text(out, "status", db_status_text(run->status));
+    json_key_text(out, "slurm", state_of(away, run->id));
     json_key_bool(out, "recorded", run->recorded);
     json_key_real(out, "step", run->step >= 0 ? (double)run->step : NAN);
     json_key_real(out, "steps", run->total_steps >= 0 ? (double)run->total_steps : NAN);
@@ -93,14 +138,16 @@ static void run_json(const read_row *row, const read_run *run, str *out)
     str_addc(out, '}');
 }
 
-static void put_run(grid *t, const read_experiment *x, const read_row *row, const read_run *run)
+static void put_run(grid *t, const read_experiment *x, const read_row *row, const read_run *run, const away_list *away)
 {
     size_t c = 0;
+    const char *state = state_of(away, run->id);
     grid_row(t, false);
     grid_put(t, c++, "%lld", (long long)run->id);
     grid_put(t, c++, "%s", row->name);
     grid_put(t, c++, "%lld", (long long)run->seed);
-    grid_put(t, c++, "%s%s", db_status_text(run->status), run->recorded ? " (recorded)" : "");
+    grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : db_status_text(run->status), waits(state) ? ", Slurm: " : "", waits(state) ? state : "",
+             run->recorded ? " (recorded)" : "");
     if (run->step >= 0 && run->total_steps >= 0) grid_put(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);
     c++;
     for (size_t m = 0; m < x->n_metrics; m++, c++)
@@ -118,7 +165,7 @@ static void put_run(grid *t, const read_experiment *x, const read_row *row, cons
     if (run->error) grid_put(t, c, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
-static void runs_grid(const read_experiment *x, grid *t)
+static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
 {
     static const char *const leading[] = {"run", "row", "seed", "status", "step"};
     for (size_t i = 0; i < LENGTH(leading); i++) grid_column(t, leading[i], i == 0 || i == 2 || i == 4);
@@ -127,7 +174,7 @@ static void runs_grid(const read_experiment *x, grid *t)
     grid_column(t, "host", false);
     grid_column(t, "error", false);
     for (size_t i = 0; i < x->n_rows; i++)
-        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) put_run(t, x, &x->rows[i], &x->rows[i].runs[k]);
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) put_run(t, x, &x->rows[i], &x->rows[i].runs[k], away);
 }
 
 static int list_runs(reader *r, const char *name, bool json, err *e)
@@ -135,13 +182,15 @@ static int list_runs(reader *r, const char *name, bool json, err *e)
     arena a = {0};
     read_experiment x;
     int rc = reader_experiment(r, name, false, &a, &x, e);
+    away_list away = {0};
     if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists what there is", name);
+    if (!rc) rc = find_away(r, x.name, &a, &away, e);
     if (!rc && json) {
         const char *before = "[\n";
         for (size_t i = 0; i < x.n_rows; i++)
             for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as; k++) {
                 str one = {0};
-                run_json(&x.rows[i], &x.rows[i].runs[k], &one);
+                run_json(&x.rows[i], &x.rows[i].runs[k], &away, &one);
                 printf("%s%s", before, str_text(&one));
                 before = ",\n";
                 str_free(&one);
@@ -149,7 +198,7 @@ static int list_runs(reader *r, const char *name, bool json, err *e)
         printf("%s\n]\n", *before == '[' ? "[" : "");
     } else if (!rc) {
         grid t = {0};
-        runs_grid(&x, &t);
+        runs_grid(&x, &away, &t);
         print_grid(&t);
         grid_free(&t);
     }

@@ -153,6 +153,11 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
 void scale_rows(build *b, const value_list *sizes);
 void write_analysis(build *b); /* b->s->analysis, once all is read */
 
+/* ---- slurm.c: [slurm] ---- */
+
+void read_slurm(build *b, const ini_entry *at, size_t n); /* fills b->s->slurm and what follows from it */
+void slurm_reference(FILE *f);                            /* its keys as Markdown */
+
 /* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----
  */
 

@@ -106,6 +106,12 @@ static void print_criterion(FILE *f, const spec *s)
     if (*s->criterion.metric) print_text(f, "metric", s->criterion.metric, false);
 }
 
+static void print_slurm(FILE *f, const spec *s)
+{
+    if (s->slurm.n) fprintf(f, "\n[slurm]\n");
+    for (size_t i = 0; i < s->slurm.n; i++) print_text(f, s->slurm.at[i].key, s->slurm.at[i].value, false);
+}
+
 void spec_print(const spec *s, FILE *f)
 {
     size_t rows = 0;
@@ -120,5 +126,6 @@ void spec_print(const spec *s, FILE *f)
     if (s->n_only) print_list(f, "only", s->only, s->n_only);
     if (*s->match) fprintf(f, "match = %s by %s\n", s->match, s->match_key);
     print_criterion(f, s);
+    print_slurm(f, s);
     for (size_t i = 0; i < s->n_rows; i++) print_row(f, s, &s->rows[i]);
 }

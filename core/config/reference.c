@@ -1,5 +1,5 @@
 /* reference.c - the INI reference as Markdown: the grammar in words, then every key from its table. */
-#include "config/spec.h"
+#include "config/build.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +56,7 @@ static const char grammar[] =
     "| `[base]` | the settings of the row *base*, which all other rows start from |\n"
     "| `[sweep NAME]` | a block of rows, the group NAME of the table: lists of values |\n"
     "| `[variant NAME]` | one row; `group` puts it into a group, `name` names it where the title cannot |\n"
+    "| `[slurm]` | what the experiment's job asks of Slurm: partition, time and others, below |\n"
     "| `[PLUGIN]` | parameters of a plugin, for all rows that use it: `[rotary]` and `base = 1000` is "
     "`rotary.base = 1000` in `[base]` |\n"
     "\n"
@@ -163,6 +164,7 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
             grammar, grammar_of_rows, groups_text, commands_text, table_head);
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) print_param(f, p, "", config_is_hashed(p->name) ? "" : "*", &a);
+    slurm_reference(f);
     for (size_t k = 0; k < LENGTH(kinds); k++) {
         fprintf(f, "\n## %s\n\n%c%s.\n", kinds[k][0], toupper((unsigned char)kinds[k][1][0]), kinds[k][1] + 1);
         for (size_t i = 0; i < plugins->n; i++) {

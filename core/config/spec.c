@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, PLUGIN };
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, PLUGIN };
 
 typedef struct { /* one section, or what -s adds to one */
     enum section_kind kind;
@@ -41,6 +41,7 @@ static section classify(const ini_section *from, arena *a)
              : same(from->title, "base")     ? BASE
              : same(from->title, "criterion") ? CRITERION
              : same(from->title, "scale")    ? SCALE
+             : same(from->title, "slurm")    ? SLURM
              : sweep                         ? SWEEP
              : variant                       ? VARIANT
                                              : PLUGIN;
@@ -59,15 +60,15 @@ static bool names_plugin(const build *b, const char *name)
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
-    const char **names = arena_alloc(b->a, (b->n_known + 6) * sizeof *names);
-    static const char *const own[] = {"experiment", "base", "sweep", "variant", "criterion", "scale"};
+    const char **names = arena_alloc(b->a, (b->n_known + 7) * sizeof *names);
+    static const char *const own[] = {"experiment", "base", "sweep", "variant", "criterion", "scale", "slurm"};
     memcpy(names, own, sizeof own);
     for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
     const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
     if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
     complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
              "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
-             "[criterion], [scale] or a plugin's name%s%s%s",
+             "[criterion], [scale], [slurm] or a plugin's name%s%s%s",
              near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
     s->bad = true;
 }
@@ -209,7 +210,7 @@ static void read_experiment(build *b, const section *s, const spec_options *o)
     bool bad_until = false;
     if (!read_until(b, seeds_where, b->s->seeds_text, &bad_until) && !bad_until) read_seeds(b, seeds_where, b->s->seeds_text);
     const ini_entry *match = find_entry(s, "match");
-    b->s->match = b->s->match_key = "";
+    b->s->match = b->s->match_key = b->s->slurm_options = "";
     if (match) read_match(b, match->where, unquote(match->value, b->a));
     b->only_where = o->n_only ? COMMAND_LINE : only ? only->where : "";
     if (o->n_only) {
@@ -353,6 +354,8 @@ static void add_variant(build *b, section *s)
 
 /* ---- all of it ---- */
 
+static bool has_settings(const section *s) { return s->kind != EXPERIMENT && s->kind != CRITERION && s->kind != SLURM; }
+
 static void read_sections(input *in, section *options)
 {
     build *b = &in->b;
@@ -360,7 +363,7 @@ static void read_sections(input *in, section *options)
     for (int dotted = 0; dotted < 2; dotted++) {
         for (size_t i = 0; dotted && i < in->n; i++) check_title(b, &in->at[i]);
         for (size_t i = 0; i < in->n; i++)
-            if (in->at[i].kind != EXPERIMENT && in->at[i].kind != CRITERION && !(in->at[i].kind == PLUGIN && in->at[i].bad))
+            if (has_settings(&in->at[i]) && !(in->at[i].kind == PLUGIN && in->at[i].bad))
                 read_entries(b, &in->at[i], dotted);
         for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
     }
@@ -368,7 +371,7 @@ static void read_sections(input *in, section *options)
         if (in->at[i].kind == BASE) base[0] = &in->at[i];
     for (size_t i = 0; i < in->n; i++) {
         section *s = &in->at[i];
-        if (s->kind == EXPERIMENT || s->kind == CRITERION) continue;
+        if (!has_settings(s)) continue;
         check_duplicates(b, s, s->kind == PLUGIN ? base[0] : NULL);
         in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
     }
@@ -407,6 +410,7 @@ static void build_spec(input *in, const spec_options *o)
     for (size_t i = 0; i < in->n; i++) {
         section *of = &in->at[i];
         if (of->kind == CRITERION) read_criterion(b, of->at, of->n);
+        if (of->kind == SLURM) read_slurm(b, of->at, of->n);
         if (of->kind == SCALE && of->n != 1)
             complain(b, of->where, "[scale]", "found %zu keys, expected one list of sizes, as in d_model/d_ff = 32/128, 48/192, 64/256, 96/384", of->n);
         if (of->kind == SCALE && of->n == 1 && !of->bad) scale_rows(b, &of->lists[0]);

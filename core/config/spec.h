@@ -83,6 +83,9 @@ typedef struct {
         double margin, level; /* margin 0: none */
         int64_t seeds;
     } criterion;
+    settings slurm;            /* [slurm] as written; changes no result */
+    const char *slurm_options; /* the same for sbatch: "--partition=cpu --time=4:00:00", "" where there is none */
+    int64_t slurm_per_task;    /* its runs_per_task; 0: not given */
     const char *match, *match_key; /* "params", "flops" or "time", and the key that is solved for; "": none */
     const char *analysis;          /* all of this as JSON for the database; NULL: none of it */
 } spec;

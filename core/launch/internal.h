@@ -51,7 +51,9 @@ void ranks_environment(void); /* of mpirun; in the child */
 /* A named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
 int ranks_pipe(const worker *w, int ends[2], err *e);
 /* mpirun tells a signal that ended a rank as an exit status of 128 and more. */
-void ranks_status(const worker *w, int *code, int *sig);
+void ranks_status(int *code, int *sig);
+/* Before ranks are started: removes what ranks left in the run's folder that were killed before all had met. */
+void ranks_clear(const char *folder);
 
 typedef struct {
     char host[256];

@@ -297,7 +297,7 @@ static int finish(launcher *l, worker *w, err *e)
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
     w->gone = true;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
-    ranks_status(w, &code, &sig);
+    if (w->ranks > 1) ranks_status(&code, &sig);
     enum db_status s = launch_outcome(l, w, code, sig, &what);
     return launch_end(l, w, s, code, sig, what, e);
 }

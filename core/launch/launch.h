@@ -54,6 +54,10 @@ typedef struct {
 /* Writes down what Slurm jobs of an experiment have told so far, and the ends of their runs. Jobs without runs left are forgotten.
  * folder: as launch_options. wait: until none is left. Calls may be repeated. */
 int launch_sync(db *d, const char *experiment, const char *folder, bool wait, enum progress_mode mode, sync_result *out, err *e);
+/* What squeue says of tasks ("17_3", those of a job beside each other): "PENDING", "RUNNING" ...; "" where it does not know or there is no answer in
+ * five seconds. One call of it; none for no task. */
+enum { SLURM_STATE = 24 };
+void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n);
 /* The job's side: `per_task` runs, from run task * per_task on, of those that the host wrote into `spool`. Returns the exit code of the batch script. */
 int slurm_task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
 #endif

@@ -46,11 +46,16 @@ void ranks_environment(void)
     for (size_t i = 0; i < LENGTH(all); i++) setenv(all[i][0], all[i][1], 0);
 }
 
-int ranks_pipe(const worker *w, int ends[2], err *e)
+void ranks_clear(const char *folder)
 {
-    char *meeting = path_join(w->folder, "meeting"); /* of ranks that were killed before all had met (comm.h) */
+    char *meeting = path_join(folder, "meeting"); /* comm.h */
     unlink(meeting);
     free(meeting);
+}
+
+int ranks_pipe(const worker *w, int ends[2], err *e)
+{
+    ranks_clear(w->folder);
     unlink(w->events); /* of a host that was killed */
     ends[0] = ends[1] = -1;
     if (mkfifo(w->events, 0600)) return fail(e, "%s: no pipe can be made there: %s", w->events, strerror(errno));
@@ -62,9 +67,9 @@ int ranks_pipe(const worker *w, int ends[2], err *e)
     return -1;
 }
 
-void ranks_status(const worker *w, int *code, int *sig)
+void ranks_status(int *code, int *sig)
 {
-    if (w->ranks > 1 && *code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
+    if (*code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
 }
 
 void worker_ask_stop(const worker *w) { kill(w->pid, w->ranks > 1 ? SIGUSR1 : SIGTERM); }

@@ -34,7 +34,7 @@ typedef struct {
     char job[64];
     away *run;
     size_t n;
-    int per_task;
+    int per_task, ranks; /* ranks: the most of a run */
     double asked; /* squeue, last time */
 } slurm_job;
 
@@ -57,9 +57,9 @@ static int write_task(launcher *l, slurm_job *j, size_t i, str *claims, err *e)
 {
     worker *w = &j->run[i].w;
     const db_claim *c = &w->claim;
+    w->events = part(j, "events", i); /* where ranks write; the worker of a run without takes its descriptor 3 */
     if (worker_folder(w, l->o, e)) return -1;
-    if (w->ranks > 1)
-        return fail(e, "%s: ranks = %d: a Slurm task trains each run in one process; leave --launcher slurm out", c->name, w->ranks);
+    if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
     str text = {0};
     for (int k = 0; args[k]; k++) {
@@ -98,7 +98,12 @@ static int write_script(const launcher *l, const slurm_job *j, const char *path,
     str_addf(&s, "#!/bin/sh\n#SBATCH --job-name=ablate-%s\n#SBATCH --array=0-%zu\n", l->o->experiment, tasks - 1);
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
     str_addf(&s, "#SBATCH --output=%s/task-%%a.txt\n", j->spool);
+    if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun, inside, starts one on each */
     str_addf(&s, "exec '%s' slurm-task '%s' \"$SLURM_ARRAY_TASK_ID\" %d\n", l->o->program, j->spool, j->per_task);
+    if (j->ranks > 1 && j->per_task > 1) {
+        str_free(&s);
+        return fail(e, "found %d runs a task and a run of ranks = %d, expected one run a task where runs have ranks", j->per_task, j->ranks);
+    }
     int bad = strchr(l->o->program, '\'') || strchr(j->spool, '\'') ? fail(e, "%s: a quote in a path cannot be given to Slurm", j->spool)
                                                                     : file_write(path, s.s, s.n, e);
     str_free(&s);
@@ -146,7 +151,8 @@ static int submit(launcher *l, slurm_job *j, err *e)
     for (size_t i = 0; i < j->n && !bad; i++) {
         worker *w = &j->run[i].w;
         provenance_put(&l->from, w);
-        w->facts.pid = -1, w->facts.host = NULL, w->facts.slurm_job = j->job; /* the worker tells its host */
+        w->facts.pid = -1, w->facts.host = NULL; /* the worker tells its host */
+        w->facts.slurm_job = arena_printf(&w->texts, "%s_%zu", j->job, i / (size_t)j->per_task);
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
         l->p.running++;
     }
@@ -220,13 +226,47 @@ static char *queue_of(const slurm_job *j)
     return output_of((const char *const[]){"squeue", "-h", "-r", "-j", j->job, "-o", "%i %T", NULL});
 }
 
+/* The line of a task in such a list, behind the task; NULL: it is not there. */
+static const char *in_queue(const char *queue, const char *task)
+{
+    size_t n = strlen(task);
+    for (const char *at = queue; (at = strstr(at, task)); at += n)
+        if ((at == queue || at[-1] == '\n') && at[n] == ' ') return at + n + 1;
+    return NULL;
+}
+
 static bool is_queued(const char *queue, const slurm_job *j, size_t i)
 {
-    char *task = xprintf("%s_%zu ", j->job, i / (size_t)j->per_task);
-    const char *at = strstr(queue, task);
-    bool there = at && (at == queue || at[-1] == '\n');
+    char *task = xprintf("%s_%zu", j->job, i / (size_t)j->per_task);
+    bool there = in_queue(queue, task) != NULL;
     free(task);
     return there;
+}
+
+/* ---- ablate ls ---- */
+
+/* "17,18" of tasks "17_0", "17_3", "18_0". */
+static void jobs_of(const char *const *task, size_t n, str *out)
+{
+    const char *last = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strcspn(task[i], "_");
+        if (strncmp(last, task[i], length + 1)) str_addf(out, "%s%.*s", out->n ? "," : "", (int)length, task[i]);
+        last = task[i];
+    }
+}
+
+void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n)
+{
+    str jobs = {0};
+    jobs_of(task, n, &jobs);
+    char *queue = n ? output_of((const char *const[]){"timeout", "5", "squeue", "-h", "-r", "-j", str_text(&jobs), "-o", "%i %T", NULL}) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *at = queue ? in_queue(queue, task[i]) : NULL;
+        snprintf(state[i], SLURM_STATE, "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+    }
+    str_free(&jobs);
+    free(queue);
 }
 
 /* A task that Slurm no longer knows and that told no end was cancelled, or its machine died without coming back. */

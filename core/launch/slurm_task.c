@@ -13,45 +13,77 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A run's command line, an argument a line, as slurm.c wrote it. */
+typedef struct {
+    str text;
+    char **lines, **args; /* args: NULL at the end */
+    const char *folder;
+    bool ranked; /* it is mpirun's */
+} arguments;
+
 static char *part(const char *spool, const char *what, int64_t i) { return xprintf("%s/%s-%lld", spool, what, (long long)i); }
 
-/* Starts run i with its events appended to its file. *log and the rest of the descriptors are the child's own. 0: no process. */
-static pid_t start(const char *program, const char *spool, int64_t i, err *e)
+static void arguments_free(arguments *a)
 {
-    char *path = part(spool, "arguments", i), *events = part(spool, "events", i), **lines = NULL;
-    str text = {0};
-    size_t n = 0;
+    free(a->lines);
+    free(a->args);
+    str_free(&a->text);
+}
+
+/* again: a start before this one left checkpoints that are this run's. */
+static int arguments_read(arguments *a, const char *spool, int64_t i, bool again, err *e)
+{
+    char *path = part(spool, "arguments", i);
+    size_t n = 0, k = 0;
+    *a = (arguments){.folder = spool};
+    int bad = file_lines(path, &a->text, &a->lines, &n, e);
+    free(path);
+    if (bad) return -1;
+    a->args = xcalloc(n + 1, sizeof *a->args);
+    for (size_t at = 0; at < n; at++) {
+        if (again && same(a->lines[at], "--fresh")) continue;
+        if (at && same(a->lines[at - 1], "--folder")) a->folder = a->lines[at];
+        a->ranked = a->ranked || same(a->lines[at], "--ranks");
+        a->args[k++] = a->lines[at];
+    }
+    return 0;
+}
+
+static void child(const char *program, const arguments *a, const char *log, const char *events)
+{
+    int out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), to = open(events, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (out < 0 || to < 0) _exit(127);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGUSR1, SIG_IGN);
+    dup2(out, 1), dup2(out, 2);
+    if (to != 3) dup2(to, 3);
+    if (a->ranked) {
+        ranks_environment();
+        execvp(a->args[0], a->args);
+    } else {
+        execv(program, a->args);
+    }
+    _exit(127);
+}
+
+/* Starts run i with its events appended to its file. 0: no process. */
+static pid_t start(const char *program, const char *spool, int64_t i, bool *ranked, err *e)
+{
+    char *events = part(spool, "events", i);
+    arguments a;
     pid_t pid = 0;
-    if (!file_lines(path, &text, &lines, &n, e)) {
-        char **args = xcalloc(n + 1, sizeof *args), *folder = NULL;
-        size_t k = 0;
-        bool again = file_exists(events); /* a start before this one left checkpoints that are this run's */
-        for (size_t at = 0; at < n; at++) {
-            if (again && same(lines[at], "--fresh")) continue;
-            if (at && same(lines[at - 1], "--folder")) folder = lines[at];
-            args[k++] = lines[at];
-        }
-        char *log = path_join(folder ? folder : spool, "log.txt");
+    if (!arguments_read(&a, spool, i, file_exists(events), e)) {
+        char *log = path_join(a.folder, "log.txt");
+        *ranked = a.ranked;
+        if (a.ranked) ranks_clear(a.folder);
         pid = fork();
-        if (pid == 0) {
-            int out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), to = open(events, O_WRONLY | O_CREAT | O_APPEND, 0666);
-            if (out < 0 || to < 0) _exit(127);
-            sigset_t none;
-            sigemptyset(&none);
-            sigprocmask(SIG_SETMASK, &none, NULL);
-            signal(SIGUSR1, SIG_IGN);
-            dup2(out, 1), dup2(out, 2);
-            if (to != 3) dup2(to, 3);
-            execv(program, args);
-            _exit(127);
-        }
+        if (pid == 0) child(program, &a, log, events);
         if (pid < 0) pid = 0, fail(e, "a worker could not be started: %s", strerror(errno));
         free(log);
-        free(args);
     }
-    free(lines);
-    str_free(&text);
-    free(path);
+    arguments_free(&a);
     free(events);
     return pid;
 }
@@ -92,13 +124,14 @@ typedef struct {
     const char *spool;
     int64_t first, n, left; /* its runs; workers that have not ended */
     pid_t pid[MOST];
+    bool ranked[MOST]; /* pid is mpirun's */
     bool time_is_up, told, again; /* again: a run was stopped and is not over */
 } task;
 
 static void tell_to_stop(task *t)
 {
     for (int64_t k = 0; k < t->n && !t->told; k++)
-        if (t->pid[k] > 0) kill(t->pid[k], SIGTERM);
+        if (t->pid[k] > 0) kill(t->pid[k], t->ranked[k] ? SIGUSR1 : SIGTERM);
     t->told = true;
 }
 
@@ -110,6 +143,7 @@ static void take_ended(task *t)
             if (t->pid[k] != gone) continue;
             int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
             err e = {0};
+            if (t->ranked[k]) ranks_status(&code, &sig);
             t->pid[k] = 0, t->left--;
             if (t->told && (code == WORKER_STOPPED || sig == SIGTERM))
                 t->again = true; /* this task, or the host's next call, goes on with it */
@@ -123,7 +157,7 @@ static void start_all(task *t, const char *program)
     for (int64_t k = 0; k < t->n; k++) {
         char *arguments = part(t->spool, "arguments", t->first + k), *over = part(t->spool, "exit", t->first + k);
         err e = {0};
-        if (file_exists(arguments) && !file_exists(over)) t->pid[k] = start(program, t->spool, t->first + k, &e);
+        if (file_exists(arguments) && !file_exists(over)) t->pid[k] = start(program, t->spool, t->first + k, &t->ranked[k], &e);
         t->left += t->pid[k] > 0;
         if (e.text[0]) fprintf(stderr, "ablate: %s\n", e.text);
         free(arguments);

@@ -307,6 +307,29 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
     return rc;
 }
 
+int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_away *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s = sql_open(r->q, e,
+                               "SELECT u.id,x.name,t.slurm_job FROM run u JOIN attempt t ON t.run_id=u.id AND t.n=u.attempt JOIN variant v ON "
+                               "v.id=u.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE u.status='running' AND u.archived=0 AND "
+                               "u.owner LIKE 'slurm/%' AND t.slurm_job IS NOT NULL ORDER BY t.slurm_job,u.id",
+                               "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_away){sqlite3_column_int64(s, 0), sql_text(s, 1, a), sql_text(s, 2, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    if (*n) memcpy(*out, list, *n * sizeof *list);
+    free(list);
+    return rc;
+}
+
 int reader_no_experiment(reader *r, const char *name, err *e)
 {
     arena a = {0};

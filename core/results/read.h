@@ -96,6 +96,13 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* "found no experiment ...", with the nearest name, or how to make one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
 
+/* Runs that a Slurm job holds, by its task ("17_3"), those of a job beside each other. */
+typedef struct {
+    int64_t run;
+    const char *experiment, *task;
+} read_away;
+int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e);
+
 typedef struct {
     int64_t step;
     double value;

@@ -68,6 +68,6 @@ has err "mpirun, which starts a run's ranks"
 ABLATE_MPI_MODULE=$work/none.so exits 1 ablate run agree.ini --only a/ranks=2 -s steps=4 --progress plain
 has err "ABLATE_MPI_MODULE = $work/none.so"
 exits 2 ablate run agree.ini --ranks 0
-exits 1 ablate run agree.ini --only a/ranks=2 -s steps=5 --launcher slurm --progress plain
-has err "a/ranks=2: ranks = 2: a Slurm task trains each run in one process"
+exits 1 ablate run agree.ini --only a/ranks=2 -s steps=5 --launcher slurm --runs-per-task 2 --progress plain
+has err "found 2 runs a task and a run of ranks = 2, expected one run a task where runs have ranks"
 finish

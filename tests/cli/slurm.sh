@@ -50,4 +50,43 @@ equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='done
 exits 0 ablate sync
 exits 1 ablate run away.ini --threads 1 --launcher slurm --slurm-args "-p no_such_partition" -s steps=301
 has err "sbatch did not take the job"
+
+# [slurm] of the INI: what sbatch is given
+{ tiny asks 10; printf '[slurm]\npartition = all\ntime = 7\nextra = --comment=from-the-ini\n'; } >asks.ini
+exits 0 ablate run asks.ini --threads 1 --launcher slurm --detach --progress plain
+equal "$(squeue -h -o '%P %l %k')" "all 7:00 from-the-ini" "what Slurm was asked for"
+exits 0 ablate sync asks --wait
+
+# `ls` asks squeue which of the runs that are away wait
+sweep shown 3000 >shown.ini
+exits 0 ablate run shown.ini --threads 1 --launcher slurm --detach --progress plain
+wait_for 60 running 2
+ablate ls shown >out
+equal "$(grep -c 'queued, Slurm: PENDING' out)" 10 "runs whose tasks wait"
+equal "$(ablate ls | awk '$1 == "shown" {print $5, $6}')" "2 10" "running and queued in ls"
+equal "$(PATH=$work ablate ls shown | grep -c ' running')" 12 "runs that are away, without squeue"
+scancel -u "$(id -un)"
+exits 0 ablate sync shown --wait
+
+# two ranks on two nodes: the bits of two ranks here; one of them killed
+source "$source/tests/mpi.bash"
+why=$(mpi_missing "$(dirname "$program")" "$source")
+[ -z "$why" ] || { echo "ranks were left out: $why"; finish; }
+mpi_use "$(dirname "$program")"
+{ tiny pair 40; printf 'ranks = 2\n'; } >pair.ini
+sed 's/^name = pair/name = here/' pair.ini >here.ini
+exits 0 ablate run here.ini --threads 1 --progress none
+exits 0 ablate run pair.ini --threads 1 --launcher slurm --progress plain
+equal "$(figures pair)" "$(figures here)" "results of two ranks through Slurm and on this machine"
+{ tiny lost 3000; printf 'ranks = 2\n'; } >lost.ini
+ablate run lost.ini --threads 1 --launcher slurm --progress plain >out 2>err &
+host=$!
+second() { for p in $(pgrep -f "worker --folder $work/"); do grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"; done; }
+wait_for 60 eval '[ -n "$(second)" ] && [ -n "$(find home/runs/lost -name state.safetensors)" ]' || wrong "no second rank trains: $(cat err)"
+start=$SECONDS
+kill -9 "$(second)"
+wait $host
+equal $? 1 "exit code after a rank was killed"
+[ $((SECONDS - start)) -lt 60 ] || wrong "the job went on for $((SECONDS - start)) s after a rank was killed"
+equal "$(sql "SELECT status FROM runs WHERE experiment='lost'")" killed "the run whose rank was killed"
 finish

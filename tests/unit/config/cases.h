@@ -210,6 +210,7 @@ static inline void dump_spec(const spec *s, bool brief, str *out)
     str_add(out, ", seeds");
     for (size_t i = 0; i < s->n_seeds; i++) str_addf(out, " %lld", (long long)s->seeds[i]);
     str_addf(out, ", %zu runs\n", s->n_runs);
+    if (s->slurm.n) str_addf(out, "sbatch %s; %lld runs a task\n", s->slurm_options, (long long)s->slurm_per_task);
     if (!brief) dump_base(s, out);
     for (size_t i = 0; i < s->n_rows; i++) dump_row(s, &s->rows[i], brief, out);
     if (s->warnings.n) str_addf(out, "warnings:\n%s", str_text(&s->warnings));
