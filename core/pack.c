@@ -1,9 +1,11 @@
-/* pack.c - ablate run --workers auto: as many runs at a time as the machine's cores and memory hold. */
-#include "device/device.h"
+/* pack.c - ablate run --workers auto: as many runs at a time as the machine's cores, its memory and that of its GPUs hold. */
 #include "launch/launch.h"
 #include "prepare.h"
 #include <sched.h>
 #include <string.h>
+
+/* Of what is free so much may be planned for: estimates are estimates, and others use the machine too. */
+static const double SHARE = 0.9;
 
 /* Cores that this process may use. */
 static int64_t cores(void)
@@ -25,21 +27,34 @@ static double free_memory(void)
     return kilobytes * 1024;
 }
 
-int64_t pack_workers(const char *device, int64_t threads, double memory_each, str *why)
+/* Less of *n where only so many of `each` bytes are in what is free; nothing is known of 0. */
+static void fit(int64_t *n, double each, double room, const char *of, str *why)
 {
-    int gpus = device_count(device);
-    int64_t by_cores = cores() / (threads > 0 ? threads : 1), n;
-    double room = 0.9 * free_memory();
-    if (gpus) {
-        str_addf(why, "one for each of %d GPU%s", gpus, gpus == 1 ? "" : "s");
-        return gpus < LAUNCH_MOST_WORKERS ? gpus : LAUNCH_MOST_WORKERS;
-    }
-    n = by_cores > 0 ? by_cores : 1;
-    str_addf(why, "%lld core%s, %lld thread%s each", (long long)cores(), cores() == 1 ? "" : "s", (long long)threads, threads == 1 ? "" : "s");
-    if (memory_each > 0 && room > 0) {
-        double fit = room / memory_each;
-        str_addf(why, ", %.1f GB free of which a run takes up to %.1f", room / 0.9e9, memory_each / 1e9);
-        if (fit < (double)n) n = fit < 1 ? 1 : (int64_t)fit;
-    }
+    if (!(each > 0 && room > 0)) return;
+    double most = SHARE * room / each;
+    str_addf(why, ", %.1f GB%s free of which a run takes up to %.1f", room / 1e9, of, each / 1e9);
+    if (most < (double)*n) *n = most < 1 ? 1 : (int64_t)most;
+}
+
+/* Runs at a time that GPUs hold: a rank a GPU, several ranks on one where they fit. */
+static int64_t on_gpus(const pack_needs *x, str *why)
+{
+    int64_t each = INT32_MAX;
+    str words = {0};
+    fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &words);
+    if (each == INT32_MAX) each = 1; /* one on each, where nothing is known */
+    int64_t n = x->gpus * each / x->ranks;
+    str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&words));
+    str_free(&words);
+    return n > 0 ? n : 1;
+}
+
+int64_t pack_workers(const pack_needs *x, str *why)
+{
+    int64_t busy = (x->threads > 0 ? x->threads : 1) * x->ranks, by_cores = cores() / busy, n = x->gpus ? on_gpus(x, why) : INT32_MAX;
+    if (by_cores < 1) by_cores = 1;
+    if (by_cores < n) n = by_cores;
+    str_addf(why, "%lld core%s, %lld thread%s each", (long long)cores(), cores() == 1 ? "" : "s", (long long)busy, busy == 1 ? "" : "s");
+    fit(&n, x->memory * (double)x->ranks, free_memory(), "", why);
     return n < LAUNCH_MOST_WORKERS ? n : LAUNCH_MOST_WORKERS;
 }

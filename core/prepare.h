@@ -33,7 +33,12 @@ int search_rows(const spec *s, const trainer *t, prepared *out, err *e);
 /* Trains a spec whose seeds are "until EFFECT METRIC, at most N": looks at 3, 5, 10, 20 seeds, more only for rows that are undecided. */
 int train_until(spec *s, const trainer *t, err *e);
 
-/* How many runs fit beside each other, from 1: by cores at `threads` each and by free memory at `memory_each` bytes (0: not known); on GPUs one
- * each. *why: words. */
-int64_t pack_workers(const char *device, int64_t threads, double memory_each, str *why);
+typedef struct {
+    int64_t threads, ranks; /* of each rank; the most processes of a run */
+    double memory;          /* bytes of a process; 0: not known */
+    int gpus;               /* that take part; 0: runs are on the CPU */
+    double gpu_memory, gpu_free; /* bytes of a process on its GPU; free on that which has least. 0: not known */
+} pack_needs;
+/* How many runs fit beside each other, from 1: by cores and free memory, and on GPUs by theirs. *why: words. */
+int64_t pack_workers(const pack_needs *x, str *why);
 #endif

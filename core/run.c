@@ -206,13 +206,16 @@ static int take_workers(options *o, err *e)
 }
 
 /* --workers auto, once the rows' memory is known. */
-static void pack(options *o, const sweep_estimate *x, bool talk)
+static void pack(options *o, const spec *s, const sweep_estimate *x, bool talk)
 {
     if (!packs(o)) return;
     str why = {0};
-    double memory = 0;
-    for (size_t i = 0; i < x->n; i++) memory = x->rows[i].memory > memory ? x->rows[i].memory : memory;
-    o->workers = pack_workers(o->device, o->threads, memory, &why);
+    pack_needs needs = {.threads = o->threads, .ranks = most_ranks(s), .gpus = x->n ? x->gpus : device_count(o->device), .gpu_free = x->gpu_free};
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->rows[i].memory > needs.memory) needs.memory = x->rows[i].memory;
+        if (x->rows[i].gpu_memory > needs.gpu_memory) needs.gpu_memory = x->rows[i].gpu_memory;
+    }
+    o->workers = pack_workers(&needs, &why);
     if (talk) fprintf(stderr, "%lld run%s at a time: %s\n", (long long)o->workers, o->workers == 1 ? "" : "s", str_text(&why));
     str_free(&why);
 }
@@ -225,7 +228,7 @@ static int dry_run(const spec *s, options *o, const invocation *c, err *e)
     spec_print(s, stdout);
     fflush(stdout);
     estimate_sweep(c, &x);
-    pack(o, &x, c->verbosity >= 0);
+    pack(o, s, &x, c->verbosity >= 0);
     int bad = check_data(&x, c, e);
     for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
     if (!bad && x.unknown)
@@ -458,7 +461,7 @@ static int run(const invocation *c, void *typed)
         else {
             sweep_estimate x;
             estimate_sweep(c, &x);
-            pack(o, &x, c->verbosity >= 0);
+            pack(o, &s, &x, c->verbosity >= 0);
             code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &wanted, &x, c, &e);
             estimate_free(&x);
         }

@@ -13,6 +13,8 @@
 
 enum { SENTENCE = COSTS_SENTENCE, MOST_TOKENS = 1024, MOST_STEPS = 20 };
 static const double HURRIED = 0.1, PATIENT = 3; /* seconds of timing */
+static const double PROGRAM = 150e6;            /* bytes of a process beside values and parameters */
+static const double GPU_CONTEXT = 1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
 
 /* ---- data ---- */
 
@@ -141,14 +143,19 @@ static int count_row(const spec_row *row, const group *g, const backend *on, dty
     return bad;
 }
 
-static void print_row(const spec *s, size_t i, const group *g, const model_costs *c, double rate)
+/* The arena of values has an eighth to spare (plan.c); the parameters have a copy in bf16. */
+static double gpu_bytes(const model_costs *c) { return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT; }
+
+static void print_row(const spec *s, size_t i, const group *g, const model_costs *c, double rate, bool device)
 {
     const spec_row *row = &s->rows[i];
     double tokens = (g->src ? 2.0 : 1.0) * (double)number(row, "batch_tokens"), accumulate = (double)(number(row, "accumulate") ? number(row, "accumulate") : 1);
     double steps = (double)number(row, "steps"), kept = 2 + (double)number(row, "average");
-    double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + 150e6;
+    double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM, gpu = 0;
+    if (device) /* where the host's memory has the parameters twice while they are read or written, and CUDA's libraries */
+        gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
     double seconds = steps * accumulate * costs_total(c) * rate;
-    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\n", i, (long long)c->parameters, costs_total(c) / tokens, memory, disk, seconds);
+    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\n", i, (long long)c->parameters, costs_total(c) / tokens, memory, disk, seconds, gpu);
 }
 
 int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient)
@@ -164,6 +171,9 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         s = NULL;
     }
     cpu_threads((int)threads);
+    double gpu_free = 0;
+    int gpus = s ? device_gpus(device, &gpu_free) : 0;
+    if (gpus) printf("gpus\t%d\t%.17g\n", gpus, gpu_free);
     const backend *on = s ? device_open(device, &e) : NULL;
     for (size_t i = 0; s && i < s->n_rows && on; i++) {
         dtype compute;
@@ -173,7 +183,7 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         if (!row->run || row->same_as >= 0) continue;
         if (device_compute(row->config.precision, on, &compute, &why) || count_row(row, &groups[of[i]], on, compute, &costs, &why)) continue; /* such as n/a */
         if (isnan(rate)) rate = time_steps(row, &groups[of[i]], on, compute, patient ? PATIENT : HURRIED, &why);
-        print_row(s, i, &groups[of[i]], &costs, rate);
+        print_row(s, i, &groups[of[i]], &costs, rate, on_device(on));
         fflush(stdout);
     }
     for (size_t k = 0; k < n; k++) free(groups[k].key);

@@ -14,11 +14,14 @@ typedef struct {
     double flops_token;    /* forward and backward, per source and target token */
     double memory, disk;   /* bytes of one run at work; of what one run leaves */
     double seconds;        /* of one run's training; NaN: not known */
+    double gpu_memory;     /* bytes that one run takes of its GPU's memory; 0: none */
 } row_estimate;
 
 typedef struct {
     row_estimate *rows; /* one for each row that is to run; n of them */
     size_t n;
+    int gpus;        /* that runs may get; 0: none */
+    double gpu_free; /* bytes free on that which has least */
     const char *missing; /* why a task cannot be opened: its data are not there; or NULL */
     const char *unknown; /* why there are no figures, or NULL */
     arena memory;

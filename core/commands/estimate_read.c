@@ -41,7 +41,8 @@ static void take_line(sweep_estimate *x, char *line, size_t *cap)
 {
     row_estimate r;
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
-    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf", &r.row, &r.parameters, &r.flops_token, &r.memory, &r.disk, &r.seconds) != 6) return;
+    if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
+    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf", &r.row, &r.parameters, &r.flops_token, &r.memory, &r.disk, &r.seconds, &r.gpu_memory) != 7) return;
     x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
     x->rows[x->n++] = r;
 }
@@ -105,17 +106,18 @@ static const char *size(double bytes, char out[32])
 void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out)
 {
     size_t runs = 0;
-    double seconds = 0, memory = 0, disk = 0;
-    char text[3][32];
+    double seconds = 0, memory = 0, disk = 0, gpu = 0;
+    char text[4][32];
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
         runs += n_runs[r->row];
         seconds += r->seconds * (double)n_runs[r->row];
         disk += r->disk * (double)n_runs[r->row];
         if (n_runs[r->row] && r->memory > memory) memory = r->memory;
+        if (n_runs[r->row] && r->gpu_memory > gpu) gpu = r->gpu_memory;
     }
-    str_addf(out, "%zu run%s: about %s of training on this machine, %s of memory each, %s of disk", runs, runs == 1 ? "" : "s",
-             span(seconds, text[0]), size(memory, text[1]), size(disk, text[2]));
+    str_addf(out, "%zu run%s: about %s of training on this machine, %s of memory each%s%s, %s of disk", runs, runs == 1 ? "" : "s",
+             span(seconds, text[0]), size(memory, text[1]), gpu > 0 ? " and of its GPU " : "", gpu > 0 ? size(gpu, text[3]) : "", size(disk, text[2]));
     if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
 }
 

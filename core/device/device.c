@@ -93,6 +93,20 @@ int device_count(const char *name)
     return n > 0 ? n : 0;
 }
 
+int device_gpus(const char *name, double *free_bytes)
+{
+    const char *why = NULL;
+    int device, n = device_count(name), first = 0;
+    err none = {0};
+    gpu_device d;
+    *free_bytes = 0;
+    if (parse(name, &device, &none)) return 0;
+    if (!n && device >= 0 && !device_check(name, &none)) first = device, n = 1;
+    for (int i = first; i < first + n; i++)
+        if (!cuda(&why)->describe(i, &d) && (i == first || (double)d.free_memory < *free_bytes)) *free_bytes = (double)d.free_memory;
+    return n;
+}
+
 const backend *device_open(const char *name, err *e)
 {
     const char *why = NULL;

@@ -12,6 +12,9 @@ const backend *device_open_rank(const char *name, int here, err *e);
 int device_check(const char *name, err *e);
 /* GPUs that "auto" or "cuda" may stand for; 0 for "cpu" and for "cuda:N", which name one device. */
 int device_count(const char *name);
+/* GPUs that a run on this device may get: 1 for cuda:N. *free_bytes: of memory, on the one that has least; 0: not known. Asking takes some of each
+ * GPU's memory for as long as this process lives. */
+int device_gpus(const char *name, double *free_bytes);
 const char *device_description(const backend *b); /* for the results; static storage */
 bool device_has_bf16(const backend *b);
 int devices_print(FILE *f); /* `ablate devices` */

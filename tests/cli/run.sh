@@ -160,6 +160,12 @@ exits 0 ablate run packed.ini --workers auto --nice --progress plain --db packed
 has err "at a time: "
 has err "thread each"
 [ "$(sed -n 's/^\([0-9]*\) runs* at a time.*/\1/p' err)" = "$cores" ] || [ "$cores" -gt 64 ] || wrong "workers on $cores cores: $(grep 'at a time:' err)"
+emulated=$(dirname "$program")/tests/emulated_cuda.so
+if [ -e "$emulated" ]; then
+    ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_MEMORY=1200000000 exits 0 ablate run packed.ini --workers auto --device cuda --dry-run
+    has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free of which a run takes up to 1.0; "
+    has err "of memory each and of its GPU 1.0 GB"
+fi
 exits 2 ablate run packed.ini --workers many
 has err "--workers many: expected a number from 1 to 64, or auto"
 
