@@ -1,80 +1,96 @@
 #!/usr/bin/env bash
-# Everything a machine with a GPU has to tell about ablate, in one call of under 10 minutes: is it right, and how fast is it beside PyTorch.
+# What a machine with a GPU has to tell about ablate, in calls of under 10 minutes each. None needs a network, and only `rival` needs Python.
 #
-# usage: bench/gpu.sh PACK [LENGTHS] [--quick] [--only REGEX]
-#   PACK     the folder or archive that bench/pack.sh made
-#   LENGTHS  folder with multi30k-8k.txt, wmt-like-25k.txt, newstest2014.txt (the pack's)
-#   --quick  shorter timings, fewer rivals: about 3 minutes
-#   --only   just the parts whose names match
-# Results: $OUT (./gpu-results): results.json has everything, raw output too, and the table last; log.txt what every part printed.
-#   LIMIT    seconds in all (570); parts that do not fit are left out, and the table says so
-#   PYTHON   an interpreter with PyTorch for CUDA (python3)
-# Each part has its own time limit; one that fails does not end the others. The GPU's settings are left as they are.
+# usage: bench/gpu.sh first|rival|table3|again PACK [--only REGEX] [--seeds LIST]
+#   PACK    the folder or archive that bench/pack.sh made
+#   first   is it right, and how fast is it? The GPU tests (one that fails again with each fallback), `ablate check`, the sanitizers, a row of
+#           Table 3 twice, training, decoding, cuBLASLt's algorithms, Nsight Compute's counters of one step
+#   rival   PyTorch on the same work, with cuBLASLt from its packages for us too
+#   table3  Table 3 on Multi30k, all rows and --seeds (1..3): its JSON for experiments/recorded
+#   again   after a repair: the tests, `ablate check`, the row of Table 3, training and decoding
+#   --only  just the parts whose names match, besides the gate; of `again` then any part of `first`
+# Results: $OUT (./gpu-results), each part's as it ends: parts.tsv, parts/N.out and .err, log.txt. At the end, where there is a Python:
+# results.json and table.txt (elsewhere later: bench/gpu_table.py OUT LENGTHS OUT/results.json).
+#   LIMIT    seconds in all (570); a part that no longer fits is left out, and the report says so
+#   PYTHON   an interpreter, for rival with PyTorch for CUDA (python3)
+#   BEFORE   results.json of an earlier call, for the table to compare with
+#   WORKERS  runs of Table 3 at a time (4)
+#   MINI     not empty: smallest sizes, to try this script out on the emulated GPU (tests/cli/gpu_script.sh)
+#   TABLE3   another INI than the pack's experiments/table3-multi30k.ini; RECORD: another JSON to compare its base row with
+# The gate comes first: where the device does not open or five steps of training fail, nothing else is tried but the fallbacks (exit code 3).
+# Exit code 1: a part failed. The GPU's settings are left as they are.
 set -u
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-quick= only=. arguments=()
+usage() { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
+only='' seeds=1..3 arguments=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --quick) quick=1 ;;
-    --only) only=$2 && shift ;;
+    --only | --seeds) [ $# -ge 2 ] || usage; printf -v "${1#--}" %s "$2" && shift ;;
+    -*) usage ;;
     *) arguments+=("$1") ;;
     esac
     shift
 done
-[ ${#arguments[@]} -ge 1 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
+[ ${#arguments[@]} = 2 ] || usage
+what=${arguments[0]} pack=${arguments[1]}
+[[ $what =~ ^(first|rival|table3|again)$ ]] || usage
 work=$(mktemp -d)
 pids=()
 sampler=
 trap 'kill "${pids[@]}" $sampler 2>/dev/null; rm -rf "$work"' EXIT
-pack=${arguments[0]}
 if [ -f "$pack" ]; then
     tar -C "$work" -xf "$pack" 2>/dev/null || "${PYTHON:-python3}" -m tarfile -e "$pack" "$work" || exit 1 # without xz
     pack=$work/ablate-gpu
 fi
 pack=$(cd -- "$pack" && pwd) || exit 1
-lengths=${arguments[1]:-$pack/lengths}
-[ -x "$pack/ablate" ] && [ -f "$lengths/wmt-like-25k.txt" ] || { echo "gpu.sh: no ablate in $pack, or no lengths in $lengths" >&2; exit 1; }
-lengths=$(cd -- "$lengths" && pwd)
+lengths=$pack/lengths
+[ -x "$pack/ablate" ] && [ -f "$lengths/wmt-like-25k.txt" ] || { echo "gpu.sh: no ablate or no lengths in $pack" >&2; exit 1; }
 out=${OUT:-./gpu-results}
-mkdir -p "$out" && out=$(cd -- "$out" && pwd)
-python=${PYTHON:-python3} limit=${LIMIT:-570}
-[ -n "${VIRTUAL_ENV:-}" ] || VIRTUAL_ENV=$("$python" -c 'import sys; print(sys.prefix)') # where ablate looks for PyTorch's cuBLASLt
-export VIRTUAL_ENV
-ablate=$pack/ablate with=$pack/with small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
+rm -rf "$out/parts"
+mkdir -p "$out/parts" && out=$(cd -- "$out" && pwd)
+python=${PYTHON:-python3} limit=${LIMIT:-570} mini=${MINI:-} number=0
+ablate=$pack/ablate with=$pack/with table3=${TABLE3:-$pack/experiments/table3-multi30k.ini}
+small=$lengths/multi30k-8k.txt wmt=$lengths/wmt-like-25k.txt news=$lengths/newstest2014.txt long=$lengths/long-25k.txt
 export PATH=$PATH:/usr/local/cuda/bin PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor TRITON_CACHE_DIR=$work/triton PYTHONDONTWRITEBYTECODE=1
+export ABLATE_DATA=${ABLATE_DATA:-$pack/data}
 : >"$out/log.txt"
-: >"$work/parts.tsv"
-number=0
+: >"$out/parts.tsv"
+cp "$pack/version.txt" "$out/" 2>/dev/null
 
-# run NUMBER LIMIT NAME COMMAND...: output to $work/NUMBER.out and .err, a line to parts.tsv, all of it to the log.
+# ---- parts ------------------------------------------------------------------------------------------------------------
+
+# run NUMBER LIMIT NAME COMMAND...: output to parts/NUMBER.out and .err, a line to parts.tsv, all of it to the log. Returns the exit code, 0
+# for one that is left out.
 run() {
     local n=$1 most=$2 name=$3 left=$((limit - SECONDS)) rc=0 began=$EPOCHREALTIME
     shift 3
-    : >"$work/$n.out"
-    : >"$work/$n.err"
+    : >"$out/parts/$n.out"
+    : >"$out/parts/$n.err"
     ((left < most)) && most=$left
     if ((most < 4)); then
         rc=skipped
     else
-        timeout -k 5 "$most" "$@" >"$work/$n.out" 2>"$work/$n.err" </dev/null || rc=$?
+        timeout -k 5 "$most" "$@" >"$out/parts/$n.out" 2>"$out/parts/$n.err" </dev/null || rc=$?
     fi
-    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$n" "$rc" "$began" "$EPOCHREALTIME" "$most" "$name" >>"$work/parts.tsv"
-    {
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$n" "$rc" "$began" "$EPOCHREALTIME" "$most" "$name" >>"$out/parts.tsv"
+    { # one write, for parts that end at the same time
         printf '\n==== %s (rc %s)\n$ %s\n' "$name" "$rc" "$*"
-        tail -c 20000 "$work/$n.out"
-        tail -c 8000 "$work/$n.err"
+        tail -c 20000 "$out/parts/$n.out"
+        tail -c 8000 "$out/parts/$n.err"
     } >"$work/$n.log"
     cat "$work/$n.log" >>"$out/log.txt"
-    printf '%4ds  %-9s %s\n' "$SECONDS" "rc $rc" "$name"
+    printf '%4ds  %-10s %s\n' "$SECONDS" "rc $rc" "$name"
+    [ $rc = skipped ] || return $rc
 }
 # part LIMIT NAME COMMAND...; `beside` is the same in the background, until `join`.
+wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 part() {
-    [[ $2 =~ $only ]] || return 0
+    wanted "$2" || return 0
     number=$((number + 1))
     run "$number" "$@"
 }
 beside() {
-    [[ $2 =~ $only ]] || return 0
+    wanted "$2" || return 0
     number=$((number + 1))
     run "$number" "$@" &
     pids+=($!)
@@ -84,96 +100,292 @@ join() {
     pids=()
 }
 
-# ---- the machine ------------------------------------------------------------------------------------------------------
-part 20 "facts" bash -c 'nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu --format=csv
-    nvidia-smi | tail -15; nvcc --version | tail -2; uname -a; nproc; cat "$0/version.txt"' "$pack"
-part 20 "devices" "$ablate" devices
-nvidia-smi --query-gpu=timestamp,memory.used --format=csv,noheader,nounits -l 1 >"$work/memory.csv" 2>/dev/null &
-sampler=$!
-
-# ---- is it right? Nothing here is timed, so that all may run at once ------------------------------------------------------
-torch_modes() { # CONFIG -> modes of the rival, the promising ones first
-    local all
-    case $1 in
-    small) all=bf16-compilegraph-packed,bf16-graph-packed,bf16-compile-padded,bf16-eager-packed,autocast-compilegraph-packed,bf16-eager-padded ;;
-    base) all=bf16-compilegraph-packed,bf16-eager-packed,bf16-compile-padded,autocast-compilegraph-packed,bf16-eager-padded ;;
-    big) all=bf16-compilegraph-packed,bf16-eager-packed,bf16-eager-padded ;;
+# The same again with each fallback: which of them helps tells where the fault is. Then what memcheck says. For the first few failures.
+reruns=4
+fallbacks() { # LIMIT NAME COMMAND...
+    local most=$1 name=$2 fallback
+    shift 2
+    ((reruns-- > 0)) || return 0
+    for fallback in CUDA_LAUNCH_BLOCKING=1 ABLATE_PRODUCT=own ABLATE_CUDNN=none ABLATE_GRAPH=0; do
+        part "$most" "$name, $fallback" env $fallback "$@"
+    done
+    part 100 "$name, memcheck" compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 "$@"
+}
+checked() { # LIMIT NAME COMMAND...
+    local rc=0
+    part "$@" || rc=$?
+    case $rc in
+    0 | 77) ;;                      # 77: it says itself that it has nothing to do here
+    124) fallbacks 30 "${@:2}" ;;   # it hangs
+    *) fallbacks "$@" ;;
     esac
-    [ -n "$quick" ] && all=$(cut -d, -f1,2 <<<"$all")
-    echo "$all"
+    return $rc
 }
-fp32_modes=fp32-compile-scattered,fp32-eager-scattered
-compiled() { tr , '\n' <<<"$1" | grep compile | sed 's/compilegraph/compile/' | sort -u | paste -sd,; }
-configs="small base big"
-[ -n "$quick" ] && configs="small base"
+
+size_of() { [ -n "$mini" ] && echo mini || echo "$1"; }
 file_of() { [ "$1" = small ] && echo "$small" || echo "$wmt"; }
-cd "$pack/bin" || exit 1 # the tests look for plugins/ here
-export OMP_NUM_THREADS=2 # many at once
-for test in gpu_test_*; do
-    beside 100 "test ${test#gpu_test_}" "$with" "./$test"
-done
-beside 60 "test rows, other numbers" env ABLATE_TEST_SEED=$RANDOM "$with" ./gpu_test_rows
-beside 60 "test attend, other numbers" env ABLATE_TEST_SEED=$RANDOM "$with" ./gpu_test_attend
-for tool in memcheck racecheck; do
-    for test in rows attend; do
-        beside 100 "sanitizer $tool $test" compute-sanitizer --tool $tool --target-processes all --error-exitcode 9 "$with" "./gpu_test_$test"
+seconds=8 configs="small base big" most_batch=512
+if [ -n "$mini" ]; then
+    seconds=0.01 most_batch=8
+    for file in "$small" "$wmt" "$news" "$long"; do # one batch of a few short sentences
+        printf '3:4 5:6 2:2\n' >"$work/${file##*/}"
     done
-done
-beside 60 "torch check" "$python" "$here/train_gpu.py" --check
-for config in $configs; do # fills the compiler's cache for the timings
-    beside 150 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config $config \
-        --modes "$(compiled "$(torch_modes $config)")" --warm-only
-done
-join
-unset OMP_NUM_THREADS
-
-# ---- how fast? One after another --------------------------------------------------------------------------------------------
-seconds=3
-[ -n "$quick" ] && seconds=1.5
-part 40 "ceilings" "$python" "$here/ceilings_gpu.py"
-train() { # LIMIT CONFIG PRECISION GRAPH WAIT
-    local name="train $2 $3 $([ "$4" = 1 ] && echo graph || echo stream)"
-    [ "$5" = each ] && name+=" waiting"
-    part "$1" "$name" env ABLATE_GRAPH="$4" "$ablate" bench train --lengths "$(file_of "$2")" --config "$2" --precision "$3" --device cuda \
-        --seconds $seconds --wait "$5"
+    small=$work/${small##*/} wmt=$work/${wmt##*/} news=$work/${news##*/} long=$work/${long##*/}
+fi
+brief() { [ -n "$mini" ] && echo 0.01 || echo "$1"; } # so many seconds
+[ $what = again ] && seconds=$(brief 4)
+train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
+    local how=stream
+    [ "$3" = 1 ] && how=graph
+    local name="train $1 $2 $how$4"
+    part 50 "$name" env ABLATE_GRAPH="$3" "$ablate" bench train --config "$(size_of "$1")" --precision "$2" --device cuda --lengths "$(file_of "$1")" \
+        --seconds $seconds --wait pass "${@:5}"
 }
-for config in $configs; do
-    train 40 $config bf16 1 pass
-    train 40 $config bf16 0 pass
-done
-train 30 small bf16 1 each
-part 60 "torch small" "$python" "$here/train_gpu.py" --lengths "$small" --config small --modes "$(torch_modes small)" --seconds $seconds
-part 75 "torch base" "$python" "$here/train_gpu.py" --lengths "$wmt" --config base --modes "$(torch_modes base)" --seconds $seconds
-for role in encoder decoder cross; do
-    part 20 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds 1
-done
-part 60 "torch attention" "$python" "$here/attention_gpu.py" --lengths "$wmt" --seconds 0.3
-for role in encoder decoder cross; do # sentences of 512 tokens: our kernels and cuDNN
-    for how in own cudnn; do
-        part 20 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
-            --d-k 64 --device cuda --seconds 0.5
-    done
-done
-part 60 "torch attention long" "$python" "$here/attention_gpu.py" --lengths "$long" --seconds 0.3
-for batch in 256 512; do
-    part 40 "decode base bf16 $batch" "$ablate" bench decode --config base --lengths "$news" --beam 4 --batch $batch --device cuda --seconds $seconds
-done
-part 60 "torch decode" "$python" "$here/decode_gpu.py" --config base --lengths "$news" --beam 4 --batch 256 --seconds $seconds
-# Runs of the small model at once, each its own process; all measure over the same seconds.
-together='at=$(date +%s.%N -d "+$((5 + $1)) seconds"); for i in $(seq $1); do "$2" bench train --lengths "$3" --config small --device cuda \
-    --seconds "$4" --start-at "$at" & pids+=($!); done; for p in "${pids[@]}"; do wait $p || bad=1; done; exit ${bad:-0}'
-counts="1 2 4 8"
-[ -n "$quick" ] && counts="1 4"
-for n in $counts; do
-    part 40 "together $n" bash -c "$together" _ $n "$ablate" "$small" 4
-done
-for config in $configs; do
-    [ -z "$quick" ] && train 40 $config fp32 1 pass
-done
-[ -z "$quick" ] && part 70 "torch big" "$python" "$here/train_gpu.py" --lengths "$wmt" --config big --modes "$(torch_modes big)" --seconds $seconds
-[ -z "$quick" ] && part 40 "torch small fp32" "$python" "$here/train_gpu.py" --lengths "$small" --config small --modes $fp32_modes --seconds $seconds
-[ -z "$quick" ] && part 60 "torch base fp32" "$python" "$here/train_gpu.py" --lengths "$wmt" --config base --modes fp32-eager-scattered --seconds $seconds
-kill "$sampler" 2>/dev/null && wait "$sampler" 2>/dev/null
-sampler=
 
-"$python" "$here/gpu_table.py" "$work" "$lengths" "$out/results.json" | tee "$out/table.txt"
+# ---- the machine, and the gate ----------------------------------------------------------------------------------------------
+
+sample() { # clocks, power and memory every second: the table says what they were during each part
+    nvidia-smi --query-gpu=timestamp,memory.used,clocks.sm,power.draw,temperature.gpu,clocks_throttle_reasons.active \
+        --format=csv,noheader,nounits -l 1 >"$out/samples.csv" 2>/dev/null &
+    sampler=$!
+}
+# Where cuBLASLt is in none of the places that ablate knows, any place will do; without it our own kernels can still be tested.
+find_cublaslt() {
+    local file
+    [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] && "$ablate" devices 2>&1 | grep -q 'cuBLASLt.*was not found' || return 0
+    file=$(timeout 20 find / -xdev -name 'libcublasLt.so.1[23]*' -not -path '/proc/*' 2>/dev/null | sort | head -1)
+    if [ -n "$file" ]; then export ABLATE_CUBLASLT=$file; else export ABLATE_PRODUCT=own; fi
+    echo "cuBLASLt: ${file:-none, our own kernels multiply}" | tee -a "$out/log.txt"
+}
+gate() {
+    local keep=$only rc=0
+    local steps=("$ablate" bench train --config "$(size_of small)" --device cuda --lengths "$small" --steps 5 --warmup 1)
+    only=
+    part 30 "facts" bash -c 'nvidia-smi --format=csv --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit
+        nvidia-smi | tail -15; nvcc --version | tail -2; uname -a; nproc; cat "$0/version.txt"; true' "$pack"
+    sample
+    find_cublaslt
+    part 30 "devices" "$ablate" devices
+    if ! grep -q '^cuda:0 .*compute capability' "$out/parts/$number.out"; then
+        echo "gpu.sh: no GPU can be opened:" && cat "$out/parts/$number.out" "$out/parts/$number.err"
+        rc=3
+    elif ! part 60 "gate: five steps of small" "${steps[@]}"; then
+        fallbacks 60 "gate: five steps of small" "${steps[@]}"
+        rc=3
+    fi
+    only=$keep
+    [ $rc = 0 ] || { report; exit 3; }
+}
+
+# ---- is it right? -----------------------------------------------------------------------------------------------------------
+
+tests() {
+    local test
+    cd "$pack/bin" || exit 1 # they look for plugins/ here
+    for test in gpu_test_*; do
+        checked 100 "test ${test#gpu_test_}" "$with" "./$test"
+    done
+    for test in rows attend; do
+        part 40 "test $test, other numbers" env ABLATE_TEST_SEED=$((RANDOM + 2)) "$with" "./gpu_test_$test"
+    done
+    cd - >/dev/null || exit 1
+}
+plugins() { # all of them; of the emulated GPU one
+    checked 120 "ablate check" "$ablate" check --device cuda ${mini:+position/learned}
+}
+# At the same time as one another: nothing is timed.
+sanitizers() {
+    local tool test
+    cd "$pack/bin" || exit 1
+    for tool in racecheck synccheck; do
+        for test in attend select generic rows optim; do
+            beside 110 "sanitizer $tool $test" compute-sanitizer --tool $tool --target-processes all --error-exitcode 9 "$with" "./gpu_test_$test"
+        done
+    done
+    cd - >/dev/null || exit 1
+    join
+}
+
+# Table 3's base row twice: against each other bit by bit, and dev perplexity against the CPU's record.
+base_row() { # NAME DATABASE
+    part 100 "$1" "$ablate" run "$table3" --only base --seeds 1 --device cuda --workers 1 --no-check --progress plain --db "$2"
+}
+bits() {
+    local a=$out/base-1.db b=$out/base-2.db
+    if [ ! -f "$table3" ] || { [ -z "${TABLE3:-}" ] && [ ! -d "$ABLATE_DATA/multi30k" ]; }; then
+        echo "      no row of Table 3: no $table3, or no Multi30k in $ABLATE_DATA" | tee -a "$out/log.txt"
+        return
+    fi
+    rm -rf "$out"/base-*.db*
+    base_row "table 3 base" "$a" || return
+    part 20 "table 3 base, dev PPL" bash "$here/gpu_compare.sh" ppl "$ablate" "$a" "${RECORD:-$pack/experiments/recorded/table3-multi30k.json}"
+    if [ $what = first ]; then
+        base_row "table 3 base, once more" "$b"
+        part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"
+    fi
+    find "$out" -name '*.safetensors' -delete
+}
+
+# ---- how fast? One after another ----------------------------------------------------------------------------------------------
+
+timings() {
+    local config odd=37003 pairs=12000
+    [ -n "$mini" ] && odd=61 pairs=6
+    for config in $configs; do
+        train $config bf16 1 ""
+        [ $what = again ] && [ -z "$only" ] || train $config bf16 0 ""
+    done
+    train base bf16 1 ", odd vocabulary" --vocab $odd
+    # one batch of the smallest sentences: the graph is made for as many sentences as that has
+    { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
+    wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
+}
+decoding() {
+    local batch
+    head -n 40 "$news" >"$work/some.txt"
+    for batch in 1 7 $most_batch; do # the bits of a sentence do not depend on its batch: "outputs" must be the same
+        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$work/some.txt" --beam 4 \
+            --batch $batch --device cuda --steps 1
+    done
+    part 10 "decode base, the same outputs" bash "$here/gpu_compare.sh" outputs "$out/parts/$((number - 2)).out" "$out/parts/$((number - 1)).out" \
+        "$out/parts/$number.out"
+    for batch in 64 256 $most_batch; do
+        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam 4 --batch $batch \
+            --device cuda --seconds $seconds
+    done
+}
+attention() { # sentences of 512 tokens: our kernels and cuDNN
+    local role how
+    for role in encoder decoder cross; do
+        part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 1)"
+        for how in own cudnn; do
+            part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
+                --d-k 64 --device cuda --seconds "$(brief 0.5)"
+        done
+    done
+}
+# Runs of the small model at once, each its own process; all measure over the same seconds.
+together_script='at=$(date +%s.%N -d "+$6 seconds"); for i in $(seq $1); do "$2" bench train --lengths "$3" --config "$5" --device cuda \
+    --seconds "$4" --start-at "$at" & pids+=($!); done; for p in "${pids[@]}"; do wait $p || bad=1; done; exit ${bad:-0}'
+together() {
+    local n early
+    for n in 1 4 8; do
+        early=$((5 + n)) # seconds until all measure
+        [ -n "$mini" ] && early=1
+        part 50 "together $n" bash -c "$together_script" _ $n "$ablate" "$small" "$(brief 4)" "$(size_of small)" $early
+    done
+}
+# cuBLASLt's algorithms: the eight that its heuristic puts first are timed for every shape; choices-CONFIG.tsv has them all.
+choices() {
+    local config
+    for config in $configs; do
+        rm -f "$out/choices-$config.tsv"
+        ABLATE_CUBLASLT_CHOICES=$out/choices-$config.tsv train $config bf16 1 ", algorithms chosen by time"
+    done
+}
+# What one step's kernels take, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight Compute runs each of
+# them several times; its own way of holding the clocks is turned off.
+metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum,sm__inst_executed_pipe_tensor.sum
+metrics+=,sm__throughput.avg.pct_of_peak_sustained_elapsed,dram__throughput.avg.pct_of_peak_sustained_elapsed
+metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread,launch__occupancy_limit_registers
+counters() {
+    local config
+    for config in base small; do
+        grep -v '^#' "$(file_of $config)" | head -n 1 >"$work/one-$config.txt"
+        part 40 "time per operation, $config" env ABLATE_GRAPH=0 "$ablate" bench train --config "$(size_of $config)" --precision bf16 --device cuda \
+            --lengths "$(file_of $config)" --steps 6 --profile
+        part 110 "ncu $config" env ABLATE_GRAPH=0 ncu --csv --page raw --target-processes all --clock-control none --metrics $metrics --launch-count 1500 \
+            --log-file "$out/ncu-$config.csv" "$with" "$pack/bin/ablate" bench train --config "$(size_of $config)" --precision bf16 --device cuda \
+            --lengths "$work/one-$config.txt" --steps 1 --warmup 0
+    done
+}
+
+# ---- PyTorch ----------------------------------------------------------------------------------------------------------------
+
+torch_modes() { # CONFIG -> modes of the rival, the promising ones first
+    case $1 in
+    small) echo bf16-compilegraph-packed,bf16-graph-packed,bf16-compile-padded,bf16-eager-packed,autocast-compilegraph-packed,bf16-eager-padded ;;
+    base) echo bf16-compilegraph-packed,bf16-eager-packed,bf16-compile-padded,autocast-compilegraph-packed,bf16-eager-padded ;;
+    big) echo bf16-compilegraph-packed,bf16-eager-packed,bf16-eager-padded ;;
+    esac
+}
+compiled() { tr , '\n' <<<"$1" | grep compile | sed 's/compilegraph/compile/' | sort -u | paste -sd,; }
+torch() { # LIMIT NAME PROGRAM ARGUMENTS...; the emulated GPU is the processor for PyTorch
+    part "$1" "$2" "$python" "$here/$3" "${@:4}" ${mini:+--device cpu}
+}
+torch_train() { # LIMIT NAME CONFIG MODES
+    torch "$1" "$2" train_gpu.py --lengths "$(file_of "$3")" --config "$(size_of "$3")" --modes "$4" --seconds "$(brief 3)"
+}
+torch_cublaslt() { # the file that PyTorch itself has open
+    ABLATE_CUBLASLT=${ABLATE_CUBLASLT:-$("$python" -c 'import torch
+if torch.cuda.is_available(): torch.ones(16, 16, device="cuda") @ torch.ones(16, 16, device="cuda")
+print(next((line.split()[-1] for line in open("/proc/self/maps") if "libcublasLt.so" in line), ""))' 2>>"$out/log.txt")}
+    [ -n "$ABLATE_CUBLASLT" ] && export ABLATE_CUBLASLT
+    echo "cuBLASLt: ${ABLATE_CUBLASLT:-the one that ablate finds}" | tee -a "$out/log.txt"
+}
+rival() {
+    local config
+    seconds=$(brief 3)
+    torch 90 "torch check" train_gpu.py --check
+    for config in $configs; do # fills the compiler's cache for the timings
+        beside 170 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config "$(size_of $config)" \
+            --modes "$(compiled "$(torch_modes $config)")" --warm-only ${mini:+--device cpu}
+    done
+    join
+    torch 40 "ceilings" ceilings_gpu.py
+    for config in $configs; do
+        train $config bf16 1 ""
+        torch_train 80 "torch $config" $config "$(torch_modes $config)"
+    done
+    attention
+    torch 60 "torch attention" attention_gpu.py --lengths "$wmt" --seconds "$(brief 0.3)"
+    torch 60 "torch attention long" attention_gpu.py --lengths "$long" --seconds "$(brief 0.3)"
+    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam 4 --batch 256 --device cuda \
+        --seconds $seconds
+    torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam 4 --batch 256 --seconds $seconds
+    for config in small base; do
+        train $config fp32 1 ""
+        torch_train 50 "torch $config fp32" $config fp32-eager-scattered
+    done
+}
+
+# ---- Table 3 ------------------------------------------------------------------------------------------------------------------
+
+# As many of the runs as the time allows; the same call with other seeds goes on (`ablate import` brings the files together).
+whole_table() {
+    local db=$out/table3.db name
+    name=$(sed -n 's/^name *= *//p' "$table3" | head -1)
+    rm -rf "$db"*
+    part $((limit - SECONDS - 25)) "table 3, seeds $seeds" timeout -s INT -k 20 $((limit - SECONDS - 45)) "$ablate" run "$table3" --seeds "$seeds" --device cuda \
+        --workers "${WORKERS:-4}" --no-check --progress plain --db "$db"
+    find "$out" -name '*.safetensors' -delete
+    part 15 "table 3, the table" "$ablate" table "$name" --db "$db"
+    part 15 "table 3, the record" "$ablate" record "$name" "$out/$name.json" --db "$db"
+}
+
+# ---- the report ---------------------------------------------------------------------------------------------------------------
+
+report() {
+    [ -n "$sampler" ] && kill "$sampler" 2>/dev/null && wait "$sampler" 2>/dev/null
+    sampler=
+    awk -F'\t' '$2 == "skipped" {skipped = skipped "\n  " $6; next} $2 != 0 && $2 != 77 {failed = failed "\n  rc " $2 "  " $6}
+        END {print NR " parts" (failed ? "\nfailed:" failed : ", none failed") (skipped ? "\nno time was left for:" skipped : "")}' "$out/parts.tsv" |
+        tee "$out/report.txt"
+    "$python" -c '' 2>/dev/null || { echo "no Python here: bench/gpu_table.py makes the table from $out elsewhere"; return; }
+    local csv
+    for csv in "$out"/ncu-*.csv; do
+        [ -s "$csv" ] && { echo "${csv##*/}"; "$python" "$here/gpu_counters.py" "$csv"; } >"${csv%.csv}.txt" 2>&1
+    done
+    "$python" "$here/gpu_table.py" "$out" "$lengths" "$out/results.json" ${BEFORE:+"$BEFORE"} | tee "$out/table.txt"
+}
+
+[ $what = rival ] && torch_cublaslt
+gate
+case $what in
+first) tests; plugins; bits; timings; decoding; sanitizers; choices; together; counters; attention ;;
+rival) rival ;;
+table3) whole_table ;;
+again) tests; plugins; bits; timings; decoding; [ -z "$only" ] || { sanitizers; choices; together; counters; attention; } ;;
+esac
+report
+awk -F'\t' '$2 != "skipped" && $2 != 0 && $2 != 77 {bad = 1} END {exit bad}' "$out/parts.tsv"

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The table of bench/gpu.sh: floor, ours, PyTorch, ratio. usage: gpu_table.py FOLDER_OF_PARTS LENGTHS RESULTS.json
+"""The table of bench/gpu.sh: floor, ours, PyTorch, ratio. usage: gpu_table.py GPU_RESULTS LENGTHS RESULTS.json [EARLIER_RESULTS.json]
+
+GPU_RESULTS is the folder that gpu.sh filled, LENGTHS that of the batch lengths (bench/recorded/lengths). With an earlier call's results each of
+our figures is also compared with that call's, and PyTorch's are taken from there where this call has none.
 
 The floor is arithmetic: each operation of a step takes at least its floating-point operations over the measured rate of a large product,
 and at least its bytes (each input read once, each output written once, what can be fused is) over the measured rate of a copy; the
@@ -139,23 +142,41 @@ def text_of(path):
         return ""
 
 
-def memory_samples(path):
-    """[(seconds since 1970, MiB in use on the GPU)]"""
+def samples_of(path):
+    """[(seconds since 1970, MiB in use, MHz, W, degrees, reasons why the clock is held back, as bits)]; what is not a number is None"""
+    def value(text, kind):
+        try:
+            return kind(text)
+        except ValueError:
+            return None
     out = []
     for line in text_of(path).splitlines():
+        fields = line.split(", ")
         try:
-            when, used = line.split(", ")
-            out.append((datetime.datetime.strptime(when, "%Y/%m/%d %H:%M:%S.%f").timestamp(), int(used)))
+            when = datetime.datetime.strptime(fields[0], "%Y/%m/%d %H:%M:%S.%f").timestamp()
         except ValueError:
-            pass                                                          # the last line may be cut
+            continue                                                      # the last line may be cut
+        if len(fields) == 6:
+            out.append((when, *(value(x, float) for x in fields[1:5]), value(fields[5], lambda x: int(x, 16))))
     return out
 
 
+def during(samples, began, ended):
+    """What the GPU did in a part: most memory [MB], least and mean clock [MHz], most power [W], reasons why the clock was held back."""
+    here = [x for x in samples if began <= x[0] <= ended]
+    column = lambda i: [x[i] for x in here if x[i] is not None]
+    clocks, reasons = column(2), 0
+    for x in column(5):
+        reasons |= x
+    return dict(gpu_mb=max(column(1), default=None), clock_least=min(clocks, default=None), clock_mean=clocks and round(sum(clocks) / len(clocks)) or None,
+                power_most=max(column(3), default=None), degrees_most=max(column(4), default=None), held_back=hex(reasons))
+
+
 def read_parts(folder):
-    memory, parts = memory_samples(f"{folder}/memory.csv"), []
+    samples, parts = samples_of(f"{folder}/samples.csv"), []
     for line in text_of(f"{folder}/parts.tsv").splitlines():
         n, rc, began, ended, limit, name = line.split("\t")
-        out = text_of(f"{folder}/{n}.out")
+        out = text_of(f"{folder}/parts/{n}.out")
         rows = []
         for row in out.splitlines():
             if row.startswith("{"):
@@ -163,17 +184,17 @@ def read_parts(folder):
                     rows.append(json.loads(row))
                 except json.JSONDecodeError:
                     pass
-        used = [m for t, m in memory if float(began) <= t <= float(ended)]
         parts.append(dict(name=name, rc=rc if rc == "skipped" else int(rc), began=float(began), seconds=round(float(ended) - float(began), 2),
-                          limit_s=int(limit), rows=rows, gpu_mb=max(used, default=None), out=out[-20000:],
-                          err=text_of(f"{folder}/{n}.err")[-8000:]))
+                          limit_s=int(limit), rows=rows, **during(samples, float(began), float(ended)), out=out[-20000:],
+                          err=text_of(f"{folder}/parts/{n}.err")[-8000:]))
     return sorted(parts, key=lambda p: p["began"])
 
 
 class Found:
-    def __init__(self, parts):
+    def __init__(self, parts, earlier):
         self.parts = {p["name"]: p for p in parts}
-        self.torch = [r for p in parts for r in p["rows"] if str(r.get("who", "")).startswith("torch")]
+        lines = lambda some: [r for p in some for r in p["rows"] if str(r.get("who", "")).startswith("torch")]
+        self.torch = lines(parts) or lines(earlier)
 
     def ours(self, name, key):
         rows = self.parts.get(name, {}).get("rows", [])
@@ -206,7 +227,7 @@ def training_rows(found, files, ceilings):
             batches = files["small" if config == "small" else "wmt"]
             floor = 1e3 * sum(step_floor(config, b, ceilings, precision) for b in batches) / len(batches)
             modes = [(v, m) for v, m in found.rivals("ms_per_step", what="train", config=config) if m.startswith("fp32") == (precision == "fp32")]
-            for how in ("graph", "stream", "graph waiting"):
+            for how in ("graph", "stream", "graph, algorithms chosen by time", "graph, odd vocabulary", "graph, with a batch of pairs"):
                 ours = found.ours(f"train {config} {precision} {how}", "ms_per_step")
                 if ours is not None or (how == "graph" and modes):
                     yield line(f"train {config} {precision}, {how}", floor, ours, modes[0] if modes else None, "ms/step")
@@ -234,7 +255,7 @@ def attention_rows(found, files, ceilings):
 def decode_rows(found, files, ceilings):
     best = [(v, m) for v, m in reversed(found.rivals("target_tokens_per_s", what="decode"))]
     lengths = [s for b in files["news"] for s, _ in b]
-    for batch in (256, 512):
+    for batch in (64, 256, 512):
         ours = found.ours(f"decode base bf16 {batch}", "target_tokens_per_s")
         if ours is not None or (batch == 256 and best):
             floor = (sum(lengths) - len(lengths)) / decode_floor("base", lengths, 4, batch, ceilings)
@@ -243,7 +264,7 @@ def decode_rows(found, files, ceilings):
 
 def together_rows(found):
     one = found.ours("together 1", "target_tokens_per_s")
-    for n in (1, 2, 4, 8):
+    for n in (1, 4, 8):
         rows = found.parts.get(f"together {n}", {}).get("rows", [])
         if len(rows) == n:
             total, late = sum(r["target_tokens_per_s"] for r in rows), max(r["late_s"] for r in rows)
@@ -256,7 +277,7 @@ def together_rows(found):
 
 def complaint(part):
     """What went wrong in a part, or None."""
-    if part["rc"] == 0:
+    if part["rc"] in (0, 77):                                             # 77: it says itself that it has nothing to do here
         return None
     if part["rc"] == "skipped":
         return "no time was left"
@@ -267,7 +288,7 @@ def complaint(part):
 
 def checks(parts):
     """How many checks passed, and what went wrong: a line for each complaint, with all that made it."""
-    tests = [p for p in parts if p["name"].startswith(("test ", "sanitizer ", "torch check"))]
+    tests = [p for p in parts if p["name"].startswith(("test ", "sanitizer ", "torch check", "ablate check", "table 3 base", "decode base, "))]
     yield f"checks: {sum(p['rc'] == 0 for p in tests)} of {len(tests)} passed"
     heard = {}
     for p in parts:
@@ -280,20 +301,35 @@ def checks(parts):
         yield f"  {words}\n      {', '.join(names)}"
 
 
+def since(rows, earlier):
+    """Lines that compare our figures with those of an earlier call."""
+    before = {(r["what"], r["unit"]): r["ours"] for r in earlier if r.get("ours")}
+    for r in rows:
+        old = before.get((r["what"], r["unit"]))
+        if old and r.get("ours"):
+            yield f"{r['what']:40}{r['unit']:>8}{number(old, 3):>14}{number(r['ours'], 3):>14}{r['ours'] / old:>9.3f}"
+
+
 def main():
     folder, lengths, target = sys.argv[1:4]
-    parts = read_parts(folder)
-    found = Found(parts)
+    parts, earlier = read_parts(folder), dict(parts=[], rows=[])
+    if len(sys.argv) > 4:
+        with open(sys.argv[4]) as f:
+            earlier = json.load(f)
+    found = Found(parts, earlier["parts"])
     files = {k: read_lengths(os.path.join(lengths, f)) for k, f in FILES.items()}
-    measured = next((r for p in parts for r in p["rows"] if r.get("what") == "ceilings"), None)
+    measured = next((r for p in parts + earlier["parts"] for r in p["rows"] if r.get("what") == "ceilings"), None)
     ceilings = measured or NOMINAL
     rows = [*training_rows(found, files, ceilings), *attention_rows(found, files, ceilings), *decode_rows(found, files, ceilings),
             *together_rows(found)]
-    text = [f"ceilings {'measured here' if measured else 'of an H200, not measured here'}: bf16 {ceilings['bf16_tflops']:.0f} TFLOP/s, "
-            f"fp32 {ceilings['fp32_tflops']:.0f}, copy {ceilings['copy_tb_s']:.2f} TB/s",
+    text = [f"ceilings {'measured' if measured else 'of an H200, not measured here'}: bf16 {ceilings['bf16_tflops']:.4g} TFLOP/s, "
+            f"fp32 {ceilings['fp32_tflops']:.4g}, copy {ceilings['copy_tb_s']:.3g} TB/s",
             *checks(parts), "",
             f"{'':40}{'unit':>8}{'floor':>12}{'ours':>12}{'PyTorch':>12}{'ratio':>8}{'x floor':>9}  PyTorch's mode",
             *(r["text"] for r in rows), "ratio: above 1, ours is faster. PyTorch: the fastest of its modes, unless a line names another."]
+    old = list(since(rows, earlier["rows"]))
+    if old:
+        text += ["", f"{'':40}{'unit':>8}{'before':>14}{'now':>14}{'now/before':>11}", *old]
     with open(target, "w") as f:
         json.dump(dict(ceilings=ceilings, ceilings_measured=bool(measured), parts=parts,
                        rows=[{k: v for k, v in r.items() if k != "text"} for r in rows], table=text), f, indent=1)

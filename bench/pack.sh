@@ -1,34 +1,55 @@
 #!/usr/bin/env bash
 # Packs ablate for a machine with a GPU that has none of its libraries: the program, plugins, the CUDA module, the tests for a real GPU,
-# the shared libraries, bench/ and the recorded lengths. bench/gpu.sh runs there what is in it.
+# the shared libraries, bench/, the recorded lengths, and Multi30k with Table 3's INI and record. bench/gpu.sh runs there what is in it.
 #
-# usage: bench/pack.sh OUT_FOLDER      makes OUT_FOLDER/ablate-gpu/ and OUT_FOLDER/ablate-gpu.tar.xz
-#   BUILD  build folder (build-gpu beside the sources; a CMake cache that is there is kept)
-#   JOBS   compilers at a time (all cores)
-#   MARCH  processor it is for (x86-64-v3: every server since 2015; not this machine's own)
+# usage: bench/pack.sh OUT_FOLDER [--emulated]      makes OUT_FOLDER/ablate-gpu/ and OUT_FOLDER/ablate-gpu.tar.xz
+#   --emulated  the emulated GPU and its tests instead, as they lie in BUILD: to try gpu.sh out where there is no GPU
+#   BUILD       build folder (build-gpu beside the sources; a CMake cache that is there is kept)
+#   JOBS        compilers at a time (all cores)
+#   MARCH       processor it is for (x86-64-v3: every server since 2015; not this machine's own)
+#   ABLATE_DATA folder with multi30k/ in it (data beside the sources); without it the rows of Table 3 cannot be trained there
 # Wants nvcc besides what ./ablate wants. The C library is not carried: the other machine's must be as new as the one printed.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-[ $# = 1 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
+emulated=
+[ "${2-}" = --emulated ] && emulated=1
+[ $# = 1 ] || [ -n "$emulated" ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd -- "$1" && pwd)
-build=${BUILD:-$root/build-gpu} pack=$out/ablate-gpu
-most=60000000 # bytes of the archive
+build=${BUILD:-$root/build-gpu} pack=$out/ablate-gpu data=${ABLATE_DATA:-$root/data}/multi30k
+most=40000000 # bytes of the archive
 say() { printf '%s\n' "$*" >&2; }
 
-generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
-[ -e "$build/CMakeCache.txt" ] && generator=()
-cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_MARCH="${MARCH:-x86-64-v3}" -DABLATE_CUDA=ON >"$out/pack.log"
-cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
-    say "the build failed:" && tail -40 "$out/pack.log" >&2
-    exit 1
-}
+if [ -z "$emulated" ]; then
+    generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
+    [ -e "$build/CMakeCache.txt" ] && generator=()
+    cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_MARCH="${MARCH:-x86-64-v3}" -DABLATE_CUDA=ON >"$out/pack.log"
+    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
+        say "the build failed:" && tail -40 "$out/pack.log" >&2
+        exit 1
+    }
+fi
 
 rm -rf "$pack"
-mkdir -p "$pack"/{bin,lib,gcc,bench,lengths}
-cp -r "$build/ablate" "$build/plugins" "$build/backends" "$build"/gpu_test_* "$build/bench_kernels" "$pack/bin/"
+mkdir -p "$pack"/{bin/backends,lib,gcc,bench,lengths,data,experiments/recorded}
+cp -r "$build/ablate" "$build/plugins" "$pack/bin/"
+if [ -n "$emulated" ]; then
+    cp "$build/tests/emulated_cuda.so" "$pack/bin/backends/ablate_cuda.so"
+    for test in "$build"/shim_test_*; do cp "$test" "$pack/bin/gpu_${test##*/shim_}"; done
+else
+    cp "$build/backends/ablate_cuda.so" "$pack/bin/backends/"
+    cp "$build"/gpu_test_* "$build/bench_kernels" "$pack/bin/"
+fi
 cp "$root"/bench/*.{sh,py} "$pack/bench/"
 cp "$root"/bench/recorded/lengths/*.txt "$pack/lengths/"
+cp "$root/experiments/table3-multi30k.ini" "$pack/experiments/"
+cp "$root/experiments/recorded/table3-multi30k.json" "$pack/experiments/recorded/"
+if [ -d "$data" ]; then
+    mkdir "$pack/data/multi30k"
+    cp "$data"/{train,val,test2016,test2017}.{en,de} "$pack/data/multi30k/"
+else
+    say "no $data: the rows of Table 3 cannot be trained there"
+fi
 find "$pack/bin" -type f -perm -u+x -exec strip --strip-unneeded {} +
 
 # Libraries that any of the programs wants, and theirs (ldd follows them). Those of the compiler go into a folder of their own: the

@@ -36,6 +36,7 @@ except ImportError:                                                       # befo
     varlen_attn = None
 
 SIZES = {
+    "mini": Size(16, 32, 2, 1, 0.1, 60),                                  # to try the programs out
     "tiny": Size(128, 256, 4, 4, 0.1, 10000),
     "small": Size(256, 1024, 4, 3, 0.1, 10000),
     "base": Size(512, 2048, 8, 6, 0.1, 37000),

@@ -53,13 +53,25 @@ static int64_t forced_length(const pairs *p, const hypothesis *h, err *e)
 typedef struct {
     beam_stats stats;
     int64_t tokens;
+    uint64_t outputs; /* a hash of all ids in the order of the sentences */
 } pass;
+
+static uint64_t hash_of(const hypothesis *h, int64_t n)
+{
+    uint64_t all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t two[2] = {all, hash64(h[i].ids, (size_t)h[i].n * sizeof *h[i].ids)};
+        all = hash64(two, sizeof two);
+    }
+    return all;
+}
 
 static int decode_all(model *m, const pairs *p, const beam_options *how, pass *out, err *e)
 {
     hypothesis *h = xcalloc((size_t)p->n, sizeof *h);
     int bad = beam_search(m, p, how, h, &out->stats, e);
     out->tokens = bad ? -1 : forced_length(p, h, e);
+    if (!bad) out->outputs = hash_of(h, p->n);
     if (!bad) hypotheses_free(h, p->n);
     free(h);
     return out->tokens < 0 ? -1 : 0;
@@ -86,11 +98,11 @@ static int measure(model *m, const pairs *p, const bench_options *o, err *e)
         printf("{\"who\":\"ablate\",\"what\":\"decode\",\"config\":\"%s\",\"mode\":\"%s\",\"device\":%s,\"beam\":%lld,\"batch\":%lld,"
                "\"sentences\":%lld,\"target_tokens\":%lld,\"passes\":%lld,\"seconds\":%.4f,\"first_s\":%.3f,\"late_s\":%.2f,"
                "\"target_tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"steps\":%lld,\"rows\":%lld,\"ms_per_step\":%.4f,"
-               "\"encode_s\":%.4f,\"step_s\":%.4f,\"select_s\":%.4f,\"threads\":%lld,\"vocab\":%lld}\n",
+               "\"encode_s\":%.4f,\"step_s\":%.4f,\"select_s\":%.4f,\"threads\":%lld,\"vocab\":%lld,\"outputs\":\"%016llx\"}\n",
                o->config, model_precision(m), str_text(&device), (long long)o->beam, (long long)o->batch, (long long)p->n,
                (long long)now.tokens, (long long)done, seconds, first, late, (double)now.tokens / seconds, (double)p->n / seconds,
                (long long)now.stats.steps, (long long)now.stats.rows, seconds * 1e3 / (double)now.stats.steps, now.stats.encode_seconds,
-               now.stats.step_seconds, now.stats.select_seconds, (long long)o->threads, (long long)m->tgt_vocab);
+               now.stats.step_seconds, now.stats.select_seconds, (long long)o->threads, (long long)m->tgt_vocab, (unsigned long long)now.outputs);
     str_free(&device);
     free(took);
     return bad;

@@ -38,8 +38,9 @@ int64_t product_failures(void) { return lt_failures(); }
 static int read_wish(err *e)
 {
     const char *wish = getenv("ABLATE_PRODUCT");
-    own_wanted = same(wish, "own") || (OWN_UNLESS_ASKED && !same(wish, "library"));
-    if (!wish || !*wish || own_wanted || same(wish, "library")) return 0;
+    bool own = same(wish, "own"), library = same(wish, "library");
+    own_wanted = own || (OWN_UNLESS_ASKED && !library);
+    if (!wish || !*wish || own || library) return 0;
     return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\" or \"library\"", wish);
 }
 int product_open(err *e)
