@@ -167,7 +167,7 @@ gate() {
     find_cublaslt
     part 30 "devices" "$ablate" devices
     if ! grep -q '^cuda:0 .*compute capability' "$out/parts/$number.out"; then
-        echo "gpu.sh: no GPU can be opened:" && cat "$out/parts/$number.out" "$out/parts/$number.err"
+        echo "gpu.sh: no GPU can be opened, or there was no time to:" && cat "$out/parts/$number.out" "$out/parts/$number.err"
         rc=3
     elif ! part 60 "gate: five steps of small" "${steps[@]}"; then
         fallbacks 60 "gate: five steps of small" "${steps[@]}"

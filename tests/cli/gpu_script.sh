@@ -161,7 +161,7 @@ has "$folder/log/only.txt" 'rc 0 +ncu base'
 call rival 0 rival "$pack"
 has "$folder/log/rival.txt" 'rc 0 +torch decode'
 has "$folder/rival/table.txt" 'torch|bf16-'
-LIMIT=6 call short 0 rival "$pack"
+LIMIT=1 call short 3 rival "$pack"
 has "$folder/log/short.txt" 'no time was left for:'
 grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" || wrong "ncu was not called so that it leaves the clocks alone"
 
