@@ -56,8 +56,8 @@ static void print(const plugin *p, bool json, bool parameters, size_t shown)
         plugin_print(p, stdout, parameters);
         err e = {0};
         bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
-        const char *how = parameters && attends ? plugin_fusion(p->desc.name, &e) : NULL;
-        if (how) printf("    attention of a model with it, on the CPU: %s\n", how);
+        const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &e) : NULL;
+        if (how && step) printf("    attention of a model with it, on the CPU and on GPUs: %s; in steps of decoding: %s\n", how, step);
     }
     str_free(&out);
 }

@@ -1,5 +1,6 @@
-/* attend_step.c - ATTEND_STEP: one more token of every hypothesis attends over its own past in the cache. */
-#include "cpu/fused.h"
+/* attend_step.c - ATTEND_STEP and ATTEND_PROGRAM_STEP: one more token of every hypothesis attends over its own past in the cache. */
+#include "cpu/attend.h"
+#include "cpu/generic.h"
 #include "cpu/vectors.h"
 
 typedef struct {
@@ -8,7 +9,14 @@ typedef struct {
     void *cache, *y;                       /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
     const int32_t *ancestor; /* [rows, cap]: the row whose cache holds position j of this row's past */
     double scale;
+    const score_args *score; /* NULL: none */
 } step_args;
+
+/* Lines of a program's values: one a leaf and a step. */
+static inline int64_t program_lines(const step_args *a)
+{
+    return a->score ? SCORE_LEAVES + a->score->program->n_steps : 0;
+}
 
 #define S f32
 #include "cpu/attend_step.inc"
@@ -20,10 +28,11 @@ typedef struct {
 #include "cpu/attend_step.inc"
 #undef S
 
-int cpu_ATTEND_STEP(const call *k, err *e)
+static int run_step(const call *k, const score_args *score, err *e)
 {
     const attr *t = &k->a;
-    step_args a = {.rows = rows_of(&k->in[0]),
+    step_args a = {.score = score,
+                   .rows = rows_of(&k->in[0]),
                    .cap = k->in[1].dim[2],
                    .heads = t->i[3],
                    .d_k = t->i[4],
@@ -39,4 +48,17 @@ int cpu_ATTEND_STEP(const call *k, err *e)
                     (long long)a.cap);
     BY_TYPE(k->in[0].type, attend_step, &a);
     return 0;
+}
+
+int cpu_ATTEND_STEP(const call *k, err *e) { return run_step(k, NULL, e); }
+
+int cpu_ATTEND_PROGRAM_STEP(const call *k, err *e)
+{
+    score_args s = {
+        .program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .counts = k->out[PROGRAM_COUNTS]};
+    memcpy(s.leaf, k->in + PROGRAM_LEAF, sizeof s.leaf);
+    for (int i = 0; i < s.program->n_leaves; i++)
+        if (s.program->gathered[i] && check_ids(k, &k->in[PROGRAM_IDS], s.leaf[i].dim[3], e)) return -1;
+    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    return run_step(k, &s, e);
 }

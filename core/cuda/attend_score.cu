@@ -17,7 +17,8 @@ template <class T, int D, int W> static int run(int what, const gpu_attention *a
 template <class T> static int run_width(int what, const gpu_attention *a, const gpu_score *f)
 {
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;
-    if (width <= 32 && a->type) return run<T, 32, 1>(what, a, f);
+    if constexpr (sizeof(T) == sizeof(bf16))
+        if (width <= 32) return run<T, 32, 1>(what, a, f);
     return width <= 64    ? run<T, 64, 1>(what, a, f)
            : width <= 128 ? run<T, 64, 2>(what, a, f)
            : width <= 256 ? run<T, 64, 4>(what, a, f)

@@ -184,7 +184,7 @@ __device__ __forceinline__ void count_keys(const score_tile &m, const F &program
 }
 
 template <class T, int D, int W, class F>
-__global__ void __launch_bounds__(SCORE_THREADS(W)) score_forward(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {
     DYN_SMEM(float4, shared);
     F program(shared);
@@ -317,7 +317,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
 /* Where gradients of leaves are wanted, a warp has one tile of queries of every sentence of a chunk, the dummies (which come last) in
  * turns; else one tile of one sentence. */
 template <class T, int D, int W, class F>
-__global__ void __launch_bounds__(SCORE_THREADS(W)) score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {
     DYN_SMEM(float4, shared);
     F program(shared);
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W)) score_back_q(const __grid_co
 
 /* A tile of keys: dk and dv. */
 template <class T, int D, int W, class F>
-__global__ void __launch_bounds__(SCORE_THREADS(W)) score_back_k(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {
     DYN_SMEM(float4, shared);
     F program(shared);

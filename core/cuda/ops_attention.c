@@ -100,22 +100,28 @@ int cuda_ATTEND_BACK(const call *k, err *e)
     return launched(gpu_attend_back(&a), e);
 }
 
-int cuda_ATTEND_STEP(const call *k, err *e)
+int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
 {
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->in[0]);
     if (check_shape(k, rows * t->i[3], e)) return -1;
-    gpu_attention_step a = {.type = (int)k->in[0].type,
-                            .rows = (int)rows,
-                            .heads = (int)t->i[3],
-                            .d_k = (int)t->i[4],
-                            .d_v = (int)t->i[5],
-                            .capacity = k->in[1].dim[2],
-                            .scale = (float)t->f[1],
-                            .qkv = k->in[0].data,
-                            .cache = k->in[1].data,
-                            .y = k->out[0].data,
-                            .ancestors = k->in[2].data,
-                            .time = k->in[3].data};
-    return launched(gpu_attend_step(&a), e);
+    *a = (gpu_attention_step){.type = (int)k->in[0].type,
+                              .rows = (int)rows,
+                              .heads = (int)t->i[3],
+                              .d_k = (int)t->i[4],
+                              .d_v = (int)t->i[5],
+                              .capacity = k->in[1].dim[2],
+                              .scale = (float)t->f[1],
+                              .qkv = k->in[0].data,
+                              .cache = k->in[1].data,
+                              .y = k->out[0].data,
+                              .ancestors = k->in[2].data,
+                              .time = k->in[3].data};
+    return 0;
+}
+
+int cuda_ATTEND_STEP(const call *k, err *e)
+{
+    gpu_attention_step a;
+    return cuda_attention_step(k, &a, e) ? -1 : launched(gpu_attend_step(&a), e);
 }

@@ -10,6 +10,8 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 }
 /* The attributes and inputs 0 to 4 of ATTEND, ATTEND_PROGRAM or a gradient of them. 0, or -1 and why no kernel here can take them. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);
+/* The same of a step of decoding. */
+int cuda_attention_step(const call *k, gpu_attention_step *a, err *e);
 /* Outputs 0 and 1 of a gradient: dq, dk and dv. Columns of them that attention does not write become zeros. */
 void cuda_attention_gradients(const call *k, gpu_attention *a);
 #endif

@@ -1,4 +1,4 @@
-/* ops_score.c - ATTEND_PROGRAM and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of score.h, and the gradients of leaves, which
+/* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of score.h, and the gradients of leaves, which
  * tiles of queries add up in parts, summed in order. */
 #include "cuda/ops.h"
 #include "cuda/ops_attention.h"
@@ -17,10 +17,9 @@ static void take_leaves(const call *k, gpu_score *f)
     }
 }
 
-static int unpack(const call *k, gpu_attention *a, gpu_score *f, err *e)
+static int unpack_program(const call *k, gpu_score *f, err *e)
 {
     const view *ids = &k->in[PROGRAM_IDS];
-    if (cuda_attention(k, a, e)) return -1;
     for (int i = PROGRAM_LEAF; i < PROGRAM_LSE; i++)
         if (k->in[i].data && k->in[i].type != F32)
             return fail(e, "attention on the GPU: what its scores are made of is %s, expected f32", dtype_name(k->in[i].type));
@@ -29,6 +28,8 @@ static int unpack(const call *k, gpu_attention *a, gpu_score *f, err *e)
     f->ids = ids->data, f->ids_row = ids->dim[3];
     return 0;
 }
+
+static int unpack(const call *k, gpu_attention *a, gpu_score *f, err *e) { return cuda_attention(k, a, e) || unpack_program(k, f, e) ? -1 : 0; }
 
 static void set_counts(gpu_score *f, const view *z)
 {
@@ -49,6 +50,17 @@ int cuda_ATTEND_PROGRAM(const call *k, err *e)
         gpu_zero(z->data, bytes_of(z));
     }
     return launched(gpu_attend_score(&a, &f), e);
+}
+
+int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
+{
+    gpu_attention_step a;
+    gpu_score f;
+    const view *z = &k->out[PROGRAM_COUNTS];
+    if (cuda_attention_step(k, &a, e) || unpack_program(k, &f, e)) return -1;
+    if (z->data && bytes_of(z)) set_counts(&f, z), f.counts = z->data;
+    float *scores = gpu_scratch(SCRATCH_SCORE, (size_t)(a.rows * a.heads * a.capacity) * sizeof *scores);
+    return launched(gpu_attend_score_step(&a, &f, scores), e);
 }
 
 /* ---- gradients of leaves ---- */

@@ -59,6 +59,9 @@ typedef struct gpu_score {
 int gpu_attend_score(const gpu_attention *a, const gpu_score *f);
 int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f);
 
+/* One step of decoding (gpu_attend_step) whose scores go through f; f->counts likewise [rows,H,1,n]. scores: [rows, heads, capacity] to work in. */
+int gpu_attend_score_step(const gpu_attention_step *a, const gpu_score *f, float *scores);
+
 #ifdef __cplusplus
 }
 #endif

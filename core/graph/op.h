@@ -69,6 +69,8 @@
  * ATTEND_STEP | qkv rows [R, H(2 d_k + d_v)] (columns q, k, v), cache [1,R,cap, H(d_k + d_v)] compute type,
  *             | ancestors ids [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to cache[r][t];
  *             | y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]
+ * ATTEND_PROGRAM_STEP | as ATTEND_STEP, then none, ids [1,1,1,T] or none, leaves 6..9 (score.h: of R sentences of one query and T >= t + 1 keys)
+ *             | -> y, none, z [R,H,1,n] as ATTEND_PROGRAM
  * KV_CACHE_APPEND    | x [R,H,1,d], cache [1,R,cap,H d] F32/F64, ancestors, time -> [R,H,T,d]: T >= t + 1, zeros past t
  * CACHE_REORDER      | state [R,..], parents ids [1,1,1,R] -> [R,..]: rows of the first axis by parent
  * CE          | logits [R,V], targets ids [1,1,1,R], norm [1]; f0 smoothing, i0: 1 = eps/(V-1) on the others,
@@ -145,6 +147,7 @@ enum { WORKS_IN_PLACE = 1 };
     X(ATTEND_PROGRAM, 10, 3, 0, "attention with a score program: as ATTEND, ids, leaves -> y, log-sum-exp, weights summed by id")    \
     X(ATTEND_PROGRAM_BACK, 15, 6, 0, "the same, lse, dy, d sums, y, sums -> d of q's rows, d of k's and v's rows, d of leaves")             \
     X(ATTEND_STEP, 4, 1, 0, "one decoding step of causal attention: qkv rows, cache, ancestors, time")                           \
+    X(ATTEND_PROGRAM_STEP, 10, 3, 0, "the same with a score program: qkv rows, cache, ancestors, time, none, ids, leaves -> y, none, weights summed by id") \
     X(KV_CACHE_APPEND, 4, 1, 0, "x [R,H,1,d] written to the cache at time t; all of the past [R,H,T,d]; x, cache, ancestors, t") \
     X(CACHE_REORDER, 2, 1, 0, "a carried state, rows taken from the hypotheses' parents; state, parents")                        \
     X(STATE_WRITE, 2, 1, 0, "writes the second input to the first, a state")                                                     \

@@ -173,6 +173,22 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
     return y;
 }
 
+ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s, const score_program *f, ab_t ids,
+                           const ab_t *leaf)
+{
+    GIVEN2(qkv, cache);
+    GIVEN2(ancestors, time);
+    int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
+    attr a = {.f = {0, s->scale}, .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key, 1}};
+    ab_t in[PROGRAM_LEAF + SCORE_LEAVES] = {qkv, cache, ancestors, time, [PROGRAM_IDS] = ids};
+    for (int i = 0; i < f->n_leaves; i++) in[PROGRAM_LEAF + i] = leaf[i];
+    ab_t y = tape_push(c, OP_ATTEND_PROGRAM_STEP, c->compute, d, LENGTH(in), in, &a);
+    tape_at(c, y)->call_attr = f;
+    shape_part(c, y, 1, sum_type(c), nothing);
+    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), nothing);
+    return y;
+}
+
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n)
 {
     GIVEN1(y);

@@ -62,6 +62,9 @@ bool score_op(op o);
  * t_attend_counts asks for it. */
 ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
                       const score_program *f, ab_t ids, const ab_t *leaf);
+/* The same of one step of decoding: a row of qkv for each hypothesis (op.h, ATTEND_PROGRAM_STEP). */
+ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s, const score_program *f, ab_t ids,
+                           const ab_t *leaf);
 /* [B,H,Tq,n]: the weights p of attention y, summed by the ids it was made with (ab_scatter_add), n of them; 0 for queries without a token. */
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n);
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);

@@ -27,7 +27,7 @@ typedef struct {
     const char *name; /* INPUT, STATE, named results; NULL otherwise */
     const char *scope; /* part of the model that it was traced or differentiated in: "dec.0.self"; "" outside */
     const ab_op *call;
-    const void *call_attr; /* CALL; ATTEND_PROGRAM: its score_program */
+    const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
 } node;
 
 /* One arena for several tapes of which one runs at a time; grows to the largest. workspace_free before the

@@ -315,7 +315,8 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
     if (steps(c)) {
         if (!at_q.rows.id) return (ab_t){0};
         ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
-        y = t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
+        y = f && f->f->n_steps ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s, f->f, f->ids, f->leaf)
+                               : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
     } else if (f && f->f->n_steps) {
         y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f, f->ids, f->leaf);
     } else {
@@ -342,7 +343,10 @@ static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
            has_shape(c, k0, time, t->info.d_k) && has_shape(c, v0, time, t->info.d_v);
 }
 
-ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f) { return fused_attend(c, q, k, v, f->scale, f); }
+ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f)
+{
+    return fused_attend(c, q, before_cache(c, k), before_cache(c, v), f->scale, f);
+}
 
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
 {

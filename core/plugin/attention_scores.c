@@ -27,10 +27,12 @@ static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     return v->dim[0] == a && v->dim[1] == b && v->dim[2] == d && v->dim[3] == e;
 }
+/* Keys of the scores: in a step, all that are cached. */
+static int64_t keys_of(const ab_ctx *c) { return attn_steps(c) ? c->attn->seen : c->attn->k_time; }
 static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
 {
     const attn_context *t = w->c->attn;
-    return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, t->k_time);
+    return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
 /* The product q k' below x, and whether it is scaled at once. */
@@ -41,7 +43,7 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
     if (v->op == OP_MATMUL)
         return !v->a.i[0] && v->a.i[1] && has_dims(&w->c->v[v->in[0]], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
-                       has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, t->k_time, t->info.d_k)
+                       has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
                    ? x
                    : 0;
     int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
@@ -86,12 +88,12 @@ static ab_t leaf(walk *w, int32_t x)
     const attn_context *t = w->c->attn;
     int32_t of = x;
     const node *v = &w->c->v[x];
-    bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == t->k_time && w->c->v[v->in[0]].dim[2] == t->q_time;
+    bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == keys_of(w->c) && w->c->v[v->in[0]].dim[2] == t->q_time;
     if (gathered && w->c->v[v->in[1]].dim[0] * w->c->v[v->in[1]].dim[1] != 1) gathered = false; /* ids of each sentence or head */
     if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->in[1])) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->in[1]};
     if (gathered || v->op == OP_BROADCAST_TO) of = v->in[0];
-    const int64_t full[4] = {t->batch, t->info.heads, t->q_time, t->k_time};
+    const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
     const node *u = &w->c->v[of];
     for (int i = 0; i < (gathered ? 2 : 4); i++)
         if (u->dim[i] != 1 && u->dim[i] != full[i]) return give_up(w);
@@ -107,7 +109,8 @@ static ab_t leaf(walk *w, int32_t x)
 static bool right_mask(const walk *w, const node *v)
 {
     const attn_context *t = w->c->attn;
-    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.i[0] || (t->info.role == AB_CAUSAL && !t->decode));
+    bool causal = t->info.role == AB_CAUSAL && (!t->decode || attn_steps(w->c)); /* a step sees all of its past, which is no later than itself */
+    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.i[0] || causal);
 }
 
 /* Between such an operation and the softmax, what is masked stays so. */
@@ -172,13 +175,16 @@ static score_program *program_of(walk *w, int32_t t)
     return f;
 }
 
+static bool is_cached(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_KV_CACHE_APPEND; }
+
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
 {
     attn_context *t = c->attn;
     walk w = {.c = c};
     double dropout = 0;
     int64_t place = 0;
-    if (!p.id || !v.id || t->generic || attn_steps(c) || !c->backend->kernels[OP_ATTEND_PROGRAM]) return (ab_t){0};
+    bool step = attn_steps(c);
+    if (!p.id || !v.id || t->generic || !c->backend->kernels[step ? OP_ATTEND_PROGRAM_STEP : OP_ATTEND_PROGRAM]) return (ab_t){0};
     int32_t x = p.id;
     if (c->v[x].op == OP_DROPOUT) {
         dropout = c->v[x].a.f[0];
@@ -186,11 +192,12 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
         x = c->v[x].in[0];
     }
     if (c->v[x].op != OP_SOFTMAX || !of_scores(&w, x)) return (ab_t){0};
-    if (!has_dims(&c->v[v.id], t->batch, t->info.heads, t->k_time, t->info.d_v)) return (ab_t){0};
+    if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), t->info.d_v)) return (ab_t){0};
     const score_program *f = program_of(&w, c->v[x].in[0]);
     if (!f) return (ab_t){0};
     const node *product = &c->v[w.product];
     ab_t q = {product->in[0]}, k = {product->in[1]};
+    if (step && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0}; /* made of what was cached: that is not kept */
     attn_program program = {.f = f, .ids = w.ids, .scale = w.scale, .dropout = dropout, .place = place, .causal = w.causal};
     memcpy(program.leaf, w.leaf, sizeof program.leaf);
     t->summed = (ab_t){0};
