@@ -1,6 +1,7 @@
-/* `ablate check --device`: operations and plugins on the CUDA backend agree with the CPU, and an operation that is a little wrong is found,
- * by name. */
+/* `ablate check --device` of every plugin that comes with ablate: operations, losses, gradients and updates on the CUDA backend agree with the
+ * CPU, and an operation that is a little wrong is found, by name. All that fuses attention on the CPU has a kernel here too. */
 #include "check/check.h"
+#include "cpu/cpu.h"
 #include "open_device.h"
 #include "test.h"
 
@@ -14,21 +15,52 @@ static int slightly(const call *k, err *e)
     return 0;
 }
 
-/* The rows device_ops and device: both `expected`, or the second not made where the first fails. */
-static void check_rows(ab_kind kind, const char *name, int expected, const char *words)
+/* The rows `device_ops` and `device` (of an optimizer, `device` alone). Where the first fails the second is not made. */
+static void check_rows(const plugin *p, int expected, const char *words)
 {
     check_result r[CHECK_MOST];
-    err e = {0};
-    const plugin *p = plugin_find(kind, name, &e);
-    CHECK_TEXT(e.text, "");
-    size_t n = p ? check_plugin(p, r) : 0, seen = 0;
+    size_t n = check_plugin(p, r), seen = 0;
     for (size_t i = 0; i < n; i++) {
         if (strncmp(r[i].name, "device", 6)) continue;
-        printf("%s %s: %.2g of %.2g, %s\n", name, r[i].name, r[i].measured, r[i].bound, r[i].words);
+        printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name, r[i].measured, r[i].bound, r[i].words);
         CHECK_INT(r[i].outcome, seen && expected == CHECK_FAIL ? CHECK_NONE : expected);
         if (!seen++) CHECK_HAS(r[i].words, words);
     }
-    CHECK_INT(seen, 2);
+    CHECK_INT(seen, p->desc.kind == AB_OPTIMIZER ? 1 : 2);
+}
+
+/* In the short suite: one that takes the least time, or shows the most, of each kind. */
+static bool in_short_suite(const char *name)
+{
+    static const char *const names[] = {"aligned", "shaw", "geglu", "rms_norm", "rezero", "adamw"};
+    bool yes = false;
+    for (size_t i = 0; i < LENGTH(names); i++) yes |= same(name, names[i]);
+    return yes;
+}
+
+static void check_every_plugin(void)
+{
+    size_t n = 0, checked = 0, left = 0;
+    const plugin *const *all = plugin_list(&n);
+    for (size_t i = 0; i < n; i++) {
+        const plugin *p = all[i];
+        if (p->desc.kind == AB_SCHEDULE || p->desc.kind == AB_TASK) continue; /* run on the host */
+        if (!test_long() && !in_short_suite(p->desc.name)) {
+            left++;
+            continue;
+        }
+        checked++;
+        check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");
+    }
+    printf("%zu plugins checked, %zu left to `ablate test --all`\n", checked, left);
+    CHECK(checked > 0 && (left > 0) != test_long());
+}
+
+/* All that is fused on the CPU is here. */
+static void check_same_fusion(void)
+{
+    for (op o = 0; o < OP_COUNT; o++)
+        if (!strncmp(op_names[o], "ATTEND", 6)) CHECK_INT(device->kernels[o] != NULL, cpu_backend.kernels[o] != NULL);
 }
 
 int main(void)
@@ -39,17 +71,14 @@ int main(void)
     CHECK_TEXT(e.text, "");
     if (!device) return test_end();
     check_use_device(device);
-    check_rows(AB_POSITION, "sinusoid", CHECK_OK, "calls of");
-    check_rows(AB_POSITION, "shaw", CHECK_OK, "calls of");
-#ifndef __SANITIZE_ADDRESS__
-    check_rows(AB_POSITION, "rotary", CHECK_OK, "calls of");
-    check_rows(AB_ATTENTION, "recurrent", CHECK_OK, "calls of");
-    check_rows(AB_FEED_FORWARD, "moe", CHECK_OK, "calls of");
-#endif
+    check_same_fusion();
+    check_every_plugin();
     backend wrong = *device;
     wrong.kernels[OP_NORM] = slightly;
     check_use_device(&wrong);
-    check_rows(AB_POSITION, "learned", CHECK_FAIL, "learned, training: operation NORM gives");
+    const plugin *p = plugin_find(AB_POSITION, "learned", &e);
+    CHECK_TEXT(e.text, "");
+    if (p) check_rows(p, CHECK_FAIL, "learned, training: operation NORM gives");
     check_use_device(NULL);
     m->close();
     return test_end();
