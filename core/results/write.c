@@ -29,7 +29,7 @@ static int put_points(db *d, int64_t run, const db_point *points, size_t n, err 
     int rc = s ? 0 : -1;
     const char *last = NULL;
     int64_t id = -1;
-    double t = now();
+    double t = floor(now()); /* SQLite keeps a whole number of this size in 4 bytes, any other time in 8 */
     for (size_t i = 0; i < n && !rc; i++) {
         if (!same(points[i].metric, last)) {
             last = points[i].metric;
