@@ -12,21 +12,21 @@ INLINE void transposed_square(const float *from, int64_t ld, float *to)
 #pragma GCC unroll 16
     for (int c = 0; c < L; c++) x[c] = *(const vf_at *)(from + c * ld);
 #if VEC == 64
-#define LOW  (vi){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
-#define HIGH (vi){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
+#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif VEC == 32
-#define LOW  (vi){0, 8, 1, 9, 2, 10, 3, 11}
-#define HIGH (vi){4, 12, 5, 13, 6, 14, 7, 15}
+#define LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-#define LOW  (vi){0, 4, 1, 5}
-#define HIGH (vi){2, 6, 3, 7}
+#define LOW  0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
 #endif
 #pragma GCC unroll 4
     for (int n = 1; n < L; n *= 2) {
 #pragma GCC unroll 16
         for (int c = 0; c < L / 2; c++) {
-            y[2 * c] = __builtin_shuffle(x[c], x[c + L / 2], LOW);
-            y[2 * c + 1] = __builtin_shuffle(x[c], x[c + L / 2], HIGH);
+            y[2 * c] = __builtin_shufflevector(x[c], x[c + L / 2], LOW);
+            y[2 * c + 1] = __builtin_shufflevector(x[c], x[c + L / 2], HIGH);
         }
 #pragma GCC unroll 16
         for (int c = 0; c < L; c++) x[c] = y[c];

@@ -229,15 +229,27 @@ INLINE masks_f32 numbered_f32(void) { return (masks_f32)LANES_F32; }
 INLINE masks_f64 numbered_f64(void) { return (masks_f64)LANES_F64; }
 INLINE masks_f32 numbered_bf16(void) { return numbered_f32(); }
 
+/* y is x with the lanes l and l ^ by exchanged, for a constant `by`. */
+#ifdef __clang__ /* knows no shuffle by a vector, and makes one of this */
+#define SWAP(S) EACH(l, lanes_##S) y[l] = x[l ^ by]
+#else
+#define SWAP(S) y = __builtin_shuffle(x, numbered_##S() ^ by)
+#endif
 #define FOLDS(S)                                                                                                               \
+    INLINE reals_##S swapped_##S(reals_##S x, int by)                                                                          \
+    {                                                                                                                          \
+        reals_##S y = x;                                                                                                       \
+        SWAP(S);                                                                                                               \
+        return y;                                                                                                              \
+    }                                                                                                                          \
     INLINE reals_##S sum_lanes_##S(reals_##S x)                                                                                \
     {                                                                                                                          \
-        EACH(i, 4) if (lanes_##S >> (i + 1)) x += __builtin_shuffle(x, numbered_##S() ^ (lanes_##S >> (i + 1)));               \
+        EACH(i, 4) if (lanes_##S >> (i + 1)) x += swapped_##S(x, lanes_##S >> (i + 1));                                        \
         return x;                                                                                                              \
     }                                                                                                                          \
     INLINE reals_##S largest_lane_##S(reals_##S x)                                                                             \
     {                                                                                                                          \
-        EACH(i, 4) if (lanes_##S >> (i + 1)) x = larger_##S(x, __builtin_shuffle(x, numbered_##S() ^ (lanes_##S >> (i + 1)))); \
+        EACH(i, 4) if (lanes_##S >> (i + 1)) x = larger_##S(x, swapped_##S(x, lanes_##S >> (i + 1)));                          \
         return x;                                                                                                              \
     }                                                                                                                          \
     /* of PLACES partial sums */                                                                                               \
@@ -305,16 +317,16 @@ INLINE void store_step_real_f64(double *p, const reals_f64 *v, int64_t left) { s
 /* ---- squares of LANES by LANES numbers: to[k][j] = from[j][k] for j < LANES, k < n; zeros for j >= rows ---- */
 
 #if WIDTH == 64
-#define LOW  {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}
-#define HIGH {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}
+#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 enum { TURN_ROUNDS = 4 };
 #elif WIDTH == 32
-#define LOW  {0, 8, 1, 9, 2, 10, 3, 11}
-#define HIGH {4, 12, 5, 13, 6, 14, 7, 15}
+#define LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 enum { TURN_ROUNDS = 3 };
 #else
-#define LOW  {0, 4, 1, 5}
-#define HIGH {2, 6, 3, 7}
+#define LOW  0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
 enum { TURN_ROUNDS = 2 };
 #endif
 INLINE void turn_lanes(reals_f32 x[lanes_f32])
@@ -324,8 +336,8 @@ INLINE void turn_lanes(reals_f32 x[lanes_f32])
     {
         EACH(i, lanes_f32 / 2)
         {
-            y[2 * i] = __builtin_shuffle(x[i], x[i + lanes_f32 / 2], (masks_f32)LOW);
-            y[2 * i + 1] = __builtin_shuffle(x[i], x[i + lanes_f32 / 2], (masks_f32)HIGH);
+            y[2 * i] = __builtin_shufflevector(x[i], x[i + lanes_f32 / 2], LOW);
+            y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + lanes_f32 / 2], HIGH);
         }
         EACH(i, lanes_f32) x[i] = y[i];
     }
