@@ -108,7 +108,7 @@ static int curves(report *p, reader *r, const read_detail *a, const read_detail 
     arena mem = {0};
     read_curve *x, *y;
     size_t n, m;
-    int rc = reader_curves(r, a->run.id, &mem, &x, &n, e) || reader_curves(r, b->run.id, &mem, &y, &m, e);
+    int rc = reader_curves(r, a->run.id, NULL, &mem, &x, &n, e) || reader_curves(r, b->run.id, NULL, &mem, &y, &m, e);
     begin(p, "curves");
     for (size_t i = 0; i < n && !rc; i++)
         for (size_t k = 0; k < m; k++) {

@@ -71,9 +71,8 @@ static int sparkline(reader *r, int64_t run, str *out, err *e)
     arena a = {0};
     read_curve *curves;
     size_t n;
-    int rc = reader_curves(r, run, &a, &curves, &n, e);
+    int rc = reader_curves(r, run, "dev_PPL", &a, &curves, &n, e);
     for (size_t i = 0; i < n && !rc; i++) {
-        if (!same(curves[i].metric, "dev_PPL")) continue;
         const read_point *p = curves[i].points;
         size_t many = curves[i].n < SPARK ? curves[i].n : SPARK;
         double low = INFINITY, high = -INFINITY;

@@ -220,7 +220,7 @@ static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
             arena a = {0};
             read_curve *curves;
             size_t n;
-            int rc = reader_curves(r, x->rows[i].runs[k].id, &a, &curves, &n, e);
+            int rc = reader_curves(r, x->rows[i].runs[k].id, NULL, &a, &curves, &n, e);
             for (size_t c = 0; c < n && !rc; c++)
                 for (size_t p = 0; p < curves[c].n; p++) {
                     long_row(f, x, &x->rows[i], &x->rows[i].runs[k], curves[c].metric, curves[c].points[p].step, curves[c].points[p].value);
@@ -299,7 +299,7 @@ static int write_run(reader *r, const read_experiment *x, const read_row *row, c
     str out = {0};
     read_curve *curves = NULL;
     run_record record = {.experiment = x->name, .row = row->name, .run = run};
-    int rc = reader_curves(r, run->id, &a, &curves, &record.n_curves, e);
+    int rc = reader_curves(r, run->id, NULL, &a, &curves, &record.n_curves, e);
     record.curves = curves;
     record.n_settings = row_settings(row, &a, &record.settings);
     char *name = xprintf("%s/%s@%lld", x->name, row->name, (long long)run->seed), id[65];

@@ -15,7 +15,7 @@ int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t
             *out = grow(*out, &cap, *n + 1, sizeof **out);
             run_curves *c = &(*out)[(*n)++];
             *c = (run_curves){.row = i, .run = &g->x.rows[i].runs[k]};
-            if (reader_curves(r, c->run->id, a, &c->curves, &c->n, e)) return -1;
+            if (reader_curves(r, c->run->id, NULL, a, &c->curves, &c->n, e)) return -1;
         }
     return 0;
 }

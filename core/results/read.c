@@ -100,39 +100,67 @@ int64_t reader_version(reader *r, err *e)
     "FROM attempt"                                                                                           \
     " WHERE run_id=r.id)"
 
-static int load_results(sqlite3 *q, bool with_stats, arena *a, read_run *run, err *e)
+/* What a load reads from and to, with its statements, each made once for all rows and runs. */
+typedef struct {
+    sqlite3 *q;
+    bool with_stats;
+    arena *a;
+    sqlite3_stmt *runs, *results;
+} loading;
+
+static void loading_end(loading *l)
 {
-    int64_t n = 0;
-    if (sql_int(q, e, &n, "SELECT count(*) FROM result WHERE run_id=?1", "i", run->id) < 0) return -1;
-    read_result *list = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *list);
-    sqlite3_stmt *s =
-        sql_open(q, e,
-                 "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step,CASE WHEN ?2 THEN x.stats END FROM"
-                 " result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
-                 "ii", run->id, (int64_t)with_stats);
-    int rc = s ? 0 : -1;
-    while (!rc && run->n_results < (size_t)n && (rc = sql_next(s, e)) == 1) {
-        read_result *x = &list[run->n_results++];
-        *x = (read_result){sql_text(s, 0, a),
-                           sql_text(s, 1, a),
-                           sql_text(s, 2, a),
-                           sql_text(s, 3, a),
-                           sql_real(s, 4),
-                           sql_whole(s, 5),
-                           {0}};
-        rc = 0;
-        if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
-            stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
-            rc = fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
+    sqlite3_finalize(l->runs);
+    sqlite3_finalize(l->results);
+}
+
+/* Again from the start, for another id. */
+static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
+{
+    sqlite3_reset(s);
+    return sqlite3_bind_int64(s, 1, id) == SQLITE_OK ? 0 : sql_fail(l->q, e, "binding a statement");
+}
+
+static int load_result(const loading *l, read_run *run, read_result *x, err *e)
+{
+    sqlite3_stmt *s = l->results;
+    arena *a = l->a;
+    *x = (read_result){sql_text(s, 0, a), sql_text(s, 1, a), sql_text(s, 2, a), sql_text(s, 3, a), sql_real(s, 4), sql_whole(s, 5), {0}};
+    if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
+        stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
+        return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
+    return 0;
+}
+
+static int load_results(loading *l, read_run *run, err *e)
+{
+    read_result *list = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    if (!l->results) {
+        l->results = sql_open(l->q, e,
+                              "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step,CASE WHEN ?2 THEN x.stats END FROM"
+                              " result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                              "ii", run->id, (int64_t)l->with_stats);
+        if (!l->results) return -1;
+    } else if (again(l, l->results, run->id, e)) {
+        return -1;
     }
-    sqlite3_finalize(s);
-    run->results = list;
+    while (!rc && (rc = sql_next(l->results, e)) == 1) {
+        list = grow(list, &cap, run->n_results + 1, sizeof *list);
+        rc = load_result(l, run, &list[run->n_results++], e);
+    }
+    read_result *kept = arena_alloc(l->a, (run->n_results + 1) * sizeof *kept);
+    if (run->n_results) memcpy(kept, list, run->n_results * sizeof *kept);
+    free(list);
+    run->results = kept;
     return rc;
 }
 
 /* A run from a statement that selects RUN_COLUMNS. */
-static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read_run *run, err *e)
+static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
+    arena *a = l->a;
     *run = (read_run){.id = sqlite3_column_int64(s, 0),
                       .seed = sqlite3_column_int64(s, 1),
                       .recorded = sqlite3_column_int(s, 3),
@@ -159,27 +187,35 @@ static int load_run(sqlite3 *q, sqlite3_stmt *s, bool with_stats, arena *a, read
                       .check_failed = sql_text(s, 24, a),
                       .references = sql_text(s, 25, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
-    return run->attempts || run->recorded ? load_results(q, with_stats, a, run, e) : 0; /* one that never began has none */
+    return run->attempts || run->recorded ? load_results(l, run, e) : 0; /* one that never began has none */
 }
 
-static int load_runs(sqlite3 *q, int64_t variant, bool with_stats, arena *a, read_row *row, err *e)
+static int load_runs(loading *l, int64_t variant, read_row *row, err *e)
 {
-    int64_t n = 0;
-    if (sql_int(q, e, &n, "SELECT count(*) FROM run WHERE variant_id=?1 AND archived=0", "i", variant) < 0)
+    read_run *list = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    if (!l->runs) {
+        l->runs = sql_open(l->q, e, "SELECT " RUN_COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed", "i", variant);
+        if (!l->runs) return -1;
+    } else if (again(l, l->runs, variant, e)) {
         return -1;
-    read_run *runs = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *runs);
-    sqlite3_stmt *s = sql_open(
-        q, e, "SELECT " RUN_COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed", "i", variant);
-    int rc = s ? 0 : -1;
-    while (!rc && row->n_runs < (size_t)n && (rc = sql_next(s, e)) == 1)
-        rc = load_run(q, s, with_stats, a, &runs[row->n_runs++], e);
-    sqlite3_finalize(s);
-    row->runs = runs;
+    }
+    while (!rc && (rc = sql_next(l->runs, e)) == 1) {
+        list = grow(list, &cap, row->n_runs + 1, sizeof *list);
+        rc = load_run(l, l->runs, &list[row->n_runs++], e);
+    }
+    read_run *kept = arena_alloc(l->a, (row->n_runs + 1) * sizeof *kept);
+    if (row->n_runs) memcpy(kept, list, row->n_runs * sizeof *kept);
+    free(list);
+    row->runs = kept;
     return rc;
 }
 
-static int load_rows(sqlite3 *q, int64_t experiment, bool with_stats, arena *a, read_experiment *out, err *e)
+static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
 {
+    sqlite3 *q = l->q;
+    arena *a = l->a;
     int64_t n = 0;
     if (sql_int(q, e, &n, "SELECT count(*) FROM table_row WHERE experiment_id=?1", "i", experiment) < 0)
         return -1;
@@ -210,27 +246,34 @@ static int load_rows(sqlite3 *q, int64_t experiment, bool with_stats, arena *a, 
         if (first < i)
             rows[i].runs = rows[first].runs, rows[i].n_runs = rows[first].n_runs;
         else
-            rc = load_runs(q, variants[i], with_stats, a, &rows[i], e);
+            rc = load_runs(l, variants[i], &rows[i], e);
     }
     sqlite3_finalize(s);
     out->rows = rows;
     return rc;
 }
 
-static int load_metrics(sqlite3 *q, int64_t experiment, arena *a, read_experiment *out, err *e)
+static bool has_metric(const read_experiment *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t j = 0; j < x->rows[i].n_runs; j++)
+            for (size_t k = 0; k < x->rows[i].runs[j].n_results; k++)
+                if (same(x->rows[i].runs[j].results[k].metric, name)) return true;
+    return false;
+}
+
+/* Those of which a run has a result, in the order in which the database met them. */
+static int load_metrics(sqlite3 *q, arena *a, read_experiment *out, err *e)
 {
     const char **names = NULL;
     size_t cap = 0;
-    sqlite3_stmt *s =
-        sql_open(q, e,
-                 "SELECT DISTINCT metric FROM results WHERE experiment_id=?1 AND metric IS NOT NULL"
-                 " ORDER BY metric_id",
-                 "i", experiment);
+    sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM metric ORDER BY id", "");
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
+        rc = 0;
+        if (!has_metric(out, (const char *)sqlite3_column_text(s, 0))) continue;
         names = grow(names, &cap, out->n_metrics + 1, sizeof *names);
         names[out->n_metrics++] = sql_text(s, 0, a);
-        rc = 0;
     }
     sqlite3_finalize(s);
     const char **kept = arena_alloc(a, (out->n_metrics + 1) * sizeof *kept);
@@ -264,7 +307,10 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     }
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;
-    return load_rows(q, id, with_stats, a, out, e) || load_metrics(q, id, a, out, e) ? -1 : 0;
+    loading l = {.q = q, .with_stats = with_stats, .a = a};
+    rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) ? -1 : 0;
+    loading_end(&l);
+    return rc;
 }
 
 int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e)
@@ -398,7 +444,9 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists what is", (long long)run);
-    if (rc == 1) rc = load_run(r->q, s, false, a, &out->run, e);
+    loading l = {.q = r->q, .a = a};
+    if (rc == 1) rc = load_run(&l, s, &out->run, e);
+    loading_end(&l);
     sqlite3_finalize(s);
     if (rc) return -1;
     s = sql_open(r->q, e,

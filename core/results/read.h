@@ -126,7 +126,8 @@ typedef struct {
     const read_pair *tags;
 } read_detail;
 int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
-int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n, err *e);
+/* Every metric's points; `metric` alone where it is not NULL. */
+int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
 /* A run as users name it: an id, or experiment/row or experiment/row@seed (the first seed without one). Its
  * id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);

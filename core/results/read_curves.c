@@ -3,19 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int reader_curves(reader *r, int64_t run, arena *a, read_curve **out, size_t *n, err *e)
+int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e)
 {
     int64_t metrics = 0;
     *out = NULL, *n = 0;
-    if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) <
-        0)
+    if (metric)
+        metrics = 1;
+    else if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) < 0)
         return -1;
     read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
-    sqlite3_stmt *s =
-        sql_open(r->q, e,
-                 "SELECT m.name,p.metric_id,p.step,p.value,p.t FROM point p JOIN metric m ON m.id=p.metric_id"
-                 " WHERE p.run_id=?1 ORDER BY p.metric_id,p.step",
-                 "i", run);
+#define CURVES(WHICH) \
+    "SELECT m.name,p.metric_id,p.step,p.value,p.t FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH \
+    " ORDER BY p.metric_id,p.step"
+    sqlite3_stmt *s = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "is", run, metric);
+#undef CURVES
     int rc = s ? 0 : -1;
     int64_t last = -1;
     read_point *points = NULL;

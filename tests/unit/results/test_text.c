@@ -264,7 +264,7 @@ static void test_read(void)
     CHECK_TEXT(run.tags[0].value, "v");
     CHECK_INT(run.n_attempts, 1);
     CHECK_INT(reader_run(r, 99, &a, &run, &e), -1);
-    CHECK_OK(reader_curves(r, 1, &a, &curves, &n, &e));
+    CHECK_OK(reader_curves(r, 1, NULL, &a, &curves, &n, &e));
     CHECK_INT(n, 1);
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
