@@ -1,5 +1,6 @@
-/* attend_score.cu - launchers of attention with a score program that is interpreted. */
+/* attend_score.cu - launchers of attention with a score program: interpreted, or written out and compiled (score_written.h). */
 #include "cuda/attend_score.h"
+#include <stdio.h>
 
 enum { FORWARD, BACK_QUERIES, BACK_KEYS };
 
@@ -9,6 +10,16 @@ template <class T, int D, int W> static int run(int what, const gpu_attention *a
     int64_t units = what == BACK_QUERIES && f->chunks ? (int64_t)f->chunks * f->tiles
                                                       : slots_of(what == BACK_KEYS ? a->keys : a->rows, a->sentences, GPU_SCORE_TILE);
     int64_t blocks = (W > 1 ? units : (units + SCORE_WARPS - 1) / SCORE_WARPS) * a->heads;
+    static const char *const names[] = {"score_forward", "score_back_q", "score_back_k"};
+    char expression[80];
+    void *written = NULL;
+    snprintf(expression, sizeof expression, "%s<%s, %d, %d, written_program>", names[what], a->type ? "bf16" : "float", D, W);
+    if (gpu_written_kernel(expression, f, &written)) return -1;
+    if (written) {
+        const gpu_counter *counter = gpu_counters();
+        const void *arguments[] = {a, f, &counter};
+        return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), arguments);
+    }
     size_t shared = (size_t)(f->n_registers + SCORE_WORKING) * 2 * sizeof(float4) * SCORE_THREADS(W);
     auto kernel = what == FORWARD ? score_forward<T, D, W, F> : what == BACK_QUERIES ? score_back_q<T, D, W, F> : score_back_k<T, D, W, F>;
     return LAUNCH(kernel, dim3((unsigned)blocks), dim3(SCORE_THREADS(W)), shared, *a, *f, gpu_counters());

@@ -159,7 +159,7 @@ __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m
     EACH_PAIR(e) s[e / 4][e % 4] = 0;
     scores_of<D>(s, q, k, (int)m.a.k.stride, keys - key, m.a.d_k - m.from);
     add_warps<W>(s);
-    EACH_PAIR(e) x[e] = s[e / 4][e % 4] * m.a.scale;
+    EACH_PAIR(e) x[e] = __fmul_rn(s[e / 4][e % 4], m.a.scale);
     program.forward(m.f, pairs_of(m, key), x);
     EACH_PAIR(e) s[e / 4][e % 4] = x[e];
 }
@@ -297,12 +297,12 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
         add_warps<W>(s);
         add_warps<W>(dp);
         take_dz(f, a.heads, p, dz);
-        EACH_PAIR(e) score[e] = x[e] = s[e / 4][e % 4] * a.scale;
+        EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
         program.forward(f, p, score);
         EACH_PAIR(e) {
             int r = e % 4 / 2;
             float up = keep >> e & 1 ? (dp[e / 4][e % 4] + dz[e]) * a.drop.scale : 0;
-            d[e] = seen >> e & 1 ? exp2f((score[e] - lse[r]) * SCORE_LOG2_E) * (up - delta[r]) : 0;
+            d[e] = seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r]) * SCORE_LOG2_E), up - delta[r]) : 0;
         }
         program.backward(f, p, x, d, f.chunks && m.from == 0, [&](int leaf, float (&dl)[SCORE_AT_ONCE]) {
             EACH_PAIR(e) dl[e] = seen >> e & 1 ? dl[e] : 0;
@@ -385,7 +385,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid
         float x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE], dz[SCORE_AT_ONCE];
         unsigned seen = 0;
         take_dz(f, a.heads, p, dz);
-        EACH_PAIR(e) score[e] = x[e] = s[e / 4][e % 4] * a.scale;
+        EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
         program.forward(f, p, score);
         EACH_PAIR(e) {
             int r = row_of_pair(e), column = column_of_pair(e), c = 2 * (e / 4) + e % 2;
@@ -393,7 +393,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid
             bool there = column < n && r < at.n && (!a.causal || at.first + r <= query + column);
             float by = keep >> r & 1 ? a.drop.scale : 0, weight = there ? exp2f((score[e] - lse[c]) * SCORE_LOG2_E) : 0;
             s[e / 4][e % 4] = weight * by;
-            d[e] = there ? weight * ((dp[e / 4][e % 4] + dz[e]) * by - delta[c]) : 0;
+            d[e] = there ? __fmul_rn(weight, (dp[e / 4][e % 4] + dz[e]) * by - delta[c]) : 0;
             seen |= (unsigned)there << e;
         }
         program.backward(f, p, x, d, false, [](int, float (&)[SCORE_AT_ONCE]) {});

@@ -99,7 +99,7 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
 /* Two numbers as a word, the first in the lower half. */
 __device__ __forceinline__ unsigned bf16_pair(float low, float high)
 {
-#ifdef GPU_ON_CPU
+#if defined GPU_ON_CPU || defined __CUDACC_RTC__
     return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
 #else
     __nv_bfloat162 p = __floats2bfloat162_rn(low, high);

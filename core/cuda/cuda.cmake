@@ -13,6 +13,15 @@ endif()
 
 find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 
+# What NVRTC compiles score programs with, inside of the module.
+set(nvrtc_headers cuda/gpu.h cuda/runtime.h cuda/rows.h cuda/vec8.h cuda/attention.h cuda/attend_tile.h cuda/generic.h cuda/functions.h cuda/score.h
+  cuda/score_tile.h cuda/attend_score.h)
+list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
+set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
+add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/cuda/embed_headers.cmake VERBATIM COMMENT "headers for NVRTC"
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}/core "-DHEADERS=${nvrtc_headers}" -DTO=${embedded} -P ${CMAKE_SOURCE_DIR}/core/cuda/embed_headers.cmake)
+list(APPEND cuda_host ${embedded})
+
 # ---- for tests: kernels on the CPU ------------------------------------------------------------------------------------
 set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")

@@ -1,4 +1,5 @@
-/* gpu.h - one source of kernels, two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for testing without one.
+/* gpu.h - one source of kernels, two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for testing without one. NVRTC, which
+ * has no headers of its own, compiles programs that are written out at run time (score_written.c).
  *
  * On the CPU a block's threads are fibers that take turns at barriers and warp exchanges; blocks run one after another.
  * Dynamic shared memory is exactly as large as asked for and full of NaNs, memory of gpu_alloc is out of reach between
@@ -17,12 +18,23 @@
 #ifdef GPU_ON_CPU
 #include "gpu_emulation.h"
 #else
+#ifdef __CUDACC_RTC__
+struct alignas(2) bf16 { unsigned short bits; };
+__device__ __forceinline__ float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+__device__ __forceinline__ bf16 to_bf16(float x)
+{
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+}
+#else
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 typedef __nv_bfloat16 bf16;
 __device__ __forceinline__ float to_float(bf16 x) { return __bfloat162float(x); }
 __device__ __forceinline__ bf16 to_bf16(float x) { return __float2bfloat16_rn(x); }
+#endif
 
 /* d [16,8] += a [16,16] b [16,8], the fragments of one warp: m16n8k16, bf16 in, fp32 sums (PTX ISA, "mma.m16n8k16").
  * Lane l, g = l / 4, t = l % 4: a[i] holds row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next; b[i] rows 2 t + 8 i and the

@@ -20,7 +20,7 @@ block scratch[SLOTS];
 std::vector<void *> outgrown;
 cudaEvent_t began, ended; /* of gpu_milliseconds */
 bool capturing, open_;
-int n_multiprocessors;
+int n_multiprocessors, capability;
 char name[128], error[512];
 bool refused; /* the error is one of our own words, and the device is as well as before */
 } // namespace
@@ -93,6 +93,7 @@ int gpu_open(int device, const char **why)
         return -1;
     }
     n_multiprocessors = p.multiProcessorCount;
+    capability = 10 * p.major + p.minor;
     snprintf(name, sizeof name, "%.120s", p.name);
     note(cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking), "a stream");
     stream = main_stream;
@@ -270,6 +271,20 @@ void gpu_graph_free(void *graph)
 
 int gpu_capturing(void) { return capturing; }
 const char *gpu_name(void) { return name; }
+
+int gpu_capability(void) { return capability; }
+void *gpu_load_kernel(const void *image, const char *kernel_name)
+{
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    if (note(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0), "code that was compiled at run time")) return NULL;
+    return note(cudaLibraryGetKernel(&kernel, library, kernel_name), kernel_name) ? NULL : (void *)kernel;
+}
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments)
+{
+    note(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), (void **)arguments, 0, stream), "a kernel that was compiled at run time");
+    return gpu_launched();
+}
 
 /* ---- the side stream ---- */
 

@@ -63,6 +63,11 @@ void gpu_side_end(void);
 int gpu_side_join(void);  /* what comes into the stream from now on waits for the side stream: 0 or -1 */
 int gpu_side_done(void);  /* 1: the side stream has nothing left to do, 0: not yet, -1: an error. Does not wait. */
 
+/* ---- kernels that are compiled at run time ---- */
+int gpu_capability(void);                                       /* 90: compute capability 9.0 */
+void *gpu_load_kernel(const void *image, const char *name);     /* of a cubin; it stays loaded. NULL after an error */
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments); /* as a launch does: their addresses */
+
 int gpu_multiprocessors(void);
 const char *gpu_name(void);                 /* of the device that is open */
 #ifdef GPU_ON_CPU

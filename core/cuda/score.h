@@ -59,6 +59,10 @@ typedef struct gpu_score {
 int gpu_attend_score(const gpu_attention *a, const gpu_score *f);
 int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f);
 
+/* The kernel `expression` (attend_score.h) for this program, written out and compiled (score_written.h), for gpu_run_kernel; NULL: the interpreter
+ * is to run it. 0, or -1: it was asked for and cannot be had. */
+int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
+
 /* One step of decoding (gpu_attend_step) whose scores go through f; f->counts likewise [rows,H,1,n]. scores: [rows, heads, capacity] to work in. */
 int gpu_attend_score_step(const gpu_attention_step *a, const gpu_score *f, float *scores);
 

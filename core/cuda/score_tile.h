@@ -28,6 +28,12 @@ __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score
     }
 }
 
+/* As arithmetic, for programs that are written out: a product is rounded before something is added to it, as the interpreter's are. */
+__device__ __forceinline__ float rounded(int what, float a, float b)
+{
+    return what == GPU_MUL || what == GPU_MUL_SCALAR ? __fmul_rn(a, b) : arithmetic(what, a, b);
+}
+
 /* Interprets a program. Its registers lie in shared memory, those of one thread side by side with its neighbours'; what only the next step
  * wants, and the scores themselves, stay in real ones. */
 struct score_interpreter {

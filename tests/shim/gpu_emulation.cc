@@ -7,6 +7,7 @@
 #define GPU_ON_CPU
 #endif
 #include "cuda/gpu.h"
+#include <dlfcn.h>
 #include <map>
 #include <string>
 #include <sys/mman.h>
@@ -495,6 +496,20 @@ int gpu_replay(void *g)
 }
 void gpu_graph_free(void *g) { delete (graph *)g; }
 int gpu_capturing(void) { return capturing; }
+/* Code for the emulation is a shared object, named by its path; a kernel in it is a function that launches itself. */
+int gpu_capability(void) { return 90; }
+void *gpu_load_kernel(const void *image, const char *name)
+{
+    void *library = dlopen((const char *)image, RTLD_NOW | RTLD_LOCAL), *kernel = library ? dlsym(library, name) : NULL;
+    if (!kernel) gpu_refuse("code that was compiled at run time is no shared object of the emulation");
+    return kernel;
+}
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments)
+{
+    int (*run)(unsigned, unsigned, const void *const *);
+    memcpy(&run, &kernel, sizeof run);
+    return run(blocks, threads, arguments);
+}
 const char *gpu_name(void) { return "kernels on the CPU, for tests"; }
 int gpu_side_begin(void) { return gpu_launched(); } /* launches run at once, so there is nothing to wait for */
 void gpu_side_end(void) {}

@@ -71,6 +71,7 @@ template <class T> static inline T __shfl_down_sync(unsigned mask, T v, int by)
 }
 static inline unsigned __ballot_sync(unsigned mask, int yes) { return gpu_vote(mask, yes); }
 static inline int __any_sync(unsigned mask, int yes) { return gpu_vote(mask, yes) != 0; }
+static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline float rsqrtf(float x) { return 1.f / sqrtf(x); }
 #define __expf expf /* the C library has functions of these names */
 #define __logf logf

@@ -22,7 +22,8 @@ static void check_rows(const plugin *p, int expected, const char *words)
     size_t n = check_plugin(p, r), seen = 0;
     for (size_t i = 0; i < n; i++) {
         if (strncmp(r[i].name, "device", 6)) continue;
-        printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name, r[i].measured, r[i].bound, r[i].words);
+        printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name,
+               r[i].measured, r[i].bound, r[i].words);
         CHECK_INT(r[i].outcome, seen && expected == CHECK_FAIL ? CHECK_NONE : expected);
         if (!seen++) CHECK_HAS(r[i].words, words);
     }
@@ -60,7 +61,8 @@ static void check_every_plugin(void)
 static void check_same_fusion(void)
 {
     for (op o = 0; o < OP_COUNT; o++)
-        if (!strncmp(op_names[o], "ATTEND", 6)) CHECK_INT(device->kernels[o] != NULL, cpu_backend.kernels[o] != NULL);
+        if (!strncmp(op_names[o], "ATTEND", 6))
+            CHECK_INT(device->kernels[o] != NULL, cpu_backend.kernels[o] != NULL);
 }
 
 int main(void)

@@ -1,7 +1,11 @@
 /* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: scores that go through programs, with gradients into leaves of every shape, into
  * numbers that are gathered by distance and through weights that are summed by it; windows; as many values at once as a program may have. */
+#include "cuda/score_program.h"
+#include "cuda/score_written.h"
 #include "graph/score.h"
 #include "shim_test.h"
+#include <glob.h>
+#include <unistd.h>
 
 enum { HEADS = 2, CLIP = 3, DISTANCES = 2 * CLIP + 1, GATHERED = -2 };
 typedef struct {
@@ -128,6 +132,67 @@ static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t
 }
 static view nothing(void) { return (view){.type = F32, .param = -1}; }
 
+/* ---- programs that are written out ---- */
+
+#ifdef GPU_ON_CPU
+static char folder[] = "/tmp/ablate_scoreXXXXXX";
+
+/* A compiler for the emulation: the source as a shared object, in which a function launches the kernel. Its image is its path. */
+static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
+{
+    static int number;
+    (void)capability;
+    char *base = xprintf("%s/%d", folder, ++number), *file = xprintf("%s.cc", base);
+    str text = {0};
+    str_addf(&text,
+             "#include \"cuda/attend_score.h\"\n%sextern \"C\" int launch_it(unsigned blocks, unsigned threads, void **a)\n{\n"
+             "    return LAUNCH((%s), dim3(blocks), dim3(threads), 0, *(gpu_attention *)a[0], *(gpu_score *)a[1], *(const gpu_counter **)a[2]);\n}\n",
+             source, expression);
+    char *command = xprintf("c++ -std=gnu++17 -O1 -w -fPIC -shared -DGPU_ON_CPU -I%s/core -I%s/tests/shim -o %s.so %s", SOURCE_DIR, SOURCE_DIR, base, file);
+    int bad = file_write(file, text.s, text.n, e) || system(command);
+    if (bad && !e->text[0]) fail(e, "%s: does not compile", command);
+    str_clear(image), str_clear(name);
+    str_addf(image, "%s.so", base);
+    str_add(name, "launch_it");
+    str_free(&text), free(base), free(file), free(command);
+    return bad ? -1 : 0;
+}
+
+/* The call by the interpreter and by the program written out: the same bits. */
+static void check_written(const char *what, kernel on_gpu, const call *k)
+{
+    check_block b[MAX_IN + MAX_OUT] = {{0}};
+    call g = *k;
+    int n = check_collect(&g, b);
+    err e = {{0}};
+    for (int j = 0; j < n; j++) b[j].device = gpu_alloc(b[j].bytes);
+    for (int i = 0; i < k->n_in; i++) g.in[i].data = check_device(b, n, k->in[i].data);
+    for (int i = 0; i < k->n_out; i++) g.out[i].data = check_device(b, n, k->out[i].data);
+    gpu_set_counter(k->seed, k->step);
+    for (int run = 0; run < 2; run++) {
+        for (int j = 0; j < n; j++) {
+            b[j].back[run] = xmalloc(b[j].bytes + 1);
+            memcpy(b[j].back[run], b[j].host, b[j].bytes);
+            if (!strcmp(b[j].role, "out")) memset(b[j].back[run], 0xff, b[j].bytes);
+            gpu_copy_in(b[j].device, b[j].back[run], b[j].bytes);
+        }
+        if (run) setenv("ABLATE_SCORE", "compiled", 1);
+        CHECK_THAT(!on_gpu(&g, &e), "%s: %s", what, e.text);
+        unsetenv("ABLATE_SCORE");
+        for (int j = 0; j < n; j++) gpu_copy_out(b[j].back[run], b[j].device, b[j].bytes);
+    }
+    for (int j = 0; j < n; j++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s, written out, %s %d", what, b[j].role, b[j].index);
+        check_same_bits(name, b[j].back[1], b[j].back[0], b[j].bytes);
+        gpu_release(b[j].device);
+        free(b[j].back[0]), free(b[j].back[1]);
+    }
+}
+#endif
+
+static bool written_too; /* check_case also compares with the program written out */
+
 static void check_case(dtype type, const score_case *s, const setting *how)
 {
     char name[160];
@@ -163,6 +228,9 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     k.out[0] = y, k.out[1] = lse, k.out[PROGRAM_COUNTS] = sums;
     check_call(name, cpu_ATTEND_PROGRAM, cuda_ATTEND_PROGRAM, &k, type == F32 ? 1e-5 : 4e-3);
 
+#ifdef GPU_ON_CPU
+    if (written_too) check_written(name, cuda_ATTEND_PROGRAM, &k);
+#endif
     if (s->forward_only) {
         release_views(&k);
         tape_free(c);
@@ -180,6 +248,9 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
     check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back, type == F32 ? 3e-5 : 1e-2);
+#ifdef GPU_ON_CPU
+    if (written_too) check_written(name, cuda_ATTEND_PROGRAM_BACK, &back);
+#endif
     release_views(&back);
     tape_free(c);
 }
@@ -210,6 +281,61 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
     tape_free(c);
 }
 
+/* Written out, compiled once and kept; and compiled for a GPU where NVRTC is, which needs none. */
+static void check_compiled(bool all)
+{
+    static const setting one = {"written", 16, 0, true, true, 0.2, 3, {17, 0, 5}, {0}};
+#if defined GPU_ON_CPU && !defined __SANITIZE_ADDRESS__
+    bool made = mkdtemp(folder) != NULL;
+    CHECK_THAT(made, "%s cannot be made", folder);
+    if (!made) return;
+    char *kept = xprintf("%s/kept", folder), *command = xprintf("rm -rf %s", folder);
+    setenv("ABLATE_KERNELS", kept, 1);
+    score_use_compiler(compile_by_cxx);
+    written_too = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool chosen = !strcmp(cases[i].name, "window beyond the sentence"); /* forward alone: one kernel to compile */
+        if (all || chosen) check_case(F32, &cases[i], &one);
+        if (all && i % 4 == 0) check_case(BF16, &cases[i], &one);
+    }
+    written_too = false;
+    score_use_compiler(score_compile);
+    char *pattern = xprintf("%s/*.cubin", kept);
+    glob_t files = {0};
+    bool found = !glob(pattern, 0, NULL, &files);
+    CHECK_THAT(found && (int64_t)files.gl_pathc == score_compilations(), "%s: %zu files, expected one for each of %lld compilations", pattern,
+               files.gl_pathc, (long long)score_compilations());
+    CHECK_THAT(!system(command), "%s failed", command);
+    globfree(&files);
+    free(kept), free(command), free(pattern);
+#endif
+    err e = {{0}};
+    str image = {0}, name = {0};
+    if (!score_compiler_found(&e)) {
+        printf("skipped, compiling for a GPU: %s\n", e.text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static params none;
+        static const char *const kernels[] = {"score_forward<bf16, 64, 1, written_program>", "score_back_q<float, 64, 1, written_program>",
+                                              "score_back_k<bf16, 64, 2, written_program>"};
+        if (!all && i) break;
+        ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
+        gpu_score f;
+        str source = {0};
+        gpu_score_of(program_of(&cases[i], c), &f);
+        score_source(&f, &source);
+        for (size_t k = 0; k < (all ? sizeof kernels / sizeof *kernels : 1); k++) {
+            int bad = score_compile(str_text(&source), kernels[k], 90, &image, &name, &e);
+            CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "written_program"), "%s: %s", cases[i].name, e.text);
+        }
+        str_free(&source);
+        tape_free(c);
+    }
+    str_free(&image), str_free(&name);
+    (void)one;
+}
+
 int main(void)
 {
     start();
@@ -230,5 +356,6 @@ int main(void)
         check_step(F32, &cases[i], 20, i % 2 ? 0 : 39);
         check_step(BF16, &cases[i], i == 1 ? 300 : 16, 17);
     }
+    check_compiled(all);
     return finish();
 }
