@@ -43,7 +43,7 @@ const backend *bench_device(const bench_options *o, dtype *compute, err *e)
     return b && !device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b, compute, e) ? b : NULL;
 }
 
-int bench_model(model *m, const bench_options *o, const backend *b, err *e)
+int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e)
 {
     const shape *s = shape_of(o, e);
     if (!s) return -1;
@@ -55,7 +55,7 @@ int bench_model(model *m, const bench_options *o, const backend *b, err *e)
     settings_put(&set, "d_ff", s->d_ff, &a);
     settings_put(&set, "heads", s->heads, &a);
     settings_put(&set, "layers", s->layers, &a);
-    if (o->plugin && model_choose_plugin(&set, o->plugin, &a, e)) {
+    if (plugin && model_choose_plugin(&set, plugin, &a, e)) {
         arena_free(&a);
         return -1;
     }
@@ -105,7 +105,7 @@ static int decode(const invocation *c, void *o)
     ((bench_options *)o)->decodes = true;
     return measure(c, o, bench_decode);
 }
-static int attention(const invocation *c, void *o) { return measure(c, o, ((bench_options *)o)->plugin ? bench_variant : bench_attention); }
+static int attention(const invocation *c, void *o) { return measure(c, o, ((bench_options *)o)->plugins.n ? bench_variants : bench_attention); }
 
 #define AT(field) offsetof(bench_options, field)
 static const bench_options defaults = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .warmup = 3,
@@ -125,7 +125,8 @@ static const option options[] = {
     {"--beam", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
     {"--batch", "N", "decode: sentences together [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--role", "encoder|decoder|cross", "attention: which [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
-    {"--plugin", "NAME", "attention: training steps of --config with this attention or these positions, beside scaled_dot", OPTION_TEXT, AT(plugin)},
+    {"--plugin", "NAME", "train: with this attention or these positions; attention: training steps with it, in turn with scaled_dot", OPTION_LIST,
+     AT(plugins), .words = WORDS_PLUGINS},
     {"--heads", "N", "attention: heads [8]", OPTION_COUNT, AT(heads), 1, 1e6},
     {"--d-k", "N", "attention: width of a head [64]", OPTION_COUNT, AT(d_k), 1, 1e6},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},

@@ -2,6 +2,7 @@
  * of JSON on standard output. */
 #ifndef ABLATE_BENCH_H
 #define ABLATE_BENCH_H
+#include "commands/options.h"
 #include "data/batch.h"
 #include "model/model.h"
 
@@ -10,7 +11,7 @@ typedef struct {
     bool decodes; /* int8 is taken, too */
     const char *wait; /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: as the device likes */
     const char *role; /* of attention: encoder, decoder, cross */
-    const char *plugin; /* of attention: KIND/NAME or NAME of an attention or of positions to train with; NULL: the kernels alone */
+    option_list plugins; /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: the kernels alone */
     int64_t steps, warmup, threads, seed;
     int64_t vocab;       /* ids; 0: the configuration's */
     int64_t tokens;      /* rows of every batch on either side; 0: a device takes those of the largest, a CPU each batch as it is */
@@ -38,8 +39,9 @@ void recorded_free(recorded *r);
 /* One batch of random sentences, each so long. recorded_free by the caller. */
 void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab);
 
-/* The model of o->config with random values, bf16 or fp32, on `b`. 0, or -1 and words. model_free by the caller. */
-int bench_model(model *m, const bench_options *o, const backend *b, err *e);
+/* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or what is put in place of scaled_dot or sinusoids. 0, or
+ * -1 and words. model_free by the caller. */
+int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e);
 /* The device that o->device names; refuses a precision that it has not. NULL and words. */
 const backend *bench_device(const bench_options *o, dtype *compute, err *e);
 /* Sleeps until o->start_at. Returns the seconds by which it came too late: 0 when it did not. */
@@ -50,5 +52,5 @@ double bench_median(double *v, size_t n);
 int bench_train(const bench_options *o, err *e);     /* training steps */
 int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
 int bench_attention(const bench_options *o, err *e); /* ATTEND and ATTEND_BACK alone */
-int bench_variant(const bench_options *o, err *e);   /* training with o->plugin beside scaled_dot */
+int bench_variants(const bench_options *o, err *e);  /* training with each of o->plugins beside scaled_dot */
 #endif

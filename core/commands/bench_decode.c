@@ -115,7 +115,7 @@ int bench_decode(const bench_options *o, err *e)
     model m = {0};
     arena a = {0};
     const backend *b = bench_device(o, &compute, e);
-    if (!b || bench_model(&m, o, b, e)) return -1;
+    if (!b || bench_model(&m, o, NULL, b, e)) return -1;
     m.params.int8 = same(o->precision, "int8");
     int bad = recorded_read(&r, o, m.src_vocab, false, e) || forbid_the_end(&m, e);
     if (!bad) {

@@ -1,24 +1,22 @@
-/* bench_variants.c - ablate bench attention --plugin NAME: training steps with an attention or positions of that name beside the same
- * model with scaled_dot and sinusoids, in turn, so that both see the same machine. */
+/* bench_variants.c - ablate bench attention --plugin NAME ...: training steps with attentions or positions of these names and of the same
+ * model with scaled_dot and sinusoids, in turn, so that all see the same machine. */
 #include "commands/bench.h"
 #include "device/device.h"
 #include "model/fusion.h"
-#include "plugin/plugin.h"
 #include "train/train.h"
 #include <stdlib.h>
 
 typedef struct {
+    const char *plugin; /* NULL: scaled_dot with sinusoids */
     model m;
     train_step *s;
     int64_t step;
     double *ms; /* of each pass over the batches */
 } variant;
 
-static int variant_open(variant *v, const bench_options *o, const char *plugin, const backend *b, err *e)
+static int variant_open(variant *v, const bench_options *o, const backend *b, err *e)
 {
-    bench_options mine = *o;
-    mine.plugin = plugin;
-    if (bench_model(&v->m, &mine, b, e)) return -1;
+    if (bench_model(&v->m, o, v->plugin, b, e)) return -1;
     v->ms = xcalloc((size_t)o->steps + 1, sizeof *v->ms);
     return (v->s = train_step_open(&v->m, e)) ? 0 : -1;
 }
@@ -43,39 +41,64 @@ static int pass(variant *v, const recorded *r, double *ms, err *e)
     return 0;
 }
 
-static int measure(variant v[2], const recorded *r, const bench_options *o, err *e)
+/* Two passes that follow one another are disturbed alike: the median of their ratios says more than the ratio of medians. */
+static double ratio_of(const variant *base, const variant *v, size_t passes)
 {
-    double spent = 0, tokens = (double)(r->src_rows + r->tgt_rows) * 1e3, unused;
-    int64_t done = 0;
-    for (int i = 0; i < 2; i++)
-        if (pass(&v[i], r, &unused, e)) return -1;
-    for (; done < o->steps && (o->seconds <= 0 || spent < o->seconds); done++)
-        for (int i = 0; i < 2; i++) {
-            if (pass(&v[i], r, &v[i].ms[done], e)) return -1;
-            spent += v[i].ms[done] / 1e3;
-        }
-    const char *how = model_fusion(&v[1].m, e);
+    double *ratio = xmalloc(passes * sizeof *ratio);
+    for (size_t i = 0; i < passes; i++) ratio[i] = base->ms[i] / v->ms[i];
+    double median = bench_median(ratio, passes);
+    free(ratio);
+    return median;
+}
+
+static int print_variant(const variant *base, variant *v, const recorded *r, const bench_options *o, size_t passes, err *e)
+{
+    double tokens = (double)(r->src_rows + r->tgt_rows) * 1e3, ratio = ratio_of(base, v, passes);
+    const char *how = model_fusion(&v->m, e);
     if (!how) return -1;
-    double base = tokens / bench_median(v[0].ms, (size_t)done), mine = tokens / bench_median(v[1].ms, (size_t)done);
     str device = {0};
-    json_string(&device, device_description(v[0].m.backend));
+    json_string(&device, device_description(v->m.backend));
     printf("{\"who\":\"ablate\",\"what\":\"variant\",\"plugin\":\"%s\",\"attention\":\"%s\",\"config\":\"%s\",\"mode\":\"%s\",\"device\":%s,"
-           "\"passes\":%lld,\"scaled_dot_tokens_per_s\":%.1f,\"tokens_per_s\":%.1f,\"ratio\":%.3f}\n",
-           o->plugin, how, o->config, dtype_name(v[0].m.compute), str_text(&device), (long long)done, base, mine, mine / base);
+           "\"passes\":%zu,\"tokens_per_s\":%.1f,\"ratio\":%.3f}\n",
+           v->plugin ? v->plugin : "scaled_dot", how, o->config, dtype_name(v->m.compute), str_text(&device), passes,
+           tokens / bench_median(v->ms, passes), ratio);
     str_free(&device);
     return 0;
 }
 
-int bench_variant(const bench_options *o, err *e)
+static int measure(variant *v, size_t n, const recorded *r, const bench_options *o, err *e)
+{
+    double spent = 0, unused;
+    size_t done = 0;
+    for (size_t i = 0; i < n; i++)
+        if (pass(&v[i], r, &unused, e)) return -1;
+    for (; (int64_t)done < o->steps && (o->seconds <= 0 || spent < o->seconds); done++)
+        for (size_t i = 0; i < n; i++) {
+            if (pass(&v[i], r, &v[i].ms[done], e)) return -1;
+            spent += v[i].ms[done] / 1e3;
+        }
+    /* v[0] is the base of the others' ratios, and bench_median sorts: it comes last. */
+    for (size_t i = n; i-- > 0;)
+        if (print_variant(&v[0], &v[i], r, o, done, e)) return -1;
+    return 0;
+}
+
+int bench_variants(const bench_options *o, err *e)
 {
     dtype compute;
     recorded r = {0};
-    variant v[2] = {{.step = 0}};
     const backend *b = bench_device(o, &compute, e);
     if (!b) return -1;
-    int bad = variant_open(&v[0], o, NULL, b, e) || variant_open(&v[1], o, o->plugin, b, e) ||
-              recorded_read(&r, o, v[0].m.tgt_vocab, on_device(b) || o->tokens, e) || measure(v, &r, o, e);
-    for (int i = 0; i < 2; i++) variant_close(&v[i]);
+    size_t n = o->plugins.n + 1;
+    variant *v = xcalloc(n, sizeof *v);
+    int bad = 0;
+    for (size_t i = 0; i < n && !bad; i++) {
+        v[i].plugin = i ? o->plugins.at[i - 1] : NULL;
+        bad = variant_open(&v[i], o, b, e);
+    }
+    bad = bad || recorded_read(&r, o, v[0].m.tgt_vocab, on_device(b) || o->tokens, e) || measure(v, n, &r, o, e);
+    for (size_t i = 0; i < n; i++) variant_close(&v[i]);
+    free(v);
     recorded_free(&r);
     return bad;
 }

@@ -96,6 +96,10 @@ ab_t attn_klen(ab_ctx *c);
 ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attention_layers.c */
 ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 
+bool attn_is_causal(const ab_ctx *c);
+bool attn_is_self(const ab_ctx *c);                      /* are x and mem the same rows? */
+ab_t attn_offsets(ab_ctx *c, bool query_side);           /* ids [B+1] */
+const char *attn_full_name(ab_ctx *c, const char *name); /* below the current scope */
 bool attn_steps(const ab_ctx *c); /* does this call see one place of each hypothesis, the past being carried? */
 /* The sentences of rows made of x or of mem. Else false and an error. */
 typedef struct {
