@@ -7,7 +7,7 @@
  *     HEADS reads rows of any type and writes F32 or F64; MERGE reads F32 or F64 and writes rows of any type.
  * Determinism. Same call, same bits, for a given number of threads: sums in a fixed order, no atomics.
  * Aliasing. An output may share its storage with in[0] for: ADD SUB MUL MUL_SCALAR ADD_SCALAR MAP DROPOUT RELU_BACK DROPOUT_ADD, and
- *     SOFTMAX. For LINEAR_DX (in[2]), EMBED_TOKENS_BACK (in[0]) and CE (out[1] on in[0]) it shares whenever the base is given.
+ *     SOFTMAX, ROTATE. For LINEAR_DX (in[2]), EMBED_TOKENS_BACK (in[0]) and CE (out[1] on in[0]) it shares whenever the base is given.
  * Dummy rows. Rows past the last offset carry no sentence: ATTEND writes zeros there, MERGE too.
  *
  * DROPOUT family. Element with flat index i at place a.i[0] is kept when its 16-bit word is >= floor(p * 65536):
@@ -36,6 +36,9 @@
  * HEADS       | rows [R,n], offset ids [1,1,1,B+1] -> [B,H,T,d]:
  *             | y[b,h,t,j] = rows[offset[b] + t][i0 + h d + j], 0 when t >= length
  * MERGE       | x [B,H,T,d], offset -> rows [R,n]: the reverse; columns outside i0 .. i0 + H d and rows without a token are 0
+ * ROTATE      | x rows [R,n], cos, sin [1,1,T,d] (F32/F64), offsets [B+1] -> [R,n]: in the columns i0 .. i0 + i1 d, d = i2, the halves (x1, x2) of
+ *             | each head of a sentence's row t become (x1 cos1 - x2 sin1, x2 cos2 + x1 sin2); i3: (x1 cos1 + x2 sin2, x2 cos2 - x1 sin1),
+ *             | the adjoint. All else is copied
  * LINEAR      | x [R,K], W [K,N] (i0: [N,K]), b [1,1,1,N] or none -> [R,N]; i1: max(0, .)
  *             | batch_invariant: the bits of a row may not depend on R (process in row blocks of one fixed size)
  * LINEAR_DX   | dy [R,N], W, base [R,K] or none -> [R,K]
@@ -132,6 +135,7 @@ enum { WORKS_IN_PLACE = 1 };
     X(MASK, 4, 1, 0, "s where the key may be seen, -inf elsewhere; s, qpos, kpos, klen; i0: causal")                             \
     X(HEADS, 2, 1, 0, "rows, offsets -> [B,H,T,d], zeros at padding; i0: first column, i1: H, i2: d, i3: T")                     \
     X(MERGE, 2, 1, 0, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                                  \
+    X(ROTATE, 4, 1, WORKS_IN_PLACE, "heads of packed rows turned by angles of time; rows, cos, sin, offsets; i0: first column, i1: heads, i2: d, i3: adjoint") \
     X(LINEAR, 3, 1, 0, "x W + b; i0: W is given transposed, i1: ReLU")                                                           \
     X(LINEAR_DX, 3, 1, 0, "dy W' (+ base, in place); i0 as LINEAR")                                                              \
     X(LINEAR_DW, 2, 1, 0, "x' dy (i0: dy' x)")                                                                                   \

@@ -158,6 +158,29 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- attention on packed rows ---- */
 
+static ab_t rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, attr a)
+{
+    int64_t d[4];
+    memcpy(d, tape_at(c, rows)->dim, sizeof d);
+    return tape_push(c, OP_ROTATE, tape_at(c, rows)->type, d, 4, (ab_t[]){rows, cosine, sine, offset}, &a);
+}
+ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads)
+{
+    GIVEN2(rows, cosine);
+    GIVEN2(sine, offset);
+    int64_t d = tape_at(c, cosine)->dim[3], width = tape_at(c, rows)->dim[3];
+    if (d % 2 || col + heads * d > width)
+        return tape_fail(c, "rotate: %lld heads of %lld columns from column %lld on, in rows of %lld", (long long)heads, (long long)d, (long long)col,
+                         (long long)width);
+    return rotate(c, rows, cosine, sine, offset, (attr){.i = {col, heads, d, 0}});
+}
+static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    v.a.i[3] = !v.a.i[3];
+    grad_give(c, v.in[0], rotate(c, dy, (ab_t){v.in[1]}, (ab_t){v.in[2]}, (ab_t){v.in[3]}, v.a));
+}
+
 static attr attend_attr(const attend_spec *s, int64_t rows)
 {
     return (attr){.f = {s->dropout, s->scale},
@@ -400,5 +423,5 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
 const grad_rule rows_rules[OP_COUNT] = {
     [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule, [OP_NORM] = norm_rule, [OP_DROPOUT_ADD] = dropadd_rule,
     [OP_ATTEND] = attend_rule, [OP_ATTEND_PROGRAM] = attend_program_rule, [OP_CE] = ce_rule,       [OP_CALL] = call_rule, [OP_GRU] = gru_rule,
-    [OP_CONV] = conv_rule,
+    [OP_CONV] = conv_rule,     [OP_ROTATE] = rotate_rule,
 };

@@ -17,6 +17,39 @@ typedef struct {
     int64_t col;
 } columns; /* of packed rows: the heads of a query, key or value side by side */
 
+typedef struct {
+    columns of;      /* a projection's; rows.id 0: x is no rotation */
+    ab_t cosine, sine; /* [1,1,T,d] */
+} rotation;
+
+static bool is_table(const ab_ctx *c, int32_t x, int64_t time, int64_t width)
+{
+    const node *v = &c->v[x];
+    return !v->needs && v->dim[0] * v->dim[1] == 1 && v->dim[2] == time && v->dim[3] == width;
+}
+
+/* Is x = h cos + rotate_half(h) sin, h as it was projected? So rotary positions are written, of whatever angles. */
+static rotation rotation_of(const ab_ctx *c, ab_t x)
+{
+    const node *sum = &c->v[x.id], *a = &c->v[sum->in[0]], *b = &c->v[sum->in[1]];
+    rotation none = {{{0}, 0}, {0}, {0}};
+    if (!c->backend->kernels[OP_ROTATE] || sum->op != OP_ADD || a->op != OP_MUL || b->op != OP_MUL) return none;
+    const node *h = &c->v[a->in[0]], *half = &c->v[b->in[0]];
+    if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->in[0] != a->in[0]) return none;
+    if (!is_table(c, a->in[1], h->dim[2], h->dim[3]) || !is_table(c, b->in[1], h->dim[2], h->dim[3])) return none;
+    return (rotation){{{h->in[0]}, h->a.i[0]}, {a->in[1]}, {b->in[1]}};
+}
+
+/* Queries and keys of one projection, turned as they lie: its rows with these columns rotated. id 0: they are not such. */
+static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
+{
+    const attn_context *t = c->attn;
+    rotation turn_q = rotation_of(c, q), turn_k = rotation_of(c, k);
+    if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id) return (ab_t){0};
+    ab_t rows = t_rotate(c, turn_q.of.rows, turn_q.cosine, turn_q.sine, t->q_off, turn_q.of.col, t->info.heads);
+    return t_rotate(c, rows, turn_k.cosine, turn_k.sine, t->q_off, turn_k.of.col, t->info.heads);
+}
+
 /* A projection's own columns, or what has been made of them since, brought back into rows. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
@@ -55,7 +88,16 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
     attn_context *t = c->attn;
     bool self = attn_is_self(c);
     int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
-    columns at_q = columns_of(c, q, true), at_k = columns_of(c, k, self), at_v = columns_of(c, v, self);
+    columns at_q, at_k, at_v = columns_of(c, v, self);
+    ab_t rotated = rotated_rows(c, q, k);
+    if (rotated.id) {
+        at_q = (columns){rotated, rotation_of(c, q).of.col};
+        at_k = (columns){rotated, rotation_of(c, k).of.col};
+        if (at_v.rows.id == rotation_of(c, k).of.rows.id) at_v.rows = rotated;
+    } else {
+        at_q = columns_of(c, q, true);
+        at_k = columns_of(c, k, self);
+    }
     /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a gradient. */
     if (!beside(at_k, K, at_v)) {
         at_k = (columns){t_concat(c, alone(c, at_k, K), alone(c, at_v, U), -1), 0};

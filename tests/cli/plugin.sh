@@ -69,6 +69,8 @@ echo "by plugin_path"
 { tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini
 exits 0 ablate run byname.ini --threads 1
 equal "$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND experiment='byname'")" "$by_path" "PPL by name and by path"
+exits 0 ablate show byname/base
+has out "attention             fused"
 echo "s0001 s0002" >in.txt
 exits 1 ablate translate --run byname/base <in.txt
 has err "no plugin of that name is at hand; give its folder with --plugin-path"

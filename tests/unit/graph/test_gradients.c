@@ -307,6 +307,14 @@ static ab_t attend_causal(ab_ctx *c, const ab_t *in) { return attend(c, in[0], i
 static ab_t attend_dropped(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[0], &dropped_spec); }
 static ab_t attend_cross(ab_ctx *c, const ab_t *in) { return attend(c, in[0], in[1], &cross_spec); }
 
+static ab_t rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: the rule may not rely on them */
+{
+    double cosine[24], sine[24];
+    for (int i = 0; i < 24; i++) cosine[i] = cos(i), sine[i] = sin(3 * i);
+    int64_t d[4] = {1, 1, 4, 6};
+    return t_rotate(c, in[0], t_const(c, d, cosine), t_const(c, d, sine), IDS(c, 0, 4, 6), 1, 2);
+}
+
 static ab_t entropy(ab_ctx *c, const ab_t *in, double smoothing, int others)
 {
     ab_t one = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1});
@@ -421,6 +429,7 @@ static const op_case rows_cases[] = {
     {"ATTEND, causal", attend_causal, {{1, 1, 7, 16}}, false, false},
     {"ATTEND under dropout", attend_dropped, {{1, 1, 7, 16}}, true, false},
     {"ATTEND from one side to another", attend_cross, {{1, 1, 5, 7}, {1, 1, 7, 10}}, false, false},
+    {"ROTATE", rotate, {{1, 1, 7, 14}}, false, false},
     {"CE", ce, {{1, 1, 4, 5}}, true, false},
     {"CE, smoothed over all", ce_all, {{1, 1, 4, 5}}, true, false},
     {"CE, smoothed over the others", ce_others, {{1, 1, 4, 5}}, true, false},

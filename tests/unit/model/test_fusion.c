@@ -1,0 +1,69 @@
+/* How attention runs with each attention and each kind of positions (model/fusion.h): what `ablate plugins` and a run's record say. */
+#include "cpu/cpu.h"
+#include "model/fusion.h"
+#include "plugin/plugin.h"
+#include "test.h"
+
+static const struct {
+    const char *plugin, *how;
+} known[] = {
+    {"scaled_dot", "fused"},
+    {"dot", "fused"},
+    {"grouped_query", "composed"},
+    {"rotary", "fused"},
+    {"learned", "fused"},
+    {"softcap", "fused with a score program"},
+    {"cosine_similarity", "fused"},
+    {"restricted", "fused with a score program"},
+    {"alibi", "fused with a score program"},
+    {"t5", "fused with a score program"},
+    {"kerple", "fused with a score program"},
+    {"shaw", "fused with a score program"},
+    {"additive", "composed"},
+    {"talking_heads", "composed"},
+};
+
+/* Live nodes of an operation in the forward pass of a small model with rotary positions. */
+static int64_t rotary_has(model *m, op o)
+{
+    model_shape s = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
+    err e = {0};
+    int64_t n = 0;
+    ab_ctx *c = model_loss_tape(m, &s, true, &e);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(tape_measure(c), 0);
+    for (int32_t i = 1; i < c->forward_n; i++) n += c->v[i].live && c->v[i].op == o;
+    tape_free(c);
+    return n;
+}
+
+/* Queries and keys are turned in the rows of their projection: nothing is brought into padded sentences and back. */
+static void check_rotary(void)
+{
+    arena a = {0};
+    settings set = {0};
+    err e = {0};
+    model m;
+    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    settings_put(&set, "layers", "1", &a);
+    settings_put(&set, "position", "rotary", &a);
+    CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(rotary_has(&m, OP_ROTATE), 4); /* queries and keys of encoder and decoder */
+    CHECK_INT(rotary_has(&m, OP_HEADS) + rotary_has(&m, OP_MERGE) + rotary_has(&m, OP_CONCAT) + rotary_has(&m, OP_SLICE), 0);
+    model_free(&m);
+    arena_free(&a);
+}
+
+int main(void)
+{
+    plugin_add_folder(BUILD_DIR "/plugins");
+    for (size_t i = 0; i < LENGTH(known); i++) {
+        err e = {0};
+        const char *how = plugin_fusion(known[i].plugin, &e);
+        if (!how || !same(how, known[i].how)) printf("%s:\n", known[i].plugin);
+        CHECK_TEXT(how ? how : e.text, known[i].how);
+    }
+    check_rotary();
+    return test_end();
+}
