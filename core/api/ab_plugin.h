@@ -462,6 +462,9 @@ struct ab_host {                       /* append only: new functions go to the e
      * last under this name */
     void (*share)(ab_ctx *c, const char *name, ab_t x);
     ab_t (*shared)(ab_ctx *c, const char *name);
+    /* [attention] scores [..,Tq,Tk] with windows: a query sees the keys at positions from .. to - 1 alone, numbers [B or 1,1,Tq or 1,1].
+     * In time O(Tq (to - from)) where attention is fused. Windows must hold a key that the query may see */
+    ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
     const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the one that is updated; not with AB_ELEMENTWISE */
 };
 
@@ -533,6 +536,7 @@ extern const ab_host *ab_host_;
 #define ab_value_step(c, x)         ab_host_->project(AB_AT_(c), x, AB_VALUE_STEP)
 #define ab_scores(c, q, k, s)      ab_host_->scores(AB_AT_(c), q, k, s)
 #define ab_mask(c, s)              ab_host_->mask(AB_AT_(c), s)
+#define ab_window(c, s, from, to)  ab_host_->window(AB_AT_(c), s, from, to)
 #define ab_position(c, s, q, k)    ab_host_->position(AB_AT_(c), s, q, k)
 #define ab_weighted_sum(c, p, v)            ab_host_->weighted_sum(AB_AT_(c), p, v)
 #define ab_attend(c, q, k, v, s)   ab_host_->attend(AB_AT_(c), q, k, v, s)

@@ -192,23 +192,25 @@ static int score_of(const call *k, score_args *s, err *e)
     return 0;
 }
 
-/* Where the program hides keys outside of windows: which. The caller releases them. */
-static void open_windows(const call *k, const attend_args *a, score_args *s)
+static double bound_of(const view *w, int64_t i) { return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i]; }
+
+/* Reads the program's windows, cut to the keys that each query may see. The caller releases them. */
+static int open_windows(const call *k, const attend_args *a, score_args *s, err *e)
 {
     const score_program *f = s->program;
-    if (f->hiding < 0) return;
-    for (int i = 0; i < f->n_leaves; i++) {
-        if (!f->reads[PASS_HIDING][i]) continue;
-        if (s->leaf[i].dim[1] > 1) return; /* heads of their own */
-        s->window_of_sentence |= s->leaf[i].dim[0] > 1;
-    }
-    int64_t sentences = s->window_of_sentence ? a->n_sentences : 1;
-    size_t bytes = (size_t)(sentences * s->times[0]) * sizeof *s->window;
-    s->window = cpu_backend.alloc(bytes);
-    memset(s->window, 0, bytes);
-    bool all = false;
-    BY_TYPE(k->in[0].type, find_windows, a, sentences, &all);
-    if (!all) cpu_backend.release(s->window), s->window = NULL;
+    if (f->window < 0) return 0;
+    const view *w = &s->leaf[f->window];
+    if (w->dim[1] != 1 || w->dim[2] != s->times[0] || w->dim[3] != 2 || (w->dim[0] != 1 && w->dim[0] != a->n_sentences))
+        return fail(e, "%s: windows [%lld,%lld,%lld,%lld], expected [1 or %lld,1,%lld,2]", op_names[k->op], (long long)w->dim[0], (long long)w->dim[1],
+                    (long long)w->dim[2], (long long)w->dim[3], (long long)a->n_sentences, (long long)s->times[0]);
+    s->window = cpu_backend.alloc((size_t)(a->n_sentences * s->times[0]) * sizeof *s->window);
+    for (int64_t b = 0; b < a->n_sentences; b++)
+        for (int64_t i = 0; i < a->q_off[b + 1] - a->q_off[b] && i < s->times[0]; i++) {
+            int64_t at = ((w->dim[0] > 1 ? b : 0) * s->times[0] + i) * 2, seen = visible(a, i, a->k_off[b + 1] - a->k_off[b]);
+            double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)seen);
+            s->window[b * s->times[0] + i] = from < to ? (key_range){(int32_t)from, (int32_t)to} : (key_range){0, (int32_t)seen};
+        }
+    return 0;
 }
 
 int cpu_ATTEND_PROGRAM(const call *k, err *e)
@@ -219,7 +221,7 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     a.score = &s;
     s.counts = k->out[PROGRAM_COUNTS];
     if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
-    open_windows(k, &a, &s);
+    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);
     if (s.window) cpu_backend.release(s.window);
@@ -256,8 +258,8 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     if (score_of(k, &s, e)) return -1;
     a.score = &s;
     s.counts = k->in[PROGRAM_D_COUNTS];
+    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
     open_sums(k, &a, &s);
-    open_windows(k, &a, &s);
     int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
     if (s.window) cpu_backend.release(s.window);
     for (int i = 0; i < s.program->n_leaves; i++) {

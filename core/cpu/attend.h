@@ -18,7 +18,7 @@ typedef struct {
     int64_t stride;
 } columns; /* head 0's first column in row 0; elements from row to row */
 typedef struct {
-    int32_t from, to; /* keys; from == to: not known to be a window */
+    int32_t from, to; /* keys from .. to - 1 */
 } key_range;
 typedef struct { /* what a score program reads and writes besides (graph/score.h) */
     const score_program *program;
@@ -32,8 +32,7 @@ typedef struct { /* what a score program reads and writes besides (graph/score.h
         int64_t size, row; /* numbers of a sentence's (a chunk's) and head's place; from key to key where both times are in it */
     } sum[SCORE_LEAVES];
     bool sums; /* is one of them wanted? */
-    key_range *window;       /* [sentences or 1][times[0]]: the keys that each query's scores hide nothing of; NULL: not all are known */
-    bool window_of_sentence; /* each sentence has its own */
+    key_range *window; /* [sentences][times[0]]: the keys that each query sees; NULL: all, or all before it */
 } score_args;
 typedef struct {
     int64_t n_sentences, heads, d_k, d_v;
@@ -57,15 +56,11 @@ static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
     return a->causal && t + 1 < nk ? t + 1 : nk;
 }
 
-/* The windows of a sentence's queries, where each leaves it a key to see; NULL: every key is computed. */
+/* The windows of a sentence's queries; NULL: there are none. */
 static inline const key_range *windows_of(const attend_args *a, const attend_item *it)
 {
     const score_args *s = a->score;
-    if (!s || !s->window) return NULL;
-    const key_range *w = s->window + (s->window_of_sentence ? it->sentence * s->times[0] : 0);
-    for (int64_t i = 0; i < it->nq; i++)
-        if (w[i].from >= w[i].to || w[i].from >= visible(a, i, it->nk)) return NULL;
-    return w;
+    return s && s->window ? s->window + it->sentence * s->times[0] : NULL;
 }
 
 static inline int64_t chunk_of(const score_args *s, int64_t sentence, int64_t n_sentences) { return sentence * s->chunks / n_sentences; }

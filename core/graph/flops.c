@@ -1,6 +1,7 @@
 /* flops.c - what operations cost: floating-point operations (a multiply-add counts as two) and bytes, from shapes alone. */
 #include "graph/score.h"
 #include "graph/tape.h"
+#include <math.h>
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
@@ -11,7 +12,7 @@ static double gru_flops(const view *in)
     return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
 }
 
-/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of a window (score.h) those
+/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows (score.h) those
  * inside count, where the numbers are at hand (call_flops). */
 static double op_flops(op o, const attr *a, const view *in, const view *out, double pairs)
 {
@@ -34,24 +35,24 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
     }
 }
 
-/* What a score program adds last, where that is one value for every query and key of all heads, in memory: NULL if it is not. */
+/* The windows of a call's queries (score.h), where they lie in memory: NULL if there are none. */
 static const view *window_of(const call *k)
 {
     const score_program *f = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK ? k->call_attr : NULL;
-    int leaf = f ? f->hiding - VALUE_LEAF : -1;
-    if (leaf < 0 || leaf >= f->n_leaves || f->gathered[leaf]) return NULL;
-    const view *v = &k->in[PROGRAM_LEAF + leaf];
-    bool each_pair = v->dim[1] == 1 && v->dim[2] == k->a.i[8] && v->dim[3] == k->a.i[7];
-    return v->data && each_pair && (v->type == F32 || v->type == F64) ? v : NULL;
+    const view *v = f && f->window >= 0 ? &k->in[PROGRAM_LEAF + f->window] : NULL;
+    return v && v->data ? v : NULL;
 }
 
-/* Pairs of a sentence of nq queries and nk keys that a window does not hide. */
+static double bound_of(const view *w, int64_t i) { return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i]; }
+
+/* Pairs of a sentence of nq queries and nk keys that lie in windows. */
 static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t nk)
 {
     double sum = 0;
     for (int64_t i = 0; i < nq; i++) {
-        int64_t row = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * w->dim[3];
-        for (int64_t j = 0; j < nk; j++) sum += (w->type == F64 ? ((const double *)w->data)[row + j] : (double)((const float *)w->data)[row + j]) > HIDDEN;
+        int64_t at = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * 2;
+        double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)nk);
+        sum += fmax(to - from, 0);
     }
     return sum;
 }

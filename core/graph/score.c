@@ -60,13 +60,11 @@ static int32_t gradient_of(const score_draft *d, ab_t x)
 }
 
 /* What a result x + h adds last, where h is no number of the scores' or of anything learned; 0: nothing. */
-static int32_t last_addend(const score_draft *d, int32_t result, int32_t *other)
+static int32_t last_addend(const score_draft *d, int32_t result)
 {
     const node *v = &d->tape->v[result];
-    for (int k = 0; k < 2 && v->op == OP_ADD; k++) {
-        *other = v->in[1 - k];
+    for (int k = 0; k < 2 && v->op == OP_ADD; k++)
         if (!d->tape->v[v->in[k]].needs) return v->in[k];
-    }
     return 0;
 }
 
@@ -96,7 +94,7 @@ static bool take_steps(const score_draft *d, bool *const wanted[PASSES], int *va
 static bool take(score_draft *d, ab_t result, score_program *f)
 {
     ab_ctx *p = d->tape;
-    int32_t forward_n = p->n, inside = 0, hiding = last_addend(d, result.id, &inside);
+    int32_t forward_n = p->n, hiding = last_addend(d, result.id);
     grad_replace(p, result.id, d->gradient);
     grad_sweep(p, 1, forward_n);
     if (p->error.text[0]) return false;
@@ -106,7 +104,6 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     mark(d, result.id, wanted[PASS_FORWARD]);
     mark(d, gradient_of(d, d->score), wanted[PASS_BACKWARD]);
     for (int i = 0; i < d->n_leaves; i++) mark(d, gradient_of(d, d->leaf[i]), wanted[PASS_BACKWARD]);
-    if (hiding) mark(d, inside, wanted[PASS_INSIDE]);
     mark(d, hiding, wanted[PASS_HIDING]);
     if (wanted[PASS_HIDING][d->score.id]) hiding = 0;
     value[d->score.id] = VALUE_SCORE;
@@ -118,8 +115,8 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     }
     bool all = take_steps(d, wanted, value, f);
     f->result = value[result.id];
+    f->window = -1;
     f->hiding = hiding ? value[hiding] : -1;
-    f->inside = hiding ? value[inside] : -1;
     f->back_reads_score = wanted[PASS_BACKWARD][d->score.id];
     f->d_score = gradient_of(d, d->score) ? value[gradient_of(d, d->score)] : -1;
     for (int i = 0; i < SCORE_LEAVES; i++) {

@@ -8,8 +8,9 @@
  * row of numbers for every query [.,.,Tq,n] of which ids [Tq,Tk] choose one for every key (relative positions of Shaw et al. 2018).
  * Gradients flow into q, k, v and every leaf: the program is differentiated by the tape's own rules.
  *
- * What is added to the scores last may be a window: 0 for the keys from one place to another, HIDDEN or less for all others, whose
- * weights are exactly 0 then. A kernel looks at the numbers; where each query has such a window, it computes the keys inside alone.
+ * What is added to the scores last may hide keys by HIDDEN or less: a kernel may leave out what is all hidden, whose weights are 0.
+ * A leaf that is no value of the program may be a window [B or 1,1,Tq,2]: each query's first key and the one behind its last. Keys outside
+ * have no weight and are not computed. A query whose window holds no key that it may see, sees all of those.
  */
 #ifndef ABLATE_SCORE_H
 #define ABLATE_SCORE_H
@@ -19,8 +20,8 @@ enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
 #define HIDDEN (-1e8)
 /* Values: the scaled product, the leaves, the gradient of t, then one a step. */
 enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
-/* PASS_HIDING computes the value that hides keys, PASS_INSIDE the scores of keys that it does not hide. */
-enum { PASS_FORWARD, PASS_BACKWARD, PASS_INSIDE, PASS_HIDING, PASSES };
+/* PASS_HIDING computes the value that hides keys. */
+enum { PASS_FORWARD, PASS_BACKWARD, PASS_HIDING, PASSES };
 
 typedef struct {
     op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK */
@@ -36,7 +37,8 @@ typedef struct score_program {
     bool reads[PASSES][SCORE_LEAVES], back_reads_score;
     score_step step[SCORE_STEPS];
     int result;                /* value: t */
-    int hiding, inside;        /* values: t = inside + hiding, and hiding depends neither on scores nor on anything learned; -1: none */
+    int window;                /* leaf; -1: none */
+    int hiding;                /* value: the last that is added to make t, which depends neither on scores nor on anything learned; -1: none */
     int d_score;               /* value: the gradient of VALUE_SCORE; -1: none */
     int d_leaf[SCORE_LEAVES];  /* values; -1: not wanted */
 } score_program;

@@ -20,6 +20,12 @@ typedef struct shared_value {
     ab_t value;
     struct shared_value *next;
 } shared_value;
+/* Scores with a window, as ab_window traced them. */
+typedef struct windowed {
+    int32_t result, scores; /* nodes: with the window, before it */
+    ab_t bounds;            /* [B or 1,1,Tq,2] */
+    struct windowed *next;
+} windowed;
 typedef struct key_value { /* a pair that fused attention looks at: nodes, before they are cached */
     int32_t k, v;
     struct key_value *next;
@@ -58,6 +64,7 @@ struct attn_context {
     ab_t weights, summed;          /* the weights and the result of the attention that was fused last: attn_fused_sum */
     int64_t n_carried;             /* states made by this call so far: their names */
     ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
+    windowed *windows;             /* of this call so far */
     key_value *attended;           /* pairs of this call so far: each has its cache */
     double residual_dropout;       /* of what is added to the residual stream */
     const layer_calls *layer;      /* in a block's functions: its sublayers */
@@ -66,6 +73,7 @@ struct attn_context {
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
 ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
 ab_t attn_mask(ab_ctx *c, ab_t s);
+ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
 ab_t attn_softmax(ab_ctx *c, ab_t s);
 ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
 ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);

@@ -127,7 +127,7 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
         ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
         y = f && f->f->n_steps ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s, f->f, f->ids, f->leaf)
                                : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
-    } else if (f && f->f->n_steps) {
+    } else if (f && (f->f->n_steps || f->f->window >= 0)) {
         y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f, f->ids, f->leaf);
     } else {
         y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);

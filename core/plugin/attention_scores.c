@@ -17,7 +17,7 @@ typedef struct {
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
     bool gathered[SCORE_LEAVES];
-    int n;
+    int n, window;                /* window: which leaf, or -1 */
     signed char *below;           /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
     int32_t *twin;                /* [nodes] the draft's value of a node */
     bool masked, causal, failed;
@@ -35,6 +35,15 @@ static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
+/* A device's kernels look at what hides keys instead, as it was traced. */
+static const windowed *window_at(const walk *w, int32_t x)
+{
+    if (on_device(w->c->backend)) return NULL;
+    const windowed *y = w->c->attn->windows;
+    while (y && y->result != x) y = y->next;
+    return y;
+}
+
 /* The product q k' below x, and whether it is scaled at once. */
 static int32_t find_product(walk *w, int32_t x, int depth)
 {
@@ -46,6 +55,8 @@ static int32_t find_product(walk *w, int32_t x, int depth)
                        has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
                    ? x
                    : 0;
+    const windowed *window = window_at(w, x);
+    if (window) return find_product(w, window->scores, depth + 1);
     int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
     for (int k = 0; k < n; k++) {
         int32_t found = find_product(w, v->in[k], depth + 1);
@@ -122,6 +133,16 @@ static bool keeps_masked(walk *w, const node *v, int k)
     return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.f[0] > 0);
 }
 
+/* What is looked at of keys outside has no weight whatever is added to it. */
+static ab_t take_window(walk *w, const windowed *x)
+{
+    if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs) return give_up(w);
+    w->window = w->n;
+    w->leaf[w->n++] = x->bounds;
+    score_draft_leaf(&w->draft, false); /* leaves are counted */
+    return w->draft.score;
+}
+
 /* The draft's value of x; above: nothing but keeps_masked stands between x and the softmax. */
 static ab_t emit(walk *w, int32_t x, bool above)
 {
@@ -134,8 +155,10 @@ static ab_t emit(walk *w, int32_t x, bool above)
         if (!above || w->masked || !right_mask(w, &v)) return give_up(w);
         w->masked = true;
         w->causal = v.a.i[0] != 0;
-        return emit(w, v.in[0], false);
+        return emit(w, v.in[0], true);
     }
+    const windowed *window = window_at(w, x);
+    if (window) return above && take_window(w, window).id ? emit(w, window->scores, true) : give_up(w);
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
     if (!some && !(large && score_op(v.op))) {
@@ -160,6 +183,7 @@ static ab_t emit(walk *w, int32_t x, bool above)
 static score_program *program_of(walk *w, int32_t t)
 {
     w->scale = 1;
+    w->window = -1;
     w->product = find_product(w, t, 0);
     if (!w->product) return NULL;
     if (!w->scored) w->scored = w->product;
@@ -169,7 +193,7 @@ static score_program *program_of(walk *w, int32_t t)
     ab_t result = emit(w, t, true);
     if (w->failed || !w->masked) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
-    if (f) memcpy(f->gathered, w->gathered, sizeof f->gathered);
+    if (f) memcpy(f->gathered, w->gathered, sizeof f->gathered), f->window = w->window;
     free(w->below);
     free(w->twin);
     return f;

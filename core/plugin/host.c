@@ -384,6 +384,12 @@ static ab_t h_mask(ab_ctx *c, ab_t s)
     ONLY_IN(c, "ab_mask", ATTENTION_HOOKS);
     return attn_mask(c, s);
 }
+static ab_t h_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
+{
+    OWN(s, from, to);
+    ONLY_IN(c, "ab_window", ATTENTION_HOOKS);
+    return attn_window(c, s, from, to);
+}
 static ab_t h_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
 {
     OWN(s, q, k);
@@ -630,6 +636,7 @@ ab_host host_table = {
     .log = host_log,
     .share = host_share,
     .shared = host_shared,
+    .window = h_window,
     .parameter = h_parameter,
 };
 

@@ -11,26 +11,16 @@ typedef struct {
     int64_t r;
 } config;
 
-static double far(const void *cfg, const int64_t *i)
-{
-    (void)cfg, (void)i;
-    return -1e9;
-}
-
-static ab_t column(ab_ctx *c, ab_t ids) { return ab_reshape(c, ab_to_float(c, ids), ab_dim(c, ids, -1), 1); }
-
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const config *o = cfg;
     const ab_info *in = ab_info(c);
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
-    ab_t centre = column(c, ab_qpos(c)), key = ab_to_float(c, ab_kpos(c));
+    ab_t centre = ab_reshape(c, ab_to_float(c, ab_qpos(c)), ab_dim(c, q, -2), 1);
     if (in->role == AB_CROSS) centre = ab_minimum(c, centre, ab_add_scalar(c, ab_klen(c), -1));
-    ab_t away = ab_map(c, ab_sub(c, key, centre), AB_ABS);
-    ab_t limit = ab_add_scalar(c, ab_mul_scalar(c, away, 0), (double)o->r);
-    ab_t outside = ab_mul(c, ab_less_than(c, limit, away), ab_table(c, far, o, 1, 1));
+    ab_t from = ab_add_scalar(c, centre, -(double)o->r), to = ab_add_scalar(c, centre, (double)o->r + 1);
     ab_t s = ab_mul_scalar(c, ab_matmul(c, q, k, 0, 1), 1 / sqrt((double)in->d_k));
-    s = ab_mask(c, ab_add(c, ab_position(c, s, q, k), outside));
+    s = ab_mask(c, ab_window(c, ab_position(c, s, q, k), from, to));
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 

@@ -1,4 +1,4 @@
-/* test_window.c - score programs that hide keys outside of windows: nothing outside is read, and all else keeps its bits. */
+/* test_window.c - score programs with windows: the bits of scores that hide the same keys, and nothing outside is read. */
 #include "fused_case.h"
 #include "graph/score.h"
 
@@ -6,13 +6,15 @@ enum { HEADS = 2, D = 16, WIDTH = 3 * HEADS * D, MOST = 90, SENTENCES = 4 };
 static const int32_t offset[SENTENCES + 1] = {0, 1, 25, 65, 65 + MOST};
 enum { ROWS = 65 + MOST };
 
-/* t = score + leaf 0 */
-static score_program hiding_program(bool known)
+/* Windows as a leaf; or t = score + leaf 0, which hides the same keys. */
+static score_program program(bool windows)
 {
-    score_program f = {.n_leaves = 1, .n_steps = 1, .result = VALUE_STEP, .hiding = known ? VALUE_LEAF : -1, .inside = VALUE_SCORE,
-                       .d_score = VALUE_GRADIENT, .d_leaf = {-1, -1, -1, -1}};
+    score_program f = {.n_leaves = 1, .result = windows ? VALUE_SCORE : VALUE_STEP, .window = windows ? 0 : -1, .d_score = VALUE_GRADIENT,
+                       .d_leaf = {-1, -1, -1, -1}};
+    if (windows) return f;
+    f.n_steps = 1;
     f.step[0] = (score_step){.op = OP_ADD, .n_in = 2, .in = {VALUE_SCORE, VALUE_LEAF}, .runs = {[PASS_FORWARD] = true}};
-    f.reads[PASS_FORWARD][0] = f.reads[PASS_HIDING][0] = true;
+    f.reads[PASS_FORWARD][0] = true;
     return f;
 }
 
@@ -38,44 +40,68 @@ static outcome attend(const view *qkv, const view *dy, const view *leaf, const s
 
 static void free_outcome(outcome *o) { free_views((view[]){o->y, o->lse, o->d}, 3); }
 
-typedef double (*leaf_fn)(int64_t query, int64_t key);
-static double near_only(int64_t i, int64_t j) { return j < i - 3 || j > i + 5 ? -1e9 : 0; }
-static double farther_back(int64_t i, int64_t j) { return j < i - 40 || j > i - 30 ? -1e9 : 0; } /* the first queries see nothing */
-static double with_a_gap(int64_t i, int64_t j) { return (i - j) % 7 ? -1e9 : 0; }
-static double biased(int64_t i, int64_t j) { return j > i + 4 ? -1e9 : -0.01 * (double)(i > j ? i - j : j - i); }
-static double late_keys(int64_t i, int64_t j) { (void)i; return j < 20 ? -1e9 : 0; } /* short sentences have none */
+typedef struct {
+    int64_t from, to;
+} range;
+typedef range (*window_fn)(int64_t sentence, int64_t query);
+static range near_only(int64_t b, int64_t i) { return (void)b, (range){i - 3, i + 6}; }
+static range farther_back(int64_t b, int64_t i) { return (void)b, (range){i - 40, i - 29}; } /* the first queries see nothing of theirs */
+static range late_keys(int64_t b, int64_t i) { return (void)b, (void)i, (range){20, 1000}; } /* short sentences have none */
+static range one_key(int64_t b, int64_t i) { return (range){i - b, i - b + 1}; }
+static range backwards(int64_t b, int64_t i) { return (range){MOST - i - 2 * b, MOST - i + 3}; }
 
-static view leaf_of(dtype type, leaf_fn f)
+static view bounds_of(dtype type, window_fn f, bool of_sentence)
 {
-    view v = new_view(sums_of(type), MOST, MOST);
-    for (int64_t i = 0; i < MOST; i++)
-        for (int64_t j = 0; j < MOST; j++) set(&v, i * MOST + j, f(i, j));
+    int64_t sentences = of_sentence ? SENTENCES : 1;
+    view v = new_view(sums_of(type), sentences * MOST, 2);
+    for (int64_t i = 0; i < sentences * MOST; i++) {
+        range w = f(i / MOST, i % MOST);
+        set(&v, 2 * i, (double)w.from);
+        set(&v, 2 * i + 1, (double)w.to);
+    }
+    v.dim[0] = sentences, v.dim[2] = MOST;
     return v;
 }
 
-/* The same bits whether the program is known to hide or not. */
-static void check_bits(dtype type, leaf_fn fn, bool causal)
+/* -1e9 outside of windows; where a query can see nothing of its own, 0. */
+static view hiding_leaf(dtype type, window_fn f, bool of_sentence, bool causal)
 {
-    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), leaf = leaf_of(type, fn);
-    score_program known = hiding_program(true), unknown = hiding_program(false);
-    outcome a = attend(&qkv, &dy, &leaf, &known, causal), b = attend(&qkv, &dy, &leaf, &unknown, causal);
+    view v = new_view(sums_of(type), SENTENCES * MOST, MOST);
+    for (int64_t b = 0; b < SENTENCES; b++)
+        for (int64_t i = 0; i < MOST; i++) {
+            range w = f(of_sentence ? b : 0, i);
+            int64_t n = offset[b + 1] - offset[b], seen = causal && i + 1 < n ? i + 1 : n;
+            bool some = (w.from > 0 ? w.from : 0) < (w.to < seen ? w.to : seen);
+            for (int64_t j = 0; j < MOST; j++) set(&v, (b * MOST + i) * MOST + j, some && (j < w.from || j >= w.to) ? -1e9 : 0);
+        }
+    v.dim[0] = SENTENCES, v.dim[2] = MOST;
+    return v;
+}
+
+/* The bits of scores that hide the same keys. */
+static void check_bits(dtype type, window_fn fn, bool of_sentence, bool causal)
+{
+    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), bounds = bounds_of(type, fn, of_sentence),
+         leaf = hiding_leaf(type, fn, of_sentence, causal);
+    score_program windows = program(true), hiding = program(false);
+    outcome a = attend(&qkv, &dy, &bounds, &windows, causal), b = attend(&qkv, &dy, &leaf, &hiding, causal);
     CHECK_SAME_BITS(a.y, b.y);
     CHECK_SAME_BITS(a.lse, b.lse);
     CHECK_SAME_BITS(a.d, b.d);
     free_outcome(&a), free_outcome(&b);
-    free_views((view[]){qkv, dy, leaf}, 3);
+    free_views((view[]){qkv, dy, bounds, leaf}, 4);
 }
 
 /* Keys that no query sees may hold anything: they are not looked at. */
 static void check_skipped(dtype type)
 {
-    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), leaf = leaf_of(type, late_keys);
-    score_program known = hiding_program(true);
-    outcome a = attend(&qkv, &dy, &leaf, &known, false);
+    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), bounds = bounds_of(type, late_keys, false);
+    score_program windows = program(true);
+    outcome a = attend(&qkv, &dy, &bounds, &windows, false);
     enum { UNSEEN = 16 }; /* whole eights of them are left out */
     for (int64_t r = offset[3]; r < offset[3] + UNSEEN; r++)
         for (int64_t i = HEADS * D; i < WIDTH; i++) set(&qkv, r * WIDTH + i, NAN);
-    outcome b = attend(&qkv, &dy, &leaf, &known, false);
+    outcome b = attend(&qkv, &dy, &bounds, &windows, false);
     CHECK_SAME_BITS(a.y, b.y);
     CHECK_SAME_BITS(a.lse, b.lse);
     CHECK_SAME_BITS(a.d, b.d);
@@ -84,19 +110,19 @@ static void check_skipped(dtype type)
         for (int64_t i = HEADS * D; i < WIDTH; i++) sum += fabs(get(&a.d, r * WIDTH + i));
     CHECK_NEAR(sum, 0, 0);
     free_outcome(&a), free_outcome(&b);
-    free_views((view[]){qkv, dy, leaf}, 3);
+    free_views((view[]){qkv, dy, bounds}, 3);
 }
 
 int main(void)
 {
-    static const leaf_fn leaves[] = {near_only, farther_back, with_a_gap, biased, late_keys};
+    static const window_fn windows[] = {near_only, farther_back, late_keys, one_key, backwards};
     for (int isa = 0; cpu_isa_name(isa); isa++) {
         err e = {""};
         if (cpu_isa_lacks(isa)) continue;
         CHECK_INT(cpu_use(cpu_isa_name(isa), &e), 0);
         for (size_t t = 0; t < LENGTH(row_types); t++) {
-            for (size_t i = 0; i < LENGTH(leaves); i++)
-                for (int causal = 0; causal < 2; causal++) check_bits(row_types[t], leaves[i], causal);
+            for (size_t i = 0; i < LENGTH(windows); i++)
+                for (int causal = 0; causal < 2; causal++) check_bits(row_types[t], windows[i], (int)i % 2 == causal, causal);
             check_skipped(row_types[t]);
         }
     }
