@@ -216,7 +216,7 @@ ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
     for (int i = 0; i < 2; i++) {
         const int64_t *x = tape_at(c, i ? to : from)->dim;
         if ((x[0] != 1 && x[0] != batch) || x[1] != 1 || (x[2] != 1 && x[2] != t->q_time) || x[3] != 1)
-            return tape_fail(c, "ab_window: from %s and to %s, expected numbers [%lld or 1,1,%lld,1]", shape_text(tape_at(c, from)->dim, a),
+            return tape_fail(c, "ab_window: from %s and to %s, expected numbers [%lld or 1,1,%lld or 1,1]", shape_text(tape_at(c, from)->dim, a),
                              shape_text(tape_at(c, to)->dim, b), (long long)batch, (long long)t->q_time);
     }
     from = t_broadcast_to(c, from, d), to = t_broadcast_to(c, to, d);
