@@ -187,9 +187,38 @@ static int score_of(const call *k, score_args *s, err *e)
 {
     *s = (score_args){.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .times = {k->a.i[8], k->a.i[7]}};
     memcpy(s->leaf, k->in + PROGRAM_LEAF, sizeof s->leaf);
-    for (int i = 0; i < s->program->n_leaves; i++)
-        if (s->program->gathered[i] && check_ids(k, &k->in[PROGRAM_IDS], s->leaf[i].dim[3], e)) return -1;
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        bool table = i == s->program->keys || i == s->program->values;
+        if ((table || s->program->gathered[i]) && check_ids(k, &k->in[PROGRAM_IDS], s->leaf[i].dim[table ? 2 : 3], e)) return -1;
+    }
     return 0;
+}
+
+/* Copies of the tables of vectors, as the kernel multiplies them. */
+static void open_tables(dtype type, score_args *s)
+{
+    const int leaf[] = {s->program->keys, s->program->values};
+    for (int i = 0; i < 2; i++) {
+        if (leaf[i] < 0) continue;
+        const view *v = &s->leaf[leaf[i]];
+        int64_t n = v->dim[2], d = v->dim[3], ids = whole_line(n), line = whole_line(d);
+        size_t one = type == F64 ? sizeof(double) : sizeof(float);
+        void *rows = cpu_backend.alloc((size_t)(n * line) * one), *turned = cpu_backend.alloc((size_t)(d * ids) * one);
+        memset(rows, 0, (size_t)(n * line) * one);
+        memset(turned, 0, (size_t)(d * ids) * one);
+        s->table[i] = (typeof(s->table[i])){rows, turned, n, d, ids, line};
+        BY_TYPE(type, fill_table, v, i == TABLE_KEYS ? s->program->keys_scale : 1, ids, line, rows, turned);
+    }
+}
+
+static void close_score(score_args *s)
+{
+    if (s->window) cpu_backend.release(s->window);
+    for (int i = 0; i < 2; i++) {
+        if (!s->table[i].rows) continue;
+        cpu_backend.release(s->table[i].rows);
+        cpu_backend.release(s->table[i].turned);
+    }
 }
 
 static double bound_of(const view *w, int64_t i) { return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i]; }
@@ -222,9 +251,10 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     s.counts = k->out[PROGRAM_COUNTS];
     if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
     if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    open_tables(k->in[0].type, &s);
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);
-    if (s.window) cpu_backend.release(s.window);
+    close_score(&s);
     return bad;
 }
 
@@ -236,7 +266,11 @@ static void open_sums(const call *k, const attend_args *a, score_args *s)
     for (int i = 0; i < s->program->n_leaves; i++) {
         const view *v = &s->leaf[i];
         s->sum[i].row = padded;
-        s->sum[i].size = s->program->gathered[i] ? v->dim[2] * v->dim[3] : (v->dim[2] > 1 ? padded : 1) * v->dim[3];
+        bool table = i == s->program->keys || i == s->program->values;
+        s->sum[i].line = table ? whole_line(v->dim[3]) : v->dim[3];
+        s->sum[i].size = table                     ? v->dim[2] * s->sum[i].line
+                         : s->program->gathered[i] ? v->dim[2] * v->dim[3]
+                                                   : (v->dim[2] > 1 ? padded : 1) * v->dim[3];
         if (k->out[PROGRAM_D_LEAF + i].data && s->sum[i].size > largest) largest = s->sum[i].size;
     }
     s->chunks = MOST_NUMBERS / (largest * a->heads);
@@ -259,9 +293,10 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     a.score = &s;
     s.counts = k->in[PROGRAM_D_COUNTS];
     if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    open_tables(k->in[0].type, &s);
     open_sums(k, &a, &s);
     int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
-    if (s.window) cpu_backend.release(s.window);
+    close_score(&s);
     for (int i = 0; i < s.program->n_leaves; i++) {
         const view *d = &k->out[PROGRAM_D_LEAF + i];
         if (!d->data) continue;

@@ -29,9 +29,14 @@ typedef struct { /* what a score program reads and writes besides (graph/score.h
     int64_t chunks;     /* of sentences, whose gradients of leaves are summed on their own */
     struct {
         void *data;        /* NULL: not wanted */
-        int64_t size, row; /* numbers of a sentence's (a chunk's) and head's place; from key to key where both times are in it */
+        int64_t size, row, line; /* numbers of a sentence's (a chunk's) and head's place; from key to key where both times are in it; else of a line */
     } sum[SCORE_LEAVES];
     bool sums; /* is one of them wanted? */
+    /* the tables of vectors by id, keys' times their scale and values': [n][line] and turned [d][ids], REALs, zeros behind; NULL: none */
+    struct {
+        void *rows, *turned;
+        int64_t n, d, ids, line; /* ids, line: n and d in whole vectors of any type */
+    } table[2];
     key_range *window; /* [sentences][times[0]]: the keys that each query sees; NULL: all, or all before it */
 } score_args;
 typedef struct {
@@ -79,6 +84,14 @@ static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t 
 
 /* Room for the decisions of a block of queries about nk keys, in words: one bit a key, DROPOUT_ROWS queries side by side. */
 static inline int64_t decision_words(int64_t nk) { return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS; }
+
+enum { TABLE_KEYS, TABLE_VALUES };
+static inline int64_t whole_line(int64_t n) { return (n + 15) / 16 * 16; }
+/* Of a block of queries: keys' products and their gradients, values' weights and theirs, by id. */
+static inline int64_t table_numbers(const attend_args *a)
+{
+    return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
+}
 
 enum { CHUNK = 2048 }; /* numbers of a program's value at a time */
 static inline int64_t program_numbers(const attend_args *a) /* of all its values */

@@ -115,7 +115,7 @@ static bool take(score_draft *d, ab_t result, score_program *f)
     }
     bool all = take_steps(d, wanted, value, f);
     f->result = value[result.id];
-    f->window = -1;
+    f->window = f->keys = f->values = -1;
     f->hiding = hiding ? value[hiding] : -1;
     f->back_reads_score = wanted[PASS_BACKWARD][d->score.id];
     f->d_score = gradient_of(d, d->score) ? value[gradient_of(d, d->score)] : -1;
@@ -195,6 +195,28 @@ ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n
     return z;
 }
 
+ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table)
+{
+    GIVEN2(y, table);
+    node v = *tape_at(c, y);
+    const score_program *before = v.call_attr;
+    if (before->n_leaves == SCORE_LEAVES || before->values >= 0) return (ab_t){0};
+    score_program *f = arena_alloc(&c->memory, sizeof *f);
+    *f = *before;
+    f->values = f->n_leaves++;
+    f->d_leaf[f->values] = -1;
+    ab_t in[PROGRAM_LEAF + SCORE_LEAVES];
+    for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
+    in[PROGRAM_LEAF + f->values] = table;
+    int64_t lse[4];
+    memcpy(lse, tape_at(c, tape_part(c, y, 1))->dim, sizeof lse);
+    ab_t again = tape_push(c, OP_ATTEND_PROGRAM, v.type, v.dim, v.n_in, in, &v.a);
+    tape_at(c, again)->call_attr = f;
+    shape_part(c, again, 1, sum_type(c), lse);
+    shape_part(c, again, PROGRAM_COUNTS, sum_type(c), nothing);
+    return again;
+}
+
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
@@ -213,7 +235,7 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     shape_part(c, g, 1, v.type, q.id == k.id ? nothing : d);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         ab_t leaf = {v.in[PROGRAM_LEAF + i]};
-        bool wanted = i < f->n_leaves && f->d_leaf[i] >= 0 && grad_wanted(c, leaf.id);
+        bool wanted = i < f->n_leaves && (f->d_leaf[i] >= 0 || i == f->values) && grad_wanted(c, leaf.id);
         memcpy(d, tape_at(c, leaf)->dim, sizeof d);
         shape_part(c, g, PROGRAM_D_LEAF + i, sum_type(c), wanted ? d : nothing);
     }

@@ -6,6 +6,8 @@
  * f is elementwise over [B,H,Tq,Tk]. A leaf is a value of the tape that does not depend on the scores: any shape whose axes are 1
  * or those of the scores (a slope a head [1,H,1,1], a bias of distances [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1] ...), or, gathered, a
  * row of numbers for every query [.,.,Tq,n] of which ids [Tq,Tk] choose one for every key (relative positions of Shaw et al. 2018).
+ * Such rows may also be made by the kernel, as keys_scale q E' of a table E [1,1,n,d_k] of vectors, one an id: then the leaf is E. And another
+ * table, [1,1,n,d_v], may be added to the values: y += z E, z [Tq,n] the used weights of a query summed by id.
  * Gradients flow into q, k, v and every leaf: the program is differentiated by the tape's own rules.
  *
  * What is added to the scores last may hide keys by HIDDEN or less: a kernel may leave out what is all hidden, whose weights are 0.
@@ -38,6 +40,8 @@ typedef struct score_program {
     score_step step[SCORE_STEPS];
     int result;                /* value: t */
     int window;                /* leaf; -1: none */
+    int keys, values;          /* leaves that are tables of vectors, keys gathered; -1: none */
+    double keys_scale;
     int hiding;                /* value: the last that is added to make t, which depends neither on scores nor on anything learned; -1: none */
     int d_score;               /* value: the gradient of VALUE_SCORE; -1: none */
     int d_leaf[SCORE_LEAVES];  /* values; -1: not wanted */
@@ -69,5 +73,7 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
                            const ab_t *leaf);
 /* [B,H,Tq,n]: the weights p of attention y, summed by the ids it was made with (ab_scatter_add), n of them; 0 for queries without a token. */
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n);
+/* y again, a result of t_attend_program nobody reads the counts of, with `table` [1,1,n,d_v] added to its values by id. id 0: it has no room. */
+ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table);
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
 #endif

@@ -252,7 +252,8 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
     t->weights = y.id ? p : (ab_t){0};
     if (!y.id) y = t_matmul(c, p, v, 0, 0);
     ab_hook before = enter_hook(c, AB_IN_VALUES);
-    if (t->pos && t->pos->values) y = tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values");
+    if (t->pos && t->pos->values)
+        y = attn_fused_values(c, y, tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values"));
     c->hook = before;
     return y;
 }

@@ -80,6 +80,8 @@ ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
 ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 /* attention_scores.c: the weighted sum as one fused operation; id 0: what p was made of cannot be fused. */
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
+/* sum: what a position's `values` made of y. The same as one operation where y was fused and a table of vectors is added to it by id; else sum. */
+ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum);
 struct score_program;
 typedef struct {
     const struct score_program *f;

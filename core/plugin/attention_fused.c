@@ -40,12 +40,18 @@ static rotation rotation_of(const ab_ctx *c, ab_t x)
     return (rotation){{{h->in[0]}, h->a.i[0]}, {a->in[1]}, {b->in[1]}};
 }
 
-/* Queries and keys of one projection, turned as they lie: its rows with these columns rotated. id 0: they are not such. */
+static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
+{
+    return a.rows.id == b.rows.id && a.col < b.col + b_width && b.col < a.col + width;
+}
+
+/* Queries and keys of one projection, turned as they lie: its rows with these columns rotated. id 0: they are not such, or the same. */
 static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
 {
     const attn_context *t = c->attn;
+    int64_t K = t->info.heads * t->info.d_k;
     rotation turn_q = rotation_of(c, q), turn_k = rotation_of(c, k);
-    if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id) return (ab_t){0};
+    if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id || overlap(turn_q.of, K, turn_k.of, K)) return (ab_t){0};
     ab_t rows = t_rotate(c, turn_q.of.rows, turn_q.cosine, turn_q.sine, t->q_off, turn_q.of.col, t->info.heads);
     return t_rotate(c, rows, turn_k.cosine, turn_k.sine, t->q_off, turn_k.of.col, t->info.heads);
 }
@@ -91,9 +97,10 @@ static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const 
     columns at_q, at_k, at_v = columns_of(c, v, self);
     ab_t rotated = rotated_rows(c, q, k);
     if (rotated.id) {
-        at_q = (columns){rotated, rotation_of(c, q).of.col};
-        at_k = (columns){rotated, rotation_of(c, k).of.col};
-        if (at_v.rows.id == rotation_of(c, k).of.rows.id) at_v.rows = rotated;
+        columns of_q = rotation_of(c, q).of, of_k = rotation_of(c, k).of;
+        bool turned = overlap(of_q, K, at_v, U) || overlap(of_k, K, at_v, U); /* values are taken as they were */
+        if (at_v.rows.id == of_k.rows.id && !turned) at_v.rows = rotated;
+        at_q = (columns){rotated, of_q.col}, at_k = (columns){rotated, of_k.col};
     } else {
         at_q = columns_of(c, q, true);
         at_k = columns_of(c, k, self);

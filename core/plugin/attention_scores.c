@@ -17,7 +17,8 @@ typedef struct {
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
     bool gathered[SCORE_LEAVES];
-    int n, window;                /* window: which leaf, or -1 */
+    int n, window, keys;          /* window, keys: which leaf, or -1 */
+    double keys_scale;
     signed char *below;           /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
     int32_t *twin;                /* [nodes] the draft's value of a node */
     bool masked, causal, failed;
@@ -35,10 +36,12 @@ static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
-/* A device's kernels look at what hides keys instead, as it was traced. */
+/* May windows and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them instead. */
+static bool takes_tables(const ab_ctx *c) { return !on_device(c->backend) && !attn_steps(c); }
+
 static const windowed *window_at(const walk *w, int32_t x)
 {
-    if (on_device(w->c->backend)) return NULL;
+    if (!takes_tables(w->c)) return NULL;
     const windowed *y = w->c->attn->windows;
     while (y && y->result != x) y = y->next;
     return y;
@@ -94,6 +97,17 @@ static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
                       u->a.i[0] == v->a.i[0]);
 }
 
+/* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
+static ab_t key_table(const walk *w, int32_t x, double *by)
+{
+    const ab_ctx *c = w->c;
+    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].in[0]) *by *= c->v[x].a.f[0];
+    const node *v = &c->v[x];
+    if (!takes_tables(c) || v->op != OP_MATMUL || v->a.i[0] || !v->a.i[1] || v->in[0] != c->v[w->product].in[0]) return (ab_t){0};
+    const node *e = &c->v[v->in[1]];
+    return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->in[1] : 0};
+}
+
 static ab_t leaf(walk *w, int32_t x)
 {
     const attn_context *t = w->c->attn;
@@ -104,6 +118,14 @@ static ab_t leaf(walk *w, int32_t x)
     if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->in[1])) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->in[1]};
     if (gathered || v->op == OP_BROADCAST_TO) of = v->in[0];
+    double by;
+    ab_t table = gathered && w->keys < 0 && w->n < SCORE_LEAVES ? key_table(w, of, &by) : (ab_t){0};
+    if (table.id) {
+        w->keys = w->n, w->keys_scale = by;
+        w->leaf[w->n] = table;
+        w->gathered[w->n++] = true;
+        return score_draft_leaf(&w->draft, true); /* the queries want it */
+    }
     const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
     const node *u = &w->c->v[of];
     for (int i = 0; i < (gathered ? 2 : 4); i++)
@@ -183,7 +205,7 @@ static ab_t emit(walk *w, int32_t x, bool above)
 static score_program *program_of(walk *w, int32_t t)
 {
     w->scale = 1;
-    w->window = -1;
+    w->window = w->keys = -1;
     w->product = find_product(w, t, 0);
     if (!w->product) return NULL;
     if (!w->scored) w->scored = w->product;
@@ -193,7 +215,10 @@ static score_program *program_of(walk *w, int32_t t)
     ab_t result = emit(w, t, true);
     if (w->failed || !w->masked) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
-    if (f) memcpy(f->gathered, w->gathered, sizeof f->gathered), f->window = w->window;
+    if (f) {
+        memcpy(f->gathered, w->gathered, sizeof f->gathered);
+        f->window = w->window, f->keys = w->keys, f->keys_scale = w->keys_scale;
+    }
     free(w->below);
     free(w->twin);
     return f;
@@ -236,4 +261,21 @@ ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
         if (mine.id && same_ids(c, mine.id, ids.id)) return t_attend_counts(c, t->summed, t->batch, t->q_time, n);
     }
     return t_scatter_add(c, p, ids, n);
+}
+
+ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum)
+{
+    attn_context *t = c->attn;
+    const node *v = &c->v[sum.id];
+    if (!sum.id || !t->summed.id || v->op != OP_ADD || !takes_tables(c)) return sum;
+    int added = v->in[0] == y.id ? 1 : 0;
+    const node *m = &c->v[v->in[added]];
+    if (v->in[1 - added] != y.id || m->op != OP_MATMUL || m->a.i[0] || m->a.i[1]) return sum;
+    const node *table = &c->v[m->in[1]];
+    bool counts = m->in[0] == tape_part(c, t->summed, PROGRAM_COUNTS).id;
+    if (!counts || table->dim[0] * table->dim[1] != 1 || table->type != c->v[y.id].type) return sum;
+    ab_t again = t_attend_values(c, t->summed, (ab_t){m->in[1]});
+    if (!again.id) return sum;
+    t->summed = again;
+    return t_heads(c, again, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
 }

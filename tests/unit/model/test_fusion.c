@@ -23,8 +23,8 @@ static const struct {
     {"talking_heads", "composed"},
 };
 
-/* Live nodes of an operation in the forward pass of a small model with rotary positions. */
-static int64_t rotary_has(model *m, op o)
+/* Live nodes of an operation in the forward pass. */
+static int64_t count_of(model *m, op o)
 {
     model_shape s = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
     err e = {0};
@@ -37,8 +37,9 @@ static int64_t rotary_has(model *m, op o)
     return n;
 }
 
-/* Queries and keys are turned in the rows of their projection: nothing is brought into padded sentences and back. */
-static void check_rotary(void)
+/* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the kernel of attention:
+ * nothing is brought into padded sentences and back. */
+static void check_tape(const char *position, op expected, int64_t times)
 {
     arena a = {0};
     settings set = {0};
@@ -46,11 +47,11 @@ static void check_rotary(void)
     model m;
     for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "layers", "1", &a);
-    settings_put(&set, "position", "rotary", &a);
+    settings_put(&set, "position", position, &a);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
-    CHECK_INT(rotary_has(&m, OP_ROTATE), 4); /* queries and keys of encoder and decoder */
-    CHECK_INT(rotary_has(&m, OP_HEADS) + rotary_has(&m, OP_MERGE) + rotary_has(&m, OP_CONCAT) + rotary_has(&m, OP_SLICE), 0);
+    CHECK_INT(count_of(&m, expected), times);
+    CHECK_INT(count_of(&m, OP_HEADS) + count_of(&m, OP_MERGE) + count_of(&m, OP_CONCAT) + count_of(&m, OP_SLICE) + count_of(&m, OP_MATMUL), 0);
     model_free(&m);
     arena_free(&a);
 }
@@ -64,6 +65,7 @@ int main(void)
         if (!how || !same(how, known[i].how)) printf("%s:\n", known[i].plugin);
         CHECK_TEXT(how ? how : e.text, known[i].how);
     }
-    check_rotary();
+    check_tape("rotary", OP_ROTATE, 4); /* queries and keys of encoder and decoder */
+    check_tape("shaw", OP_ATTEND_PROGRAM, 2);
     return test_end();
 }
