@@ -61,7 +61,7 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     for (size_t i = 0; i < LENGTH(known); i++) {
         err e = {0};
-        const char *how = plugin_fusion(known[i].plugin, &e);
+        const char *step, *how = plugin_fusion(known[i].plugin, &step, &e);
         if (!how || !same(how, known[i].how)) printf("%s:\n", known[i].plugin);
         CHECK_TEXT(how ? how : e.text, known[i].how);
     }
