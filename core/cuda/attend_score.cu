@@ -25,15 +25,15 @@ template <class T, int D, int W> static int run(int what, const gpu_attention *a
     return LAUNCH(kernel, dim3((unsigned)blocks), dim3(SCORE_THREADS(W)), shared, *a, *f, gpu_counters());
 }
 
+/* Few widths, for the interpreter makes long code: wide heads of F32, and of more than 128 columns, have warps without columns beside others. */
 template <class T> static int run_width(int what, const gpu_attention *a, const gpu_score *f)
 {
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;
-    if constexpr (sizeof(T) == sizeof(bf16))
+    if constexpr (sizeof(T) == sizeof(bf16)) {
         if (width <= 32) return run<T, 32, 1>(what, a, f);
-    return width <= 64    ? run<T, 64, 1>(what, a, f)
-           : width <= 128 ? run<T, 64, 2>(what, a, f)
-           : width <= 256 ? run<T, 64, 4>(what, a, f)
-                          : run<T, 64, 8>(what, a, f);
+        if (width > 64 && width <= 128) return run<T, 64, 2>(what, a, f);
+    }
+    return width <= 64 ? run<T, 64, 1>(what, a, f) : run<T, 64, 8>(what, a, f);
 }
 static int run_type(int what, const gpu_attention *a, const gpu_score *f)
 {

@@ -344,6 +344,7 @@ int main(void)
         {"causal, dropout", 32, 8, true, true, 0.3, 5, {40, 17, 0, 2, 33}, {0}},
         {"cross, dropout", 20, 0, false, false, 0.1, 5, {3, 0, 35, 1, 17}, {35, 4, 0, 40, 16}},
         {"wide heads", 72, 0, true, true, 0.1, 2, {19, 3}, {0}},
+        {"widest heads", 136, 0, false, true, 0.1, 1, {18}, {5}},
     };
     enum { SETTINGS = sizeof settings / sizeof *settings };
     bool all = getenv("ABLATE_TEST_LONG") != NULL;
