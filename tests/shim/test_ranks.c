@@ -218,6 +218,7 @@ static void check_buckets(world *w)
     batcher_free(batches);
     train_step_close(s);
     model_free(&m);
+    module->close();
 }
 
 int main(void)
