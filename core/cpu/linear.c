@@ -55,6 +55,14 @@ int cpu_LINEAR(const call *k, err *e)
     return 0;
 }
 
+/* 0 where y, the output of a ReLU, is not > 0. */
+static int zeros_by(const call *k, err *e)
+{
+    if (!k->in[3].data) return 0;
+    call back = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {k->in[3], k->out[0]}, .out = {k->out[0]}};
+    return cpu_RELU_BACK(&back, e);
+}
+
 int cpu_LINEAR_DX(const call *k, err *e)
 {
     const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *dx = &k->out[0];
@@ -64,18 +72,19 @@ int cpu_LINEAR_DX(const call *k, err *e)
     if (add && base->data != dx->data) memcpy(dx->data, base->data, (size_t)(rows * n) * dtype_size(dx->type));
     if (dy->type == F64) {
         linear_f64(rows, n, in, dy->data, w->data, transposed, NULL, false, add, dx->data);
-        return 0;
+        return zeros_by(k, e);
     }
     gemm g = {.way = gemm_way_of(dy->type), .m = rows, .n = n, .k = in, .x = dy->data, .w = w->data, .transposed = transposed,
               .add = add, .y = dx->data};
     product_rows(&g, k->training ? NULL : k->params, w->param);
-    return 0;
+    return zeros_by(k, e);
 }
 
 int cpu_LINEAR_DW(const call *k, err *e)
 {
     const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
-    (void)e;
+    call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {k->out[1]}};
+    if (sums.out[0].data && cpu_COLUMN_SUM(&sums, e)) return -1;
     if (k->a.i[0]) { /* dW is stored transposed: dy' x */
         const view *other = x;
         x = dy, dy = other;

@@ -34,8 +34,8 @@ template <class T> __device__ __forceinline__ row_sums joined(row_sums a, row_su
     row_sums s = {m, a.total * power_of(a.top - m, type) + b.total * power_of(b.top - m, type), a.sum + b.sum};
     return s;
 }
-/* Two eights more; what is no logit is LOWEST. */
-template <class T> __device__ __forceinline__ void take(row_sums &s, const float v[2][8], T type)
+/* Two eights more; WHOLE: all are logits, else what is none is LOWEST. */
+template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s, const float v[2][8], T type)
 {
     float top = s.top;
     UNROLL for (int j = 0; j < 16; j++) top = fmaxf(top, v[j / 8][j % 8]);
@@ -43,7 +43,7 @@ template <class T> __device__ __forceinline__ void take(row_sums &s, const float
     UNROLL for (int j = 0; j < 16; j++) {
         float x = v[j / 8][j % 8];
         s.total += power_of(x - top, type);
-        s.sum += x > LOWEST ? x : 0.f;
+        s.sum += WHOLE || x > LOWEST ? x : 0.f;
     }
 }
 
@@ -95,7 +95,10 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS) 
         }
         if (STAGED) store8(staged + 8 * i, v[0]);
         if (STAGED && i + step < n) store8(staged + 8 * (i + step), v[1]);
-        take(s, v, type);
+        if (i > 0 && i + step < whole)
+            take<true>(s, v, type);
+        else
+            take<false>(s, v, type);
     }
     for (int o = 16; o; o >>= 1) {
         row_sums other = {__shfl_xor_sync(0xffffffffu, s.top, o), __shfl_xor_sync(0xffffffffu, s.total, o),
@@ -117,12 +120,20 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS) 
     for (int64_t i = threadIdx.x; i < n; i += step) {
         float v[8];
         int64_t at = 8 * (from + i), hit = first + target - at;
+        bool inside = i > 0 && i < whole;
         if (STAGED)
             load8(staged + 8 * i, v);
+        else if (inside)
+            load8(a.logits + at, v);
         else
             part8(a.logits, at, first, end, a.vector, v);
-        UNROLL for (int j = 0; j < 8; j++) v[j] = power_of(v[j] - s.top, type) * scale - off - (hit == j ? on : 0.f);
-        put_part8(a.grad, at, first, end, a.vector, v);
+        UNROLL for (int j = 0; j < 8; j++) v[j] = power_of(v[j] - s.top, type) * scale - off;
+        if (hit >= 0 && hit < 8) /* one eight of the row */
+            UNROLL for (int j = 0; j < 8; j++) v[j] -= hit == j ? on : 0.f;
+        if (inside)
+            store8(a.grad + at, v);
+        else
+            put_part8(a.grad, at, first, end, a.vector, v);
     }
 }
 

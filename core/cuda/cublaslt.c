@@ -105,6 +105,9 @@ alignment_of(const void *p) /* 16 bytes are as good as more, and addresses diffe
     return at % 16 == 0 ? 3 : at % 8 == 0 ? 2 : at % 4 == 0 ? 1 : 0;
 }
 
+/* What the library calls the bias: it reads one, or writes the sums of dy over rows, which are a bias's gradient. */
+static const void *vector_of(const product *p) { return p->sums ? p->sums : p->bias; }
+
 static lt_key key_of(const product *p)
 {
     lt_key key;
@@ -115,9 +118,9 @@ static lt_key key_of(const product *p)
     if (p->batch > 1) key.step[0] = p->step_a, key.step[1] = p->step_b, key.step[2] = p->step_c;
     key.type = p->type, key.type_c = p->type_c;
     key.flags = (p->turn_a != 0) | (p->turn_b != 0) << 1 | (p->bias != NULL) << 2 | (p->relu != 0) << 3 |
-                (p->beta != 0) << 4 | (p->exact != 0) << 5;
+                (p->beta != 0) << 4 | (p->exact != 0) << 5 | (p->bits != NULL) << 6 | (p->positive != NULL) << 7 | (p->sums != NULL) << 8;
     key.alignment =
-        alignment_of(p->a) | alignment_of(p->b) << 2 | alignment_of(p->c) << 4 | alignment_of(p->bias) << 6;
+        alignment_of(p->a) | alignment_of(p->b) << 2 | alignment_of(p->c) << 4 | alignment_of(vector_of(p)) << 6;
     return key;
 }
 
@@ -157,6 +160,16 @@ static cublasStatus_t layout(const product *p, cublasLtMatrixLayout_t *at, int t
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* Our b is the library's A. */
+static cublasLtEpilogue_t epilogue_of(const product *p)
+{
+    if (p->sums) return CUBLASLT_EPILOGUE_BGRADA;
+    if (p->bits && p->positive) return CUBLASLT_EPILOGUE_DRELU;
+    if (p->bits) return p->bias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS : CUBLASLT_EPILOGUE_RELU_AUX;
+    if (p->relu) return p->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
 {
     TRY(lt.cublasLtMatmulDescCreate(&x->how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -164,14 +177,18 @@ static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
                       turn_b = p->turn_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_TRANSA, turn_b);
     SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_TRANSB, turn_a);
-    cublasLtEpilogue_t last = p->bias   ? p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
-                              : p->relu ? CUBLASLT_EPILOGUE_RELU
-                                        : CUBLASLT_EPILOGUE_DEFAULT;
+    cublasLtEpilogue_t last = epilogue_of(p);
     SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_EPILOGUE, last);
-    if (p->bias) { /* the heuristic looks at the address's alignment */
-        SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    const void *vector = vector_of(p);
+    if (vector) { /* the heuristic looks at the address's alignment */
+        SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
         int32_t type = (int32_t)number_of(p->type_c); /* nothing else is documented */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
+    }
+    if (p->bits) {
+        int64_t line = RELU_BITS(p->n);
+        SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->bits);
+        SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, line);
     }
     x->m = m;
     TRY(layout(p, &x->a, p->type, p->turn_a ? p->k : m, p->turn_a ? m : p->k, p->row_a, p->step_a));
@@ -211,7 +228,9 @@ cublasStatus_t lt_set_rows(lt_plan *x, int64_t m)
 
 cublasStatus_t lt_multiply(const product *p, lt_plan *x, const cublasLtMatmulAlgo_t *algorithm)
 {
-    if (p->bias) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    const void *vector = vector_of(p);
+    if (vector) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (p->bits) SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->bits);
     void *work = gpu_scratch(SCRATCH_PRODUCT, LT_WORKSPACE);
     return lt.cublasLtMatmul(handle, x->how, &p->alpha, p->b, x->b, p->a, x->a, &p->beta, p->c, x->c, p->c,
                              x->c, algorithm, work, LT_WORKSPACE, gpu_stream());

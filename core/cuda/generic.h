@@ -115,9 +115,10 @@ typedef struct {
 int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out);
 
 /* table[v] = (onto ? table[v] : 0) + by * sum of the rows i of dy [T,d] with ids[i] == v, in a fixed order; ids out of range are
- * left out. dy is F32 or BF16, the table [n_table,d] F32. (EMBEDDING_BACK, EMBED_TOKENS_BACK) Uses SCRATCH_IDS. */
-int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, int64_t T, int64_t n_table,
-                       int64_t d, float by);
+ * left out. dy is F32 or BF16, the table [n_table,d] F32. (EMBEDDING_BACK, EMBED_TOKENS_BACK) Uses SCRATCH_IDS. sorted (NULL: the ids are
+ * sorted here) [2,T]: rows in the order of their ids, then these ids. */
+int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, const int32_t *sorted, int64_t T,
+                       int64_t n_table, int64_t d, float by);
 
 int gpu_real(float *y, const int32_t *ids, int64_t n);
 /* y [n_q,n_k]: k - q as numbers; or clamped to -clip .. clip, plus clip, as ids. */

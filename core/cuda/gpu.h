@@ -8,7 +8,7 @@
  *
  * Rules for kernels. Launch through LAUNCH only, arguments by value. Shared memory: __shared__ for fixed sizes, DYN_SMEM once a
  * kernel. PTX only in this file. Every live thread of a block reaches every __syncthreads, all 32 of a warp every shuffle.
- * No atomics. Blocks have a multiple of 32 threads.
+ * No atomics but those of parts.h, which count blocks; no number is summed by one. Blocks have a multiple of 32 threads.
  */
 #ifndef ABLATE_GPU_H
 #define ABLATE_GPU_H

@@ -113,7 +113,7 @@ enum { CHUNK = 32, AHEAD = 8 };
 struct runs {
     float *table, *part;
     const void *dy;
-    const int32_t *order, *start, *key;
+    const int32_t *order, *key;
     int64_t T, n_table, d;
     float by;
     bool onto;
@@ -158,14 +158,27 @@ template <class T, int V> __global__ void sum_chunks(runs r)
         }
     }
 }
+/* The first place from `low` on whose key is larger. */
+__device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int32_t id)
+{
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (key[middle] <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 template <int V> __global__ void sum_parts(runs r)
 {
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
     int64_t end = (chunk + 1) * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
     if (end >= r.T || column >= r.d) return;
     int32_t id = r.key[end];
-    if (id >= r.n_table || r.key[end - 1] != id || r.start[id] < chunk * CHUNK) return; /* nothing begins here and goes on */
-    int64_t last = (r.start[id + 1] - 1) / CHUNK;
+    bool began = chunk > 0 && r.key[chunk * CHUNK - 1] == id;
+    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and goes on */
+    int64_t last = (first_above(r.key, end, r.T, id) - 1) / CHUNK;
     float sum[V];
     UNROLL for (int j = 0; j < V; j++) sum[j] = r.part[(2 * chunk + 1) * r.d + column + j];
     UNROLL for (int64_t c = chunk + 1; c <= last; c++)
@@ -340,16 +353,16 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
     return LAUNCH(find_starts, blocks_for(n_table + 1), THREADS, 0, from_key, T, start, n_table + 1);
 }
 
-extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, int64_t T, int64_t n_table,
-                                  int64_t d, float by)
+extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, const int32_t *sorted, int64_t T,
+                                  int64_t n_table, int64_t d, float by)
 {
     if (n_table <= 0 || d <= 0) return gpu_launched();
     if (!onto) gpu_zero(table, (size_t)(n_table * d) * sizeof *table);
     if (T <= 0) return gpu_launched();
-    gpu_order o;
-    if (gpu_rows_by_id(ids, T, n_table, &o)) return -1;
+    gpu_order o = {sorted, nullptr, sorted + T};
+    if (!sorted && gpu_rows_by_id(ids, T, n_table, &o)) return -1;
     float *part = (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
-    runs r = {table, part, dy, o.order, o.start, o.key, T, n_table, d, by, onto != 0};
+    runs r = {table, part, dy, o.order, o.key, T, n_table, d, by, onto != 0};
     bool fours = d % 4 == 0 && aligned16(table, dy);
     if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
     return fours ? sum_runs<float, 4>(r) : sum_runs<float, 1>(r);

@@ -1,13 +1,13 @@
 /* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPOUT_ADD, and sums over rows.
  *
  * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. Wider rows take a
- * block each and are read again for every pass. Sums over rows have two stages: parts of the rows, then the parts in order.
+ * block each and are read again for every pass. Sums over rows are added up from parts of the rows (parts.h).
  */
-#include "cuda/gpu.h"
+#include "cuda/parts.h"
 #include "cuda/vec8.h"
 #include "cuda/rows.h"
 
-enum { WARPS = 4, BACK_WARPS = 8, WIDE_THREADS = 256, IN_REGISTERS = 1024 };
+enum { WARPS = 4, BACK_WARPS = 8, WIDE_THREADS = 256, IN_REGISTERS = 1024, THREE_SUMS = 512 /* columns for which a warp's registers hold them */ };
 
 template <class T> struct norm_call {
     int64_t rows, width;
@@ -15,6 +15,8 @@ template <class T> struct norm_call {
     const float *gain, *bias;
     T *y, *z; /* dz, ds in the backward pass */
     float *stats, *sums;
+    float *total[3]; /* of the sums over rows: d gain, d bias, and of ds or NULL; or of x alone */
+    unsigned *tickets;
     float eps;
     gpu_dropping drop;
     const gpu_counter *counter;
@@ -128,19 +130,24 @@ template <bool VECTOR, class T>
 __device__ __forceinline__ void write_back(const norm_call<T> &a, int64_t at, int64_t n, float g[8])
 {
     put8<VECTOR>(a.y + at, n, g);
-    if (!a.z) return;
+    if (!a.z) return; /* without dropout ds would be dz */
     drop8(g, (uint64_t)at, a.drop, a.counter);
     put8<VECTOR>(a.z + at, n, g);
 }
 
-/* Part blockIdx.x of the column sums: sums [parts][2][width], d gain and d bias. */
-template <class T, int PER, bool VECTOR> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
+/* As it will be read from the rows. */
+__device__ __forceinline__ float stored(float x, float) { return x; }
+__device__ __forceinline__ float stored(float x, bf16) { return to_float(to_bf16(x)); }
+
+/* Part blockIdx.x of SUMS column sums: sums [parts][SUMS][width], d gain, d bias and, of three, ds. */
+template <class T, int PER, bool VECTOR, int SUMS> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
 {
     __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    float dgain[PER][8], dbias[PER][8];
-    UNROLL for (int i = 0; i < PER; i++)
-        UNROLL for (int j = 0; j < 8; j++) dgain[i][j] = 0, dbias[i][j] = 0;
+    float over_rows[SUMS][PER][8];
+    UNROLL for (int k = 0; k < SUMS; k++)
+        UNROLL for (int i = 0; i < PER; i++)
+            UNROLL for (int j = 0; j < 8; j++) over_rows[k][i][j] = 0;
     for (int64_t row = (int64_t)blockIdx.x * BACK_WARPS + warp; row < a.rows; row += (int64_t)gridDim.x * BACK_WARPS) {
         int64_t at = row * a.width;
         float x[PER][8], g[PER][8], mean = a.stats[2 * row], scale = a.stats[2 * row + 1], sum = 0, product = 0;
@@ -155,8 +162,8 @@ template <class T, int PER, bool VECTOR> __global__ void __launch_bounds__(32 * 
             get8<VECTOR>(a.gain + column, a.width - column, gain);
             UNROLL for (int j = 0; j < 8; j++) { /* past the width g is 0, so nothing is added */
                 x[i][j] = (x[i][j] - mean) * scale;
-                dgain[i][j] += g[i][j] * x[i][j];
-                dbias[i][j] += g[i][j];
+                over_rows[0][i][j] += g[i][j] * x[i][j];
+                over_rows[1][i][j] += g[i][j];
                 g[i][j] *= gain[j];
                 sum += g[i][j];
                 product += g[i][j] * x[i][j];
@@ -167,18 +174,22 @@ template <class T, int PER, bool VECTOR> __global__ void __launch_bounds__(32 * 
             int64_t column = 8 * (lane + 32 * i);
             UNROLL for (int j = 0; j < 8; j++) g[i][j] = (g[i][j] - m - x[i][j] * mx) * scale;
             if (column < a.width) write_back<VECTOR>(a, at + column, a.width - column, g[i]);
+            if (SUMS > 2)
+                UNROLL for (int j = 0; j < 8; j++) over_rows[SUMS - 1][i][j] += column + j < a.width ? stored(g[i][j], T()) : 0.f;
         }
     }
-    float *part = a.sums + (int64_t)blockIdx.x * 2 * a.width;
-    UNROLL for (int i = 0; i < 2 * PER; i++) { /* the warps' sums, 256 columns at a time */
+    float *part = a.sums + (int64_t)blockIdx.x * SUMS * a.width;
+    UNROLL for (int i = 0; i < SUMS * PER; i++) { /* the warps' sums, 256 columns at a time */
         __syncthreads();
-        store8(&shared[warp][8 * lane], i < PER ? dgain[i % PER] : dbias[i % PER]);
+        store8(&shared[warp][8 * lane], over_rows[i / PER][i % PER]);
         __syncthreads();
         float sum = 0;
         for (int w = 0; w < BACK_WARPS; w++) sum += shared[w][threadIdx.x];
         int64_t column = 8 * 32 * (i % PER) + threadIdx.x;
-        if (column < a.width) part[(i < PER ? 0 : a.width) + column] = sum;
+        if (column < a.width) part[i / PER * a.width + column] = sum;
     }
+    add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * a.width, 0, SUMS * a.width, a.tickets,
+              [=](int64_t i, float sum) { a.total[i / a.width][i % a.width] = sum; });
 }
 
 template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) norm_back_wide(norm_call<T> a)
@@ -239,28 +250,11 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
         for (int w = 0; w < BACK_WARPS; w++) all += shared[w][threadIdx.x];
         if (first + threadIdx.x < a.width) part[i * a.width + first + threadIdx.x] = all;
     }
-}
-
-/* Adds the parts [parts][n] of n sums: the first `split` go to y, the others to z. 32 sums a block, a warp every 16th part. */
-enum { PART_WARPS = 16 };
-__global__ void __launch_bounds__(32 * PART_WARPS) sum_parts(const float *sums, int64_t parts, int64_t n, int64_t split, float *y, float *z)
-{
-    __shared__ float shared[PART_WARPS][32];
-    int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    int64_t i = (int64_t)blockIdx.x * 32 + lane;
-    float sum = 0;
-    if (i < n) {
-        UNROLL_BY(8) for (int64_t p = warp; p < parts; p += PART_WARPS) sum += sums[p * n + i];
-    }
-    shared[warp][lane] = sum;
-    __syncthreads();
-    if (warp || i >= n) return;
-    sum = 0;
-    for (int w = 0; w < PART_WARPS; w++) sum += shared[w][lane];
-    if (i < split)
-        y[i] = sum;
-    else
-        z[i - split] = sum;
+    int64_t parts = gridDim.y, all = NORM ? 2 : 1, last = first + 256 < a.width ? first + 256 : a.width;
+    unsigned *ticket = a.tickets + blockIdx.x * all * parts_tickets(parts); /* those of these columns */
+    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++)
+        add_parts(a.sums, parts, blockIdx.y, all * a.width, i * a.width + first, i * a.width + last, ticket + i * parts_tickets(parts),
+                  [=](int64_t k, float sum) { a.total[i][k - i * a.width] = sum; });
 }
 
 /* ---- DROPOUT_ADD ---- */
@@ -290,14 +284,15 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(
 static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Calls KERNEL<T, PER, VECTOR> by the width. */
-#define BY_WIDTH(KERNEL, warps, grid)                                                                                  \
-    (vector ? a.width <= 256   ? LAUNCH((KERNEL<T, 1, true>), grid, 32 * (warps), 0, a)                                \
-              : a.width <= 512 ? LAUNCH((KERNEL<T, 2, true>), grid, 32 * (warps), 0, a)                                \
-                               : LAUNCH((KERNEL<T, 4, true>), grid, 32 * (warps), 0, a)                                \
-     : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false>), grid, 32 * (warps), 0, a)                                        \
-     : a.width <= 512 ? LAUNCH((KERNEL<T, 2, false>), grid, 32 * (warps), 0, a)                                        \
-                      : LAUNCH((KERNEL<T, 4, false>), grid, 32 * (warps), 0, a))
+/* Calls KERNEL<T, PER, VECTOR, ...> by the width. */
+#define BY_WIDTH(KERNEL, warps, grid, ...)                                                                             \
+    (vector ? a.width <= 256   ? LAUNCH((KERNEL<T, 1, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
+              : a.width <= 512 ? LAUNCH((KERNEL<T, 2, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
+                               : LAUNCH((KERNEL<T, 4, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
+     : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                            \
+     : a.width <= 512 ? LAUNCH((KERNEL<T, 2, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                            \
+                      : LAUNCH((KERNEL<T, 4, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
+#define WITH ,
 
 /* Parts of the rows in the backward pass: what fits a GPU at once, at least a row for every warp of a block. */
 static int64_t norm_parts(int64_t rows, int64_t width)
@@ -316,42 +311,49 @@ template <class T> static int norm_of(norm_call<T> a)
     bool vector = a.width % 8 == 0 && aligned16(a.x, a.s, a.y, a.z, a.gain, a.bias);
     if (a.width <= IN_REGISTERS) {
         dim3 grid((unsigned)up(a.rows, WARPS));
-        return BY_WIDTH(norm_rows, WARPS, grid);
+        return BY_WIDTH(norm_rows, WARPS, grid, );
     }
     dim3 grid((unsigned)a.rows);
     return vector ? LAUNCH((norm_wide<T, true>), grid, WIDE_THREADS, 0, a) : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
-template <class T> static int norm_back_of(norm_call<T> a, float *dgain, float *dbias)
+template <class T> static int colsum_of(norm_call<T> a)
 {
-    bool vector = a.width % 8 == 0 && aligned16(a.x, a.dy, a.y, a.z, a.gain);
-    int64_t parts;
-    if (a.width <= IN_REGISTERS) {
-        parts = norm_parts(a.rows, a.width);
-        dim3 grid((unsigned)parts);
-        if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid)) return -1;
-    } else {
-        parts = column_parts(a.rows, a.width);
-        dim3 grid((unsigned)a.rows), columns((unsigned)up(a.width, 256), (unsigned)parts);
-        int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
-                        : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
-        if (rc) return rc;
-        rc = vector ? LAUNCH((sum_rows<T, true, true>), columns, 32 * BACK_WARPS, 0, a)
-                    : LAUNCH((sum_rows<T, false, true>), columns, 32 * BACK_WARPS, 0, a);
-        if (rc) return rc;
-    }
-    return LAUNCH(sum_parts, dim3((unsigned)up(2 * a.width, 32)), 32 * PART_WARPS, 0, a.sums, parts, 2 * a.width, a.width, dgain, dbias);
+    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
+    dim3 grid((unsigned)strips, (unsigned)parts);
+    if (strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("sums over rows of so many columns that there are not tickets enough");
+    return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((sum_rows<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
+                                              : LAUNCH((sum_rows<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
 }
 
-template <class T> static int colsum_of(norm_call<T> a, float *y)
+template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
 {
-    int64_t parts = column_parts(a.rows, a.width);
-    dim3 grid((unsigned)up(a.width, 256), (unsigned)parts);
-    if (parts == 1) a.sums = y;
-    int rc = a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((sum_rows<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
-                                                : LAUNCH((sum_rows<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
-    if (rc || parts == 1) return rc;
-    return LAUNCH(sum_parts, dim3((unsigned)up(a.width, 32)), 32 * PART_WARPS, 0, a.sums, parts, a.width, a.width, y, (float *)nullptr);
+    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
+    dim3 grid((unsigned)a.rows), columns((unsigned)strips, (unsigned)parts);
+    if (2 * strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("a norm over so many columns that there are not tickets enough");
+    int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
+                    : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
+    if (rc) return rc;
+    rc = vector ? LAUNCH((sum_rows<T, true, true>), columns, 32 * BACK_WARPS, 0, a)
+                : LAUNCH((sum_rows<T, false, true>), columns, 32 * BACK_WARPS, 0, a);
+    if (rc || !a.total[2]) return rc;
+    a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
+    return colsum_of(a);
+}
+
+template <class T> static int norm_back_of(norm_call<T> a)
+{
+    bool vector = a.width % 8 == 0 && aligned16(a.x, a.dy, a.y, a.z, a.gain);
+    dim3 grid((unsigned)norm_parts(a.rows, a.width));
+    if (a.width > IN_REGISTERS) return norm_back_wide_of(a, vector);
+    if (a.total[2] && a.width <= THREE_SUMS)
+        return vector ? a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, true, 3>), grid, 32 * BACK_WARPS, 0, a)
+                                       : LAUNCH((norm_back_rows<T, 2, true, 3>), grid, 32 * BACK_WARPS, 0, a)
+               : a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, false, 3>), grid, 32 * BACK_WARPS, 0, a)
+                                : LAUNCH((norm_back_rows<T, 2, false, 3>), grid, 32 * BACK_WARPS, 0, a);
+    if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
+    a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
+    return colsum_of(a);
 }
 
 template <class T> static int dropadd_of(int64_t n, norm_call<T> a)
@@ -363,7 +365,7 @@ template <class T> static int dropadd_of(int64_t n, norm_call<T> a)
 template <class T> static norm_call<T> norm_call_of(int64_t rows, int64_t width, const void *x, gpu_dropping drop)
 {
     norm_call<T> a = norm_call<T>();
-    a.rows = rows, a.width = width, a.x = (const T *)x, a.drop = drop, a.counter = gpu_counters();
+    a.rows = rows, a.width = width, a.x = (const T *)x, a.drop = drop, a.counter = gpu_counters(), a.tickets = gpu_tickets();
     return a;
 }
 
@@ -378,18 +380,19 @@ static int norm_typed(int64_t rows, int64_t width, const void *x, const void *s,
 
 template <class T>
 static int norm_back_typed(int64_t rows, int64_t width, const void *z, const float *stats, const float *gain, const void *dy, void *dz,
-                           void *ds, float *dgain, float *dbias, gpu_dropping drop, float *sums)
+                           void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop, float *sums)
 {
     norm_call<T> a = norm_call_of<T>(rows, width, z, drop);
     a.dy = (const T *)dy, a.gain = gain, a.stats = (float *)stats, a.y = (T *)dz, a.z = (T *)ds, a.sums = sums;
-    return norm_back_of(a, dgain, dbias);
+    a.total[0] = dgain, a.total[1] = dbias, a.total[2] = ds_sums;
+    return norm_back_of(a);
 }
 
 template <class T> static int colsum_typed(int64_t rows, int64_t width, const void *x, float *y, float *sums)
 {
     norm_call<T> a = norm_call_of<T>(rows, width, x, gpu_dropping());
-    a.sums = sums;
-    return colsum_of(a, y);
+    a.sums = sums, a.total[0] = y;
+    return colsum_of(a);
 }
 
 template <class T> static int dropadd_typed(int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
@@ -412,19 +415,20 @@ int gpu_norm(int type, int64_t rows, int64_t width, const void *x, const void *s
 }
 
 int gpu_norm_back(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain, const void *dy,
-                  void *dz, void *ds, float *dgain, float *dbias, gpu_dropping drop, float *sums)
+                  void *dz, void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop, float *sums)
 {
     if (!rows || !width) {
         gpu_zero(dgain, (size_t)width * sizeof *dgain);
         gpu_zero(dbias, (size_t)width * sizeof *dbias);
+        if (ds_sums) gpu_zero(ds_sums, (size_t)width * sizeof *ds_sums);
         return gpu_launched();
     }
-    return BY_TYPE(norm_back_typed, rows, width, z, stats, gain, dy, dz, ds, dgain, dbias, drop, sums);
+    return BY_TYPE(norm_back_typed, rows, width, z, stats, gain, dy, dz, ds, dgain, dbias, ds_sums, drop, sums);
 }
 size_t gpu_norm_sums(int64_t rows, int64_t width)
 {
     int64_t parts = width <= IN_REGISTERS ? norm_parts(rows, width) : column_parts(rows, width);
-    return (size_t)(parts * 2 * width) * sizeof(float);
+    return (size_t)(parts * 3 * width) * sizeof(float);
 }
 
 int gpu_dropadd(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)

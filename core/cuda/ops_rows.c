@@ -21,11 +21,12 @@ static int check_count(const char *what, int64_t rows, err *e)
     return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, at most 2147483647", what, (long long)rows);
 }
 
-static gpu_dropping dropping_of(const call *k)
+static gpu_dropping dropping_by(const call *k, double p)
 {
-    double p = k->training ? k->a.f[0] : 0;
+    if (!k->training) p = 0;
     return (gpu_dropping){.place = (unsigned)k->a.i[0], .least = (unsigned)(p * 65536), .scale = p > 0 ? (float)(1 / (1 - p)) : 1};
 }
+static gpu_dropping dropping_of(const call *k) { return dropping_by(k, k->a.f[0]); }
 
 int cuda_NORM(const call *k, err *e)
 {
@@ -45,12 +46,13 @@ int cuda_NORM_BACK(const call *k, err *e)
     if (check_rows("gradient of norm", z, e) || check_type("gradient of norm: dy", dy, z->type, e) ||
         check_type("gradient of norm: the gain", gain, F32, e) || check_type("gradient of norm: the statistics", stats, F32, e) ||
         check_type("gradient of norm: d gain", &k->out[2], F32, e) || check_type("gradient of norm: d bias", &k->out[3], F32, e) ||
+        check_type("gradient of norm: sums of ds", &k->out[4], F32, e) ||
         check_count("gradient of norm", rows_of(z), e))
         return -1;
     int64_t rows = rows_of(z), width = width_of(z);
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_norm_sums(rows, width));
     return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data, k->out[0].data,
-                                  k->a.i[1] ? k->out[1].data : NULL, k->out[2].data, k->out[3].data, dropping_of(k), sums),
+                                  k->a.i[1] ? k->out[1].data : NULL, k->out[2].data, k->out[3].data, k->out[4].data, dropping_of(k), sums),
                     e);
 }
 
@@ -71,22 +73,26 @@ int cuda_COLUMN_SUM(const call *k, err *e)
 
 int cuda_EMBED_TOKENS(const call *k, err *e)
 {
-    const view *table = &k->in[0], *id = &k->in[1], *y = &k->out[0];
+    const view *table = &k->in[0], *id = &k->in[1], *positions = &k->in[3], *place = &k->in[4], *y = &k->out[0];
     if (check_rows("embedding", y, e) || check_type("embedding: the table", table, F32, e) ||
-        check_type("embedding: ids", id, I32, e))
+        check_type("embedding: ids", id, I32, e) || check_type("embedding: positions", positions, F32, e) ||
+        check_type("embedding: places", place, I32, e))
         return -1;
-    return launched(gpu_embed((int)y->type, rows_of(y), rows_of(table), width_of(y), table->data, id->data, (float)k->a.f[0], y->data), e);
+    gpu_embedding g = {.type = (int)y->type, .rows = rows_of(y), .words = rows_of(table), .width = width_of(y), .n = rows_of(positions),
+                       .table = table->data, .positions = positions->data, .id = id->data, .place = place->data, .by = (float)k->a.f[0],
+                       .y = y->data, .drop = dropping_by(k, k->a.f[1])};
+    return launched(gpu_embed(&g), e);
 }
 
 int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
 {
-    const view *base = &k->in[0], *dy = &k->in[1], *id = &k->in[2], *y = &k->out[0];
-    if (check_rows("gradient of embedding", dy, e) || check_type("gradient of embedding: the base", base, F32, e) ||
+    const view *base = &k->in[0], *dy = &k->in[1], *id = &k->in[2], *sorted = &k->in[3], *y = &k->out[0];
+    if (check_type("gradient of embedding: sorted ids", sorted, I32, e) || check_rows("gradient of embedding", dy, e) || check_type("gradient of embedding: the base", base, F32, e) ||
         check_type("gradient of embedding: the sums", y, F32, e) || check_type("gradient of embedding: ids", id, I32, e))
         return -1;
     if (base->data && base->data != y->data) gpu_copy(y->data, base->data, (size_t)count_of(y) * sizeof(float));
-    return launched(gpu_sum_rows_by_id(y->data, base->data != NULL, dy->data, (int)dy->type, id->data, rows_of(dy), rows_of(y),
-                                       width_of(y), (float)k->a.f[0]),
+    return launched(gpu_sum_rows_by_id(y->data, base->data != NULL, dy->data, (int)dy->type, id->data, sorted->data, rows_of(dy),
+                                       rows_of(y), width_of(y), (float)k->a.f[0]),
                     e);
 }
 

@@ -98,7 +98,7 @@ int cuda_EMBEDDING_BACK(const call *k, err *e)
 {
     const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
     if (y->type != F32 || dy->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(gpu_sum_rows_by_id(y->data, 0, dy->data, F32, ids->data, count_of(ids), rows_of(y), width_of(y), 1), e);
+    return launched(gpu_sum_rows_by_id(y->data, 0, dy->data, F32, ids->data, NULL, count_of(ids), rows_of(y), width_of(y), 1), e);
 }
 
 /* ---- ids as numbers, numbers by ids ---- */

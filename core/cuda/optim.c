@@ -69,6 +69,49 @@ static int locate(program *p, int32_t id, err *e)
     return 0;
 }
 
+/* ---- what follows from scalars alone ---- */
+
+static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
+static bool is_constant_step(const node *n) { return n->op == OP_MUL_SCALAR || n->op == OP_ADD_SCALAR; }
+
+/* Adds a node of phase SETUP: 0, 1 when it is not for the kernel, -1 and words. */
+static int add_setup(program *p, int32_t id, err *e)
+{
+    const node *n = &p->c->v[id];
+    update_program *u = p->u;
+    if (source_of(p->c, id) != id) return 0;
+    if (n->op < OP_ADD || n->op > OP_MAP_BACK || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
+    update_step s = {.what = (uint8_t)(n->op - OP_ADD), .function = (uint8_t)n->a.i[0], .by = (float)n->a.f[0], .vector = UPDATE_NOWHERE};
+    for (int k = 0; k < 3; k++) {
+        int32_t in = k < n->n_in ? source_of(p->c, n->in[k]) : 0;
+        s.in[k] = k == 1 && is_constant_step(n) ? UPDATE_BY : UPDATE_NOWHERE;
+        if (!in) continue;
+        if (!one_number(p->c, in)) return 1;
+        if (locate(p, in, e)) return -1;
+        s.in[k] = (uint8_t)p->v[in].index;
+    }
+    if (u->n_scalars == UPDATE_SCALARS) return 1;
+    p->v[id].where = SCALAR, p->v[id].index = s.out = (uint8_t)u->n_scalars;
+    u->scalar[u->n_scalars++] = NULL;
+    u->setup[u->n_setup++] = s;
+    return 0;
+}
+
+static bool is_setup(const node *v) { return tape_is_call(v) && v->phase == PHASE_SETUP; }
+
+/* In the kernel where it can be, else by launches of its own. */
+static int set_up(program *p, const run_options *o, err *e)
+{
+    ab_ctx *c = p->c;
+    int rc = 0;
+    for (int32_t i = 1; i < c->n && !rc; i++)
+        if (is_setup(&c->v[i])) rc = add_setup(p, i, e);
+    if (rc <= 0) return rc;
+    for (int32_t i = 1; i < c->n; i++) p->v[i].where = NOT_YET;
+    p->u->n_setup = p->u->n_scalars = 0;
+    return tape_run_phase(c, o, PHASE_SETUP) ? fail(e, "%s", c->error.text) : 0;
+}
+
 /* ---- steps ---- */
 
 static int add_step(program *p, update_step s, const int32_t *in, int n_in, int32_t result, err *e)
@@ -170,9 +213,10 @@ static int give_registers(program *p, err *e)
     return 0;
 }
 
-static int build(program *p, err *e)
+static int build(program *p, const run_options *o, err *e)
 {
     ab_ctx *c = p->c;
+    if (set_up(p, o, e)) return -1;
     for (int32_t i = 1; i < c->n; i++)
         if (tape_is_call(&c->v[i]) && c->v[i].phase == PHASE_STEP && c->v[i].op != OP_ASSIGN && add_node(p, i, e)) return -1;
     for (int32_t i = 1; i < c->n; i++)
@@ -195,7 +239,6 @@ static void add_shadow(const tiling *t, const program *p)
 
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 {
-    (void)o; /* what it depends on is in device memory */
     if (t->type != F32) return fail(&c->error, "a GPU updates parameters of type fp32, not %s", dtype_name(t->type));
     if (t->n_vectors > UPDATE_VECTORS) return fail(&c->error, "an update of %d vectors, at most %d", t->n_vectors, UPDATE_VECTORS);
     update_program u = {.count = t->count, .n_vectors = t->n_vectors};
@@ -203,7 +246,7 @@ int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
     for (int32_t i = 0; i < c->n; i++) p.v[i].last_use = p.v[i].home = -1;
     for (int k = 0; k < t->n_vectors; k++) u.vector[k] = t->vector[k].data;
     err e = {{0}};
-    int rc = build(&p, &e);
+    int rc = build(&p, o, &e);
     free(p.v);
     if (rc) return fail(&c->error, "the update: %s", e.text);
     add_shadow(t, &p);

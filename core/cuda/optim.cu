@@ -73,12 +73,24 @@ __device__ __forceinline__ void map_of(int function, const float a[N], float r[N
     }
 }
 
+__device__ __forceinline__ float scalar_step(const update_step &s, const float *scalar)
+{
+    float in[3];
+    UNROLL for (int k = 0; k < 3; k++) in[k] = s.in[k] == UPDATE_BY ? s.by : s.in[k] < UPDATE_SCALARS ? scalar[s.in[k]] : 0;
+    return s.what == GPU_MAP        ? function_of(s.function, in[0])
+           : s.what == GPU_MAP_BACK ? gradient_of(s.function, in[0], in[1], in[2])
+                                    : arithmetic(s.what, in[0], in[1]);
+}
+
 __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool wide)
 {
     __shared__ float scalar[UPDATE_SCALARS];
     DYN_SMEM(float4, registers);
     float4 *own = registers + threadIdx.x;
-    if ((int)threadIdx.x < u.n_scalars) scalar[threadIdx.x] = *u.scalar[threadIdx.x];
+    if ((int)threadIdx.x < u.n_scalars && u.scalar[threadIdx.x]) scalar[threadIdx.x] = *u.scalar[threadIdx.x];
+    __syncthreads();
+    if (!threadIdx.x)
+        for (int i = 0; i < u.n_setup; i++) scalar[u.setup[i].out] = scalar_step(u.setup[i], scalar);
     __syncthreads();
     for (int64_t tile = (int64_t)blockIdx.x * TILE; tile < u.count; tile += (int64_t)gridDim.x * TILE) {
         int64_t first = tile + 4 * threadIdx.x;

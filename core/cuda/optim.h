@@ -8,7 +8,7 @@ extern "C" {
 
 /* ---- an update: a program that is run for every element ---- */
 
-enum { UPDATE_STEPS = 128, UPDATE_REGISTERS = 32, UPDATE_SCALARS = 32, UPDATE_VECTORS = 8 };
+enum { UPDATE_STEPS = 128, UPDATE_SETUP = 24, UPDATE_REGISTERS = 32, UPDATE_SCALARS = 32, UPDATE_VECTORS = 8 };
 /* Where an operand comes from: register 0 .. 31; scalar 32 + i; the step before; the step's own constant. */
 enum { UPDATE_SCALAR = 32, UPDATE_LAST = 64, UPDATE_BY, UPDATE_NOWHERE = 255 };
 typedef struct {
@@ -18,12 +18,12 @@ typedef struct {
     float by;
 } update_step;
 typedef struct {
-    update_step step[UPDATE_STEPS];
-    const float *scalar[UPDATE_SCALARS]; /* read once a run */
+    update_step step[UPDATE_STEPS], setup[UPDATE_SETUP]; /* setup: of scalars, whose numbers in[] and out are, before the others */
+    const float *scalar[UPDATE_SCALARS]; /* read once a run; NULL: a result of setup */
     float *vector[UPDATE_VECTORS];       /* [count] each; those of `read` are in registers 0 .. n_vectors - 1 at the start */
     void *shadow;                        /* [count] BF16: what vector `shadowed` is given, or NULL */
     int64_t count;
-    int n_steps, n_registers, n_scalars, n_vectors, shadowed;
+    int n_steps, n_setup, n_registers, n_scalars, n_vectors, shadowed;
     unsigned read; /* bit i: vector i is read */
 } update_program;
 int gpu_run_update(const update_program *u); /* one launch: gpu_launched() */

@@ -3,14 +3,18 @@
 #include "cuda/generic.h"
 #include "cuda/cublaslt.h"
 #include "cuda/ops.h"
+#include "cuda/rows.h"
 #include "cuda/views.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- who multiplies ---- */
 
 enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
 static product_count counts;
 product_count product_counts(void) { return counts; }
+static bool plain_wanted; /* ABLATE_PRODUCT=plain: what comes with a product is done by our own kernels */
+static void forget_bits(void);
 
 #if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
 int product_open(err *e)
@@ -18,7 +22,8 @@ int product_open(err *e)
     (void)e;
     return 0;
 }
-void product_close(void) {}
+void product_close(void) { forget_bits(); }
+static bool library_wanted(void) { return false; }
 const char *product_library(void) { return "own kernels"; }
 static int by_library(const product *p)
 {
@@ -39,16 +44,22 @@ static int read_wish(err *e)
 {
     const char *wish = getenv("ABLATE_PRODUCT");
     bool own = same(wish, "own"), library = same(wish, "library");
-    own_wanted = own || (OWN_UNLESS_ASKED && !library);
-    if (!wish || !*wish || own || library) return 0;
-    return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\" or \"library\"", wish);
+    plain_wanted = same(wish, "plain");
+    own_wanted = own || (OWN_UNLESS_ASKED && !library && !plain_wanted);
+    if (!wish || !*wish || own || library || plain_wanted) return 0;
+    return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\", \"library\" or \"plain\"", wish);
 }
+static bool library_wanted(void) { return !own_wanted; }
 int product_open(err *e)
 {
     if (read_wish(e)) return -1;
     return own_wanted ? 0 : lt_open(e);
 }
-void product_close(void) { lt_close(); }
+void product_close(void)
+{
+    forget_bits();
+    lt_close();
+}
 const char *product_library(void)
 {
     static err e;
@@ -64,13 +75,76 @@ static int by_library(const product *p)
 }
 #endif
 
+/* ---- which numbers a ReLU let through, as the library writes them: by the address of its output, which lives until its gradient ---- */
+
+enum { MOST_BITS = 1024 };
+static struct {
+    const void *y;
+    void *bits;
+    size_t bytes;
+    bool written;
+} relus[MOST_BITS];
+static int n_relus;
+
+static int find_bits(const void *y)
+{
+    int i = 0;
+    while (i < n_relus && relus[i].y != y) i++;
+    return i;
+}
+/* Room beside y [m,n]; NULL when there are too many. Graphs may name what was outgrown, so that it lives on. */
+static void *room_for_bits(const void *y, int64_t m, int64_t n)
+{
+    int i = find_bits(y);
+    size_t bytes = (size_t)(m * RELU_BITS(n) / 8);
+    if (i == MOST_BITS) return NULL;
+    if (i == n_relus) relus[n_relus++].y = y;
+    if (relus[i].bytes < bytes) relus[i].bits = gpu_alloc(bytes), relus[i].bytes = bytes;
+    return relus[i].bits;
+}
+static void note_bits(const product *p, bool written) { relus[find_bits(p->c)].written = written; }
+static void *bits_of(const void *y)
+{
+    int i = find_bits(y);
+    return i < n_relus && relus[i].written ? relus[i].bits : NULL;
+}
+static void forget_bits(void)
+{
+    for (int i = 0; i < n_relus; i++) gpu_release(relus[i].bits);
+    memset(relus, 0, sizeof relus);
+    n_relus = 0;
+}
+
+/* What the library has not done with its product. */
+static int finish_product(const product *p)
+{
+    gpu_elementwise back = {.y = p->c, .x = {p->positive, p->c}, .dim = {1, 1, p->m, p->n}, .what = GPU_RELU_BACK, .n_in = 2, .type = p->type_c};
+    for (int i = 0; i < 2; i++) back.step[i][2] = p->row_c, back.step[i][3] = 1;
+    if (p->positive && gpu_run_elementwise(&back)) return -1;
+    if (!p->sums) return 0;
+    return gpu_colsum(p->type, p->k, p->n, p->b, p->sums, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(p->k, p->n)));
+}
+
+/* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
+static bool is_plain(const product *p) { return !p->positive && !p->sums && !p->bits; }
+
 static int multiply(const product *p)
 {
-    int rc = by_library(p);
+    product plain = *p;
+    plain.positive = NULL, plain.sums = NULL, plain.bits = NULL;
+    bool at_once = !is_plain(p) && !plain_wanted && (!p->positive || p->bits); /* a ReLU's output itself is no input of the library's */
+    int rc = at_once ? by_library(p) : 1;
+    if (rc == 1) {
+        rc = by_library(&plain);
+        if (!rc) rc = finish_product(p);
+        at_once = false;
+    }
     if (rc <= 0) {
-        counts.library += !rc;
+        counts.library += !rc, counts.at_once += !rc && at_once;
+        if (p->relu && p->bits) note_bits(p, !rc && at_once);
         return rc;
     }
+    if (p->relu && p->bits) note_bits(p, false);
     rc = gpu_own_product(p);
     counts.own += !rc;
     return rc;
@@ -152,6 +226,7 @@ int cuda_LINEAR(const call *k, err *e)
                  .row_c = y->dim[3], .turn_b = k->a.i[0] != 0, .batch = 1, .type = (int)x->type, .type_c = (int)x->type, .alpha = 1,
                  .relu = k->a.i[1] != 0, .exact = k->batch_invariant};
     if (!p.m || !p.n) return 0;
+    if (p.relu && k->training && x->type == BF16 && library_wanted()) p.bits = room_for_bits(p.c, p.m, p.n);
     if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
     if (k->in[2].data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
     return launched(gpu_product(&p), e);
@@ -159,11 +234,12 @@ int cuda_LINEAR(const call *k, err *e)
 
 int cuda_LINEAR_DX(const call *k, err *e)
 {
-    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *dx = &k->out[0];
-    if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e)) return -1;
+    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *y = &k->in[3], *dx = &k->out[0];
+    if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e) || check_rows("gradient of linear", dy, y, e))
+        return -1;
     product p = {.m = rows_of(dy), .n = dx->dim[3], .k = dy->dim[3], .a = dy->data, .c = dx->data, .row_a = dy->dim[3],
                  .row_b = w->dim[3], .row_c = dx->dim[3], .turn_b = k->a.i[0] == 0, .batch = 1, .type = (int)dy->type,
-                 .type_c = (int)dy->type, .alpha = 1, .beta = base->data ? 1 : 0};
+                 .type_c = (int)dy->type, .alpha = 1, .beta = base->data ? 1 : 0, .positive = y->data, .bits = y->data ? bits_of(y->data) : NULL};
     if (!p.m || !p.n) return 0;
     if (base->data && base->data != dx->data) gpu_copy(dx->data, base->data, (size_t)count_of(dx) * dtype_size(dx->type));
     if (!(p.b = as_rows(k, 1, dy->type, e))) return -1;
@@ -175,9 +251,15 @@ int cuda_LINEAR_DW(const call *k, err *e)
     const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
     if (check_rows("gradient of weights", x, dy, e)) return -1;
     if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
-    const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy;
+    const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy, *sums = &k->out[1];
+    if (sums->data && sums->type != F32) return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
     product p = {.m = a->dim[3], .n = b->dim[3], .k = rows_of(x), .a = a->data, .b = b->data, .c = dw->data, .row_a = a->dim[3],
                  .row_b = b->dim[3], .row_c = b->dim[3], .turn_a = 1, .batch = 1, .type = (int)x->type, .type_c = F32, .alpha = 1};
+    int64_t rows = rows_of(dy), width = dy->dim[3];
+    bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
+    if (own && gpu_colsum((int)dy->type, rows, width, dy->data, sums->data, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows, width))))
+        return launched(-1, e);
+    if (!own) p.sums = sums->data;
     return launched(gpu_product(&p), e);
 }
 

@@ -19,8 +19,9 @@ struct own_call {
     operand a, b;
     void *c;
     float alpha, beta;
-    const void *bias;
+    const void *bias, *positive;
     bool relu;
+    float *sums;
 };
 
 /* N neighbours (16 bytes) of line `line` from depth `depth` on, or of depth `depth` from line `line` on; zeros outside. */
@@ -45,6 +46,7 @@ template <class O> __device__ __forceinline__ void finish(const own_call &q, int
     float y = q.alpha * sum;
     if (q.beta != 0) y += q.beta * load(c);
     if (q.bias) y += load((const O *)q.bias + column);
+    if (q.positive && !(load((const O *)q.positive + (c - (O *)q.c)) > 0)) y = 0;
     store(c, q.relu ? fmaxf(y, 0.f) : y);
 }
 
@@ -67,7 +69,8 @@ __global__ void __launch_bounds__(F32_THREADS) own_f32(own_call q)
     const float *a = (const float *)q.a.at + blockIdx.z * q.a.step, *b = (const float *)q.b.at + blockIdx.z * q.b.step;
     place_f32(q.a.along, t, &line_a, &depth_a);
     place_f32(q.b.along, t, &line_b, &depth_b);
-    float sum[4][4], va[4], vb[4];
+    bool sums = q.sums && !blockIdx.x && t < TILE; /* of column t of this tile of b */
+    float sum[4][4], va[4], vb[4], over_k = 0;
     UNROLL for (int i = 0; i < 4; i++)
         UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
     fetch<4>(q.a, a, q.k, row + line_a, depth_a, va);
@@ -87,7 +90,10 @@ __global__ void __launch_bounds__(F32_THREADS) own_f32(own_call q)
             UNROLL for (int i = 0; i < 4; i++)
                 UNROLL for (int j = 0; j < 4; j++) sum[i][j] += left[i] * right[j];
         }
+        if (sums)
+            for (int d = 0; d < F32_DEPTH; d++) over_k += bs[d][t];
     }
+    if (sums && column + t < q.b.lines) q.sums[column + t] = over_k;
     UNROLL for (int i = 0; i < 4; i++)
         UNROLL for (int j = 0; j < 4; j++) finish<float>(q, row + 4 * y + i, column + 4 * x + j, sum[i][j]);
 }
@@ -132,7 +138,8 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) own_bf16(own_
     int top = warp / 2 * 32, left = warp % 2 * 32;
     int64_t row = (int64_t)blockIdx.x * TILE, column = (int64_t)blockIdx.y * TILE;
     const uint16_t *a = (const uint16_t *)q.a.at + blockIdx.z * q.a.step, *b = (const uint16_t *)q.b.at + blockIdx.z * q.b.step;
-    float sum[2][4][4];
+    bool sums = q.sums && !blockIdx.x && threadIdx.x < TILE; /* of this thread's column of the tile of b */
+    float sum[2][4][4], over_k = 0;
     uint16_t va[2][8], vb[2][8];
     UNROLL for (int i = 0; i < 2; i++)
         UNROLL for (int j = 0; j < 4; j++)
@@ -155,7 +162,13 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) own_bf16(own_
             UNROLL for (int i = 0; i < 2; i++)
                 UNROLL for (int j = 0; j < 4; j++) mma_16816(sum[i][j], fa[i], fb[j]);
         }
+        if (sums)
+            for (int d = 0; d < BF16_DEPTH / 2; d++) {
+                unsigned two = bs[threadIdx.x][d].both;
+                over_k += __uint_as_float(two << 16) + __uint_as_float(two & 0xffff0000u);
+            }
     }
+    if (sums && column + threadIdx.x < q.b.lines) q.sums[column + threadIdx.x] = over_k;
     UNROLL for (int i = 0; i < 2; i++)
         UNROLL for (int j = 0; j < 4; j++)
             UNROLL for (int e = 0; e < 4; e++)
@@ -187,7 +200,9 @@ extern "C" int gpu_own_product(const product *p)
                   p->alpha,
                   p->beta,
                   p->bias,
-                  p->relu != 0};
+                  p->positive,
+                  p->relu != 0,
+                  p->sums};
     dim3 grid((unsigned)rows, (unsigned)columns, (unsigned)p->batch);
     if (p->type == 0) return LAUNCH(own_f32, grid, F32_THREADS, 0, q);
     return p->type_c == 0 ? LAUNCH(own_bf16<float>, grid, BF16_THREADS, 0, q) : LAUNCH(own_bf16<bf16>, grid, BF16_THREADS, 0, q);

@@ -26,14 +26,19 @@ typedef struct {
     float alpha, beta;
     const void *bias; /* [n] of type_c, or NULL */
     int relu;
+    const void *positive; /* [m,n] of type_c, rows as c's, or NULL: c is 0 where this is not > 0 */
+    float *sums;          /* [n], or NULL: sums of b over k, for a batch of 1; b is not stored [n,k] */
+    void *bits;           /* of cuBLASLt alone, or NULL: m lines of RELU_BITS(n) bits, written with relu, read instead of `positive` */
     int exact; /* the bits of a row of c may not depend on m or batch */
 } product;
+
+#define RELU_BITS(n) (((n) + 127) / 128 * 128)
 
 /* 0, or -1 (gpu_error has the words). Nothing is done for an empty c; k == 0 counts as sums of 0. */
 int gpu_product(const product *p);
 
 /* Products asked for since the program began, by who multiplied. Those of a graph count once, when it is written. */
-typedef struct { int64_t library, own; } product_count;
+typedef struct { int64_t library, own, at_once; } product_count; /* at_once: of the library's, with a ReLU's gradient, sums or bits */
 product_count product_counts(void);
 int64_t product_failures(void); /* of the library: each was logged, and something else multiplied */
 

@@ -22,9 +22,9 @@ typedef struct { /* which elements of a place are dropped (op.h, DROPOUT family)
 /* y = LN(x + dropout(s)); s and z may be NULL; stats [rows,2]. */
 int gpu_norm(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias, void *y,
              void *z, float *stats, float eps, gpu_dropping drop);
-/* ds may be NULL. `sums`: gpu_norm_sums bytes to work in. */
+/* ds may be NULL, and ds_sums, the sums over rows of ds (of dz where ds is NULL). `sums`: gpu_norm_sums bytes to work in. */
 int gpu_norm_back(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain, const void *dy,
-                  void *dz, void *ds, float *dgain, float *dbias, gpu_dropping drop, float *sums);
+                  void *dz, void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop, float *sums);
 size_t gpu_norm_sums(int64_t rows, int64_t width);
 
 /* y = x + dropout(s) over n elements; y may be x or s. */
@@ -34,8 +34,18 @@ int gpu_dropadd(int type, int64_t n, const void *x, const void *s, void *y, gpu_
 int gpu_colsum(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums);
 size_t gpu_column_sums(int64_t rows, int64_t width);
 
-/* y [rows,width] = by * table[id]; zeros for id < 0, NaN for an id past the table's `words` rows (the host cannot see it). */
-int gpu_embed(int type, int64_t rows, int64_t words, int64_t width, const float *table, const int32_t *id, float by, void *y);
+/* y [rows,width] = dropout(by * table[id] + positions[place]); zeros for table[id] with id < 0, NaN for an id past the table's `words` rows
+ * (the host cannot see it). positions [n,width] with place [rows] may be NULL; NaN for a place outside of them. */
+typedef struct {
+    int type;
+    int64_t rows, words, width, n;
+    const float *table, *positions;
+    const int32_t *id, *place;
+    float by;
+    void *y;
+    gpu_dropping drop;
+} gpu_embedding;
+int gpu_embed(const gpu_embedding *e);
 
 /* losses [rows,2] = smoothed and plain cross-entropy of logits [rows,width]; grad (NULL: not wanted; it may be the logits) = d
  * logits times *norm. `on`: probability added at the target, `others`: of every word. A target < 0 has zeros; one past the

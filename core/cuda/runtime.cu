@@ -1,5 +1,6 @@
 /* runtime.cu - runtime.h on a real GPU. */
 #include "cuda/runtime.h"
+#include "cuda/uploads.h"
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +8,14 @@
 #include <vector>
 
 namespace {
-enum { STAGES = 64, STAGE_BYTES = 64 << 10, SLOTS = 16 };
+enum { STAGES = 8, SLOTS = 16 };
 
 struct block { void *data; size_t bytes; };
 cudaStream_t stream, main_stream, side; /* where work goes now: one of the two */
 cudaEvent_t side_sees, main_sees;
 gpu_counter *counter;
-char *staged;         /* [STAGES][STAGE_BYTES] pinned: copies from the host wait for nothing */
+unsigned *tickets;
+char *staged;         /* [STAGES][GPU_STAGE_BYTES] pinned: copies from the host wait for nothing */
 cudaEvent_t sent[STAGES];
 unsigned next_stage;
 block scratch[SLOTS];
@@ -98,7 +100,9 @@ int gpu_open(int device, const char **why)
     note(cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking), "a stream");
     stream = main_stream;
     note(cudaMalloc((void **)&counter, sizeof *counter), "device memory");
-    note(cudaMallocHost((void **)&staged, (size_t)STAGES * STAGE_BYTES), "pinned memory");
+    note(cudaMalloc((void **)&tickets, GPU_TICKETS * sizeof *tickets), "device memory");
+    note(cudaMemsetAsync(tickets, 0, GPU_TICKETS * sizeof *tickets, stream), "zeroing GPU memory");
+    note(cudaMallocHost((void **)&staged, (size_t)STAGES * GPU_STAGE_BYTES), "pinned memory");
     for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
     note(cudaEventCreate(&began), "an event");
     note(cudaEventCreate(&ended), "an event");
@@ -110,6 +114,7 @@ int gpu_open(int device, const char **why)
 void gpu_close(void)
 {
     if (!open_) return;
+    gpu_forget_uploads();
     cudaStreamSynchronize(stream);
     for (int i = 0; i < SLOTS; i++) cudaFree(scratch[i].data), scratch[i] = block();
     for (void *p : outgrown) cudaFree(p);
@@ -119,6 +124,7 @@ void gpu_close(void)
     cudaEventDestroy(ended);
     cudaFreeHost(staged);
     cudaFree(counter);
+    cudaFree(tickets);
     cudaStreamDestroy(main_stream);
     if (side) cudaStreamDestroy(side), cudaEventDestroy(side_sees), cudaEventDestroy(main_sees);
     open_ = false, stream = main_stream = side = NULL;
@@ -168,40 +174,44 @@ void *gpu_alloc(size_t bytes)
 void gpu_release(void *p)
 {
     if (!p) return;
+    gpu_flush(); /* it may be where something is to be written */
     cudaStreamSynchronize(stream);
     note(cudaFree(p), "cudaFree");
 }
 
-void gpu_copy_in(void *to, const void *from, size_t bytes)
+void *gpu_stage(void)
 {
-    if (capturing) {
-        gpu_refuse("a copy from the host while a graph is written");
-        return;
-    }
-    while (bytes) {
-        size_t n = bytes < STAGE_BYTES ? bytes : STAGE_BYTES;
-        int i = next_stage++ % STAGES;
-        note(cudaEventSynchronize(sent[i]), "an earlier copy"); /* of this stage; only a full ring of them can make this wait */
-        memcpy(staged + (size_t)i * STAGE_BYTES, from, n);
-        note(cudaMemcpyAsync(to, staged + (size_t)i * STAGE_BYTES, n, cudaMemcpyHostToDevice, stream), "a copy to the GPU");
-        note(cudaEventRecord(sent[i], stream), "an event");
-        to = (char *)to + n, from = (const char *)from + n, bytes -= n;
-    }
+    int i = next_stage++ % STAGES;
+    note(cudaEventSynchronize(sent[i]), "an earlier copy"); /* of this stage; only a full ring of them can make this wait */
+    return staged + (size_t)i * GPU_STAGE_BYTES;
+}
+
+void gpu_send(void *to, const void *stage, size_t bytes)
+{
+    size_t i = (size_t)((const char *)stage - staged) / GPU_STAGE_BYTES;
+    note(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, stream), "a copy to the GPU");
+    note(cudaEventRecord(sent[i], stream), "an event");
 }
 
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
     if (capturing) return gpu_refuse("a copy to the host while a graph is written");
+    gpu_flush();
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
     return note(cudaStreamSynchronize(stream), "the GPU's work");
 }
 
 void gpu_copy(void *to, const void *from, size_t bytes)
 {
+    gpu_flush();
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "a copy on the GPU");
 }
 
-void gpu_zero(void *at, size_t bytes) { note(cudaMemsetAsync(at, 0, bytes, stream), "zeroing GPU memory"); }
+void gpu_zero(void *at, size_t bytes)
+{
+    gpu_flush();
+    note(cudaMemsetAsync(at, 0, bytes, stream), "zeroing GPU memory");
+}
 
 void *gpu_scratch(int slot, size_t bytes)
 {
@@ -217,17 +227,27 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg)
 {
     float ms = 0;
     if (capturing) return gpu_refuse("a measurement while a graph is written");
+    gpu_flush();
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");
     note(cudaEventSynchronize(ended), "the GPU's work");
     return note(cudaEventElapsedTime(&ms, began, ended), "an event") ? -1 : (double)ms;
 }
-void gpu_wait(void) { note(cudaStreamSynchronize(stream), "the GPU's work"); }
+void gpu_wait(void)
+{
+    gpu_flush();
+    note(cudaStreamSynchronize(stream), "the GPU's work");
+}
 
 /* ---- the stream and graphs ---- */
 
-void *gpu_stream(void) { return stream; }
+void *gpu_stream(void)
+{
+    gpu_flush(); /* what is launched next may read what was written */
+    return stream;
+}
 const gpu_counter *gpu_counters(void) { return counter; }
+unsigned *gpu_tickets(void) { return tickets; }
 void gpu_set_counter(uint64_t seed, uint64_t step)
 {
     gpu_counter c = {seed, step};
@@ -245,6 +265,7 @@ void gpu_shared_memory(const void *kernel, size_t bytes)
 int gpu_capture(void)
 {
     /* relaxed: the first use of a kernel may load its code while the graph is written */
+    gpu_flush();
     int rc = note(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "writing a graph");
     capturing = !rc;
     return rc;
@@ -261,7 +282,11 @@ void *gpu_captured(void)
     return error[0] ? NULL : run;
 }
 
-int gpu_replay(void *graph) { return note(cudaGraphLaunch((cudaGraphExec_t)graph, stream), "a graph"); }
+int gpu_replay(void *graph)
+{
+    gpu_flush();
+    return note(cudaGraphLaunch((cudaGraphExec_t)graph, stream), "a graph");
+}
 void gpu_graph_free(void *graph)
 {
     if (!graph) return;
@@ -282,7 +307,7 @@ void *gpu_load_kernel(const void *image, const char *kernel_name)
 }
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments)
 {
-    note(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), (void **)arguments, 0, stream), "a kernel that was compiled at run time");
+    note(cudaLaunchKernel((const void *)kernel, dim3(blocks), dim3(threads), (void **)arguments, 0, (cudaStream_t)gpu_stream()), "a kernel that was compiled at run time");
     return gpu_launched();
 }
 
@@ -301,12 +326,17 @@ static int side_open(void)
 int gpu_side_begin(void)
 {
     if (side_open()) return -1;
+    gpu_flush();
     note(cudaEventRecord(side_sees, main_stream), "an event");
     note(cudaStreamWaitEvent(side, side_sees, 0), "a stream that waits");
     stream = side;
     return error[0] ? -1 : 0;
 }
-void gpu_side_end(void) { stream = main_stream; }
+void gpu_side_end(void)
+{
+    gpu_flush();
+    stream = main_stream;
+}
 
 int gpu_side_join(void)
 {

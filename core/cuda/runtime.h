@@ -68,6 +68,10 @@ int gpu_capability(void);                                       /* 90: compute c
 void *gpu_load_kernel(const void *image, const char *name);     /* of a cubin; it stays loaded. NULL after an error */
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments); /* as a launch does: their addresses */
 
+/* [GPU_TICKETS] in device memory, all 0 between launches: by which blocks find out who comes last (parts.h). */
+enum { GPU_TICKETS = 1 << 14 };
+unsigned *gpu_tickets(void);
+
 int gpu_multiprocessors(void);
 const char *gpu_name(void);                 /* of the device that is open */
 #ifdef GPU_ON_CPU

@@ -62,7 +62,7 @@ struct backend {
     void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
     void (*zero)(void *at, size_t bytes);
     int (*run_tiled)(ab_ctx *c, const tiling *t,
-                     const run_options *o); /* nodes of phase STEP, assignments at each tile's end */
+                     const run_options *o); /* nodes of phase STEP, assignments at each tile's end; a device's: those of phase SETUP, too */
     void (*release_params)(const params *s); /* what it keeps for these values, before they are freed (packed weights); NULL: nothing */
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */

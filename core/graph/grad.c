@@ -45,6 +45,15 @@ static bool shared(const ab_ctx *c, int32_t x)
     return holders > 1;
 }
 
+bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
+{
+    if (c->grad[x] != dy.id || shared(c, x)) return false;
+    for (int32_t i = dy.id + 1; i < c->n; i++)
+        for (int k = 0; k < c->v[i].n_in; k++)
+            if (c->v[i].in[k] == dy.id) return false;
+    return true;
+}
+
 ab_t grad_base(const ab_ctx *c, int32_t x)
 {
     if ((size_t)x >= c->grad_cap || !c->grad[x]) return (ab_t){0};

@@ -18,6 +18,8 @@ void grad_give(ab_ctx *c, int32_t x, ab_t dx);
  * else id 0. */
 ab_t grad_base(const ab_ctx *c, int32_t x);
 void grad_replace(ab_ctx *c, int32_t x, ab_t dx);
+/* Is node dy nothing but the gradient of x? Then the operation that makes it may do what is to be done with it. */
+bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy);
 /* Differentiates nodes [from, to) once more: for an operation whose meaning was emitted again (CALL). */
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to);
 

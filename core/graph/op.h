@@ -41,16 +41,19 @@
  *             | the adjoint. All else is copied
  * LINEAR      | x [R,K], W [K,N] (i0: [N,K]), b [1,1,1,N] or none -> [R,N]; i1: max(0, .)
  *             | batch_invariant: the bits of a row may not depend on R (process in row blocks of one fixed size)
- * LINEAR_DX   | dy [R,N], W, base [R,K] or none -> [R,K]
- * LINEAR_DW   | x [R,K], dy [R,N] -> [K,N] (i0: [N,K]), F32/F64
+ * LINEAR_DX   | dy [R,N], W, base [R,K] or none, y [R,K] or none: max(0, .) whose gradient this is -> [R,K], 0 where y is not > 0
+ * LINEAR_DW   | x [R,K], dy [R,N] -> [K,N] (i0: [N,K]), F32/F64; sums of dy over rows [N] (not wanted: out[1].data is NULL), the bias's
  * COLUMN_SUM      | x [R,N] -> [1,1,1,N]
- * EMBED_TOKENS       | table [V,d], ids [1,1,1,R] -> [R,d]
- * EMBED_TOKENS_BACK  | base [V,d], dy [R,d], ids -> [V,d]
+ * EMBED_TOKENS       | table [V,d], ids [1,1,1,R], sorted or none -> [R,d]; on a device also positions [n,d], ids of theirs [R]: their row
+ *             | is added, and dropout of the sum, f1 p, i0 place
+ * EMBED_TOKENS_BACK  | base [V,d], dy [R,d], ids, sorted or none -> [V,d]; sorted [2,R]: rows in the order of their ids, then these
+ *             | ids, those out of the table last. A help for a device; the CPU has none
  * NORM        | x [R,d], s [R,d] or none, gain [d], bias [d]; f0 p, f1 eps, i0 place
  *             | -> y [R,d], z [R,d], stats [R,2] = mean, 1/sqrt(var+eps)
  *             | without s: z is not written (out[1].data may be NULL)
  * NORM_BACK   | z (x when there was no s), stats, gain, dy; f0 p, i0 place, i1: has s
- *             | -> dz [R,d], ds [R,d] (not written when p == 0 or no s: out[1].data is NULL), d gain [d], d bias [d]
+ *             | -> dz [R,d], ds [R,d] (not written when p == 0 or no s: out[1].data is NULL), d gain [d], d bias [d],
+ *             | sums of ds (of dz, when ds is not written) over rows [d] (not wanted: out[4].data is NULL)
  * ATTEND      | q [R,nq], k [S,nk], v [S,nv] rows; offsets [B+1] of each side; i0..i2 first columns, i3 H, i4 d_k, i5 d_v,
  *             | i6 causal, i7, i8 upper bounds of the keys and of the queries of a sentence; f0 dropout, f1 scale; f2 place
  *             | -> y [R, H d_v], lse [R,H] (F32/F64)
@@ -137,14 +140,14 @@ enum { WORKS_IN_PLACE = 1 };
     X(MERGE, 2, 1, 0, "[B,H,T,d], offsets -> rows [R,n]; i0: first column; other columns zero")                                  \
     X(ROTATE, 4, 1, WORKS_IN_PLACE, "heads of packed rows turned by angles of time; rows, cos, sin, offsets; i0: first column, i1: heads, i2: d, i3: adjoint") \
     X(LINEAR, 3, 1, 0, "x W + b; i0: W is given transposed, i1: ReLU")                                                           \
-    X(LINEAR_DX, 3, 1, 0, "dy W' (+ base, in place); i0 as LINEAR")                                                              \
-    X(LINEAR_DW, 2, 1, 0, "x' dy (i0: dy' x)")                                                                                   \
+    X(LINEAR_DX, 4, 1, 0, "dy W' (+ base, in place) (where y > 0); i0 as LINEAR")                                                            \
+    X(LINEAR_DW, 2, 2, 0, "x' dy (i0: dy' x), sums of dy over rows")                                                               \
     X(COLUMN_SUM, 1, 1, 0, "sum over rows")                                                                                      \
     X(RELU_BACK, 2, 1, WORKS_IN_PLACE, "dy where y > 0") \
-    X(EMBED_TOKENS, 2, 1, 0, "f0 * row of a table by id; id < 0 gives zeros")                                                    \
-    X(EMBED_TOKENS_BACK, 3, 1, 0, "base + f0 * rows of dy summed by id, in place; base, dy, ids")                                \
+    X(EMBED_TOKENS, 5, 1, 0, "f0 * row of a table by id; id < 0 gives zeros; (+ positions, dropout: on a device)")               \
+    X(EMBED_TOKENS_BACK, 4, 1, 0, "base + f0 * rows of dy summed by id, in place; base, dy, ids, sorted")                        \
     X(NORM, 4, 3, 0, "LN(x + dropout(s)); x, s or none, gain, bias -> y, z = x + dropout(s), mean and 1/sd per row")             \
-    X(NORM_BACK, 4, 4, 0, "z, stats, gain, dy -> dz, ds, d gain, d bias")                                                        \
+    X(NORM_BACK, 4, 5, 0, "z, stats, gain, dy -> dz, ds, d gain, d bias, sums of ds over rows")                                  \
     X(DROPOUT_ADD, 2, 1, WORKS_IN_PLACE, "x + dropout(s)") \
     X(ATTEND, 5, 2, 0, "fused attention on packed rows: q, k, v rows, q and k offsets -> y, log-sum-exp [R,H]")                  \
     X(ATTEND_BACK, 8, 2, 0, "q, k, v, offsets, y, lse, dy -> d of q's rows, d of k's and v's rows")                              \

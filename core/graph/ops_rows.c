@@ -46,28 +46,57 @@ ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu)
     full[3] = n;
     return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
 }
+/* The gradient below a ReLU: the product that made dy leaves zeros itself, where nothing else wants dy. */
+static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node *g = tape_at(c, dy);
+    if (g->op != OP_LINEAR_DX || !grad_alone(c, y.id, dy)) return push2(c, OP_RELU_BACK, y, dy, tape_at(c, y)->dim, NULL);
+    g->in[3] = y.id;
+    return dy;
+}
+/* The sums of dy over rows that a norm's gradient leaves, where dy comes from one; else id 0. */
+static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
+{
+    enum { SUMS = 4 };
+    const node *v = tape_at(c, dy);
+    int64_t which = v->op == OP_PART ? v->a.i[0] : 0, width = v->dim[3];
+    ab_t norm = {v->op == OP_PART ? v->in[0] : dy.id};
+    if (tape_at(c, norm)->op != OP_NORM_BACK || which > 1) return (ab_t){0};
+    bool own_mask = node_count(tape_at(c, tape_part(c, norm, 1))) > 0;
+    if (own_mask != (which == 1)) return (ab_t){0};
+    shape_part(c, norm, SUMS, sum_type(c), 1, 1, 1, width);
+    return tape_part(c, norm, SUMS);
+}
 static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t x = {v.in[0]}, w = {v.in[1]};
-    if (v.a.i[1]) dy = push2(c, OP_RELU_BACK, y, dy, v.dim, NULL);
-    if (grad_wanted(c, v.in[2])) {
-        ab_t sums = push1(c, OP_COLUMN_SUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
+    if (v.a.i[1]) dy = relu_gradient(c, y, dy);
+    ab_t sums = grad_wanted(c, v.in[2]) ? sums_by_norm(c, dy) : (ab_t){0};
+    bool summed = !grad_wanted(c, v.in[2]) || sums.id;
+    if (!summed && !grad_wanted(c, w.id)) {
+        sums = push1(c, OP_COLUMN_SUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
         tape_at(c, sums)->type = sum_type(c);
-        grad_give(c, v.in[2], sums);
     }
     if (grad_wanted(c, w.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, w)->dim, sizeof d);
         ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0]}});
         tape_at(c, dw)->type = sum_type(c);
+        if (summed) {
+            drop_part(c, dw, 1);
+        } else {
+            shape_part(c, dw, 1, sum_type(c), 1, 1, 1, v.dim[3]);
+            sums = tape_part(c, dw, 1);
+        }
         grad_give(c, w.id, dw);
     }
+    grad_give(c, v.in[2], sums);
     if (!grad_wanted(c, x.id)) return;
     ab_t base = grad_base(c, x.id);
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
-    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 3, (ab_t[]){dy, w, base}, &(attr){.i = {v.a.i[0]}});
+    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}}, &(attr){.i = {v.a.i[0]}}); /* y: relu_gradient's */
     if (base.id)
         grad_replace(c, x.id, dx);
     else
@@ -76,22 +105,53 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
 
 /* ---- embedding ---- */
 
-ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, double scale)
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale)
 {
     GIVEN2(table, ids);
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
-    ab_t y = push2(c, OP_EMBED_TOKENS, table, ids, d, &(attr){.f = {scale}});
-    tape_at(c, y)->type = c->compute;
-    return y;
+    return tape_push(c, OP_EMBED_TOKENS, c->compute, d, 5, (ab_t[]){table, ids, sorted, {0}, {0}}, &(attr){.f = {scale}});
+}
+
+enum { EMBED_POSITIONS = 3, EMBED_PLACES };
+/* EMBED_TOKENS's inputs with those of the positions that x adds to its rows: false when x is not that. */
+static bool embedding_below(const ab_ctx *c, ab_t x, ab_t in[5], attr *a)
+{
+    const node *sum = tape_at((ab_ctx *)c, x), *tokens = sum, *positions = NULL;
+    if (sum->op == OP_ADD) {
+        tokens = &c->v[sum->in[0]], positions = &c->v[sum->in[1]];
+        if (tokens->op == OP_CAST) tokens = &c->v[tokens->in[0]];
+        if (positions->op != OP_EMBEDDING || node_count(positions) != node_count(sum)) return false;
+    }
+    if (tokens->op != OP_EMBED_TOKENS || tokens->in[EMBED_POSITIONS] || node_count(tokens) != node_count(sum)) return false;
+    for (int k = 0; k < 5; k++) in[k] = (ab_t){k < EMBED_POSITIONS ? tokens->in[k] : positions ? positions->in[k - EMBED_POSITIONS] : 0};
+    *a = tokens->a;
+    return !positions || c->v[in[EMBED_POSITIONS].id].type == F32;
+}
+ab_t t_embedded(ab_ctx *c, ab_t x, double p)
+{
+    GIVEN1(x);
+    ab_t in[5];
+    attr a;
+    if (!on_device(c->backend) || !embedding_below(c, x, in, &a)) return t_cast(c, t_dropout(c, x, p), c->compute);
+    a.f[1] = c->training ? p : 0;
+    if (a.f[1] > 0) a.i[0] = c->n_dropout++;
+    return tape_push(c, OP_EMBED_TOKENS, c->compute, tape_at(c, x)->dim, 5, in, &a);
 }
 static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t table = {v.in[0]}, base = grad_base(c, table.id);
+    ab_t table = {v.in[0]}, positions = {v.in[EMBED_POSITIONS]};
+    if (v.a.f[1] > 0) dy = push1(c, OP_DROPOUT, dy, v.dim, &(attr){.f = {v.a.f[1]}, .i = {v.a.i[0]}});
+    if (grad_wanted(c, positions.id)) {
+        int64_t d[4];
+        memcpy(d, tape_at(c, positions)->dim, sizeof d);
+        grad_give(c, positions.id, push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.in[EMBED_PLACES]}, d, NULL));
+    }
+    ab_t base = grad_base(c, table.id);
     if (!grad_wanted(c, table.id)) return;
     int64_t d[4];
     memcpy(d, tape_at(c, table)->dim, sizeof d);
-    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 3, (ab_t[]){base, dy, {v.in[1]}}, &v.a);
+    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4, (ab_t[]){base, dy, {v.in[1]}, {v.in[2]}}, &(attr){.f = {v.a.f[0]}});
     if (base.id)
         grad_replace(c, table.id, g);
     else
@@ -133,6 +193,7 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (!own_mask) drop_part(c, g, 1);
     shape_part(c, g, 2, sum_type(c), 1, 1, 1, v.dim[3]);
     shape_part(c, g, 3, sum_type(c), 1, 1, 1, v.dim[3]);
+    drop_part(c, g, 4); /* until somebody wants it: sums_by_norm */
     grad_give(c, v.in[0], g);
     if (has_s) grad_give(c, v.in[1], own_mask ? tape_part(c, g, 1) : g);
     grad_give(c, v.in[2], tape_part(c, g, 2));

@@ -100,6 +100,7 @@ static bool random_op(const ab_ctx *c, op o, const attr *a)
 {
     if (o == OP_RANDOM) return true;
     if (!c->training) return false;
+    if (o == OP_EMBED_TOKENS) return a->f[1] > 0;
     return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND || o == OP_ATTEND_PROGRAM) && a->f[0] > 0;
 }
 

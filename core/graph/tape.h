@@ -149,7 +149,9 @@ ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t 
 /* Heads from column `col` of rows on, `heads` of width d, turned by the angles whose cos and sin [1,1,T,d] are given: rotary positions. */
 ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads);
 ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu); /* b: id 0 for none */
-ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, double scale);
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale); /* sorted: id 0 for none, see op.h */
+/* Dropout of embedded tokens x, to which a position plugin may have added, in the type of rows: on a device one operation with what is below. */
+ab_t t_embedded(ab_ctx *c, ab_t x, double p);
 ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps); /* s: id 0 for none */
 ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p);
 /* q, k, v are rows with the wanted columns from col[0..2] on; when q is k and v too, one gradient holds all

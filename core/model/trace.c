@@ -49,13 +49,19 @@ static ab_t softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
+/* A device does not sort ids for the gradient itself: model_loss_inputs does. */
+static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
+{
+    if (!t->c->training || !on_device(t->m->backend)) return (ab_t){0};
+    return t_input(t->c, name, I32, PHASE_STEP, 1, 1, 2, node_count(tape_at(t->c, ids)));
+}
 static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
 {
     ab_ctx *c = t->c;
     c->names = NULL;
-    ab_t x = t_embed_tokens(c, tbl, ids, sqrt((double)t->m->cfg.d_model));
-    x = trace_embed_position(t, role, x, pos);
-    return t_cast(c, t_dropout(c, x, t->m->cfg.dropout), c->compute);
+    ab_t sorted = sorted_ids(t, ids, role == ROLE_ENCODER ? "src.sorted" : "tgt.sorted");
+    ab_t x = t_embed_tokens(c, tbl, ids, sorted, sqrt((double)t->m->cfg.d_model));
+    return t_embedded(c, trace_embed_position(t, role, x, pos), t->m->cfg.dropout);
 }
 
 /* ---- the two stacks ---- */
@@ -220,12 +226,33 @@ static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, c
     free(at);
 }
 
+/* Rows in the order of their ids, those of one id in their own order, then these ids: the kernel need not sort. */
+static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
+{
+    int32_t most = -1;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] > most) most = ids[i];
+    size_t ends = (size_t)most + 2; /* ids below 0 come last */
+    int32_t *order = xmalloc((2 * n + 1) * sizeof *order), *end = xcalloc(ends + 1, sizeof *end);
+    for (size_t i = 0; i < n; i++) end[(ids[i] < 0 ? ends - 1 : (size_t)ids[i]) + 1]++;
+    for (size_t k = 1; k <= ends; k++) end[k] += end[k - 1];
+    for (size_t i = 0; i < n; i++) {
+        int32_t at = end[ids[i] < 0 ? ends - 1 : (size_t)ids[i]]++;
+        order[at] = (int32_t)i;
+        order[n + (size_t)at] = ids[i] < 0 ? INT32_MAX : ids[i];
+    }
+    put(c, name, order, 2 * n);
+    free(order);
+    free(end);
+}
+
 void model_encode_inputs(ab_ctx *c, const model_batch *b)
 {
     size_t rows = (size_t)b->shape.src_rows;
     put(c, "src.ids", b->src_ids, rows);
     put(c, "src.pos", b->src_pos, rows);
     put_sentences(c, "src.offset", "src.len", b->src_offset, b->shape.batch);
+    if (tape_find(c, "src.sorted").id) put_sorted(c, "src.sorted", b->src_ids, rows);
 }
 
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
@@ -236,6 +263,7 @@ void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
     put(c, "tgt.in", b->tgt_in, rows);
     put(c, "tgt.out", b->tgt_out, rows);
     put(c, "tgt.pos", b->tgt_pos, rows);
+    if (tape_find(c, "tgt.sorted").id) put_sorted(c, "tgt.sorted", b->tgt_in, rows);
     put_sentences(c, "tgt.offset", "tgt.len", b->tgt_offset, b->shape.batch);
     put(c, "norm", c->compute == F64 ? (const void *)&norm : (const void *)&norm32, 1);
 }

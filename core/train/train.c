@@ -248,7 +248,7 @@ static int evaluate(training *t, err *e)
     const pairs *dev = &t->j->data->split[AB_DEV];
     if (!dev->n) return 0;
     err why = {0};
-    t->dev_ppl = train_perplexity(t->m, dev, t->j->comm, &why);
+    t->dev_ppl = train_step_perplexity(t->s, dev, t->j->comm, &why);
     t->dev_step = t->step;
     if (why.text[0]) return fail(e, "%s", why.text);
     point(t, "dev_PPL", t->dev_ppl);

@@ -76,6 +76,8 @@ enum { STEPPER_PENDING = 256 };
 int train_step_losses(train_step *s, const double (**sums)[2], err *e);
 /* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch; waits for them. -1 and words. */
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
+/* As train_perplexity; on a device its tapes and their graphs are kept for the next call. */
+double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e);
 /* Updates the parameters by what train_step_gradient has summed, over `tokens` target tokens. */
 int train_step_update(train_step *s, double tokens, int64_t step, err *e);
 /* batch_options.round for this model: a device takes every batch at one number of rows. */

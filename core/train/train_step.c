@@ -130,7 +130,7 @@ int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks)
 struct train_step {
     model *m;
     optimizer *optim;
-    tapes tapes;
+    tapes tapes, evaluation; /* evaluation: of train_step_perplexity, on a device */
     void *sum;   /* gradients of several batches, [params.total]; NULL until a second one comes */
     int batches; /* since the last update */
     const comm *comm; /* the other ranks; NULL: none */
@@ -150,6 +150,7 @@ train_step *train_step_open(model *m, err *e)
     s->m = m;
     s->optim = o;
     s->tapes = (tapes){.m = m, .training = true};
+    s->evaluation = (tapes){.m = m};
     if (on_device(m->backend)) s->device_losses = m->backend->alloc(sizeof s->losses);
     return s;
 }
@@ -165,6 +166,7 @@ void train_step_close(train_step *s)
     if (!s) return;
     buckets_close(s->buckets);
     tapes_close(&s->tapes);
+    tapes_close(&s->evaluation);
     if (s->sum) s->m->backend->release(s->sum);
     if (s->device_losses) s->m->backend->release(s->device_losses);
     optim_close(s->optim);
@@ -364,8 +366,8 @@ static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64
     return bad;
 }
 
-/* Ranks take batches in turn. */
-static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, err *e)
+/* Ranks take batches in turn. kept: tapes that outlive the call, or NULL. */
+static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, tapes *kept, err *e)
 {
     int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
     int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
@@ -373,7 +375,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
     o.round = train_step_round(m, o.batch_tokens, 1);
     batcher *all = batcher_new(p, &o, e);
     if (!all) return NAN;
-    tapes t = {.m = m};
+    tapes own = {.m = m}, *t = kept ? kept : &own;
     int64_t *place = places(p);
     double sums[2] = {0}; /* of losses; tokens */
     batch b;
@@ -382,7 +384,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
         if (ranks && k % ranks->size != ranks->rank) continue;
         model_batch view = view_of_batch(&b);
         run_options r = {.from = PHASE_CONST};
-        ab_ctx *c = tapes_get(&t, &b, e);
+        ab_ctx *c = tapes_get(t, &b, e);
         if ((bad = !c)) break;
         model_loss_inputs(c, &view, 1);
         if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;
@@ -395,11 +397,15 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
         bad = hits && count_hits(c, &b, hits, place, e);
     }
     free(place);
-    tapes_close(&t);
+    tapes_close(&own);
     batcher_free(all);
     if (!bad) bad = comm_add(ranks, sums, LENGTH(sums), e);
     return bad ? NAN : exp(sums[0] / sums[1]);
 }
 
-double train_score(model *m, const pairs *p, double *nll, double *hits, err *e) { return score(m, p, nll, hits, NULL, e); }
-double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e) { return score(m, p, NULL, NULL, ranks, e); }
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e) { return score(m, p, nll, hits, NULL, NULL, e); }
+double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e) { return score(m, p, NULL, NULL, ranks, NULL, e); }
+double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e)
+{
+    return score(s->m, p, NULL, NULL, ranks, on_device(s->m->backend) ? &s->evaluation : NULL, e);
+}

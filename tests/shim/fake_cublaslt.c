@@ -4,7 +4,7 @@
  *     fail=N     the first N candidates cannot multiply      check=M    no algorithm takes M rows
  *     tiles=N    the first N have bits that depend on the number of rows, as an algorithm has that divides k by the number of tiles
  *     fast=N     candidate N is fast, the others sleep       refuse=S   the heuristic's status
- *     describe=S the status of describing a matrix
+ *     describe=S the status of describing a matrix           plain=1    no bits of a ReLU, no gradients with a product
  *
  * Candidate 2 adds partial sums over k. fake_cublaslt_used() is the candidate that multiplied last, from 1 on.
  */
@@ -34,6 +34,8 @@ typedef struct {
 typedef struct {
     int32_t turn_a, turn_b, epilogue;
     const void *bias;
+    void *bits;
+    int64_t line; /* of bits */
 } desc;
 
 size_t cublasLtGetVersion(void) { return 130000; }
@@ -93,7 +95,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeTy
                                         cudaDataType_t scale)
 {
     if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
-    return make(d, &(desc){0, 0, CUBLASLT_EPILOGUE_DEFAULT, NULL}, sizeof(desc));
+    return make(d, &(desc){0, 0, CUBLASLT_EPILOGUE_DEFAULT, NULL, NULL, 0}, sizeof(desc));
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
 {
@@ -109,6 +111,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t at, cublasLtM
     if (name == CUBLASLT_MATMUL_DESC_TRANSB) TAKE(d->turn_b);
     if (name == CUBLASLT_MATMUL_DESC_EPILOGUE) TAKE(d->epilogue);
     if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) TAKE(d->bias);
+    if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) TAKE(d->bits);
+    if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) TAKE(d->line);
     if (name == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) TAKE(type);
     return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -134,6 +138,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
                                               cublasLtMatmulHeuristicResult_t *out, int *n)
 {
     if (knob("refuse")) return (cublasStatus_t)knob("refuse");
+    if (knob("plain") && (((const desc *)(const void *)d)->epilogue & (128 | CUBLASLT_EPILOGUE_BGRADA))) return CUBLAS_STATUS_NOT_SUPPORTED;
     *n = h && d && a && b && c && e && p ? most < OFFERED ? most : OFFERED : 0;
     memset(out, 0, (size_t)*n * sizeof *out);
     for (int i = 0; i < *n; i++) out[i].algo.data[0] = (uint64_t)i + 1;
@@ -207,9 +212,16 @@ static void multiply(void *arg)
                 int64_t at = b * p->step_c + i * p->row_c + j;
                 float y = p->alpha * row[j] + (p->beta != 0 ? p->beta * element(p->c, at, p->type_c) : 0) +
                           (p->bias ? element(p->bias, j, p->type_c) : 0);
+                unsigned char *bits = p->bits ? (unsigned char *)p->bits + i * RELU_BITS(p->n) / 8 + j / 8 : NULL, bit = (unsigned char)(1 << j % 8);
+                if (p->positive && !(*bits & bit)) y = 0;
+                if (bits && p->relu) *bits = (unsigned char)(y > 0 ? *bits | bit : *bits & ~bit);
                 put(p->c, at, p->type_c, p->relu && !(y > 0) ? 0 : y);
             }
         }
+    for (int64_t j = 0; p->sums && j < p->n; j++) {
+        p->sums[j] = 0;
+        for (int64_t k = 0; k < p->k; k++) p->sums[j] += element(p->b, k * p->row_b + j, p->type);
+    }
     free(row);
 }
 
@@ -224,6 +236,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t how, cons
     int64_t which = (int64_t)algo->data[0];
     if (!h || at_c != at_out || c != out || !work || bytes < 1024 || stream != gpu_stream())
         return CUBLAS_STATUS_INVALID_VALUE;
+    bool relu = d->epilogue & CUBLASLT_EPILOGUE_RELU, sums = d->epilogue & CUBLASLT_EPILOGUE_BGRADA, aux = d->epilogue & 128;
+    if (aux && (!d->bits || d->line != RELU_BITS((int64_t)ours_c->rows))) return CUBLAS_STATUS_INVALID_VALUE;
     if (which <= knob("fail")) return CUBLAS_STATUS_EXECUTION_FAILED;
     product p = {.m = (int64_t)ours_c->cols,
                  .n = (int64_t)ours_c->rows,
@@ -242,8 +256,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t how, cons
                  .step_c = ours_c->step,
                  .type = ours_a->type == CUDA_R_16BF ? 2 : 0,
                  .type_c = ours_c->type == CUDA_R_16BF ? 2 : 0,
-                 .bias = d->bias,
-                 .relu = d->epilogue == CUBLASLT_EPILOGUE_RELU || d->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS};
+                 .bias = sums ? NULL : d->bias,
+                 .sums = sums ? (float *)(uintptr_t)d->bias : NULL,
+                 .bits = aux ? d->bits : NULL,
+                 .positive = aux && !relu ? d->bits : NULL,
+                 .relu = relu};
     memcpy(&p.alpha, alpha, sizeof p.alpha);
     memcpy(&p.beta, beta, sizeof p.beta);
     if (which <= knob("tiles")) p.alpha *= 1 + (float)p.m * 1e-2f;

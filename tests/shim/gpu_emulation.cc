@@ -7,6 +7,7 @@
 #define GPU_ON_CPU
 #endif
 #include "cuda/gpu.h"
+#include "cuda/uploads.h"
 #include <dlfcn.h>
 #include <map>
 #include <string>
@@ -279,6 +280,7 @@ graph *written;
 struct scratch_block { void *data; size_t bytes; } scratch[16];
 std::vector<void *> outgrown; /* scratch that written graphs may still name */
 gpu_counter counter;
+unsigned tickets[GPU_TICKETS];
 } // namespace
 
 static void lock(bool locked)
@@ -307,6 +309,7 @@ static void run_step(const graph_step &s)
 static void do_or_write(const char *name, std::function<void()> what)
 {
     graph_step s = {gpu_label, name, what};
+    if (!capturing) gpu_flush();
     if (capturing)
         written->steps.push_back(s);
     else
@@ -371,6 +374,7 @@ int gpu_open(int, const char **why)
 }
 void gpu_close(void)
 {
+    gpu_forget_uploads();
     for (auto &s : scratch)
         if (s.data) gpu_release(s.data), s = scratch_block();
     for (void *p : outgrown) gpu_release(p);
@@ -403,6 +407,7 @@ void *gpu_alloc(size_t bytes)
 void gpu_release(void *p)
 {
     if (!p) return;
+    gpu_flush();
     auto at = blocks.find((char *)p);
     if (at == blocks.end()) broken_kernel("gpu_release of something else");
 #ifdef GPU_ASAN
@@ -411,17 +416,22 @@ void gpu_release(void *p)
     blocks.erase(at);
     free(p);
 }
-void gpu_copy_in(void *to, const void *from, size_t bytes)
+void *gpu_stage(void)
 {
-    if (capturing) gpu_refuse("a copy from the host while a graph is written");
+    static char bytes[GPU_STAGE_BYTES];
+    return bytes;
+}
+void gpu_send(void *to, const void *stage, size_t bytes)
+{
     gpu_done.copies_in++;
     lock(false);
-    memcpy(to, from, bytes);
+    memcpy(to, stage, bytes);
     lock(true);
 }
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
     if (capturing) return gpu_refuse("a copy to the host while a graph is written");
+    gpu_flush();
     lock(false);
     memcpy(to, from, bytes);
     lock(true);
@@ -465,17 +475,19 @@ void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, 
     for (auto &t : tally) f(self, t.first.first.c_str(), t.first.second.c_str(), t.second);
     tally.clear();
 }
-void gpu_wait(void) {}
+void gpu_wait(void) { gpu_flush(); }
 void *gpu_stream(void) { return NULL; }
 const gpu_counter *gpu_counters(void) { return &counter; }
+unsigned *gpu_tickets(void) { return tickets; }
 void gpu_set_counter(uint64_t seed, uint64_t step)
 {
-    gpu_done.copies_in++;
-    counter = gpu_counter{seed, step};
+    gpu_counter c = {seed, step};
+    gpu_copy_in(&counter, &c, sizeof c);
 }
 void gpu_shared_memory(const void *, size_t) {}
 int gpu_capture(void)
 {
+    gpu_flush();
     if (has_error || capturing) return -1;
     written = new graph;
     capturing = true;
@@ -491,6 +503,7 @@ void *gpu_captured(void)
 }
 int gpu_replay(void *g)
 {
+    gpu_flush();
     for (auto &step : ((graph *)g)->steps) run_step(step);
     return gpu_launched();
 }

@@ -84,6 +84,14 @@ static inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 static inline unsigned __float_as_uint(float x) { unsigned u; memcpy(&u, &x, 4); return u; }
 static inline float __uint_as_float(unsigned u) { float x; memcpy(&x, &u, 4); return x; }
 template <class T> static inline T __ldg(const T *p) { return *p; }
+template <class T> static inline T __ldcg(const T *p) { return *p; }
+static inline void __threadfence() {}
+static inline unsigned atomicInc(unsigned *p, unsigned most) /* fibers take turns elsewhere only */
+{
+    unsigned before = *p;
+    *p = before >= most ? 0 : before + 1;
+    return before;
+}
 template <class T> static inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> static inline T max(T a, T b) { return a < b ? b : a; }
 

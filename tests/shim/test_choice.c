@@ -135,6 +135,56 @@ static void test_exact(void)
     problem_free(&q);
 }
 
+/* max(0, x W + b), the gradient below it and that of W with the sums over rows: by the library at once, or with kernels behind its plain
+ * products where it takes no more; the same numbers. */
+static void run_at_once(const char *what, int expected, view found[3], const view in[5])
+{
+    int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];
+    err e = {{0}};
+    view g[5], y = {.dim = {1, 1, rows, n}, .type = BF16, .param = -1}, out[3] = {y, {.dim = {1, 1, k, n}, .param = -1}, {.dim = {1, 1, 1, n}, .param = -1}};
+    out[1].type = out[2].type = F32;
+    for (int i = 0; i < 5; i++) g[i] = in[i], g[i].data = gpu_copy_of(in[i].data, bytes_of_view(&in[i]));
+    for (int i = 0; i < 3; i++) out[i].data = gpu_alloc(bytes_of_view(&out[i]));
+    y.data = gpu_alloc(bytes_of_view(&y));
+    product_count before = product_counts();
+    call forward = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {g[0], g[1], g[2]}, .out = {y}, .a.i = {0, 1}, .training = true};
+    call back = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .in = {g[3], g[4], {.param = -1}, y}, .out = {out[0]}, .training = true};
+    call weights = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .in = {g[0], out[0]}, .out = {out[1], out[2]}, .training = true};
+    CHECK_THAT(!cuda_LINEAR(&forward, &e) && !cuda_LINEAR_DX(&back, &e) && !cuda_LINEAR_DW(&weights, &e), "%s: %s", what, e.text);
+    int64_t library = product_counts().library - before.library, at_once = product_counts().at_once - before.at_once;
+    CHECK_THAT(library == 3 && at_once == expected, "%s: %lld products by the library, %lld of them with more, expected 3, %d", what,
+               (long long)library, (long long)at_once, expected);
+    for (int i = 0; i < 3; i++) {
+        found[i] = out[i], found[i].data = xmalloc(bytes_of_view(&out[i]));
+        gpu_copy_out(found[i].data, out[i].data, bytes_of_view(&out[i]));
+        gpu_release(out[i].data);
+    }
+    for (int i = 0; i < 5; i++) gpu_release(g[i].data);
+    gpu_release(y.data);
+}
+
+static void test_at_once(void)
+{
+    enum { ROWS = 70, K = 24, N = 40, D = 16 };
+    static const char *const parts[] = {"dx", "dW", "sums over rows"};
+    view in[5] = {randoms(tensor(BF16, 1, 1, ROWS, K)), randoms(tensor(F32, 1, 1, K, N)), randoms(tensor(F32, 1, 1, 1, N)),
+                  randoms(tensor(BF16, 1, 1, ROWS, D)), randoms(tensor(F32, 1, 1, N, D))};
+    view at_once[3], apart[3];
+    reopen("");
+    run_at_once("at once", 3, at_once, in);
+    reopen("plain=1");
+    run_at_once("one after another", 0, apart, in);
+    for (int i = 0; i < 3; i++) {
+        int64_t zeros = 0;
+        for (int64_t j = 0; j < size_of(&apart[0]); j++) zeros += get(&apart[0], j) == 0;
+        CHECK_THAT(zeros > ROWS * N / 4, "%lld of %d elements below the ReLU are 0, expected about half", (long long)zeros, ROWS * N);
+        check_views(parts[i], &at_once[i], &apart[i], 1e-6);
+        free(at_once[i].data);
+        free(apart[i].data);
+    }
+    for (int i = 0; i < 5; i++) free(in[i].data);
+}
+
 /* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an error with its line. */
 static void test_file(void)
 {
@@ -182,6 +232,7 @@ int main(void)
         remove(choices);
         test_failures();
         test_exact();
+        test_at_once();
         test_file();
         remove(choices);
     }

@@ -28,9 +28,10 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
     char what[160];
     snprintf(what, sizeof what, "linear_dx %s %lld x %lld x %lld turned %d base %d", dtype_name(type), (long long)rows, (long long)n,
              (long long)k, turned, base);
-    call c = {.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .a = {.i = {turned}}};
+    call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.i = {turned}}};
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
+    c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none; /* the output of a ReLU, half of it not > 0 */
     c.out[0] = base == IN_PLACE ? c.in[2] : tensor(type, 1, 1, rows, k);
     /* the CPU's chain begins with the base, so that a sum that nearly vanishes is rounded elsewhere */
     check_call(what, cpu_LINEAR_DX, cuda_LINEAR_DX, &c, type == F32 ? base ? 1e-5 : 1e-6 : 1e-3);
@@ -42,9 +43,10 @@ static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int t
     char what[160];
     snprintf(what, sizeof what, "linear_dw %s %lld x %lld x %lld turned %d", dtype_name(type), (long long)rows, (long long)n, (long long)k,
              turned);
-    call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .a = {.i = {turned}}};
+    call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .a = {.i = {turned}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = matrix(type, rows, n);
     c.out[0] = turned ? tensor(F32, 1, 1, n, k) : tensor(F32, 1, 1, k, n);
+    c.out[1] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, n) : none;
     check_call(what, cpu_LINEAR_DW, cuda_LINEAR_DW, &c, 2e-6);
     release_views(&c);
 }

@@ -147,7 +147,7 @@ static void test_sum_onto(void)
             set(&expected, v * D + j, get(&table, v * D + j) + 3 * sum);
         }
     void *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)), *g_table = gpu_copy_of(table.data, bytes_of_view(&table)), *g_ids = gpu_copy_of(ids.data, T * 4);
-    CHECK_THAT(!gpu_sum_rows_by_id(g_table, 1, g_dy, BF16, g_ids, T, ROWS, D, 3), "%s", gpu_error());
+    CHECK_THAT(!gpu_sum_rows_by_id(g_table, 1, g_dy, BF16, g_ids, NULL, T, ROWS, D, 3), "%s", gpu_error());
     gpu_copy_out(table.data, g_table, bytes_of_view(&table));
     check_views("sum of rows onto a table", &table, &expected, 1e-6);
     gpu_release(g_dy), gpu_release(g_table), gpu_release(g_ids);

@@ -201,8 +201,10 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     int64_t before = graphs_made(device);
     sizes z = all_twice(s, batches, &e);
     int64_t trained = graphs_made(device);
-    train_perplexity(&m, &some, NULL, &e);
+    double first = train_step_perplexity(s, &some, NULL, &e), after = graphs_made(device), second = train_step_perplexity(s, &some, NULL, &e);
     int64_t training = trained - before, perplexity = graphs_made(device) - trained;
+    CHECK_NEAR(second, first, 0);
+    if (one) CHECK_INT(graphs_made(device), after); /* kept from the first call */
     CHECK_TEXT(e.text, "");
     printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n", v->attention, v->position,
            (long long)z.fewest, (long long)z.most, (long long)z.shortest, (long long)z.longest, (long long)training, (long long)perplexity);

@@ -1,5 +1,6 @@
 /* dnn.c - cuDNN's functions, its handle, and its errors in words. */
 #ifdef HAVE_CUDNN
+#include "cuda/uploads.h"
 #include "cuda/cudnn/dnn.h"
 #include "cuda/cudnn/dnn_attend.h"
 #include "cuda/library.h"
@@ -60,6 +61,7 @@ int dnn_failed(err *e, const char *doing, cudnnStatus_t s)
 
 cudnnHandle_t dnn_handle(err *e)
 {
+    gpu_flush(); /* it launches by itself */
     if (handle || !dnn_load(e)) return handle;
     cudnnStatus_t s = table.cudnnCreate(&handle);
     if (s == CUDNN_STATUS_SUCCESS) s = table.cudnnSetStream(handle, (cudaStream_t)gpu_stream());

@@ -111,6 +111,11 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     RUN(LINEAR_DX, c);
     view sum = linear_by_loops(&dy, &w, NULL, !transposed, false, &base);
     CHECK_ROWS(added, sum, tolerance(type));
+    c.in[2] = (view){0}, c.in[3] = base, c.out[0] = dx, c.n_in = 4; /* base as the output of a ReLU */
+    RUN(LINEAR_DX, c);
+    for (int64_t i = 0; i < count(&want); i++)
+        if (!(get(&base, i) > 0)) set(&want, i, 0);
+    CHECK_ROWS(dx, want, tolerance(type));
 
     call g = {.op = OP_LINEAR_DW,
               .n_in = 2,
@@ -128,11 +133,14 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
             set(&outer, transposed ? j * k + i : i * n + j, s);
         }
     CHECK_ROWS(dw, outer, type == F64 ? 1e-12 : 2e-5); /* bf16 factors, but F32 sums and result */
-    g.out[0] = again;
+    view sums = new_view(sums_of(type), 1, n), columns = new_view(F64, 1, n);
+    for (int64_t i = 0; i < rows * n; i++) set(&columns, i % n, get(&columns, i % n) + get(&dy, i));
+    g.out[0] = again, g.out[1] = sums, g.n_out = 2;
     RUN(LINEAR_DW, g);
     CHECK_SAME_BITS(dw, again);
+    CHECK_ROWS(sums, columns, type == F64 ? 1e-12 : 2e-5);
     cpu_release_params(&store);
-    free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer}, 11);
+    free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer, sums, columns}, 13);
 }
 
 /* Packed copies follow their parameter: a new version, another set of the same names, no parameter at all. */

@@ -279,10 +279,10 @@ static ab_t linear_twice(ab_ctx *c,
     return t_binary(c, OP_MUL, a, t_binary(c, OP_ADD, b, t_linear(c, in[0], in[1], (ab_t){0}, 0, 1)));
 }
 static ab_t linear_axes(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], (ab_t){0}, 0, 0); }
-static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed_tokens(c, in[0], IDS(c, 2, -1, 0, 2), 1.5); }
+static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed_tokens(c, in[0], IDS(c, 2, -1, 0, 2), (ab_t){0}, 1.5); }
 static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* tied tables: gradients added in place */
 {
-    ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), 1.5), y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), 0.5);
+    ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), (ab_t){0}, 1.5), y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), (ab_t){0}, 0.5);
     return t_linear(c, t_binary(c, OP_MUL, x, y), in[0], (ab_t){0}, 1, 0);
 }
 static ab_t norm(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], (ab_t){0}, in[1], in[2], 0, 1e-5); }
