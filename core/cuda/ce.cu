@@ -14,6 +14,7 @@ enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };
 
 template <class T> struct ce_call {
     int64_t width; /* the vocabulary */
+    int64_t row;   /* elements from a row to the next; what lies between is left alone */
     const T *logits;
     const int32_t *target;
     const float *norm;
@@ -70,7 +71,7 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS) 
     DYN_SMEM(T, staged); /* [eights][8] */
     __shared__ row_sums part[MOST_THREADS / 32];
     const T type = T();
-    int64_t row = blockIdx.x, first = row * a.width, end = first + a.width;
+    int64_t row = blockIdx.x, first = row * a.row, end = first + a.width;
     int64_t from = first / 8, n = (end + 7) / 8 - from; /* eights */
     int target = a.target[row];
     float *loss = a.losses + 2 * row;
@@ -148,17 +149,17 @@ template <class T> static int ce_of(int64_t rows, ce_call<T> a)
 }
 
 template <class T>
-static int ce_typed(int64_t rows, int64_t width, const void *logits, const int32_t *target, const float *norm, float *losses, void *grad,
+static int ce_typed(int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target, const float *norm, float *losses, void *grad,
                     float on, float others)
 {
-    ce_call<T> a = {width, (const T *)logits, target, norm, losses, (T *)grad, on, others, false};
+    ce_call<T> a = {width, row, (const T *)logits, target, norm, losses, (T *)grad, on, others, false};
     return ce_of(rows, a);
 }
 
-extern "C" int gpu_ce(int type, int64_t rows, int64_t width, const void *logits, const int32_t *target, const float *norm, float *losses,
+extern "C" int gpu_ce(int type, int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target, const float *norm, float *losses,
                       void *grad, float on, float others)
 {
     if (!rows || !width) return gpu_launched();
-    return type == 2 ? ce_typed<bf16>(rows, width, logits, target, norm, losses, grad, on, others)
-                     : ce_typed<float>(rows, width, logits, target, norm, losses, grad, on, others);
+    return type == 2 ? ce_typed<bf16>(rows, width, row, logits, target, norm, losses, grad, on, others)
+                     : ce_typed<float>(rows, width, row, logits, target, norm, losses, grad, on, others);
 }

@@ -104,10 +104,10 @@ int cuda_CE(const call *k, err *e)
         check_type("cross-entropy: the gradient", &k->out[1], k->a.i[1] ? x->type : k->out[1].type, e) ||
         check_count("cross-entropy", rows_of(x), e))
         return -1;
-    int64_t words = width_of(x);
+    int64_t words = width_of(x) - k->a.i[2];
     double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
     double on = 1 - eps - (k->a.i[0] ? others : 0);
-    return launched(gpu_ce((int)x->type, rows_of(x), words, x->data, target->data, norm->data, losses->data,
+    return launched(gpu_ce((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data, losses->data,
                            k->a.i[1] ? k->out[1].data : NULL, (float)on, (float)others),
                     e);
 }

@@ -222,7 +222,7 @@ int cuda_LINEAR(const call *k, err *e)
 {
     const view *x = &k->in[0], *w = &k->in[1], *y = &k->out[0];
     if (check_rows("linear", x, y, e)) return -1;
-    product p = {.m = rows_of(x), .n = y->dim[3], .k = x->dim[3], .a = x->data, .c = y->data, .row_a = x->dim[3], .row_b = w->dim[3],
+    product p = {.m = rows_of(x), .n = y->dim[3] - k->a.i[2], .k = x->dim[3], .a = x->data, .c = y->data, .row_a = x->dim[3], .row_b = w->dim[3],
                  .row_c = y->dim[3], .turn_b = k->a.i[0] != 0, .batch = 1, .type = (int)x->type, .type_c = (int)x->type, .alpha = 1,
                  .relu = k->a.i[1] != 0, .exact = k->batch_invariant};
     if (!p.m || !p.n) return 0;
@@ -237,7 +237,7 @@ int cuda_LINEAR_DX(const call *k, err *e)
     const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *y = &k->in[3], *dx = &k->out[0];
     if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e) || check_rows("gradient of linear", dy, y, e))
         return -1;
-    product p = {.m = rows_of(dy), .n = dx->dim[3], .k = dy->dim[3], .a = dy->data, .c = dx->data, .row_a = dy->dim[3],
+    product p = {.m = rows_of(dy), .n = dx->dim[3], .k = dy->dim[3] - k->a.i[2], .a = dy->data, .c = dx->data, .row_a = dy->dim[3],
                  .row_b = w->dim[3], .row_c = dx->dim[3], .turn_b = k->a.i[0] == 0, .batch = 1, .type = (int)dy->type,
                  .type_c = (int)dy->type, .alpha = 1, .beta = base->data ? 1 : 0, .positive = y->data, .bits = y->data ? bits_of(y->data) : NULL};
     if (!p.m || !p.n) return 0;
@@ -253,7 +253,8 @@ int cuda_LINEAR_DW(const call *k, err *e)
     if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
     const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy, *sums = &k->out[1];
     if (sums->data && sums->type != F32) return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
-    product p = {.m = a->dim[3], .n = b->dim[3], .k = rows_of(x), .a = a->data, .b = b->data, .c = dw->data, .row_a = a->dim[3],
+    int64_t padding[2] = {k->a.i[0] ? k->a.i[2] : 0, k->a.i[0] ? 0 : k->a.i[2]}; /* dy's */
+    product p = {.m = a->dim[3] - padding[0], .n = b->dim[3] - padding[1], .k = rows_of(x), .a = a->data, .b = b->data, .c = dw->data, .row_a = a->dim[3],
                  .row_b = b->dim[3], .row_c = b->dim[3], .turn_a = 1, .batch = 1, .type = (int)x->type, .type_c = F32, .alpha = 1};
     int64_t rows = rows_of(dy), width = dy->dim[3];
     bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */

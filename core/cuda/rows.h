@@ -47,10 +47,10 @@ typedef struct {
 } gpu_embedding;
 int gpu_embed(const gpu_embedding *e);
 
-/* losses [rows,2] = smoothed and plain cross-entropy of logits [rows,width]; grad (NULL: not wanted; it may be the logits) = d
+/* losses [rows,2] = smoothed and plain cross-entropy of logits [rows,width], `row` elements from one to the next; grad (NULL: not wanted; it may be the logits) = d
  * logits times *norm. `on`: probability added at the target, `others`: of every word. A target < 0 has zeros; one past the
  * vocabulary has a loss of NaN. */
-int gpu_ce(int type, int64_t rows, int64_t width, const void *logits, const int32_t *target, const float *norm, float *losses,
+int gpu_ce(int type, int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target, const float *norm, float *losses,
            void *grad, float on, float others);
 
 #ifdef __cplusplus

@@ -19,8 +19,8 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
     double y = elements(out), scores = pairs * (double)a->i[3];
     switch (o) {
     case OP_MATMUL: return 2 * y * (double)in[0].dim[a->i[0] ? 2 : 3];
-    case OP_LINEAR: return 2 * y * (double)in[0].dim[3];
-    case OP_LINEAR_DX: return 2 * y * (double)in[0].dim[3];
+    case OP_LINEAR: return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->i[2]) * (double)in[0].dim[3];
+    case OP_LINEAR_DX: return 2 * y * (double)(in[0].dim[3] - a->i[2]);
     case OP_LINEAR_DW: return 2 * y * (double)in[0].dim[2];
     case OP_ATTEND:
     case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->i[4] + a->i[5]);

@@ -40,7 +40,7 @@
  *             | each head of a sentence's row t become (x1 cos1 - x2 sin1, x2 cos2 + x1 sin2); i3: (x1 cos1 + x2 sin2, x2 cos2 - x1 sin1),
  *             | the adjoint. All else is copied
  * LINEAR      | x [R,K], W [K,N] (i0: [N,K]), b [1,1,1,N] or none -> [R,N]; i1: max(0, .)
- *             | batch_invariant: the bits of a row may not depend on R (process in row blocks of one fixed size)
+ *             | batch_invariant: the bits of a row may not depend on R (blocks of one fixed size). i2: padding (graph/padding.h)
  * LINEAR_DX   | dy [R,N], W, base [R,K] or none, y [R,K] or none: max(0, .) whose gradient this is -> [R,K], 0 where y is not > 0
  * LINEAR_DW   | x [R,K], dy [R,N] -> [K,N] (i0: [N,K]), F32/F64; sums of dy over rows [N] (not wanted: out[1].data is NULL), the bias's
  * COLUMN_SUM      | x [R,N] -> [1,1,1,N]
@@ -80,7 +80,7 @@
  * KV_CACHE_APPEND    | x [R,H,1,d], cache [1,R,cap,H d] F32/F64, ancestors, time -> [R,H,T,d]: T >= t + 1, zeros past t
  * CACHE_REORDER      | state [R,..], parents ids [1,1,1,R] -> [R,..]: rows of the first axis by parent
  * CE          | logits [R,V], targets ids [1,1,1,R], norm [1]; f0 smoothing, i0: 1 = eps/(V-1) on the others,
- *             | 0 = eps/V on all; i1: want gradient
+ *             | 0 = eps/V on all; i1: want gradient; i2: padding (graph/padding.h)
  *             | -> losses [R,2] (smoothed, plain; 0 for target -1), d logits in place (0 for target -1), already times norm
  * ASSIGN      | to, value -> to's storage
  */

@@ -1,6 +1,7 @@
 /* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
  * decoding. */
 #include "graph/grad.h"
+#include "graph/padding.h"
 #include "graph/score.h"
 #include "graph/tape.h"
 #include <string.h>
@@ -28,9 +29,11 @@ static ab_t flat(ab_ctx *c, ab_t x) /* [a,b,R,n] as rows [a b R, n] */
     return t_reshape(c, x, (int64_t[4]){1, 1, d[0] * d[1] * d[2], d[3]});
 }
 
-ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu)
+ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu) { return t_linear_padded(c, x, w, b, transposed, relu, 0); }
+ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu, int64_t padding)
 {
     GIVEN2(x, w);
+    if (padding && (b.id || relu)) return tape_fail(c, "linear: rows are padded without a bias and without ReLU only");
     x = t_cast(c, x, c->compute);
     int64_t full[4], k, n;
     char sx[64], sw[64];
@@ -41,9 +44,9 @@ ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu)
         return tape_fail(c, "linear: rows %s times weights %s", shape_text(full, sx),
                          shape_text(tape_at(c, w)->dim, sw));
     x = flat(c, x);
-    int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n};
-    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b}, &(attr){.i = {transposed, relu}});
-    full[3] = n;
+    int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n + padding};
+    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b}, &(attr){.i = {transposed, relu, padding}});
+    full[3] = n + padding;
     return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
 }
 /* The gradient below a ReLU: the product that made dy leaves zeros itself, where nothing else wants dy. */
@@ -81,7 +84,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (grad_wanted(c, w.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, w)->dim, sizeof d);
-        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0]}});
+        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}});
         tape_at(c, dw)->type = sum_type(c);
         if (summed) {
             drop_part(c, dw, 1);
@@ -96,7 +99,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t base = grad_base(c, x.id);
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
-    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}}, &(attr){.i = {v.a.i[0]}}); /* y: relu_gradient's */
+    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}}, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}}); /* y: relu_gradient's */
     if (base.id)
         grad_replace(c, x.id, dx);
     else
@@ -382,12 +385,14 @@ void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 
 ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others)
 {
+    const node *from = tape_at(c, logits);
+    int64_t padding = from && from->op == OP_LINEAR ? from->a.i[2] : 0;
     GIVEN2(logits, targets);
     GIVEN1(norm);
     int64_t d[4], rows = tape_at(c, logits)->dim[2];
     memcpy(d, tape_at(c, logits)->dim, sizeof d);
     bool grad = c->training && tape_at(c, logits)->needs;
-    attr a = {.f = {smoothing}, .i = {others, grad}};
+    attr a = {.f = {smoothing}, .i = {others, grad, padding}};
     ab_t y =
         tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
     if (grad)

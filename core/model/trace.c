@@ -4,6 +4,7 @@
  * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters outside layers:
  * embed, src.embed, tgt.embed, softmax, and those of plugins below enc and dec.
  */
+#include "graph/padding.h"
 #include "model/trace.h"
 #include <math.h>
 #include <stdlib.h>
@@ -73,12 +74,21 @@ static ab_t encoder(tracer *t, ab_t ids)
     return trace_finish(t, ROLE_ENCODER, x);
 }
 
+/* In training on a device every row of logits begins at a multiple of 16 bytes, whatever the vocabulary: the three products with it have no
+ * fast kernels otherwise. Elsewhere logits are read as [rows, vocabulary], and a small vocabulary's are not worth it. */
+static int64_t padding(const tracer *t)
+{
+    enum { COLUMNS = 8, WORTH_IT = 64 };
+    int64_t v = t->m->tgt_vocab;
+    return t->c->training && on_device(t->m->backend) && v > WORTH_IT ? (COLUMNS - v % COLUMNS) % COLUMNS : 0;
+}
+
 static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
 {
     ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
     for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) x = trace_layer(t, ROLE_DECODER, i, x, memory);
     x = trace_finish(t, ROLE_DECODER, x);
-    return t_linear(t->c, x, softmax_table(t), (ab_t){0}, 1, 0);
+    return t_linear_padded(t->c, x, softmax_table(t), (ab_t){0}, 1, 0, padding(t));
 }
 
 /* ---- tapes ---- */

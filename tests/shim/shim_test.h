@@ -297,6 +297,53 @@ static inline void check_alone(const char *what, kernel on_gpu, const call *k)
     free(alone);
 }
 
+/* ---- rows with padding, which a device has and the CPU has not (LINEAR in op.h) ---- */
+
+/* x [rows,words] as rows that are `padding` numbers longer, which are not numbers. */
+static inline view padded(const view *x, int64_t padding)
+{
+    view y = tensor(x->type, 1, 1, x->dim[2], x->dim[3] + padding);
+    size_t one = dtype_size(x->type), from = (size_t)x->dim[3] * one, to = (size_t)y.dim[3] * one;
+    for (int64_t r = 0; r < x->dim[2]; r++) memcpy((char *)y.data + (size_t)r * to, (const char *)x->data + (size_t)r * from, from);
+    return y;
+}
+static inline view unpadded(const view *y, int64_t padding)
+{
+    view x = tensor(y->type, 1, 1, y->dim[2], y->dim[3] - padding);
+    size_t one = dtype_size(x.type), to = (size_t)x.dim[3] * one, from = (size_t)y->dim[3] * one;
+    for (int64_t r = 0; r < x.dim[2]; r++) memcpy((char *)x.data + (size_t)r * to, (const char *)y->data + (size_t)r * from, to);
+    return x;
+}
+
+/* A CPU kernel on a call whose views `of` have rows with `columns` of padding: it gets them without. For check_call, set `without` before. */
+typedef struct {
+    kernel plain;
+    const view *of[3]; /* of the call that is checked; NULL ends them */
+    int64_t columns;
+} without_padding;
+static without_padding without;
+static inline int cpu_without_padding(const call *k, err *e)
+{
+    call c = *k;
+    view *narrow[3];
+    const view *wide[3];
+    int n = 0;
+    c.a.i[2] = 0;
+    for (int i = 0; i < k->n_in + k->n_out; i++) {
+        const view *v = i < k->n_in ? &k->in[i] : &k->out[i - k->n_in];
+        for (int j = 0; j < 3 && without.of[j]; j++)
+            if (v == without.of[j]) wide[n] = v, narrow[n++] = i < k->n_in ? &c.in[i] : &c.out[i - k->n_in];
+    }
+    for (int i = 0; i < n; i++) *narrow[i] = unpadded(wide[i], without.columns);
+    int rc = without.plain(&c, e);
+    for (int i = 0; i < n; i++) {
+        view y = padded(narrow[i], without.columns);
+        memcpy(wide[i]->data, y.data, bytes_of_view(&y));
+        free(y.data), free(narrow[i]->data);
+    }
+    return rc;
+}
+
 /* Frees the call's views on the host, shared ones once. */
 static inline void release_views(call *k)
 {

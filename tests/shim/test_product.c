@@ -51,6 +51,30 @@ static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int t
     release_views(&c);
 }
 
+/* The three products of a vocabulary whose rows of logits have padding, which is neither read nor written. */
+static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int64_t padding)
+{
+    char what[3][80];
+    static const char *const names[3] = {"linear", "linear_dx", "linear_dw"};
+    for (int i = 0; i < 3; i++)
+        snprintf(what[i], sizeof what[i], "%s %s %lld x %lld x %lld padding %lld", names[i], dtype_name(type), (long long)rows, (long long)words, (long long)k, (long long)padding);
+    view logits = matrix(type, rows, words);
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.i = {1, 0, padding}}};
+    c.in[0] = matrix(type, rows, k), c.in[1] = matrix(F32, words, k), c.in[2] = none, c.out[0] = tensor(type, 1, 1, rows, words + padding);
+    without = (without_padding){cpu_LINEAR, {&c.out[0]}, padding};
+    check_call(what[0], cpu_without_padding, cuda_LINEAR, &c, type == F32 ? 1e-6 : 1e-3);
+    release_views(&c);
+    c.op = OP_LINEAR_DX, c.in[0] = padded(&logits, padding), c.in[1] = matrix(F32, words, k), c.out[0] = tensor(type, 1, 1, rows, k);
+    without = (without_padding){cpu_LINEAR_DX, {&c.in[0]}, padding};
+    check_call(what[1], cpu_without_padding, cuda_LINEAR_DX, &c, type == F32 ? 1e-6 : 1e-3);
+    release_views(&c);
+    c.op = OP_LINEAR_DW, c.n_in = 2, c.in[0] = matrix(type, rows, k), c.in[1] = padded(&logits, padding), c.out[0] = tensor(F32, 1, 1, words, k);
+    without = (without_padding){cpu_LINEAR_DW, {&c.in[1]}, padding};
+    check_call(what[2], cpu_without_padding, cuda_LINEAR_DW, &c, 2e-6);
+    release_views(&c);
+    free(logits.data);
+}
+
 static void test_linears(void)
 {
     static const int64_t shapes[][3] = {{1, 1, 1}, {5, 7, 3}, {64, 64, 32}, {65, 66, 33}, {100, 37, 131}, {3, 136, 8}, {0, 9, 4}, {128, 8, 72}};
@@ -228,6 +252,8 @@ int main(void)
     printf("%s\n", product_library());
     test_linears();
     for (size_t t = 0; t < 2; t++) {
+        test_padded(types[t], 65, 69, 24, 3);
+        test_padded(types[t], 3, 131, 8, 5);
         test_exact(types[t], 70, 40);
         test_exact(types[t], 64, 129);
     }

@@ -180,6 +180,21 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
 /* ---- cross-entropy ---- */
 
 enum { NO_GRADIENT, IN_PLACE, ELSEWHERE };
+/* What follows a row of an odd vocabulary is neither read nor written. */
+static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padding)
+{
+    char what[160];
+    snprintf(what, sizeof what, "ce %s [%lld,%lld] padding %lld", dtype_name(type), (long long)rows, (long long)words, (long long)padding);
+    view x = randoms(tensor(type, 1, 1, rows, words));
+    call k = {.op = OP_CE, .n_in = 3, .n_out = 2, .a = {.f = {0.1}, .i = {0, 1, padding}}, .training = true};
+    k.in[0] = padded(&x, padding), k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
+    k.out[0] = tensor(F32, 1, 1, rows, 2), k.out[1] = tensor(type, 1, 1, rows, words + padding);
+    without = (without_padding){cpu_CE, {&k.in[0], &k.out[1]}, padding};
+    check_call(what, cpu_without_padding, cuda_CE, &k, 1e-5);
+    release_views(&k);
+    free(x.data);
+}
+
 static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, int others, int gradient, double size)
 {
     char what[160];
@@ -209,6 +224,9 @@ static void test_losses(void)
         test_ce(F32, 2, 30001, 0.1, others, IN_PLACE, 8);
         test_ce(BF16, 3, 50001 + others, 0.1, others, IN_PLACE, 8);
     }
+    test_ce_padded(F32, 5, 37, 3);
+    test_ce_padded(BF16, 5, 37, 3);
+    test_ce_padded(BF16, 3, 30001, 7);
     test_ce(F32, 0, 40, 0.1, 0, IN_PLACE, 2);
     test_ce(BF16, 1, 40, 0.1, 0, IN_PLACE, 2);
 }
@@ -231,7 +249,7 @@ static void test_strange_ids(void)
         CHECK_THAT(isnan(y[WIDTH + i]), "embed, id past the table, column %d: found %g, expected NaN", i, (double)y[WIDTH + i]);
         CHECK_THAT(y[2 * WIDTH + i] == 0, "embed, no id, column %d: found %g, expected 0", i, (double)y[2 * WIDTH + i]);
     }
-    gpu_ce(F32, 3, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
+    gpu_ce(F32, 3, 4, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
     gpu_copy_out(loss, d_loss, sizeof loss);
     CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0], (double)loss[1]);
     CHECK_THAT(isnan(loss[2]) && isnan(loss[3]), "ce, target past the vocabulary: found %g and %g, expected NaN", (double)loss[2], (double)loss[3]);
@@ -261,7 +279,7 @@ static void test_unaligned(void)
         gpu_copy_out(back[off][2], at[3], 2 * N);
         gpu_dropadd(BF16, N, at[0], at[1], at[2], drop);
         gpu_copy_out(back[off][3], at[2], 2 * N);
-        gpu_ce(BF16, ROWS, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
+        gpu_ce(BF16, ROWS, WIDTH, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
         gpu_copy_out(back[off][4], at[0], 2 * N);
     }
     static const char *const names[] = {"norm", "norm's z", "gradient of norm", "dropadd", "ce"};

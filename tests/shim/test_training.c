@@ -43,7 +43,18 @@ static void outcome_free(outcome *o)
     free(o->out);
 }
 
-static bool alone; /* models are decoders alone, which leave a batch's sources */
+static bool alone;        /* models are decoders alone, which leave a batch's sources */
+static int64_t spare_ids; /* the vocabulary has so many more than the data */
+
+/* What may differ from the CPU, relative. On a GPU products are cuBLASLt's, which adds in another order than any of our kernels; the emulated
+ * one is held to what it has. What is found is printed in either case. */
+#ifdef GPU_ON_CPU
+static const double loss_apart[2] = {2e-5, 2e-2}, values_apart[2] = {1e-2, 1e-1}, score_apart = 1e-4; /* fp32, bf16 */
+enum { NEAR_TIES = 0 };
+#else
+static const double loss_apart[2] = {1e-4, 3e-2}, values_apart[2] = {3e-2, 2e-1}, score_apart = 1e-3;
+enum { NEAR_TIES = 1 };
+#endif
 
 /* A decoder alone writes on by itself. */
 static int write_text(model *m, outcome *o, err *e)
@@ -59,7 +70,7 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
 {
     model m;
     *o = (outcome){0};
-    if (model_open(&m, &w->set, alone ? 0 : vocab_size(w->src), vocab_size(w->tgt), compute, on, e)) return -1;
+    if (model_open(&m, &w->set, alone ? 0 : vocab_size(w->src) + spare_ids, vocab_size(w->tgt) + spare_ids, compute, on, e)) return -1;
     train_step *s = train_step_open(&m, e);
     batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
@@ -110,13 +121,25 @@ static double apart(const outcome *a, const outcome *b)
     return sqrt(sum / size);
 }
 
+static bool same_ids(const hypothesis *a, const hypothesis *b)
+{
+    return a->n == b->n && !memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
+}
+
+/* The same outputs. Of two hypotheses with nearly the same score a GPU may prefer the other one: that is told, and no failure, unless it
+ * happens to every second sentence. */
 static void check_outputs(const outcome *a, const outcome *b)
 {
+    int64_t others = 0;
+    double most = 0;
     for (int64_t i = 0; i < a->n_out; i++) {
-        CHECK_INT(b->out[i].n, a->out[i].n);
-        for (int64_t j = 0; j < a->out[i].n && j < b->out[i].n; j++) CHECK_INT(b->out[i].ids[j], a->out[i].ids[j]);
-        CHECK_NEAR(b->out[i].score, a->out[i].score, 1e-4);
+        double d = fabs(b->out[i].score - a->out[i].score);
+        most = d > most ? d : most;
+        CHECK_NEAR(b->out[i].score, a->out[i].score, score_apart);
+        others += !same_ids(&a->out[i], &b->out[i]);
     }
+    printf("  scores apart %.2g; %" PRId64 " of %" PRId64 " outputs are others of nearly the same score\n", most, others, a->n_out);
+    CHECK(others <= (NEAR_TIES ? a->n_out / 2 : 0));
 }
 
 static void compare(world *w, const variant *v, dtype compute, const backend *device)
@@ -132,14 +155,19 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     CHECK_TEXT(e.text, "");
     CHECK_INT(gpu.n_losses, cpu.n_losses);
     CHECK_INT(cpu.n_losses, 2 * UPDATES);
-    double allowed = compute == F32 ? 2e-5 : 2e-2;
+    double allowed = loss_apart[compute != F32], most = 0;
     for (int i = 0; i < cpu.n_losses && !bad; i++)
-        for (int k = 0; k < 2; k++) CHECK_NEAR(gpu.losses[i][k] / cpu.losses[i][k], 1, allowed);
+        for (int k = 0; k < 2; k++) {
+            double d = fabs(gpu.losses[i][k] / cpu.losses[i][k] - 1);
+            most = d <= most ? most : d; /* NaN is kept */
+            CHECK_NEAR(gpu.losses[i][k] / cpu.losses[i][k], 1, allowed);
+        }
     if (!bad) {
         CHECK_NEAR(gpu.ppl / cpu.ppl, 1, 3 * allowed);
         CHECK_INT(gpu.total, cpu.total);
-        CHECK_NEAR(apart(&cpu, &gpu), 0, compute == F32 ? 1e-2 : 1e-1);
-        printf("  apart %.2g\n", apart(&cpu, &gpu));
+        CHECK_NEAR(apart(&cpu, &gpu), 0, values_apart[compute != F32]);
+        printf("  losses apart %.2g of %.2g, perplexity %.2g of %.2g, values %.2g of %.2g\n", most, allowed, fabs(gpu.ppl / cpu.ppl - 1), 3 * allowed,
+               apart(&cpu, &gpu), values_apart[compute != F32]);
         CHECK_INT(memcmp(gpu.values, again.values, gpu.total * sizeof *gpu.values), 0);
         CHECK_INT(memcmp(gpu.losses, again.losses, sizeof gpu.losses), 0);
         if (compute == F32) check_outputs(&cpu, &gpu);
@@ -252,6 +280,10 @@ int main(void)
             alone = true;
             compare(&w, v, F32, device);
             alone = false;
+            spare_ids = 75; /* an odd vocabulary, whose rows of logits have padding */
+            compare(&w, v, BF16, device);
+            if (test_long()) compare(&w, v, F32, device);
+            spare_ids = 0;
         }
         world_close(&w);
     }
