@@ -107,6 +107,27 @@ void *library_load(const library_kind *kind, str *path, err *e)
     return h.library;
 }
 
+/* Folders beside the one of a library, as the packages have them: nvidia/cudnn/lib/libcudnn.so.9, nvidia/cuda_nvrtc/lib/libnvrtc.so.13. */
+int library_open_needs(const char *path, const char *const names[])
+{
+    static const char *const places[] = {"", "../../*/lib/"};
+    const char *slash = strrchr(path, '/');
+    int opened = 0;
+    for (size_t n = 0; names[n]; n++) {
+        void *found = dlopen(names[n], RTLD_NOW | RTLD_LOCAL); /* the loader finds it, or it is open */
+        for (size_t i = 0; i < LENGTH(places) && !found && slash; i++) {
+            char *pattern = xprintf("%.*s/%s%s", (int)(slash - path), path, places[i], names[n]);
+            glob_t files;
+            int rc = glob(pattern, 0, NULL, &files);
+            for (size_t f = 0; rc == 0 && f < files.gl_pathc && !found; f++) found = dlopen(files.gl_pathv[f], RTLD_NOW | RTLD_LOCAL);
+            if (rc == 0) globfree(&files);
+            free(pattern);
+        }
+        opened += found != NULL;
+    }
+    return opened;
+}
+
 int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e)
 {
     void *at = dlsym(library, name);

@@ -2,6 +2,7 @@
 #include "cuda/cublaslt.h"
 #include "test.h"
 #include <dlfcn.h>
+#include <unistd.h>
 
 /* A library's own name is enough where the loader finds it; it is skipped where there is none. */
 static void *real_library(str *path, err *e)
@@ -82,8 +83,37 @@ static void test_functions(void)
     str_free(&path);
 }
 
+/* What a library needs is opened from the folders of packages beside its own, and then known by its name. */
+static void test_needs(void)
+{
+    char folder[] = "/tmp/ablate-lt-XXXXXX";
+    if (!file_exists(BUILD_DIR "/stand_in.so")) {
+        printf("what libraries need is not checked: there is no %s/stand_in.so here\n", BUILD_DIR);
+        return;
+    }
+    static const char *const names[] = {"libablate_stand_in.so.7", "libablate_nowhere.so.1", NULL};
+    CHECK(mkdtemp(folder) != NULL);
+    char *lib = xprintf("%s/nvidia/stand_in/lib", folder), *own = xprintf("%s/nvidia/cudnn/lib", folder);
+    char *link = xprintf("%s/%s", lib, names[0]), *path = xprintf("%s/libcudnn.so.9", own);
+    err e = {{0}};
+    CHECK_INT(make_folders(lib, &e) || make_folders(own, &e), 0);
+    CHECK_INT(symlink(BUILD_DIR "/stand_in.so", link), 0);
+    CHECK(dlopen(names[0], RTLD_NOW) == NULL);
+    CHECK_INT(library_open_needs(path, names), 1);
+    CHECK(dlopen(names[0], RTLD_NOW) != NULL); /* by its name alone */
+    remove(link);
+    char *end[] = {lib, own};
+    for (int i = 0; i < 2; i++)
+        for (char *at = end[i] + strlen(end[i]); strlen(end[i]) >= strlen(folder); *at = 0) {
+            remove(end[i]);
+            at = strrchr(end[i], '/');
+        }
+    free(lib), free(own), free(link), free(path);
+}
+
 int main(void)
 {
+    test_needs();
     test_wish();
     test_places();
     test_functions();

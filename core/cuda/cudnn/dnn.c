@@ -33,6 +33,9 @@ static int load(err *e)
                     DNN_OLDEST / 10000, DNN_OLDEST / 100 % 100);
     snprintf(described, sizeof described, "cuDNN %zu.%zu.%zu (%.400s)", version / 10000, version / 100 % 100, version % 100,
              str_text(&path));
+    static const char *const needs[] = {"libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13", /* of CUDA 13, or of 12 */
+                                        "libnvrtc.so.12", "libcublasLt.so.12", "libcublas.so.12", NULL};
+    library_open_needs(str_text(&path), needs);
     library = found;
     return 0;
 }
@@ -63,6 +66,7 @@ cudnnHandle_t dnn_handle(err *e)
 {
     gpu_flush(); /* it launches by itself */
     if (handle || !dnn_load(e)) return handle;
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS inside it: a workspace of its own, so that the same call gives the same bits */
     cudnnStatus_t s = table.cudnnCreate(&handle);
     if (s == CUDNN_STATUS_SUCCESS) s = table.cudnnSetStream(handle, (cudaStream_t)gpu_stream());
     if (s != CUDNN_STATUS_SUCCESS) {
