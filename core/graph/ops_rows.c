@@ -135,7 +135,8 @@ ab_t t_embedded(ab_ctx *c, ab_t x, double p)
     GIVEN1(x);
     ab_t in[5];
     attr a;
-    if (!on_device(c->backend) || !embedding_below(c, x, in, &a)) return t_cast(c, t_dropout(c, x, p), c->compute);
+    const backend *b = c->backend;
+    if (!b || !b->supports || !b->supports(OP_EMBED_TOKENS) || !embedding_below(c, x, in, &a)) return t_cast(c, t_dropout(c, x, p), c->compute);
     a.f[1] = c->training ? p : 0;
     if (a.f[1] > 0) a.i[0] = c->n_dropout++;
     return tape_push(c, OP_EMBED_TOKENS, c->compute, tape_at(c, x)->dim, 5, in, &a);

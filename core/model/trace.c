@@ -53,7 +53,8 @@ static ab_t softmax_table(tracer *t)
 /* A device does not sort ids for the gradient itself: model_loss_inputs does. */
 static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
 {
-    if (!t->c->training || !on_device(t->m->backend)) return (ab_t){0};
+    const backend *b = t->m->backend;
+    if (!t->c->training || !b || !b->supports || !b->supports(OP_EMBED_TOKENS)) return (ab_t){0};
     return t_input(t->c, name, I32, PHASE_STEP, 1, 1, 2, node_count(tape_at(t->c, ids)));
 }
 static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
