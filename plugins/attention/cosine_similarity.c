@@ -5,19 +5,23 @@ typedef struct {
     double factor;
 } config;
 
-static ab_t unit(ab_ctx *c, ab_t x)
+/* [B,H,T,d] -> [B,H,T,1]: one over each vector's length */
+static ab_t inverse_length(ab_ctx *c, ab_t x)
 {
     ab_t squares = ab_add_scalar(c, ab_sum_axis(c, ab_map(c, x, AB_SQUARE), -1), 1e-6);
-    return ab_div(c, x, ab_map(c, squares, AB_SQRT));
+    return ab_div(c, ab_full(c, 1, 1), ab_map(c, squares, AB_SQRT));
 }
 
+/* The products are divided by the lengths, not the vectors: so they stay as they were projected, and attention is one operation. */
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);
     ab_t factor = ab_weight_full(c, "factor", ((const config *)cfg)->factor, in->heads, 1, 1);
-    ab_t q = ab_mul(c, unit(c, ab_query(c, x)), factor), k = unit(c, ab_key(c, mem)), v = ab_value(c, mem);
-    ab_t p = ab_dropout(c, ab_softmax(c, ab_scores(c, q, k, 1)), in->dropout);
-    return ab_output(c, ab_weighted_sum(c, p, v));
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    ab_t of_query = ab_mul(c, inverse_length(c, q), factor), of_key = ab_transpose(c, inverse_length(c, k), -2, -1);
+    ab_t cosine = ab_mul(c, ab_mul(c, ab_matmul(c, q, k, 0, 1), of_query), of_key);
+    ab_t p = ab_softmax(c, ab_mask(c, ab_position(c, cosine, q, k)));
+    return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
 static const ab_param params[] = {

@@ -9,8 +9,8 @@ enum { ROWS = 65 + MOST };
 /* Windows as a leaf; or t = score + leaf 0, which hides the same keys. */
 static score_program program(bool windows)
 {
-    score_program f = {.n_leaves = 1, .result = windows ? VALUE_SCORE : VALUE_STEP, .window = windows ? 0 : -1, .keys = -1, .values = -1, .hiding = -1, .d_score = VALUE_GRADIENT,
-                       .d_leaf = {-1, -1, -1, -1}};
+    score_program f = {.n_leaves = 1, .result = windows ? VALUE_SCORE : VALUE_STEP, .window = windows ? 0 : -1, .keys = -1, .values = -1, .hiding = -1,
+                       .d_score = VALUE_GRADIENT, .d_leaf = {-1, -1, -1, -1}};
     if (windows) return f;
     f.n_steps = 1;
     f.step[0] = (score_step){.op = OP_ADD, .n_in = 2, .in = {VALUE_SCORE, VALUE_LEAF}, .runs = {[PASS_FORWARD] = true}};
