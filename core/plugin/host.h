@@ -1,5 +1,5 @@
-/* host.h - what the files with functions of the host share (host.c, host_order.c): the check of ids, axes, and of where a function may
- * be called. */
+/* host.h - what the files with functions of the host share (host.c, host_tensor.c, host_layer.c, host_order.c): the check of ids, axes, and
+ * of where a function may be called. */
 #ifndef ABLATE_PLUGIN_HOST_H
 #define ABLATE_PLUGIN_HOST_H
 #include "graph/tape.h"
@@ -26,7 +26,77 @@ bool host_may_call(ab_ctx *c, const char *function, unsigned hooks);
 #define ONLY_IN(c, function, hooks)                                                                          \
     if (!host_may_call(c, function, hooks)) return (ab_t) {0}
 
-/* The functions of host_order.c, as ab_plugin.h describes them. */
+/* The functions of host_tensor.c, as ab_plugin.h describes them. */
+ab_t host_add(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_sub(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_mul(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_div(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_minimum(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_silu(ab_ctx *c, ab_t a);
+ab_t host_gelu(ab_ctx *c, ab_t a);
+ab_t host_softplus(ab_ctx *c, ab_t a);
+ab_t host_sum(ab_ctx *c, ab_t a, int axis);
+ab_t host_maximum(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
+ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value);
+ab_t host_cumsum(ab_ctx *c, ab_t a);
+ab_t host_detach(ab_ctx *c, ab_t a);
+ab_t host_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
+ab_t host_transpose(ab_ctx *c, ab_t a, int i, int j);
+ab_t host_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
+ab_t host_concat(ab_ctx *c, ab_t a, ab_t b, int axis);
+ab_t host_embedding(ab_ctx *c, ab_t table, ab_t ids);
+ab_t host_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
+ab_t host_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+ab_t host_outer(ab_ctx *c, ab_t a, ab_t b);
+ab_t host_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v);
+ab_t host_computed_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *, const int64_t *), const void *cfg, size_t cfg_size);
+ab_t host_mul_scalar(ab_ctx *c, ab_t a, double x);
+ab_t host_add_scalar(ab_ctx *c, ab_t a, double x);
+ab_t host_map(ab_ctx *c, ab_t a, ab_fn f);
+ab_t host_dropout(ab_ctx *c, ab_t a, double p);
+ab_t host_softmax(ab_ctx *c, ab_t s);
+ab_t host_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);
+ab_t host_rotate_half(ab_ctx *c, ab_t a);
+ab_t host_to_float(ab_ctx *c, ab_t ids);
+ab_t host_relative_position(ab_ctx *c, ab_t q, ab_t k);
+ab_t host_gather(ab_ctx *c, ab_t x, ab_t ids);
+/* The functions of host_layer.c. */
+ab_t host_param(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
+ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+ab_t host_param_full(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+ab_t host_linear_relu(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+ab_t host_layer_norm(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
+ab_t host_add_layer_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
+ab_t host_self_attention(ab_ctx *c, ab_t x);
+ab_t host_cross_attention(ab_ctx *c, ab_t x);
+ab_t host_feed_forward(ab_ctx *c, ab_t x, const char *name);
+ab_t host_normalize(ab_ctx *c, ab_t x, const char *name);
+ab_t host_add_normalize(ab_ctx *c, ab_t x, ab_t s, const char *name);
+ab_t host_add_dropout(ab_ctx *c, ab_t x, ab_t s);
+ab_t host_project(ab_ctx *c, ab_t x, ab_projection what);
+ab_t host_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
+ab_t host_mask(ab_ctx *c, ab_t s);
+ab_t host_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+ab_t host_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+ab_t host_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+ab_t host_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+ab_t host_output(ab_ctx *c, ab_t y);
+ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads);
+ab_t host_rotate(ab_ctx *c, ab_t x);
+ab_t host_remember(ab_ctx *c, ab_t x);
+ab_t host_merge(ab_ctx *c, ab_t y);
+ab_t host_pad(ab_ctx *c, ab_t rows);
+ab_t host_pack(ab_ctx *c, ab_t x);
+ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back);
+ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
+ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+ab_t host_qpos(ab_ctx *c);
+ab_t host_kpos(ab_ctx *c);
+ab_t host_klen(ab_ctx *c);
+/* The functions of host_order.c. */
 ab_t host_top_k(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);
 ab_t host_sort(ab_ctx *c, ab_t a, int descending, ab_t *ids);
 ab_t host_max(ab_ctx *c, ab_t a, int axis);
