@@ -171,8 +171,8 @@ ab_host host_table = {
     .log = host_log,
     .share = host_share,
     .shared = host_shared,
-    .window = host_window,
     .parameter = h_parameter,
+    .window = host_window,
 };
 
 void plugin_set_services(const plugin_services *s)
