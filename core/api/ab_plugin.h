@@ -176,9 +176,7 @@ typedef struct {
     double (*lr)(const void *cfg, const ab_run_plan *plan, int64_t step);
 } ab_schedule_plugin;
 
-/* ---- tasks: data, vocabularies and the score ------------------------------------------------------------------------ */
-
-#include "ab_task.h"
+#include "ab_task.h" /* tasks: data, vocabularies and the score */
 
 /* ---- fused operations: a reference in host operations, and optional kernels for it ------------------------------------------- */
 /* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
