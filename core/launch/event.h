@@ -8,29 +8,24 @@
  *   progress  STEP TOTAL PPL TOKENS_PER_SECOND           at most a few a second
  *   point     METRIC STEP VALUE                          a point of a curve
  *   result    METRIC GOAL SIGNATURE VALUE STEP HOW N WIDTH V V V ...    per-sentence statistics at the end
- *   fact      KEY VALUE                                  device, parameters, flops_step, tokens_second,
- * peak_memory, plugins_json, ... artifact  KIND PATH error     WORDS                                      why
- * it fails; the exit status follows diverged  WORDS end
- *                                                        the last line of a worker that did everything: without
- *                                                        it, exit status 0 is some plugin's or library's exit
+ *   fact      KEY VALUE                                  device, parameters, flops_step, tokens_second, peak_memory, plugins_json, ...
+ *   artifact  KIND PATH                                  a file that the run left
+ *   error     WORDS                                      why it fails; the exit status follows
+ *   diverged  WORDS
+ *   end                                                  the last line of a worker that did everything: without it, exit status 0 is
+ *                                                        some plugin's or library's exit
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
 #include "base/base.h"
 
-enum {
-    WORKER_DONE = 0,
-    WORKER_FAILED = 1,
-    WORKER_DIVERGED = 3,
-    WORKER_STOPPED = 75
-}; /* exit statuses of a worker */
+enum { WORKER_DONE = 0, WORKER_FAILED = 1, WORKER_DIVERGED = 3, WORKER_STOPPED = 75 }; /* exit statuses of a worker */
 
 /* ---- worker's side ---- */
 void events_open(int fd); /* events go there from now on; -1: nowhere. SIGPIPE is ignored */
 bool events_broken(void); /* the host is gone, or a line was lost; nothing is sent any more */
 void event_phase(const char *name);
-void event_progress(int64_t step, int64_t total, double ppl,
-                    double tokens_per_second); /* dropped when too frequent */
+void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second); /* dropped when too frequent */
 void event_point(const char *metric, int64_t step, double value);
 void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
                   const char *how, size_t n, size_t width, const double *stats);
@@ -42,8 +37,7 @@ void event_diverged(const char *words);
 void event_end(void);
 
 /* ---- host's side ---- */
-/* Splits a line (changed in place) into fields, unescaped; returns how many (at most max; the last takes the
- * rest). */
+/* Splits a line (changed in place) into fields, unescaped; returns how many (at most max; the last takes the rest). */
 int event_split(char *line, char **field, int max);
 /* The rows x width numbers of a result's last field, or NULL where it has fewer, whatever it claims; the caller frees. */
 double *event_stats(const char *field, size_t rows, size_t width);

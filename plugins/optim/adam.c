@@ -1,27 +1,15 @@
 /* Adam with bias correction. Kingma and Ba 2015, algorithm 1; the paper's constants (Vaswani et al. 2017,
  * section 5.3). */
-#include "ab_plugin.h"
+#include "moments.h"
 
 typedef struct {
     double beta1, beta2, eps;
 } config;
 
-static ab_t one_minus_power(ab_ctx *c, double beta, ab_t step) /* 1 - beta^step */
-{
-    double log_beta = __builtin_log(beta);
-    return ab_add_scalar(c, ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, step, log_beta), AB_EXP), -1), 1);
-}
-
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     const config *o = cfg;
-    ab_t m = ab_add(c, ab_mul_scalar(c, slot[0], o->beta1), ab_mul_scalar(c, g, 1 - o->beta1));
-    ab_t v = ab_add(c, ab_mul_scalar(c, slot[1], o->beta2), ab_mul_scalar(c, ab_map(c, g, AB_SQUARE), 1 - o->beta2));
-    ab_t m_hat = ab_div(c, m, one_minus_power(c, o->beta1, step)),
-         v_hat = ab_div(c, v, one_minus_power(c, o->beta2, step));
-    ab_t change = ab_div(c, m_hat, ab_add_scalar(c, ab_map(c, v_hat, AB_SQRT), o->eps));
-    ab_assign(c, slot[0], m);
-    ab_assign(c, slot[1], v);
+    ab_t change = adam_change(c, (adam_constants){o->beta1, o->beta2, o->eps}, g, slot, step);
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, change, lr)));
 }
 

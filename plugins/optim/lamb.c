@@ -2,18 +2,12 @@
  *
  *     r = m^ / (sqrt(v^) + eps) + decay p,    p -= lr |p| / |r| r,    the ratio is 1 where one of the norms is 0
  */
-#include "ab_plugin.h"
-#include <math.h>
+#include "moments.h"
 
 typedef struct {
     double beta1, beta2, eps, decay;
     int64_t unscaled;
 } config;
-
-static ab_t one_minus_power(ab_ctx *c, double beta, ab_t step) /* 1 - beta^step */
-{
-    return ab_add_scalar(c, ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, step, log(beta)), AB_EXP), -1), 1);
-}
 
 static ab_t norm(ab_ctx *c, ab_t x) /* of all elements: one number */
 {
@@ -33,15 +27,10 @@ static ab_t trust_ratio(ab_ctx *c, ab_t p, ab_t r)
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     const config *o = cfg;
-    ab_t m = ab_add(c, ab_mul_scalar(c, slot[0], o->beta1), ab_mul_scalar(c, g, 1 - o->beta1));
-    ab_t v = ab_add(c, ab_mul_scalar(c, slot[1], o->beta2), ab_mul_scalar(c, ab_map(c, g, AB_SQUARE), 1 - o->beta2));
-    ab_t m_hat = ab_div(c, m, one_minus_power(c, o->beta1, step)), v_hat = ab_div(c, v, one_minus_power(c, o->beta2, step));
-    ab_t r = ab_div(c, m_hat, ab_add_scalar(c, ab_map(c, v_hat, AB_SQRT), o->eps));
+    ab_t r = adam_change(c, (adam_constants){o->beta1, o->beta2, o->eps}, g, slot, step);
     if (o->decay > 0) r = ab_add(c, r, ab_mul_scalar(c, p, o->decay));
     ab_parameter_kind kind = ab_this_parameter(c)->kind;
     ab_t rate = o->unscaled && (kind == AB_BIAS || kind == AB_GAIN) ? lr : ab_mul(c, lr, trust_ratio(c, p, r));
-    ab_assign(c, slot[0], m);
-    ab_assign(c, slot[1], v);
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, r, rate)));
 }
 

@@ -6,14 +6,13 @@
  *
  * Matrices that lie side by side (queries, keys, values) are orthogonalised one by one. AdamW's learning rate is adam_lr times lr.
  */
-#include "ab_plugin.h"
-#include <math.h>
+#include "moments.h"
 
 typedef struct {
     double momentum, decay, adam_lr, beta1, beta2, eps;
     int64_t nesterov, steps;
 } config;
-enum { MOMENTUM, SQUARES };
+enum { MOMENTUM, SQUARES }; /* slots, in moments.h's order */
 
 static int orthogonal(const ab_parameter *of) { return of->kind == AB_WEIGHT && of->dim[2] > 1 && of->dim[3] > 1; }
 
@@ -57,25 +56,11 @@ static ab_t matrix_change(ab_ctx *c, const config *o, ab_t g, ab_t momentum)
     return all;
 }
 
-static ab_t one_minus_power(ab_ctx *c, double beta, ab_t step) /* 1 - beta^step */
-{
-    return ab_add_scalar(c, ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, step, log(beta)), AB_EXP), -1), 1);
-}
-
-static ab_t adam_change(ab_ctx *c, const config *o, ab_t g, const ab_t *slot, ab_t step)
-{
-    ab_t m = between(c, slot[MOMENTUM], g, o->beta1), v = between(c, slot[SQUARES], ab_map(c, g, AB_SQUARE), o->beta2);
-    ab_assign(c, slot[MOMENTUM], m);
-    ab_assign(c, slot[SQUARES], v);
-    ab_t root = ab_map(c, ab_div(c, v, one_minus_power(c, o->beta2, step)), AB_SQRT);
-    return ab_div(c, ab_div(c, m, one_minus_power(c, o->beta1, step)), ab_add_scalar(c, root, o->eps));
-}
-
 static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     const config *o = cfg;
     int matrix = orthogonal(ab_this_parameter(c));
-    ab_t change = matrix ? matrix_change(c, o, g, slot[MOMENTUM]) : adam_change(c, o, g, slot, step);
+    ab_t change = matrix ? matrix_change(c, o, g, slot[MOMENTUM]) : adam_change(c, (adam_constants){o->beta1, o->beta2, o->eps}, g, slot, step);
     if (!matrix) lr = ab_mul_scalar(c, lr, o->adam_lr);
     if (o->decay > 0) change = ab_add(c, change, ab_mul_scalar(c, p, o->decay));
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, change, lr)));

@@ -63,7 +63,7 @@ static void check_pdf(const str *pdf, size_t from)
     size_t table = strtoul(last + 10, NULL, 10);
     CHECK(table < pdf->n && has_prefix(s + table, "xref\n0 9\n"));
     for (int i = 1; i < 9; i++) {
-        char expected[16];
+        char expected[32];
         snprintf(expected, sizeof expected, "%d 0 obj", i);
         size_t at = strtoul(s + table + 9 + 20 * i, NULL, 10);
         CHECK(at < pdf->n && has_prefix(s + at, expected));
@@ -121,7 +121,7 @@ static void test_names(void)
 {
     double x[] = {0, 1}, y[] = {1, 1};
     series s[5];
-    char names[5][8];
+    char names[5][16];
     for (int i = 0; i < 5; i++) {
         snprintf(names[i], sizeof names[i], "row%d", i);
         s[i] = (series){.name = names[i], .line = true, .color = series_color((size_t)i), .n = 2, .x = x, .y = y};
