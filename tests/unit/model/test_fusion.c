@@ -13,7 +13,7 @@ static const struct {
     {"rotary", "fused"},
     {"learned", "fused"},
     {"softcap", "fused with a score program"},
-    {"cosine_similarity", "fused"},
+    {"cosine_similarity", "fused with a score program"},
     {"restricted", "fused with a score program"},
     {"alibi", "fused with a score program"},
     {"t5", "fused with a score program"},

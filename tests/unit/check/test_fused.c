@@ -1,0 +1,31 @@
+/* Fused attention against composed, in fp64 and fp32, at every instruction set of this machine: what the kernels make of rotations, windows, tables of
+ * vectors by id and score programs. `ablate check` does the same at the set in use. */
+#include "check/internal.h"
+#include "cpu/cpu.h"
+#include "services.h"
+#include "test.h"
+
+static const struct {
+    ab_kind kind;
+    const char *name;
+} parts[] = {{AB_POSITION, "rotary"}, {AB_POSITION, "shaw"}, {AB_ATTENTION, "restricted"}};
+
+int main(void)
+{
+    use_plugins();
+    for (int isa = 0; cpu_isa_name(isa); isa++) {
+        err e = {""};
+        if (cpu_isa_lacks(isa)) continue;
+        CHECK_INT(cpu_use(cpu_isa_name(isa), &e), 0);
+        for (size_t i = 0; i < LENGTH(parts); i++) {
+            const plugin *p = plugin_find(parts[i].kind, parts[i].name, &e);
+            check_result r = {.outcome = CHECK_OK, .allowed = 1};
+            CHECK_TEXT(e.text, "");
+            if (p) check_fused(p, &r);
+            printf("%s, %s: %s %.2g %s\n", cpu_isa_name(isa), parts[i].name, r.outcome == CHECK_OK ? "ok" : "fails", r.measured, r.words);
+            CHECK_INT(r.outcome, CHECK_OK);
+            CHECK(r.measured > 0 && r.measured <= 1);
+        }
+    }
+    return test_end();
+}
