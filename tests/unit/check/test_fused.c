@@ -19,7 +19,7 @@ int main(void)
         CHECK_INT(cpu_use(cpu_isa_name(isa), &e), 0);
         for (size_t i = 0; i < LENGTH(parts); i++) {
             const plugin *p = plugin_find(parts[i].kind, parts[i].name, &e);
-            check_result r = {.outcome = CHECK_OK, .allowed = 1};
+            check_result r = {.outcome = CHECK_OK, .bound = 1, .measured = -1};
             CHECK_TEXT(e.text, "");
             if (p) check_fused(p, &r);
             printf("%s, %s: %s %.2g %s\n", cpu_isa_name(isa), parts[i].name, r.outcome == CHECK_OK ? "ok" : "fails", r.measured, r.words);
