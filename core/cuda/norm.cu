@@ -188,8 +188,16 @@ template <class T, int PER, bool VECTOR, int SUMS> __global__ void __launch_boun
         int64_t column = 8 * 32 * (i % PER) + threadIdx.x;
         if (column < a.width) part[i / PER * a.width + column] = sum;
     }
-    add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * a.width, 0, SUMS * a.width, a.tickets,
-              [=](int64_t i, float sum) { a.total[i / a.width][i % a.width] = sum; });
+    float *first = a.total[0], *second = a.total[1], *third = a.total[2]; /* in registers: an array of a call is not */
+    int64_t width = a.width;
+    add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * width, 0, SUMS * width, a.tickets, [=](int64_t i, float sum) {
+        if (i < width)
+            first[i] = sum;
+        else if (SUMS < 3 || i < 2 * width)
+            second[i - width] = sum;
+        else
+            third[i - 2 * width] = sum;
+    });
 }
 
 template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) norm_back_wide(norm_call<T> a)
@@ -252,9 +260,11 @@ template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 
     }
     int64_t parts = gridDim.y, all = NORM ? 2 : 1, last = first + 256 < a.width ? first + 256 : a.width;
     unsigned *ticket = a.tickets + blockIdx.x * all * parts_tickets(parts); /* those of these columns */
-    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++)
+    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++) {
+        float *to = a.total[i] - i * a.width;
         add_parts(a.sums, parts, blockIdx.y, all * a.width, i * a.width + first, i * a.width + last, ticket + i * parts_tickets(parts),
-                  [=](int64_t k, float sum) { a.total[i][k - i * a.width] = sum; });
+                  [=](int64_t k, float sum) { to[k] = sum; });
+    }
 }
 
 /* ---- DROPOUT_ADD ---- */
@@ -346,11 +356,9 @@ template <class T> static int norm_back_of(norm_call<T> a)
     bool vector = a.width % 8 == 0 && aligned16(a.x, a.dy, a.y, a.z, a.gain);
     dim3 grid((unsigned)norm_parts(a.rows, a.width));
     if (a.width > IN_REGISTERS) return norm_back_wide_of(a, vector);
-    if (a.total[2] && a.width <= THREE_SUMS)
-        return vector ? a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, true, 3>), grid, 32 * BACK_WARPS, 0, a)
-                                       : LAUNCH((norm_back_rows<T, 2, true, 3>), grid, 32 * BACK_WARPS, 0, a)
-               : a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, false, 3>), grid, 32 * BACK_WARPS, 0, a)
-                                : LAUNCH((norm_back_rows<T, 2, false, 3>), grid, 32 * BACK_WARPS, 0, a);
+    if (a.total[2] && vector && a.width <= THREE_SUMS)
+        return a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, true, 3>), grid, 32 * BACK_WARPS, 0, a)
+                              : LAUNCH((norm_back_rows<T, 2, true, 3>), grid, 32 * BACK_WARPS, 0, a);
     if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
     a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
     return colsum_of(a);
