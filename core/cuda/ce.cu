@@ -66,7 +66,8 @@ template <class T> __device__ __forceinline__ void put_part8(T *p, int64_t at, i
         }
 }
 
-template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS) ce_rows(ce_call<T> a)
+/* Two blocks a multiprocessor at least: without that ptxas keeps to 32 registers here and spills. */
+template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 2) ce_rows(ce_call<T> a)
 {
     DYN_SMEM(T, staged); /* [eights][8] */
     __shared__ row_sums part[MOST_THREADS / 32];
@@ -124,8 +125,6 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS) 
         bool inside = i > 0 && i < whole;
         if (STAGED)
             load8(staged + 8 * i, v);
-        else if (inside)
-            load8(a.logits + at, v);
         else
             part8(a.logits, at, first, end, a.vector, v);
         UNROLL for (int j = 0; j < 8; j++) v[j] = power_of(v[j] - s.top, type) * scale - off;

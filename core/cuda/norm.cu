@@ -294,13 +294,12 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(
 static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Calls KERNEL<T, PER, VECTOR, ...> by the width. */
+/* Calls KERNEL<T, PER, VECTOR, ...> by the width; widths that are no multiple of 8 have fewer kernels. */
 #define BY_WIDTH(KERNEL, warps, grid, ...)                                                                             \
     (vector ? a.width <= 256   ? LAUNCH((KERNEL<T, 1, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
               : a.width <= 512 ? LAUNCH((KERNEL<T, 2, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
                                : LAUNCH((KERNEL<T, 4, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
      : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                            \
-     : a.width <= 512 ? LAUNCH((KERNEL<T, 2, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                            \
                       : LAUNCH((KERNEL<T, 4, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
 #define WITH ,
 
