@@ -14,12 +14,21 @@ void check_use_device(const backend *b)
 }
 const backend *check_the_device(void) { return device; }
 const backend *check_the_composing_device(void) { return device ? &composing : NULL; }
+const backend *check_the_devices_cpu(void)
+{
+    static backend cpu;
+    cpu = cpu_backend;
+    cpu.takes_tables = device->takes_tables;
+    if (!device->kernels[OP_ROTATE]) cpu.kernels[OP_ROTATE] = NULL;
+    return &cpu;
+}
 
 /* Loss and gradient on the device against those of the CPU in fp32; has the device layers of its own in it? */
 static bool compare(const pairing *w, dtype type, bool generic, double allowed, check_result *r)
 {
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here; /* dropout's places follow from what is fused */
     pass_outcome a = {0}, b = {0};
+    here.on = check_the_devices_cpu();
     there.compute = type;
     there.on = device;
     bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);

@@ -218,6 +218,7 @@ static void both(const pairing *w, const way *how, lockstep *l)
     err e = {0};
     l->w = w;
     l->what = how->words;
+    here.on = check_the_devices_cpu();
     there.on = check_the_composing_device();
     if (check_model_open(&a, w, &here, &e)) {
         check_fail(l->r, "%s", e.text);

@@ -107,6 +107,7 @@ int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 const backend *check_the_device(void); /* what check_use_device named, or NULL */
 const backend *check_the_composing_device(void); /* the same, its layers composed of other operations as on the CPU */
+const backend *check_the_devices_cpu(void); /* the CPU, fusing what the device fuses: its tapes are the device's */
 
 typedef void (*check_run)(const plugin *p, check_result *r);
 void check_parameters(const plugin *p, check_result *r);

@@ -19,6 +19,7 @@ static void *cpu_alloc(size_t bytes)
 #define CPU_ENTRY(name) [OP_##name] = cpu_##name,
 const backend cpu_backend = {.name = "cpu",
                              .kernels = {CPU_KERNELS(CPU_ENTRY)},
+                             .takes_tables = true,
                              .alloc = cpu_alloc,
                              .release = free,
                              .run_tiled = cpu_run_tiled,

@@ -53,6 +53,7 @@ typedef struct {
 struct backend {
     const char *name;             /* "cpu" */
     kernel kernels[OP_COUNT];     /* NULL: this backend has none (refused when planned) */
+    bool takes_tables;            /* its ATTEND_PROGRAM takes windows and tables of vectors as leaves (score.h) */
     void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
     /* A device's own memory, which the host reaches by these alone; all NULL when memory is the host's (then

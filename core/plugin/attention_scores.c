@@ -37,7 +37,7 @@ static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
 }
 
 /* May windows and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them instead. */
-static bool takes_tables(const ab_ctx *c) { return !on_device(c->backend) && !attn_steps(c); }
+static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
 static const windowed *window_at(const walk *w, int32_t x)
 {

@@ -147,7 +147,10 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     outcome cpu, gpu, again;
     err e = {0};
     printf("%s %s %s = %s, %s\n", v->attention, v->position, v->more, v->value, dtype_name(compute));
-    int bad = train(w, compute, &cpu_backend, &cpu, &e);
+    backend alike = cpu_backend; /* fuses what the device fuses: dropout's places follow from it */
+    alike.takes_tables = device->takes_tables;
+    if (!device->kernels[OP_ROTATE]) alike.kernels[OP_ROTATE] = NULL;
+    int bad = train(w, compute, &alike, &cpu, &e);
     CHECK_TEXT(e.text, "");
     bad |= train(w, compute, device, &gpu, &e);
     CHECK_TEXT(e.text, "");
