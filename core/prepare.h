@@ -37,7 +37,8 @@ typedef struct {
     int64_t threads, ranks; /* of each rank; the most processes of a run */
     double memory;          /* bytes of a process; 0: not known */
     int gpus;               /* that take part; 0: runs are on the CPU */
-    double gpu_memory, gpu_free; /* bytes of a process on its GPU; free on that which has least. 0: not known */
+    /* bytes of a process on its GPU; free on that which has least. 0: not known */
+    double gpu_memory, gpu_free;
 } pack_needs;
 /* How many runs fit beside each other, from 1: by cores and free memory, and on GPUs by theirs. *why: words. */
 int64_t pack_workers(const pack_needs *x, str *why);

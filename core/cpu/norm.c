@@ -59,6 +59,7 @@ int cpu_NORM_BACK(const call *k, err *e)
                    .dbias = k->out[3].data,
                    .drop = dropout_of(k, k->a.i[0])};
     BY_TYPE(k->in[0].type, norm_back, &a);
-    call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {a.ds ? k->out[1] : k->out[0]}, .out = {k->out[4]}};
+    call sums = {
+        .op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {a.ds ? k->out[1] : k->out[0]}, .out = {k->out[4]}};
     return sums.out[0].data ? cpu_COLUMN_SUM(&sums, e) : 0;
 }

@@ -19,13 +19,15 @@
 #define ABLATE_EVENT_H
 #include "base/base.h"
 
-enum { WORKER_DONE = 0, WORKER_FAILED = 1, WORKER_DIVERGED = 3, WORKER_STOPPED = 75 }; /* exit statuses of a worker */
+/* exit statuses of a worker */
+enum { WORKER_DONE = 0, WORKER_FAILED = 1, WORKER_DIVERGED = 3, WORKER_STOPPED = 75 };
 
 /* ---- worker's side ---- */
 void events_open(int fd); /* events go there from now on; -1: nowhere. SIGPIPE is ignored */
 bool events_broken(void); /* the host is gone, or a line was lost; nothing is sent any more */
 void event_phase(const char *name);
-void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second); /* dropped when too frequent */
+/* dropped when too frequent */
+void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second);
 void event_point(const char *metric, int64_t step, double value);
 void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
                   const char *how, size_t n, size_t width, const double *stats);

@@ -224,7 +224,8 @@ static int run_tiles(const update *u, const void *grad)
     for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
         add_vector(&t, u->slot[i], s->slot[i], u->from);
     bool with_tiles = on_device(u->m->backend); /* it sets up what the tiles need itself */
-    return tape_run_phase(u->tape, &r, PHASE_CONST) || (!with_tiles && tape_run_phase(u->tape, &r, PHASE_SETUP)) ||
+    return tape_run_phase(u->tape, &r, PHASE_CONST) ||
+           (!with_tiles && tape_run_phase(u->tape, &r, PHASE_SETUP)) ||
            u->m->backend->run_tiled(u->tape, &t, &r);
 }
 

@@ -31,7 +31,9 @@ while IFS= read -r line; do
     eval "$command" >out 2>err </dev/null || code=$?
     ran=$((ran + 1))
     equal $code 0 "exit code of: $command ($(tail -1 err))"
-done < <(for f in README.md docs/gpu.md docs/parsing.md docs/performance.md docs/statistics.md; do grep -hE '^    (\./)?ablate ' "$source/$f" | sed 's/^    //'; done)
+done < <(for f in README.md docs/gpu.md docs/parsing.md docs/performance.md docs/statistics.md; do
+    sed ':a; /\\$/ { N; s/ *\\\n */ /; ta }' "$source/$f" | grep -E '^    (\./)?ablate ' | sed 's/^    //'
+done)
 equal $((ran >= 10)) 1 "commands that were run: $ran"
 
 echo "INIs"

@@ -174,10 +174,10 @@ static void test_at_once(void)
     run_at_once("at once", 3, at_once, in);
     reopen("plain=1");
     run_at_once("one after another", 0, apart, in);
+    int64_t zeros = 0;
+    for (int64_t j = 0; j < size_of(&apart[0]); j++) zeros += get(&apart[0], j) == 0;
+    CHECK_THAT(zeros > ROWS * N / 4, "%lld of %d elements below the ReLU are 0, expected about half", (long long)zeros, ROWS * N);
     for (int i = 0; i < 3; i++) {
-        int64_t zeros = 0;
-        for (int64_t j = 0; j < size_of(&apart[0]); j++) zeros += get(&apart[0], j) == 0;
-        CHECK_THAT(zeros > ROWS * N / 4, "%lld of %d elements below the ReLU are 0, expected about half", (long long)zeros, ROWS * N);
         check_views(parts[i], &at_once[i], &apart[i], 1e-6);
         free(at_once[i].data);
         free(apart[i].data);

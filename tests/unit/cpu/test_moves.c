@@ -235,19 +235,22 @@ static void check_heads(dtype rows_type, dtype t, int64_t batch, int64_t heads, 
 /* ---- ROTATE ---- */
 
 /* What op.h says, element by element, in place and not. */
-static void check_rotate(dtype type, int64_t batch, int64_t heads, int64_t time, int64_t half, int64_t col, int64_t spare, bool adjoint)
+static void check_rotate(dtype type, int64_t batch, int64_t heads, int64_t time, int64_t half, int64_t col,
+                         int64_t spare, bool adjoint)
 {
     view off = some_offsets(batch, time);
     int64_t n = (int64_t)get(&off, batch) + spare, d = 2 * half, cols = col + heads * d + spare;
     dtype sums = type == F64 ? F64 : F32;
-    view x = randoms(tensor(type, 1, 1, n, cols)), y = like(type, &x), cosine = randoms(tensor(sums, 1, 1, time, d)), sine = randoms(like(sums, &cosine));
+    view x = randoms(tensor(type, 1, 1, n, cols)), y = like(type, &x),
+         cosine = randoms(tensor(sums, 1, 1, time, d)), sine = randoms(like(sums, &cosine));
     double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
     for (int64_t i = 0; i < size_of(&x); i++) expected[i] = get(&x, i);
     for (int64_t b = 0; b < batch; b++)
         for (int64_t r = (int64_t)get(&off, b), t = 0; r < (int64_t)get(&off, b + 1); r++, t++)
             for (int64_t i = 0; i < heads * half; i++) {
                 int64_t j = i % half, first = r * cols + col + i / half * d + j, second = first + half;
-                double c1 = get(&cosine, t * d + j), s1 = get(&sine, t * d + j), c2 = get(&cosine, t * d + half + j), s2 = get(&sine, t * d + half + j);
+                double c1 = get(&cosine, t * d + j), s1 = get(&sine, t * d + j),
+                       c2 = get(&cosine, t * d + half + j), s2 = get(&sine, t * d + half + j);
                 expected[first] = get(&x, first) * c1 + (adjoint ? s2 : -s1) * get(&x, second);
                 expected[second] = get(&x, second) * c2 + (adjoint ? -s1 : s2) * get(&x, first);
             }
@@ -268,8 +271,9 @@ static void test_rotate(void)
     static const dtype types[] = {F32, F64, BF16};
     for (size_t i = 0; i < LENGTH(types); i++)
         for (int n = 0; n < 8; n++)
-            check_rotate(types[i], 1 + (int64_t)rng_below(&dice, 4), length(), 1 + length(), n < 2 ? 16 : length(), (int64_t)rng_below(&dice, 4),
-                         (int64_t)rng_below(&dice, 3), n % 2);
+            check_rotate(types[i], 1 + (int64_t)rng_below(&dice, 4), length(), 1 + length(),
+                         n < 2 ? 16 : length(), (int64_t)rng_below(&dice, 4), (int64_t)rng_below(&dice, 3),
+                         n % 2);
 }
 
 static void test_heads(void)

@@ -98,19 +98,22 @@ static void forced(model *m, const pairs *p, double tolerance, const char *name)
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* Attention is one operation on packed rows, with a program where the position or the plugin works on the scores, unless keys are made of
- * what was cached. */
+/* Attention is one operation on packed rows, with a program where the position or the plugin works on the scores, unless every head's
+ * scores depend on the others'. */
 static void fused(void)
 {
     static const struct {
         kind_of_model kind;
         op step;
-    } cases[] = {{{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP},
-                 {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP},
-                 {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP},
-                 {{"scaled_dot", "alibi", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP},
-                 {{"restricted", "rotary", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP},
-                 {{"cosine_similarity", "none", "attention_cross=dot"}, OP_KV_CACHE_APPEND}};
+        int64_t cached; /* tensors of a layer of the decoder's self-attention with caches of their own */
+    } cases[] = {
+        {{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP, 0},
+        {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP, 0},
+        {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP, 0},
+        {{"scaled_dot", "alibi", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
+        {{"restricted", "rotary", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
+        {{"cosine_similarity", "none", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 1}, /* keys' lengths */
+        {{"talking_heads", "none", "attention_cross=dot"}, OP_KV_CACHE_APPEND, 2}}; /* keys and values */
     for (size_t k = 0; k < LENGTH(cases); k++) {
         model m;
         steps s;
@@ -122,13 +125,10 @@ static void fused(void)
         CHECK_INT(steps_start(&s, &p, which, 2, 1, 8, &e), 0);
         CHECK(steps_run(&s, (int32_t[]){VOCAB_BOS, VOCAB_BOS}, &e) != NULL);
         for (int32_t i = 1; i < s.tape->n; i++) found[s.tape->v[i].op] += s.tape->v[i].live;
-        static const op ways[] = {OP_ATTEND_STEP, OP_ATTEND_PROGRAM_STEP,
-                                  OP_KV_CACHE_APPEND}; /* of the decoder's self-attention */
-        for (size_t i = 0; i < LENGTH(ways);
-             i++) /* keys and values have caches of their own where it is composed */
-            CHECK_INT(found[ways[i]], cases[k].step != ways[i]        ? 0
-                                      : ways[i] == OP_KV_CACHE_APPEND ? 2 * layers
-                                                                      : layers);
+        static const op ways[] = {OP_ATTEND_STEP, OP_ATTEND_PROGRAM_STEP};
+        for (size_t i = 0; i < LENGTH(ways); i++)
+            CHECK_INT(found[ways[i]], cases[k].step == ways[i] ? layers : 0);
+        CHECK_INT(found[OP_KV_CACHE_APPEND], cases[k].cached * layers);
         CHECK_INT(found[OP_ATTEND], layers); /* cross attention */
         steps_close(&s);
         model_free(&m);
