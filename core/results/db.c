@@ -11,7 +11,7 @@
 enum { BUSY_MS = 30000 };
 
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {{1, results_schema_2, NULL}, {2, results_schema_3, view_drop_old}};
+static const migration db_steps[] = {{1, results_schema_2, NULL}, {2, results_schema_3, view_drop_old}, {3, results_schema_4, NULL}};
 
 bool db_is_network(unsigned long f_type)
 {

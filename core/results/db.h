@@ -19,7 +19,7 @@
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
 /* Recorded runs stand beside an experiment's own, in one of its name and this ending: "quick.recorded". */
 #define DB_RECORDED       ".recorded"
-#define DB_VERSION        3          /* PRAGMA user_version of this program */
+#define DB_VERSION        4          /* PRAGMA user_version of this program */
 
 typedef struct db db;
 

@@ -43,7 +43,10 @@ int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
 extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
-extern const char results_schema_2[], results_schema_3[];      /* what version 2 adds to version 1 */
+/* SQL: when the experiment of the run with this id was created, in whole seconds since 1970. Times of points count from it. */
+#define CREATED_OF(RUN) \
+    "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON x.id=w.experiment_id WHERE u.id=" RUN ")"
+extern const char results_schema_2[], results_schema_3[], results_schema_4[]; /* what each version adds to the one before */
 typedef struct {
     int from; /* user_version that this step starts at; it leaves from + 1 */
     const char *sql;

@@ -13,7 +13,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
         return -1;
     read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
 #define CURVES(WHICH) \
-    "SELECT m.name,p.metric_id,p.step,p.value,p.t FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH \
+    "SELECT m.name,p.metric_id,p.step,p.value,p.seconds+" CREATED_OF("?1") " FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH \
     " ORDER BY p.metric_id,p.step"
     sqlite3_stmt *s = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "is", run, metric);
 #undef CURVES

@@ -60,9 +60,15 @@ const char results_schema_2[] = SCHEMA_2;
     RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
 const char results_schema_3[] = SCHEMA_3;
 
+/* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3 bytes, not 4. */
+#define SCHEMA_4 \
+    "ALTER TABLE point RENAME COLUMN t TO seconds;\n" \
+    "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
+const char results_schema_4[] = SCHEMA_4;
+
 const char *const results_schema[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 3;\n"
+    "PRAGMA user_version = 4;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
@@ -112,7 +118,7 @@ const char *const results_schema[] = {
 
     "CREATE TABLE metric(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, goal TEXT CHECK(goal IN('min','max'))) STRICT;\n"
-    /* Curves. A value is NULL where it was not finite. */
+    /* Curves. A value is NULL where it was not finite. `t` became `seconds` in version 4. */
     "CREATE TABLE point(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
@@ -175,4 +181,4 @@ const char *const results_schema[] = {
     " UNION ALL SELECT "
     "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
     " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
-    SCHEMA_2, SCHEMA_3, NULL};
+    SCHEMA_2, SCHEMA_3, SCHEMA_4, NULL};

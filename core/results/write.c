@@ -25,11 +25,16 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
 
 static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
-    sqlite3_stmt *s = sql_open(d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,t) VALUES(?1,?2,?3,?4,?5)", "");
+    int64_t created = 0;
+    if (sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0) return -1;
+    sqlite3_stmt *s = sql_open(
+        d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)",
+        "");
     int rc = s ? 0 : -1;
     const char *last = NULL;
     int64_t id = -1;
-    double t = floor(now()); /* SQLite keeps a whole number of this size in 4 bytes, any other time in 8 */
+    double seconds =
+        floor(now()) - (double)created; /* SQLite keeps a whole number of this size in 2 or 3 bytes */
     for (size_t i = 0; i < n && !rc; i++) {
         if (!same(points[i].metric, last)) {
             last = points[i].metric;
@@ -46,7 +51,7 @@ static int put_points(db *d, int64_t run, const db_point *points, size_t n, err 
             sqlite3_bind_double(s, 4, points[i].value);
         else
             sqlite3_bind_null(s, 4);
-        sqlite3_bind_double(s, 5, t);
+        sqlite3_bind_double(s, 5, seconds);
         rc = sql_next(s, e);
         sqlite3_reset(s);
     }
@@ -78,8 +83,8 @@ static int put_result(db *d, int64_t run, const db_result *r, err *e)
                     : sql_do(d->q, e,
                              "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
                              " VALUES(?1,?2,?3,?4,?5,?6,?7)",
-                             "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final",
-                             r->signature, (const void *)stats.s, stats.n);
+                             "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
+                             (const void *)stats.s, stats.n);
     str_free(&stats);
     return rc;
 }
@@ -92,13 +97,16 @@ int db_put_result(db *d, const db_claim *c, const db_result *r, err *e)
     return tx_end(d, rc, e);
 }
 
-int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points, size_t n_points, err *e)
+int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points,
+                  size_t n_points, err *e)
 {
     for (size_t i = 0; i < n_results; i++)
         if (goal_is_known(&results[i], e)) return -1;
     if (tx_begin(d, true, e)) return -1;
     int64_t done = 0;
-    int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0 ? -1 : 0;
+    int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0
+                 ? -1
+                 : 0;
     if (!rc && !done) rc = fail(e, "run %lld: is not done", (long long)run);
     for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
     if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
@@ -132,7 +140,8 @@ int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err
 int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e)
 {
     if (tx_begin(d, true, e)) return -1;
-    int rc = value ? sql_do(d->q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", run, tag, value)
+    int rc = value ? sql_do(d->q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss",
+                            run, tag, value)
                    : sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag=?2", "is", run, tag);
     return tx_end(d, rc, e);
 }

@@ -144,6 +144,8 @@ static void test_older(const db_options *o)
                            "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE experiment DROP COLUMN analysis;"
                            "DROP VIEW runs; DROP VIEW curves; DROP VIEW plugins_used; DROP VIEW settings; DROP TABLE meta;"
                            "ALTER TABLE experiment DROP COLUMN view_name; DELETE FROM paper_table;"
+                           "ALTER TABLE point RENAME COLUMN seconds TO t; UPDATE experiment SET created_at=1750000000.5;"
+                           "INSERT INTO point(run_id,metric_id,step,value,t) SELECT r.id,m.id,7,0.5,1750000060.75 FROM run r, metric m LIMIT 1;"
                            /* its views were called like their experiments, whatever those were called */
                            "DROP VIEW toy; UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x;"
                            "PRAGMA user_version=1",
@@ -156,6 +158,7 @@ static void test_older(const db_options *o)
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM paired"), 0, 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM result"), 2, 0);
     CHECK_NEAR(one_number(o->path, "PRAGMA user_version"), DB_VERSION, 0);
+    CHECK_NEAR(one_number(o->path, "SELECT seconds FROM point WHERE step=7"), 60, 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(run) FROM runs"), one_number(o->path, "SELECT count(*) FROM run WHERE archived=0"), 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(row)>0 FROM runs_2"), 1, 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM published_table3"), 20, 0);

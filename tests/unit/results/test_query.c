@@ -55,7 +55,7 @@ static void test_formats(void)
     CHECK_ANSWER("SELECT count(*) AS n FROM variant v, json_each(v.config_json) j WHERE j.key='heads' AND v.is_base", QUERY_CSV,
                  "n\r\n1\r\n");
     CHECK_ANSWER("SELECT name FROM pragma_table_info('blob')", QUERY_CSV, "name\r\nsha256\r\ndata\r\n");
-    CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n3\r\n");
+    CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n4\r\n");
 }
 
 static void test_refused(void)
@@ -70,7 +70,7 @@ static void test_refused(void)
         {"VACUUM INTO '/tmp/ablate-attached.db'", "would change something"},
         {"PRAGMA journal_mode=DELETE", "would change something"},
         {"PRAGMA application_id=3", "would change something"},
-        {"PRAGMA user_version=3", "would change something"},
+        {"PRAGMA user_version=4", "would change something"},
         {"PRAGMA writable_schema=ON", "would change something"},
         {"UPDATE sqlite_master SET sql=''", "table sqlite_master may not be modified"},
         {"UPDATE run SET seed=(SELECT value FROM json_each('[1]'))", "would change something"},

@@ -1,6 +1,7 @@
 /* Text files in and out: published tables, exported experiments, a run as INI, statistics as bytes. */
 #include "fixture.h"
 #include "results/internal.h"
+#include <time.h>
 
 static char *folder, *path;
 static err e;
@@ -268,6 +269,7 @@ static void test_read(void)
     CHECK_INT(n, 1);
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
+    CHECK_NEAR(n ? curves[0].points[999].t : 0, (double)time(NULL), 60); /* seconds since 1970, whatever the file counts from */
     CHECK_OK(reader_list(r, &a, &list, &n, &e));
     CHECK_INT(n, 2);
     CHECK_TEXT(list[1].name, "toy.recorded");
