@@ -29,10 +29,12 @@ const char *tune_canonical(build *b, const value_list *l, const char *text, bool
     err e = {{0}};
     *is_tune = has_prefix(text, "tune(") || same(text, "tune");
     if (!*is_tune) return NULL;
-    if (l->m > 1) return complain(b, l->where, l->label, "found %s for coupled keys, expected one key with a search of its own", text), NULL;
-    if (p->type != AB_REAL && p->type != AB_INT) return complain(b, l->where, l->label, "found %s, expected a search only for numbers", text), NULL;
+    if (l->m > 1) return complain(b, l->where, l->label, "found %s for coupled keys, expected a search over one key", text), NULL;
+    if (p->type != AB_REAL && p->type != AB_INT) return complain(b, l->where, l->label, "found %s, expected a value: only numeric keys can be "
+             "searched", text), NULL;
     if (!split_tune(text, &low, &high, &n, b->a) || !(low < high) || n < 2 || n > MOST_CANDIDATES)
-        return complain(b, l->where, l->label, "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates", text, MOST_CANDIDATES), NULL;
+        return complain(b, l->where, l->label, "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates",
+                 text, MOST_CANDIDATES), NULL;
     const double end[] = {low, high};
     for (int i = 0; i < 2; i++)
         if (param_canonical(p, format_real(end[i], number[i]), &ends[i], b->a, &e)) return complain(b, l->where, l->label, "%s", e.text), NULL;
@@ -97,7 +99,8 @@ void read_match(build *b, const char *where, const char *text)
         if (same(key, keys[i])) known = true, b->s->match_key = keys[i];
     bool senseless = same(kind, "params") && same(key, "steps");
     if (*b->s->match && known && found <= 2 && !senseless) return;
-    complain(b, where, "match", "found \"%s\", expected params, flops or time, and what is solved for: by d_ff, d_model, layers or steps (not for params)", text);
+    complain(b, where, "match", "found \"%s\", expected params, flops or time, then the key to solve for: by d_ff, d_model, layers or steps "
+             "(steps not for params)", text);
 }
 
 /* ---- [criterion] ---- */
@@ -121,9 +124,9 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
             complain(b, at[i].where, at[i].key, "found an unknown key in [criterion], expected metric, margin, level or seeds");
         if (!good)
             complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text,
-                     same(at[i].key, "seeds") ? "the least number of seeds for a verdict, 2 or more"
+                     same(at[i].key, "seeds") ? "the minimum number of seeds for a verdict, 2 or more"
                      : same(at[i].key, "level") ? "a level between 0 and 0.5"
-                     : same(at[i].key, "margin") ? "a difference that does not matter, 0 or more"
+                     : same(at[i].key, "margin") ? "the largest difference that does not matter, 0 or more"
                                                  : "the name of a metric");
     }
 }
@@ -136,7 +139,8 @@ static const struct {
     unsigned generator[4];
 } fractions[] = {
     {3, 3, 1, {3}},           {4, 4, 1, {7}},          {5, 5, 1, {15}},          {5, 3, 2, {3, 5}},          {6, 6, 1, {31}},        {6, 4, 2, {7, 14}},
-    {6, 3, 3, {3, 5, 6}},     {7, 7, 1, {63}},         {7, 4, 3, {7, 14, 13}},   {7, 3, 4, {3, 5, 6, 7}},    {8, 5, 2, {15, 51}},    {8, 4, 4, {14, 13, 7, 11}},
+    {6, 3, 3, {3, 5, 6}},     {7, 7, 1, {63}},         {7, 4, 3, {7, 14, 13}},   {7, 3, 4, {3, 5, 6, 7}},    {8, 5, 2, {15, 51}},    {8, 4, 4,
+             {14, 13, 7, 11}},
 };
 enum { MOST_FACTORS = 8 };
 
@@ -161,9 +165,10 @@ static bool names_all(build *b, const ini_entry *factorial, const value_list *li
     }
     for (size_t k = 0; k < n; k++)
         if (lists[k].n != 2 && !lists[k].bad)
-            return complain(b, lists[k].where, lists[k].label, "found %zu values, expected two, low and high: it is a factor", lists[k].n), false;
+            return complain(b, lists[k].where, lists[k].label, "found %zu values, expected two for a factor: low and high", lists[k].n), false;
     if (n_names != n || n < 2 || n > MOST_FACTORS)
-        return complain(b, factorial->where, "factorial", "found %zu factors and %zu lists, expected all lists of the sweep, 2 to %d", n_names, n, MOST_FACTORS), false;
+        return complain(b, factorial->where, "factorial", "found %zu factors and %zu lists, expected each list of the sweep as a factor, 2 to "
+                 "%d", n_names, n, MOST_FACTORS), false;
     return true;
 }
 
@@ -200,7 +205,8 @@ bool factorial_rows(build *b, const char *where, const ini_entry *factorial, con
     for (size_t i = 0; i < k; i++)
         if (lists[i].bad) return false;
     if (resolution && !same(resolution->value, "full") && (!parse_int(resolution->value, &wanted) || wanted < 3 || wanted > (int64_t)k))
-        return complain(b, resolution->where, "resolution", "found \"%s\", expected full or a number from 3 to the number of factors, %zu", resolution->value, k), false;
+        return complain(b, resolution->where, "resolution", "found \"%s\", expected full or a number from 3 to the number of factors, %zu",
+                 resolution->value, k), false;
     size_t generated = find_fraction(k, (size_t)wanted, &generator), own = k - generated, keys = 0;
     for (size_t i = 0; i < k; i++) keys += lists[i].m;
     *n = (size_t)1 << own;
@@ -226,7 +232,7 @@ void scale_rows(build *b, const value_list *sizes)
     enum { LEAST_SIZES = 4 };
     size_t rows = b->s->n_rows;
     if (sizes->n < LEAST_SIZES) {
-        complain(b, sizes->where, sizes->label, "found %zu sizes, expected %d or more: a power law of fewer says nothing", sizes->n, LEAST_SIZES);
+        complain(b, sizes->where, sizes->label, "found %zu sizes, expected %d or more to fit a power law", sizes->n, LEAST_SIZES);
         return;
     }
     str *out = &b->scale;
@@ -238,7 +244,8 @@ void scale_rows(build *b, const value_list *sizes)
         str_add(out, ",\"sizes\":[");
         for (size_t i = 0; i < sizes->n; i++) {
             const spec_row *from = &b->s->rows[r];
-            assignment set = {.at = arena_alloc(b->a, (from->swept.n + sizes->m) * sizeof *set.at)}, size = {.at = arena_alloc(b->a, sizes->m * sizeof *size.at)};
+            assignment set = {.at = arena_alloc(b->a, (from->swept.n + sizes->m) * sizeof *set.at)}, size = {.at = arena_alloc(b->a, sizes->m *
+                     sizeof *size.at)};
             for (size_t k = 0; k < sizes->m; k++) size.at[size.n++] = (setting){sizes->keys[k], sizes->items[i][k]};
             for (size_t k = 0; k < from->swept.n; k++) {
                 bool replaced = false;

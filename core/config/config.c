@@ -10,7 +10,8 @@ static int per_head(const config *c, const char *key, int64_t *width, err *e)
     if (*width != CONFIG_AUTO) return 0;
     if (c->d_model % c->heads)
         return fail(e,
-                    "%s = auto is d_model / heads: found d_model = %lld, heads = %lld, which is not whole; "
+                    "%s = auto is d_model / heads, but found d_model = %lld, heads = %lld, which does not "
+                    "divide evenly; "
                     "expected heads that "
                     "divide d_model, or %s as a number",
                     key, (long long)c->d_model, (long long)c->heads, key);

@@ -64,7 +64,7 @@ static bool all_loaded(build *b, const spec_row *row)
         const setting *one = &row->settings.at[i];
         const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
         if (!kind || same(one->key, "attention") || value_plugin(b, kind, one->value)) continue;
-        complain(b, b->row_where[row->order], row->name, "found %s = %s, which is not loaded, expected a plugin of kind %s that is at hand",
+        complain(b, b->row_where[row->order], row->name, "found %s = %s, which is not loaded, expected an available plugin of kind %s",
                  one->key, one->value, kind);
         all = false;
     }
@@ -158,7 +158,7 @@ static void check_used(build *b)
         for (size_t k = 0; k < row->swept.n; k++)
             if (strchr(row->swept.at[k].key, '.') && !settings_get(&row->settings, row->swept.at[k].key))
                 complain(b, b->row_where[i], row->swept.at[k].key,
-                         "found a parameter of a plugin that row %s does not use, expected one that it uses",
+                         "found a parameter of a plugin that row %s does not use, expected one of a plugin it uses",
                          row->name);
     }
     for (size_t k = 0; k < b->n_base_params; k++) {
@@ -167,7 +167,7 @@ static void check_used(build *b)
             used |= settings_get(&b->s->rows[i].settings, b->base_params[k].key) != NULL;
         if (!used)
             complain(b, b->base_params[k].where, b->base_params[k].key,
-                     "found a parameter of a plugin that no row uses, expected one that some row uses");
+                     "found a parameter of a plugin that no row uses, expected one of a plugin in use");
     }
 }
 

@@ -148,7 +148,7 @@ int config_from_json(const char *json, settings *out, arena *a, err *e)
         }
         if (json_scalar(&j, &value)) goto out;
         if (settings_get(out, str_text(&key))) {
-            fail(e, "stored config: %s is there twice", str_text(&key));
+            fail(e, "stored config: found %s twice, expected it once", str_text(&key));
             goto out;
         }
         settings_put(out, str_text(&key), str_text(&value), a);

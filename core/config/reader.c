@@ -51,7 +51,7 @@ void ini_add(ini_section *s, ini_entry e, arena *a)
 
 bool room_for_error(str *errors)
 {
-    static const char more[] = "there are more errors than those below\n";
+    static const char more[] = "only the first 100 errors are shown\n";
     if (has_suffix(str_text(errors), more)) return false;
     size_t lines = 0;
     for (const char *p = str_text(errors); (p = strchr(p, '\n')); p++) lines++;
@@ -154,7 +154,7 @@ static bool take_header(reader *r, char *s)
 {
     r->skip = true;
     char *close = strchr(s, ']');
-    if (!close) return refuse(r, "%s: found a section name that is cut short, expected a ]", s), false;
+    if (!close) return refuse(r, "%s: found an unclosed section name, expected a ]", s), false;
     char *rest = trim(close + 1);
     if (*rest && *rest != '#' && *rest != ';')
         return refuse(r, "found \"%s\" after %.*s, expected nothing or a comment", rest, (int)(close + 1 - s),
@@ -247,7 +247,7 @@ static int take_entry(void *user, const char *section, const char *key, const ch
     reader *r = user;
     ini_section *s = &r->out->at[r->out->n - 1];
     if (!same(s->title, section))
-        broken("the INI library is in [%s] where the reader is in [%s]", section, s->title);
+        broken("the INI library is in [%s] while the reader is in [%s]", section, s->title);
     if (!r->joins) {
         r->key = arena_strdup(r->a, key);
         str_clear(&r->value);
@@ -270,6 +270,6 @@ void ini_split(const char *text, size_t n, const char *path, ini_file *out, aren
     str_free(&r.value);
     name_set_free(&r.titles);
     if (rc)
-        str_addf(errors, "%s:%d: found a line that the INI library refuses, expected key = value\n", path,
+        str_addf(errors, "%s:%d: found a line that the INI library rejects, expected key = value\n", path,
                  rc);
 }

@@ -63,7 +63,7 @@ static void complain_combine(build *b, const char *where, const value_list *l, s
     if (can_zip(l, n))
         str_addf(&out, "%zu rows)", l[0].n);
     else
-        str_add(&out, "not possible: it needs lists of one length)");
+        str_add(&out, "not possible: lists differ in length)");
     complain(b, where, "combine", "found %zu lists (%s", n, str_text(&out));
     str_free(&out);
 }
@@ -181,13 +181,13 @@ bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *
             if (!matches(b, &rows[r], &condition)) rows[kept++] = rows[r];
         if (kept == *n)
             return complain(b, exclude->where, "exclude",
-                            "found \"%s\", which is true of no row, expected some row's values", texts[i]),
+                            "found \"%s\", which matches no row, expected the values of some row", texts[i]),
                    false;
         *n = kept;
     }
     if (!*n)
         return complain(b, exclude->where, "exclude",
-                        "found conditions that leave no row, expected at least one"),
+                        "found conditions that exclude every row, expected at least one row to remain"),
                false;
     return true;
 }

@@ -11,17 +11,17 @@ typedef struct {
 enum { MOST_COUNT = 4096, MOST_RUNS_PER_TASK = 1024 };
 
 static const slurm_key keys[] = {
-    {"partition", "--partition", WORD, "where its tasks run"},
-    {"account", "--account", WORD, "who is charged"},
+    {"partition", "--partition", WORD, "partition for the tasks"},
+    {"account", "--account", WORD, "account to charge"},
     {"qos", "--qos", WORD, "quality of service"},
-    {"time", "--time", TIME, "limit of a task; 120 s before it workers write a checkpoint, and the task is queued again"},
-    {"mem", "--mem", MEMORY, "memory of a task on its node"},
-    {"cpus_per_task", "--cpus-per-task", COUNT, "cores of a task, which its runs share; with ranks: of each rank"},
-    {"gres", "--gres", WORD, "other resources, as gpu:1"},
-    {"constraint", "--constraint", WORD, "features that a node must have"},
-    {"exclude", "--exclude", WORD, "nodes that are not taken"},
-    {"runs_per_task", NULL, RUNS, "runs that share a task's cores side by side, as --runs-per-task"},
-    {"extra", NULL, EXTRA, "further options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\""},
+    {"time", "--time", TIME, "time limit of a task; 120 s before it, workers write a checkpoint and the task is requeued"},
+    {"mem", "--mem", MEMORY, "memory per node of a task"},
+    {"cpus_per_task", "--cpus-per-task", COUNT, "cores of a task, shared by its runs; with ranks: cores of each rank"},
+    {"gres", "--gres", WORD, "other resources, such as gpu:1"},
+    {"constraint", "--constraint", WORD, "required node features"},
+    {"exclude", "--exclude", WORD, "nodes to avoid"},
+    {"runs_per_task", NULL, RUNS, "runs that share a task's cores at the same time, like --runs-per-task"},
+    {"extra", NULL, EXTRA, "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\""},
 };
 /* Options that ablate gives itself. */
 static const char *const own[] = {"--array", "-a", "--requeue", "--no-requeue", "--signal", "--output", "-o", "--job-name", "-J", "--open-mode", "--parsable",
@@ -35,7 +35,7 @@ static const char *expected(kind k)
     case MEMORY: return "megabytes, or a whole number with K, M, G or T";
     case COUNT: return "a whole number from 1 to 4096";
     case RUNS: return "a whole number from 1 to 1024";
-    default: return "options of sbatch, each beginning with -, none that ablate gives itself";
+    default: return "options of sbatch that begin with -, except those that ablate sets itself";
     }
 }
 
@@ -130,7 +130,8 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
             unknown(b, &at[i]);
             continue;
         }
-        if (!name_set_add(&seen, at[i].key, i, &first)) complain(b, at[i].where, at[i].key, "found a second time, expected once; the first is at %s", at[first].where);
+        if (!name_set_add(&seen, at[i].key, i, &first)) complain(b, at[i].where, at[i].key, "found a second time, expected once; the first is at "
+                 "%s", at[first].where);
         if (!is_good(b, k->kind, text)) complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, expected(k->kind));
         if (parse_int(text, &number) && k->kind == RUNS) b->s->slurm_per_task = number;
         if (k->kind == COUNT) text = arena_printf(b->a, "%lld", (long long)number);
@@ -147,8 +148,8 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
 
 void slurm_reference(FILE *f)
 {
-    fprintf(f, "\n## [slurm]\n\nWhat the array job of `ablate run --launcher slurm` asks for (docs/cluster.md). `--slurm-args` comes behind and so goes before.\n"
-               "Nothing here changes a result.\n\n| key | option of sbatch | value | meaning |\n|---|---|---|---|\n");
+    fprintf(f, "\n## [slurm]\n\nResources requested by the array job of `ablate run --launcher slurm` (docs/cluster.md). `--slurm-args` overrides them.\n"
+               "They never change a result.\n\n| key | sbatch option | value | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < LENGTH(keys); i++)
         fprintf(f, "| `%s` | %s%s%s | %s | %s |\n", keys[i].key, keys[i].option ? "`" : "", keys[i].option ? keys[i].option : "", keys[i].option ? "`" : "",
                 expected(keys[i].kind), keys[i].doc);

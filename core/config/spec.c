@@ -191,10 +191,10 @@ static void check_name(build *b, const section *s)
     if (strlen(name) > LONGEST_NAME)
         complain(b, where, "name", "found a name of %zu bytes, expected at most %d", strlen(name), LONGEST_NAME);
     if (has_suffix(name, ".recorded"))
-        complain(b, where, "name", "found \"%s\", but names that end in .recorded are for recorded runs, expected another", name);
+        complain(b, where, "name", "found \"%s\", expected another name: the suffix .recorded is reserved for recorded runs", name);
     if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
         complain(b, where, "name",
-                 "found \"%s\", expected letters, digits, _ - and . only, a letter or digit first", name);
+                 "found \"%s\", expected only letters, digits, _ - and ., starting with a letter or digit", name);
 }
 
 static void read_experiment(build *b, const section *s, const spec_options *o)
@@ -284,7 +284,7 @@ static void warn_overrides(build *b, const section *options)
                 if ((own = settings_get(&b->s->rows[r].swept, key)))
                     str_addf(&rows, "%s%s (%s)", rows.n ? ", " : "", b->s->rows[r].name, own);
             if (rows.n)
-                str_addf(&b->s->warnings, "-s %s changes [base]; rows that set it keep theirs: %s\n", key,
+                str_addf(&b->s->warnings, "-s %s changes [base]; these rows set it themselves and keep their value: %s\n", key,
                          str_text(&rows));
             str_free(&rows);
         }
@@ -299,7 +299,7 @@ static const char **paper_rows(build *b, const section *s, size_t n)
     if (!s->paper_row) return NULL;
     size_t found = split_text(s->paper_row->value, ',', &names, b->a);
     if (found != n) {
-        complain(b, s->paper_row->where, "paper_row", "found %zu name%s, expected %zu, one a row", found,
+        complain(b, s->paper_row->where, "paper_row", "found %zu name%s, expected %zu, one per row", found,
                  found == 1 ? "" : "s", n);
         return NULL;
     }
@@ -412,7 +412,7 @@ static void build_spec(input *in, const spec_options *o)
         if (of->kind == CRITERION) read_criterion(b, of->at, of->n);
         if (of->kind == SLURM) read_slurm(b, of->at, of->n);
         if (of->kind == SCALE && of->n != 1)
-            complain(b, of->where, "[scale]", "found %zu keys, expected one list of sizes, as in d_model/d_ff = 32/128, 48/192, 64/256, 96/384", of->n);
+            complain(b, of->where, "[scale]", "found %zu keys, expected one list of sizes, such as d_model/d_ff = 32/128, 48/192, 64/256, 96/384", of->n);
         if (of->kind == SCALE && of->n == 1 && !of->bad) scale_rows(b, &of->lists[0]);
     }
     if (!in->base_bad) finish_rows(b);

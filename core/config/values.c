@@ -96,7 +96,7 @@ static const char *const section_keys[][2] = {
     {"resolution", "[sweep NAME]"},
 };
 
-/* Words about a key that nothing knows. */
+/* Reports an unknown key. */
 static void unknown_key(build *b, const char *where, const char *label, const char *key)
 {
     if (!room_for_error(b->errors)) return; /* before the search for a near name */
@@ -105,7 +105,7 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
     for (size_t i = 0; i < LENGTH(section_keys); i++) {
         names[n++] = section_keys[i][0];
         if (!same(section_keys[i][0], key)) continue;
-        complain(b, where, label, "found a key of another section, expected it in %s", section_keys[i][1]);
+        complain(b, where, label, "found a key that belongs in %s", section_keys[i][1]);
         free(names);
         return;
     }
@@ -124,8 +124,8 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
     }
     const char *near = nearest(key, names, n);
     const char *expected = plugin             ? "a parameter of that plugin"
-                           : strchr(key, '.') ? "PLUGIN.parameter of a plugin that exists"
-                                              : "a key of the reference, or PLUGIN.parameter";
+                           : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
+                                              : "a key listed by ablate reference, or PLUGIN.parameter";
     complain(b, where, label, "found an unknown key%s%s, expected %s%s%s%s", same(label, key) ? "" : " ",
              same(label, key) ? "" : key, expected, near ? "; did you mean " : "", near ? near : "",
              near ? "?" : "");
@@ -158,7 +158,7 @@ static bool open_plugin(build *b, const char *where, const char *label, const ch
     const plugin_schema *s = NULL;
     const char *file = absolute_path(b->s, where, path, b->a);
     if (!b->plugins->open)
-        fail(&e, "paths of plugins are not taken here");
+        fail(&e, "plugin paths are not allowed here");
     else
         s = b->plugins->open(b->plugins->user, kind, file, &e);
     if (s && !same(s->kind, kind))
@@ -202,7 +202,7 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
     const char *out, *plain = unquote(text, b->a);
     err e = {{0}};
     if (strchr(plain, '"'))
-        fail(&e, "found %s, expected quotes around the whole value and none inside", text);
+        fail(&e, "found %s, expected quotes only around the whole value", text);
     bool is_tune = false;
     out = e.text[0] ? NULL : tune_canonical(b, l, plain, &is_tune);
     if (is_tune) return out;
@@ -261,7 +261,7 @@ static void read_item(build *b, value_list *l, const char *text)
         size_t n = split_text(text, '/', &parts, b->a);
         if (n != l->m)
             complain(b, l->where, l->label,
-                     "found \"%s\" with %zu part%s, expected %zu parts with slashes, one a key", text, n,
+                     "found \"%s\" with %zu part%s, expected %zu parts separated by slashes, one per key", text, n,
                      n == 1 ? "" : "s", l->m);
         add_item(b, l, n == l->m ? parts : NULL);
         return;
@@ -272,8 +272,8 @@ static void read_item(build *b, value_list *l, const char *text)
             add_range(b, l, from, to, by);
             return;
         }
-        complain(b, l->where, l->label, "found \"%s\", expected a range FROM..TO or FROM..TO:STEP %s", text,
-                 p->type == AB_INT ? "that rises, with integers" : "only for integer keys");
+        complain(b, l->where, l->label, "found \"%s\", expected %s", text,
+                 p->type == AB_INT ? "a rising range of integers, FROM..TO or FROM..TO:STEP" : "no range: ranges are only for integer keys");
         add_item(b, l, NULL);
         return;
     }
@@ -304,7 +304,7 @@ static bool read_keys(build *b, const char *prefix, value_list *l)
         l->keys[j] = prefix ? arena_printf(b->a, "%s.%s", prefix, parts[j]) : parts[j];
         if (same(l->keys[j], "seed")) {
             complain(b, l->where, l->label,
-                     "found the key seed, expected seeds = ... in [experiment] or --seeds");
+                     "found the key seed; set seeds = ... in [experiment] or use --seeds");
             ok = false;
         } else if (!key_param(b, l->keys[j])) {
             unknown_key(b, l->where, l->label, prefix ? l->keys[j] : parts[j]);

@@ -100,7 +100,7 @@ static void check_resolve(void)
     config c;
     err e = {{0}};
     CHECK_INT(config_from_settings(&s, &c, &mem, &e), -1);
-    CHECK_HAS(e.text, "d_k = auto is d_model / heads: found d_model = 512, heads = 3");
+    CHECK_HAS(e.text, "d_k = auto is d_model / heads, but found d_model = 512, heads = 3");
     e.text[0] = 0;
     s = make(average, 1);
     CHECK_INT(config_from_settings(&s, &c, &mem, &e), -1);
@@ -126,7 +126,7 @@ static void check_json(void)
     CHECK_HAS(back("", &s), "expected {");
     CHECK_HAS(back("{\"a\":[1]}", &s),
               "character 6: found \"[1]}\", expected a text, a number, true or false");
-    CHECK_HAS(back("{\"a\":1,\"a\":2}", &s), "a is there twice");
+    CHECK_HAS(back("{\"a\":1,\"a\":2}", &s), "found a twice");
     CHECK_HAS(back("{\"a\":\"x", &s), "expected the closing quote");
     CHECK_HAS(back("{\"a\":\"\\ud83dx\"}", &s), "surrogate");
     CHECK_HAS(back("{\"a\":1", &s), "expected , or }");
@@ -269,7 +269,7 @@ static void check_not_loaded(void)
     fewer.list = list;
     CHECK_INT(spec_parse(&s, "[base]\nheads = 4\n", "x.ini", NULL, &fewer, &errors), -1);
     CHECK_TEXT(str_text(&errors),
-               "x.ini:1: base: found optimizer = adam, which is not loaded, expected a plugin of kind optimizer that is at hand\n");
+               "x.ini:1: base: found optimizer = adam, which is not loaded, expected an available plugin of kind optimizer\n");
     str_free(&errors);
 }
 
@@ -308,7 +308,8 @@ static void check_large(void)
 /* Any name will do that is one: SQL's name of its view is chosen elsewhere (results/view.c). */
 static void check_name(void)
 {
-    CHECK_TEXT(errors_of("[experiment]\nname = a/b\n", 25), "x.ini:2: name: found \"a/b\", expected letters, digits, _ - and . only, a letter or digit first\n");
+    CHECK_TEXT(errors_of("[experiment]\nname = a/b\n", 25),
+               "x.ini:2: name: found \"a/b\", expected only letters, digits, _ - and ., starting with a letter or digit\n");
 }
 
 /* A frozen INI does not depend on defaults: it holds every key, and every parameter of the plugins in use. */
