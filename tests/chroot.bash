@@ -1,5 +1,6 @@
 # chroot.bash - in_distro SUITE SCRIPT [MMDEBSTRAP OPTIONS...]: makes a bare Debian of that suite in a temporary folder, runs SCRIPT in
-# it, and removes it. The packages come from where this machine's apt gets its own, with the same apt settings.
+# it, and removes it. Where OUT is set, what SCRIPT leaves in /root/out comes into $OUT/out. The packages come from where this machine's
+# apt gets its own, with the same apt settings.
 # Needs mmdebstrap, and root or user namespaces.
 
 # The address of Debian's archive that this machine's apt uses, such as its nearest mirror.
@@ -22,6 +23,7 @@ in_distro() {
         --customize-hook="upload $scratch/script /root/script" \
         --customize-hook='chroot "$1" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
             sh -x /root/script >&2' \
+        ${OUT:+--customize-hook="copy-out /root/out $OUT"} \
         "$suite" /dev/null "$from" || rc=$?
     rm -rf "$scratch"
     return $rc

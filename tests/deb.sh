@@ -6,9 +6,8 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source tests/chroot.bash
 suite=${1:?bookworm or trixie}
 
-export OUT
 OUT=$(mktemp -d)
-trap 'rm -rf "$OUT"' EXIT
+trap 'rm -rf "'"$OUT"'"' EXIT
 git bundle create -q "$OUT/ablate.bundle" HEAD
 in_distro "$suite" "
     git clone -q /root/ablate.bundle /root/ablate
@@ -16,9 +15,12 @@ in_distro "$suite" "
     ./ablate plugins >/root/plugins
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dpkg-dev file
     (cd build && cpack)
+    mkdir /root/out
     mv build/*.deb /root/out" --include=git,ca-certificates --customize-hook="upload $OUT/ablate.bundle /root/ablate.bundle"
-deb=$(cd "$OUT" && echo *.deb)
-dpkg-deb --info "$OUT/$deb"
+built=$OUT/out
+deb=$(cd "$built" && echo *.deb)
+dpkg-deb --info "$built/$deb"
+unset OUT
 
 # shellcheck disable=SC2016
 in_distro "$suite" '
@@ -30,5 +32,5 @@ in_distro "$suite" '
     ablate run /usr/share/ablate/experiments/quick.ini --dry-run >/dev/null
     cc -shared $(pkg-config --cflags ablate) /root/mine.c -o mine.so
     ablate check ./mine.so' \
-    --customize-hook="upload $OUT/$deb /root/$deb" --customize-hook="upload $PWD/plugins/attention/dot.c /root/mine.c"
+    --customize-hook="upload $built/$deb /root/$deb" --customize-hook="upload $PWD/plugins/attention/dot.c /root/mine.c"
 echo "$suite: $deb installs and works"
