@@ -16,6 +16,7 @@ struct db {
 struct reader {
     sqlite3 *q;
     char *path;
+    sqlite3_stmt *curves[2]; /* all curves of a run, those of one metric: prepared once */
 };
 
 /* ---- statements (sql.c) ----

@@ -28,13 +28,19 @@ static char *immutable_uri(const char *path)
     return uri.s;
 }
 
-static int open_readonly(reader *r, err *e)
+static void close_all(reader *r)
 {
+    for (size_t i = 0; i < LENGTH(r->curves); i++) sqlite3_finalize(r->curves[i]), r->curves[i] = NULL;
     sqlite3_close(r->q);
     r->q = NULL;
+}
+
+static int open_readonly(reader *r, err *e)
+{
+    close_all(r);
     bool fixed = on_readonly_medium(r->path);
     char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
-    int rc = sqlite3_open_v2(name, &r->q, SQLITE_OPEN_READONLY | (fixed ? SQLITE_OPEN_URI : 0), NULL);
+    int rc = sqlite3_open_v2(name, &r->q, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (fixed ? SQLITE_OPEN_URI : 0), NULL);
     free(name);
     if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(r->q, 30000);
@@ -76,7 +82,7 @@ failed:
 void reader_close(reader *r)
 {
     if (!r) return;
-    sqlite3_close(r->q);
+    close_all(r);
     free(r->path);
     free(r);
 }
@@ -138,10 +144,11 @@ static int load_results(loading *l, read_run *run, err *e)
     size_t cap = 0;
     int rc = 0;
     if (!l->results) {
-        l->results = sql_open(l->q, e,
-                              "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step,CASE WHEN ?2 THEN x.stats END FROM"
-                              " result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
-                              "ii", run->id, (int64_t)l->with_stats);
+#define RESULTS(STATS)                                                                                \
+    "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step," STATS " FROM result x JOIN metric m ON " \
+    "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
+        l->results = sql_open(l->q, e, l->with_stats ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
+#undef RESULTS
         if (!l->results) return -1;
     } else if (again(l, l->results, run->id, e)) {
         return -1;

@@ -15,9 +15,14 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
 #define CURVES(WHICH) \
     "SELECT m.name,p.metric_id,p.step,p.value,p.seconds+" CREATED_OF("?1") " FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH \
     " ORDER BY p.metric_id,p.step"
-    sqlite3_stmt *s = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "is", run, metric);
+    sqlite3_stmt **kept = &r->curves[metric != NULL]; /* to prepare it takes as long as to read a short curve */
+    if (!*kept) *kept = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "");
 #undef CURVES
-    int rc = s ? 0 : -1;
+    sqlite3_stmt *s = *kept;
+    if (!s) return -1;
+    sqlite3_bind_int64(s, 1, run);
+    sqlite3_bind_text(s, 2, metric, -1, SQLITE_STATIC);
+    int rc = 0;
     int64_t last = -1;
     read_point *points = NULL;
     size_t cap = 0, count = 0;
@@ -25,9 +30,9 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
         rc = sql_next(s, e);
         bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
         if (other && *n) { /* the curve before this row is complete */
-            read_point *kept = arena_alloc(a, count * sizeof *kept);
-            memcpy(kept, points, count * sizeof *kept);
-            curves[*n - 1].points = kept;
+            read_point *whole = arena_alloc(a, count * sizeof *whole);
+            memcpy(whole, points, count * sizeof *whole);
+            curves[*n - 1].points = whole;
             curves[*n - 1].n = count;
             count = 0;
         }
@@ -41,7 +46,8 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
         rc = 0;
     }
     free(points);
-    sqlite3_finalize(s);
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
     *out = curves;
     return rc < 0 ? -1 : 0;
 }

@@ -60,8 +60,10 @@ const char results_schema_2[] = SCHEMA_2;
     RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
 const char results_schema_3[] = SCHEMA_3;
 
-/* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3 bytes, not 4. */
+/* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3 bytes, not 4.
+ * Who reads results without their statistics, which are thousands of bytes each, finds all of them in an index. */
 #define SCHEMA_4 \
+    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,how,signature);\n" \
     "ALTER TABLE point RENAME COLUMN t TO seconds;\n" \
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
 const char results_schema_4[] = SCHEMA_4;

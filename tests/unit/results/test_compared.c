@@ -144,7 +144,7 @@ static void test_older(const db_options *o)
                            "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE experiment DROP COLUMN analysis;"
                            "DROP VIEW runs; DROP VIEW curves; DROP VIEW plugins_used; DROP VIEW settings; DROP TABLE meta;"
                            "ALTER TABLE experiment DROP COLUMN view_name; DELETE FROM paper_table;"
-                           "ALTER TABLE point RENAME COLUMN seconds TO t; UPDATE experiment SET created_at=1750000000.5;"
+                           "DROP INDEX result_value; ALTER TABLE point RENAME COLUMN seconds TO t; UPDATE experiment SET created_at=1750000000.5;"
                            "INSERT INTO point(run_id,metric_id,step,value,t) SELECT r.id,m.id,7,0.5,1750000060.75 FROM run r, metric m LIMIT 1;"
                            /* its views were called like their experiments, whatever those were called */
                            "DROP VIEW toy; UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x;"
