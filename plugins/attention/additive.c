@@ -1,7 +1,6 @@
 /* Additive attention: scores v' tanh(W q + U k), per head. Bahdanau et al. 2015, section 3.1, appendix A.1.2.
  *
- * The hidden layer's terms are summed one hidden unit at a time, so that nothing of size Tq x Tk x hidden is
- * kept.
+ * The scores are summed one hidden unit at a time, so that nothing of size Tq x Tk x hidden is kept.
  */
 #include "ab_plugin.h"
 #include <math.h>

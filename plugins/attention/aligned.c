@@ -1,5 +1,5 @@
-/* Each position of the target reads the source's row at its own position, and nothing where the source has ended (as ByteNet's decoder
- * does with the encoder's representation, unfolded). */
+/* Each target position reads the source row at the same position, and nothing past the end of the source. ByteNet's decoder reads the
+ * encoder's unfolded representation this way. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -19,5 +19,5 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "aligned", .doc = "reads the source at the target's own position",
+AB_PLUGIN(config, params, &self, .name = "aligned", .doc = "cross-attention to the source row at the same position",
           .paper = "Kalchbrenner et al. 2016 (ByteNet), section 3.1");

@@ -1,13 +1,12 @@
-/* A convolution in the place of self-attention (the paper's Table 1, "Convolutional"): each position sees `width` positions
- * around it, in the decoder the `width` up to itself.
+/* A convolution instead of self-attention (the paper's Table 1, "Convolutional"): each position sees the `width` positions around it,
+ * in the decoder the `width` positions up to itself.
  *
  *     y_t = b + sum over j of W_j x_{t + D j},  j = -(width - 1) / 2 .. width / 2, in the decoder -(width - 1) .. 0
  *
- * D is the dilation, dilation growth^layer: with growth = width, a stack of layers reaches width^layers positions. Separable: each
- * feature is convolved by itself (depthwise, W_j diagonal), and then features are mixed at each position (pointwise). With glu the
- * convolution is twice as wide, and one half gates the other.
- * Before the first position and behind the last there are zeros (Gehring et al. 2017, section 3; Kalchbrenner et al. 2016,
- * section 3.3, for the decoder's).
+ * D is the dilation, `dilation` growth^layer: with growth = width, a stack of layers reaches width^layers positions. Separable: each
+ * feature is convolved by itself (depthwise, W_j diagonal), then features are mixed at each position (pointwise). With glu the
+ * convolution is twice as wide, and one half gates the other. Sentences are padded with zeros on both sides (Gehring et al. 2017,
+ * section 3; Kalchbrenner et al. 2016, section 3.3, for the decoder).
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -17,11 +16,11 @@ typedef struct {
     int64_t width, glu, dilation, growth, separable;
 } config;
 
-/* ---- positions before and behind, [1,B,T,n] ---- */
+/* ---- earlier and later positions, [1,B,T,n] ---- */
 
 static ab_t zeros(ab_ctx *c, ab_t x, int64_t time) { return ab_full(c, 0, 1, ab_dim(c, x, -3), time, ab_dim(c, x, -1)); }
 
-/* y_t = x_{t + by}, zeros outside: all positions at once. Behind its end a sentence holds zeros already. */
+/* y_t = x_{t + by} for all positions at once, zeros outside. A sentence's padding is already zero. */
 static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
 {
     int64_t time = ab_dim(c, x, -2), away = by < 0 ? -by : by;
@@ -31,7 +30,7 @@ static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
     return ab_concat(c, ab_slice(c, x, -2, away, time - away), zeros(c, x, away), -2);
 }
 
-/* A step of decoding has one position: the state is the row of those before it, the newest last. */
+/* A decoding step has one position; the state holds the positions before it in a row, the newest last. */
 static ab_t push(ab_ctx *c, const void *unused, ab_t x, ab_t state)
 {
     (void)unused;
@@ -44,8 +43,8 @@ typedef struct {
     int64_t n, reach;
 } places;
 
-/* reach: the farthest position before that is asked for. One position alone is a step of decoding or a sentence of one token; both
- * are served by what is carried. */
+/* reach: distance of the farthest earlier position that is needed. A single position is a decoding step or a sentence of one token; the
+ * carried state serves both. */
 static places places_of(ab_ctx *c, ab_t rows, int64_t reach)
 {
     places p = {.x = ab_pad(c, rows), .n = ab_dim(c, rows, -1), .reach = reach};
@@ -68,7 +67,7 @@ static int64_t dilation_of(const config *o, int64_t layer)
 
 /* ---- the two kinds of kernels ---- */
 
-/* Rows [rows, width n]: the positions under the kernel side by side, the oldest first. */
+/* Rows [rows, width n]: the positions under the kernel side by side, oldest first. */
 static ab_t side_by_side(ab_ctx *c, const places *p, int64_t width, int64_t before, int64_t dilation)
 {
     ab_t seen = at(c, p, -before * dilation);
@@ -107,12 +106,12 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {
     {"width", AB_INT, offsetof(config, width), 3, 1, 255, 0, "positions under the kernel, k in Table 1 [tokens]"},
-    {"glu", AB_BOOL, offsetof(config, glu), 0, 0, 0, 0, "a gated linear unit on twice the width: a sigmoid(b) (Gehring et al. 2017, section 3.2)"},
+    {"glu", AB_BOOL, offsetof(config, glu), 0, 0, 0, 0, "gated linear unit on twice the width: a sigmoid(b) (Gehring et al. 2017, section 3.2)"},
     {"dilation", AB_INT, offsetof(config, dilation), 1, 1, MOST_DILATION, 0,
      "distance between positions under the kernel; 1: contiguous (Kalchbrenner et al. 2016, section 3.5) [tokens]"},
-    {"growth", AB_INT, offsetof(config, growth), 1, 1, 256, 0, "dilation of layer i (0, 1, ...) is dilation growth^i, at most 4096 [none]"},
-    {"separable", AB_BOOL, offsetof(config, separable), 0, 0, 0, 0, "each feature by itself over positions, then all at each position (Chollet 2017)"},
+    {"growth", AB_INT, offsetof(config, growth), 1, 1, 256, 0, "layer i (0, 1, ...) has dilation `dilation` growth^i, at most 4096 [none]"},
+    {"separable", AB_BOOL, offsetof(config, separable), 0, 0, 0, 0, "convolve each feature by itself, then mix features at each position (Chollet 2017)"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "convolutional", .doc = "a convolution in the place of self-attention",
+AB_PLUGIN(config, params, &self, .name = "convolutional", .doc = "convolution instead of self-attention",
           .paper = "Gehring et al. 2017; Vaswani et al. 2017, Table 1", .version = "1.0");

@@ -5,14 +5,14 @@ typedef struct {
     double factor;
 } config;
 
-/* [B,H,T,d] -> [B,H,T,1]: one over each vector's length */
+/* [B,H,T,d] -> [B,H,T,1]: 1 / length of each vector */
 static ab_t inverse_length(ab_ctx *c, ab_t x)
 {
     ab_t squares = ab_add_scalar(c, ab_sum_axis(c, ab_map(c, x, AB_SQUARE), -1), 1e-6);
     return ab_div(c, ab_full(c, 1, 1), ab_map(c, squares, AB_SQRT));
 }
 
-/* The products are divided by the lengths, not the vectors: so they stay as they were projected, and attention is one operation. */
+/* Dividing the products by the lengths, instead of the vectors, leaves the projections unchanged, so that attention can be fused. */
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);
@@ -25,9 +25,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {
-    {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "what the cosine is multiplied by at first [none]"}, {0}};
+    {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "initial value of the learned factor [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "cosine_similarity", .doc = "attention by the cosine of query and key",
+AB_PLUGIN(config, params, &self, .name = "cosine_similarity", .doc = "attention by the cosine of query and key, times a learned factor per head",
           .paper = "Henry et al. 2020, Query-Key Normalization for Transformers, section 3");

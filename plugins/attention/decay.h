@@ -1,23 +1,23 @@
-/* decay.h - linear attention whose state decays, as retention.c and gated_linear.c share it.
+/* decay.h - linear attention with a decaying state, shared by retention.c and gated_linear.c.
  *
  *     y_i = q_i S_i,  S_i = exp(g_i) S_{i-1} + k_i' v_i        S [d_k,d_v], g_i <= 0 decays the rows of S
  *
- * Without the mask of a decoder the sum runs over both directions, and what lies behind decays likewise: the weight of j for i is
- * exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once go by chunks (Yang et al. 2024, section 3.2):
- * within a chunk as attention does; chunks give each other their states, which takes log2(chunks) rounds of doubling. O(n) in all but
- * these rounds.
+ * In the encoder, which has no causal mask, the sum runs over both directions and later positions decay in the same way: the weight of j
+ * for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once are computed in chunks (Yang et al. 2024,
+ * section 3.2): as attention within a chunk, and by passing states between chunks, which takes log2(chunks) rounds of doubling. The cost
+ * is O(n) except for these rounds.
  */
 #ifndef DECAY_H
 #define DECAY_H
 #include "ab_plugin.h"
 
-/* ---- one position, the state carried ---- */
+/* ---- one position, with a carried state ---- */
 
 typedef struct {
     int64_t heads, d_k, d_v, d_g;
 } decay_shape;
 
-/* x [B, k of all heads | v | g] -> the state behind it [B, heads d_k d_v]. */
+/* x [B, k of all heads | v | g] -> the state after it [B, heads d_k d_v]. */
 static ab_t decay_step(ab_ctx *c, const void *cfg, ab_t x, ab_t state)
 {
     const decay_shape *s = cfg;
@@ -39,12 +39,12 @@ static ab_t decay_one(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g)
     return ab_matmul(c, q, ab_reshape(c, state, batch, s.heads, s.d_k, s.d_v), 0, 0);
 }
 
-/* ---- all positions, by chunks ---- */
+/* ---- all positions, in chunks ---- */
 
 static double decay_not_behind(const void *cfg, const int64_t *i) { return (void)cfg, i[1] <= i[0]; }
 static double decay_behind(const void *cfg, const int64_t *i) { return (void)cfg, i[1] > i[0]; }
 
-/* [B,H,T,d] -> [B H, chunks, chunk, d], with zeros behind the end. */
+/* [B,H,T,d] -> [B H, chunks, chunk, d], padded with zeros. */
 static ab_t decay_chunks(ab_ctx *c, ab_t x, int64_t chunk)
 {
     int64_t batch = ab_dim(c, x, -4), heads = ab_dim(c, x, -3), time = ab_dim(c, x, -2), d = ab_dim(c, x, -1);
@@ -53,7 +53,7 @@ static ab_t decay_chunks(ab_ctx *c, ab_t x, int64_t chunk)
     return ab_reshape(c, x, batch * heads, n, chunk, d);
 }
 
-/* Chunk i gets that of chunk i - by; by may be negative; zeros where there is none. */
+/* Chunk i gets the value of chunk i - by, zeros if there is none; by may be negative. */
 static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
 {
     int64_t n = ab_dim(c, x, -3), away = by < 0 ? -by : by;
@@ -63,8 +63,8 @@ static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? ab_concat(c, kept, none, -3) : ab_concat(c, none, kept, -3);
 }
 
-/* States of the chunks before each one (direction 1) or behind it (-1). own: what each chunk adds, as it stands at its border [N,n,d_k,d_v];
- * through: what is left of a state that crosses the chunk [N,n,d_k or 1,1]. */
+/* State from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its border [N,n,d_k,d_v];
+ * through: the factor on a state that crosses the chunk [N,n,d_k or 1,1]. */
 static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
 {
     int64_t n = ab_dim(c, own, -3);
@@ -75,8 +75,8 @@ static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
     return decay_shift(c, own, direction);
 }
 
-/* What positions of one direction give. near, far: factors of queries and of keys whose product is the decay between two positions of a chunk;
- * out: of keys, to the border. */
+/* The output from positions of one direction. q_near, k_near: queries and keys scaled so that their product has the decay between two
+ * positions of a chunk; q_border, k_border: scaled by the decay from and to the chunk's border. */
 static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_border, ab_t k_border, ab_t through, ab_t v, int direction)
 {
     ab_t within = ab_matmul(c, ab_mul(c, ab_matmul(c, q_near, k_near, 0, 1), seen), v, 0, 0);
@@ -84,12 +84,12 @@ static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_bo
     return ab_add(c, within, ab_matmul(c, q_border, decay_states(c, ab_matmul(c, k_border, v, 1, 0), through, direction), 0, 0));
 }
 
-/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1]: log of what is kept at a step; chunk times |g| must stay below 40, or exp overflows.
- * Keys and values at padding must be zero, as ab_key_step, ab_value_step and ab_heads have them. -> [B,H,T,d_v] */
+/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1]: log of the share kept at a step -> [B,H,T,d_v]. chunk times |g| must stay below 40,
+ * or exp overflows. Keys and values at padding must be zero; those of ab_key_step, ab_value_step and ab_heads are. */
 static ab_t decayed_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g, int64_t chunk)
 {
     int64_t batch = ab_dim(c, q, -4), heads = ab_dim(c, q, -3), time = ab_dim(c, q, -2), d_v = ab_dim(c, v, -1), unused = 0;
-    if (time == 1) return decay_one(c, q, k, v, g); /* a step of decoding, or sentences of one token */
+    if (time == 1) return decay_one(c, q, k, v, g); /* a decoding step, or sentences of one token */
     if (chunk > time) chunk = time;
     q = decay_chunks(c, q, chunk), k = decay_chunks(c, k, chunk), v = decay_chunks(c, v, chunk), g = decay_chunks(c, g, chunk);
     ab_t b = ab_cumsum(c, g), all = ab_slice(c, b, -2, chunk - 1, 1), rest = ab_sub(c, all, b);
@@ -105,8 +105,8 @@ static ab_t decayed_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g, int64_t chunk
     return ab_slice(c, y, -2, 0, time);
 }
 
-/* Each head's values with mean 0 and variance 1: the group norm of both papers, without gain. 1e-4: with the usual 1e-5, rounding shows where
- * a head's values are nearly equal. */
+/* Normalises each head's values to mean 0 and variance 1: the group norm of both papers, without gain. eps is 1e-4, because with the usual
+ * 1e-5 rounding errors show where a head's values are nearly equal. */
 static ab_t decay_normalize(ab_ctx *c, ab_t y)
 {
     double d = (double)ab_dim(c, y, -1);

@@ -1,8 +1,8 @@
-/* Attention whose weights are sparse: alpha-entmax in place of softmax, exact, by sorting. alpha = 1.5: Peters et al. 2019, section 3.2 and
+/* Attention with sparse weights: exact alpha-entmax instead of softmax, by sorting. alpha = 1.5: Peters et al. 2019, section 3.2 and
  * appendix C.1; alpha = 2, sparsemax: Martins and Astudillo 2016, algorithm 1.
  *
- * Both weights are p = max(0, z - tau)^(1 / (alpha - 1)) of z = (alpha - 1) s, with the threshold tau at which they add up to 1. Which keys
- * are above it follows from the numbers in order, without a gradient; tau then follows from those keys alone. */
+ * In both cases p = max(0, z - tau)^(1 / (alpha - 1)) with z = (alpha - 1) s and the threshold tau at which the weights sum to 1. The sorted
+ * scores determine which keys are above tau, without a gradient; tau is then computed from those keys only. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -13,7 +13,7 @@ typedef struct {
 static double not_after(const void *unused, const int64_t *i) { return (void)unused, i[0] <= i[1]; }
 static double place(const void *unused, const int64_t *i) { return (void)unused, (double)(i[0] + 1); }
 
-/* tau of `n` numbers with this sum and sum of squares, if they are those above it. */
+/* tau, if exactly these `n` numbers with this sum and sum of squares are above it. */
 static ab_t threshold(ab_ctx *c, const config *o, ab_t n, ab_t sum, ab_t squares)
 {
     if (o->alpha) return ab_div(c, ab_add_scalar(c, sum, -1), n);
@@ -22,19 +22,19 @@ static ab_t threshold(ab_ctx *c, const config *o, ab_t n, ab_t sum, ab_t squares
     return ab_sub(c, mean, ab_map(c, ab_div(c, rest, n), AB_SQRT));
 }
 
-/* 1 where z [..,T] is above its line's threshold, else 0. */
+/* 1 where z [..,T] is above its row's threshold, else 0. */
 static ab_t support(ab_ctx *c, const config *o, ab_t z)
 {
     ab_t first = ab_detach(c, ab_sort(c, z, 1, NULL));
     int64_t t = ab_dim(c, z, -1);
-    ab_t before = ab_table(c, not_after, o, t, t), n = ab_table(c, place, o, t); /* a product with `before` sums each beginning */
+    ab_t before = ab_table(c, not_after, o, t, t), n = ab_table(c, place, o, t); /* a product with `before` gives prefix sums */
     ab_t tau = threshold(c, o, n, ab_matmul(c, first, before, 0, 0), ab_matmul(c, ab_map(c, first, AB_SQUARE), before, 0, 0));
-    ab_t fits = ab_sub(c, ab_full(c, 1, 1), ab_less_than(c, first, tau)); /* the numbers so far are all above their tau */
+    ab_t fits = ab_sub(c, ab_full(c, 1, 1), ab_less_than(c, first, tau)); /* all numbers of the prefix are above its tau */
     ab_t last = ab_to_ids(c, ab_add_scalar(c, ab_sum_axis(c, fits, -1), -1));
     return ab_detach(c, ab_less_than(c, ab_gather(c, tau, last), z));
 }
 
-/* Nothing further than 1 below the largest number can be above tau: all that is lies at -2 then, also what may not be seen (-inf). */
+/* A number more than 1 below the largest cannot be above tau, so z is shifted to a maximum of 0 and clamped at -2, masked keys (-inf) too. */
 static ab_t entmax(ab_ctx *c, const config *o, ab_t s)
 {
     ab_t z = ab_mul_scalar(c, s, o->alpha ? 1 : 0.5), lowest = ab_full(c, -1e30, 1);
@@ -55,9 +55,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {
-    {"alpha", AB_CHOICE, offsetof(config, alpha), 0, 0, 0, "1.5|2", "1.5: weights that are often 0; 2: sparsemax, 0 more often"}, {0}};
+    {"alpha", AB_CHOICE, offsetof(config, alpha), 0, 0, 0, "1.5|2", "1.5: sparse weights; 2: sparsemax, with more zeros"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "entmax", .doc = "attention with sparse weights: entmax or sparsemax in place of softmax",
+AB_PLUGIN(config, params, &self, .name = "entmax", .doc = "attention with sparse weights: entmax or sparsemax instead of softmax",
           .paper = "Peters, Niculae and Martins 2019, Sparse Sequence-to-Sequence Models; Martins and Astudillo 2016");

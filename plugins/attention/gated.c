@@ -1,4 +1,4 @@
-/* Scaled dot-product attention with a gate on what each head gives: y * sigmoid(x W), in front of the output projection. */
+/* Scaled dot-product attention with a gate on each head's output: y * sigmoid(x W), before the output projection. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* Grouped-query attention: fewer heads of keys and values than of queries, each serving a group of them. With kv_heads = 1 multi-query
- * attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding keeps so much of each position. */
+/* Grouped-query attention: fewer heads of keys and values than of queries; each serves a group of query heads. kv_heads = 1 is multi-query
+ * attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches as many values per position. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -7,7 +7,7 @@ typedef struct {
     int64_t kv_heads;
 } config;
 
-/* The largest divisor of the query heads that is not above what was asked for. */
+/* The largest divisor of the number of query heads that is at most kv_heads. */
 static int64_t kv_heads(int64_t heads, int64_t most)
 {
     int64_t n = most < heads ? most : heads;
@@ -46,10 +46,10 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {{"kv_heads", AB_INT, offsetof(config, kv_heads), 1, 1, 1024, 0,
-                                   "heads of keys and values, at most: the largest divisor of heads not above it; 1: multi-query [heads]"},
+                                   "heads of keys and values, reduced to a divisor of `heads`; 1: multi-query [heads]"},
                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "grouped_query", .doc = "fewer heads of keys and values than of queries",
+AB_PLUGIN(config, params, &self, .name = "grouped_query", .doc = "attention with fewer heads of keys and values than of queries",
           .paper = "Ainslie et al. 2023 (GQA), section 2.2; Shazeer 2019 (multi-query)");

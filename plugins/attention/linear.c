@@ -1,7 +1,7 @@
 /* Linear attention: phi(q) sum_j phi(k_j) v_j' / phi(q) sum_j phi(k_j), phi = elu + 1. Katharopoulos et al.
  * 2020, eq. 4 to 12.
  *
- * Decoding carries the two running sums, so that a step costs the same at any length.
+ * Decoding carries the two running sums, so a step costs the same at any length.
  */
 #include "ab_plugin.h"
 

@@ -21,4 +21,4 @@ static const ab_param params[] = {
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "low_rank_value", .doc = "attention whose value projection has a low rank");
+AB_PLUGIN(config, params, &self, .name = "low_rank_value", .doc = "attention with a low-rank value projection");

@@ -1,4 +1,4 @@
-/* A long short-term memory in the place of self-attention; in the encoder half of the width runs in each direction.
+/* A long short-term memory instead of self-attention; in the encoder, half of the width runs in each direction.
  *
  *     i, f, o = sigmoid(W x + U h), g = tanh(W x + U h), m' = f m + i g, h' = o tanh(m')      Gers et al. 2000, eq. 1 to 7
  */
@@ -45,8 +45,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {
-    {"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto", "units of the state, both directions together; auto: d_model [units]"},
+    {"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto", "size of the state, both directions together; auto: d_model [units]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "lstm", .doc = "a long short-term memory in the place of self-attention",
+AB_PLUGIN(config, params, &self, .name = "lstm", .doc = "long short-term memory instead of self-attention",
           .paper = "Hochreiter and Schmidhuber 1997; Gers et al. 2000");

@@ -1,10 +1,8 @@
-/* A recurrent layer in the place of self-attention (the paper's Table 1, "Recurrent"): a gated recurrent
- * unit.
+/* A gated recurrent unit instead of self-attention (the paper's Table 1, "Recurrent").
  *
- *     z, r = sigmoid(W x + U h),  n = tanh(W x + r (U h)),  h' = (1 - z) n + z h        Cho et al. 2014, eq.
- * 5 to 8
+ *     z, r = sigmoid(W x + U h),  n = tanh(W x + r (U h)),  h' = (1 - z) n + z h        Cho et al. 2014, eq. 5 to 8
  *
- * In the encoder half of the width runs forwards and half backwards; in the decoder all of it runs forwards.
+ * In the encoder, half of the width runs forwards and half backwards; in the decoder all of it runs forwards.
  */
 #include "ab_plugin.h"
 
@@ -25,9 +23,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
-                                   "units of the state, both directions together; auto: d_model [units]"},
+                                   "size of the state, both directions together; auto: d_model [units]"},
                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "recurrent",
-          .doc = "a gated recurrent layer in the place of self-attention",
+          .doc = "gated recurrent unit instead of self-attention",
           .paper = "Cho et al. 2014, eq. 5 to 8; Vaswani et al. 2017, Table 1", .version = "1.0");

@@ -1,9 +1,9 @@
-/* Retention: linear attention whose state decays by a fixed factor, another one for each head.
+/* Retention: linear attention whose state decays by a fixed factor per head.
  *
  *     S_i = gamma S_{i-1} + k_i' v_i,  y_i = q_i S_i,  gamma = 1 - 2^-(5 + head)        Sun et al. 2023, eq. 6 and 8
  *
- * Heads are normalised, gated by swish(x W) and projected. The paper's rotation of queries and keys is `position = rotary`. It is a
- * decoder's layer; in the encoder both directions are summed, with gamma^|i - j|.
+ * Heads are normalised, gated by swish(x W) and projected. The paper's rotation of queries and keys is `position = rotary`. The paper
+ * defines it for decoders; in the encoder both directions are summed, with gamma^|i - j|.
  */
 #include "decay.h"
 #include <math.h>
@@ -26,10 +26,10 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {
-    {"fastest", AB_REAL, offsetof(config, fastest), 5, 1, 20, 0, "head i (0, 1, ...) forgets 2^-(fastest + i) of its state at each token [none]"},
-    {"chunk", AB_INT, offsetof(config, chunk), 32, 1, 64, 0, "positions computed together in training: speed, not results [tokens]"},
+    {"fastest", AB_REAL, offsetof(config, fastest), 5, 1, 20, 0, "head i (0, 1, ...) loses the share 2^-(fastest + i) of its state at each token [none]"},
+    {"chunk", AB_INT, offsetof(config, chunk), 32, 1, 64, 0, "positions computed together in training; affects speed, not results [tokens]"},
     {0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "retention", .doc = "linear attention with a state that decays, faster or slower by head",
+AB_PLUGIN(config, params, &self, .name = "retention", .doc = "linear attention with a state that decays at a fixed rate per head",
           .paper = "Sun et al. 2023 (RetNet), eq. 5 to 8");

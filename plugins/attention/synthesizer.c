@@ -1,8 +1,8 @@
-/* Synthesizer: attention weights that no query meets a key for.
+/* Synthesizer: attention weights without products of queries and keys.
  *
- *     dense:  scores_i = W2 relu(W1 x_i + b), made of the query's own row       random: scores = R, learned for every pair of places
+ *     dense:  scores_i = W2 relu(W1 x_i + b), from the query's row       random: scores = R, learned for every pair of positions
  *
- * A table of max_len columns (and rows, where random) holds the scores of each head; sentences take what they need of it.
+ * A table of max_len columns (and rows, if random) holds the scores of each head; a sentence uses its first columns.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -27,7 +27,7 @@ static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
     return ab_transpose(c, rows, -2, -3);
 }
 
-/* The first Tk columns; what a cache holds room for behind the table is masked anyway. */
+/* The first Tk columns, padded with 0 if a cache is longer than the table: those keys are masked. */
 static ab_t columns(ab_ctx *c, ab_t s, int64_t tk)
 {
     int64_t have = ab_dim(c, s, -1);
@@ -42,15 +42,15 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t v = ab_remember(c, ab_heads(c, ab_linear(c, mem, "v", in->heads * in->d_v, 1), in->heads));
     ab_t s = columns(c, o->kind == DENSE ? dense(c, o, x) : random_table(c, o), ab_dim(c, v, -2));
-    ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1); /* a random table is the same for every sentence; its mask is not */
+    ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1); /* adds the batch axis: a random table has none, its mask does */
     ab_t p = ab_softmax(c, ab_mask(c, ab_add(c, s, none)));
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
 static const ab_param params[] = {
-    {"kind", AB_CHOICE, offsetof(config, kind), DENSE, 0, 0, "dense|random", "what scores are made of: the query's row, or a learned table"},
+    {"kind", AB_CHOICE, offsetof(config, kind), DENSE, 0, 0, "dense|random", "scores from the query's row, or from a learned table"},
     {"max_len", AB_INT, offsetof(config, max_len), 256, 1, 1 << 16, 0, "longest sentence [tokens]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "synthesizer", .doc = "attention weights made without keys: of each query alone, or learned",
+AB_PLUGIN(config, params, &self, .name = "synthesizer", .doc = "attention weights without keys: from each query alone, or learned",
           .paper = "Tay et al. 2020 (Synthesizer), eq. 3 and 5");

@@ -1,4 +1,4 @@
-/* Talking heads: scores are mixed over the heads in front of the softmax, weights behind it. */
+/* Talking heads: scores are mixed over the heads before the softmax, weights after it. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -6,7 +6,7 @@ typedef struct {
     int64_t unused;
 } config;
 
-/* s [B,H,Tq,Tk]: each head becomes a learned sum of all. */
+/* s [B,H,Tq,Tk]: each head becomes a learned weighted sum of all heads. */
 static ab_t mix(ab_ctx *c, ab_t s, const char *name)
 {
     int64_t batch = ab_dim(c, s, -4), heads = ab_dim(c, s, -3), tq = ab_dim(c, s, -2), tk = ab_dim(c, s, -1);
@@ -28,5 +28,5 @@ static const ab_param params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "talking_heads", .doc = "scores and weights mixed over the heads",
+AB_PLUGIN(config, params, &self, .name = "talking_heads", .doc = "attention with scores and weights mixed over the heads",
           .paper = "Shazeer et al. 2020, Talking-Heads Attention, section 4");

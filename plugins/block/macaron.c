@@ -1,4 +1,4 @@
-/* Half a feed-forward step in front of the attention and half a step behind it; pre-norm. */
+/* Half a feed-forward step before the attention and half a step after it; pre-norm. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -28,5 +28,5 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
 
 static const ab_param params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "macaron", .doc = "two feed-forwards of half a step, the attention between them",
+AB_PLUGIN(config, params, &self, .name = "macaron", .doc = "half a feed-forward step before and after the attention",
           .paper = "Lu et al. 2019 (Macaron Net), section 3.2; norms as in Gulati et al. 2020");

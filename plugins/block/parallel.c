@@ -23,5 +23,5 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
 
 static const ab_param params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "parallel", .doc = "all sublayers side by side, behind one norm",
+AB_PLUGIN(config, params, &self, .name = "parallel", .doc = "all sublayers in parallel, after one norm",
           .paper = "Wang and Komatsuzaki 2021 (GPT-J); Chowdhery et al. 2022 (PaLM), section 2");

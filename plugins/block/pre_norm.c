@@ -1,4 +1,4 @@
-/* x = x + dropout(sublayer(norm(x))) for each sublayer; a norm behind the last layer. */
+/* x = x + dropout(sublayer(norm(x))) for each sublayer; a norm after the last layer. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -23,5 +23,5 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
 
 static const ab_param params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "pre_norm", .doc = "the norm stands in front of each sublayer, and behind the last layer",
+AB_PLUGIN(config, params, &self, .name = "pre_norm", .doc = "norm before each sublayer and after the last layer",
           .paper = "Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, section 3");

@@ -1,4 +1,4 @@
-/* x = x + dropout(a sublayer(x)) with a learned number a for each sublayer, 0 at first; no norm. */
+/* x = x + dropout(a sublayer(x)) with a learned scalar a per sublayer, initially 0; no norm. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -19,5 +19,5 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 
 static const ab_param params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "rezero", .doc = "no norm; each sublayer enters with a learned weight that begins at 0",
+AB_PLUGIN(config, params, &self, .name = "rezero", .doc = "no norm; each sublayer has a learned weight, initially 0",
           .paper = "Bachlechner et al. 2020, ReZero is All You Need, eq. 1");

@@ -1,4 +1,4 @@
-/* x = x + dropout(norm(sublayer(norm(x)))): a norm on both sides of each sublayer, and one behind the last layer. */
+/* x = x + dropout(norm(sublayer(norm(x)))): a norm before and after each sublayer, and one after the last layer. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -24,5 +24,5 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
 
 static const ab_param params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
-AB_PLUGIN(config, params, &self, .name = "sandwich", .doc = "a norm in front of and behind each sublayer",
+AB_PLUGIN(config, params, &self, .name = "sandwich", .doc = "norm before and after each sublayer",
           .paper = "Ding et al. 2021 (CogView), section 2.4");

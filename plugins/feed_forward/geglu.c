@@ -1,4 +1,4 @@
-/* (gelu(x W) * (x V)) W2, without biases. With same_size the inner width is 2/3 of d_ff, so that three matrices have the size of two. */
+/* (gelu(x W) * (x V)) W2, without biases. With same_size the inner width is 2/3 of d_ff, so that its three matrices are as large as relu's two. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -16,6 +16,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 }
 
 static const ab_param params[] = {
-    {"same_size", AB_BOOL, offsetof(config, same_size), 1, 0, 0, 0, "inner width 2/3 of d_ff: as many weights as relu has (section 2)"}, {0}};
+    {"same_size", AB_BOOL, offsetof(config, same_size), 1, 0, 0, 0, "inner width 2/3 of d_ff, for as many weights as relu (section 2)"}, {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "geglu", .doc = "a linear map gated by another one through GELU", .paper = "Shazeer 2020, GLU Variants Improve Transformer, eq. 6");
+AB_PLUGIN(config, params, &self, .name = "geglu", .doc = "linear map gated by another one through GELU",
+          .paper = "Shazeer 2020, GLU Variants Improve Transformer, eq. 6");

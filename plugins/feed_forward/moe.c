@@ -1,10 +1,10 @@
-/* Mixture of experts: a gate sends each row to its `top_k` experts, feed-forwards with ReLU of width d_ff, and weighs what they give
- * (Shazeer et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer), section 2.2.
+/* Mixture of experts: a gate sends each row to its `top_k` experts, ReLU feed-forwards of width d_ff, and weights their outputs (Shazeer
+ * et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer), section 2.2.
  *
- * In training an expert takes at most `capacity` times its even share of rows, those that the gate weighs most (Riquelme et al. 2021,
- * section 4); a row that no expert takes passes by in the residual connection. So only the top_k experts of a row are computed. In
- * evaluation and decoding, where a row's result must not depend on the others, there is no capacity: every expert is computed for
- * every row, and all but the gate's choice weigh 0. */
+ * In training an expert takes at most `capacity` times its even share of rows, those with the largest gate weights (Riquelme et al. 2021,
+ * section 4); a row that no expert takes skips the sublayer through the residual connection. So only the top_k experts of a row are
+ * computed. In evaluation and decoding, where a row's result must not depend on other rows, there is no capacity: every expert is
+ * computed for every row, and experts that the gate did not choose have weight 0. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static gating gate(ab_ctx *c, const config *o, ab_t x)
     ab_t logits = ab_linear(c, x, "gate", o->experts, 0), ids;
     if (o->noise > 0) logits = ab_add(c, logits, ab_mul_scalar(c, ab_normal(c, rows, o->experts), o->noise));
     ab_t p = ab_softmax(c, logits), best = ab_top_k(c, p, k, &ids);
-    if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1)); /* with one choice p itself, or the gate would not learn */
+    if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1)); /* for k = 1 keep p itself, or the gate gets no gradient */
     return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts), ab_scatter_add(c, best, ids, o->experts)};
 }
 
@@ -40,7 +40,7 @@ static ab_t expert(ab_ctx *c, ab_t x, int64_t e)
     return ab_linear(c, ab_dropout(c, ab_linear_relu(c, x, first, in->d_ff, 1), in->dropout), second, in->d_model, 1);
 }
 
-/* Rows [n each, d] one behind the other -> what experts e .. e + n - 1 make of them. Halves keep the copies few. */
+/* Rows [n each, d] in sequence -> the outputs of experts e .. e + n - 1. Splitting into halves keeps copies few. */
 static ab_t experts(ab_ctx *c, ab_t x, int64_t e, int64_t n)
 {
     if (n == 1) return expert(c, x, e);
@@ -61,7 +61,7 @@ static ab_t all_rows(ab_ctx *c, const config *o, ab_t x, ab_t weight)
 
 static ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
 
-/* experts times the sum over them of the share of choices and the mean of p: 1 when both are even. Rows without a token do not count. */
+/* experts times the sum over experts of (share of choices x mean of p): 1 when both are even. Rows without a token do not count. */
 static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)
 {
     ab_t n = sum(c, mask), choice = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), mean = ab_sum_axis(c, ab_mul(c, g->p, mask), -2);
@@ -74,7 +74,7 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
     int64_t rows = ab_dim(c, x, -2), n = (int64_t)ceil(o->capacity * (double)(choices(o) * rows) / (double)o->experts);
     ab_t mask = ab_row_mask(c), weight = ab_transpose(c, ab_mul(c, g->weight, mask), -1, -2), ids; /* [experts,rows] */
     if (n > rows) n = rows;
-    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; where fewer rows chose the expert, others with weight 0 fill up */
+    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; filled up with rows of weight 0 */
     ids = ab_reshape(c, ids, o->experts * n);
     ab_t y = ab_mul(c, experts(c, ab_embedding(c, x, ids), 0, o->experts), ab_reshape(c, mine, o->experts * n, 1));
     ab_t kept = sum(c, ab_less_than(c, ab_full(c, 0, 1), mine)), wanted = sum(c, ab_mul(c, g->chosen, mask));
@@ -91,12 +91,12 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 }
 
 static const ab_param params[] = {
-    {"experts", AB_INT, offsetof(config, experts), 4, 1, 64, 0, "feed-forwards, each of width d_ff [count]"},
-    {"top_k", AB_INT, offsetof(config, top_k), 2, 1, 64, 0, "experts that a row goes to; all of them where there are not so many [count]"},
-    {"capacity", AB_REAL, offsetof(config, capacity), 1.25, 0.1, 64, 0, "rows that an expert takes in training, over an even share [ratio]"},
+    {"experts", AB_INT, offsetof(config, experts), 4, 1, 64, 0, "number of feed-forwards, each of width d_ff [count]"},
+    {"top_k", AB_INT, offsetof(config, top_k), 2, 1, 64, 0, "experts per row, at most `experts` [count]"},
+    {"capacity", AB_REAL, offsetof(config, capacity), 1.25, 0.1, 64, 0, "most rows that an expert takes in training, relative to an even share [ratio]"},
     {"balance", AB_REAL, offsetof(config, balance), 0.01, 0, 100, 0, "weight of the load-balancing loss [none]"},
-    {"noise", AB_REAL, offsetof(config, noise), 0, 0, 10, 0, "standard deviation of the normal noise on the gate's logits in training [none]"},
+    {"noise", AB_REAL, offsetof(config, noise), 0, 0, 10, 0, "standard deviation of normal noise on the gate's logits in training [none]"},
     {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "moe", .doc = "a mixture of experts: each row goes to those that a gate chooses",
+AB_PLUGIN(config, params, &self, .name = "moe", .doc = "mixture of experts: a gate chooses the experts for each row",
           .paper = "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, section 2.2");

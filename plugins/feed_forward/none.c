@@ -7,4 +7,4 @@ typedef struct {
 
 static const ab_param params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = NULL};
-AB_PLUGIN(config, params, &self, .name = "none", .doc = "layers have no feed-forward");
+AB_PLUGIN(config, params, &self, .name = "none", .doc = "layers without a feed-forward");

@@ -1,4 +1,4 @@
-/* Values as they are. */
+/* No normalisation: values are unchanged. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,9 +1,9 @@
-/* Adafactor: of a matrix's mean squared gradients only those of its rows and columns are kept. Shazeer and Stern 2018, algorithms 4 and 5.
+/* Adafactor: keeps a matrix's mean squared gradients per row and column only. Shazeer and Stern 2018, algorithms 4 and 5.
  *
  *     b = 1 - step^decay_rate,   R = b R + (1 - b) mean over columns of (g g + eps1),   C likewise over rows
  *     u = g / sqrt(R C / mean(R)),   u /= max(1, rms(u) / clip),   p -= lr max(eps2, rms(p)) u
  *
- * Vectors keep all of it. Of a stack of matrices each is factored by itself. lr is the schedule's, in the place of the paper's relative steps.
+ * Vectors keep all of them. Each matrix of a stack is factored separately. lr comes from the schedule instead of the paper's relative steps.
  */
 #include "ab_plugin.h"
 
@@ -33,7 +33,7 @@ static ab_t rms(ab_ctx *c, ab_t x) /* of all elements: one number */
     return ab_map(c, squares, AB_SQRT);
 }
 
-/* b old + (1 - b) now, into its slot. */
+/* Stores b old + (1 - b) now in the slot and returns it. */
 static ab_t keep(ab_ctx *c, ab_t slot, ab_t now, ab_t rest) /* rest: 1 - b */
 {
     ab_t x = ab_add(c, slot, ab_mul(c, rest, ab_sub(c, now, slot)));
@@ -64,12 +64,12 @@ static const char *const slots[] = {"rows", "columns", "all", "momentum"};
 static const ab_param params[] = {
     {"decay_rate", AB_REAL, offsetof(config, decay_rate), -0.8, -1, -0.1, 0, "exponent of the step in the decay of mean squares [none] (section 7.2)"},
     {"eps1", AB_REAL, offsetof(config, eps1), 1e-30, 1e-36, 1, 0, "added to squared gradients [none]"},
-    {"eps2", AB_REAL, offsetof(config, eps2), 1e-3, 1e-12, 1, 0, "relative: smallest root mean square that a parameter counts with [none]"},
+    {"eps2", AB_REAL, offsetof(config, eps2), 1e-3, 1e-12, 1, 0, "with relative: lower bound on a parameter's root mean square [none]"},
     {"clip", AB_REAL, offsetof(config, clip), 1, 0.01, 1000, 0, "largest root mean square of a change, before the learning rate [none] (section 6)"},
-    {"beta1", AB_REAL, offsetof(config, beta1), 0, 0, 0.9999, 0, "decay of the mean change; 0: none is kept [none]"},
-    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, times the learning rate [none]"},
-    {"relative", AB_BOOL, offsetof(config, relative), 1, 0, 0, 0, "the learning rate is relative to the parameter's root mean square [true or false] (section 8)"},
+    {"beta1", AB_REAL, offsetof(config, beta1), 0, 0, 0.9999, 0, "decay of the mean change; 0: no momentum [none]"},
+    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
+    {"relative", AB_BOOL, offsetof(config, relative), 1, 0, 0, 0, "learning rate relative to the parameter's root mean square [true or false] (section 8)"},
     {0}};
 static const ab_optimizer_plugin self = {.n_slots = 4, .slots = slots, .update = update, .slot_shape = slot_shape};
-AB_PLUGIN(config, params, &self, .name = "adafactor", .doc = "mean squared gradients by rows and columns alone",
+AB_PLUGIN(config, params, &self, .name = "adafactor", .doc = "Adam-like steps with mean squared gradients per row and column only",
           .paper = "Shazeer and Stern 2018, algorithms 4 and 5", .version = "1.0");

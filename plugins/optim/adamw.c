@@ -1,4 +1,4 @@
-/* AdamW: Adam with weight decay apart from the gradient. Loshchilov and Hutter 2019, algorithm 2. */
+/* AdamW: Adam with weight decay decoupled from the gradient. Loshchilov and Hutter 2019, algorithm 2. */
 #include "moments.h"
 
 typedef struct {
@@ -20,7 +20,7 @@ static const ab_param params[] = {
      "decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-8, 0, 1, 0, "added to the root [none]"},
     {"decay", AB_REAL, offsetof(config, decay), 0.01, 0, 1, 0,
-     "weight decay, times the learning rate [none]"},
+     "weight decay, multiplied by the learning rate [none]"},
     {0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 2, .slots = slots, .update = update};
 AB_PLUGIN(config, params, &self, .name = "adamw", .doc = "Adam with decoupled weight decay",

@@ -1,4 +1,4 @@
-/* LAMB: Adam's change with decoupled weight decay, made as long as the parameter it changes. You et al. 2020, algorithm 2.
+/* LAMB: Adam's change with decoupled weight decay, scaled to the norm of its parameter. You et al. 2020, algorithm 2.
  *
  *     r = m^ / (sqrt(v^) + eps) + decay p,    p -= lr |p| / |r| r,    the ratio is 1 where one of the norms is 0
  */
@@ -16,7 +16,7 @@ static ab_t norm(ab_ctx *c, ab_t x) /* of all elements: one number */
     return ab_map(c, sum, AB_SQRT);
 }
 
-/* |p| / |r|, or 1. Where a norm is 0 so is the minimum, and it is not divided by. */
+/* |p| / |r|; 1 if either norm is 0, without dividing by it. */
 static ab_t trust_ratio(ab_ctx *c, ab_t p, ab_t r)
 {
     ab_t of_p = norm(c, p), of_r = norm(c, r), one = ab_full(c, 1, 1), zero = ab_full(c, 0, 1);
@@ -39,9 +39,9 @@ static const ab_param params[] = {
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 1e-6, 0.999999, 0, "decay of the mean gradient [none]"},
     {"beta2", AB_REAL, offsetof(config, beta2), 0.999, 1e-6, 0.9999999, 0, "decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 1e-12, 1, 0, "added to the root [none]"},
-    {"decay", AB_REAL, offsetof(config, decay), 0.01, 0, 1, 0, "weight decay, inside of what is scaled [none]"},
-    {"unscaled", AB_BOOL, offsetof(config, unscaled), 0, 0, 0, 0, "biases and norms keep Adam's length, as in the paper's code [true or false]"},
+    {"decay", AB_REAL, offsetof(config, decay), 0.01, 0, 1, 0, "weight decay, part of the scaled change [none]"},
+    {"unscaled", AB_BOOL, offsetof(config, unscaled), 0, 0, 0, 0, "do not scale the changes of biases and norms, as in the paper's code [true or false]"},
     {0}};
 static const ab_optimizer_plugin self = {.n_slots = 2, .slots = slots, .update = update};
-AB_PLUGIN(config, params, &self, .name = "lamb", .doc = "Adam's change made as long as the parameter it changes",
+AB_PLUGIN(config, params, &self, .name = "lamb", .doc = "Adam's change scaled to the norm of its parameter",
           .paper = "You et al. 2020, algorithm 2", .version = "1.0");

@@ -24,8 +24,8 @@ static const ab_param params[] = {
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 0, 0.999999, 0,
      "weight of the momentum in the step [none]"},
     {"beta2", AB_REAL, offsetof(config, beta2), 0.99, 0, 0.999999, 0, "decay of the momentum [none]"},
-    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, times the learning rate [none]"},
+    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
     {0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 1, .slots = slots, .update = update};
-AB_PLUGIN(config, params, &self, .name = "lion", .doc = "sign of an interpolated momentum",
+AB_PLUGIN(config, params, &self, .name = "lion", .doc = "Lion: steps by the sign of an interpolated momentum",
           .paper = "Chen et al. 2023, algorithm 2", .version = "1.0");

@@ -1,4 +1,4 @@
-/* moments.h - Adam's moments and the change they give, as adam.c, adamw.c, lamb.c and muon.c share them. Kingma and Ba 2015, algorithm 1. */
+/* moments.h - Adam's moments and its change, shared by adam.c, adamw.c, lamb.c and muon.c. Kingma and Ba 2015, algorithm 1. */
 #ifndef MOMENTS_H
 #define MOMENTS_H
 #include "ab_plugin.h"
@@ -13,7 +13,7 @@ static inline ab_t one_minus_power(ab_ctx *c, double beta, ab_t step) /* 1 - bet
     return ab_add_scalar(c, ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, step, log(beta)), AB_EXP), -1), 1);
 }
 
-/* m^ / (sqrt(v^) + eps); slot[0] and slot[1], m and v, get their new values. */
+/* Returns m^ / (sqrt(v^) + eps) and updates slot[0] and slot[1], m and v. */
 static inline ab_t adam_change(ab_ctx *c, adam_constants o, ab_t g, const ab_t *slot, ab_t step)
 {
     ab_t m = ab_add(c, ab_mul_scalar(c, slot[0], o.beta1), ab_mul_scalar(c, g, 1 - o.beta1));

@@ -1,10 +1,10 @@
-/* Muon: the momentum of a hidden matrix is made nearly orthogonal by five Newton-Schulz steps; all else goes by AdamW. Jordan 2024
+/* Muon: five Newton-Schulz steps make the momentum of a hidden matrix nearly orthogonal; other parameters use AdamW. Jordan 2024
  * (https://kellerjordan.github.io/posts/muon/).
  *
  *     m = mu m + (1 - mu) g,   x = (1 - mu) g + mu m (Nesterov) or m,   x /= |x|,   five times x = a x + (b A + c A A) x with A = x x'
  *     p -= lr sqrt(max(1, outputs / inputs)) x
  *
- * Matrices that lie side by side (queries, keys, values) are orthogonalised one by one. AdamW's learning rate is adam_lr times lr.
+ * Matrices side by side in one parameter (queries, keys, values) are orthogonalised separately. AdamW's learning rate is adam_lr times lr.
  */
 #include "moments.h"
 
@@ -24,7 +24,7 @@ static void slot_shape(const void *cfg, const ab_parameter *of, uint32_t i, int6
 
 static ab_t between(ab_ctx *c, ab_t a, ab_t b, double beta) { return ab_add(c, ab_mul_scalar(c, a, beta), ab_mul_scalar(c, b, 1 - beta)); }
 
-/* U V' of x = U S V', nearly: singular values end between about 0.7 and 1.2. The smaller side is multiplied. */
+/* U V' of x = U S V', nearly: singular values end between about 0.7 and 1.2. Works on the smaller Gram matrix. */
 static ab_t orthogonalise(ab_ctx *c, ab_t x, int64_t steps)
 {
     const double a = 3.4445, b = -4.7750, d = 2.0315;
@@ -68,11 +68,11 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 
 static const char *const slots[] = {"m", "v"};
 static const ab_param params[] = {
-    {"momentum", AB_REAL, offsetof(config, momentum), 0.95, 0, 0.9999, 0, "share of the momentum kept, mu [none]"},
+    {"momentum", AB_REAL, offsetof(config, momentum), 0.95, 0, 0.9999, 0, "decay of the momentum, mu [none]"},
     {"nesterov", AB_BOOL, offsetof(config, nesterov), 1, 0, 0, 0, "look ahead along the momentum [true or false]"},
     {"steps", AB_INT, offsetof(config, steps), 5, 1, 20, 0, "Newton-Schulz steps [steps]"},
-    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, times the learning rate [none]"},
-    {"adam_lr", AB_REAL, offsetof(config, adam_lr), 0.015, 0, 1000, 0, "AdamW's learning rate for all but hidden matrices, as a part of lr [none]"},
+    {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
+    {"adam_lr", AB_REAL, offsetof(config, adam_lr), 0.015, 0, 1000, 0, "AdamW's learning rate for all but hidden matrices, as a factor of lr [none]"},
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 1e-6, 0.999999, 0, "AdamW: decay of the mean gradient [none]"},
     {"beta2", AB_REAL, offsetof(config, beta2), 0.95, 1e-6, 0.9999999, 0, "AdamW: decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-10, 1e-12, 1, 0, "AdamW: added to the root [none]"},

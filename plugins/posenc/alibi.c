@@ -1,6 +1,6 @@
-/* ALiBi: a fixed slope per head on the distance, no parameters. Press et al. 2022, section 3.
+/* ALiBi: a penalty on the distance with a fixed slope per head, no learned values. Press et al. 2022, section 3.
  *
- * The encoder sees both directions: there the penalty is on the absolute distance.
+ * In the encoder, which sees both directions, the penalty is on the absolute distance.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -25,8 +25,8 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 }
 
 static const ab_param params[] = {{"steepest", AB_REAL, offsetof(config, steepest), 8, 1, 16, 0,
-                                   "exponent: head i of H has slope 2^(-steepest i / H) [none]"},
+                                   "head i (1 .. H) has slope 2^(-steepest i / H) [none]"},
                                   {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "alibi", .doc = "linear bias on the distance, a slope per head",
+AB_PLUGIN(config, params, &self, .name = "alibi", .doc = "linear bias on the distance, with a fixed slope per head",
           .paper = "Press et al. 2022", .version = "1.0");

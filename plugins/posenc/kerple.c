@@ -1,5 +1,5 @@
-/* KERPLE, its logarithmic variant: -r1 log(1 + r2 |i - j|) is added to the scores, with r1, r2 > 0 learned for each head. They stay
- * positive as softplus of a learned value; the paper's code cuts them off at 0.01. */
+/* The logarithmic variant of KERPLE: adds -r1 log(1 + r2 |i - j|) to the scores, with r1, r2 > 0 learned per head. Softplus of the learned
+ * value keeps them positive; the paper's code clamps them at 0.01. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -18,5 +18,5 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 
 static const ab_param params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "kerple", .doc = "bias by the logarithm of the distance, slope and scale learned for each head",
+AB_PLUGIN(config, params, &self, .name = "kerple", .doc = "bias by the logarithm of the distance, with slope and scale learned per head",
           .paper = "Chi et al. 2022 (KERPLE), eq. 4, logarithmic variant");

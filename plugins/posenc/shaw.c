@@ -1,5 +1,4 @@
-/* Relative positions: a learned vector per clipped distance, on keys and on values. Shaw et al. 2018, eq. 3
- * and 4. */
+/* Relative positions: a learned vector per clipped distance, added to keys and to values. Shaw et al. 2018, eq. 3 and 4. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -25,7 +24,7 @@ static ab_t values(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t k
 }
 
 static const ab_param params[] = {
-    {"clip", AB_INT, offsetof(config, clip), 16, 1, 4096, 0, "farthest distance told apart [tokens]"}, {0}};
+    {"clip", AB_INT, offsetof(config, clip), 16, 1, 4096, 0, "distances beyond this share one vector [tokens]"}, {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .scores = scores, .values = values};
-AB_PLUGIN(config, params, &self, .name = "shaw", .doc = "learned relative positions on keys and values",
+AB_PLUGIN(config, params, &self, .name = "shaw", .doc = "learned relative positions added to keys and values",
           .paper = "Shaw et al. 2018, eq. 3, 4", .version = "1.0");

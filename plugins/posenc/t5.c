@@ -1,6 +1,6 @@
-/* T5's relative positions: a learned bias per head and bucket of the distance. Half of the buckets are single distances, the rest grow
- * with its logarithm up to max_distance, behind which all share the last. The encoder has buckets for both directions, the decoder for
- * the past. */
+/* T5's relative positions: a learned bias per head and bucket of the distance. Half of the buckets are single distances; the others grow
+ * logarithmically up to max_distance, and all longer distances share the last. The encoder has buckets for both directions, the decoder
+ * for the past only. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -28,7 +28,7 @@ static int64_t bucket_of(const scheme *s, int64_t relative)
     return first + (bucket < n - 1 ? bucket : n - 1);
 }
 
-/* i: bucket, relative position + max_distance; 1 where they belong together */
+/* i: bucket, relative position + max_distance; 1 if the position falls into the bucket */
 static double belongs(const void *cfg, const int64_t *i)
 {
     const scheme *s = cfg;
@@ -48,8 +48,8 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 
 static const ab_param params[] = {
     {"buckets", AB_INT, offsetof(config, buckets), 32, 8, 512, 0, "buckets of distances, both directions together [buckets]"},
-    {"max_distance", AB_INT, offsetof(config, max_distance), 128, 1, 4096, 0, "distance from which on all share a bucket [tokens]"},
+    {"max_distance", AB_INT, offsetof(config, max_distance), 128, 1, 4096, 0, "distances from here on share the last bucket [tokens]"},
     {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "t5", .doc = "learned bias of scores by bucket of the distance, a value per head",
+AB_PLUGIN(config, params, &self, .name = "t5", .doc = "learned bias on the scores per head and bucket of the distance",
           .paper = "Raffel et al. 2020 (T5), section 2.1");

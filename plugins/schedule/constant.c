@@ -1,4 +1,4 @@
-/* Up to lr over warmup, then lr. */
+/* Linear increase to lr over warmup, then lr. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -13,4 +13,4 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 
 static const ab_param params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "constant", .doc = "linear rise over warmup, then the same rate");
+AB_PLUGIN(config, params, &self, .name = "constant", .doc = "linear increase over warmup, then constant");

@@ -1,4 +1,4 @@
-/* Up to lr over warmup, then half a cosine down to lr_min at the last update. */
+/* Linear increase to lr over warmup, then half a cosine down to lr_min at the last update. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -17,5 +17,5 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 
 static const ab_param params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "cosine", .doc = "linear rise over warmup, then half a cosine down to lr_min at the last update",
+AB_PLUGIN(config, params, &self, .name = "cosine", .doc = "linear increase over warmup, then half a cosine down to lr_min at the last update",
           .paper = "Loshchilov and Hutter 2017 (SGDR), eq. 5");

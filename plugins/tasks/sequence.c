@@ -1,5 +1,5 @@
-/* sequence.c - copy, reverse and sort: tiny tasks that tell positional encodings apart within a minute. The
- * test set holds lengths that training never showed. Recall: how far a stack of layers brings one symbol. */
+/* sequence.c - copy, reverse and sort: tiny tasks that separate positional encodings within a minute. The test set
+ * has lengths that training never showed. Recall: how far a stack of layers carries one symbol. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,25 +15,25 @@ typedef struct {
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
     {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort|recall",
-     "what the output is: the input, the input backwards, the input in order, or the one symbol that stands in an input of blanks, "
-     "at its min_length-th place or behind: all inputs have the longest length then"},
-    {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "different symbols [symbols]"},
+     "output: copy = the input; reverse = the input backwards; sort = the input sorted; recall = the only symbol in an input of blanks, "
+     "at position min_length or later, in inputs of the longest length"},
+    {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "number of different symbols [symbols]"},
     {"min_length", AB_INT, AT(min_length), 1, 1, 10000, NULL, "shortest input [symbols]"},
     {"max_length", AB_INT, AT(max_length), 20, 1, 10000, NULL, "longest input in training and dev [symbols]"},
     {"test_length", AB_INT, AT(test_length), 30, 1, 10000, NULL,
-     "longest input in the test set [symbols]; the lengths beyond max_length are scored as two halves, "
+     "longest input in the test set [symbols]; lengths beyond max_length are scored in two halves, "
      "acc_near and acc_far, or in steps of test_step"},
     {"test_step", AB_INT, AT(test_step), 0, 0, 10000, NULL,
-     "lengths beyond max_length that are scored together [symbols]: a curve over length, each point named by its longest "
-     "(acc_12); 0 = two halves"},
-    {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "training set [examples]"},
+     "lengths beyond max_length scored together [symbols]: a curve over length, each point named by its longest "
+     "length (acc_12); 0 = two halves"},
+    {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "size of the training set [examples]"},
     {"test_examples", AB_INT, AT(test_examples), 600, 1, 1000000, NULL,
-     "dev set, and each range of lengths of the test set [examples]"},
+     "size of the dev set and of each length range of the test set [examples]"},
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run",
      "seed of the data; run = the run's own seed"},
     {0}};
 
-/* Ranges of length in the test set: as in training, then those beyond: two halves, or steps. */
+/* Length ranges of the test set: as in training, then longer ones, in two halves or in steps. */
 enum { MOST_RANGES = 13 };
 typedef struct {
     char metric[24]; /* "acc_in" */
@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     int64_t n;
     char **src, **tgt; /* [n] lines, each its own memory */
-    int each_place;    /* of recall: each place in turn */
+    int each_place;    /* recall: each position in turn */
 } split;
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct {
     int n_ranges;
     range range[MOST_RANGES];
     int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
-    double *stats;                 /* [n_ranges + 1][examples][2]: of the metrics scored last */
+    double *stats;                 /* [n_ranges + 1][examples][2]: of the last scores */
 } task;
 
 /* ---- making examples ---- */
@@ -78,7 +78,7 @@ static int by_value(const void *a, const void *b)
 
 enum { BLANK = -1 };
 
-/* The symbols as words of equal width, so that their order as text is their order. */
+/* The symbols as words of equal width, so that sorting them as text sorts them. */
 static char *to_line(const int64_t *symbols, int64_t n)
 {
     enum { WIDTH = 6 }; /* "s0017 ", "blank " */
@@ -94,8 +94,8 @@ static char *to_line(const int64_t *symbols, int64_t n)
     return line;
 }
 
-/* Of recall, where the symbol stands: in training near places as often as far ones by their logarithm, so that a stack that reaches a
- * few places sees them; in the test set each in turn. */
+/* recall: position of the symbol. Log-uniform in training, so that a stack with a short reach sees enough near positions; each position
+ * in turn in the test set. */
 static int64_t place_of(const split *s, uint64_t *rng, int64_t nearest, int64_t farthest)
 {
     if (s->each_place) return nearest + s->n % (farthest - nearest + 1);
@@ -204,7 +204,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     find_ranges(t, c);
     uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
     uint64_t train = seed + 1, dev = seed + 2,
-             test = seed + 3; /* streams of their own: sizes do not touch the others */
+             test = seed + 3; /* separate streams: one set's size does not change the others */
     make_many(&t->split[AB_TRAIN], c, &train, c->min_length, c->max_length, c->train_examples);
     make_many(&t->split[AB_DEV], c, &dev, c->min_length, c->max_length, c->test_examples);
     for (int r = 0; r < t->n_ranges; r++) {
@@ -223,8 +223,8 @@ static void get(void *self, ab_split s, int64_t i, ab_example *out)
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 
-/* Exact matches among examples from .. to-1, in percent. stats [n][2] takes a row for every example: right,
- * counted; both 0 outside the range, so that sums over all rows are sums over the range. */
+/* Exact matches among examples from .. to-1, in percent. Fills stats [n][2], a row per example: right, counted;
+ * both 0 outside the range, so that sums over all rows are sums over the range. */
 static ab_metric accuracy(const char *name, const split *x, const char *const *hyp, int64_t from, int64_t to,
                           double *stats)
 {
@@ -242,7 +242,7 @@ static ab_metric accuracy(const char *name, const split *x, const char *const *h
     return m;
 }
 
-/* The largest distance from the first place up to which, at every distance that occurs, nine of ten symbols are right. */
+/* The largest distance from the first position such that at least 90 % of the symbols are right at every distance up to it. */
 static ab_metric reach(const task *t, const split *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};
@@ -292,5 +292,5 @@ static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
                              .close = close_task};
 
 AB_PLUGIN(config, params, &self, .name = "sequence",
-          .doc = "copy, reverse or sort symbols, with lengths beyond training in the test set; scored by "
-                 "exact matches. Or recall one symbol over a distance");
+          .doc = "copy, reverse or sort symbols, or recall one symbol over a distance, with lengths beyond training in "
+                 "the test set; scored by exact matches");

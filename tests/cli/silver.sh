@@ -44,7 +44,7 @@ INI
 
 echo "without its silver trees the row fails in words"
 exits 1 ablate run toy.ini --threads 1 --progress plain --only silver --seeds 1
-has err "parsing.silver: there is no treebank $work/data/silver/text.ptb"
+has err "parsing.silver: no treebank $work/data/silver/text.ptb"
 
 echo "two parsers, and what they agree on"
 exits 0 ablate run toy.ini --threads 1 --progress none --only base

@@ -1,4 +1,4 @@
-/* known.c - a set of tokens by open addressing. It borrows the text. */
+/* known.c - a set of tokens, a hash table with open addressing. It borrows the text. */
 #include "known.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* lm.c - a language model of one text: characters, words or subwords, each predicted from those before it.
  *
- * A line's end is a token (AB_ID_END), so the lines of a file, read as windows of one text, are the file. What a vocabulary that was made
- * from the training text does not have costs 8 bits a byte beside its unknown token, so that bits per byte are of the whole text. */
+ * A line end is a token (AB_ID_END), so the lines of a file, read as windows of one text, give the whole file. Text that the training
+ * vocabulary lacks costs 8 bits per byte in addition to its unknown token, so that bits per byte cover the whole text. */
 #include "ab_plugin.h"
 #include "known.h"
 #include <stdio.h>
@@ -20,28 +20,28 @@ typedef struct {
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
     {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word|bpe",
-     "a token: a character; what stands between blanks; a subword, of the run's keys vocab (bpe or unigram) and vocab_size"},
-    {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window: what the model sees at once [tokens]"},
+     "what a token is: a character, a word between blanks, or a subword as set by vocab (bpe or unigram) and vocab_size"},
+    {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window, the text that the model sees at once [tokens]"},
     {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
-     "text to train on, in the data folder; a path from here begins with / or . [file]"},
+     "text to train on, in the data folder unless the path begins with / or . [file]"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "", "text to validate on [file]; empty: the end of `file`"},
-    {"test", AB_TEXT, AT(test), 0, 0, 0, "", "text to test on [file]; empty: none, and dev is what is scored"},
-    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "the end of `file` that is for validation, in whole lines [part]"},
+    {"test", AB_TEXT, AT(test), 0, 0, 0, "", "text to test on [file]; empty: none, dev is scored instead"},
+    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "share of `file`, at its end, used for validation, in whole lines [part]"},
     {0}};
 
 typedef struct {
     char **line; /* [n] of the file's lines */
     int64_t n;
     double bytes, characters; /* line ends counted */
-    double unknown_bits;      /* what the vocabulary of training does not have, at 8 bits a byte */
+    double unknown_bits;      /* text that the training vocabulary lacks, at 8 bits per byte */
 } text;
 
 typedef struct {
     const ab_host *host;
     config c;
     text split[AB_SPLITS];
-    char **file[AB_SPLITS]; /* what read_lines gave */
-    double *stats;          /* of the figures scored last */
+    char **file[AB_SPLITS]; /* from read_lines */
+    double *stats;          /* of the last scores */
 } task;
 
 /* ---- reading ---- */
@@ -71,7 +71,7 @@ static double bytes_of(char **line, int64_t n)
     return sum;
 }
 
-/* How many lines come before the last `part` of the text. */
+/* Number of lines before the last `part` of the text. */
 static int64_t cut(char **line, int64_t n, double part)
 {
     double before = (1 - part) * bytes_of(line, n), sum = 0;
@@ -82,7 +82,7 @@ static int64_t cut(char **line, int64_t n, double part)
 
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
 
-/* Bytes that a model of this unit has to say of a line, its end counted; words are a blank apart, however many the file has. */
+/* Bytes of a line that a model of this unit predicts, line end included; between words one blank counts, however many the file has. */
 static void measure(const task *t, const known *k, text *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
@@ -166,7 +166,7 @@ static void vocabs(void *self, ab_vocabs *v)
 
 /* ---- scores ---- */
 
-/* Bits over `whole` units of the text, of which each window has its share by its tokens. stats [n][2]. */
+/* Bits per unit for `whole` units of the text, shared among the windows by their tokens. stats [n][2]. */
 static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n, double scale, double more,
                        double tokens, double whole, double *stats)
 {
@@ -225,4 +225,4 @@ static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "lm",
-          .doc = "a decoder-only language model of a text, in characters, words or subwords; scored by bits per byte", .version = "1.0");
+          .doc = "decoder-only language model of a text, in characters, words or subwords; scored by bits per byte", .version = "1.0");

@@ -1,4 +1,4 @@
-/* files.c - which files a setting means. */
+/* files.c - resolves a setting to files. */
 #include "treebank.h"
 #include <dirent.h>
 #include <fnmatch.h>
@@ -33,7 +33,7 @@ static int is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* Files of a folder and its folders, by name. */
+/* Files of a folder and its subfolders, by name. */
 static void add_folder(paths *p, const char *folder, const char *pattern, int depth)
 {
     struct dirent **entry = NULL;
@@ -69,11 +69,11 @@ static int add_sections(paths *p, const places *in, const char *key, int from, i
         snprintf(folder, sizeof folder, "%s/%02d", in->wsj, section);
         add_folder(p, folder, "*.mrg", 0);
         if (p->n > before) continue;
-        snprintf(
-            err, n_err,
-            "%s: no files %s/*.mrg; parsing.wsj names the folder of the Wall Street Journal's sections 00 "
-            "to 24 in the Penn Treebank (LDC99T42: parsed/mrg/wsj)",
-            key, folder);
+        snprintf(err, n_err,
+                 "%s: no files %s/*.mrg; parsing.wsj must be the folder of sections 00 to 24 of the Penn "
+                 "Treebank's "
+                 "Wall Street Journal (LDC99T42: parsed/mrg/wsj)",
+                 key, folder);
         return -1;
     }
     return 0;
@@ -100,9 +100,9 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
         add_pattern(p, path);
     if (p->n > before) return 0;
     snprintf(err, n_err,
-             "%s: there is no treebank %s%s%s; names that begin neither with / nor with . lie in the data "
+             "%s: no treebank %s%s%s; names that begin neither with / nor with . are in the data "
              "folder %s "
-             "($ABLATE_DATA); `ablate data get craft` (or genia, gum) brings one",
+             "($ABLATE_DATA); `ablate data get craft` (or genia, gum) fetches one",
              key, path, is_folder(path) ? "/" : "", is_folder(path) ? in->files : "", in->data_dir);
     return -1;
 }

@@ -5,11 +5,11 @@
 
 #define BLANK "\xe2\x96\x81" /* a blank inside a subword */
 
-/* ---- what the tokens are ---- */
+/* ---- kinds of tokens ---- */
 
 static int begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* The label that a token closes or, in `words`, opens; NULL: neither. */
+/* The label that a token closes or, in form `words`, opens; NULL: neither. */
 static const char *bracket_of(form f, const char *token, int *kind)
 {
     if (f == WORDS && begins(token, BLANK)) token += strlen(BLANK);
@@ -45,7 +45,7 @@ static void name_brackets(grammar *g, const char *const *tokens)
         }
         if (!label) continue;
         g->label[i] = (int32_t)labels_find(&g->known, slice_of(label));
-        if (kind != LEAF && g->label[i] < 0) continue; /* is never closed */
+        if (kind != LEAF && g->label[i] < 0) continue; /* no token closes it */
         g->kind[i] = (int8_t)kind;
         if (kind == OPEN) list(&g->opening, i);
         if (kind == LEAF) list(&g->tags, i);
@@ -66,7 +66,7 @@ int grammar_open(grammar *g, const char *const *tokens, int64_t n, char *err, si
     for (int64_t i = 0; i < n; i++) g->starts_word[i] = !subwords || begins(tokens[i], BLANK);
     if (g->opening.n) return 0;
     snprintf(err, n_err,
-             "no token of the vocabulary opens and none closes a bracket; found %lld tokens, such as \"%s\"",
+             "the vocabulary has no tokens that open and close a bracket; found %lld tokens, such as \"%s\"",
              (long long)n, n > AB_ID_FIRST ? tokens[AB_ID_FIRST] : "");
     return -1;
 }
@@ -85,22 +85,22 @@ void grammar_close(grammar *g)
 
 /* ---- states ---- */
 
-typedef struct { /* one sentence's, shared by its states */
+typedef struct { /* of one sentence, shared by its states */
     int64_t users, n, most;
-    int64_t *words_from; /* [n + 1]: words that begin at token i or behind it */
-    int32_t ids[];       /* [n]: words: the subwords; else unused */
+    int64_t *words_from; /* [n + 1]: words that begin at token i or later */
+    int32_t ids[];       /* [n]: form words: the subwords; else unused */
 } input;
 
 typedef struct { /* an open bracket */
     int32_t label;
     int32_t kids;   /* 0, 1, or 2 for more */
-    int32_t height; /* constituents over the only kid's words that are this kid or below it; 0: a word */
+    int32_t height; /* constituents over the same words in the only kid, itself included; 0: a word */
 } node;
 
 typedef struct {
     input *in;
     int64_t made;  /* tokens so far */
-    int64_t place; /* tokens of the input that were used */
+    int64_t place; /* tokens of the input consumed */
     int64_t run;   /* brackets opened in a row */
     int64_t depth;
     node open[];
@@ -163,8 +163,8 @@ void *grammar_advance(const grammar *g, const void *from, int32_t token)
     return s;
 }
 
-/* Fewest words that it takes to close `top` and the n brackets below it: one in an empty bracket, and one
- * wherever too many constituents would stand over the same words. */
+/* Fewest words needed to close `top` and the n brackets below it: one in an empty bracket, and one wherever too many
+ * constituents would cover the same words. */
 static int64_t least(const grammar *g, const node *below, int64_t n, node top)
 {
     int64_t words = 0;

@@ -1,10 +1,10 @@
-/* grammar.h - which token may follow in a linearised tree: constrained decoding.
+/* grammar.h - constrained decoding: which tokens may come next in a linearised tree.
  *
- * One tree over exactly the sentence's words: a word (its next subword in `words`) only inside a bracket;
- * nothing opens inside a word; only the innermost bracket is closed, when it is not empty, the outermost one
- * when no word is left; the end comes when all is closed. At most open_cap brackets open in a row, at most
- * unary_cap constituents stand over the same words. No token is allowed that leaves too few words or too few
- * tokens to close what is open, so every output ends well, and there always is a token.
+ * An output is one tree over exactly the sentence's words. A word (its next subword in form `words`) may come
+ * only inside a bracket, and no bracket opens inside a word. Only the innermost bracket can be closed, if it is not
+ * empty; the outermost one only when no word is left. EOS comes when all brackets are closed. At most open_cap
+ * brackets open in a row, and at most unary_cap constituents cover the same words. A token that would leave too few words
+ * or tokens to close the open brackets is not allowed, so every output is complete and some token is always allowed.
  */
 #ifndef PARSING_GRAMMAR_H
 #define PARSING_GRAMMAR_H
@@ -21,19 +21,18 @@ typedef struct {
     int64_t unary_cap, open_cap;
     int64_t n_tokens;
     int8_t *kind;             /* [n_tokens]: OPEN, LEAF (labels, xx), CLOSE, or -1 */
-    int32_t *label;           /* [n_tokens]: of OPEN and CLOSE, its place in known */
-    int8_t *starts_word;      /* [n_tokens]: words: 1 where a subword begins a word */
+    int32_t *label;           /* [n_tokens]: OPEN and CLOSE: index in known */
+    int8_t *starts_word;      /* [n_tokens]: form words: 1 if the subword begins a word */
     int32_t *closing;         /* [known.n]: the token that closes */
     labels known;             /* labels that can be opened and closed */
     token_list opening, tags; /* the tokens of kind OPEN and LEAF */
 } grammar;
 
-/* Fills g from a target vocabulary; form and caps stand in it already. 0, or -1 and err. */
+/* Fills g from a target vocabulary; form and caps must be set. Returns 0, or -1 and err. */
 int grammar_open(grammar *g, const char *const *tokens, int64_t n, char *err, size_t n_err);
 void grammar_close(grammar *g);
 
-/* States as ab_task_plugin has them. ids [n] are read in `words` only; words: of the sentence, in the other forms.
- */
+/* States as in ab_task_plugin. ids [n] are read in form `words` only; `words`, the sentence's word count, in the others. */
 void *grammar_start(const grammar *g, int64_t words, const int32_t *ids, int64_t n, int64_t most);
 void *grammar_advance(const grammar *g, const void *state, int32_t token);
 void grammar_allowed(const grammar *g, const void *state, uint8_t *mask);

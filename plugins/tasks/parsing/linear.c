@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN "\xe2\x81\x87" /* how a token that training never showed reads: anything may stand there */
+#define UNKNOWN "\xe2\x81\x87" /* text of a token unseen in training: stands for any text */
 
 int64_t labels_find(const labels *l, slice text)
 {
@@ -68,7 +68,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
 typedef struct {
     const sentence *s;
     tree *t;
-    int64_t words; /* of the sentence that stand in t */
+    int64_t words; /* of the sentence already in t */
     slice *open;   /* [depth] labels of open brackets, without TOP */
     size_t depth, cap;
     int good;

@@ -1,11 +1,11 @@
-/* linear.h - trees as sequences of words, and back; what is malformed is repaired.
+/* linear.h - trees as sequences of words, and back; malformed sequences are repaired.
  *
  *   labels   S NP DT NN /NP VP VBZ /VP . /S               tags stand for the words (the paper's code)
  *   xx       S NP XX XX /NP VP XX /VP XX /S               Vinyals et al. 2015
  *   words    (S (NP the dog )NP (VP barks )VP . )S
  *
- * TOP is left out, and put around again. A tag that a constituent's label or a closing bracket could be taken
- * for stands behind a backslash: \X. In words, ( and ) belong to brackets alone: trees have -LRB- and -RRB-.
+ * TOP is removed in sequences and restored in trees. A tag that looks like a constituent's label or a closing bracket
+ * gets a backslash: \X. In form `words`, ( and ) are used for brackets only: trees have -LRB- and -RRB-.
  */
 #ifndef PARSING_LINEAR_H
 #define PARSING_LINEAR_H
@@ -17,7 +17,7 @@ typedef struct { /* a set of texts, each its own memory; {0} is empty */
     char **at;
     size_t n, cap;
 } labels;
-int64_t labels_find(const labels *l, slice text); /* its place, or -1 */
+int64_t labels_find(const labels *l, slice text); /* its index, or -1 */
 void labels_add(labels *l, slice text);           /* once */
 void labels_free(labels *l);
 
@@ -27,11 +27,11 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out);
 typedef struct {
     int64_t n;         /* words of the sentence */
     const slice *word; /* [n] */
-    const slice *tag;  /* [n], or NULL: the output's own, XX where it has none */
+    const slice *tag;  /* [n], or NULL: the output's own tags, XX if it has none */
 } sentence;
-/* Reads an output for a sentence into t: TOP over exactly its words, whatever the output is. 1: well-formed;
- * 0: repaired: brackets that are not closed are closed, a closing bracket closes the innermost one whatever
- * its label, surplus words are dropped, those left over go to the innermost open bracket, empty brackets
- * vanish. Texts of t belong to line, sentence and known. */
+/* Reads an output for a sentence into t: TOP over exactly its words, for any output. Returns 1 if it was well-formed,
+ * 0 if repaired: open brackets are closed, a closing bracket closes the innermost one whatever its label, surplus
+ * words are dropped, missing words go to the innermost open bracket, empty brackets are removed. Texts of t belong
+ * to line, sentence and known. */
 int linear_read(form f, const char *line, const sentence *s, const labels *known, tree *t);
 #endif

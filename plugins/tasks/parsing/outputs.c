@@ -1,4 +1,4 @@
-/* outputs.c - outputs as trees: those of the model's vocabulary, scored; and those that a user types for. */
+/* outputs.c - outputs as trees: scores them, and formats them for users of a trained model. */
 #include "task.h"
 #include "typed.h"
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int with_gold_tags(task *t, const char *gold, const char *output, buffer 
     return good;
 }
 
-/* With gold tags, as score takes it: EVALB leaves words out by their tags. */
+/* With gold tags, for scoring: EVALB excludes words by their tags. */
 const char *task_shown(void *self, ab_split which, int64_t i, const char *output)
 {
     task *t = self;
@@ -99,7 +99,7 @@ static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int
         if (!good[i]) strict[3 * i] = strict[3 * i + 2] = 0;
         formed[2 * i] = good[i], formed[2 * i + 1] = 1;
     }
-    /* GUM's trees are no person's: what is scored on them is agreement with a parser. */
+    /* GUM's trees are a parser's output: scores on them measure agreement with a parser. */
     snprintf(signature, sizeof signature, "evalb:COLLINS|tags:gold|sentences:%lld|skipped:%lld|errors:%lld%s",
              (long long)n, (long long)f->skipped, (long long)f->errors, t->split[which].gum ? "|gold:a parser's output" : "");
     const ab_metric all[] = {

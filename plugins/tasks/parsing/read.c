@@ -1,4 +1,4 @@
-/* read.c - treebanks into sentences and sequences. */
+/* read.c - reads treebanks into sentences and sequences. */
 #include "synthetic.h"
 #include "task.h"
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int read_file(task *t, split *s, const char *path, int64_t most, char *er
     return got < 0 ? -1 : 0;
 }
 
-/* Is a folder on the way to this file, or the file, named gum? */
+/* Is the file or one of the folders in its path named gum? */
 static int names_gum(const char *path)
 {
     for (size_t n; *path; path += n + (path[n] == '/')) {
@@ -59,7 +59,7 @@ static int names_gum(const char *path)
 
 typedef int find_files(paths *p, const places *in, const char *key, const char *what, char *err, size_t n_err);
 
-/* Appends the trees of the files that `find` makes of `what` to a split, until it has `most` trees; 0: all. */
+/* Appends the trees of the files that `find` returns for `what` to a split, until it has `most` trees (0: all). */
 static int read_files(task *t, split *s, const places *in, const char *key, find_files *find, const char *what,
                       int64_t most, char *err, size_t n_err)
 {
@@ -94,14 +94,14 @@ static int read_split(task *t, ab_split which, const places *in, const char *giv
                       which == AB_TRAIN ? t->c.train_trees : 0, err, n_err);
 }
 
-/* The sequence of a tree in brackets, as tree_write writes it. */
+/* The sequence of a bracketed tree, as written by tree_write. */
 static char *sequence(task *t, const char *gold)
 {
     char words[256];
     treebank b = {.path = "", .text = (char *)gold, .n = strlen(gold), .line = 1};
     tree x = {0};
     if (treebank_next(&b, &x, words, sizeof words) != 1) {
-        fprintf(stderr, "parsing: a tree that was read cannot be read again: %s\n", words);
+        fprintf(stderr, "parsing: internal error: a tree read before cannot be read again: %s\n", words);
         abort();
     }
     buffer_clear(&t->scratch);
@@ -155,9 +155,8 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err)
     places in = {env->data_dir, c->files, wsj ? c->wsj : NULL};
     if (wsj && !*c->wsj) {
         snprintf(err, n_err,
-                 "parsing.data = wsj needs parsing.wsj: the folder of the Wall Street Journal's sections 00 "
-                 "to 24 in the Penn "
-                 "Treebank (LDC99T42: parsed/mrg/wsj), which its licensees bring themselves");
+                 "parsing.data = wsj needs parsing.wsj: the folder of sections 00 to 24 of the Penn Treebank's Wall "
+                 "Street Journal (LDC99T42: parsed/mrg/wsj), which you need a licence for");
         return -1;
     }
     const char *const given[AB_SPLITS] = {c->train, c->dev, c->test};

@@ -1,4 +1,4 @@
-/* synthetic.c - the grammar: a probabilistic one with agreement and words that choose where phrases attach. */
+/* synthetic.c - a probabilistic grammar with agreement, in which words determine where phrases attach. */
 #include "synthetic.h"
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static const char *const names[] = {"Ann", "Bob", "Eve", "Max"};
 static const char *const adverbs[] = {"often", "today", "rarely", "here"};
 static const char *const modals[] = {"will", "can", "must"};
 
-/* ---- chance (splitmix64, Steele et al. 2014) ---- */
+/* ---- random numbers (splitmix64, Steele et al. 2014) ---- */
 
 typedef struct {
     uint64_t rng;
@@ -85,7 +85,7 @@ static void leaf(maker *m, const char *tag, const char *word)
     end(m);
 }
 
-/* ---- phrases; depth: how much may still be nested ---- */
+/* ---- phrases; depth: how many levels may still be nested ---- */
 
 static void clause(maker *m, int depth);
 static void verb_phrase(maker *m, int number, int class, int depth);
@@ -126,7 +126,7 @@ static void relative(maker *m, int number, int depth)
     end(m);
 }
 
-/* "the dogs near the man that sleep(s)": of two nouns of unlike number the verb says which one is meant. */
+/* "the dogs near the man that sleep(s)": the verb's number shows which of two nouns of different number is meant. */
 static void two_nouns(maker *m, int number, int depth)
 {
     int high = chance(m, 50), other = !number;
@@ -149,7 +149,7 @@ static void two_nouns(maker *m, int number, int depth)
     end(m);
 }
 
-/* A noun phrase of actors; its number is given, for its verb agrees with it. */
+/* A noun phrase of actors of a given number, with which its verb agrees. */
 static void noun_phrase(maker *m, int number, int depth)
 {
     int kind = depth > 0 ? below(m, 100) : 100;
@@ -175,7 +175,7 @@ static void noun_phrase(maker *m, int number, int depth)
         plain_phrase(m, number, ACTOR);
 }
 
-/* An object, and a phrase behind it that belongs to it or to the verb: its words say to which. */
+/* An object, followed by a phrase that attaches to it or to the verb, depending on the phrase's words. */
 static void object(maker *m, int moving, int depth)
 {
     int number = chance(m, 35), kind = below(m, 100), place = kind >= 30 && kind < 55, tool = kind < 15, part = kind >= 15 && kind < 30;
@@ -248,7 +248,7 @@ static void sentence(maker *m)
     buffer_text(m->out, ")\n");
 }
 
-/* ---- different ones ---- */
+/* ---- distinct trees ---- */
 
 static uint64_t hash(const char *s, size_t n) /* FNV-1a */
 {

@@ -1,4 +1,4 @@
-/* task.h - what the files of the parsing task share: its settings and what it holds. */
+/* task.h - shared by the files of the parsing task: its settings and its data. */
 #ifndef PARSING_TASK_H
 #define PARSING_TASK_H
 #include "ab_plugin.h"
@@ -23,15 +23,15 @@ typedef struct {
     split split[AB_SPLITS];
     int64_t n_gold; /* of the training trees: those of `train`; silver ones follow */
     labels seen, trained; /* constituents' labels: of all splits, of train */
-    labels symbols;       /* words: the brackets of train */
+    labels symbols;       /* form words: the brackets of train */
     grammar grammar;
-    double *stats;                       /* of the metrics scored last */
-    buffer prepared, presented, scratch; /* what prepare and present gave last */
+    double *stats;                       /* of the last scores */
+    buffer prepared, presented, scratch; /* last results of prepare and present */
 } task;
 
-/* A copy of b's text; b is empty then. */
+/* A copy of b's text; empties b. */
 char *task_kept(buffer *b);
-/* Fills the splits with trees, sentences and sequences. 0, or -1 and err. */
+/* Fills the splits with trees, sentences and sequences. Returns 0, or -1 and err. */
 int task_read(task *t, const ab_env *env, char *err, size_t n_err);
 
 /* Functions of ab_task_plugin (outputs.c). */

@@ -1,14 +1,14 @@
 /* tree.h - a constituency tree as its brackets from left to right.
  *
- * Treebanks nest deeply and files lie: nothing here recurses, so depth costs memory only. Texts are slices of
- * a file's or a line's memory and live as long as that does.
+ * Nothing here recurses, because treebanks nest deeply and files may be malformed; depth costs memory only. Texts
+ * are slices of a file's or a line's memory and live as long as it does.
  */
 #ifndef PARSING_TREE_H
 #define PARSING_TREE_H
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct { /* {0} is empty; s is NUL-terminated once anything was added */
+typedef struct { /* {0} is empty; s is NUL-terminated after the first addition */
     char *s;
     size_t n, cap;
 } buffer;
@@ -16,7 +16,7 @@ void buffer_add(buffer *b, const char *s, size_t n);
 void buffer_text(buffer *b, const char *s);
 void buffer_clear(buffer *b);
 void buffer_free(buffer *b);
-/* Memory for n elements of `size` bytes; out of memory ends the program with a sentence. */
+/* Memory for n elements of `size` bytes; out of memory ends the program with a message. */
 void *resized(void *p, size_t n, size_t size);
 
 typedef struct {
@@ -25,8 +25,7 @@ typedef struct {
 } slice;
 int slice_is(slice a, const char *text);
 slice slice_of(const char *text);
-/* The next word of the line from *at on (blanks between words), of length 0 at its end; *at moves behind it.
- */
+/* The next word of the line starting at *at (words are separated by blanks), empty at the end; *at moves past it. */
 slice next_word(const char **at);
 
 enum { OPEN, LEAF, CLOSE };
@@ -41,9 +40,9 @@ typedef struct { /* {0} is empty; brackets balance */
 } tree;
 void tree_add(tree *t, int kind, slice label, slice word);
 void tree_free(tree *t);
-/* Removes constituents that hold no leaf. */
+/* Removes constituents without leaves. */
 void tree_prune(tree *t);
-/* Appends (TOP (S (NP (DT the) ...))), or the leaves' words with blanks between them. */
+/* Append (TOP (S (NP (DT the) ...))), or the leaves' words separated by blanks. */
 void tree_write(const tree *t, buffer *out);
 void tree_words(const tree *t, buffer *out);
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- a file ---- */
 
-/* Bytes of the UTF-8 character at s, or 0 when it is none (RFC 3629). */
+/* Bytes of the UTF-8 character at s, or 0 if it is invalid (RFC 3629). */
 static size_t character(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80   ? 1
@@ -98,7 +98,7 @@ static slice token(treebank *b)
     return (slice){b->text + from, b->at - from};
 }
 
-/* U+2581 means a blank inside a subword: words have _ in its place. */
+/* U+2581 marks a blank inside a subword, so words have _ instead. */
 static slice without_block(char *s, size_t n)
 {
     size_t to = 0;
@@ -115,7 +115,7 @@ typedef struct {
 } place;
 static place here(const treebank *b) { return (place){b->line, b->at - b->line_at + 1}; }
 
-/* A leaf's word, up to and with its closing bracket. */
+/* A leaf's word, up to and including its closing bracket. */
 static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
 {
     place p = here(b);
@@ -124,16 +124,16 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
         if (token(b).n == 0) break;
         if (words && !b->join)
             return refuse(b, p.line, p.column, err, n_err,
-                          "a leaf with a blank in its word (parsing.spaces = join takes it)");
+                          "a leaf with a blank in its word (parsing.spaces = join accepts it)");
         end = b->at;
         skip_blanks(b);
     }
     if (b->at == b->n)
         return refuse(b, p.line, p.column, err, n_err,
-                      "the file ends behind this word; expected a closing bracket");
+                      "the file ends after this word; expected a closing bracket");
     if (b->text[b->at] == '(') {
         p = here(b);
-        return refuse(b, p.line, p.column, err, n_err, "a bracket holds a word and more than the word");
+        return refuse(b, p.line, p.column, err, n_err, "a bracket with more than its word");
     }
     b->at++;
     if (tag.n == 0) return refuse(b, p.line, p.column, err, n_err, "a word without a tag");
@@ -190,7 +190,8 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
                 continue;
             }
             if (depth + !has_outer(t) == MOST_DEPTH) /* cleaning adds TOP */
-                return refuse(b, p.line, p.column, err, n_err, "brackets more than %d deep", MOST_DEPTH);
+                return refuse(b, p.line, p.column, err, n_err, "brackets nested more than %d deep",
+                              MOST_DEPTH);
             open[depth++] = p;
             tree_add(t, OPEN, label, (slice){0});
         } else if (c == ')') {
@@ -201,7 +202,7 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
             depth--;
             tree_add(t, CLOSE, (slice){0}, (slice){0});
         } else {
-            return refuse(b, p.line, p.column, err, n_err, "a word without a bracket and a tag of its own");
+            return refuse(b, p.line, p.column, err, n_err, "a word without its own bracket and tag");
         }
     } while (depth);
     return 0;

@@ -8,7 +8,7 @@
 
 struct recall {
     recall_config c;
-    double *weight; /* mqar: of each place for a query, [space] */
+    double *weight; /* mqar: of each position of a query, [space] */
     int64_t space;
     int32_t *fact; /* memorisation: the value of each key, [keys] */
     int64_t keys;
@@ -27,7 +27,7 @@ uint64_t recall_next(uint64_t *state)
 int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((recall_next(state) >> 11) % (uint64_t)n); }
 static double uniform(uint64_t *state) { return (double)(recall_next(state) >> 11) * 0x1p-53; }
 
-/* n different numbers of from .. from + of - 1, in random order: few are wanted of many, so one that is there already is drawn again. */
+/* n different numbers of from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are drawn again. */
 static void distinct(uint64_t *random, int64_t from, int64_t of, int64_t n, int32_t *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static void distinct(uint64_t *random, int64_t from, int64_t of, int64_t n, int3
     }
 }
 
-/* ---- mqar: k v k v ... then queries k at places whose distance from there follows a power law ---- */
+/* ---- mqar: k v k v ..., then queries k at distances that follow a power law ---- */
 
 static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
@@ -51,11 +51,11 @@ static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     for (int64_t i = 0; i < n; i++) in[2 * i] = key[i], in[2 * i + 1] = value[i];
     for (int64_t i = 2 * n; i < c->length; i++) in[i] = c->random_filler ? (int32_t)recall_below(random, c->vocab) : 0;
     for (int64_t i = 0; i < r->space; i++) sum += left[i] = r->weight[i];
-    for (int64_t q = 0; q < n; q++) { /* one place each, drawn without replacement */
+    for (int64_t q = 0; q < n; q++) { /* one position each, drawn without replacement */
         double x = uniform(random) * sum;
         int64_t at = 0;
         while (at + 1 < r->space && (left[at] <= 0 || (x -= left[at]) >= 0)) at++;
-        while (left[at] <= 0) at = (at + r->space - 1) % r->space; /* rounding ran past the last free one */
+        while (left[at] <= 0) at = (at + r->space - 1) % r->space; /* rounding went past the last free one */
         sum -= left[at];
         left[at] = 0;
         in[2 * n + 2 * at] = key[q];
@@ -74,7 +74,7 @@ static void make_induction(const recall *r, uint64_t *random, int32_t *in, int32
     label[n - 1] = in[at + 1];
 }
 
-/* ---- selective copy and compression: say the symbols again; the first have blanks among them ---- */
+/* ---- selective copy and compression: repeat the symbols; selective copy has blanks among them ---- */
 
 static void make_copy(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
@@ -92,7 +92,7 @@ static void make_copy(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     while (at < c->length) in[at++] = blank;
 }
 
-/* ---- noisy recall: keys that come again, with noise among the pairs ---- */
+/* ---- noisy recall: repeated keys, with noise among the pairs ---- */
 
 static void make_noisy(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
@@ -133,7 +133,7 @@ static motif_pair new_pair(const recall_config *c, uint64_t *random, int testing
     return p;
 }
 
-/* Writes the pair from `at` on; asks for its value where the key was shown before. Returns where it ends. */
+/* Writes the pair starting at `at` and returns its end. If the key was shown before, its value is a label. */
 static int64_t put_pair(const motif_pair *p, int64_t at, int ask, int32_t *in, int32_t *label)
 {
     memcpy(in + at, p->key, (size_t)p->k * sizeof *in);
@@ -145,7 +145,7 @@ static int64_t put_pair(const motif_pair *p, int64_t at, int ask, int32_t *in, i
 static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *in, int32_t *label)
 {
     const recall_config *c = &r->c;
-    int64_t room = c->length + 1, n = 0, at = 0; /* one more: the last value's last symbol is asked for, not read */
+    int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is a label, not an input */
     motif_pair *shown = malloc((size_t)room * sizeof *shown), probe = new_pair(c, random, testing);
     int32_t *sequence = malloc((size_t)room * 2 * sizeof *sequence), *asked = sequence + room;
     if (!shown || !sequence) abort();
@@ -162,7 +162,7 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
         at = put_pair(&shown[k], at, known, sequence, asked);
     }
     at = put_pair(&probe, at, 1, sequence, asked);
-    int64_t pad = room - at; /* as in MAD, in front */
+    int64_t pad = room - at; /* at the start, as in MAD */
     for (int64_t i = 0; i < c->length; i++) {
         in[i] = i < pad ? (int32_t)(c->vocab - 1) : sequence[i - pad];
         label[i] = i < pad ? -1 : asked[i - pad];
@@ -185,7 +185,7 @@ static void make_memorisation(const recall *r, uint64_t *random, int32_t *in, in
 
 /* ---- all ---- */
 
-/* What the settings of each kind must keep; NULL: they do. */
+/* The condition that the settings violate, or NULL. */
 static const char *unfit(const recall_config *c)
 {
     switch (c->kind) {

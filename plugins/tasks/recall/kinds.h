@@ -1,4 +1,4 @@
-/* kinds.h - the generators of the task recall: one example at a time, as inputs and the labels of their positions. */
+/* kinds.h - the generators of the task recall: each makes one example, as inputs and a label per position. */
 #ifndef RECALL_KINDS_H
 #define RECALL_KINDS_H
 #include <stddef.h>
@@ -12,10 +12,10 @@ typedef struct {
 } recall_config;
 
 typedef struct recall recall;
-/* What one seed's examples share: weights of places, the facts of memorisation. NULL and words in err where the settings do not fit. */
+/* What one seed's examples share: weights of positions, the facts of memorisation. Returns NULL with a message in err if the settings do not fit. */
 recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_err);
 void recall_free(recall *r);
-/* input and label [length]; a label of -1 asks nothing. testing: fuzzy keys are all of the longest kind. */
+/* Fills input and label [length]; label -1: no label. testing: all fuzzy keys have the longest length. */
 void recall_make(const recall *r, uint64_t *random, int testing, int32_t *input, int32_t *label);
 
 /* splitmix64 (Steele et al. 2014), and a number below n. */

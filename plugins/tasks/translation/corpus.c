@@ -1,4 +1,4 @@
-/* corpus.c - reading parallel files, and saying what is wrong with them. */
+/* corpus.c - reads parallel files and reports what is wrong with them. */
 #include "corpus.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void file_path(char path[PATH], const corpus_place *at, const char *stem,
         snprintf(path, PATH, "%s/%.*s.%s", at->data, (int)n, stem, language);
 }
 
-/* Say what is not there, where it was looked for, and how to come by it. */
+/* Reports what is missing, where it was searched for, and how to get it. */
 static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
                    size_t n_err)
 {
@@ -101,7 +101,7 @@ int corpus_read(split *s, const corpus_place *at, const char *key, const char *s
         size_t n = strcspn(stem, "+");
         if (!n) {
             snprintf(err, n_err,
-                     "%s = %s: a file's name is missing; expected names without ending, joined by +", key,
+                     "%s = %s: a file name is missing; expected names without extension, joined by +", key,
                      stems);
             return -1;
         }

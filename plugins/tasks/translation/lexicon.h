@@ -1,6 +1,5 @@
-/* lexicon.h - the words of the synthetic language pair. English words of one spelling and two meanings (bat,
- * crane, seal, pen, know, run, light) are told apart by what stands around them: the verb, the preposition,
- * the noun. */
+/* lexicon.h - the words of the synthetic language pair. English words with one spelling and two meanings (bat, crane,
+ * seal, pen, know, run, light) are disambiguated by the words around them: the verb, the preposition, the noun. */
 #ifndef LEXICON_H
 #define LEXICON_H
 
@@ -12,7 +11,7 @@ enum {
     MACHINE = 8,
     PLACE = 16,
     CLAUSE = 32
-}; /* what a word may stand with */
+}; /* what a word may combine with */
 enum { LIVING = PERSON | ANIMAL };
 
 typedef struct {
@@ -24,12 +23,12 @@ typedef struct {
 typedef struct {
     const char *src[3]; /* he ..., they ..., have ... */
     const char *tgt[3];
-    int subject, object; /* classes that it takes; object 0: none */
+    int subject, object; /* classes of its subject and object; object 0: none */
 } verb;
 
 typedef struct {
     const char *src, *tgt; /* tgt: stem, endings are added */
-    int class;             /* nouns that it stands with */
+    int class;             /* class of its nouns */
 } adjective;
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* synthetic.c - the grammar: both sides of a sentence are written from one plan, clause by clause. */
+/* synthetic.c - the grammar: writes both sides of a sentence from one plan, clause by clause. */
 #include "synthetic.h"
 #include "lexicon.h"
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 enum { LINE = 1024 };
 
-/* ---- chance (splitmix64, Steele et al. 2014) ---- */
+/* ---- random numbers (splitmix64, Steele et al. 2014) ---- */
 
 static uint64_t next(uint64_t *state)
 {
@@ -69,8 +69,7 @@ static phrase pick_phrase(uint64_t *rng, int class)
 
 enum { MAIN, SECOND, THAT, RELATIVE };
 
-/* A clause of its role; `topic`: its subject when it is given (RELATIVE, or a pronoun in SECOND), else NULL.
- */
+/* A clause with a role; `topic`: its subject if given (RELATIVE, or a pronoun in SECOND), else NULL. */
 static clause *pick_clause(planning *g, int role, const phrase *topic)
 {
     uint64_t *rng = g->rng;
@@ -179,7 +178,7 @@ static void tgt_phrase(char *line, const phrase *p, int grammatical_case)
     }
 }
 
-/* MAIN: the verb stands second; elsewhere last. */
+/* MAIN: verb second; other roles: verb last. */
 static void tgt_clause(char *line, const clause *c, int role)
 {
     int plural = c->subject.plural;
@@ -207,7 +206,7 @@ static void tgt_clause(char *line, const clause *c, int role)
     }
 }
 
-/* ---- different pairs ---- */
+/* ---- distinct pairs ---- */
 
 typedef struct {
     char **line;

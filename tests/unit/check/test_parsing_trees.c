@@ -207,8 +207,8 @@ static void hostile_files(void)
     hostile_text("(S (NP (NN a))", "1:1", "never closed");
     hostile_text("(S (NN a)))\n", "1:11", "no bracket opens");
     hostile_text("\n\n  word", "3:3", "outside brackets");
-    hostile_text("(S (NN a) b)", "1:11", "a tag of its own");
-    hostile_text("(S (NN a (NN b)))", "1:10", "more than the word");
+    hostile_text("(S (NN a) b)", "1:11", "its own bracket and tag");
+    hostile_text("(S (NN a (NN b)))", "1:10", "more than its word");
     hostile_text("(S (NN a b))", "1:8", "a blank in its word");
     hostile_text("(S\n (NP\n ))", "2:2", "nothing in it");
     hostile_text("(())", "1:2", "without a label");
@@ -216,13 +216,13 @@ static void hostile_files(void)
     hostile_text("(S ( a))", "1:6", "without a tag");
     hostile_text("(S (/NP (NN a)))", "1:4", "begins with /");
     hostile_text("(S (\\NP (NN a)))", "1:4", "begins with \\");
-    hostile_text("(S (NN a", "1:8", "ends behind this word");
+    hostile_text("(S (NN a", "1:8", "ends after this word");
     hostile("(S (NN a\0b))", 12, "1:9", "NUL");
     hostile_text("(S (NN a))\n(S (NN \xc3\x28))", "2:8", "not UTF-8");
     char *deep = repeated("(S ", 10000, "a"), *label = repeated("L", 10000, " (NN a))"),
          *long_label = xprintf("(%s", label), *word = repeated("w", 1 << 20, "))"),
          *long_word = xprintf("(S (NN %s", word), *open = repeated("(S ", 999, "");
-    hostile_text(deep, "1:2998", "more than 1000 deep");
+    hostile_text(deep, "1:2998", "nested more than 1000 deep");
     hostile_text(long_label, "1:1", "a label of 10000 bytes");
     hostile_text(long_word, "1:8", "a word of 1048576 bytes");
     hostile_text(open, "1:2995", "never closed");

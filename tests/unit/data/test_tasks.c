@@ -255,7 +255,7 @@ static void test_files(void)
     set_text(&l, "test", "empty");
     REFUSED(&l, dir, "translation.test = empty", "are empty");
     set_text(&l, "test", "more+");
-    REFUSED(&l, dir, "a file's name is missing");
+    REFUSED(&l, dir, "a file name is missing");
     char *absolute = path_join(mine, "more");
     set_text(&l, "test", absolute);
     set_int(&l, "lowercase", 1);
