@@ -267,7 +267,21 @@ __device__ __forceinline__ void take_dz(const gpu_score &f, int heads, const sco
     EACH_PAIR(e) x[e] = f.dz ? dz[p.query[e] * f.counts_row + f.ids[p.query[e] * f.ids_row + p.key[e]]] : 0;
 }
 
-/* A tile of queries: dq, and the gradients of leaves to the places of `chunk`, or of the sentence. */
+/* The running maximum and sum of the scores that queries g and g + 8 see. */
+__device__ __forceinline__ void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&top)[2], float (&sum)[2])
+{
+    UNROLL for (int r = 0; r < 2; r++) {
+        float high = top[r], part = 0;
+        EACH_PAIR(e) if (e % 4 / 2 == r && seen >> e & 1) high = fmaxf(high, x[e]);
+        high = four_max(high);
+        EACH_PAIR(e) if (e % 4 / 2 == r && seen >> e & 1) part += exp2f((x[e] - high) * SCORE_LOG2_E);
+        sum[r] = sum[r] * exp2f((top[r] - high) * SCORE_LOG2_E) + four_sum(part);
+        top[r] = high;
+    }
+}
+
+/* A tile of queries: dq, and the gradients of leaves to the places of `chunk`, or of the sentence. Twice through the keys where a query's
+ * log-sum-exp has no digits left: first for its two terms, `lse` (the largest score) and `rest`, which tiles of keys want, too. */
 template <class T, int D, int W, class F>
 __device__ __forceinline__ void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
 {
@@ -279,37 +293,51 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     left_rows<T, D> q(at_row<const T>(a.q, m.row, k_column), (int)a.q.stride, at.n, d_k);
     left_rows<T, D> dy(at_row<const T>(a.dy, m.row, v_column), (int)a.dy.stride, at.n, d_v);
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
-    float lse[2], delta[2], dq[D / 8][4] = {};
+    float lse[2], rest[2] = {}, delta[2], dq[D / 8][4] = {}, top[2] = {SCORE_LOWEST, SCORE_LOWEST}, sum[2] = {};
     UNROLL for (int r = 0; r < 2; r++) {
         int64_t row = (int64_t)(m.row + g + 8 * r) * a.heads + head;
         bool there = g + 8 * r < at.n && keys > 0;
         lse[r] = there ? a.lse[row] : 0, delta[r] = there ? f.delta[row] : 0;
     }
-    bool skip = f.hides && !__any_sync(EVERY, fminf(lse[0], lse[1]) <= GPU_HIDDEN / 2);
-    for (int key = 0; key < keys; key += GPU_SCORE_TILE) {
-        score_pairs p = pairs_of(m, key);
-        if (skip && all_hidden(program, f, p)) continue;
-        const T *k = at_row<const T>(a.k, at.other.first + key, k_column), *v = at_row<const T>(a.v, at.other.first + key, v_column);
-        unsigned keep = kept_pairs(m, key, keys), seen = seen_pairs(m, key, keys);
-        float s[2][4] = {}, dp[2][4] = {}, x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE], dz[SCORE_AT_ONCE];
-        scores_of<D>(s, q, k, (int)a.k.stride, keys - key, d_k);
-        scores_of<D>(dp, dy, v, (int)a.v.stride, keys - key, d_v);
-        add_warps<W>(s);
-        add_warps<W>(dp);
-        take_dz(f, a.heads, p, dz);
-        EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
-        program.forward(f, p, score);
-        EACH_PAIR(e) {
-            int r = e % 4 / 2;
-            float up = keep >> e & 1 ? (dp[e / 4][e % 4] + dz[e]) * a.drop.scale : 0;
-            d[e] = seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r]) * SCORE_LOG2_E), up - delta[r]) : 0;
+    bool low = __any_sync(EVERY, fminf(lse[0], lse[1]) <= GPU_HIDDEN / 2);
+    for (bool summing = low;; summing = false) {
+        for (int key = 0; key < keys; key += GPU_SCORE_TILE) {
+            score_pairs p = pairs_of(m, key);
+            if (f.hides && !low && all_hidden(program, f, p)) continue;
+            const T *k = at_row<const T>(a.k, at.other.first + key, k_column), *v = at_row<const T>(a.v, at.other.first + key, v_column);
+            unsigned seen = seen_pairs(m, key, keys);
+            float s[2][4] = {}, dp[2][4] = {}, x[SCORE_AT_ONCE], score[SCORE_AT_ONCE], d[SCORE_AT_ONCE], dz[SCORE_AT_ONCE];
+            scores_of<D>(s, q, k, (int)a.k.stride, keys - key, d_k);
+            add_warps<W>(s);
+            EACH_PAIR(e) score[e] = x[e] = __fmul_rn(s[e / 4][e % 4], a.scale);
+            program.forward(f, p, score);
+            if (summing) {
+                add_to_sums(score, seen, top, sum);
+                continue;
+            }
+            unsigned keep = kept_pairs(m, key, keys);
+            scores_of<D>(dp, dy, v, (int)a.v.stride, keys - key, d_v);
+            add_warps<W>(dp);
+            take_dz(f, a.heads, p, dz);
+            EACH_PAIR(e) {
+                int r = e % 4 / 2;
+                float up = keep >> e & 1 ? (dp[e / 4][e % 4] + dz[e]) * a.drop.scale : 0;
+                d[e] = seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r] - rest[r]) * SCORE_LOG2_E), up - delta[r]) : 0;
+            }
+            program.backward(f, p, x, d, f.chunks && m.from == 0, [&](int leaf, float (&dl)[SCORE_AT_ONCE]) {
+                EACH_PAIR(e) dl[e] = seen >> e & 1 ? dl[e] : 0;
+                add_leaf(f, leaf, f.leaf[leaf].of_sentence ? at.sentence : chunk, head, tile, dl, at.first, at.n, key, keys);
+            });
+            EACH_PAIR(e) s[e / 4][e % 4] = seen >> e & 1 ? d[e] * a.scale : 0;
+            product_of<D>(dq, s, k, (int)a.k.stride, keys - key, d_k);
         }
-        program.backward(f, p, x, d, f.chunks && m.from == 0, [&](int leaf, float (&dl)[SCORE_AT_ONCE]) {
-            EACH_PAIR(e) dl[e] = seen >> e & 1 ? dl[e] : 0;
-            add_leaf(f, leaf, f.leaf[leaf].of_sentence ? at.sentence : chunk, head, tile, dl, at.first, at.n, key, keys);
-        });
-        EACH_PAIR(e) s[e / 4][e % 4] = seen >> e & 1 ? d[e] * a.scale : 0;
-        product_of<D>(dq, s, k, (int)a.k.stride, keys - key, d_k);
+        if (!summing) break;
+        UNROLL for (int r = 0; r < 2; r++) {
+            if (!(lse[r] <= GPU_HIDDEN / 2)) continue;
+            float *to = f.terms + 2 * ((int64_t)(m.row + g + 8 * r) * a.heads + head);
+            lse[r] = top[r], rest[r] = logf(sum[r]);
+            if (m.from == 0 && (lane & 3) == 0) to[0] = lse[r], to[1] = rest[r];
+        }
     }
     give_rows<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
@@ -366,13 +394,15 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid
     for (int query = a.causal ? at.first : 0; query < at.other.n; query += GPU_SCORE_TILE) {
         int first = at.other.first + query, n = at.other.n - query;
         score_pairs p = pairs_at(at.sentence, head, query, at.other.n, at.first, at.own.n, true);
-        float lse[4], delta[4]; /* of the columns 2 t + i of each half */
+        float lse[4], rest[4] = {}, delta[4]; /* of the columns 2 t + i of each half */
         bool low = false;
         UNROLL for (int c = 0; c < 4; c++) {
             int column = column_of_pair(4 * (c / 2) + c % 2);
             int64_t place = (int64_t)(first + column) * a.heads + head;
             lse[c] = column < n ? a.lse[place] : 0, delta[c] = column < n ? f.delta[place] : 0;
-            low |= lse[c] <= GPU_HIDDEN / 2;
+            if (!(lse[c] <= GPU_HIDDEN / 2)) continue;
+            low = true;
+            lse[c] = f.terms[2 * place], rest[c] = f.terms[2 * place + 1];
         }
         if (f.hides && !__any_sync(EVERY, low) && all_hidden(program, f, p)) continue;
         const T *q = at_row<const T>(a.q, first, k_column), *dy = at_row<const T>(a.dy, first, v_column);
@@ -391,7 +421,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid
             int r = row_of_pair(e), column = column_of_pair(e), c = 2 * (e / 4) + e % 2;
             unsigned keep = __shfl_sync(EVERY, my_keep, 2 * column);
             bool there = column < n && r < at.n && (!a.causal || at.first + r <= query + column);
-            float by = keep >> r & 1 ? a.drop.scale : 0, weight = there ? exp2f((score[e] - lse[c]) * SCORE_LOG2_E) : 0;
+            float by = keep >> r & 1 ? a.drop.scale : 0, weight = there ? exp2f((score[e] - lse[c] - rest[c]) * SCORE_LOG2_E) : 0;
             s[e / 4][e % 4] = weight * by;
             d[e] = there ? __fmul_rn(weight, (dp[e / 4][e % 4] + dz[e]) * by - delta[c]) : 0;
             seen |= (unsigned)there << e;

@@ -90,15 +90,16 @@ static void choose_chunks(const call *k, gpu_score *f, int64_t sentences)
     f->chunks = n < 1 ? 1 : (int)n;
 }
 
-static void open_sums(const call *k, gpu_score *f, view *parts, size_t before)
+static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) /* queries of all heads */
 {
-    size_t bytes = before;
+    size_t before = (3 * queries * sizeof(float) + 255) / 256 * 256, bytes = before;
     for (int i = 0; i < f->n_leaves; i++) {
         parts[i] = parts_of(k, f, i, f->chunks);
         if (k->out[PROGRAM_D_LEAF + i].data && !is_result(k, i, &parts[i])) bytes += (bytes_of(&parts[i]) + 255) / 256 * 256;
     }
     char *at = gpu_scratch(SCRATCH_SCORE, bytes);
-    f->delta = (float *)at;
+    f->terms = (float *)at;
+    f->delta = f->terms + 2 * queries;
     at += before;
     for (int i = 0; i < f->n_leaves; i++) {
         void *result = k->out[PROGRAM_D_LEAF + i].data;
@@ -139,6 +140,6 @@ int cuda_ATTEND_PROGRAM_BACK(const call *k, err *e)
     bool sums = false;
     for (int i = 0; i < f.n_leaves; i++) sums |= k->out[PROGRAM_D_LEAF + i].data && bytes_of(&k->out[PROGRAM_D_LEAF + i]);
     if (sums) choose_chunks(k, &f, a.sentences);
-    open_sums(k, &f, parts, ((size_t)(a.rows * a.heads) * sizeof(float) + 255) / 256 * 256);
+    open_sums(k, &f, parts, (size_t)(a.rows * a.heads));
     return launched(gpu_attend_score_back(&a, &f), e) || finish_leaves(k, &f, parts, e) ? -1 : 0;
 }

@@ -53,6 +53,7 @@ typedef struct gpu_score {
     const float *z, *dz;  /* backward: those sums and their gradient, or NULL */
     int64_t counts_head, counts_row; /* numbers of a sentence's head, of a query */
     float *delta;         /* backward: [rows, heads] to work in */
+    float *terms;         /* backward: [rows, heads][2] to work in: the largest score and the logarithm of the sum, where a program hides all keys of a query */
     int chunks, tiles;    /* sum: chunks of sentences that are worked on in order, tiles of queries of the longest sentence; chunks 0: none */
 } gpu_score;
 

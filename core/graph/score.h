@@ -10,7 +10,8 @@
  * table, [1,1,n,d_v], may be added to the values: y += z E, z [Tq,n] the used weights of a query summed by id.
  * Gradients flow into q, k, v and every leaf: the program is differentiated by the tape's own rules.
  *
- * What is added to the scores last may hide keys by HIDDEN or less: a kernel may leave out what is all hidden, whose weights are 0.
+ * What is added to the scores last may hide keys by HIDDEN or less: a kernel may leave out what is all hidden, whose weights are 0,
+ * unless all keys of a query are hidden: those have the weights that softmax gives them, forward and backward.
  * A leaf that is no value of the program may be a window [B or 1,1,Tq,2]: each query's first key and the one behind its last. Keys outside
  * have no weight and are not computed. A query whose window holds no key that it may see, sees all of those.
  */

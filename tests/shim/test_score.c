@@ -22,7 +22,6 @@ typedef struct {
     bool constant[SCORE_LEAVES];   /* no gradient is wanted */
     bool counts;
     double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
-    bool forward_only;
 } score_case;
 
 static ab_t add_first(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, l[0]); }
@@ -60,21 +59,21 @@ static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
 static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
 
 static const score_case cases[] = {
-    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}, false},
-    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}, false},
-    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}, false},
-    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}, false},
-    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}, false},
-    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}, false},
-    {"bent", bent, {{0}}, {0}, false, {0}, false},
-    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}, false},
-    {"of head, query, key and pair", all_four, {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}}, {0}, false, {0}, false},
-    {"of query, key and sentence", all_four, {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}}, {0}, false, {0}, false},
-    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}, false},
-    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}, false},
-    {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}, false},
-    {"window beyond the sentence", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {later_only, five, hide}, true /* exp(t - log-sum-exp) has no digits left at -1e9 */},
-    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}, false},
+    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}},
+    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}},
+    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}},
+    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}},
+    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}},
+    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}},
+    {"bent", bent, {{0}}, {0}, false, {0}},
+    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}},
+    {"of head, query, key and pair", all_four, {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}}, {0}, false, {0}},
+    {"of query, key and sentence", all_four, {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}}, {0}, false, {0}},
+    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}},
+    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}},
+    {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}},
+    {"window beyond the sentence", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {later_only, five, hide}},
+    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}},
 };
 
 static view leaf_of(const score_case *s, int k, const sizes *z)
@@ -191,7 +190,7 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
 }
 #endif
 
-static bool written_too; /* check_case also compares with the program written out */
+static int written; /* how many passes check_case also compares with the program written out: 1 forward, 2 backward too */
 
 static void check_case(dtype type, const score_case *s, const setting *how)
 {
@@ -229,13 +228,8 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     check_call(name, cpu_ATTEND_PROGRAM, cuda_ATTEND_PROGRAM, &k, type == F32 ? 1e-5 : 4e-3);
 
 #ifdef GPU_ON_CPU
-    if (written_too) check_written(name, cuda_ATTEND_PROGRAM, &k);
+    if (written) check_written(name, cuda_ATTEND_PROGRAM, &k);
 #endif
-    if (s->forward_only) {
-        release_views(&k);
-        tape_free(c);
-        return;
-    }
     view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
     call back = k;
     back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
@@ -247,9 +241,11 @@ static void check_case(dtype type, const score_case *s, const setting *how)
         back.out[PROGRAM_D_LEAF + i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
-    check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back, type == F32 ? 3e-5 : 1e-2);
+    /* bf16: a query's sum of dy y is of a rounded y. Its error, 2^-9 / sqrt(3) of |dy y| as a vector, is in all pairs of the query, and sums over queries
+     * that nearly cancel, as a head's number is, keep it: 5e-4 of 0.045 was found. */
+    check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back, type == F32 ? 3e-5 : s->leaf[0][0] && !s->constant[0] ? 2e-2 : 1e-2);
 #ifdef GPU_ON_CPU
-    if (written_too) check_written(name, cuda_ATTEND_PROGRAM_BACK, &back);
+    if (written > 1) check_written(name, cuda_ATTEND_PROGRAM_BACK, &back);
 #endif
     release_views(&back);
     tape_free(c);
@@ -292,13 +288,13 @@ static void check_compiled(bool all)
     char *kept = xprintf("%s/kept", folder), *command = xprintf("rm -rf %s", folder);
     setenv("ABLATE_KERNELS", kept, 1);
     score_use_compiler(compile_by_cxx);
-    written_too = true;
+    written = all ? 2 : 1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool chosen = !strcmp(cases[i].name, "window beyond the sentence"); /* forward alone: one kernel to compile */
+        bool chosen = !strcmp(cases[i].name, "window beyond the sentence");
         if (all || chosen) check_case(F32, &cases[i], &one);
         if (all && i % 4 == 0) check_case(BF16, &cases[i], &one);
     }
-    written_too = false;
+    written = 0;
     score_use_compiler(score_compile);
     char *pattern = xprintf("%s/*.cubin", kept);
     glob_t files = {0};

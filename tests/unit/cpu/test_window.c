@@ -113,6 +113,22 @@ static void check_skipped(dtype type)
     free_views((view[]){qkv, dy, bounds}, 3);
 }
 
+/* Every key of each third query hidden: the gradient of its weights, which are all alike, as in double, whose log-sum-exp has digits left. */
+static void check_hidden(dtype type)
+{
+    view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2), leaf = new_view(sums_of(type), MOST, MOST);
+    for (int64_t i = 0; i < count(&qkv); i++)
+        if (i % WIDTH < HEADS * D) set(&qkv, i, get(&qkv, i) * 1e-6); /* -1e9 leaves no more of a score in fp32 */
+    for (int64_t i = 0; i < count(&leaf); i++) set(&leaf, i, i / MOST % 3 ? 0 : -1e9);
+    view exact[] = {copy_as(&qkv, F64), copy_as(&dy, F64), copy_as(&leaf, F64)};
+    score_program hiding = program(false);
+    outcome found = attend(&qkv, &dy, &leaf, &hiding, true), want = attend(&exact[0], &exact[1], &exact[2], &hiding, true);
+    CHECK_ROWS(found.y, want.y, tolerance(type));
+    CHECK_ROWS(found.d, want.d, tolerance(type));
+    free_outcome(&found), free_outcome(&want);
+    free_views((view[]){qkv, dy, leaf, exact[0], exact[1], exact[2]}, 6);
+}
+
 int main(void)
 {
     static const window_fn windows[] = {near_only, farther_back, late_keys, one_key, backwards};
@@ -124,6 +140,7 @@ int main(void)
             for (size_t i = 0; i < LENGTH(windows); i++)
                 for (int causal = 0; causal < 2; causal++) check_bits(row_types[t], windows[i], (int)i % 2 == causal, causal);
             check_skipped(row_types[t]);
+            check_hidden(row_types[t]);
         }
     }
     return test_end();
