@@ -1,18 +1,18 @@
 /* ab_plugin.h - the one header a plugin includes.
  *
- * A plugin is one shared object that exports one constant, `ab_plugin_v2`. It links against nothing of ablate:
+ * A plugin is a shared object that exports one constant, `ab_plugin_v2`. It does not link against ablate:
  *
  *     cc -shared -fPIC -I<include> mine.c -o mine.so
  *
  * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs.
- * The author of a layer writes only the forward pass, in the host's tensor operations below. Backward, step-by-step decoding, INI
- * keys, the entry in `ablate plugins` and `ablate check` come free.
+ * The author of a layer writes only the forward pass, with the host's tensor operations below. The host derives the backward pass,
+ * step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check`.
  *
- * Tensors. An ab_t names a value of the graph being built; it belongs to its context and dies with it; nothing here
- * is freed by a plugin. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads, time, width per
+ * Tensors. An ab_t names a value of the graph being built. It belongs to its context and is valid as long as the context; plugins
+ * never free tensors. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads, time, width per
  * head; axis -1 is the last. "Rows" are packed real tokens [rows, d_model], without padding.
- * Errors. ab_t 0 is the failed tensor: an operation given it returns it, and the context keeps the first error with
- * the plugin's file and line and both shapes. A plugin needs no error handling of its own.
+ * Errors. ab_t 0 is the failed tensor: an operation on it returns it, and the context keeps the first error with
+ * the plugin's file and line and both shapes. Plugins need no error handling of their own.
  */
 #ifndef AB_PLUGIN_H
 #define AB_PLUGIN_H
@@ -21,7 +21,7 @@
 
 #define AB_ABI_MAJOR 2u
 #define AB_ABI_MINOR 1u
-#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to also run on 2.0 hosts */
+#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
 #define AB_MAGIC 0x41424c54u           /* 'ABLT' */
@@ -30,12 +30,12 @@ typedef struct ab_ctx ab_ctx;          /* one graph being built */
 typedef struct { int32_t id; } ab_t;   /* one tensor of it; 0 = failed */
 typedef struct ab_host ab_host;
 
-/* ---- kinds of plugins: the one list; loading, folders, INI keys, reference, `ablate check` and the build follow from it ---------- */
-/* AB_NAME, its name (of the folder, of the INI key, in KIND/NAME; its interface is ab_NAME_plugin), what it writes. */
+/* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this list ------------- */
+/* AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); description. */
 #define AB_KINDS(X)                                                                                                                \
-    X(ATTENTION, attention, "a layer's token mixer: what each position takes from the others")                                     \
-    X(POSITION, position, "how order enters: embeddings, rotations, biases of scores")                                             \
-    X(FEED_FORWARD, feed_forward, "a layer's feed-forward: what is made of each position by itself")                               \
+    X(ATTENTION, attention, "a layer's token mixer: how positions exchange information")                                           \
+    X(POSITION, position, "positional encoding: embeddings, rotations, score biases")                                              \
+    X(FEED_FORWARD, feed_forward, "a layer's feed-forward, applied to each position separately")                                   \
     X(NORM, norm, "normalisation of each position's values")                                                                       \
     X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                                         \
     X(OPTIMIZER, optimizer, "the update of the parameters")                                                                        \
@@ -45,8 +45,8 @@ typedef struct ab_host ab_host;
 typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
 
 /* ---- hooks: the plugin functions that the host calls ---------------------------------------------------------------------------- */
-/* Every host function has a tag in brackets that says in which of these it may be called; elsewhere it fails with an error that
- * names function and hook. [any] all; [model] those in which a model is being built: not REFERENCE, GRAD and UPDATE; [attention]
+/* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that names
+ * function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
  * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions, which get no
  * ab_ctx. */
 #define AB_HOOKS(X)                                                                                                                \
@@ -79,8 +79,8 @@ typedef struct {                       /* one INI key; {0} ends the table */
     size_t offset;                     /* offsetof(config, field) */
     double def, min, max;              /* AB_CHOICE: def is the index; AB_TEXT, AB_BOOL: min and max unused */
     const char *choices;               /* AB_CHOICE: "post|pre"; AB_TEXT: the default text or NULL;
-                                          AB_INT: words that stand for -1, -2, ... ("auto") or NULL */
-    const char *doc;                   /* what it is, with its unit in brackets: "longest sequence [tokens]". Required. */
+                                          AB_INT: words for the values -1, -2, ... ("auto") or NULL */
+    const char *doc;                   /* description with the unit in brackets: "longest sequence [tokens]". Required. */
 } ab_param;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
@@ -88,27 +88,27 @@ typedef struct {                       /* one INI key; {0} ends the table */
 enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };      /* roles: encoder self, decoder self (masked), encoder-decoder */
 enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };  /* a position's hooks */
 
-typedef struct {                       /* where this call stands in the model */
+typedef struct {                       /* the place of this call in the model */
     int64_t heads, d_k, d_v, d_model, d_ff;
     int64_t layer, n_layers;           /* layer counts from 0 */
     uint32_t role;                     /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
     uint32_t training;                 /* 1: dropout is on */
     double dropout;                    /* inside this sublayer: attention_dropout in an attention, relu_dropout in a feed-forward, else 0 */
-    uint32_t cross, feed_forward;      /* blocks: 1 where the layer reads an encoder's output; 1 where it has a feed-forward */
+    uint32_t cross, feed_forward;      /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
 } ab_info;
 
 typedef struct {
-    uint32_t roles;                    /* which roles it can play */
-    uint32_t accepts;                  /* which hooks of a position it honours; a pair that does not fit is refused before the run */
-    /* x: rows of queries' side; mem: rows of keys' side (the same ab_t as x in self attention). Returns rows [rows, d_model]. */
+    uint32_t roles;                    /* supported roles */
+    uint32_t accepts;                  /* supported position hooks; the host rejects incompatible pairs before the run */
+    /* x: rows of the query side; mem: rows of the key side (the same ab_t as x in self-attention). Returns rows [rows, d_model]. */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x, ab_t mem);
 } ab_attention_plugin;
 
-/* ---- positional encodings: every hook may be NULL, meaning it leaves the value as it is ---------------------------- */
-/* One whose table ends, of positions or of attention, names its length by an AB_INT parameter "max_len" [tokens]: a run whose
- * sentences are longer is refused before it trains, with that key. */
+/* ---- positional encodings: every hook may be NULL, which leaves the value unchanged -------------------------------- */
+/* A position or attention with a table of limited length declares it as an AB_INT parameter "max_len" [tokens]. The host rejects a run
+ * with longer sentences before training and names this key. */
 
-enum { AB_RELATIVE = 1 };              /* claim: shifting every position changes nothing; `ablate check` tests it */
+enum { AB_RELATIVE = 1 };              /* claim: shifting all positions changes nothing; `ablate check` tests it */
 typedef struct {
     uint32_t claims;
     ab_t (*embed)(ab_ctx *c, const void *cfg, ab_t x, ab_t pos);                    /* rows [rows,d_model], ids [rows] */
@@ -120,26 +120,26 @@ typedef struct {
 
 /* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same shape --------------- */
 
-typedef struct {                       /* each row by itself */
+typedef struct {                       /* acts on each row separately */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* NULL: layers have no feed-forward */
 } ab_feed_forward_plugin;
 
-typedef struct {                       /* each row by itself */
+typedef struct {                       /* acts on each row separately */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
-    ab_t (*add)(ab_ctx *c, const void *cfg, ab_t x, ab_t s);        /* forward of x + dropout(s), where one operation does all; or NULL */
+    ab_t (*add)(ab_ctx *c, const void *cfg, ab_t x, ab_t s);        /* forward of x + dropout(s) as one operation; or NULL */
 } ab_norm_plugin;
 
 typedef struct {
-    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* one layer, of the functions tagged [block] */
-    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x);             /* behind the last layer of a stack; NULL: nothing */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* one layer, built with the functions tagged [block] */
+    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x);             /* after the last layer of a stack; NULL: nothing */
 } ab_block_plugin;
 
 /* ---- optimizers --------------------------------------------------------------------------------------------------- */
 
-typedef enum {                         /* what a parameter is for */
-    AB_WEIGHT = 1,                     /* a matrix of a product, or several: the last two axes are [inputs, outputs] */
-    AB_BIAS,                           /* a vector [1,1,1,n] that is no gain of a norm */
-    AB_GAIN,                           /* gain or bias of a norm, or another vector that begins at a value other than 0 */
+typedef enum {                         /* the purpose of a parameter */
+    AB_WEIGHT = 1,                     /* one or several product matrices: the last two axes are [inputs, outputs] */
+    AB_BIAS,                           /* a vector [1,1,1,n] other than a norm's gain */
+    AB_GAIN,                           /* a norm's gain or bias, or another vector with a non-zero initial value */
     AB_EMBEDDING,                      /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
     AB_TABLE                           /* a position's values */
 } ab_parameter_kind;
@@ -147,21 +147,21 @@ typedef struct {                       /* one parameter, as an update sees it */
     const char *name;                  /* "dec.0.self.qkv.w" */
     ab_parameter_kind kind;
     int64_t dim[4];
-    int64_t n_parts, part[3];          /* matrices side by side in it (queries, keys, values): their outputs; n_parts 1: itself */
+    int64_t n_parts, part[3];          /* number and outputs of the matrices side by side in it (queries, keys, values); 1: only itself */
 } ab_parameter;
 
-/* With it, update is called once, on the flat vector of all parameters, and run in tiles: it sees no shapes. Without it, update is called
- * for each parameter with its shape, and may use all of [any] that has no randomness: matmul, sums over axes, norms. */
+/* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set: update is called
+ * for each parameter with its shape, and may use all [any] functions without randomness: matmul, sums over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
 typedef struct {
     uint32_t flags;
-    uint32_t n_slots;                  /* state vectors per parameter, 0 at the start; at most 4 */
-    const char *const *slots;          /* their names, all different, for checkpoints ("m", "v") */
-    /* p, g, slot[i]: parameter, gradient, state of one shape; lr, step (1, 2, ...): one element each.
-     * New values are given back with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
+    uint32_t n_slots;                  /* state vectors per parameter, initially 0; at most 4 */
+    const char *const *slots;          /* their names in checkpoints, all different ("m", "v") */
+    /* p, g, slot[i]: parameter, gradient, state, all of one shape; lr, step (1, 2, ...): one element each.
+     * Return new values with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
     void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
-    /* The shape of slot i of a parameter. On entry dim is the parameter's; an axis of 0: it has no such slot, and slot[i] is the
-     * tensor 0. It depends on *cfg and *of only. NULL: every slot has its parameter's shape, as with AB_ELEMENTWISE always. */
+    /* Sets the shape of slot i of a parameter; depends on *cfg and *of only. On entry dim is the parameter's. An axis of 0 means that the
+     * parameter has no such slot; slot[i] is then the tensor 0. NULL, and always with AB_ELEMENTWISE: slots have their parameter's shape. */
     void (*slot_shape)(const void *cfg, const ab_parameter *of, uint32_t i, int64_t dim[4]);
 } ab_optimizer_plugin;
 
@@ -172,36 +172,36 @@ typedef struct {                       /* the run's keys: lr, lr_min, warmup and
     int64_t warmup, steps, d_model;
 } ab_run_plan;
 typedef struct {
-    /* The learning rate of update `step` (1, 2, ... steps). A function of its arguments: a resumed run asks for later steps only. */
+    /* The learning rate of update `step` (1, 2, ... steps). Depends on its arguments only: a resumed run asks for later steps only. */
     double (*lr)(const void *cfg, const ab_run_plan *plan, int64_t step);
 } ab_schedule_plugin;
 
 #include "ab_task.h" /* tasks: data, vocabularies and the score */
 
-/* ---- fused operations: a reference in host operations, and optional kernels for it ------------------------------------------- */
+/* ---- fused operations: a reference in host operations, and optional kernels -------------------------------------------------- */
 /* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
- * Threads: one call at a time for a tape, but tapes of several runs or threads may call the same kernel at once: no static state.
- *     A CPU kernel may start an OpenMP region; it returns when all is written.
+ * Threads: one call at a time per tape, but tapes of several runs or threads may call the same kernel at once: no static state.
+ *     A CPU kernel may start an OpenMP region; it returns when all output is written.
  * Aliasing: out never shares memory with an input. Inputs are read-only and may be views of the same memory.
- * Determinism: the same call gives the same bits; sums in a fixed order, no atomics on floating point.
- * Errors: 0; or -1, before anything was written, for a type it does not have: the reference runs then. There is no other error:
- *     shapes are those that the reference gave, so a kernel refuses nothing else. */
+ * Determinism: the same call gives the same bits; sums in a fixed order, no floating-point atomics.
+ * Errors: returns 0, or -1 for an unsupported type, before writing anything: the reference then runs. No other error is allowed,
+ *     because the reference determines the shapes. */
 
 typedef struct { void *data; int64_t dim[4]; int32_t dtype; } ab_view;     /* dtype: 0 float, 1 double, 2 bfloat16, 3 int32 */
 typedef struct {                       /* one kernel call */
     const ab_view *in; int n_in; ab_view out;
     const void *attr;
-    void *stream;                      /* CUDA: launch here, never wait */
+    void *stream;                      /* CUDA: launch on this stream, never wait */
 } ab_run;
 typedef struct {
     const char *name, *doc;
     int n_in;                          /* at most 4 */
-    /* The definition, and the tests' reference. With a kernel it is also run where no model is around it: what it needs
-     * is in its inputs and attr (no ab_info, no learned values, nothing of the attention context). */
+    /* The definition, and the tests' reference. With a kernel it also runs outside a model: it may use only its inputs and attr
+     * (no ab_info, no learned values, no attention context). */
     ab_t (*reference)(ab_ctx *c, const ab_t *in, const void *attr);
-    /* Gradients of the inputs into din[] (leave id 0 for none). NULL: the gradient of the reference. */
+    /* Writes the gradients of the inputs to din[] (leave id 0 for none). NULL: the gradient of the reference. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
-    int (*cpu)(const ab_run *r);       /* 0, or -1 for "not this type": the reference runs. NULL: it runs */
+    int (*cpu)(const ab_run *r);       /* 0, or -1 for an unsupported type; then, or if NULL, the reference runs */
     int (*cuda)(const ab_run *r);
 } ab_op;
 
@@ -213,18 +213,18 @@ typedef struct {
     const char *name, *doc, *paper, *version;          /* name and doc are required; paper: "Vaswani et al. 2017, eq. 1" */
     size_t cfg_size;
     const ab_param *params;
-    const ab_op *const *ops;           /* fused operations that `ablate check` tests on their own; NULL-terminated, or NULL */
-    const void *iface;                 /* the kind's: ab_attention_plugin, ... */
-    const ab_host **host;              /* the host fills this before it calls anything */
+    const ab_op *const *ops;           /* fused operations that `ablate check` tests separately; NULL-terminated, or NULL */
+    const void *iface;                 /* the kind's interface: ab_attention_plugin, ... */
+    const ab_host **host;              /* the host fills this before it calls any function */
 } ab_plugin;
 
-/* ---- what the host offers ---------------------------------------------------------------------------------------------------- */
+/* ---- the host's functions ---------------------------------------------------------------------------------------------------- */
 
 typedef enum {                         /* ab_map: one input, elementwise */
     AB_EXP = 1, AB_LOG, AB_TANH, AB_SIGMOID, AB_RELU, AB_SQRT, AB_SQUARE, AB_ABS, AB_SIGN, AB_COS, AB_SIN, AB_ELU1, AB_RECIP
 } ab_fn;                               /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
 
-typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;   /* *_STEP: in decoding this step's only */
+typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;   /* *_STEP: in decoding, this step only */
 
 typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 
@@ -233,23 +233,24 @@ typedef struct {                       /* a corpus score, for tasks */
     const double *stats;               /* [n][10], owned by the host until the next call */
 } ab_bleu;
 
-typedef struct {                       /* bracketing F1 of trees, after EVALB with its COLLINS.prm (PTB brackets, a tree a line) */
-    double f1, strict_f1;              /* strict: errors and skips count their gold brackets as missed */
-    int64_t errors, skipped;           /* sentences: other words than the gold tree, or no tree; no words that count */
-    const double *stats;               /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips. All three are */
-    const double *strict;              /* [n][3] the same, gold counted always         owned by the host until the next call */
-    const double *complete;            /* [n][2] for AB_SUM_RATIO: every bracket matches, counted (neither error nor skip) */
+typedef struct {                       /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
+    double f1, strict_f1;              /* strict: gold brackets of errors and skips count as missed */
+    int64_t errors, skipped;           /* sentences: no tree, or words differ from the gold tree; no words that count */
+    /* The arrays are owned by the host until the next call. */
+    const double *stats;               /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
+    const double *strict;              /* [n][3] the same, but gold is always counted */
+    const double *complete;            /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
 } ab_f1;
 
-/* Filled in by a step of ab_scan: the state after time t from x_t [B,n] and the state before [B,d]. */
+/* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
-struct ab_host {                       /* append only: new functions go to the end and raise AB_ABI_MINOR */
+struct ab_host {                       /* append only: add new functions at the end and raise AB_ABI_MINOR */
     uint32_t size, minor;
     ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
     int64_t (*dim)(ab_ctx *c, ab_t x, int axis);                    /* axis -1 is the last */
     const ab_info *(*info)(ab_ctx *c);                              /* [model] */
-    ab_t (*fail)(ab_ctx *c, const char *message);                   /* [any] refuse; returns the failed tensor */
+    ab_t (*fail)(ab_ctx *c, const char *message);                   /* [any] reports an error; returns the failed tensor */
     /* elementwise, with broadcasting over axes of length 1 [any] */
     ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
@@ -267,9 +268,9 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*softplus)(ab_ctx *c, ab_t a);                            /* log(1 + exp(a)) */
     ab_t (*dropout)(ab_ctx *c, ab_t a, double p);                   /* identity when not training */
     /* over an axis [any] */
-    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                       /* the axis stays, with length 1 */
+    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                       /* the axis remains, with length 1 */
     ab_t (*cumsum)(ab_ctx *c, ab_t a);                              /* running sums along axis -2 */
-    ab_t (*softmax)(ab_ctx *c, ab_t s);                             /* over the last axis; -inf weighs 0 */
+    ab_t (*softmax)(ab_ctx *c, ab_t s);                             /* over the last axis; -inf has weight 0 */
     ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);      /* the last two axes; the others broadcast */
     /* shapes [any] */
     ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
@@ -289,97 +290,97 @@ struct ab_host {                       /* append only: new functions go to the e
     ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
-                  size_t cfg_size);                                 /* f depends on *cfg and i only: tables are kept */
-    /* [model] learned values: named below the layer that calls; the same name gives the same value, but a name that the host or
-     * the other plugin (attention, position) gives in the same layer is refused. Uniform in [-scale, scale]; scale 0: zeros;
+                  size_t cfg_size);                                 /* f depends on *cfg and i only: tables are cached */
+    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in this layer by
+     * the host or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale]; scale 0: zeros;
      * scale < 0: normal with standard deviation -scale */
     ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
-    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);   /* the same value everywhere at first */
+    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);   /* initially `value` everywhere */
     ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
     ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);  /* max(0, linear) in one operation */
-    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s of x + dropout(s) */
+    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x + dropout(s) */
     ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
     ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
-    /* [block] the layer's parts. `name` is where the learned values stand below the layer ("ffn", "self.ln"): two calls with one
+    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one
      * name share them */
     ab_t (*self_attention)(ab_ctx *c, ab_t x);                      /* values below "self" */
-    ab_t (*cross_attention)(ab_ctx *c, ab_t x);                     /* to the encoder's output, where info.cross; below "cross" */
-    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);      /* where info.feed_forward */
+    ab_t (*cross_attention)(ab_ctx *c, ab_t x);                     /* to the encoder's output, if info.cross; below "cross" */
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);      /* if info.feed_forward */
     ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);         /* the run's norm */
-    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);     /* norm(x + dropout(s)), one operation where the norm has it */
+    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);     /* norm(x + dropout(s)), one operation if the norm has `add` */
     ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s);                 /* x + dropout(s) */
     /* [any] */
     ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
-    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* [update] p or slot takes this value at the end */
-    /* the attention context: what makes a plugin's forward also its decoder [attention] */
+    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* [update] sets p or slot to this value after the update */
+    /* the attention context, through which a plugin's forward also serves decoding [attention] */
     ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);         /* linear, split heads, rotate, cache in decoding */
     ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale);        /* scale q.k + position + mask: [B,H,Tq,Tk] */
-    ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf where a key may not be seen (future, padding) */
+    ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf for invisible keys (future, padding) */
     ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);            /* only the position hooks bias and scores, no mask */
-    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's part in values */
-    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);/* softmax(scores).v in one fused operation where it can be */
+    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's contribution to values */
+    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);/* softmax(scores).v, as one fused operation if possible */
     ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
                                                                        from ab_key_step, ab_value_step: decoding carries the sum */
     ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
-    /* the steps of ab_query, ab_key, ab_value and ab_output one by one, for projections of one's own */
-    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);             /* rows [rows, heads d] made of x or of mem -> [B,heads,T,d] */
-    ab_t (*rotate)(ab_ctx *c, ab_t x);                              /* queries or keys as the position rotates them (self attention) */
-    ab_t (*remember)(ab_ctx *c, ab_t x);                            /* keys, values or the like [B,n,T,d]: x itself; in decoding, where x
-                                                                       has this step only, all so far. Calls are told apart by order */
-    ab_t (*merge)(ab_ctx *c, ab_t y);                               /* [B,n,Tq,d] -> rows [rows, n d], the queries' side */
+    /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
+    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);             /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
+    ab_t (*rotate)(ab_ctx *c, ab_t x);                              /* the position's rotation of queries or keys (self-attention) */
+    ab_t (*remember)(ab_ctx *c, ab_t x);                            /* keys, values or similar [B,n,T,d]: returns x; in decoding, where x
+                                                                       is this step's, all steps so far. Call order identifies a cache */
+    ab_t (*merge)(ab_ctx *c, ab_t y);                               /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
     ab_t (*pad)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
-                                                                       of x or of mem, not of both */
-    ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n], the queries' side */
+                                                                       from x or from mem, not from both */
+    ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n] of the query side */
     ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);  /* [1,B,T,n] -> [1,B,T,d]; padding
-                                                                       passes the state on; decoding carries it. In cross
-                                                                       attention over what is made of mem only */
+                                                                       passes the state on; decoding carries it. In cross-
+                                                                       attention only over values made from mem */
     ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
     ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
     ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */
     /* [task] */
     int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out, char *err, size_t n_err);
-    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);  /* one block: free_lines frees it */
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);  /* one block; free with free_lines */
     void (*free_lines)(char **lines);
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
-    /* [attention] layers along each sentence, rows [rows,n] made of x or of mem -> rows of the same side; one operation where the
-     * device has it. What ab_scan may not do is refused here too */
+    /* [attention] layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the
+     * device has it. Restricted like ab_scan */
     /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z h, where
      * a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and uniform in 1/sqrt(d) */
     ab_t (*gru)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
     /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the sentence. W and b
-     * are the linear named `name` of (before + 1 + behind) n inputs, the oldest position's first */
+     * are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */
     ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
-    /* [any] order along an axis. NaN counts as the largest; of equal numbers the first comes first, and takes the gradient of max.
-     * ids: where to put the places that the values had, as ids of their shape; or NULL */
-    ab_t (*max)(ab_ctx *c, ab_t a, int axis);                       /* the axis stays, with length 1 */
-    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);         /* the k largest of the last axis, the largest first: [..,k] */
-    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids);     /* the last axis in order */
-    /* [any] ids that are computed. gather and scatter_add take ids of each batch and head as well, [B or 1,H or 1,Tq,Tk] */
-    ab_t (*to_ids)(ab_ctx *c, ab_t a);                              /* the nearest whole numbers as ids; no gradient */
+    /* [any] order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient of max.
+     * ids, unless NULL, receives the original indices of the values, as ids of the same shape */
+    ab_t (*max)(ab_ctx *c, ab_t a, int axis);                       /* the axis remains, with length 1 */
+    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);         /* the k largest of the last axis, largest first: [..,k] */
+    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids);     /* sorts the last axis */
+    /* [any] computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */
+    ab_t (*to_ids)(ab_ctx *c, ab_t a);                              /* the nearest integers as ids; no gradient */
     ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n);                /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
     ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);/* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
-    /* [model] noise, another at every call: counted as dropout is, so that a run's seed and step give the same again. Outside
-     * training, where results must repeat, every number is the mean: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */
+    /* [model] noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside training every
+     * number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */
     ab_t (*noise)(ab_ctx *c, ab_noise what, int rank, const int64_t *dims);
     /* [model] the tokens of x's rows */
-    ab_t (*tokens)(ab_ctx *c);                                      /* ids [rows]; in a decoder those before the ones to be told */
-    ab_t (*row_mask)(ab_ctx *c);                                    /* [rows,1]: 1 for a row with a token, 0 for one that only fills up */
-    /* [model] what training records beside its loss, as curves named PLUGIN.name: one number a call; the mean where several calls
-     * (layers) give one name. add_loss also adds weight times value, a mean over tokens, to what is minimised. Nothing outside training */
+    ab_t (*tokens)(ab_ctx *c);                                      /* ids [rows]; in a decoder, the token before each target */
+    ab_t (*row_mask)(ab_ctx *c);                                    /* [rows,1]: 1 for a row with a token, 0 for a padding row */
+    /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged over calls
+     * (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss. No effect outside training */
     void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
     void (*log)(ab_ctx *c, const char *name, ab_t value);
-    /* [model] values across layers: what the same plugin in the same place (self, cross, ffn) of an earlier layer of this stack gave
-     * last under this name */
+    /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self, cross, ffn) of an
+     * earlier layer of this stack shared under this name */
     void (*share)(ab_ctx *c, const char *name, ab_t x);
     ab_t (*shared)(ab_ctx *c, const char *name);
-    const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the one that is updated; not with AB_ELEMENTWISE */
+    const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
     /* 2.1 */
-    /* [attention] scores [..,Tq,Tk] with windows: a query sees the keys at positions from .. to - 1 alone, numbers [B or 1,1,Tq or 1,1].
-     * In time O(Tq (to - from)) where attention is fused. Windows must hold a key that the query may see */
+    /* [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1, which are numbers
+     * [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a key visible to its query */
     ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
 };
 
-/* A plugin calls the host by these. */
+/* Plugins call the host through these macros. */
 extern const ab_host *ab_host_;
 #define AB_AT_(c)                  ab_host_->at(c, __FILE__, __LINE__)
 #define AB_DIMS_(...)              (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
@@ -424,7 +425,7 @@ extern const ab_host *ab_host_;
 #define ab_gather(c, x, i)           ab_host_->gather(AB_AT_(c), x, i)
 #define ab_scatter_add(c, p, i, n)      ab_host_->scatter_add(AB_AT_(c), p, i, n)
 #define ab_const(c, v, ...)        ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
-/* cfg: a typed pointer; its sizeof is what f may depend on. */
+/* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
 #define ab_table(c, f, cfg, ...)   ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
 #define ab_weight(c, name, s, ...) ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
 #define ab_weight_full(c, name, v, ...) ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
@@ -461,7 +462,6 @@ extern const ab_host *ab_host_;
 #define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
 #define ab_this_parameter(c)       ab_host_->parameter(AB_AT_(c))
 #define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
-
 #define ab_max_axis(c, a, axis)    ab_host_->max(AB_AT_(c), a, axis)
 #define ab_top_k(c, a, k, ids)     ab_host_->top_k(AB_AT_(c), a, k, ids)
 #define ab_sort(c, a, descending, ids) ab_host_->sort(AB_AT_(c), a, descending, ids)
