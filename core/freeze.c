@@ -33,9 +33,9 @@ static const char *not_applicable(const spec_row *row, arena *a)
                                 : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
                                       (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
         if (!(att->iface.attention.roles & roles[i]))
-            return arena_printf(a, "attention %s cannot be %s", att->desc.name, keys[i]);
+            return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[i]);
         if (hooks & ~att->iface.attention.accepts)
-            return arena_printf(a, "attention %s does not honour what position %s does", att->desc.name,
+            return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
                                 pos->desc.name);
     }
     return NULL;

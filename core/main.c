@@ -44,7 +44,7 @@ static void wait_asleep(char **argv)
 static int all_written(int code)
 {
     if (!fflush(stdout) && !ferror(stdout)) return code;
-    fprintf(stderr, "ablate: standard output could not be written: %s\n", strerror(errno));
+    fprintf(stderr, "ablate: cannot write standard output: %s\n", strerror(errno));
     return code ? code : 1;
 }
 
@@ -75,7 +75,7 @@ static int no_command(char **argv)
         fputs(str_text(&group), asked ? stdout : stderr);
     } else {
         const char *near = nearest(argv[1], names, n);
-        fprintf(stderr, "ablate: there is no command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     str_free(&group);
     return asked ? 0 : 2;

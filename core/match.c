@@ -141,7 +141,8 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
         str_free(&errors);
         return code;
     }
-    if (t->talk) fprintf(stderr, all ? "match = time: 20 steps of each row are timed\n" : "match = %s: one step of base tells its vocabulary\n", s->match);
+    if (t->talk)
+        fprintf(stderr, all ? "match = time: timing 20 steps of each row\n" : "match = %s: running one step of base to get its vocabulary\n", s->match);
     code = t->train(t->self, &few, e);
     reader *r = code ? NULL : reader_open(t->db, e);
     if (!code && (!r || reader_experiment(r, few.name, false, &a, &x, e))) code = 1;
@@ -168,7 +169,8 @@ static int match_row(const spec *s, const budget *b, double wanted, const traine
     if (solve(b, wanted, unit, &found, e)) return fail_in(e, "match: row %s: ", b->row->name);
     double left = 100 * (spends(b, found, e) / wanted - 1);
     if (fabs(left) > 5)
-        return fail(e, "match = %s: row %s: no %s brings it to base's budget; the nearest, %lld, is %+.1f %% off. Match by another key, or leave the row out", s->match, b->row->name,
+        return fail(e, "match = %s: row %s: no %s gives it base's budget; the nearest, %lld, is %+.1f %% off. Match by another key, or leave the row out",
+                    s->match, b->row->name,
                     s->match_key, (long long)found, left);
     snprintf(text, sizeof text, "%lld", (long long)found);
     prepared_choose(out, b->row->name, s->match_key, text);

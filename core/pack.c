@@ -32,7 +32,7 @@ static void fit(int64_t *n, double each, double room, const char *of, str *why)
 {
     if (!(each > 0 && room > 0)) return;
     double most = SHARE * room / each;
-    str_addf(why, ", %.1f GB%s free of which a run takes up to %.1f", room / 1e9, of, each / 1e9);
+    str_addf(why, ", %.1f GB%s free, up to %.1f per run", room / 1e9, of, each / 1e9);
     if (most < (double)*n) *n = most < 1 ? 1 : (int64_t)most;
 }
 

@@ -107,13 +107,13 @@ static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *id
 static void show_gaps(const db_counts *n)
 {
     if (n->of[DB_FAILED])
-        fprintf(stderr, "%zu failed: `ablate log RUN` says why, --rerun failed tries again\n", n->of[DB_FAILED]);
+        fprintf(stderr, "%zu failed: `ablate log RUN` shows why, --rerun failed tries again\n", n->of[DB_FAILED]);
     if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
     if (n->of[DB_RUNNING])
-        fprintf(stderr, "%zu taken by another process: they come into the table as it goes on\n", n->of[DB_RUNNING]);
-    if (n->of[DB_QUEUED]) fprintf(stderr, "%zu left to do: the same command does them\n", n->of[DB_QUEUED]);
+        fprintf(stderr, "%zu are running in another process and will appear in the table\n", n->of[DB_RUNNING]);
+    if (n->of[DB_QUEUED]) fprintf(stderr, "%zu not trained yet: run the same command again\n", n->of[DB_QUEUED]);
     if (n->gone)
-        fprintf(stderr, "%zu are no longer in the experiment: another process has run it with another spec or removed them\n", n->gone);
+        fprintf(stderr, "%zu are no longer in the experiment: another process has run it with a different spec or removed them\n", n->gone);
 }
 
 static int show_table(const spec *s, const places *p, bool talk, err *e)
@@ -128,7 +128,7 @@ static int show_table(const spec *s, const places *p, bool talk, err *e)
     if (!bad) fputs(str_text(&out), stdout);
     if (!bad) bad = store_comparisons(&p->db, e);
     fflush(stdout);
-    if (talk && !bad) fprintf(stderr, "\nresults: %s   (ablate table %s; its rows are the view %s: ablate query)\n", p->db.path, s->name, x.view);
+    if (talk && !bad) fprintf(stderr, "\nresults: %s   (ablate table %s; as a view for ablate query: %s)\n", p->db.path, s->name, x.view);
     str_free(&out);
     arena_free(&a);
     return bad;
@@ -146,7 +146,7 @@ static int take_machine(const spec *s, options *o, err *e)
         for (int k = 0; k < 2; k++) {
             const char *key = k ? "threads" : "device", *own = settings_get(&s->rows[i].settings, key);
             if (!same(own, settings_get(&base->settings, key)))
-                return fail(e, "row %s: %s = %s: device and threads are those of the whole sweep; set them in [base], or by --%s",
+                return fail(e, "row %s: %s = %s: device and threads apply to the whole sweep; set them in [base] or with --%s",
                             s->rows[i].name, key, own, key);
         }
     if (!o->device) {
@@ -178,11 +178,11 @@ static int queue_again(db *d, const spec *s, const options *o, const db_frozen *
         l->failed = 0, l->done = all ? 0 : l->done;
     }
     if (talk && !redo && !all && n_changed)
-        fprintf(stderr, "%zu run%s done with a plugin that has changed since: --rerun changed trains %s anew\n", n_changed,
+        fprintf(stderr, "%zu run%s trained with a plugin that has changed since: --rerun changed trains %s again\n", n_changed,
                 n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
     if (talk && anew)
-        fprintf(stderr, "%zu unfinished run%s begun with a plugin that has changed since: %s from step 0\n", anew,
-                anew == 1 ? " was" : "s were", anew == 1 ? "it begins again" : "they begin again");
+        fprintf(stderr, "%zu unfinished run%s started with a plugin that has changed since: %s from step 0\n", anew,
+                anew == 1 ? " was" : "s were", anew == 1 ? "it restarts" : "they restart");
     free(changed);
     return bad;
 }
@@ -349,7 +349,7 @@ out:
     if (e->text[0]) return 1;
     if (result.interrupted) return 128 + result.interrupted;
     if (!o->detach || !result.left) return code;
-    if (k->talk) fprintf(stderr, "%zu runs are away; `ablate sync %s` reads what they did, the same command goes on\n", result.left, s->name);
+    if (k->talk) fprintf(stderr, "%zu runs are in Slurm; `ablate sync %s` records their progress, the same command resumes them\n", result.left, s->name);
     k->away = true;
     return 0;
 }
@@ -401,7 +401,7 @@ static int run_spec(spec *s, options *o, spec_options *wanted, const sweep_estim
     trainer t = {train_spec, &k, &c->p.db, run_schemas(), k.talk};
     prepared found = {0};
     if (o->detach && waits_between(s)) {
-        fail(e, "%s: searches, matched budgets and seeds until a difference is decided wait for runs; leave --detach out", s->name);
+        fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", s->name);
         free(name);
         return 2;
     }
@@ -493,33 +493,34 @@ static int estimate(const invocation *c, void *typed)
 #define AT(field) offsetof(options, field)
 static const options defaults = {.rerun = -1, .step_limit = 1800};
 static const option table[] = {
-    {"-s", "KEY=VALUE", "a setting, in place of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set), .words = WORDS_KEYS},
+    {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set), .words = WORDS_KEYS},
     {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
     {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
     OPTION_DATABASE,
-    {"--device", "auto|cpu|cuda|cuda:N", "where to train [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--workers", "N|auto", "runs at a time; auto: as many as cores (at --threads, or 1, each) and memory hold [one per device]", OPTION_TEXT, AT(at_a_time), .words = WORDS_OWN},
-    {"--nice", NULL, "at the lowest priority: whoever else uses the machine comes first", OPTION_FLAG, AT(nice)},
-    {"--threads", "N", "processor threads per run [all, over the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--ranks", "N", "processes that train a run together, a slice of each batch each: short for -s ranks=N; docs/cluster.md [the INI's]", OPTION_COUNT, AT(ranks), 1, 4096},
-    {"--step-limit", "SECONDS", "end a run whose step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},
-    {"--no-check", NULL, "do not check plugins that are new here before they train", OPTION_FLAG, AT(no_check)},
-    {"--dry-run", NULL, "print the rows as an INI, with what they would cost; train nothing", OPTION_FLAG, AT(dry_run)},
-    {"--launcher", "local|slurm", "where workers run: processes of this machine, or tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
-    {"--slurm-args", "TEXT", "given to sbatch after what [slurm] of the INI says: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
-    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores side by side [the INI's, or 1]", OPTION_COUNT, AT(per_task), 1, 1024},
-    {"--detach", NULL, "with Slurm: return once the job is submitted; `ablate sync` reads what it did", OPTION_FLAG, AT(detach)},
-    {"--rerun", "failed|changed|all", "train again: what failed, what was trained with another version of a plugin, or everything", OPTION_WORD, AT(rerun)},
-    {"--progress", "auto|tty|plain|json|none", "what is shown meanwhile, on standard error [auto]", OPTION_WORD, AT(progress)},
-    {"--profile", NULL, "time per operation, in each run's log", OPTION_FLAG, AT(profile)},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--workers", "N|auto", "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
+     AT(at_a_time), .words = WORDS_OWN},
+    {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
+    {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--ranks", "N", "processes that train a run together, same as -s ranks=N (docs/cluster.md) [the INI's]", OPTION_COUNT, AT(ranks), 1, 4096},
+    {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0, 1e9},
+    {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
+    {"--dry-run", NULL, "print the rows as an INI, with their costs; train nothing", OPTION_FLAG, AT(dry_run)},
+    {"--launcher", "local|slurm", "run workers as processes on this machine or as tasks of a Slurm array job [local]", OPTION_WORD, AT(slurm)},
+    {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"", OPTION_TEXT, AT(slurm_args)},
+    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task), 1, 1024},
+    {"--detach", NULL, "with Slurm: return after submitting the job; `ablate sync` records its progress", OPTION_FLAG, AT(detach)},
+    {"--rerun", "failed|changed|all", "train again: failed runs, runs trained with another version of a plugin, or all", OPTION_WORD, AT(rerun)},
+    {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},
+    {"--profile", NULL, "print the time per operation in each run's log", OPTION_FLAG, AT(profile)},
     {0}};
 const command run_command = {.name = "run",
-                             .does = "expand a sweep, train what is missing, print its table",
-                             .about = "A killed or interrupted sweep resumes by the same command. docs/ini.md describes the INI.",
+                             .does = "expand a sweep, train missing runs, print the table",
+                             .about = "The same command resumes a killed or interrupted sweep. docs/ini.md describes the INI.",
                              .arguments = "SPEC.ini",
                              .least = 1,
                              .most = 1,
-                             .missing = "no spec was given",
+                             .missing = "expected an INI file",
                              .options = table,
                              .defaults = &defaults,
                              .size = sizeof defaults,

@@ -225,14 +225,15 @@ static int choose(searcher *s, err *e)
         size_t best = 0;
         while (best < r->n && !r->at[best].alive) best++;
         if (best == r->n) {
-            fail(e, "search: every trial of row %s failed or diverged: `ablate table %s.tune`", r->row->name, s->s->name);
+            fail(e, "search: all trials of row %s failed or diverged; see `ablate table %s.tune`", r->row->name, s->s->name);
             return 1;
         }
         for (size_t k = 0; k < r->row->n_tunes; k++) {
             const char *value = format_real(r->at[best].value[k], number);
             for (size_t j = 0; j < s->s->n_rows; j++)
                 if (&s->s->rows[j] == r->row || s->s->rows[j].same_as == (int)r->row->order) prepared_choose(s->out, s->s->rows[j].name, r->row->tunes[k].key, value);
-            if (s->t->talk) fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name, r->row->tunes[k].key, value, r->at[best].score, r->n);
+            if (s->t->talk)
+                fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name, r->row->tunes[k].key, value, r->at[best].score, r->n);
         }
     }
     return 0;
@@ -257,7 +258,8 @@ int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
         if (s.rows[s.n].rungs > s.rungs) s.rungs = s.rows[s.n].rungs;
         s.n++;
     }
-    str_addf(&s.ini, "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s: they enter none of its means\n", of->name, (long long)s.seed, of->name);
+    str_addf(&s.ini, "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s; not included in its means\n",
+             of->name, (long long)s.seed, of->name);
     for (size_t rung = 0; rung < s.rungs && s.n && !code; rung++) code = do_rung(&s, rung, e);
     if (!code) code = choose(&s, e);
     str_free(&s.ini);

@@ -34,7 +34,8 @@ int train_until(spec *s, const trainer *t, err *e)
         table_options o = {.trials = 1};
         int bad = r ? gather(r, s->name, &o, false, &a, &g, e) : -1;
         size_t undecided = bad ? 0 : next_look(s, &g, look_seeds[k + 1]);
-        if (!bad && t->talk && undecided) fprintf(stderr, "%zu row%s undecided with %zu seeds: %zu are tried\n", undecided, undecided == 1 ? " is" : "s are", look_seeds[k], look_seeds[k + 1]);
+        if (!bad && t->talk && undecided)
+            fprintf(stderr, "%zu row%s undecided with %zu seeds; trying %zu\n", undecided, undecided == 1 ? " is" : "s are", look_seeds[k], look_seeds[k + 1]);
         gathered_free(&g);
         arena_free(&a);
         reader_close(r);

@@ -80,7 +80,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)
-        event_result(at->name, "", "recorded by the plugin in training, of the last batch", at->value,
+        event_result(at->name, "", "recorded by the plugin in training, on the last batch", at->value,
                      at->step, "last", 0, 0, NULL);
 }
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
@@ -120,7 +120,7 @@ static int take_folder(const job *j, err *e)
         if (!told) log_line(LOG_INFO, "waiting for another process in %s", j->folder);
         told = true;
         if (ticks() - start > PATIENCE)
-            bad = fail(e, "another process has worked in %s for %d s", j->folder, PATIENCE);
+            bad = fail(e, "another process has been working in %s for %d s", j->folder, PATIENCE);
         usleep(20000);
     }
     free(path);
@@ -249,14 +249,14 @@ static int check_lengths(const run *r, err *e)
                 output = p->src_longest + r->cfg.max_extra;
         if (longest > needed) {
             needed = longest;
-            snprintf(why, sizeof why, "the longest %s of %s has so many tokens, its end counted",
+            snprintf(why, sizeof why, "the longest %s of %s has this many tokens, including EOS",
                      source ? "source" : "target", worker_split_names[s]);
         }
         if (worker_decodes(r, s) && output > needed) {
             needed = output;
             snprintf(
                 why, sizeof why,
-                "outputs may have max_extra = %lld tokens more than the longest source of %s, which has %lld",
+                "outputs can be max_extra = %lld tokens longer than the longest source of %s, which has %lld",
                 (long long)r->cfg.max_extra, worker_split_names[s], (long long)p->src_longest);
         }
     }
@@ -413,18 +413,18 @@ static int work(const invocation *c, void *options)
 #define AT(field) offsetof(job, field)
 static const job defaults = {.device = "auto", .seed = 1, .fd = -1};
 static const option options[] = {
-    {"--folder", "FOLDER", "config.json lies here; checkpoints go here", OPTION_TEXT, AT(folder),
+    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder),
      .required = true},
-    {"--data", "FOLDER", "of corpora", OPTION_TEXT, AT(data_dir)},
-    {"--cache", "FOLDER", "of vocabularies", OPTION_TEXT, AT(cache_dir)},
-    {"--device", "DEVICE", "where to train", OPTION_TEXT, AT(device)},
-    {"--seed", "N", "of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
+    {"--data", "FOLDER", "folder of corpora", OPTION_TEXT, AT(data_dir)},
+    {"--cache", "FOLDER", "folder of vocabularies", OPTION_TEXT, AT(cache_dir)},
+    {"--device", "DEVICE", "device to train on", OPTION_TEXT, AT(device)},
+    {"--seed", "N", "seed of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
     {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
-    {"--fd", "N", "the file descriptor of events", OPTION_COUNT, AT(fd), 0, 1e6},
-    {"--events", "FILE", "of events, instead of --fd", OPTION_TEXT, AT(events)},
+    {"--fd", "N", "file descriptor for events", OPTION_COUNT, AT(fd), 0, 1e6},
+    {"--events", "FILE", "file for events, instead of --fd", OPTION_TEXT, AT(events)},
     {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
-    {"--fresh", NULL, "nothing in the folder is this run's", OPTION_FLAG, AT(fresh)},
+    {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
     {0}};
 const command worker_command = {
     .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};

@@ -33,7 +33,7 @@ static void print(const invocation *c, const lines_file *f, size_t n_files, bool
         else if (agree || keep)
             printf("%s\n", agree ? f[0].line[i] : "");
     }
-    call_say(c, "%zu of %zu lines are the same in %zu files\n", agreed, f[0].n, n_files);
+    call_say(c, "%zu of %zu lines are identical in %zu files\n", agreed, f[0].n, n_files);
 }
 
 static int agree(const invocation *c, void *options)
@@ -44,7 +44,7 @@ static int agree(const invocation *c, void *options)
     err e = {0};
     if (o->number && o->keep) {
         free(f);
-        fail(&e, "--number and --keep-lines do not go together");
+        fail(&e, "--number and --keep-lines cannot be combined");
         return call_usage(c, &e);
     }
     for (size_t k = 0; k < n && !e.text[0]; k++) {
@@ -62,12 +62,12 @@ static int agree(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--number", NULL, "each line with its number and a tab before it", OPTION_FLAG, offsetof(agree_options, number)},
-    {"--keep-lines", NULL, "an empty line in place of each other one, so that the output is parallel to the files", OPTION_FLAG,
+    {"--number", NULL, "prefix each line with its number and a tab", OPTION_FLAG, offsetof(agree_options, number)},
+    {"--keep-lines", NULL, "print an empty line for every other line, so that the output stays parallel to the files", OPTION_FLAG,
      offsetof(agree_options, keep)},
     {0}};
 const command agree_command = {.name = "agree",
-                               .does = "lines that are the same in several files: trees on which parsers agree",
+                               .does = "print the lines that are identical in several files: trees on which parsers agree",
                                .arguments = "FILE FILE...",
                                .least = 2,
                                .most = -1,

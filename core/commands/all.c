@@ -75,7 +75,7 @@ void commands_overview(str *out)
     for (size_t i = 0; i < n_commands; i++)
         if (all_commands[i]->does) str_addf(out, "  %-15s %s\n", all_commands[i]->name, all_commands[i]->does);
     str_addf(out, "  %-15s %s\n", "test", "build and run the test suite (in a checkout: ./ablate test)");
-    str_add(out, "\n`ablate COMMAND --help` explains a command's options; `ablate --version` says what this program is.\n");
+    str_add(out, "\n`ablate COMMAND --help` explains a command's options; `ablate --version` prints version, commit and device.\n");
 }
 
 void group_help(const char *first, str *out)

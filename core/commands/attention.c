@@ -20,11 +20,12 @@ typedef struct {
 
 static int check(const attention_options *o, err *e)
 {
-    if (!o->model == !o->run) return fail(e, "either --run or --model is wanted");
-    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0)) return fail(e, "--word, --part and --head belong to --figure");
-    if ((o->figure == 3 || o->figure == 4) && !o->word) return fail(e, "--figure %lld: --word says which token it is about", (long long)o->figure);
+    if (!o->model == !o->run) return fail(e, "expected either --run or --model");
+    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0)) return fail(e, "--word, --part and --head are only valid with --figure");
+    if ((o->figure == 3 || o->figure == 4) && !o->word)
+        return fail(e, "--figure %lld: expected --word, the token that the figure is about", (long long)o->figure);
     if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf"))
-        return fail(e, "-o %s: a figure is written as .svg or .pdf", o->out);
+        return fail(e, "-o %s: expected .svg or .pdf for a figure", o->out);
     return 0;
 }
 
@@ -172,7 +173,7 @@ static int look(const attention_options *o, const char *path, err *e)
     pairs p = {0};
     collected all = {0};
     const char *target = o->target;
-    int bad = src ? 0 : fail(e, "this model is a decoder alone, without a source; this command has no page of such");
+    int bad = src ? 0 : fail(e, "this command does not support decoder-only models");
     if (!bad) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
     if (!bad && !target) target = out[0];
     if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
@@ -202,23 +203,23 @@ static int attention(const invocation *c, void *options)
 #define AT(field) offsetof(attention_options, field)
 static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead", OPTION_TEXT, AT(model)},
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
     {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
-    {"--output -o", "FILE", "where it goes: .html; a figure: .svg or .pdf", OPTION_TEXT, AT(out), .required = true},
-    {"--target", "LINE", "the output that is looked at [the model's own]", OPTION_TEXT, AT(target)},
+    {"--output -o", "FILE", "output file: .html; for a figure: .svg or .pdf", OPTION_TEXT, AT(out), .required = true},
+    {"--target", "LINE", "the target sentence [the model's own output]", OPTION_TEXT, AT(target)},
     {"--figure", "N",
-     "a figure in the manner of the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads N and N+1 in full",
+     "a figure like the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads N and N+1 in full",
      OPTION_COUNT, AT(figure), 3, 5},
-    {"--word", "WORD", "the token that figure 3 or 4 is about", OPTION_TEXT, AT(word)},
-    {"--part", "encoder|decoder|source", "which attention the figure shows [encoder]", OPTION_WORD, AT(part)},
-    {"--layer", "N", "this layer only, from 1 [all; of a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
+    {"--word", "WORD", "the token shown in figure 3 or 4", OPTION_TEXT, AT(word)},
+    {"--part", "encoder|decoder|source", "the attention shown in the figure [encoder]", OPTION_WORD, AT(part)},
+    {"--layer", "N", "only this layer, from 1 [all; for a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
     {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
-    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
 const command attention_command = {.name = "attention",
-                                   .does = "what each head attends to in a sentence: a page, or a figure as SVG or PDF",
+                                   .does = "show what each head attends to in a sentence: a page, or a figure as SVG or PDF",
                                    .words = WORDS_NONE,
                                    .options = options,
                                    .defaults = &defaults,

@@ -32,12 +32,12 @@ const backend *bench_device(const bench_options *o, dtype *compute, err *e)
     bool bf16 = same(o->precision, "bf16");
     bool int8 = same(o->precision, "int8") && o->decodes;
     if (!bf16 && !int8 && !same(o->precision, "fp32")) {
-        fail(e, "--precision %s: expected bf16 or fp32%s", o->precision, o->decodes ? ", or int8 on the CPU" : "; int8 is for decoding");
+        fail(e, "--precision %s: expected bf16 or fp32%s", o->precision, o->decodes ? ", or int8 on the CPU" : "; int8 is only for decoding");
         return NULL;
     }
     const backend *b = device_open(o->device, e);
     if (b && int8 && on_device(b)) {
-        fail(e, "--precision int8 is the CPU's: expected bf16 or fp32 on %s", o->device);
+        fail(e, "--precision int8 is only for the CPU: expected bf16 or fp32 on %s", o->device);
         return NULL;
     }
     return b && !device_compute(bf16 ? PRECISION_BF16 : PRECISION_FP32, b, compute, e) ? b : NULL;
@@ -111,33 +111,33 @@ static int attention(const invocation *c, void *o) { return measure(c, o, ((benc
 static const bench_options defaults = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .warmup = 3,
                                        .beam = 4, .batch = 64, .heads = 8, .d_k = 64, .seed = 1};
 static const option options[] = {
-    {"--lengths", "FILE", "a batch per line: its sentence pairs as source:target lengths in tokens, EOS counted (bench/make_lengths.py)",
+    {"--lengths", "FILE", "one batch per line: its sentence pairs as source:target lengths in tokens, including EOS (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
-    {"--config", "mini|tiny|small|base|big", "the model's size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
-    {"--precision", "bf16|fp32|int8", "what products multiply [bf16]; int8: decode, on the CPU", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
+    {"--config", "mini|tiny|small|base|big", "model size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
+    {"--precision", "bf16|fp32|int8", "number format of products [bf16]; int8: only decode, on the CPU", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
     {"--device", "cpu|cuda|cuda:N", "where [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--seconds", "S", "how long to measure [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
-    {"--steps", "N", "how many steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},
+    {"--seconds", "S", "measuring time in seconds [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
+    {"--steps", "N", "number of steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},
     {"--warmup", "N", "steps before [3]", OPTION_COUNT, AT(warmup), 0, 1e9},
-    {"--wait", "each|pass", "the host waits for every step, or every pass over the batches (GPU)", OPTION_TEXT, AT(wait), .words = WORDS_OWN},
-    {"--tokens", "N", "rows of every batch on either side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
-    {"--vocab", "N", "ids [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},
+    {"--wait", "each|pass", "wait for every step, or every pass over the batches (GPU)", OPTION_TEXT, AT(wait), .words = WORDS_OWN},
+    {"--tokens", "N", "rows of every batch on each side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
+    {"--vocab", "N", "vocabulary size [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},
     {"--beam", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
-    {"--batch", "N", "decode: sentences together [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
-    {"--role", "encoder|decoder|cross", "attention: which [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
-    {"--plugin", "NAME", "train: with this attention or these positions; attention: training steps with it, in turn with scaled_dot", OPTION_LIST,
+    {"--batch", "N", "decode: sentences per batch [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
+    {"--role", "encoder|decoder|cross", "attention: which attention [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
+    {"--plugin", "NAME", "train: use this attention or position; attention: training steps with it, alternating with scaled_dot", OPTION_LIST,
      AT(plugins), .words = WORDS_PLUGINS},
     {"--heads", "N", "attention: heads [8]", OPTION_COUNT, AT(heads), 1, 1e6},
     {"--d-k", "N", "attention: width of a head [64]", OPTION_COUNT, AT(d_k), 1, 1e6},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
-    {"--seed", "N", "of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
-    {"--start-at", "TIME", "seconds since 1970: nothing is measured before", OPTION_REAL, AT(start_at), 1e-6, 0},
-    {"--profile", NULL, "time per operation, on standard error", OPTION_FLAG, AT(profile)},
+    {"--seed", "N", "seed of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
+    {"--start-at", "TIME", "do not measure before this time [seconds since 1970]", OPTION_REAL, AT(start_at), 1e-6, 0},
+    {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
     {0}};
 #define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
-const command bench_train_command = {.name = "bench train", .does = "speed of training steps, as JSON", BENCH, .run = train,
+const command bench_train_command = {.name = "bench train", .does = "measure training steps; prints JSON", BENCH, .run = train,
                                      .example = "ablate bench train --lengths lengths.txt --config base --precision fp32"};
-const command bench_decode_command = {.name = "bench decode", .does = "speed of beam search, as JSON", BENCH, .run = decode,
+const command bench_decode_command = {.name = "bench decode", .does = "measure beam search; prints JSON", BENCH, .run = decode,
                                       .example = "ablate bench decode --lengths lengths.txt --beam 4"};
-const command bench_attention_command = {.name = "bench attention", .does = "speed of attention alone, as JSON", BENCH, .run = attention,
+const command bench_attention_command = {.name = "bench attention", .does = "measure attention alone; prints JSON", BENCH, .run = attention,
                                          .example = "ablate bench attention --lengths lengths.txt --role cross"};

@@ -94,7 +94,7 @@ static void share_limits(recorded *r)
 static int capacity(const bench_options *o, int64_t most, int64_t *out, err *e)
 {
     if (o->tokens && o->tokens < most)
-        return fail(e, "--tokens %lld: a batch of %s has %lld", (long long)o->tokens, o->lengths, (long long)most);
+        return fail(e, "--tokens %lld: found a batch of %s with %lld tokens", (long long)o->tokens, o->lengths, (long long)most);
     *out = o->tokens ? o->tokens : (most + 63) / 64 * 64;
     return 0;
 }
@@ -114,7 +114,7 @@ int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_c
         bad = read_line(&l[i], &a, lines[i], o->lengths, i + 1, e);
         if (!bad) count(r, &l[i]);
     }
-    if (!bad && !r->sentences) bad = fail(e, "%s: no batch in it", o->lengths);
+    if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", o->lengths);
     if (!bad && one_capacity) bad = capacity(o, r->src_most, &src_cap, e) || capacity(o, r->tgt_most, &tgt_cap, e);
     if (!bad) r->b = xcalloc(n, sizeof *r->b);
     for (size_t i = 0; i < n && !bad; i++)

@@ -13,7 +13,7 @@
 static int forbid_the_end(model *m, err *e)
 {
     const param *p = params_find(&m->params, m->cfg.share_embeddings == SHARE_ALL ? "embed" : "tgt.embed");
-    if (!p) return fail(e, "the model has no embedding of the target");
+    if (!p) return fail(e, "the model has no target embedding");
     float *v = params_host(&m->params, 0, e);
     if (!v) return -1;
     memset(v + p->at + (size_t)(VOCAB_EOS * p->dim[3]), 0, (size_t)p->dim[3] * sizeof *v);

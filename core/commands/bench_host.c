@@ -53,7 +53,7 @@ static int make(bench *b, const char *name, size_t rows, size_t seeds, int64_t *
 static int claim(bench *b, const char *name, const int64_t *id, db_claim *out, err *e)
 {
     int got = db_claim_next(b->d, name, id, 1, b->l->owner, LEASE, out, e);
-    return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: no run is left to claim", name);
+    return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 
 /* Events of many workers at once, a few of each at a time, as they come over pipes. */
@@ -183,7 +183,7 @@ static int host(const invocation *c, void *options)
     bench b = {.o = options};
     char *folder = xprintf("%s/ablate-bench-XXXXXX", b.o->folder);
     if (!mkdtemp(folder)) {
-        fail(&e, "%s: a folder cannot be made there", b.o->folder);
+        fail(&e, "%s: cannot create a folder there", b.o->folder);
         free(folder);
         return call_failed(c, &e);
     }
@@ -211,17 +211,17 @@ static int host(const invocation *c, void *options)
 #define AT(field) offsetof(host_options, field)
 static const host_options defaults = {.folder = "/tmp", .runs = 100000, .points = 1000, .workers = 1000, .events = 1000000, .rows = 300, .seeds = 10};
 static const option options[] = {
-    {"--folder", "FOLDER", "the database is made in it, and removed [/tmp]", OPTION_TEXT, AT(folder)},
-    {"--runs", "N", "runs with whole curves [100000]", OPTION_COUNT, AT(runs), 1, 1e8},
-    {"--points", "N", "points of a curve [1000]", OPTION_COUNT, AT(points), 1, 1e6},
-    {"--workers", "N", "simulated workers that tell events at once [1000]", OPTION_COUNT, AT(workers), 1, 1e6},
-    {"--events", "N", "events of all of them [1000000]", OPTION_COUNT, AT(events), 1, 1e9},
-    {"--rows", "N", "of the table [300]", OPTION_COUNT, AT(rows), 1, 1e6},
-    {"--seeds", "N", "of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
+    {"--folder", "FOLDER", "folder for the temporary database [/tmp]", OPTION_TEXT, AT(folder)},
+    {"--runs", "N", "runs with complete curves [100000]", OPTION_COUNT, AT(runs), 1, 1e8},
+    {"--points", "N", "points per curve [1000]", OPTION_COUNT, AT(points), 1, 1e6},
+    {"--workers", "N", "simulated workers that send events at the same time [1000]", OPTION_COUNT, AT(workers), 1, 1e6},
+    {"--events", "N", "total number of events [1000000]", OPTION_COUNT, AT(events), 1, 1e9},
+    {"--rows", "N", "rows of the table [300]", OPTION_COUNT, AT(rows), 1, 1e6},
+    {"--seeds", "N", "seeds of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
     {0}};
 const command bench_host_command = {.name = "bench host",
-                                    .does = "speed of the host and its database at a large cluster's size, as JSON",
-                                    .about = "The usual size takes some minutes and 4 GB of disk. docs/cluster.md has figures.",
+                                    .does = "measure the host and its database at the size of a large cluster; prints JSON",
+                                    .about = "The default size takes some minutes and 4 GB of disk. docs/cluster.md has figures.",
                                     .options = options,
                                     .defaults = &defaults,
                                     .size = sizeof defaults,

@@ -161,7 +161,7 @@ static void print_table(const layer *l, size_t n, const layers_options *o)
         if (meet > 0) printf("  %.0f", meet);
         putchar('\n');
     }
-    printf("\nExponents are fitted over the longer half of the lengths. chain: operations that wait for each other in the forward pass.\n");
+    printf("\nExponents are fitted to the longer half of the lengths. chain: length of the longest chain of dependent operations in the forward pass.\n");
 }
 
 /* ---- the command ---- */
@@ -232,7 +232,7 @@ static int check_set(const layers_options *o, const layer *l, size_t n, err *e)
             size_t length = strlen(l[k].p->desc.name);
             known |= has_prefix(o->set.at[i], l[k].p->desc.name) && o->set.at[i][length] == '.';
         }
-        if (!known) return fail(e, "-s %s: expected a parameter of a plugin that is measured, as convolutional.separable=true", o->set.at[i]);
+        if (!known) return fail(e, "-s %s: expected a parameter of a measured plugin, such as convolutional.separable=true", o->set.at[i]);
     }
     return 0;
 }
@@ -249,7 +249,7 @@ static int layers(const invocation *c, void *options)
     int bad = take_lengths(o, lengths, &n_lengths, &e);
     if (!bad && o->d_model % o->heads)
         bad = fail(&e, "--d-model %lld: expected a multiple of the %lld heads", (long long)o->d_model, (long long)o->heads);
-    if (!bad && o->into && o->plugins.n) bad = fail(&e, "--plugin and --into: the rows of the experiment say which layers are measured");
+    if (!bad && o->into && o->plugins.n) bad = fail(&e, "--plugin cannot be combined with --into, which measures the layers of the experiment's rows");
     cpu_threads((int)o->threads);
     if (!bad && o->into) {
         bad = layers_into(o, &c->p, lengths, n_lengths, &a, &l, &n, &e);
@@ -268,22 +268,22 @@ static int layers(const invocation *c, void *options)
 #define AT(field) offsetof(layers_options, field)
 static const layers_options defaults = {.d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
 static const option options[] = {
-    {"--plugin", "NAME", "an attention plugin, may be repeated [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
+    {"--plugin", "NAME", "an attention plugin; may be repeated [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
      AT(plugins), .words = WORDS_PLUGINS},
-    {"--length", "N", "a length of the sentence [tokens], may be repeated, ascending [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
-    {"-s", "PLUGIN.KEY=VALUE", "a parameter of a plugin that is measured", OPTION_LIST, AT(set)},
-    {"--into", "EXPERIMENT", "measure the encoder's layer of each row of the experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
+    {"--length", "N", "a sentence length in tokens; may be repeated, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of a measured plugin", OPTION_LIST, AT(set)},
+    {"--into", "EXPERIMENT", "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
      .words = WORDS_EXPERIMENTS},
-    {"--memory", "MB", "a layer stops where a longer sentence might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
+    {"--memory", "MB", "memory limit [MB]: skip lengths that might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
     {"--heads", "N", "heads; d_k = d_model / heads [8]", OPTION_COUNT, AT(heads), 1, 4096},
-    {"--seconds", "S", "how long to measure each point [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},
-    {"--threads", "N", "processor threads, 0 all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
-    {"--seed", "N", "of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
-    {"--json", NULL, "one JSON object per layer and length", OPTION_FLAG, AT(json)},
+    {"--seconds", "S", "measuring time per point in seconds [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},
+    {"--threads", "N", "processor threads; 0: all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--seed", "N", "seed of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
+    {"--json", NULL, "print one JSON object per layer and length", OPTION_FLAG, AT(json)},
     OPTION_DATABASE,
     {0}};
 const command bench_layers_command = {
-    .name = "bench layers", .does = "time, FLOPs and memory of layer types over the sentence's length (the paper's Table 1)",
+    .name = "bench layers", .does = "measure time, FLOPs and memory of layer types over sentence length (the paper's Table 1)",
     .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE, .run = layers,
     .example = "ablate bench layers --plugin scaled_dot --plugin recurrent --length 64 --length 128 --length 256"};

@@ -86,7 +86,7 @@ static int read_rows(const char *experiment, const places *p, arena *a, read_exp
     for (size_t i = 0; !rc && i < x->n_rows; i++)
         for (size_t k = 0; k < x->rows[i].n_runs; k++) done += x->rows[i].runs[k].status == DB_DONE && !x->rows[i].runs[k].recorded;
     return rc          ? -1
-           : !done ? fail(e, "experiment \"%s\": found no run that was trained here to put figures beside: `ablate run` first", experiment)
+           : !done ? fail(e, "experiment \"%s\": found no run trained here to add figures to: start with `ablate run`", experiment)
                    : 0;
 }
 
@@ -101,7 +101,8 @@ int layers_into(const layers_options *o, const places *p, const int64_t *n, size
         row_of[made] = i;
         if (measure_row(&l[made++], &x.rows[i], n, n_lengths, o, a, e)) return -1;
     }
-    const char *how = arena_printf(a, "this and those behind: one layer alone, d_model %lld, %lld heads, forward and backward in fp32, %s", (long long)o->d_model,
+    const char *how = arena_printf(a,
+                                   "this and the columns after it: a single layer, d_model %lld, %lld heads, forward and backward in fp32, %s", (long long)o->d_model,
                                    (long long)o->heads, cpu_description());
     db *d = db_open(&p->db, e);
     int bad = d ? 0 : -1;

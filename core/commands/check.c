@@ -27,13 +27,13 @@ static int check(const invocation *c, void *options)
 
 static const option options[] = {
     {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
-    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the plugin that is checked", OPTION_LIST, offsetof(check_options, set)},
-    {"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
-    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {"-s", "PLUGIN.KEY=VALUE", "a parameter of the checked plugin", OPTION_LIST, offsetof(check_options, set)},
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};
 const command check_command = {.name = "check",
-                               .does = "the conformance kit on plugins, by name or file",
-                               .about = "Without a name: every plugin that is loaded. Exit code 1: a check failed.",
+                               .does = "run the conformance checks on plugins, by name or file",
+                               .about = "Without a name: all loaded plugins. Exit code 1: a check failed.",
                                .arguments = "[KIND/NAME | NAME | FILE.so]...",
                                .most = -1,
                                .words = WORDS_PLUGINS,

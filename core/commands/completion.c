@@ -255,7 +255,7 @@ static int completion_words(const invocation *c)
     char nothing[] = "", *word[MOST_WORDS + 1] = {NULL};
     int64_t there = c->argc - 3;
     if (c->argc < 4 || !parse_int(c->argv[2], &n) || n < 1 || n > there || n >= MOST_WORDS) {
-        fail(&e, "words: expected the place of a word, and the words");
+        fail(&e, "words: expected the position of a word, then the words");
         return call_usage(c, &e);
     }
     for (int64_t i = 0; i <= n; i++) word[i] = i < there ? c->argv[3 + i] : nothing;
@@ -281,7 +281,7 @@ static int completion(const invocation *c, void *options)
 }
 
 const command completion_command = {.name = "completion",
-                                    .does = "completion for a shell: bash, zsh or fish",
+                                    .does = "print the completion script for bash, zsh or fish",
                                     .about = "bash: source <(ablate completion bash). zsh: source <(ablate completion zsh), after compinit. fish: "
                                              "ablate completion fish | source.",
                                     .arguments = "bash|zsh|fish",

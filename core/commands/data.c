@@ -56,7 +56,7 @@ static const corpus *find(const char *name, err *e)
         if (same(known_corpora[i].name, name)) return &known_corpora[i];
     for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
     const char *near = nearest(name, names, n);
-    fail(e, "no corpus '%s' is known%s%s%s; `ablate data list` names them", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    fail(e, "found no corpus '%s'%s%s%s; `ablate data list` lists the names", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;
 }
 
@@ -79,23 +79,23 @@ static int get(const invocation *c, void *options)
 
 #define FOLDER_OPTION                                                                                                   \
     {                                                                                                                   \
-        "--dir", "FOLDER", "where corpora lie [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)   \
+        "--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)   \
     }
-static const option list_options[] = {{"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(data_options, json)}, FOLDER_OPTION, {0}};
+static const option list_options[] = {{"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(data_options, json)}, FOLDER_OPTION, {0}};
 static const option get_options[] = {FOLDER_OPTION, {0}};
 const command data_list_command = {.name = "data list",
-                                   .does = "known corpora, and which are here",
+                                   .does = "list the known corpora, and which are present",
                                    .words = WORDS_NONE,
                                    .options = list_options,
                                    .size = sizeof(data_options),
                                    .run = list,
                                    .example = "ablate data list"};
 const command data_get_command = {.name = "data get",
-                                  .does = "download corpora, with checksums",
+                                  .does = "download corpora and verify their checksums",
                                   .arguments = "NAME...",
                                   .least = 1,
                                   .most = -1,
-                                  .missing = "get what? `ablate data list` shows the names",
+                                  .missing = "expected a corpus; `ablate data list` lists the names",
                                   .words = WORDS_CORPORA,
                                   .options = get_options,
                                   .size = sizeof(data_options),

@@ -12,9 +12,9 @@ static int devices(const invocation *c, void *options)
     return ((const devices_options *)options)->json ? devices_json(stdout) : devices_print(stdout);
 }
 
-static const option options[] = {{"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(devices_options, json)}, {0}};
+static const option options[] = {{"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(devices_options, json)}, {0}};
 const command devices_command = {.name = "devices",
-                                 .does = "what the runs can use: processor, instruction set, GPUs",
+                                 .does = "show what runs can use: processor, instruction set, GPUs",
                                  .options = options,
                                  .size = sizeof(devices_options),
                                  .run = devices,
@@ -27,6 +27,6 @@ static int reference(const invocation *c, void *options)
     return 0;
 }
 const command reference_command = {.name = "reference",
-                                   .does = "every INI key with its default and range, as Markdown",
+                                   .does = "print every INI key with its default and range, as Markdown",
                                    .run = reference,
                                    .example = "ablate reference > docs/ini.md"};

@@ -172,14 +172,14 @@ static int diff(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : 0;
 }
 
-static const option options[] = {{"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(diff_options, json)}, OPTION_DATABASE, {0}};
+static const option options[] = {{"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(diff_options, json)}, OPTION_DATABASE, {0}};
 const command diff_command = {.name = "diff",
-                              .does = "what tells two runs apart: settings, commit, machine, plugins, results, curves",
-                              .about = "Differences between designs, with intervals over seeds, are in `ablate table`.",
+                              .does = "show how two runs differ: settings, commit, machine, plugins, results, curves",
+                              .about = "For differences between designs, with intervals over seeds, use `ablate table`.",
                               .arguments = "RUN RUN",
                               .least = 2,
                               .most = 2,
-                              .missing = "two runs are wanted",
+                              .missing = "expected two runs",
                               .words = WORDS_RUNS,
                               .options = options,
                               .size = sizeof(diff_options),

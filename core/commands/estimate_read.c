@@ -65,9 +65,9 @@ void estimate_sweep(const invocation *c, sweep_estimate *out)
         close(fd);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(status))
-        out->unknown = arena_printf(&out->memory, "the process that estimates was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        out->unknown = arena_printf(&out->memory, "the estimating process was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (!out->n && !out->missing)
-        out->unknown = "no row could be counted";
+        out->unknown = "no row could be estimated";
 }
 
 void estimate_free(sweep_estimate *x)

@@ -20,14 +20,14 @@ static int export(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--output -o", "FOLDER", "where the files go; it is made", OPTION_TEXT, offsetof(export_options, out), .required = true},
+    {"--output -o", "FOLDER", "output folder; created if missing", OPTION_TEXT, offsetof(export_options, out), .required = true},
     {"--format", "parquet|csv|tensorboard|wandb",
      "parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs for `wandb sync` [parquet]", OPTION_WORD,
      offsetof(export_options, format)},
     OPTION_DATABASE,
     {0}};
 const command export_command = {.name = "export",
-                                .does = "an experiment as Parquet, CSV, TensorBoard event files or W&B runs",
+                                .does = "export an experiment as Parquet, CSV, TensorBoard event files or W&B runs",
                                 .arguments = "[NAME]",
                                 .most = 1,
                                 .words = WORDS_EXPERIMENTS,

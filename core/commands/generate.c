@@ -29,7 +29,7 @@ static int window_of(const model *m, const places *p, int64_t *window, err *e)
     if (!bad && task->open(&self, cfg, &host_table, &env, words, sizeof words)) bad = fail(e, "task '%s': %s", x->desc.name, words);
     if (!bad && task->vocabs) task->vocabs(self, &asked);
     if (self) task->close(self);
-    if (!bad && asked.tgt == AB_VOCAB_SYMBOLS) bad = fail(e, "task %s labels its inputs: its model does not continue a text", x->desc.name);
+    if (!bad && asked.tgt == AB_VOCAB_SYMBOLS) bad = fail(e, "task %s labels its inputs; its model cannot continue a text", x->desc.name);
     *window = asked.window;
     arena_free(&a);
     return bad;
@@ -45,7 +45,7 @@ static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
         int bad = vocab_encode(v, one, out, e) ? fail_in(e, "--prompt: ") : 0;
         free(one);
         for (int64_t i = from; i < out->n && !bad; i++)
-            if (out->id[i] == VOCAB_UNK) bad = fail(e, "--prompt: token %lld is none that training showed", (long long)i + 1);
+            if (out->id[i] == VOCAB_UNK) bad = fail(e, "--prompt: token %lld does not occur in the training vocabulary", (long long)i + 1);
         if (bad || !line[n]) return bad;
         out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
         out->id[out->n++] = VOCAB_EOS;
@@ -87,7 +87,7 @@ static int generate(const invocation *c, void *options)
     generate_options *o = options;
     err e = {0};
     if (!o->model == !o->run) {
-        fail(&e, "either --run or --model is wanted");
+        fail(&e, "expected either --run or --model");
         return call_usage(c, &e);
     }
     model m = {0};
@@ -98,7 +98,7 @@ static int generate(const invocation *c, void *options)
     const backend *on = path ? device_open(o->device, &e) : NULL;
     int bad = !on || device_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
     if (!bad) {
-        bad = src ? fail(&e, "this model has a source: it answers lines (ablate predict)")
+        bad = src ? fail(&e, "this model has a source side; use `ablate predict`")
                   : write_on(o, &m, tgt, &c->p, c->verbosity < 0, &e);
         model_free(&m);
         if (tgt != src) vocab_free(tgt);
@@ -111,21 +111,22 @@ static int generate(const invocation *c, void *options)
 #define AT(field) offsetof(generate_options, field)
 static const generate_options defaults = {.device = "auto", .prompt = "", .tokens = 500, .temperature = 0.8, .top_k = 200, .seed = 1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead", OPTION_TEXT, AT(model)},
-    {"--prompt", "TEXT", "what the text begins with [nothing]", OPTION_TEXT, AT(prompt), .words = WORDS_NONE},
-    {"--tokens", "N", "how many are drawn, at most [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
-    {"--temperature", "T", "logits are divided by it; 0: always the likeliest token [0.8]", OPTION_REAL, AT(temperature), 0, 100},
-    {"--top-k", "K", "only the K likeliest tokens are drawn from; 0: all [200]", OPTION_COUNT, AT(top_k), 0, 1e7},
-    {"--seed", "S", "of the drawing; the same seed gives the same text [1]", OPTION_COUNT, AT(seed), 0, 9e15},
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
+    {"--prompt", "TEXT", "start of the text [empty]", OPTION_TEXT, AT(prompt), .words = WORDS_NONE},
+    {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
+    {"--temperature", "T", "divide logits by this; 0: always take the likeliest token [0.8]", OPTION_REAL, AT(temperature), 0, 100},
+    {"--top-k", "K", "sample only from the K likeliest tokens; 0: all [200]", OPTION_COUNT, AT(top_k), 0, 1e7},
+    {"--seed", "S", "random seed; the same seed gives the same text [1]", OPTION_COUNT, AT(seed), 0, 9e15},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "where it computes [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
 const command generate_command = {.name = "generate",
-                                  .does = "text from a trained language model (task lm), token by token",
-                                  .about = "The prompt and what follows it go to standard output. Past a window of the model's it goes on from the last half of it.",
+                                  .does = "generate text with a trained language model (task lm)",
+                                  .about = "Prints the prompt and its continuation on standard output. "
+                                           "When the model's window is full, continues from its last half.",
                                   .options = options,
                                   .defaults = &defaults,
                                   .size = sizeof defaults,

@@ -48,7 +48,7 @@ static int find_runs(const char *text, const places *p, measured *all, err *e)
         read_detail d;
         if (!(bad = reader_run(r, ids[i], &a, &d, e))) add_run(all, d.row, &d.run);
     }
-    if (!bad && !all->n) bad = fail(e, "%s: no run is done that was trained here", text);
+    if (!bad && !all->n) bad = fail(e, "%s: found no finished run trained here", text);
     reader_close(r);
     arena_free(&a);
     return bad;
@@ -338,14 +338,14 @@ static int heads(const invocation *c, void *options)
 #define AT(field) offsetof(heads_options, field)
 static const heads_options defaults = {.sentences = 200};
 static const option options[] = {
-    {"--sentences", "N", "of the dev set, its first ones [200]", OPTION_COUNT, AT(sentences), 2, 1e9},
-    {"--no-prune", NULL, "do not measure perplexities without each head", OPTION_FLAG, AT(no_prune)},
-    {"--json", NULL, "every head of every run, as JSON (docs/json.md)", OPTION_FLAG, AT(json)},
-    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {"--sentences", "N", "use the first N sentences of the dev set [200]", OPTION_COUNT, AT(sentences), 2, 1e9},
+    {"--no-prune", NULL, "skip the perplexities without each head", OPTION_FLAG, AT(no_prune)},
+    {"--json", NULL, "print every head of every run as JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
 const command heads_command = {.name = "heads",
-                               .does = "what attention heads look at, and what pruning each costs",
+                               .does = "measure what attention heads look at, and the cost of pruning each",
                                .about =
                                    "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
                                    "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "
@@ -353,7 +353,7 @@ const command heads_command = {.name = "heads",
                                .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
                                .least = 1,
                                .most = 1,
-                               .missing = "heads of what? a run, EXPERIMENT/ROW or EXPERIMENT",
+                               .missing = "expected a run, EXPERIMENT/ROW or EXPERIMENT",
                                .words = WORDS_RUNS,
                                .options = options,
                                .defaults = &defaults,

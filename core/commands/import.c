@@ -20,11 +20,11 @@ static int import(const invocation *c, void *options)
 
 static const option options[] = {OPTION_DATABASE, {0}};
 const command import_command = {.name = "import",
-                                .does = "take recorded experiments into the database",
+                                .does = "import recorded experiments into the database",
                                 .arguments = "FILE.json...",
                                 .least = 1,
                                 .most = -1,
-                                .missing = "found no file",
+                                .missing = "expected a file",
                                 .options = options,
                                 .run = import,
                                 .example = "ablate import experiments/recorded/table3-multi30k.json"};

@@ -59,7 +59,7 @@ static int show_log(const invocation *c, void *options)
     read_detail d = {0};
     int rc = read_run_of(c, c->word[0], &a, &d, &e);
     if (!rc && !d.run.log_path)
-        rc = fail(&e, "run %lld: has no log%s", (long long)d.run.id,
+        rc = fail(&e, "run %lld: found no log%s", (long long)d.run.id,
                   d.run.recorded ? ": it was recorded elsewhere"
                   : d.n_attempts ? ""
                                  : ": it was never started");
@@ -67,24 +67,24 @@ static int show_log(const invocation *c, void *options)
     if (!rc) rc = file_read(d.run.log_path, &text, &e);
     if (!rc) fputs(tail(&text, o->lines), stdout);
     if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);
-    if (rc && found && d.run.error) fprintf(stderr, "its last words: %s\n", d.run.error);
+    if (rc && found && d.run.error) fprintf(stderr, "its last output: %s\n", d.run.error);
     str_free(&text);
     arena_free(&a);
     return rc ? call_failed(c, &e) : 0;
 }
 
 static const option options[] = {
-    {"--lines -n", "LINES", "the last lines only [all]", OPTION_COUNT, offsetof(log_options, lines), 0, 1e9},
-    {"--follow -f", NULL, "go on with what is added, until the run ends", OPTION_FLAG, offsetof(log_options, follow)},
+    {"--lines -n", "LINES", "print only the last N lines [all]", OPTION_COUNT, offsetof(log_options, lines), 0, 1e9},
+    {"--follow -f", NULL, "follow the log until the run ends", OPTION_FLAG, offsetof(log_options, follow)},
     OPTION_DATABASE,
     {0}};
 const command log_command = {.name = "log",
-                             .does = "one run's log",
+                             .does = "print the log of a run",
                              .about = "RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED.",
                              .arguments = "RUN",
                              .least = 1,
                              .most = 1,
-                             .missing = "which run? `ablate ls EXPERIMENT` lists them",
+                             .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
                              .words = WORDS_RUNS,
                              .options = options,
                              .size = sizeof(log_options),

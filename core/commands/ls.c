@@ -107,7 +107,7 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         experiments_grid(list, n, &t);
         print_grid(&t);
         grid_free(&t);
-        call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n" : "Nothing yet: `ablate run experiments/quick.ini`\n");
+        call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n" : "No experiments yet: try `ablate run experiments/quick.ini`\n");
     }
     arena_free(&a);
     return rc;
@@ -183,7 +183,7 @@ static int list_runs(reader *r, const char *name, bool json, err *e)
     read_experiment x;
     int rc = reader_experiment(r, name, false, &a, &x, e);
     away_list away = {0};
-    if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists what there is", name);
+    if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", name);
     if (!rc) rc = find_away(r, x.name, &a, &away, e);
     if (!rc && json) {
         const char *before = "[\n";
@@ -216,9 +216,9 @@ static int ls(const invocation *c, void *options)
     return rc ? call_failed(c, &e) : 0;
 }
 
-static const option options[] = {{"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)}, OPTION_DATABASE, {0}};
+static const option options[] = {{"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)}, OPTION_DATABASE, {0}};
 const command ls_command = {.name = "ls",
-                            .does = "experiments in the database, or the runs of one",
+                            .does = "list the experiments in the database, or the runs of one",
                             .arguments = "[EXPERIMENT]",
                             .most = 1,
                             .words = WORDS_EXPERIMENTS,

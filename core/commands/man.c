@@ -62,16 +62,16 @@ static int man(const invocation *c, void *options)
     str_add(&out, ".SH OPTIONS OF EVERY COMMAND\n");
     for (const option *const *o = options_common(); *o; o++) roff_option(*o, &out);
     str_add(&out, ".SH ENVIRONMENT\n"
-                  ".TP\n.B ABLATE_DATA\nthe folder of corpora [data]\n"
-                  ".TP\n.B ABLATE_DB\nthe database [results.db]\n"
-                  ".TP\n.B ABLATE_HOME\nthe folder of results.db and runs/ [where the command is typed]\n"
-                  ".TP\n.B ABLATE_ISA\nthe instruction set to use: generic, avx2, avx512, avx512_bf16 or amx\n"
-                  ".TP\n.B NO_COLOR\nwhen set: no colours\n"
-                  ".SH EXIT STATUS\n0: all done. 1: something failed. 2: the command line or the INI is wrong.\n"
+                  ".TP\n.B ABLATE_DATA\nfolder of corpora [data]\n"
+                  ".TP\n.B ABLATE_DB\ndatabase file [results.db]\n"
+                  ".TP\n.B ABLATE_HOME\nfolder of results.db and runs/ [current folder]\n"
+                  ".TP\n.B ABLATE_ISA\ninstruction set: generic, avx2, avx512, avx512_bf16 or amx\n"
+                  ".TP\n.B NO_COLOR\nif set, no colours\n"
+                  ".SH EXIT STATUS\n0: success. 1: something failed. 2: invalid command line or INI.\n"
                   "130 or 143: interrupted; the same command resumes.\n");
     int bad = fputs(str_text(&out), stdout) < 0;
     str_free(&out);
     return bad;
 }
 
-const command man_command = {.name = "man", .does = "the manual page: ablate man | man -l -", .run = man, .example = "ablate man | man -l -"};
+const command man_command = {.name = "man", .does = "print the manual page: ablate man | man -l -", .run = man, .example = "ablate man | man -l -"};

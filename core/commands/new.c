@@ -105,23 +105,23 @@ static int new_plugin(const invocation *c, void *options)
     if (at == LENGTH(skeletons)) {
         str kinds = {0};
         for (size_t i = 0; i < LENGTH(skeletons); i++) str_addf(&kinds, "%s%s", i ? ", " : "", plugin_kind_name(skeletons[i].kind));
-        fail(&e, "found kind '%s', expected one of %s (for a task, begin with a copy of plugins/tasks/sequence.c)", kind, str_text(&kinds));
+        fail(&e, "found kind '%s', expected one of %s (for a task, copy plugins/tasks/sequence.c)", kind, str_text(&kinds));
         str_free(&kinds);
         return call_failed(c, &e);
     }
     if (!is_name(name)) {
-        fail(&e, "found the name '%s', expected small letters, digits and _, a letter first", name);
+        fail(&e, "found the name '%s', expected lowercase letters, digits and _, starting with a letter", name);
         return call_failed(c, &e);
     }
     char *path = xprintf("%s.c", name);
     str text = {0};
     fill_in(&text, skeletons[at].text, name, skeletons[at].self);
     if (file_exists(path))
-        fail(&e, "%s is there already; it is left as it is", path);
+        fail(&e, "%s already exists; not changed", path);
     else
         file_write(path, str_text(&text), text.n, &e);
     if (!e.text[0])
-        printf("%s\n\nbuild it:    cc -shared -fPIC -I%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   %s = ./%s.c   (built when it changed)\n"
+        printf("%s\n\nbuild it:    cc -shared -fPIC -I%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   %s = ./%s.c   (rebuilt when changed)\n"
                "the guide:   docs/plugins.md\n", path, plugin_include(), path, name, name, kind, name);
     str_free(&text);
     free(path);
@@ -129,7 +129,7 @@ static int new_plugin(const invocation *c, void *options)
 }
 
 const command new_command = {.name = "new",
-                             .does = "a plugin's skeleton, which builds and passes the check as it is",
+                             .does = "write the skeleton of a plugin; it builds and passes the checks unchanged",
                              .arguments = "KIND NAME",
                              .least = 2,
                              .most = 2,

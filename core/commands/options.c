@@ -37,8 +37,8 @@ bool value_word(const char *value, int i, char out[64])
 }
 
 static const option help_option = {.name = "--help -h", .help = "this help"};
-static const option quiet_option = {.name = "--quiet -q", .help = "nothing on standard error but warnings and errors"};
-static const option verbose_option = {.name = "--verbose -v", .help = "more on standard error"};
+static const option quiet_option = {.name = "--quiet -q", .help = "print only warnings and errors on standard error"};
+static const option verbose_option = {.name = "--verbose -v", .help = "print more on standard error"};
 const option *const *options_common(void)
 {
     static const option *const list[] = {&help_option, &quiet_option, &verbose_option, NULL};
@@ -166,7 +166,7 @@ static int take(invocation *c, int i, char *into, bool *given, bool *help, err *
 static int check_words(const invocation *c, err *e)
 {
     const command *what = c->what;
-    if ((int)c->n_words < what->least) return fail(e, "%s", what->missing ? what->missing : "something is missing on the command line");
+    if ((int)c->n_words < what->least) return fail(e, "%s", what->missing ? what->missing : "missing argument");
     if (what->most >= 0 && (int)c->n_words > what->most)
         return fail(e, "unexpected \"%s\"%s%s", c->word[what->most], what->arguments ? ": it takes " : "", what->arguments ? what->arguments : "");
     return 0;
@@ -245,7 +245,7 @@ int call_usage(const invocation *c, const err *e)
     str text = {0};
     command_usage(c->what, &text);
     if (e->text[0]) fprintf(stderr, "ablate %s: %s\n", c->what->name, e->text);
-    fprintf(stderr, "%s`ablate %s --help` explains the options.\n", str_text(&text), c->what->name);
+    fprintf(stderr, "%srun `ablate %s --help` for its options.\n", str_text(&text), c->what->name);
     str_free(&text);
     return WRONG_USAGE;
 }

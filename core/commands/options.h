@@ -14,7 +14,7 @@
  *
  *     static const show_options defaults = {.layer = 1};
  *     static const option options[] = {
- *         {"--output -o", "FILE", "where the page goes", OPTION_TEXT, offsetof(show_options, out), .required = true},
+ *         {"--output -o", "FILE", "output file", OPTION_TEXT, offsetof(show_options, out), .required = true},
  *         {"--layer", "N", "this layer, from 1", OPTION_COUNT, offsetof(show_options, layer), 1, 1000},
  *         {"--metric", "M", "a column of its own", OPTION_LIST, offsetof(show_options, metrics)},
  *         {"--format", "text|md|json", "how it is printed", OPTION_WORD, offsetof(show_options, format)},
@@ -22,7 +22,7 @@
  *         OPTION_DATABASE,
  *         {0}};
  *     const command show_command = {
- *         .name = "show", .does = "one run: settings, results, where it came from", .arguments = "RUN", .least = 1, .most = 1,
+ *         .name = "show", .does = "show a run: settings, results, provenance", .arguments = "RUN", .least = 1, .most = 1,
  *         .words = WORDS_RUNS, .options = options, .defaults = &defaults, .size = sizeof defaults, .run = show,
  *         .example = "ablate show quick/base"};
  *
@@ -80,7 +80,7 @@ typedef struct {
 
 #define OPTION_DATABASE                                                                                                          \
     {                                                                                                                            \
-        "--db", "FILE", "the database [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, WORDS_FILES                       \
+        "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, WORDS_FILES                       \
     }
 
 typedef struct invocation invocation;

@@ -47,7 +47,7 @@ static int open_parser(parser *x, const predict_options *o, const char *path, co
     const ab_plugin *d = &x->plugin->desc;
     const ab_task_plugin *task = &x->plugin->iface.task;
     if (!task->encode_input || !task->format_output)
-        return fail(e, "%s is a model of the task %s, whose outputs are plain lines: use `ablate translate`", path, d->name);
+        return fail(e, "%s is a model of the task %s, which outputs plain lines: use `ablate translate`", path, d->name);
     if (override(x, o, e)) return -1;
     void *cfg = arena_alloc(&x->memory, d->cfg_size + 16);
     if (d->params && config_bind(&x->m->set, d->name, d->params, cfg, &x->memory, e)) return -1;
@@ -85,7 +85,7 @@ static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         err e = {0};
         if (!decode_check_reach(x->m, x->src, line[i].prepared, &x->beam, &e)) continue;
-        fprintf(stderr, "ablate parse: line %lld is left flat: %s\n", (long long)line[i].number, e.text);
+        fprintf(stderr, "ablate parse: line %lld: printed a flat tree: %s\n", (long long)line[i].number, e.text);
         line[i].output = xstrdup("");
         left++;
     }
@@ -134,8 +134,7 @@ static int parse_input(parser *x, const predict_options *o, err *e)
         if (n && !o->quiet)
             fprintf(stderr,
                     "%zu sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
-                    "the beam, %lld of a "
-                    "second search, %lld repaired; %s\n",
+                    "the beam, %lld from a second search, %lld repaired; %s\n",
                     n, (long long)stats.tokens, stats.seconds, (long long)ways.first, (long long)ways.in_beam,
                     (long long)ways.again, (long long)(ways.refused + left), model_precision(x->m));
     }

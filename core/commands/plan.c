@@ -16,7 +16,7 @@ static int read_effect(const char *text, double *effect, char metric[64], err *e
     char number[32] = "";
     *metric = 0;
     if (sscanf(text, "%31s %63s", number, metric) < 1 || !parse_real(number, effect) || !(*effect > 0))
-        return fail(e, "--detect %s: expected a difference above 0 and a metric, as in \"0.5 BLEU\"", text);
+        return fail(e, "--detect %s: expected a difference above 0 and a metric, such as \"0.5 BLEU\"", text);
     return 0;
 }
 
@@ -32,7 +32,7 @@ static int print_plan(const invocation *c, const plan_options *o, const spec *s,
     err none = {0};
     reader *r = reader_open(&c->p.db, o->like ? e : &none);
     int found = r ? gather(r, like, &table, false, &a, &g, e) : 1;
-    int bad = found < 0 || (found && o->like && fail(e, "found no experiment \"%s\"; `ablate ls` lists what there is", like));
+    int bad = found < 0 || (found && o->like && fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", like));
     if (!found) t.runs = &g;
     if (!bad) bad = plan_print(&t, &out, e);
     if (!bad) fputs(str_text(&out), stdout);
@@ -69,18 +69,18 @@ static int plan(const invocation *c, void *options)
 
 static const plan_options defaults = {0};
 static const option options[] = {
-    {"--detect", "\"EFFECT METRIC\"", "the difference that is to be found, as in \"0.5 BLEU\"; of PPL in percent", OPTION_TEXT, offsetof(plan_options, detect), .required = true},
-    {"--like", "EXPERIMENT", "take standard deviations and times from its runs [those of the spec's own]", OPTION_TEXT, offsetof(plan_options, like), .words = WORDS_EXPERIMENTS},
-    {"--sd", "X", "standard deviation over seeds [from runs]", OPTION_REAL, offsetof(plan_options, sd), 0, 0},
+    {"--detect", "\"EFFECT METRIC\"", "the difference to detect, such as \"0.5 BLEU\"; for PPL in percent", OPTION_TEXT, offsetof(plan_options, detect), .required = true},
+    {"--like", "EXPERIMENT", "take standard deviations and times from this experiment's runs [the spec's own]", OPTION_TEXT, offsetof(plan_options, like), .words = WORDS_EXPERIMENTS},
+    {"--sd", "X", "standard deviation over seeds [estimated from runs]", OPTION_REAL, offsetof(plan_options, sd), 0, 0},
     OPTION_DATABASE,
     {0}};
 const command plan_command = {.name = "plan",
-                              .does = "seeds, hours and the chance to see a difference, before anything is trained",
-                              .about = "docs/statistics.md has the formulas. Standard deviation, sentences' part and times come from runs that are in the database.",
+                              .does = "plan seeds and hours, and the power to detect a difference, before training",
+                              .about = "docs/statistics.md has the formulas. Standard deviation, sentence variance and times come from runs in the database.",
                               .arguments = "SPEC.ini",
                               .least = 1,
                               .most = 1,
-                              .missing = "no spec was given",
+                              .missing = "expected an INI file",
                               .options = options,
                               .defaults = &defaults,
                               .size = sizeof defaults,

@@ -38,19 +38,19 @@ static int plot(const invocation *c, void *options)
 
 #define AT(field) offsetof(plot_command_options, field)
 static const option options[] = {
-    {"--output -o", "FILE", "where it goes: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", OPTION_TEXT, AT(plot.to), .required = true},
-    {"--metric", "M", "what is drawn [the headline]", OPTION_TEXT, AT(plot.metric)},
-    {"--over", "KEY", "against what: step, params, flops, time, or a key that rows change [step]", OPTION_TEXT, AT(plot.over)},
+    {"--output -o", "FILE", "output file: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", OPTION_TEXT, AT(plot.to), .required = true},
+    {"--metric", "M", "metric to draw [the table's main metric]", OPTION_TEXT, AT(plot.metric)},
+    {"--over", "KEY", "x axis: step, params, flops, time, or a key that rows change [step]", OPTION_TEXT, AT(plot.over)},
     {"--by", "KEY", "one series per value of this key", OPTION_TEXT, AT(plot.by)},
     {"--log", "AXES", "logarithmic axes: x, y or x,y", OPTION_TEXT, AT(logarithmic)},
     {"--bars", "sd|range|none", "error bars over seeds [sd]", OPTION_TEXT, AT(plot.bars), .words = WORDS_OWN},
     {"--title", "TEXT", "a line above", OPTION_TEXT, AT(plot.title)},
     {"--size", "WIDTHxHEIGHT", "in points [420x280]", OPTION_TEXT, AT(size)},
-    {"--forest", NULL, "differences to base with their intervals", OPTION_FLAG, AT(plot.forest)},
+    {"--forest", NULL, "draw differences from base with their intervals", OPTION_FLAG, AT(plot.forest)},
     OPTION_DATABASE,
     {0}};
 const command plot_command = {.name = "plot",
-                              .does = "one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite",
+                              .does = "draw one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite",
                               .arguments = "[NAME]",
                               .most = 1,
                               .words = WORDS_EXPERIMENTS,

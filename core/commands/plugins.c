@@ -57,7 +57,7 @@ static void print(const plugin *p, bool json, bool parameters, size_t shown)
         err e = {0};
         bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
         const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &e) : NULL;
-        if (how && step) printf("    attention of a model with it, on the CPU and on GPUs: %s; in steps of decoding: %s\n", how, step);
+        if (how && step) printf("    attention of a model that uses it, on the CPU and on GPUs: %s; in decoding steps: %s\n", how, step);
     }
     str_free(&out);
 }
@@ -92,11 +92,11 @@ static int plugins(const invocation *c, void *options)
     return call_failed(c, &e), 2;
 }
 
-static const option options[] = {{"--json", NULL, "as JSON (docs/json.md)", OPTION_FLAG, offsetof(plugins_options, json)},
-                                 {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+static const option options[] = {{"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(plugins_options, json)},
+                                 {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
                                  {0}};
 const command plugins_command = {.name = "plugins",
-                                 .does = "what is loaded, with parameters and docs",
+                                 .does = "list the loaded plugins, with parameters and descriptions",
                                  .arguments = "[KIND | KIND/NAME | FILE.so]",
                                  .most = 1,
                                  .words = WORDS_PLUGINS,

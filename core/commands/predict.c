@@ -18,10 +18,10 @@ char *run_model_path(const char *name, const places *p, err *e)
     if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
         for (size_t i = 0; i < run.n_artifacts; i++)
             if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
-        if (!path) fail(e, "run %s has no model: it was not finished here", name);
+        if (!path) fail(e, "run %s has no model: it was not trained to the end here", name);
     }
     if (path && !file_exists(path)) {
-        fail(e, "the model of run %s is no longer at %s", name, path);
+        fail(e, "the model of run %s is missing: expected it at %s", name, path);
         free(path);
         path = NULL;
     }
@@ -36,7 +36,7 @@ enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
     if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
-    if (o->precision == IN_INT8 && on_device(on)) return fail(e, "--precision int8 is the CPU's: expected run, fp32 or bf16 on %s", o->device);
+    if (o->precision == IN_INT8 && on_device(on)) return fail(e, "--precision int8 is only for the CPU: expected run, fp32 or bf16 on %s", o->device);
     return device_compute(o->precision == IN_BF16 ? PRECISION_BF16 : PRECISION_FP32, on, out, e);
 }
 
@@ -83,8 +83,9 @@ static int same_vocab(const member *a, const member *b, const vocab *x, const vo
     char one[65], two[65];
     hash_vocab(x, one), hash_vocab(y, two);
     if (same(one, two)) return 0;
-    return fail(e, "%s and %s cannot be one ensemble: their %s vocabularies differ (sha256 %.12s with %lld tokens, %.12s with %lld); models of one ensemble share data and "
-                "vocab settings", a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
+    return fail(e, "%s and %s cannot form an ensemble: their %s vocabularies differ (sha256 %.12s with %lld tokens, %.12s with %lld); "
+                "models of an ensemble must share data and vocab settings",
+                a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
 }
 
 static int open_member(members *all, predict_options *o, const char *name, char *path, const backend *on, err *e)
@@ -99,9 +100,11 @@ static int open_member(members *all, predict_options *o, const char *name, char 
     }
     x->m.params.int8 = o->precision == IN_INT8;
     if (all->n++) all->others[o->n_others++] = &x->m;
-    if (!x->src) return fail(e, "%s is a decoder alone, without a source to read; one of a text continues it: ablate generate", name);
+    if (!x->src) return fail(e, "%s is a decoder-only model without a source; for a language model, use `ablate generate`", name);
     if (all->n == 1) return 0;
-    if (!same(x->m.cfg.task, first->m.cfg.task)) return fail(e, "%s and %s cannot be one ensemble: their tasks are %s and %s", first->name, name, first->m.cfg.task, x->m.cfg.task);
+    if (!same(x->m.cfg.task, first->m.cfg.task))
+        return fail(e, "%s and %s cannot form an ensemble: their tasks are %s and %s", first->name, name,
+                    first->m.cfg.task, x->m.cfg.task);
     return same_vocab(first, x, first->src, x->src, "source", e) || same_vocab(first, x, first->tgt, x->tgt, "target", e) ? -1 : 0;
 }
 
@@ -109,7 +112,7 @@ static int open_members(members *all, const invocation *c, predict_options *o, c
 {
     size_t n = o->run.n + o->model.n;
     if (n > MOST_MEMBERS) return fail(e, "an ensemble of %zu models, expected at most %d", n, (int)MOST_MEMBERS);
-    if (n > 1 && on_device(on)) return fail(e, "an ensemble is decoded on the CPU: expected --device cpu, found %s", on->name);
+    if (n > 1 && on_device(on)) return fail(e, "ensembles run only on the CPU: expected --device cpu, found %s", on->name);
     o->others = all->others;
     for (size_t i = 0; i < n; i++) {
         bool run = i < o->run.n;
@@ -123,7 +126,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
 {
     err e = {0};
     if (!o->model.n == !o->run.n) {
-        fail(&e, "either --run or --model is wanted");
+        fail(&e, "expected either --run or --model");
         return call_usage(c, &e);
     }
     o->quiet = c->verbosity < 0;
@@ -134,7 +137,7 @@ static int predict(const invocation *c, predict_options *o, enum work work)
     if (!bad) {
         member *x = &all->at[0];
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
-        if (!trees && o->set.n) fail(&e, "-s sets parameters of a task that shows its outputs in a form of its own; %s does not", x->m.cfg.task);
+        if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", x->m.cfg.task);
         bad = e.text[0] || (trees ? predict_parse(o, x->path, &x->m, x->src, x->tgt, &c->p, &e) : predict_translate(o, &x->m, x->src, x->tgt, &e));
     }
     members_close(all);
@@ -149,34 +152,34 @@ static int parse(const invocation *c, void *options) { return predict(c, options
 #define AT(field) offsetof(predict_options, field)
 static const predict_options defaults = {.device = "auto", .alpha = -1};
 static const option options[] = {
-    {"--run", "RUN", "a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; several are an ensemble", OPTION_LIST, AT(run), .words = WORDS_RUNS},
-    {"--model", "FILE.safetensors", "a model file instead; several are an ensemble", OPTION_LIST, AT(model)},
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; repeat for an ensemble", OPTION_LIST, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run; repeat for an ensemble", OPTION_LIST, AT(model)},
     {"--beam", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
     {"--alpha", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(alpha), 0, 0},
-    {"--nbest", "N", "the N best of each line, with number and score before it (not of trees)", OPTION_COUNT, AT(nbest), 1, MOST_BEAM},
+    {"--nbest", "N", "print the N best outputs of each line, with line number and score (not for trees)", OPTION_COUNT, AT(nbest), 1, MOST_BEAM},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "where it computes [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--precision", "run|fp32|bf16|int8", "what it computes with [run: as it was trained]; int8 is faster and rounds weights (CPU)", OPTION_WORD,
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--precision", "run|fp32|bf16|int8", "number format [run: as in training]; int8 is faster and rounds weights (CPU)", OPTION_WORD,
      AT(precision)},
-    {"-s", "TASK.KEY=VALUE", "a parameter of the task, in place of the run's", OPTION_LIST, AT(set), .words = WORDS_KEYS},
-    {"--plugin-path", "FOLDERS", "also plugins of these folders (a colon between two)", OPTION_PLUGINS},
+    {"-s", "TASK.KEY=VALUE", "a parameter of the task, overriding the run's", OPTION_LIST, AT(set), .words = WORDS_KEYS},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
 #define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
 const command predict_command = {.name = "predict",
-                                 .does = "standard input through a trained run: translations, or trees where its task is parsing",
+                                 .does = "apply a trained run to standard input: translations, or trees if its task is parsing",
                                  PREDICTION,
                                  .run = as_the_model,
                                  .example = "ablate predict --run quick/base < sentences"};
 const command translate_command = {.name = "translate",
-                                   .does = "standard input to standard output by a trained run, one line each",
+                                   .does = "translate standard input with a trained run, line by line",
                                    PREDICTION,
                                    .run = translate,
                                    .example = "ablate translate --run quick/base --beam 4 < text.en > text.de"};
 const command parse_command = {.name = "parse",
-                               .does = "sentences to trees by a trained run of the task parsing",
-                               .about = "Sentences are words, or word_TAG, with blanks between them; one per line.",
+                               .does = "parse sentences into trees with a trained run of the task parsing",
+                               .about = "One sentence per line: words, or word_TAG, separated by blanks.",
                                PREDICTION,
                                .run = parse,
                                .example = "ablate parse --run parsing-gum/base < sentences > trees"};

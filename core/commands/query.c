@@ -15,7 +15,7 @@ static int read_sql(const invocation *c, str *sql, err *e)
 {
     char part[4096];
     if (c->n_words && !same(c->word[0], "-")) return str_add(sql, c->word[0]), 0;
-    if (!c->n_words && isatty(0)) return fail(e, "found no SQL; `ablate query --list` says what can be asked");
+    if (!c->n_words && isatty(0)) return fail(e, "expected SQL; `ablate query --list` lists the views");
     for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0;) str_addn(sql, part, n);
     return ferror(stdin) ? fail(e, "standard input cannot be read") : 0;
 }
@@ -37,13 +37,13 @@ static int query(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--format", "text|csv|json|md", "how it is printed [text]", OPTION_WORD, offsetof(query_options, format)},
-    {"--json", NULL, "as --format json", OPTION_FLAG, offsetof(query_options, json)},
-    {"--list", NULL, "what can be asked: every view, or the one named, with its columns and what they are", OPTION_FLAG, offsetof(query_options, list)},
+    {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, offsetof(query_options, format)},
+    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(query_options, json)},
+    {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG, offsetof(query_options, list)},
     OPTION_DATABASE,
     {0}};
 const command query_command = {.name = "query",
-                               .does = "read-only SQL on the database",
+                               .does = "run read-only SQL on the database",
                                .about = "Without SQL, or with -, the statement is read from standard input.",
                                .arguments = "[SQL | -]",
                                .most = 1,

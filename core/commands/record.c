@@ -104,14 +104,14 @@ static int record(const invocation *c, void *options)
 
 static const record_options defaults = {.points = 200};
 static const option options[] = {
-    {"--points", "N", "points kept of a learning curve [200]", OPTION_COUNT, offsetof(record_options, points), 0, 1e9}, OPTION_DATABASE, {0}};
+    {"--points", "N", "points to keep per learning curve [200]", OPTION_COUNT, offsetof(record_options, points), 0, 1e9}, OPTION_DATABASE, {0}};
 const command record_command = {.name = "record",
-                                .does = "write an experiment to experiments/recorded/, for git",
-                                .about = "FILE.json: another place for it. This machine's folders are taken out of it.",
+                                .does = "record an experiment in experiments/recorded/, for git",
+                                .about = "FILE.json: another output file. This machine's folders are removed from the record.",
                                 .arguments = "EXPERIMENT [FILE.json]",
                                 .least = 1,
                                 .most = 2,
-                                .missing = "which experiment? `ablate ls` lists them",
+                                .missing = "expected an experiment; `ablate ls` lists them",
                                 .words = WORDS_EXPERIMENTS,
                                 .options = options,
                                 .defaults = &defaults,

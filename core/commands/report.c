@@ -25,11 +25,11 @@ static int report(const invocation *c, void *options)
     const char *name = c->n_words ? c->word[0] : NULL;
     err e = {0};
     if (o->out && o->port != SERVE_PORT) {
-        fail(&e, "--port belongs to --serve");
+        fail(&e, "--port is only valid with --serve");
         return call_usage(c, &e);
     }
     if (!o->out == !o->serve) {
-        fail(&e, o->out ? "-o writes a file, --serve shows the page: one of them" : "-o FILE.html says where the page goes; --serve shows it in a browser");
+        fail(&e, o->out ? "-o and --serve cannot be combined" : "expected -o FILE.html to write the page, or --serve to show it in a browser");
         return call_usage(c, &e);
     }
     reader *r = reader_open(&c->p.db, &e);
@@ -40,13 +40,13 @@ static int report(const invocation *c, void *options)
 
 static const report_options defaults = {.port = SERVE_PORT};
 static const option options[] = {
-    {"--output -o", "FILE.html", "where the page goes", OPTION_TEXT, offsetof(report_options, out)},
-    {"--serve", NULL, "show the page to browsers on this machine; it follows a sweep while it runs", OPTION_FLAG, offsetof(report_options, serve)},
-    {"--port", "N", "of --serve; 0: any that is free [8765]", OPTION_COUNT, offsetof(report_options, port), 0, 65535},
+    {"--output -o", "FILE.html", "output file", OPTION_TEXT, offsetof(report_options, out)},
+    {"--serve", NULL, "serve the page to browsers on this machine; updates while a sweep runs", OPTION_FLAG, offsetof(report_options, serve)},
+    {"--port", "N", "port for --serve; 0: any free port [8765]", OPTION_COUNT, offsetof(report_options, port), 0, 65535},
     OPTION_DATABASE,
     {0}};
 const command report_command = {.name = "report",
-                                .does = "one HTML page of an experiment: verdict, table, curves, cost, grids, runs",
+                                .does = "write an HTML page of an experiment: verdict, table, curves, cost, grids, runs",
                                 .arguments = "[NAME]",
                                 .most = 1,
                                 .words = WORDS_EXPERIMENTS,

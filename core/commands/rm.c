@@ -110,7 +110,7 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     if (!rc && o->experiment) {
         read_experiment x = {0};
         rc = reader_experiment(r, o->experiment, false, &a, &x, e);
-        if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists what there is", o->experiment);
+        if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", o->experiment);
         for (size_t i = 0; i < x.n_rows && !rc; i++)
             for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++) rc = add_run(m, r, x.rows[i].runs[k].id, e);
     }
@@ -145,7 +145,7 @@ static int remove_all(const removal *m, const invocation *c, const rm_options *o
     db_close(d);
     for (size_t i = 0; i < m->n_folders && !rc && !o->keep_files; i++)
         if (nftw(m->folder[i], remove_file, 16, FTW_DEPTH | FTW_PHYS))
-            rc = fail(e, "%s: cannot be removed: %s", m->folder[i], strerror(errno));
+            rc = fail(e, "%s: cannot remove: %s", m->folder[i], strerror(errno));
     return rc;
 }
 
@@ -156,7 +156,7 @@ static int rm(const invocation *c, void *options)
     removal m = {0};
     int code = 0;
     if (!c->n_words == !o->experiment) {
-        fail(&e, "%s", c->n_words ? "runs, or --experiment; not both" : "which runs? `ablate ls EXPERIMENT` lists them");
+        fail(&e, "%s", c->n_words ? "expected runs or --experiment, not both" : "expected a run; `ablate ls EXPERIMENT` lists them");
         return call_usage(c, &e);
     }
     int rc = find_runs(&m, c, o, &e);
@@ -181,15 +181,15 @@ static int rm(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--experiment", "NAME", "an experiment with all its runs", OPTION_TEXT, offsetof(rm_options, experiment), .words = WORDS_EXPERIMENTS},
-    {"--keep-files", NULL, "leave checkpoints, models, outputs and logs where they are", OPTION_FLAG, offsetof(rm_options, keep_files)},
-    {"--dry-run", NULL, "say what would go, and remove nothing", OPTION_FLAG, offsetof(rm_options, dry_run)},
-    {"--yes -y", NULL, "do not ask (on a terminal it asks)", OPTION_FLAG, offsetof(rm_options, yes)},
+    {"--experiment", "NAME", "remove an experiment with all its runs", OPTION_TEXT, offsetof(rm_options, experiment), .words = WORDS_EXPERIMENTS},
+    {"--keep-files", NULL, "keep checkpoints, models, outputs and logs", OPTION_FLAG, offsetof(rm_options, keep_files)},
+    {"--dry-run", NULL, "list what would be removed, and remove nothing", OPTION_FLAG, offsetof(rm_options, dry_run)},
+    {"--yes -y", NULL, "do not ask for confirmation", OPTION_FLAG, offsetof(rm_options, yes)},
     OPTION_DATABASE,
     {0}};
 const command rm_command = {.name = "rm",
-                            .does = "remove runs, with their files",
-                            .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. A running one is refused.",
+                            .does = "remove runs and their files",
+                            .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. Running runs cannot be removed.",
                             .arguments = "RUN...",
                             .most = -1,
                             .words = WORDS_RUNS,

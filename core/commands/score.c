@@ -123,7 +123,7 @@ static int score_bleu_command_run(const invocation *c, void *options)
     bleu_score score;
     str out = {0};
     err e = {0};
-    if (w->refs.n > MAX_REFS) fail(&e, "--ref: more than %d times", MAX_REFS);
+    if (w->refs.n > MAX_REFS) fail(&e, "--ref: found more than %d, expected fewer", MAX_REFS);
     if (!*e.text) bleu_options_parse(&o, w->tok, w->lowercase, w->smooth, &e);
     if (*e.text) return call_usage(c, &e);
     if (score_bleu(&o, w->refs.at, w->refs.n, &score, &e)) return call_failed(c, &e), WRONG;
@@ -135,14 +135,14 @@ static int score_bleu_command_run(const invocation *c, void *options)
 }
 
 static const option bleu_command_table[] = {
-    {"--ref", "FILE", "what to score against, one line for each line of standard input", OPTION_LIST, offsetof(bleu_command_options, refs), .required = true},
+    {"--ref", "FILE", "reference file, line by line parallel to standard input", OPTION_LIST, offsetof(bleu_command_options, refs), .required = true},
     {"--tok", "13a|none|intl|char|zh", "the tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok), .words = WORDS_OWN},
-    {"--lc", NULL, "lower-case both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
+    {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
     {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command_options, smooth), .words = WORDS_OWN},
-    {"--json", NULL, "as JSON, in full precision (docs/json.md)", OPTION_FLAG, offsetof(bleu_command_options, json)},
+    {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(bleu_command_options, json)},
     {0}};
 const command score_bleu_command = {.name = "score bleu",
-                                    .does = "BLEU of translations on standard input, as sacreBLEU computes it",
+                                    .does = "compute BLEU of translations on standard input, as sacreBLEU does",
                                     .options = bleu_command_table,
                                     .size = sizeof(bleu_command_options),
                                     .run = score_bleu_command_run,
@@ -187,7 +187,7 @@ static void explain(const evalb_row *rows, size_t n)
         fprintf(stderr, "standard input:%zu: %s: %s\n", i + 1,
                 rows[i].status == EVALB_SKIP ? "skipped" : "error", rows[i].why);
     }
-    if (found > SHOWN) fprintf(stderr, "and %zu sentences more that do not count\n", found - SHOWN);
+    if (found > SHOWN) fprintf(stderr, "and %zu more sentences that do not count\n", found - SHOWN);
 }
 
 static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row *rows, size_t n, const evalb_result *all,
@@ -224,7 +224,7 @@ static int score_f1(const f1_options *w, const evalb_params *p, const char *gold
     confusion labels = {0};
     evalb_row *rows = NULL;
     int bad = load(&gold, gold_path, e) || load(&test, NULL, e) || same_length(&gold, &test, e);
-    if (!bad && gold.n == 0) bad = fail(e, "%s holds no trees", gold.name);
+    if (!bad && gold.n == 0) bad = fail(e, "%s: found no trees", gold.name);
     const char *const *g = (const char *const *)gold.lines, *const *t = (const char *const *)test.lines;
     if (!bad) {
         rows = xcalloc(gold.n, sizeof *rows);
@@ -257,14 +257,14 @@ static int score_f1_command_run(const invocation *c, void *options)
 
 static const f1_options f1_defaults = {.pairs = -2};
 static const option f1_table[] = {
-    {"--gold", "FILE", "the trees to score against, one line for each line of standard input", OPTION_TEXT, offsetof(f1_options, gold), .required = true},
-    {"--param", "FILE.prm", "EVALB's parameters [COLLINS.prm's]", OPTION_TEXT, offsetof(f1_options, param)},
-    {"--confusion", "N", "labels most often taken for others, N pairs [20]", OPTION_COUNT_BARE, offsetof(f1_options, pairs), 0, 1e9},
-    {"--by-length", NULL, "also by the length of the sentence", OPTION_FLAG, offsetof(f1_options, by_length)},
-    {"--json", NULL, "as JSON, in full precision (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
+    {"--gold", "FILE", "file of gold trees, line by line parallel to standard input", OPTION_TEXT, offsetof(f1_options, gold), .required = true},
+    {"--param", "FILE.prm", "EVALB parameter file [COLLINS.prm]", OPTION_TEXT, offsetof(f1_options, param)},
+    {"--confusion", "N", "show labels most often confused, N pairs [20]", OPTION_COUNT_BARE, offsetof(f1_options, pairs), 0, 1e9},
+    {"--by-length", NULL, "also show scores by sentence length", OPTION_FLAG, offsetof(f1_options, by_length)},
+    {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
     {0}};
 const command score_f1_command = {.name = "score f1",
-                                  .does = "bracketing F1 of trees on standard input, as EVALB prints it",
+                                  .does = "compute bracketing F1 of trees on standard input, as EVALB does",
                                   .options = f1_table,
                                   .defaults = &f1_defaults,
                                   .size = sizeof f1_defaults,

@@ -153,7 +153,7 @@ static int print_lines(const read_detail *d, const char *split, const char *endi
     const char *path = NULL;
     for (size_t i = 0; i < d->n_artifacts; i++)
         if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
-    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s of it%s", (long long)d->run.id, split, file + 1,
+    int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split, file + 1,
                           d->run.recorded ? "; it was recorded elsewhere" : "")
                    : file_read(path, &text, e);
     if (!rc) fwrite(str_text(&text), 1, text.n, stdout);
@@ -198,7 +198,7 @@ static int show(const invocation *c, void *options)
     int64_t *ids = NULL;
     size_t n = 0;
     if (o->ini + !!o->hyp + !!o->ref + o->json > 1) {
-        fail(&e, "one of --ini, --json, --hyp and --ref");
+        fail(&e, "expected at most one of --ini, --json, --hyp and --ref");
         return call_usage(c, &e);
     }
     reader *r = reader_open(&c->p.db, &e);
@@ -218,19 +218,19 @@ static int show(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--json", NULL, "as JSON, an array (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
-    {"--ini", NULL, "an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
-    {"--hyp", "SPLIT", "its outputs for dev or test, one line each", OPTION_TEXT, offsetof(show_options, hyp), .words = WORDS_SPLITS},
+    {"--json", NULL, "print a JSON array (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
+    {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
+    {"--hyp", "SPLIT", "print its outputs for dev or test, one per line", OPTION_TEXT, offsetof(show_options, hyp), .words = WORDS_SPLITS},
     {"--ref", "SPLIT", "their references", OPTION_TEXT, offsetof(show_options, ref), .words = WORDS_SPLITS},
     OPTION_DATABASE,
     {0}};
 const command show_command = {.name = "show",
-                              .does = "one run: settings, results, where it came from",
+                              .does = "show a run: settings, results, provenance",
                               .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED.",
                               .arguments = "RUN",
                               .least = 1,
                               .most = 1,
-                              .missing = "which run? `ablate ls EXPERIMENT` lists them",
+                              .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
                               .words = WORDS_RUNS,
                               .options = options,
                               .size = sizeof(show_options),

@@ -15,7 +15,7 @@ static int sync_one(const invocation *c, db *d, const char *name, const char *fo
     enum progress_mode mode = c->verbosity < 0 ? PROGRESS_NONE : PROGRESS_PLAIN;
     if (launch_sync(d, name, folder, o->wait, mode, &r, e)) return -1;
     if (r.jobs && c->verbosity >= 0)
-        printf("%s: %zu run%s ended, %zu still away\n", name, r.taken, r.taken == 1 ? "" : "s", r.left);
+        printf("%s: %zu run%s ended, %zu not finished\n", name, r.taken, r.taken == 1 ? "" : "s", r.left);
     return 0;
 }
 
@@ -42,11 +42,12 @@ static int sync_run(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--wait", NULL, "until all their runs have ended", OPTION_FLAG, offsetof(sync_options, wait)}, OPTION_DATABASE, {0}};
+    {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, offsetof(sync_options, wait)}, OPTION_DATABASE, {0}};
 const command sync_command = {.name = "sync",
-                              .does = "write down what runs in Slurm jobs have done",
-                              .about = "A sweep begun by `ablate run --launcher slurm --detach` trains without a host. This command reads what its workers have told, "
-                                       "and may be called as often as you like, from any machine that sees the results' folder. docs/cluster.md has more.",
+                              .does = "record the progress of runs in Slurm jobs",
+                              .about = "A sweep started with `ablate run --launcher slurm --detach` trains without a host. This command records what its "
+                                       "workers have reported. Run it as often as you like, on any machine that sees the results folder. "
+                                       "See docs/cluster.md.",
                               .arguments = "[EXPERIMENT]",
                               .least = 0,
                               .most = 1,
@@ -64,7 +65,7 @@ static int task_run(const invocation *c, void *unused)
     (void)unused;
     if (!parse_int(c->word[1], &task) || !parse_int(c->word[2], &per_task) || task < 0 || per_task < 1) {
         err e = {0};
-        fail(&e, "expected the number of a task and of its runs, found %s and %s", c->word[1], c->word[2]);
+        fail(&e, "expected a task number and a number of runs, found %s and %s", c->word[1], c->word[2]);
         return call_failed(c, &e);
     }
     return slurm_task_run(c->p.program, c->word[0], task, per_task);

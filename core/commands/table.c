@@ -35,16 +35,16 @@ static int table(const invocation *c, void *options)
 
 static const table_command_options defaults = {.vs = -1, .stats = -1};
 static const option options[] = {
-    {"--metric", "M", "this column only", OPTION_LIST, offsetof(table_command_options, metrics)},
-    {"--format", "text|md|latex|csv|json", "how it is printed [text]; csv and json have full precision", OPTION_WORD,
+    {"--metric", "M", "print only this column", OPTION_LIST, offsetof(table_command_options, metrics)},
+    {"--format", "text|md|latex|csv|json", "output format [text]; csv and json have full precision", OPTION_WORD,
      offsetof(table_command_options, format)},
-    {"--vs", "paper|recorded", "the paper's figures beside, or those of recorded runs", OPTION_WORD, offsetof(table_command_options, vs)},
-    {"--stats", "full", "all statistics (docs/statistics.md)", OPTION_WORD, offsetof(table_command_options, stats), .words = WORDS_OWN},
-    {"--json", NULL, "as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
+    {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD, offsetof(table_command_options, vs)},
+    {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD, offsetof(table_command_options, stats), .words = WORDS_OWN},
+    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};
 const command table_command = {.name = "table",
-                               .does = "an experiment's table; table1 to table4 beside the published numbers",
+                               .does = "print an experiment's table, or the paper's table1 to table4",
                                .about = "Without NAME: the experiment that was run last. Where no experiment has the name table1, table2, table3 or table4, the paper's "
                                         "table is printed alone; that needs no database.",
                                .arguments = "[NAME]",

@@ -13,7 +13,7 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
     for (size_t i = 0; i < n; i++) {
         err e = {0};
         if (!decode_check_reach(m, src, lines[i], o, &e)) continue;
-        fprintf(stderr, "ablate translate: line %zu is left empty: %s\n", i + 1, e.text);
+        fprintf(stderr, "ablate translate: line %zu: printed an empty line: %s\n", i + 1, e.text);
         lines[i] = empty;
         left++;
     }

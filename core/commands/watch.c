@@ -35,7 +35,7 @@ static int draw(const invocation *c, const watch_view *v, str *out, err *e)
     reader *r = reader_open(&c->p.db, e);
     const char *name = c->n_words ? c->word[0] : NULL;
     int rc = r ? reader_experiment(r, name, false, &a, &x, e) : -1;
-    if (rc == 1) rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists what there is", name ? " \"" : "", name ? name : "", name ? "\"" : "");
+    if (rc == 1) rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists the experiments", name ? " \"" : "", name ? name : "", name ? "\"" : "");
     if (!rc) rc = watch_frame(r, &x, v, now(), out, e);
     reader_close(r);
     arena_free(&a);
@@ -116,13 +116,13 @@ static int watch(const invocation *c, void *options)
 
 static const watch_options defaults = {.every = 1};
 static const option options[] = {
-    {"--every", "S", "seconds between two looks [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
-    {"--once", NULL, "one frame on standard output; also where that is no terminal", OPTION_FLAG, offsetof(watch_options, once)},
-    {"--width", "N", "columns [the terminal's, or 80]", OPTION_COUNT, offsetof(watch_options, width), 40, 500},
+    {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
+    {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG, offsetof(watch_options, once)},
+    {"--width", "N", "width in columns [the terminal's, or 80]", OPTION_COUNT, offsetof(watch_options, width), 40, 500},
     OPTION_DATABASE,
     {0}};
 const command watch_command = {.name = "watch",
-                               .does = "a live view of a sweep: states, steps, speed, time to go, dev PPL, mean ± sd, failures",
+                               .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
                                .about = "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.",
                                .arguments = "[EXPERIMENT]",
                                .most = 1,

@@ -180,7 +180,7 @@ int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double
     bool first = true;
     for (enum db_status k = DB_QUEUED; k <= DB_SKIPPED; k++)
         if (c.of[k]) str_addf(&head, "%s %zu %s", first ? "" : ",", c.of[k], db_status_text(k)), first = false;
-    if (c.left > 0) str_addf(&head, "; those running end in %s", span(c.left, eta));
+    if (c.left > 0) str_addf(&head, "; the running ones end in %s", span(c.left, eta));
     size_t below = failures(x, v, &foot), room = (size_t)v->lines > below + 3 ? (size_t)v->lines - below - 3 : 1, shown = 0;
     str_addf(out, "%s%.*s%s\n", v->color ? "\033[1m" : "", (int)watch_fitting(head.s, (size_t)v->columns), head.s, v->color ? "\033[0m" : "");
     int rc = 0;

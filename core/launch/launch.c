@@ -239,27 +239,28 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
 {
     if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
     if (w->term_at > 0) { /* by the watchdog */
-        snprintf(w->error, sizeof w->error, "no step for %d s, after step %lld: it was ended (--step-limit)", l->o->step_limit, (long long)w->step);
+        snprintf(w->error, sizeof w->error, "ended after %d s without a step, after step %lld (--step-limit)", l->o->step_limit, (long long)w->step);
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DONE) {
         char phase[sizeof w->phase];
         memcpy(phase, w->phase, sizeof phase);
         if (!*w->error)
-            snprintf(w->error, sizeof w->error, "ended in %s with exit status 0 before it was done: a plugin or a library has called exit", phase);
+            snprintf(w->error, sizeof w->error, "exited in %s with status 0 before finishing: a plugin or library called exit", phase);
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
     if (l->out->interrupted && (code == WORKER_STOPPED || sig == SIGTERM))
         return *what = "stopped", DB_QUEUED;
     if (code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
-        snprintf(w->error, sizeof w->error, "somebody else told it to stop");
+        snprintf(w->error, sizeof w->error, "stopped by another process");
         return *what = "killed", DB_KILLED;
     }
     if (sig > 0 && !*w->error)
         snprintf(w->error, sizeof w->error, "%sended by signal %d (%s)", w->ranks > 1 ? "a rank was " : "", sig, strsignal(sig));
     if (code == 127 && !*w->error)
-        snprintf(w->error, sizeof w->error, "%s could not be started", w->ranks > 1 ? "mpirun, which starts a run's ranks (Debian: openmpi-bin; or name it in $ABLATE_MPIRUN)," : l->o->program);
+        snprintf(w->error, sizeof w->error, "cannot start %s", 
+                 w->ranks > 1 ? "mpirun, which starts a run's ranks (Debian: openmpi-bin; or set $ABLATE_MPIRUN)" : l->o->program);
     if (code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", code);
     if (was_killed(sig)) return *what = "killed", DB_KILLED;
     return *what = "failed", DB_FAILED;
@@ -314,7 +315,7 @@ static int release_params(launcher *l, worker *w, err *e)
         while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
     }
     l->p.running--;
-    snprintf(w->error, sizeof w->error, "another process has taken this run over");
+    snprintf(w->error, sizeof w->error, "another process has taken over this run");
     progress_event(&l->p, w, "lost", w->dev_ppl);
     worker_clear(w);
     return 0;

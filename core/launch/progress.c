@@ -195,11 +195,11 @@ void progress_event(progress *p, const worker *w, const char *what, double value
 
 void progress_interrupted(progress *p, int times, int workers)
 {
-    const char *first = "interrupted: workers write their checkpoints and leave; "
-                        "again to stop them at once, a third time to kill";
+    const char *first = "interrupted: workers write their checkpoints and exit; "
+                        "interrupt again to stop them at once, a third time to kill";
     const char *words = !workers     ? "interrupted"
                         : times == 1 ? first
-                        : times == 2 ? "interrupted again: workers stop where they are"
+                        : times == 2 ? "interrupted again: workers stop now"
                                      : "killing the workers";
     if (p->mode == PROGRESS_JSON) {
         fprintf(stderr, "{\"event\":\"interrupted\",\"times\":%d,\"running\":%d}\n", times, workers);
@@ -228,7 +228,7 @@ void progress_end(progress *p, const char *resume)
     if (p->total)
         progress_line(p, "%zu run%s: %zu done, %zu failed, %s%zu skipped  in %s%s", p->total, p->total == 1 ? "" : "s", p->done, p->failed,
                       str_text(&killed), p->skipped, span(seconds, took), str_text(&together));
-    if (resume && p->mode != PROGRESS_JSON) fprintf(stderr, "interrupted; to go on: %s\n", resume);
+    if (resume && p->mode != PROGRESS_JSON) fprintf(stderr, "interrupted; to resume: %s\n", resume);
     str_free(&json);
     str_free(&killed);
     str_free(&together);

@@ -58,7 +58,7 @@ int ranks_pipe(const worker *w, int ends[2], err *e)
     ranks_clear(w->folder);
     unlink(w->events); /* of a host that was killed */
     ends[0] = ends[1] = -1;
-    if (mkfifo(w->events, 0600)) return fail(e, "%s: no pipe can be made there: %s", w->events, strerror(errno));
+    if (mkfifo(w->events, 0600)) return fail(e, "%s: cannot create a pipe there: %s", w->events, strerror(errno));
     ends[0] = open(w->events, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ends[1] = ends[0] < 0 ? -1 : open(w->events, O_WRONLY | O_CLOEXEC);
     if (ends[1] >= 0) return 0;

@@ -63,7 +63,7 @@ static int write_task(launcher *l, slurm_job *j, size_t i, str *claims, err *e)
     char **args = worker_arguments(w, 0, l->o, l->threads);
     str text = {0};
     for (int k = 0; args[k]; k++) {
-        if (strchr(args[k], '\n')) return str_free(&text), fail(e, "\"%s\": a line end in a name cannot be given to Slurm", args[k]);
+        if (strchr(args[k], '\n')) return str_free(&text), fail(e, "\"%s\": names for Slurm cannot contain line ends", args[k]);
         str_addf(&text, "%s\n", args[k]);
     }
     char *path = part(j, "arguments", i);
@@ -102,9 +102,9 @@ static int write_script(const launcher *l, const slurm_job *j, const char *path,
     str_addf(&s, "exec '%s' slurm-task '%s' \"$SLURM_ARRAY_TASK_ID\" %d\n", l->o->program, j->spool, j->per_task);
     if (j->ranks > 1 && j->per_task > 1) {
         str_free(&s);
-        return fail(e, "found %d runs a task and a run of ranks = %d, expected one run a task where runs have ranks", j->per_task, j->ranks);
+        return fail(e, "found %d runs per task and a run with ranks = %d, expected one run per task for runs with ranks", j->per_task, j->ranks);
     }
-    int bad = strchr(l->o->program, '\'') || strchr(j->spool, '\'') ? fail(e, "%s: a quote in a path cannot be given to Slurm", j->spool)
+    int bad = strchr(l->o->program, '\'') || strchr(j->spool, '\'') ? fail(e, "%s: paths for Slurm cannot contain quotes", j->spool)
                                                                     : file_write(path, s.s, s.n, e);
     str_free(&s);
     return bad;
@@ -121,7 +121,7 @@ static int sbatch(launcher *l, slurm_job *j, const char *script, err *e)
     args[n] = NULL;
     char *out = output_of(args);
     free(given);
-    if (!out) return fail(e, "sbatch did not take the job: run `sbatch %s %s` to see what it says; is Slurm installed here?", l->o->slurm, script);
+    if (!out) return fail(e, "sbatch did not accept the job: run `sbatch %s %s` to see its message; is Slurm installed here?", l->o->slurm, script);
     snprintf(j->job, sizeof j->job, "%.*s", (int)strcspn(out, ";\n"), out);
     free(out);
     char *path = path_join(j->spool, "job");
@@ -200,7 +200,7 @@ static int lose(launcher *l, away *a, err *e)
 {
     if (db_holds(l->d, &a->w.claim)) return -1;
     *e = (err){0};
-    snprintf(a->w.error, sizeof a->w.error, "another process has taken this run over");
+    snprintf(a->w.error, sizeof a->w.error, "another process has taken over this run");
     progress_event(&l->p, &a->w, "lost", a->w.dev_ppl);
     l->p.running--;
     worker_clear(&a->w);
@@ -284,7 +284,7 @@ static int look_for_lost(launcher *l, slurm_job *j, err *e)
             continue;
         }
         if (++a->missing < GRACE) continue; /* squeue forgets a job for a moment while it is queued again */
-        snprintf(a->w.error, sizeof a->w.error, "Slurm no longer has its task %s_%zu: cancelled, or its machine is gone", j->job,
+        snprintf(a->w.error, sizeof a->w.error, "Slurm no longer has its task %s_%zu: it was cancelled, or its machine failed", j->job,
                  i / (size_t)j->per_task);
         bad = end_of(l, j, i, -1, SIGKILL, e);
     }

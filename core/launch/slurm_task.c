@@ -80,7 +80,7 @@ static pid_t start(const char *program, const char *spool, int64_t i, bool *rank
         if (a.ranked) ranks_clear(a.folder);
         pid = fork();
         if (pid == 0) child(program, &a, log, events);
-        if (pid < 0) pid = 0, fail(e, "a worker could not be started: %s", strerror(errno));
+        if (pid < 0) pid = 0, fail(e, "cannot start a worker: %s", strerror(errno));
         free(log);
     }
     arguments_free(&a);
@@ -184,6 +184,6 @@ int slurm_task_run(const char *program, const char *spool, int64_t number, int64
         take_ended(&t);
     }
     if (t.again && t.time_is_up && requeue())
-        fprintf(stderr, "ablate: Slurm did not queue this task again; the next `ablate run` of its sweep resumes its runs\n");
+        fprintf(stderr, "ablate: Slurm did not requeue this task; the next `ablate run` of its sweep resumes its runs\n");
     return 0;
 }

@@ -98,10 +98,10 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     int ends[2];
     if (worker_folder(w, o, e)) return -1;
     int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (log < 0) return fail(e, "%s: cannot be written: %s", w->log, strerror(errno));
+    if (log < 0) return fail(e, "%s: cannot write: %s", w->log, strerror(errno));
     if (w->ranks > 1 ? ranks_pipe(w, ends, e) : pipe2(ends, O_CLOEXEC)) {
         close(log);
-        return fail(e, "no pipe for a worker: %s", strerror(errno));
+        return fail(e, "cannot create a pipe for a worker: %s", strerror(errno));
     }
     char **args = worker_arguments(w, slot, o, threads);
     pid_t host = getpid();
@@ -112,7 +112,7 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     if (w->pid < 0) {
         close(ends[0]);
         w->pid = 0;
-        return fail(e, "a worker could not be started: %s", strerror(errno));
+        return fail(e, "cannot start a worker: %s", strerror(errno));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     w->fd = ends[0];

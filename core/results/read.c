@@ -397,7 +397,7 @@ int reader_no_experiment(reader *r, const char *name, err *e)
     for (size_t i = 0; i < n; i++) names[i] = list[i].name;
     const char *near = nearest(name, names, n);
     fail(e, "found no experiment \"%s\"%s%s%s", name,
-         near ? "; did you mean \"" : "; `ablate ls` lists what there is", near ? near : "",
+         near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "",
          near ? "\"?" : "");
     arena_free(&a);
     return -1;

@@ -17,7 +17,7 @@ exits 0 ablate run small.ini "${fast[@]}"
 if [ -e /dev/full ]; then
     "$program" ls >/dev/full 2>err
     equal $? 1 "exit code of ls > /dev/full"
-    has err "standard output could not be written"
+    has err "cannot write standard output"
 fi
 
 echo "device and threads are the whole sweep's"
@@ -28,7 +28,7 @@ exits 0 ablate run device.ini "${fast[@]}" --device cpu
 exits 0 ablate run device.ini --dry-run # on a machine that need not have it
 { tiny device 12 && printf '[variant two]\nthreads = 2\n'; } >device.ini
 exits 2 ablate run device.ini --progress none
-has err "row two: threads = 2: device and threads are those of the whole sweep"
+has err "row two: threads = 2: device and threads apply to the whole sweep"
 exits 2 ablate run small.ini --threads 100000
 has err "expected a number from 1 to 4096"
 exits 2 ablate run small.ini --workers 4294967297
@@ -106,7 +106,7 @@ tiny shared 12 >changed.ini
 exits 1 ablate run changed.ini "${fast[@]}"
 has err "another process is at work on it"
 exits 1 ablate run shared.ini --threads 1 --progress plain --only base
-has err "taken by another process"
+has err "running in another process"
 kill -TERM $host
 wait
 

@@ -68,9 +68,9 @@ equal "$(cat notes.txt)" "not a database" "a file taken for a database"
 echo "the command line"
 exits 2 ablate
 exits 2 ablate tabel
-has err "there is no command 'tabel'; did you mean 'table'?"
+has err "unknown command 'tabel'; did you mean 'table'?"
 exits 2 ablate run
-has err 'no spec was given'
+has err 'expected an INI file'
 exits 2 ablate run good.ini bad.ini
 has err 'unexpected "bad.ini"'
 exits 2 ablate run good.ini --olny base

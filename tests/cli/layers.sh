@@ -37,7 +37,7 @@ has out "synthesizer "
 exits 1 ablate bench layers --plugin synthesizer -s synthesizer.max_len=64 --length 65
 has err "synthesizer.max_len = 64: expected at least 65"
 exits 1 ablate bench layers --plugin linear -s lstm.width=8 --length 16
-has err "-s lstm.width=8: expected a parameter of a plugin that is measured"
+has err "-s lstm.width=8: expected a parameter of a measured plugin"
 exits 0 ablate bench layers --plugin additive --length 64 --length 1024 --memory 16 --seconds 0.001 --json
 equal "$(wc -l <out)" 1 "lines that fit in 16 MB"
 

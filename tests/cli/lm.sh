@@ -65,13 +65,13 @@ equal "$(head -2 out | head -c 11)" $'mat\nthe dog' "a prompt of two lines"
 
 echo "what is refused"
 exits 1 write --prompt "Zebra"
-has err "--prompt: token 1 is none that training showed"
+has err "--prompt: token 1 does not occur in the training vocabulary"
 exits 2 write --temperature -1
 has err "ablate generate: --temperature -1: expected a number from 0"
 exits 2 ablate generate
-has err "either --run or --model is wanted"
+has err "expected either --run or --model"
 exits 1 ablate translate --run lm/base <<<x
-has err "lm/base is a decoder alone, without a source to read; one of a text continues it: ablate generate"
+has err "lm/base is a decoder-only model without a source; for a language model, use"
 exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s lm.file=nowhere.txt
 has err "nowhere.txt (lm.file = nowhere.txt"
 exits 1 ablate run lm.ini --threads 1 --progress none --db bad.db -s position=learned -s learned.max_len=8
@@ -114,5 +114,5 @@ equal "$(sql "select accuracy > 90 from recall where row = 'base'" recall.db)" 1
 exits 0 ablate run recall.ini --threads 1 --progress none --db alone.db --only base -s attention=recurrent -s steps=5
 equal "$(sql "select status from runs where row = 'base'" alone.db)" done "an attention that plays no cross attention, where there is none"
 exits 1 ablate generate --db recall.db --run recall/base
-has err "task recall labels its inputs: its model does not continue a text"
+has err "task recall labels its inputs; its model cannot continue a text"
 finish

@@ -21,11 +21,11 @@ has err '--word nowhere: not among the tokens: '
 exits 1 ablate attention --run look/base --text "$text" --figure 3 --word "$word" --layer 2 -o three.svg
 has err '--layer 2: encoder self-attention has weights in 1 layers'
 exits 2 ablate attention --run look/base --text "$text" --figure 3 -o three.svg
-has err '--figure 3: --word says which token it is about'
+has err '--figure 3: expected --word, the token that the figure is about'
 exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.png
-has err 'a figure is written as .svg or .pdf'
+has err 'expected .svg or .pdf for a figure'
 exits 2 ablate attention --run look/base --text "$text" --word "$word" -o page.html
-has err 'belong to --figure'
+has err 'only valid with --figure'
 
 echo "plot"
 exits 0 ablate plot look --over heads -o heads.svg

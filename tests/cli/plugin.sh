@@ -35,7 +35,7 @@ softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.c
 [variant leave]\nattention = ./far/plugins/softer.so\nsofter.leave = yes\n[variant after]\nheads = 4\n'; } >bypath.ini
 exits 1 ablate run bypath.ini --threads 1
 has err "failed  leave s1"
-has err "ended in model with exit status 0 before it was done: a plugin or a library has called exit"
+has err "exited in model with status 0 before finishing: a plugin or library called exit"
 has err "attention/softer is new and fails \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in an attention's forward"
 has out "‡ fails \`ablate check\`: attention/softer: parameters: died by signal 6"
 has err "failed  crash s1"
@@ -93,7 +93,7 @@ sed 's/o->power)/2 * o->power)/' softer.c >harder.c
 cc -shared -fPIC -I"$source/core/api" harder.c -o far/plugins/softer.so
 before=$(value)
 exits 0 ablate run byname.ini --threads 1
-has err "1 run was done with a plugin that has changed since: --rerun changed trains it anew"
+has err "1 run was trained with a plugin that has changed since: --rerun changed trains it again"
 has out "†"
 has out "† 1 run of 1 row was trained with a plugin whose file has changed since"
 equal "$(value)" "$before" "PPL of the old plugin"
@@ -118,7 +118,7 @@ kill -TERM $host
 wait $host
 cp kept.so far/plugins/softer.so
 exits 0 ablate run begun.ini --threads 1
-has err "1 unfinished run was begun with a plugin that has changed since: it begins again from step 0"
+has err "1 unfinished run was started with a plugin that has changed since: it restarts from step 0"
 equal "$(grep -l 'resumed at' home/runs/begun/*/log.txt | wc -l)" 0 "logs of resumed runs"
 
 echo "an object that kills the process that opens it is refused in words"

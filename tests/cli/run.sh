@@ -25,17 +25,17 @@ echo "the sweep"
 exits 1 ablate run mix.ini --seeds 1..2 "${fast[@]}"
 equal "$(sql "SELECT status||' '||count(*) FROM run GROUP BY status ORDER BY 1" | tr '\n' ';')" "done 8;failed 2;skipped 2;" "runs"
 has err "failed  short s1"
-has err "        | error: learned.max_len = 4: expected at least 58, because outputs may have max_extra = 50 tokens more than the longest source"
+has err "        | error: learned.max_len = 4: expected at least 58, because outputs can be max_extra = 50 tokens longer than the longest source"
 has err "        log: $work/home/runs/mix/"
 has err "diverged wild s1"
 has err "done    A/heads=4 s2"
 has err "12 runs: 8 done, 2 failed, 2 skipped"
-has err "2 failed: \`ablate log RUN\` says why, --rerun failed tries again"
+has err "2 failed: \`ablate log RUN\` shows why, --rerun failed tries again"
 has err "results: $work/results.db"
 hasnt err $'\r'
 hasnt err $'\033'
 for row in base heads=1 heads=4 short wild pair failed diverged n/a; do has out "$row"; done
-has out "attention linear does not honour what position shaw does"
+has out "attention linear does not support the hooks of position shaw"
 equal "$(sql "SELECT count(*) FROM result q JOIN metric m ON m.id=q.metric_id WHERE m.name='PPL' AND value IS NULL")" 2 "diverged PPLs"
 equal "$(sql "SELECT count(*) FROM tag WHERE tag='diverged' AND value LIKE 'diverged at step %'")" 2 "words on divergence"
 cp out table.txt
@@ -163,7 +163,7 @@ has err "thread each"
 emulated=$(dirname "$program")/tests/emulated_cuda.so
 if [ -e "$emulated" ]; then
     ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_MEMORY=1200000000 exits 0 ablate run packed.ini --workers auto --device cuda --dry-run
-    has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free of which a run takes up to 1.0; "
+    has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free, up to 1.0 per run; "
     has err "of memory each and of its GPU 1.0 GB"
 fi
 exits 2 ablate run packed.ini --workers many

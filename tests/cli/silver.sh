@@ -57,7 +57,7 @@ exits 0 ablate agree trees.1 trees.2
 cp out data/silver/text.ptb
 agreed=$(paste -d'\n' trees.1 trees.2 | awk 'NR % 2 { a = $0; next } a == $0' | wc -l)
 equal "$(wc -l <out)" "$agreed" "trees on which both agree"
-has err "$agreed of 120 lines are the same in 2 files"
+has err "$agreed of 120 lines are identical in 2 files"
 [ "$agreed" -gt 0 ] && [ "$agreed" -lt 120 ] || wrong "$agreed of 120 trees agree: this test would see no difference"
 exits 0 ablate agree --keep-lines trees.1 trees.2
 equal "$(wc -l <out) $(grep -c . out)" "120 $agreed" "lines with --keep-lines, and those that are not empty"

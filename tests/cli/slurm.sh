@@ -42,14 +42,14 @@ equal "$(ls "$ABLATE_HOME"/runs/far/slurm 2>/dev/null)" "" "folders of finished 
 
 sweep away 300 >away.ini
 exits 0 ablate run away.ini --threads 1 --launcher slurm --detach --runs-per-task 4 --progress plain
-has err "are away"
+has err "are in Slurm"
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='running'")" 12 "runs away"
 exits 0 ablate sync away --wait
 has out "12 runs ended, 0 still away"
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='done'")" 12 "runs done by a detached sweep"
 exits 0 ablate sync
 exits 1 ablate run away.ini --threads 1 --launcher slurm --slurm-args "-p no_such_partition" -s steps=301
-has err "sbatch did not take the job"
+has err "sbatch did not accept the job"
 
 # [slurm] of the INI: what sbatch is given
 { tiny asks 10; printf '[slurm]\npartition = all\ntime = 7\nextra = --comment=from-the-ini\n'; } >asks.ini

@@ -31,8 +31,8 @@ exits 1 translate <long.txt
 cp out long.out
 equal "$(wc -l <out)" 5 "lines"
 equal "$(grep -n '^$' out | tr '\n' ' ')" "2: 4: " "empty ones"
-has err "ablate translate: line 2 is left empty: learned.max_len = 16: expected at least 17, because outputs may have max_extra = 5"
-has err "ablate translate: line 4 is left empty: learned.max_len = 16: expected at least 31, because the line has so many tokens"
+has err "ablate translate: line 2: printed an empty line: learned.max_len = 16: expected at least 17, because outputs may have max_extra = 5"
+has err "ablate translate: line 4: printed an empty line: learned.max_len = 16: expected at least 31, because the line has so many tokens"
 hasnt err ROWS
 equal "$(grep -c 'ablate translate:' err)" 2 "messages"
 exits 0 translate < <(sed -n '1p;3p;5p' long.txt)
@@ -89,4 +89,4 @@ exits 0 several --run reach/base@3 --run reach/base@2 --nbest 2 <lines.txt
 equal "$(cut -f1,3 both | diff - <(cut -f1,3 out))" "" "an ensemble the other way around"
 model=$(find other.db.runs other.runs -name model.safetensors 2>/dev/null | head -1)
 exits 1 several --run reach/base@2 --model "$model" <lines.txt
-has err "cannot be one ensemble: their source vocabularies differ (sha256 "
+has err "cannot form an ensemble: their source vocabularies differ (sha256 "

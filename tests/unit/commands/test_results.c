@@ -118,7 +118,7 @@ static void test_log(void)
     db_close(d);
     CHECK_INT(RUN(&log_command, "log", "4"), 1);
     CHECK_HAS(err_text, "run.log");
-    CHECK_HAS(err_text, "its last words: out of memory");
+    CHECK_HAS(err_text, "its last output: out of memory");
     CHECK_INT(file_write(log, "one\ntwo\nthree\n", 14, NULL), 0);
     CHECK_INT(RUN(&log_command, "log", "4"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
@@ -262,7 +262,7 @@ int main(void)
     CHECK(!file_exists(path));
     db *d = db_open(&options, &e);
     CHECK_INT(RUN(&ls_command, "ls"), 0);
-    CHECK_HAS(err_text, "Nothing yet");
+    CHECK_HAS(err_text, "No experiments yet");
     CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_HAS(err_text, "found no experiments");
     CHECK_INT(fixture_fill(d, "toy", NULL, 1, &e), 0);

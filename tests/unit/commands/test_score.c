@@ -157,7 +157,7 @@ static void check_f1(void)
     CHECK_HAS(str_text(&words), FOLDER "/gold has 4 lines and standard input has 1");
     put("empty", "");
     CHECK_INT(RUN(&score_f1_command, "", "f1", "--gold", FOLDER "/empty"), 2);
-    CHECK_HAS(str_text(&words), "holds no trees");
+    CHECK_HAS(str_text(&words), "found no trees");
     CHECK_INT(RUN(&score_f1_command, test, "f1"), 2);
     CHECK_HAS(str_text(&words), "--gold FILE is missing");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--help"), 0);

@@ -155,8 +155,8 @@ static void test_ends(void)
     check_run(&x, "crashes", "failed", -1, SIGSEGV, "signal 11");
     check_run(&x, "killed", "killed", -1, SIGKILL, "signal 9");
     check_run(&x, "garbled", "done", 0, -1, NULL);
-    check_run(&x, "cut", "failed", 0, -1, "before it was done");
-    check_run(&x, "exits", "failed", 0, -1, "ended in train with exit status 0 before it was done: a plugin or a library has called exit");
+    check_run(&x, "cut", "failed", 0, -1, "before finishing");
+    check_run(&x, "exits", "failed", 0, -1, "exited in train with status 0 before finishing: a plugin or library called exit");
     check_run(&x, "large", "done", 0, -1, NULL);
     const read_run *done = run_of(&x, "done"), *large = run_of(&x, "large");
     CHECK_INT(done->n_results, 1);
@@ -351,7 +351,7 @@ static void test_watchdog(void)
     read_experiment x;
     reader *r = reader_open(&b.o, &e);
     CHECK_INT(reader_experiment(r, "test", false, &a, &x, &e), 0);
-    check_run(&x, "loops", "failed", -1, SIGKILL, "no step for 1 s, after step 5: it was ended (--step-limit)");
+    check_run(&x, "loops", "failed", -1, SIGKILL, "ended after 1 s without a step, after step 5 (--step-limit)");
     check_run(&x, "after", "done", 0, -1, NULL);
     arena_free(&a);
     reader_close(r);
