@@ -56,7 +56,7 @@ static const corpus *find(const char *name, err *e)
         if (same(known_corpora[i].name, name)) return &known_corpora[i];
     for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
     const char *near = nearest(name, names, n);
-    fail(e, "found no corpus '%s'%s%s%s; `ablate data list` lists the names", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    fail(e, "unknown corpus '%s'%s%s%s; `ablate data list` lists the names", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;
 }
 

@@ -12,7 +12,7 @@ for kind in attention position feed_forward norm block optimizer schedule; do
     hasnt out FAIL
 done
 exits 1 ablate new norm my_norm
-has err "my_norm.c is there already"
+has err "my_norm.c already exists"
 exits 1 ablate new task mine
 has err "found kind 'task', expected one of attention, position"
 exits 1 ablate new norm ../mine

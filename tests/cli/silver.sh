@@ -88,7 +88,7 @@ has out "-- By length: gold words, punctuation counted --"
 exits 0 ablate show toy/base@1
 equal "$(awk '$1 ~ /^outputs_(first|in_beam|again)$/ { n += $2 } END { print n }' out)" 80 "outputs of both splits, by their ways"
 exits 1 ablate show toy/base@1 --hyp train
-has err "has no outputs for train: found no file train.hyp of it"
+has err "has no outputs for train: found no file train.hyp"
 exits 2 ablate show toy/base@1 --hyp test --ref test
 
 echo "agree"

@@ -45,7 +45,7 @@ exits 0 ablate run away.ini --threads 1 --launcher slurm --detach --runs-per-tas
 has err "are in Slurm"
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='running'")" 12 "runs away"
 exits 0 ablate sync away --wait
-has out "12 runs ended, 0 still away"
+has out "12 runs ended, 0 not finished"
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='away' AND status='done'")" 12 "runs done by a detached sweep"
 exits 0 ablate sync
 exits 1 ablate run away.ini --threads 1 --launcher slurm --slurm-args "-p no_such_partition" -s steps=301

@@ -173,7 +173,7 @@ static void test_data_command(void)
     CHECK_INT(RUN(&data_list_command, "list", "--all"), 2);
     CHECK_INT(RUN(&data_get_command, "get"), 2);
     CHECK_INT(RUN(&data_get_command, "get", "multi30"), 2);
-    CHECK_HAS(err_text, "no corpus 'multi30' is known; did you mean 'multi30k'?");
+    CHECK_HAS(err_text, "unknown corpus 'multi30'; did you mean 'multi30k'?");
 }
 
 static void test_page(void)

@@ -174,7 +174,7 @@ static void test_ends(void)
     CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its end is not believed */
     CHECK_INT(large->results[0].stats.n, 40000);
     CHECK_NEAR(large->results[0].stats.value[79999], 1.25, 0);
-    check_run(&x, "stops", "killed", 75, -1, "somebody else");
+    check_run(&x, "stops", "killed", 75, -1, "stopped by another process");
     arena_free(&a);
     reader_close(r);
     free(program);
