@@ -113,7 +113,12 @@ static design_effects find_effects(const gathered *g, const cJSON *design, arena
         for (int b = a + 1; b < k; b++) e.n = add_effect(g, design, signs, e.found, a, b, e.list, e.n, mem);
     comparison_task task = {.metric = g->metrics[g->headline], .goal = g->goals[g->headline], .rows = rows, .n = g->x.n_rows, .base = g->x.n_rows};
     e.p = arena_alloc(mem, (e.n + 1) * sizeof *e.p);
-    for (size_t i = 0; i < e.n; i++) e.list[i].x = contrast_rows(&task, e.list[i].weights), e.p[i] = e.list[i].x.p;
+    for (size_t i = 0; i < e.n; i++) {
+        difference *x = &e.list[i].x;
+        *x = contrast_rows(&task, e.list[i].weights);
+        if (fabs(x->d) < 1e-9 * (x->high - x->low)) x->d = 0; /* what is left of sums that cancel */
+        e.p[i] = x->p;
+    }
     stats_holm(e.p, e.n);
     return e;
 }
