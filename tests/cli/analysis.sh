@@ -12,7 +12,7 @@ exits 0 ablate run set.ini --threads 1 --progress plain
 has err "match = params: wide gets d_ff = "
 has err "search, rung 1 of 1: 4 trials"
 has err "search: base gets lr = 0.01"
-has err "undecided with 3 seeds: 5 are tried"
+has err "undecided with 3 seeds; trying 5"
 has out "Criterion: PPL, level 0.05 after Holm, 3 seeds a row or more"
 has out "Matched to base by params, solving for d_ff; what is left: wide "
 has out "Tuned on the dev set's PPL"
