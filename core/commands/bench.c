@@ -109,7 +109,7 @@ static int attention(const invocation *c, void *o) { return measure(c, o, ((benc
 
 #define AT(field) offsetof(bench_options, field)
 static const bench_options defaults = {.config = "tiny", .precision = "bf16", .device = "cpu", .role = "encoder", .warmup = 3,
-                                       .beam = 4, .batch = 64, .heads = 8, .d_k = 64, .seed = 1};
+                                       .beam = 4, .heads = 8, .d_k = 64, .seed = 1};
 static const option options[] = {
     {"--lengths", "FILE", "one batch per line: its sentence pairs as source:target lengths in tokens, including EOS (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
@@ -123,7 +123,7 @@ static const option options[] = {
     {"--tokens", "N", "rows of every batch on each side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
     {"--vocab", "N", "vocabulary size [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},
     {"--beam", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
-    {"--batch", "N", "decode: sentences per batch [64]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
+    {"--batch", "N", "decode: sentences per batch [64, on a GPU 512]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--role", "encoder|decoder|cross", "attention: which attention [encoder]", OPTION_TEXT, AT(role), .words = WORDS_OWN},
     {"--plugin", "NAME", "train: use this attention or position; attention: training steps with it, alternating with scaled_dot", OPTION_LIST,
      AT(plugins), .words = WORDS_PLUGINS},

@@ -99,7 +99,7 @@ static int measure(model *m, const pairs *p, const bench_options *o, err *e)
                "\"sentences\":%lld,\"target_tokens\":%lld,\"passes\":%lld,\"seconds\":%.4f,\"first_s\":%.3f,\"late_s\":%.2f,"
                "\"target_tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"steps\":%lld,\"rows\":%lld,\"ms_per_step\":%.4f,"
                "\"encode_s\":%.4f,\"step_s\":%.4f,\"select_s\":%.4f,\"threads\":%lld,\"vocab\":%lld,\"outputs\":\"%016llx\"}\n",
-               o->config, model_precision(m), str_text(&device), (long long)o->beam, (long long)o->batch, (long long)p->n,
+               o->config, model_precision(m), str_text(&device), (long long)o->beam, (long long)beam_batch(m, o->batch), (long long)p->n,
                (long long)now.tokens, (long long)done, seconds, first, late, (double)now.tokens / seconds, (double)p->n / seconds,
                (long long)now.stats.steps, (long long)now.stats.rows, seconds * 1e3 / (double)now.stats.steps, now.stats.encode_seconds,
                now.stats.step_seconds, now.stats.select_seconds, (long long)o->threads, (long long)m->tgt_vocab, (unsigned long long)now.outputs);

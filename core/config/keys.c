@@ -96,7 +96,8 @@ const ab_param config_params[] = {
     INT(beam, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
     REAL(alpha, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),
-    INT(decode_batch, 64, 1, 65536, NULL, "sentences decoded together [sentences]; does not affect the output"),
+    INT(decode_batch, 0, 0, 65536, NULL, "sentences decoded at once [sentences], fewer if memory is short; "
+             "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
     /* machine */
     TEXT(device, "auto", "device to compute on: auto, cpu, cuda or cuda:N"),
     INT(threads, 0, 0, 4096, NULL, "CPU threads of a run, or of each of its ranks [threads]; 0 = all available"),

@@ -180,26 +180,55 @@ static void tell(char *words, size_t n)
     if (failures && used > 0 && (size_t)used < n) snprintf(words + used, n - (size_t)used, ", cuBLASLt failed %lld times", (long long)failures);
 }
 
-/* In scratch memory: sums, then choices, then the mask. */
-static int choose(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id, float *logit,
-                  double *log_sum, err *e)
+/* ---- beam search ---- */
+
+typedef struct { /* in scratch memory, at the same place from put_choosing to choose */
+    gpu_continuation *found;
+    gpu_choice *best;
+    double *log_sum, *log_prob;
+    int32_t *line_of;
+    uint32_t *line;
+} choosing_room;
+
+static choosing_room room_for(const choosing *c)
 {
+    size_t rows = (size_t)(c->sentences * c->beam), words = (size_t)((c->v + 31) / 32);
+    size_t found = (size_t)(c->sentences * c->wanted) * sizeof(gpu_continuation), best = rows * (size_t)c->k * sizeof(gpu_choice);
+    size_t number = rows * sizeof(double);
+    char *at = gpu_scratch(SCRATCH_SELECT, found + best + 3 * number + (c->line ? rows * words * sizeof *c->line : 0));
+    choosing_room r = {.found = (gpu_continuation *)at, .best = (gpu_choice *)(at + found), .log_sum = (double *)(at + found + best)};
+    r.log_prob = r.log_sum + rows, r.line_of = (int32_t *)(r.log_prob + rows), r.line = (uint32_t *)(r.line_of + 2 * rows);
+    return r;
+}
+
+static int put_choosing(const choosing *c, err *e)
+{
+    if (c->k > SELECT_MOST || c->beam > SELECT_BEAM)
+        return fail(e, "a beam of %lld on a GPU: at most %d (its kernel keeps %d choices a row)", (long long)c->beam, SELECT_BEAM, SELECT_MOST);
+    choosing_room r = room_for(c);
+    size_t rows = (size_t)(c->sentences * c->beam);
+    gpu_copy_in(r.log_prob, c->log_prob, rows * sizeof *c->log_prob);
+    if (c->line) {
+        gpu_copy_in(r.line_of, c->line_of, rows * sizeof *c->line_of);
+        gpu_copy_in(r.line, c->line, (size_t)(c->n_lines * ((c->v + 31) / 32)) * sizeof *c->line);
+    }
+    return gpu_launched() ? launched(-1, e) : 0;
+}
+
+static int choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
+{
+    _Static_assert(sizeof(continuation) == sizeof(gpu_continuation) && offsetof(continuation, id) == offsetof(gpu_continuation, id), "one layout");
     static const int32_t never[2] = {AB_ID_PAD, AB_ID_START};
-    size_t n = (size_t)(rows * k), answer = (size_t)rows * sizeof(double) + n * sizeof(gpu_choice), mask = allowed ? (size_t)(rows * v) : 0;
-    if (k > SELECT_MOST)
-        return fail(e, "a beam of %lld on a GPU: at most %d (its kernel keeps %d choices a row)", (long long)k / 2, SELECT_MOST / 2, SELECT_MOST);
-    char *at = gpu_scratch(SCRATCH_SELECT, answer + mask);
-    gpu_choice *best = (gpu_choice *)(at + (size_t)rows * sizeof(double));
-    uint8_t *may = allowed ? (uint8_t *)at + answer : NULL;
-    if (allowed) gpu_copy_in(may, allowed, mask);
-    if (gpu_select_best(type, rows, v, logits, may, never, (int)k, best, (double *)at)) return launched(-1, e);
-    char *out = xmalloc(answer + 1);
-    int bad = copy_out(out, at, answer, e);
-    memcpy(log_sum, out, (size_t)rows * sizeof(double));
-    const gpu_choice *chosen = (const gpu_choice *)(out + (size_t)rows * sizeof(double));
-    for (size_t i = 0; i < n && !bad; i++) id[i] = chosen[i].id, logit[i] = chosen[i].logit;
-    free(out);
-    return bad;
+    choosing_room r = room_for(c);
+    gpu_limits limits = {.log_prob = r.log_prob, .line = c->line ? r.line : NULL, .line_of = r.line_of};
+    int bad = gpu_select_best(type, c->sentences * c->beam, c->v, logits, &limits, never, (int)c->k, r.best, r.log_sum) ||
+              gpu_merge_choices(c->sentences, (int)c->beam, (int)c->k, (int)c->wanted, r.best, r.log_sum, r.log_prob, r.found);
+    return bad ? launched(-1, e) : copy_out(out, r.found, (size_t)(c->sentences * c->wanted) * sizeof *out, e);
+}
+
+static void follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity, int64_t step)
+{
+    (void)gpu_follow(to, from, parents, rows, capacity, step);
 }
 
 #define ENTRY(name) [OP_##name] = cuda_##name,
@@ -221,7 +250,10 @@ static const backend cuda_backend = {.name = "cuda",
                                      .add_columns = add_columns,
                                      .stats = tell,
                                      .supports = cuda_supports,
-                                     .select = choose};
+                                     .put_choosing = put_choosing,
+                                     .choose = choose,
+                                     .follow = follow,
+                                     .free_memory = gpu_free_memory};
 
 /* ---- the module ---- */
 

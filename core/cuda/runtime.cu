@@ -171,6 +171,12 @@ void *gpu_alloc(size_t bytes)
     exit(1);
 }
 
+size_t gpu_free_memory(void)
+{
+    size_t left = 0, total = 0;
+    return asked(cudaMemGetInfo(&left, &total)) ? 0 : left;
+}
+
 void gpu_release(void *p)
 {
     if (!p) return;

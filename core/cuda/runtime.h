@@ -43,6 +43,7 @@ void gpu_zero(void *at, size_t bytes);
  * graphs that name it. Which slot is whose: ops.h. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
+size_t gpu_free_memory(void); /* bytes; 0 after an error */
 /* Milliseconds that work(arg), which launches into the stream, takes there; -1 after an error. Waits. Not while a graph is written. */
 double gpu_milliseconds(int (*work)(void *arg), void *arg);
 

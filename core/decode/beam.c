@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* the beginning of an output */
-    double log_prob;
-    int32_t *ids; /* [tokens so far], room for `limit` */
-    void *state;  /* the mask's; NULL without one */
-} prefix;
-
-typedef struct sentence {
-    int64_t index;       /* its place in the sources */
-    int64_t limit;       /* most tokens of an output, without EOS */
-    prefix *live, *next; /* [beam] each, the likeliest first */
-    int64_t n_live, n_next;
-    hypothesis *best; /* [nbest], the caller's: finished ones, best first */
-    int64_t n_best;
-    bool over;
-} sentence;
-
 static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->alpha); }
 
 /* ---- one sentence ---- */
@@ -84,15 +68,13 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
            x->best[s->o->nbest - 1].score;
 }
 
-typedef struct {
-    int64_t parent;
-    int32_t id;
-    double log_prob;
-} continuation;
-
-/* The next likeliest of all rows' choices, which are sorted row by row; false: none is left. */
+/* The next likeliest of all rows' choices, which are sorted row by row, unless a device has done so; false: none is left. */
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
+    if (s->found) {
+        *out = s->found[first_row / s->o->beam * s->wanted + s->cursor[0]++];
+        return out->parent >= 0;
+    }
     out->parent = -1;
     for (int64_t h = 0; h < x->n_live; h++) {
         int64_t r = first_row + h;
@@ -100,7 +82,7 @@ static bool next_choice(search *s, const sentence *x, int64_t first_row, continu
         const choice *c = &s->choices[r * s->k + s->cursor[h]];
         double log_prob = x->live[h].log_prob + (c->logit - s->log_sum[r]);
         if (out->parent >= 0 && log_prob <= out->log_prob) continue;
-        *out = (continuation){h, c->id, log_prob};
+        *out = (continuation){log_prob, (int32_t)h, c->id};
     }
     if (out->parent >= 0) s->cursor[out->parent]++;
     return out->parent >= 0;
@@ -152,37 +134,11 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 
 /* ---- one batch ---- */
 
-/* The device looks through its logits itself. */
-static int choose_on_device(search *s, const void *logits, err *e)
-{
-    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
-    const backend *b = s->m->backend;
-    const decode_mask *mask = s->o->mask;
-    for (int64_t r = 0; r < rows && mask; r++) {
-        const sentence *x = s->at[r / s->o->beam];
-        int64_t h = r % s->o->beam;
-        if (x->over || h >= x->n_live)
-            memset(s->allowed + r * v, 1, (size_t)v);
-        else
-            mask->allowed(mask->self, x->live[h].state, s->allowed + r * v);
-    }
-    if (b->select(logits, s->m->compute, rows, v, mask ? s->allowed : NULL, s->k, s->ids, s->logits, s->log_sum, e)) return -1;
-    for (int64_t r = 0; r < rows; r++) {
-        const sentence *x = s->at[r / s->o->beam];
-        int64_t n = 0;
-        for (; n < s->k && s->ids[r * s->k + n] >= 0; n++)
-            s->choices[r * s->k + n] = (choice){(double)s->logits[r * s->k + n], s->ids[r * s->k + n]};
-        s->n_choices[r] = n;
-        if (!x->over && r % s->o->beam < x->n_live) bad += isnan(s->log_sum[r]);
-    }
-    return bad ? fail(e, "decoding: the model gives logits that are not numbers") : 0;
-}
-
 static int choose(search *s, const void *logits, err *e)
 {
     double start = ticks();
     if (on_device(s->m->backend)) {
-        int rc = choose_on_device(s, logits, e);
+        int rc = device_choose(s, logits, e);
         s->stats.select_seconds += ticks() - start;
         return rc;
     }
@@ -282,6 +238,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (steps_start(&s->others[i], s->p, which, n, beam, capacity, e)) return -1;
     for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
     for (int64_t t = 0; live; t++) {
+        if (on_device(s->m->backend) && device_put(s, e)) return -1;
         const void *logits = next_logits(s, e);
         if (!logits || choose(s, logits, e)) return -1;
         advance_all(s, t);
@@ -312,11 +269,7 @@ void search_open(search *s)
     s->cursor = xcalloc((size_t)s->o->beam, sizeof *s->cursor);
     s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
-    if (on_device(s->m->backend)) {
-        s->ids = xcalloc(rows * (size_t)s->k, sizeof *s->ids);
-        s->logits = xcalloc(rows * (size_t)s->k, sizeof *s->logits);
-        if (s->o->mask) s->allowed = xmalloc(rows * v);
-    }
+    if (on_device(s->m->backend)) device_open_search(s);
     steps_open(&s->steps, s->m);
     if (!s->o->n_others) return;
     s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
@@ -343,7 +296,8 @@ void search_close(search *s)
     free(s->log_sum);
     free(s->cursor);
     free(s->scratch);
-    free(s->ids);
-    free(s->logits);
-    free(s->allowed);
+    free(s->found);
+    free(s->log_prob);
+    free(s->line);
+    free(s->line_of);
 }

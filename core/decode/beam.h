@@ -30,8 +30,8 @@ typedef struct {
     int64_t beam;      /* live hypotheses a sentence; 1: greedy, the likeliest token at each step */
     double alpha;      /* length penalty, >= 0; 0: none */
     int64_t max_extra; /* at most so many tokens more than the source, EOS counted on neither side */
-    int64_t batch;     /* sentences decoded together, at most; fewer when memory would not do. Results do not
-                          depend on it */
+    int64_t batch;     /* sentences decoded together, at most; fewer when memory would not do. 0: 64 on the CPU, 512 on a
+                          device. Results do not depend on it */
     int64_t nbest;     /* hypotheses returned a sentence, 1 .. beam */
     model *const *
         others; /* [n_others] decoded together with the model as an ensemble: the mean of their probabilities (CPU) */
@@ -58,6 +58,7 @@ typedef struct {
 } beam_stats;
 
 beam_options beam_options_of(const config *c); /* the run's keys; nbest 1 */
+int64_t beam_batch(const model *m, int64_t batch); /* as beam_options have it, but never 0 */
 
 /* out [sources->n][nbest]: hypotheses in the order of `sources`, complete ones first, the best first; freed
  * by hypotheses_free. A source without tokens has the empty output. Only the source side is read. stats may

@@ -21,9 +21,9 @@ static void free_batch(steps *s)
     free(s->src_pos);
     free(s->src_offset);
     free(s->parents);
-    free(s->ancestors);
-    free(s->spare);
-    s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = NULL;
+    if (s->ancestors) s->m->backend->release(s->ancestors), s->m->backend->release(s->spare);
+    if (s->sent) s->m->backend->release(s->sent);
+    s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = s->sent = NULL;
 }
 
 void steps_close(steps *s)
@@ -213,10 +213,41 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
     pack_sources(s, p, which);
     size_t rows = (size_t)(n * beam), all = rows * (size_t)capacity;
     s->parents = xmalloc(rows * sizeof(int32_t));
-    s->ancestors = xcalloc(all, sizeof(int32_t));
-    s->spare = xcalloc(all, sizeof(int32_t));
+    const backend *b = s->m->backend;
+    s->ancestors = b->alloc(all * sizeof(int32_t));
+    s->spare = b->alloc(all * sizeof(int32_t));
+    s->sent = on_device(b) ? b->alloc(rows * sizeof(int32_t)) : NULL;
+    s->follows = false;
+    backend_zero(b, s->ancestors, all * sizeof(int32_t));
+    backend_zero(b, s->spare, all * sizeof(int32_t));
     for (size_t r = 0; r < rows; r++) s->parents[r] = (int32_t)r;
     return model_has_encoder(s->m) ? encode(s, e) : 0;
+}
+
+static void swap_ancestors(steps *s)
+{
+    int32_t *old = s->ancestors;
+    s->ancestors = s->spare;
+    s->spare = old;
+}
+
+/* On a device after all else is put, so that one copy takes it along. */
+static void put_ancestors(steps *s)
+{
+    const backend *b = s->m->backend;
+    int64_t rows = s->batch * s->beam;
+    if (!on_device(b)) {
+        tape_put(s->tape, "ancestors", s->ancestors);
+        return;
+    }
+    if (s->follows) {
+        b->copy_in(s->sent, s->parents, (size_t)rows * sizeof *s->sent);
+        b->follow(s->spare, s->ancestors, s->sent, rows, s->capacity, s->time - 1);
+        swap_ancestors(s);
+        s->follows = false;
+    }
+    const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
+    if (x->live && x->data) b->copy(x->data, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
 }
 
 const void *steps_run(steps *s, const int32_t *tokens, err *e)
@@ -232,10 +263,10 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     int32_t t = (int32_t)s->time;
     tape_put(c, "tgt.ids", tokens);
     tape_put(c, "parents", s->parents);
-    tape_put(c, "ancestors", s->ancestors);
     put_all(c, "time", t);
     put_all(c, "pos", t);
     put_all(c, "beam.pos", t);
+    put_ancestors(s);
     /* keys and values of the encoder's output are made by a tape's first run */
     if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
         fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
@@ -250,14 +281,17 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 void steps_follow(steps *s, const int32_t *parents)
 {
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
+    if (on_device(s->m->backend)) {
+        memcpy(s->parents, parents, (size_t)rows * sizeof *parents);
+        s->follows = true;
+        return;
+    }
     for (int64_t r = 0; r < rows; r++) {
         int32_t p = s->parents[r] = parents[r];
         memcpy(s->spare + r * cap, s->ancestors + p * cap, (size_t)(t - 1) * sizeof(int32_t));
         s->spare[r * cap + t - 1] = p;
     }
-    int32_t *old = s->ancestors;
-    s->ancestors = s->spare;
-    s->spare = old;
+    swap_ancestors(s);
 }
 
 /* ---- fewer sentences ---- */

@@ -29,7 +29,9 @@ typedef struct {
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory as the states are */
     size_t memory_size;
     /* hypotheses */
-    int32_t *parents, *ancestors, *spare; /* [R], [R, capacity], [R, capacity] */
+    int32_t *parents, *ancestors, *spare; /* [R], [R, capacity], [R, capacity]; the latter two, and `sent`, in the backend's memory */
+    int32_t *sent;                        /* a device's copy of `parents`; NULL elsewhere */
+    bool follows;                         /* rows go on from others, which `ancestors` on a device do not know yet */
     ab_ctx *tape;                         /* NULL: to be traced before the next step */
     workspace work;                       /* of whichever tape is alive */
     int64_t seen;                         /* what the tape was traced for */

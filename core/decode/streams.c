@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* sentences, where nobody says how many */
 /* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
- * caches. */
+ * caches. On a device its free memory decides. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
+#define DEVICE_SHARE 0.5 /* of the free memory; the rest is for what bytes_of_sentence does not know, and for others */
 enum { WORTH_A_STREAM = 8 }; /* sentences */
 /* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more memory for their caches
  * and logits. */
@@ -31,6 +33,7 @@ typedef struct streams {
     int64_t n, next;   /* the first that no stream has taken */
     int64_t done;
     int n_streams, threads; /* threads in all */
+    double memory;          /* bytes of a device that a batch may take */
     pthread_mutex_t lock;   /* of next, done, bad, error, stats */
     bool bad;
     err error;
@@ -47,6 +50,8 @@ beam_options beam_options_of(const config *c)
     return (beam_options){
         .beam = c->beam, .alpha = c->alpha, .max_extra = c->max_extra, .batch = c->decode_batch, .nbest = 1};
 }
+
+int64_t beam_batch(const model *m, int64_t batch) { return batch ? batch : on_device(m->backend) ? DEVICE_BATCH : CPU_BATCH; }
 
 void hypotheses_free(hypothesis *h, int64_t n)
 {
@@ -66,16 +71,34 @@ void streams_progress(streams *s, int64_t n)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Bytes on a device for a sentence of `length` tokens, rather too many than too few: caches or carried sums, the encoder's rows and output, its
+ * keys and values in every layer, a step's rows, logits, and the scores of composed attention. */
+static double bytes_of_sentence(const streams *s, int64_t length)
+{
+    const config *c = &s->m->cfg;
+    double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam, source = (double)length + 1, steps = source + (double)s->o.max_extra;
+    double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v), sums = heads * (double)(c->d_k * c->d_v);
+    double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
+    double encoded = source * (layers * width + (double)c->d_model + row) * one + 2 * heads * source * source * sizeof(float);
+    double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one +
+                        heads * (source + steps) * sizeof(float) + 3 * steps * sizeof(int32_t);
+    return encoded + beam * hypothesis;
+}
+
 /* Sentences that fit a batch with one of the given length as its longest. */
 static int64_t batch_size(const streams *s, int64_t length)
 {
+    if (on_device(s->m->backend)) {
+        double fit = s->memory / bytes_of_sentence(s, length);
+        return fit < 1 ? 1 : fit < (double)s->o.batch ? (int64_t)fit : s->o.batch;
+    }
     const config *c = &s->m->cfg;
     double width =
         (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
     double caches = (double)s->o.beam * (double)(length + s->o.max_extra + 1) * width;
     int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
             by_bytes = (int64_t)(MOST_CACHE_BYTES / s->n_streams / caches);
-    if (!on_device(s->m->backend) && !s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
+    if (!s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
         int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam;
         n = n < enough ? n : enough;
     }
@@ -182,7 +205,7 @@ static int check_options(const beam_options *o, err *e)
         return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam);
     if (!(o->alpha >= 0)) return fail(e, "alpha = %g: expected at least 0", o->alpha);
     if (o->max_extra < 0) return fail(e, "max_extra = %lld: expected at least 0", (long long)o->max_extra);
-    if (o->batch < 1) return fail(e, "a batch of %lld sentences: expected at least 1", (long long)o->batch);
+    if (o->batch < 0) return fail(e, "a batch of %lld sentences: expected at least 1, or 0", (long long)o->batch);
     return 0;
 }
 
@@ -195,6 +218,8 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
     memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
     if (!sources->n) return 0;
     streams s = {.m = m, .p = sources, .o = *o, .out = out, .threads = omp_get_max_threads(), .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (on_device(m->backend)) s.memory = DEVICE_SHARE * (double)m->backend->free_memory();
+    s.o.batch = beam_batch(m, o->batch);
     put_in_order(&s);
     s.n_streams = streams_for(&s);
     int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* arrays are made for a full batch */

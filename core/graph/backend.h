@@ -17,6 +17,21 @@ typedef struct {
     dtype type;
     int32_t param;
 } view;          /* param: index, or -1 */
+/* What beam search asks of a device at a step, in the host's memory: the likeliest continuations of each sentence's hypotheses. Row
+ * sentence * beam + h is hypothesis h. */
+typedef struct {
+    int64_t sentences, beam, v; /* logits [sentences * beam, v] */
+    int64_t k, wanted;          /* choices of a row, continuations of a sentence, at most */
+    const double *log_prob;     /* [rows]: of the hypothesis so far; -infinity: there is none, the row is not looked at */
+    /* What may follow: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's, -1: everything may. NULL: everywhere */
+    const uint32_t *line;
+    const int32_t *line_of;
+    int64_t n_lines;
+} choosing;
+typedef struct {
+    double log_prob;
+    int32_t parent, id; /* hypothesis of the sentence, token; -1: there is no further one */
+} continuation;
 typedef struct { /* one kernel call, as a backend sees it */
     op op;
     int n_in, n_out;
@@ -76,10 +91,13 @@ struct backend {
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
     void (*stats)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
     bool (*supports)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
-    /* As select_best of decode/select.h for every row of logits [rows,v]; allowed [rows,v] or NULL, ids and logits [rows,k] (an
-     * id of -1: no more), log_sum [rows] in the host's memory. Waits. */
-    int (*select)(const void *logits, dtype type, int64_t rows, int64_t v, const uint8_t *allowed, int64_t k, int32_t *id,
-                  float *logit, double *log_sum, err *e);
+    /* Before a step: sends what c holds. After it: out [sentences, wanted], likeliest first, equal ones by hypothesis, then by id (as select_best of
+     * decode/select.h and advance of decode/beam.c have them); log_prob is no number where a sentence's logits are none. Waits. */
+    int (*put_choosing)(const choosing *c, err *e);
+    int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
+    /* to [rows, capacity] = from's rows parents [rows] (of the same sentence), and parents themselves at `step`, which come last. In its memory */
+    void (*follow)(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity, int64_t step);
+    size_t (*free_memory)(void); /* bytes */
 };
 static inline bool on_device(const backend *b) { return b && b->copy_in != NULL; }
 /* Between the host's memory and a backend's. backend_read: 0, or -1 and words when something failed before. */

@@ -359,12 +359,16 @@ int gpu_count(const char **why)
     *why = NULL;
     return 1;
 }
+size_t gpu_free_memory(void)
+{
+    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* for tests of what fits */
+    return bytes ? strtoull(bytes, NULL, 10) : (size_t)1 << 30;
+}
 int gpu_describe(int, gpu_device *out)
 {
     *out = gpu_device();
     snprintf(out->name, sizeof out->name, "kernels on the CPU, for tests");
-    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* for tests of what fits */
-    out->major = 9, out->multiprocessors = 4, out->memory = out->free_memory = bytes ? strtoull(bytes, NULL, 10) : (size_t)1 << 30;
+    out->major = 9, out->multiprocessors = 4, out->memory = out->free_memory = gpu_free_memory();
     return 0;
 }
 int gpu_open(int, const char **why)

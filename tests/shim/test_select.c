@@ -1,5 +1,5 @@
-/* test_select.c - the likeliest tokens of many rows on the device against select_best of decode/select.h, row by row: the same
- * ids and logits, ties and masks and all, and the log of the sum. */
+/* test_select.c - a step of beam search on the device. The likeliest tokens of many rows against select_best of decode/select.h, row by row: the same
+ * ids and logits, ties and masks and all, and the log of the sum. Those of a sentence merged against a search through all of them. Where rows go on. */
 #include "cuda/select.h"
 #include "decode/select.h"
 #include "shim_test.h"
@@ -30,12 +30,28 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
     free(scratch);
 }
 
+/* Bytes as bits, the lines in another order than the rows. */
+static gpu_limits masks_of(const setting *s, const uint8_t *allowed)
+{
+    int64_t words = (s->v + 31) / 32, n = s->rows * words;
+    uint32_t *line = xcalloc((size_t)n + 1, sizeof *line);
+    int32_t *line_of = xcalloc((size_t)s->rows + 1, sizeof *line_of);
+    for (int64_t r = 0; r < s->rows; r++) {
+        line_of[r] = (int32_t)(s->rows - 1 - r);
+        for (int64_t i = 0; i < s->v; i++) line[line_of[r] * words + i / 32] |= (uint32_t)allowed[r * s->v + i] << i % 32;
+    }
+    gpu_limits l = {.line = gpu_copy_of(line, (size_t)n * sizeof *line), .line_of = gpu_copy_of(line_of, (size_t)s->rows * sizeof *line_of)};
+    free(line), free(line_of);
+    return l;
+}
+
 static void check_rows(const char *name, dtype type, const setting *s, const view *logits, const uint8_t *allowed)
 {
     const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
-    int64_t n = s->rows * s->v, out = s->rows * s->k;
+    int64_t out = s->rows * s->k;
     char *x = gpu_copy_of(logits->data, bytes_of_view(logits));
-    uint8_t *mask = allowed ? gpu_copy_of(allowed, (size_t)n) : NULL;
+    gpu_limits limits = {0};
+    if (allowed) limits = masks_of(s, allowed);
     gpu_choice *host[2];
     double *sums[2];
     for (int run = 0; run < 2; run++) {
@@ -46,7 +62,7 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
 #ifdef GPU_ON_CPU
         gpu_reversed = run;
 #endif
-        int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type), mask, never, s->k, best, log_sum);
+        int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type), allowed ? &limits : NULL, never, s->k, best, log_sum);
         CHECK_THAT(!rc, "%s: %s", name, rc ? gpu_error() : "");
         gpu_copy_out(host[run], best, bytes);
         gpu_copy_out(sums[run], log_sum, (size_t)s->rows * sizeof *log_sum);
@@ -58,7 +74,7 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
     CHECK_THAT(!memcmp(host[0], host[1], (size_t)out * sizeof **host), "%s: other choices with the fibers reversed", name);
     CHECK_THAT(!memcmp(sums[0], sums[1], (size_t)s->rows * sizeof **sums), "%s: other sums with the fibers reversed", name);
     for (int64_t r = 0; r < s->rows; r++) check_row(name, type, s, r, logits, allowed, host[0] + r * s->k, sums[0][r]);
-    gpu_release(x), gpu_release(mask);
+    gpu_release(x), gpu_release((void *)limits.line), gpu_release((void *)limits.line_of);
     for (int run = 0; run < 2; run++) free(host[run]), free(sums[run]);
 }
 
@@ -101,6 +117,94 @@ static void check_odd_rows(dtype type)
     free(x.data);
 }
 
+/* ---- several hypotheses ---- */
+
+enum { BEAM = 5, WANTED = 2 * BEAM, SENTENCES = 9, V = 300, ROWS = BEAM * SENTENCES };
+
+/* The next of a sentence's choices, as beam.c takes them. */
+static continuation next_of(const double *log_prob, const gpu_choice *best, const double *log_sum, int *taken)
+{
+    continuation most = {-INFINITY, -1, -1};
+    for (int h = 0; h < BEAM; h++) {
+        gpu_choice c = taken[h] < WANTED ? best[h * WANTED + taken[h]] : (gpu_choice){0, -1};
+        double then = log_prob[h] + ((double)c.logit - log_sum[h]);
+        if (!isinf(log_prob[h]) && c.id >= 0 && (most.parent < 0 || then > most.log_prob)) most = (continuation){then, h, c.id};
+    }
+    if (most.parent >= 0) taken[most.parent]++;
+    return most;
+}
+
+/* Of the last sentences all rows are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 one; row 3 of sentence 2 has three tokens it may go
+ * on with; a logit of sentence 3 is no number. */
+static void check_merging(dtype type)
+{
+    const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
+    view logits = tensor(type, 1, 1, ROWS, V);
+    double log_prob[ROWS], log_sum[ROWS];
+    for (int64_t i = 0; i < size_of(&logits); i++) set(&logits, i, (double)rng_below(&dice, 4));
+    for (int r = 0; r < ROWS; r++) log_prob[r] = r < BEAM || (r > BEAM && r < 2 * BEAM) ? -INFINITY : -(double)rng_below(&dice, 3);
+    for (int64_t r = 5 * BEAM; r < ROWS; r++) {
+        int64_t first = r / BEAM * BEAM;
+        log_prob[r] = log_prob[first];
+        for (int64_t i = 0; i < V; i++) set(&logits, r * V + i, get(&logits, first * V + i));
+    }
+    for (int64_t i = 4; i < V - 3; i++) set(&logits, (2 * BEAM + 3) * V + i, -INFINITY);
+    set(&logits, (3 * BEAM + 1) * V + 17, NAN);
+    uint32_t mask[(V + 31) / 32] = {[1] = 0xf0, [9] = 1 << 8}; /* of the last row: ids 36 to 39 and 296 */
+    int32_t line_of[ROWS];
+    for (int r = 0; r < ROWS; r++) line_of[r] = r == ROWS - 1 ? 0 : -1;
+    gpu_choice *best = gpu_alloc(ROWS * WANTED * sizeof *best), found_best[ROWS * WANTED];
+    double *sums = gpu_alloc(ROWS * sizeof *sums), *so_far = gpu_copy_of(log_prob, sizeof log_prob);
+    gpu_continuation *out = gpu_alloc(SENTENCES * WANTED * sizeof *out), found[SENTENCES * WANTED];
+    gpu_limits limits = {so_far, gpu_copy_of(mask, sizeof mask), gpu_copy_of(line_of, sizeof line_of)};
+    void *x = gpu_copy_of(logits.data, bytes_of_view(&logits));
+    int rc = gpu_select_best((int)type, ROWS, V, x, &limits, never, WANTED, best, sums) ||
+             gpu_merge_choices(SENTENCES, BEAM, WANTED, WANTED, best, sums, so_far, out);
+    CHECK_THAT(!rc, "merging: %s", rc ? gpu_error() : "");
+    gpu_copy_out(found, out, sizeof found), gpu_copy_out(log_sum, sums, sizeof log_sum), gpu_copy_out(found_best, best, sizeof found_best);
+    for (int i = 0; i < 2 * BEAM * WANTED; i++)
+        CHECK_THAT(i / WANTED == BEAM || found_best[i].id == -1, "row %d has no hypothesis, but choice %d", i / WANTED, found_best[i].id);
+    for (int i = 0; i < WANTED; i++) {
+        int id = found_best[(ROWS - 1) * WANTED + i].id;
+        CHECK_THAT(i < 5 ? (id >= 36 && id < 40) || id == 296 : id == -1, "masked row, choice %d: found %d", i, id);
+    }
+    for (int b = 0; b < SENTENCES; b++) {
+        int taken[BEAM] = {0};
+        for (int i = 0; i < WANTED; i++) {
+            gpu_continuation is = found[b * WANTED + i];
+            continuation want = next_of(log_prob + b * BEAM, found_best + b * BEAM * WANTED, log_sum + b * BEAM, taken);
+            if (b == 3) {
+                CHECK_THAT(isnan(is.log_prob), "a logit is no number: found %g, expected no number", is.log_prob);
+                continue;
+            }
+            bool alike = is.parent == want.parent && is.id == want.id && is.log_prob == want.log_prob;
+            CHECK_THAT(alike, "%s, sentence %d, %d: found %d of %d (%.17g), expected %d of %d (%.17g)", dtype_name(type), b, i, is.id, is.parent, is.log_prob, want.id, want.parent, want.log_prob);
+        }
+    }
+    gpu_release(best), gpu_release(sums), gpu_release(so_far), gpu_release(out), gpu_release(x);
+    gpu_release((void *)limits.line), gpu_release((void *)limits.line_of);
+    free(logits.data);
+}
+
+/* Every row has its parent's past, then the parent; nothing behind that. */
+static void check_following(void)
+{
+    enum { CAPACITY = 37, STEP = 20 };
+    int32_t from[ROWS * CAPACITY], parents[ROWS], found[ROWS * CAPACITY];
+    int64_t wrong = 0;
+    for (int i = 0; i < ROWS * CAPACITY; i++) from[i] = (int32_t)rng_below(&dice, 1000);
+    for (int r = 0; r < ROWS; r++) parents[r] = (int32_t)(r / BEAM * BEAM + (int)rng_below(&dice, BEAM));
+    int32_t *device_from = gpu_copy_of(from, sizeof from), *device_parents = gpu_copy_of(parents, sizeof parents), *to = gpu_alloc(sizeof found);
+    CHECK_THAT(!gpu_follow(to, device_from, device_parents, ROWS, CAPACITY, STEP), "following: %s", gpu_error());
+    gpu_copy_out(found, to, sizeof found);
+    for (int i = 0; i < ROWS * CAPACITY; i++) {
+        int r = i / CAPACITY, t = i % CAPACITY;
+        wrong += found[i] != (t < STEP ? from[parents[r] * CAPACITY + t] : t == STEP ? parents[r] : 0);
+    }
+    CHECK_THAT(!wrong, "following: %lld of %d places are wrong", (long long)wrong, ROWS * CAPACITY);
+    gpu_release(device_from), gpu_release(device_parents), gpu_release(to);
+}
+
 int main(void)
 {
     start();
@@ -116,5 +220,8 @@ int main(void)
     }
     check_odd_rows(F32);
     check_odd_rows(BF16);
+    check_merging(F32);
+    check_merging(BF16);
+    check_following();
     return finish();
 }

@@ -30,6 +30,8 @@ static const kind_of_model kinds[] = {
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
+static const backend *models_on; /* where models are; NULL: on the CPU */
+
 /* A model with values `spread` times the usual ones: larger ones are surer of themselves. src_vocab 0: decoder-only. */
 static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab,
                                    dtype type, double spread, uint64_t seed)
@@ -53,11 +55,11 @@ static inline void random_model_of(model *m, const kind_of_model *k, int64_t src
         settings_put(&set, at, value, &a);
     }
     plugin_add_folder(BUILD_DIR "/plugins");
-    if (model_open(m, &set, src_vocab, vocab, type, &cpu_backend, &e)) {
+    if (model_open(m, &set, src_vocab, vocab, type, models_on ? models_on : &cpu_backend, &e)) {
         printf("%s with %s: %s\n", k->attention, k->position, e.text);
         exit(1);
     }
-    for (size_t i = 0; i < m->params.total; i++) {
+    for (size_t i = 0; i < m->params.total && spread != 1; i++) {
         if (type == F64)
             ((double *)m->params.value)[i] *= spread;
         else

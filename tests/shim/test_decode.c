@@ -1,0 +1,108 @@
+/* Beam search on the device: the CPU's outputs, with and without a mask, in one batch and in several, from models that keep keys and values, that look at
+ * all of the past as one tensor (whose tapes are made anew) and that carry sums along. */
+#include "decode/models.h"
+#include "open_device.h"
+
+enum { V = 90, N = 5, LONGEST = 6, NBEST = 2, BEAM = 3 };
+
+/* Allows odd ids at even places, even ones at odd places; EOS after an even number. */
+static void *start(void *self, int64_t sentence) { return (void)self, (void)sentence, xcalloc(1, sizeof(int64_t)); }
+static void *advance(void *self, void *state, int32_t token)
+{
+    int64_t *next = xmalloc(sizeof *next);
+    *next = *(int64_t *)state + 1;
+    return (void)self, (void)token, next;
+}
+static void allowed(void *self, const void *state, uint8_t *mask)
+{
+    int64_t length = *(const int64_t *)state;
+    (void)self;
+    for (int64_t i = 0; i < V; i++) mask[i] = (i + length) % 2 == 1;
+    mask[VOCAB_EOS] = length > 0 && length % 2 == 0;
+}
+static void release(void *self, void *state) { (void)self, free(state); }
+static const decode_mask alternation = {NULL, start, advance, allowed, release};
+
+static beam_stats search_on(const backend *on, const kind_of_model *k, const beam_options *o, hypothesis *out)
+{
+    model m;
+    err e = {0};
+    beam_stats stats = {0};
+    pairs p = random_pairs(N, 1, LONGEST, V, 2);
+    models_on = on;
+    random_model(&m, k, V, F32, 1, 6);
+    CHECK_INT(beam_search(&m, &p, o, out, &stats, &e), 0);
+    CHECK_TEXT(e.text, "");
+    pairs_free(&p);
+    model_free(&m);
+    return stats;
+}
+
+static void check_same(const hypothesis *found, const hypothesis *expected, double apart)
+{
+    for (int i = 0; i < N * NBEST; i++) {
+        CHECK_INT(found[i].n, expected[i].n);
+        for (int64_t j = 0; j < found[i].n && j < expected[i].n; j++) CHECK_INT(found[i].ids[j], expected[i].ids[j]);
+        CHECK_NEAR(found[i].score, expected[i].score, apart);
+    }
+}
+
+/* Composed attention adds over as many keys as the batch's longest sentence has: its last digits depend on the batch. */
+static void compare(const backend *device, const kind_of_model *k, int64_t max_extra, const decode_mask *mask, double parts_apart)
+{
+    hypothesis cpu[N * NBEST], gpu[N * NBEST], parts[N * NBEST];
+    beam_options o = {.beam = BEAM, .alpha = 0.6, .max_extra = max_extra, .nbest = NBEST, .mask = mask};
+    printf("%s %s%s\n", k->attention, k->position, mask ? ", masked" : "");
+    search_on(NULL, k, &o, cpu);
+    beam_stats whole = search_on(device, k, &o, gpu);
+    check_same(gpu, cpu, 1e-4);
+    for (int i = 0; i < N * NBEST && mask; i++)
+        for (int64_t j = 0; j < gpu[i].n; j++) CHECK((gpu[i].ids[j] + j) % 2 == 1);
+#ifdef GPU_ON_CPU
+    setenv("ABLATE_EMULATED_MEMORY", "250000", 1); /* not enough for all at once */
+    beam_stats several = search_on(device, k, &o, parts);
+    unsetenv("ABLATE_EMULATED_MEMORY");
+#else
+    o.batch = 2;
+    beam_stats several = search_on(device, k, &o, parts);
+#endif
+    check_same(parts, gpu, parts_apart);
+    printf("  %lld steps in one batch, %lld in several\n", (long long)whole.steps, (long long)several.steps);
+    CHECK(whole.steps <= LONGEST + max_extra + 1); /* one batch */
+    CHECK(several.steps > whole.steps);
+    hypotheses_free(cpu, N * NBEST), hypotheses_free(gpu, N * NBEST), hypotheses_free(parts, N * NBEST);
+}
+
+/* Too wide a beam is refused in words. */
+static void check_refused(const backend *device)
+{
+    model m;
+    err e = {0};
+    hypothesis out[N];
+    pairs p = random_pairs(N, 1, 3, V, 2);
+    beam_options o = {.beam = 40, .max_extra = 1, .nbest = 1};
+    models_on = device;
+    random_model(&m, &kinds[0], V, F32, 1, 6);
+    CHECK(beam_search(&m, &p, &o, out, NULL, &e) != 0);
+    CHECK_HAS(e.text, "a beam of 40 on a GPU: at most 32");
+    pairs_free(&p);
+    model_free(&m);
+}
+
+int main(void)
+{
+    const cuda_module *m;
+    err e = {0};
+    const backend *device = open_device(&m, &e);
+    CHECK_TEXT(e.text, "");
+    if (!device) return test_end();
+    compare(device, &(kind_of_model){"scaled_dot", "sinusoid", "layers=1"}, 3, &alternation, 0);
+    if (test_long()) {
+        compare(device, &kinds[0], 4, NULL, 0);
+        compare(device, &(kind_of_model){"additive", "sinusoid", "additive.hidden=5 layers=1 attention_encoder=scaled_dot"}, 12, NULL, 1e-5);
+        compare(device, &(kind_of_model){"linear", "sinusoid", "layers=1"}, 4, NULL, 1e-5);
+    }
+    check_refused(device);
+    m->close();
+    return test_end();
+}
