@@ -107,8 +107,8 @@ static bool same_tokens(const row_runs *a, const row_runs *b)
 
 static const char *why_refused(const char *metric, const row_runs *row, const row_runs *base)
 {
-    if (!same_references(row->references[0], base->references[0])) return "it was scored against other references";
-    if (is_perplexity(metric) && !same_tokens(row, base)) return "its tokens are others than base's: perplexities per token do not compare";
+    if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
+    if (is_perplexity(metric) && !same_tokens(row, base)) return "it has other tokens than base, so perplexities per token are not comparable";
     return NULL;
 }
 

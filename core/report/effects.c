@@ -132,11 +132,11 @@ static void note_design_of(const gathered *g, const cJSON *design, grid *t)
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     if (!e.n)
-        grid_note(t, "Factorial %s: effects are shown once all its %zu rows have two seeds or more; %zu have.", text_of(design, "group"), e.wanted, e.found);
+        grid_note(t, "Factorial %s: effects are shown once all %zu rows have two seeds or more; so far %zu have.", text_of(design, "group"), e.wanted, e.found);
     else
-        grid_note(t, "Factorial %s, %zu rows: effects on %s, high less low%s, with 95 %% intervals and p after Holm over %zu effects%s.", text_of(design, "group"),
+        grid_note(t, "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over %zu effects%s.", text_of(design, "group"),
                   e.found, g->metrics[g->headline], scale.percent ? ", in percent" : "", e.n,
-                  item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot tell apart" : "");
+                  item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot separate" : "");
     for (size_t i = 0; i < e.n; i++)
         grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d), comparison_shown(&scale, e.list[i].x.low),
                   comparison_shown(&scale, e.list[i].x.high), e.p[i]);
@@ -155,7 +155,7 @@ static void figure_design_of(const gathered *g, const cJSON *design, str *out)
         rows[i] = (forest_row){.name = e.list[i].label, .d = d, .low = low, .high = high, .text = arena_printf(&mem, "%+.3g [%+.3g, %+.3g], p %.2g", d, low, high, e.p[i]),
                                .verdict = e.p[i] >= 0.05 ? FOREST_UNDECIDED : (d > 0) == low_is_good ? FOREST_WORSE : FOREST_BETTER};
     }
-    const char *axis = arena_printf(&mem, "%s: high level less low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
+    const char *axis = arena_printf(&mem, "%s: high level minus low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
     const char *about = arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
     if (e.n) {
         str_add(out, "<figure class=\"wide\">");
@@ -175,8 +175,8 @@ void figure_effects(const gathered *g, str *out)
     cJSON_ArrayForEach(design, designs) figure_design_of(g, design, &figures);
     if (figures.n)
         str_addf(out,
-                 "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Each factor's high level less its low one, averaged over the others, and pairs: "
-                 "what one factor's effect gains with the other. 95 %% intervals; coloured where p after Holm is below 0.05.</p>\n%s</section>\n",
+                 "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Main effects: each factor's high level minus its low level, averaged over the "
+                 "others. Pairs: how much one factor's effect changes with the other. 95 %% intervals; coloured if p after Holm is below 0.05.</p>\n%s</section>\n",
                  str_text(&figures));
     str_free(&figures);
 }
@@ -225,8 +225,8 @@ void note_scale(const gathered *g, grid *t)
     if (!rows || ppl == g->n_metrics) return;
     arena a = {0};
     scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);
-    grid_note(t, "Scale: loss (log PPL) = a parameters^-exponent over %d sizes, 95 %% intervals by a bootstrap of %d draws; speed-up: parameters that base needs over those that "
-                 "the row needs for the loss of base's largest size.",
+    grid_note(t, "Scale: loss (log PPL) = a parameters^-exponent over %d sizes, 95 %% intervals by a bootstrap of %d draws; speed-up: parameters of base over parameters "
+                 "of the row, at the loss of base's largest size.",
               cJSON_GetArraySize(item(cJSON_GetArrayItem(rows, 0), "sizes")), SCALE_DRAWS);
     cJSON_ArrayForEach(row, rows)
     {
@@ -234,7 +234,7 @@ void note_scale(const gathered *g, grid *t)
         bool is_base = row == cJSON_GetArrayItem(rows, 0);
         scale_fit f = scale_fitted(&p, is_base ? NULL : &base, STATS_SEED);
         if (isnan(f.exponent))
-            grid_note(t, "  %s: %zu sizes have runs, at least three are needed", text_of(row, "row"), p.n_sizes);
+            grid_note(t, "  %s: found runs of %zu sizes, expected three or more", text_of(row, "row"), p.n_sizes);
         else if (is_base)
             grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", text_of(row, "row"), f.exponent, f.low, f.high);
         else

@@ -92,7 +92,7 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
     names_of(rows, n, FOREST_UNDECIDED, &undecided, a);
     str text = {0};
     if (!(better + worse + undecided)) {
-        str_addf(&text, "These are differences between models, in %s: what the designs differ by takes three seeds or more per row, and base has %zu.", metric,
+        str_addf(&text, "These are differences between models, in %s. Differences between designs need three seeds or more per row; base has %zu.", metric,
                  gathered_base(g)->of[g->headline].n);
     } else {
         bool percent = false;
@@ -101,11 +101,11 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
         if (worse) str_addf(&text, "Worse: %s. ", worse_names);
         if (undecided) str_addf(&text, "Undecided: %zu of %zu rows. ", undecided, better + worse + undecided);
         if (g->tests)
-            str_addf(&text, "Lines are 95 %% intervals for the design; better and worse: p below 0.05 after Holm over %zu row%s. ", g->tests,
+            str_addf(&text, "Lines are 95 %% intervals for the design; better and worse mean p below 0.05 after Holm over %zu row%s. ", g->tests,
                      g->tests == 1 ? "" : "s");
         double detectable = median_detectable(g);
         if (isfinite(detectable) && undecided)
-            str_addf(&text, "With these seeds a difference of about %.*f%s is found four times in five; smaller ones may be there.", decimals,
+            str_addf(&text, "With these seeds, a difference of about %.*f%s is detected four times in five; smaller differences may exist.", decimals,
                      detectable, percent ? " %" : "");
     }
     str_add(out, "<p>");
@@ -133,7 +133,7 @@ static drawing *draw_forest(const gathered *g, const forest_row *rows, size_t n,
     const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
     const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
     return forest_draw(rows, n, arena_printf(a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better),
-                       arena_printf(a, "Difference in %s of %zu rows to base; the table has the numbers", metric, n), width);
+                       arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers", metric, n), width);
 }
 
 drawing *forest_of(const gathered *g, double width)
@@ -215,7 +215,7 @@ void figure_cost(const gathered *g, arena *a, str *out)
     if (g->headline < 0) return;
     for (size_t i = 0; i < g->x.n_rows; i++) parameters[i] = g->rows[i].parameters, flops[i] = training_flops(g->rows[i].row);
     drawing *p = against(g, parameters, "against size", "parameters", a);
-    drawing *f = against(g, flops, "against computation", "training FLOPs (those of a step times steps)", a);
+    drawing *f = against(g, flops, "against computation", "training FLOPs (per step, times steps)", a);
     if (!p && !f) return;
     str_add(out, "<section id=\"cost\"><h2>Quality against cost</h2>\n<p class=\"note\">Error bars: sample standard deviation over seeds. "
                  "Colours and markers: groups of rows; base is drawn in ink.</p>\n<div class=\"facets\">\n");
@@ -283,7 +283,7 @@ void figure_grids(const gathered *g, arena *a, str *out)
         figure_put(heat_map(g, &t, &grids[i], a), out);
         figure_put(interaction(g, &t, &grids[i], a), out);
         if (grids[i].rows_each > 1)
-            str_addf(out, "<p class=\"note\">Each cell is the mean of %zu rows: the other settings are averaged over.</p>\n", grids[i].rows_each);
+            str_addf(out, "<p class=\"note\">Each cell is the mean of %zu rows, averaged over the other settings.</p>\n", grids[i].rows_each);
     }
     if (n) str_add(out, "</div></section>\n");
 }

@@ -18,14 +18,14 @@ static void note_verdicts(const gathered *g, grid *t)
     const comparison_criterion *k = &g->judged.rule;
     const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
     str margin = {0};
-    if (k->margin > 0) str_addf(&margin, "; equivalent: inside ± %g by two one-sided tests", k->margin);
-    grid_note(t, "Criterion: %s, level %g after Holm, %zu seeds a row or more%s. Seeds of searches are not among them.", metric, k->level, k->seeds, str_text(&margin));
+    if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g by two one-sided tests", k->margin);
+    grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.", metric, k->level, k->seeds, str_text(&margin));
     str_free(&margin);
     if (g->judged.until)
-        grid_note(t, "Seeds were added at 3, 5, 10, 20 (at most %zu) where a row was undecided: p is over all looks (weights 0.05, 0.15, 0.30, 0.50), looking for %g %s.", g->judged.until,
+        grid_note(t, "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights 0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.", g->judged.until,
                   g->judged.effect, metric);
     for (size_t i = 0; i < g->n_old; i++)
-        grid_note(t, "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it anew.", g->old_verdicts[i].key, g->old_verdicts[i].value);
+        grid_note(t, "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.", g->old_verdicts[i].key, g->old_verdicts[i].value);
 }
 
 /* ---- matched budgets ---- */
@@ -44,7 +44,7 @@ static void note_match(const gathered *g, grid *t)
         if (row == base || row->row->same_as || isnan(own) || isnan(of_base)) continue;
         str_addf(&s, "%s%s %+.1f %%", s.n ? ", " : "", row->row->name, 100 * (own / of_base - 1));
     }
-    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, text_in(match, "key"), s.n ? "; what is left: " : "", str_text(&s));
+    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, text_in(match, "key"), s.n ? "; remaining difference: " : "", str_text(&s));
     str_free(&s);
 }
 
@@ -94,7 +94,7 @@ void note_tuning(const gathered *g, grid *t)
         if (n < least) str_clear(&fewest), str_add(&fewest, g->rows[i].row->name), least = n;
         if (n > most) most = n;
     }
-    grid_note(t, "Tuned on the dev set's %s with seeds of their own, by successive halving: %s candidates. %zu trials, %.0f s, %.2g floating-point operations; none of them enters a mean "
+    grid_note(t, "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f s, %.2g floating-point operations; trials enter no mean "
                  "(table `trial`).",
               g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops);
     if (least != most) grid_note(t, "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come from the search.", str_text(&fewest), least, most);

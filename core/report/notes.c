@@ -42,7 +42,7 @@ static void note_unknown(grid *t)
         double n = (double)look_seeds[k];
         str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k], least_detectable(2 / n, 2 * (n - 1), 0, look_seeds[k], 0.05, 0.8));
     }
-    grid_note(t, "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by seeds a row: %s.", s.s);
+    grid_note(t, "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by seeds per row: %s.", s.s);
     str_free(&s);
 }
 
@@ -61,13 +61,13 @@ static void note_models(const gathered *g, grid *t)
     }
     if (!single) return;
     grid_note(t, "One seed says nothing about a design: another seed of %s may differ as much.%s",
-              g->tests ? "the rows with one seed" : "any row", tested ? "" : " No test over sentences either: it takes per-sentence statistics of the same "
+              g->tests ? "the rows with one seed" : "any row", tested ? "" : " No test over sentences either: it needs per-sentence statistics of the same "
                                                                              "sentences, with the same seed.");
     if (tested)
-        grid_note(t, "p models is about these models only: paired approximate randomisation of %s over sentences, %d trials, Holm over %zu row%s.%s", g->metrics[h],
+        grid_note(t, "p models concerns these models only: paired approximate randomisation of %s over sentences, %d trials, Holm over %zu row%s.%s", g->metrics[h],
                   g->trials, tested, tested == 1 ? "" : "s", !g->full && g->tests ? " `--stats full` shows it." : "");
     if (outside)
-        grid_note(t, "Of %zu rows with one seed, outside what base's seeds predict (5 %%, not adjusted): %s.", outside, list.n ? list.s : "none");
+        grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.", outside, list.n ? list.s : "none");
     if (!g->tests) note_unknown(t);
     str_free(&list);
 }
@@ -120,10 +120,10 @@ static void note_detectable(const gathered *g, grid *t)
         if (look_seeds[k] > least) str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);
     grid_note(t, "%s.", s.s);
     str_free(&s);
-    if (least == 2) grid_note(t, "Two seeds rarely decide: only differences of ten standard deviations are found four times out of five.");
+    if (least == 2) grid_note(t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times out of five.");
     double floor = comparison_shown(c, least_detectable_floor(c->u, 0.05, 0.8)), with = c->detectable;
     if (least >= 10 && floor > with / 2)
-        grid_note(t, "The sentences' part dominates: more seeds cannot bring the least detectable difference below %.3g%s, more sentences can.", floor, unit);
+        grid_note(t, "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, but more sentences can.", floor, unit);
 }
 
 static void note_design(const gathered *g, grid *t)
@@ -140,8 +140,8 @@ static void note_design(const gathered *g, grid *t)
     grid_note(t, "Δ, interval and p: %s%s of the row's design against base, over %s; p adjusted after Holm over %zu row%s.%s%s", g->metrics[g->headline],
               c->percent ? ", change in percent," : "", crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)", g->tests,
               g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
-              crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds alone." : "");
-    if (diverged) grid_note(t, "%zu diverged run%s %s in no mean, interval or p; P(A > B) counts %s as worse than any other.", diverged, diverged == 1 ? "" : "s",
+              crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only." : "");
+    if (diverged) grid_note(t, "%zu diverged run%s %s excluded from means, intervals and p; P(A > B) counts %s as worse than any other.", diverged, diverged == 1 ? "" : "s",
                             diverged == 1 ? "is" : "are", diverged == 1 ? "it" : "them");
 }
 
@@ -164,7 +164,7 @@ static void note_dealt(const gathered *g, grid *t)
             if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
             if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
         }
-        grid_note(t, "%s, its %zu seeds dealt %d times into groups, called different at 5 %%: %s.", row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
+        grid_note(t, "%s: its %zu seeds split %d times into groups; share called different at 5 %%: %s.", row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
         str_free(&s);
     }
 }

@@ -88,7 +88,7 @@ static void add_settings(const gathered *g, arena *a, str *out)
         }
     }
     str_add(out, "<section id=\"settings\"><h2>Settings that differ</h2>\n");
-    put_table(&t, "Blank: as in base.", keys, SIZE_MAX, out);
+    put_table(&t, "Blank: same as base.", keys, SIZE_MAX, out);
     str_add(out, "</section>\n");
     grid_free(&t);
 }
@@ -130,9 +130,9 @@ static void add_runs(const gathered *g, str *out)
         }
     str_add(out, "<section id=\"runs\"><h2>Runs</h2>\n<details><summary>");
     if (n == all)
-        str_addf(out, "%zu run%s: where and when each came from</summary>\n", n, n == 1 ? "" : "s");
+        str_addf(out, "%zu run%s: where and when each was trained</summary>\n", n, n == 1 ? "" : "s");
     else
-        str_addf(out, "%zu of %zu runs: of those that are not done, the first %d at most; all: <code>ablate ls</code></summary>\n", n, all, MOST);
+        str_addf(out, "%zu of %zu runs, including the first %d unfinished ones; <code>ablate ls</code> lists all</summary>\n", n, all, MOST);
     put_table(&t, "Each run's settings: `ablate show RUN`.", keys, LENGTH(headings) - 1, out);
     str_add(out, "</details></section>\n");
     free(keys);

@@ -68,10 +68,11 @@ static void put_needed(const plan_task *t, const known *k, double effect, double
     str_addf(out, "%s: ", what);
     if (!n) {
         double floor = least_detectable_floor(k->u, alpha, 0.8);
-        str_addf(out, "no number of seeds is enough: the sentences' part alone hides it (it takes %.1f times as many sentences)\n", ceil(10 * floor * floor / (effect * effect)) / 10);
+        str_addf(out, "no number of seeds is enough: sentence variance alone hides the difference (%.1f times as many sentences are needed)\n",
+                 ceil(10 * floor * floor / (effect * effect)) / 10);
         return;
     }
-    str_addf(out, "%zu seeds a row: ", n);
+    str_addf(out, "%zu seeds per row: ", n);
     put_cost(out, n * (t->rows + 1), k->seconds);
     str_addc(out, '\n');
 }
@@ -92,26 +93,28 @@ int plan_print(const plan_task *t, str *out, err *e)
     known k = look_at(has ? g : NULL, metric, percent);
     if (!isnan(t->sd)) k.sd = percent ? log1p(t->sd / 100) : t->sd;
     if (isnan(k.sd))
-        return fail(e, "no standard deviation over seeds is known for %s: run two seeds of it, name an experiment like it (--like NAME), or say one (--sd X)", t->experiment);
+        return fail(e, "found no standard deviation over seeds for %s: run two seeds, name a similar experiment (--like NAME), or give a value (--sd X)",
+                    t->experiment);
     double effect = percent ? log1p(t->effect / 100) : t->effect, shown_sd = percent ? 100 * expm1(k.sd) : k.sd;
     const char *unit = percent ? " %" : "";
-    str_addf(out, "%s: %zu row%s against base; to be found: a difference of %g%s %s, at 5 %% with power 80 %%\n", t->experiment, t->rows, t->rows == 1 ? "" : "s", t->effect, unit, name);
+    str_addf(out, "%s: %zu row%s against base, to detect a difference of %g%s %s at 5 %% with power 80 %%\n", t->experiment,
+             t->rows, t->rows == 1 ? "" : "s", t->effect, unit, name);
     if (isnan(t->sd))
         str_addf(out, "standard deviation over seeds %.3g%s, from %zu runs of %zu row%s of %s", shown_sd, unit, k.runs, k.rows, k.rows == 1 ? "" : "s", g->x.name);
     else
         str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
-    str_addf(out, "; sentences' part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
+    str_addf(out, "; sentence part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
     if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);
     str_addc(out, '\n');
     put_needed(t, &k, effect, 0.05, "one row", out);
     if (t->rows > 1) put_needed(t, &k, effect, 0.05 / (double)t->rows, "over all rows (Holm's first step)", out);
-    str_add(out, "\nseeds a row   chance, one row   chance, Holm's first step   cost\n");
+    str_add(out, "\nseeds per row   power, one row   power, Holm's first step   cost\n");
     for (size_t i = 0; i < N_LOOKS; i++) {
         size_t n = look_seeds[i];
-        str_addf(out, "%11zu   %13.0f %%   %24.0f %%   ", n, 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05), 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05 / (double)(t->rows ? t->rows : 1)));
+        str_addf(out, "%13zu   %12.0f %%   %22.0f %%   ", n, 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05), 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05 / (double)(t->rows ? t->rows : 1)));
         put_cost(out, n * (t->rows + 1), k.seconds);
         str_addc(out, '\n');
     }
-    str_addf(out, "\nseeds = until %g %s, at most 20    adds seeds only where a row is undecided\n", t->effect, name);
+    str_addf(out, "\nseeds = until %g %s, at most 20    adds seeds only to undecided rows\n", t->effect, name);
     return 0;
 }

@@ -129,7 +129,7 @@ static int over_key(plot *p, err *e)
     bool numbers = true;
     double v;
     for (size_t l = 0; l < f->n_levels; l++) numbers = numbers && parse_real(f->levels[l], &v);
-    if (p->o->log_x && !numbers) return fail(e, "--log x: %s has values that are no numbers, such as \"%s\"", f->name, f->levels[0]);
+    if (p->o->log_x && !numbers) return fail(e, "--log x: %s has non-numeric values, such as \"%s\"", f->name, f->levels[0]);
     size_t levels = by == NO_ROW ? 1 : p->factors.factors[by].n_levels;
     point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
     for (size_t l = 0; l < levels; l++) {
@@ -155,7 +155,7 @@ static int over_key(plot *p, err *e)
     }
     free(points);
     if (left_out)
-        fprintf(stderr, "%zu row%s left out: they differ from base in other keys, or have no %s\n", left_out, left_out == 1 ? " is" : "s are",
+        fprintf(stderr, "%zu row%s left out: other keys differ from base, or there is no %s\n", left_out, left_out == 1 ? " is" : "s are",
                 p->g.metrics[p->metric]);
     p->chart.x_label = f->name;
     if (!numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
@@ -225,7 +225,7 @@ static int write_png(const str *svg, const char *to, err *e)
         int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
         posix_spawn_file_actions_destroy(&actions);
         if (failed)
-            rc = fail(e, "%s: PNG takes the program rsvg-convert (apt install librsvg2-bin): %s; SVG and PDF need nothing", to, strerror(failed));
+            rc = fail(e, "%s: PNG needs the program rsvg-convert (apt install librsvg2-bin): %s; SVG and PDF do not", to, strerror(failed));
         while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
         if (!failed && status) rc = fail(e, "%s: rsvg-convert failed", to);
     }
@@ -277,9 +277,9 @@ static int check(const plot_options *o, err *e)
     static const char *const endings[] = {".svg", ".pdf", ".png", ".gp", ".json", ".csv"};
     size_t i = 0;
     while (i < LENGTH(endings) && !has_suffix(o->to, endings[i])) i++;
-    if (i == LENGTH(endings)) return fail(e, "-o %s: expected a name that ends in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", o->to);
+    if (i == LENGTH(endings)) return fail(e, "-o %s: expected a name ending in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", o->to);
     if (o->forest && i > 2)
-        return fail(e, "-o %s: a forest plot is written as .svg, .pdf or .png; its numbers are those of `ablate table --format csv`", o->to);
+        return fail(e, "-o %s: expected .svg, .pdf or .png for a forest plot; for its numbers use `ablate table --format csv`", o->to);
     if (o->bars && !same(o->bars, "sd") && !same(o->bars, "range") && !same(o->bars, "none"))
         return fail(e, "--bars: found \"%s\", expected sd, range or none", o->bars);
     return 0;

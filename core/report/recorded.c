@@ -13,7 +13,7 @@ int gather_recorded(reader *r, gathered *g, arena *a, err *e)
     const char *name = arena_printf(a, "%s%s", g->x.name, DB_RECORDED);
     int rc = has_suffix(g->x.name, DB_RECORDED) ? 1 : reader_experiment(r, name, false, a, &g->recorded, e);
     if (rc > 0)
-        return fail(e, "experiment \"%s\": found no recorded runs of it beside its own; `ablate import FILE.json` takes some in", g->x.name);
+        return fail(e, "experiment \"%s\": found no recorded runs to compare with; `ablate import FILE.json` imports some", g->x.name);
     if (rc) return -1;
     g->has_recorded = true;
     for (size_t i = 0; i < g->x.n_rows; i++) {

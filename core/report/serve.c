@@ -32,7 +32,7 @@ static int listen_on(int *port, err *e)
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     if (s >= 0) setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (s < 0 || bind(s, (struct sockaddr *)&at, sizeof at) || listen(s, 16) || getsockname(s, (struct sockaddr *)&at, &size)) {
-        fail(e, "127.0.0.1:%d: %s%s", *port, strerror(errno), errno == EADDRINUSE ? "; --port N takes another" : "");
+        fail(e, "127.0.0.1:%d: %s%s", *port, strerror(errno), errno == EADDRINUSE ? "; choose another with --port N" : "");
         if (s >= 0) close(s);
         return -1;
     }
@@ -132,7 +132,7 @@ static void serve_one(server *s, int to)
     size_t method = strcspn(request, " \r"), path = strcspn(request + method + (request[method] == ' '), " ?\r");
     const char *at = request + method + (request[method] == ' ');
     if (!host_is_here(request, s->port))
-        answer_words(to, "403 Forbidden", "this server is for http://127.0.0.1 and http://localhost\n");
+        answer_words(to, "403 Forbidden", "this server only answers http://127.0.0.1 and http://localhost\n");
     else if (method != 3 || strncmp(request, "GET", 3))
         answer_words(to, "405 Method Not Allowed", "GET alone\n");
     else if (path == 1 && !renew(s, &e))
@@ -142,7 +142,7 @@ static void serve_one(server *s, int to)
     else if (e.text[0])
         answer_words(to, "500 Internal Server Error", e.text);
     else
-        answer_words(to, "404 Not Found", "there are / and /state\n");
+        answer_words(to, "404 Not Found", "only / and /state exist\n");
 }
 
 int serve_page(reader *r, const char *name, int port, err *e)
@@ -153,7 +153,7 @@ int serve_page(reader *r, const char *name, int port, err *e)
         str_free(&s.page);
         return -1;
     }
-    fprintf(stderr, "http://127.0.0.1:%d/ (Ctrl-C ends it)\n", s.port);
+    fprintf(stderr, "http://127.0.0.1:%d/ (stop with Ctrl-C)\n", s.port);
     for (;;) {
         int to = accept4(at, NULL, NULL, SOCK_CLOEXEC);
         if (to < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;

@@ -75,7 +75,7 @@ int store_comparisons(const db_options *o, err *e)
         db *d = db_open(o, &why);
         for (size_t i = 0; i < n && !*why.text; i++) store_one(d, r, &stale[i], &why);
         db_close(d);
-        if (*why.text) log_line(LOG_INFO, "%s: the comparisons with base were not stored: %s", o->path, why.text);
+        if (*why.text) log_line(LOG_INFO, "%s: could not store the comparisons with base: %s", o->path, why.text);
     }
     arena_free(&a);
     reader_close(r);

@@ -38,15 +38,15 @@ static void note_failures(const gathered *g, grid *t)
     if (failed) {
         const char *error = example->error ? example->error : "";
         grid_note(
-            t, "%zu run%s failed and %s not counted, the first %s with seed %lld%s%.*s (`ablate log %lld`).",
+            t, "%zu run%s failed and %s not counted; the first is %s with seed %lld%s%.*s (`ablate log %lld`).",
             failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
             *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
     }
-    if (open) grid_note(t, "%zu of %zu runs are still to be done.", open, total);
+    if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded)
         grid_note(t,
-                  "%zu of %zu runs are recorded ones%s%s%s%.12s, not trained here: "
-                  "`ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded` shows both.",
+                  "%zu of %zu runs are recorded%s%s%s%.12s, not trained here: "
+                  "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
                   recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
                   from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
 }
@@ -104,7 +104,7 @@ static void note_devices(const gathered *g, grid *t)
             if (!names_row(str_text(&rows[d]), row->name)) str_addf(&rows[d], "%s%s", rows[d].n ? ", " : "", row->name);
         }
     }
-    if (n > 1) grid_note(t, "Trained on unlike devices, whose last digits differ:");
+    if (n > 1) grid_note(t, "Trained on different devices, whose last digits differ:");
     for (size_t d = 0; d < n && n > 1; d++) grid_note(t, "  %s: %s", device[d], str_text(&rows[d]));
     for (size_t d = 0; d < n; d++) str_free(&rows[d]);
     arena_free(&a);
@@ -126,7 +126,7 @@ static void note_unsound(const gathered *g, grid *t)
 static void note_recorded(const gathered *g, grid *t)
 {
     if (!g->has_recorded) {
-        if (g->x.has_recorded) grid_note(t, "There are recorded runs of it: `ablate table %s --vs recorded` shows them beside these.", g->x.name);
+        if (g->x.has_recorded) grid_note(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
         return;
     }
     const read_run *from = NULL;
@@ -153,7 +153,7 @@ static void note_rows(const gathered *g, grid *t)
     for (size_t m = 0; m < g->n_metrics; m++)
         if (g->signatures[m])
             grid_note(t, "%s: %s", g->metrics[m],
-                      same(g->signatures[m], "several") ? "runs were scored in different ways, compare with "
+                      same(g->signatures[m], "several") ? "runs were scored in different ways; compare with "
                                                           "care (`ablate show RUN`)"
                                                         : g->signatures[m]);
 }

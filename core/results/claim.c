@@ -352,8 +352,8 @@ int db_remove_run(db *d, int64_t run, err *e)
     if (tx_begin(d, true, e)) return -1;
     int rc = sql_int(d->q, e, &live, "SELECT status='running' AND lease_until>=?2 FROM run WHERE id=?1", "id",
                      run, now());
-    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists what is", (long long)run);
-    if (rc == 1 && live) rc = fail(e, "run %lld: is running; stop it first", (long long)run);
+    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
+    if (rc == 1 && live) rc = fail(e, "run %lld is running; stop it first", (long long)run);
     if (rc == 1)
         rc = sql_int(d->q, e, &gone, "DELETE FROM run WHERE id=?1 RETURNING id", "i", run) == 1 ? 0 : -1;
     return tx_end(d, rc, e);
@@ -364,7 +364,7 @@ int db_remove_experiment(db *d, const char *name, err *e)
     int64_t id, live = 0;
     if (tx_begin(d, true, e)) return -1;
     int rc = sql_int(d->q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", name);
-    if (rc == 0) rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists what is", name);
+    if (rc == 0) rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
     if (rc == 1)
         rc = sql_int(d->q, e, &live,
                      "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1"

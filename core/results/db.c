@@ -42,9 +42,8 @@ static int choose_journal(db *d, bool no_wal, err *e)
     free(folder);
     if (network)
         log_line(LOG_WARN,
-                 "%s lies on a network file system, where write-ahead logging can lose data: a rollback "
-                 "journal is "
-                 "used, which is slower, and only one machine at a time should write",
+                 "%s is on a network file system, where write-ahead logging can lose data; using a rollback journal, "
+                 "which is slower. Only one machine at a time should write",
                  d->path);
     const char *want = network || no_wal ? "delete" : "wal";
     const char *sql = network || no_wal ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
@@ -58,11 +57,11 @@ static int choose_journal(db *d, bool no_wal, err *e)
         sqlite3_finalize(s);
         if (rc == SQLITE_ROW) {
             if (!same(mode, want))
-                log_line(LOG_WARN, "%s: journal mode is %s, wanted %s", d->path, mode, want);
+                log_line(LOG_WARN, "%s: found journal mode %s, expected %s", d->path, mode, want);
             return 0;
         }
         if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || tries >= BUSY_MS / 50)
-            return sql_fail(d->q, e, "choosing the journal");
+            return sql_fail(d->q, e, "setting the journal mode");
         sqlite3_sleep(50);
     }
 }
@@ -176,14 +175,14 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
         }
         if (tx_end(d, rc, e)) goto failed;
     }
-    if (to) log_line(LOG_INFO, "%s was brought to a newer version; the old one is kept as %s", d->path, to);
+    if (to) log_line(LOG_INFO, "%s was upgraded to a newer version; the old one is kept as %s", d->path, to);
     if (backup)
         *backup = to;
     else
         free(to);
     return 0;
 failed:
-    fail_in(e, "bringing the database to a newer version (a copy is kept as %s): ", to);
+    fail_in(e, "upgrading the database to a newer version (a copy is kept as %s): ", to);
     free(to);
     return -1;
 }
@@ -194,7 +193,7 @@ static int set_up(db *d, const db_options *o, err *e)
     sqlite3_busy_timeout(d->q, BUSY_MS);
     if (sqlite3_db_readonly(d->q, "main") == 1)
         return fail(e,
-                    "%s: is read-only for this user; change its permissions or name another file with --db",
+                    "%s is read-only for this user; change its permissions or name another file with --db",
                     d->path);
     int kind = db_inspect(d->q, d->path, &version, e);
     if (kind < 0 || choose_journal(d, o->no_wal, e)) return -1;
@@ -210,7 +209,7 @@ int db_check_path(const char *path, err *e)
 {
     if (!*path) return fail(e, "the name of the database is empty");
     if (same(path, ":memory:") || has_prefix(path, "file:"))
-        return fail(e, "%s: expected a database file, this is a name that SQLite reads in its own way; ./%s is a file", path, path);
+        return fail(e, "%s: expected a database file, found a name with a special meaning in SQLite; use ./%s for a file", path, path);
     return 0;
 }
 
@@ -232,7 +231,7 @@ db *db_open(const db_options *o, err *e)
     d->pid = getpid();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
-        fail(e, "%s: cannot be opened: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
+        fail(e, "%s: cannot open: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
     } else if (set_up(d, o, e) == 0) {
         return d;
     }

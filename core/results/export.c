@@ -52,7 +52,7 @@ static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id,
         str_add(out, "},\n");
         rc = 0;
     } else if (rc == 0) {
-        rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists what is", name);
+        rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
     }
     sqlite3_finalize(s);
     return rc;

@@ -194,8 +194,8 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
                  : 0;
     if (!rc && live && lost)
         rc = fail(e,
-                  "another process is at work on it, and %lld of its runs are not in this spec; wait for it, add the rows and seeds that "
-                  "it has, or give this experiment another name",
+                  "another process is training it, and %lld of its runs are not in this spec; wait for it, add its rows and seeds, "
+                  "or rename this experiment",
                   (long long)lost);
     free(is_live);
     free(is_lost);

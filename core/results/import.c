@@ -255,7 +255,7 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
     int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
                      experiment, hash);
     if (rc != 1)
-        return rc < 0 ? -1 : fail(e, "a run names the configuration %.12s, which no variant has", hash);
+        return rc < 0 ? -1 : fail(e, "found a run with configuration %.12s, which no variant has", hash);
     if (claim_place(q, variant, seed, status, &id, e)) return -1;
     if (!id) return 0;
     rc = 0;
@@ -301,7 +301,7 @@ static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
 static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
 {
     if (whole_of(root, "ablate_export", 0) != 1)
-        return fail(e, "found no \"ablate_export\": 1, expected a file that `ablate` exported");
+        return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`");
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), e);
     int rc = experiment < 0 ? -1 : 0;
     const cJSON *c;

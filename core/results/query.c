@@ -94,7 +94,7 @@ static void suggest_view(sqlite3 *q, const char *sql, err *e)
     sqlite3_stmt *s = sql_open(q, NULL, "SELECT name,view_name FROM experiment WHERE instr(?1,name) AND name<>view_name ORDER BY length(name) DESC", "s", sql);
     if (s && sql_next(s, NULL) == 1) {
         size_t used = strlen(e->text);
-        snprintf(e->text + used, sizeof e->text - used, "; SQL's name of %s is %s", (const char *)sqlite3_column_text(s, 0),
+        snprintf(e->text + used, sizeof e->text - used, "; in SQL, %s is called %s", (const char *)sqlite3_column_text(s, 0),
                  (const char *)sqlite3_column_text(s, 1));
     }
     sqlite3_finalize(s);
@@ -108,9 +108,8 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
     sqlite3_set_authorizer(q, allow, &refused);
     int rc = sqlite3_prepare_v2(q, sql, -1, &s, &rest);
     if (refused || (s && !sqlite3_stmt_readonly(s))) { /* VACUUM asks no authorizer */
-        fail(e, "query: found a statement that would change something, expected one that reads (SELECT, "
-                "WITH, EXPLAIN "
-                "or a telling PRAGMA); `ablate rm` removes runs");
+        fail(e, "query: found a statement that would change the database, expected one that reads (SELECT, "
+                "WITH, EXPLAIN or a reading PRAGMA); `ablate rm` removes runs");
     } else if (rc != SQLITE_OK) {
         char *said = xstrdup(sqlite3_errmsg(q));
         int at = sqlite3_error_offset(q);

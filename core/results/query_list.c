@@ -70,7 +70,7 @@ static int put_experiments(listing *l, sqlite3 *q, err *e)
     sqlite3_stmt *s = sql_open(q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
-        char *about = xprintf("the table of the experiment %s: one row per row, each metric with its sd", (const char *)sqlite3_column_text(s, 1));
+        char *about = xprintf("the table of experiment %s: one line per row, each metric with its sd", (const char *)sqlite3_column_text(s, 1));
         rc = put_view(l, q, (const char *)sqlite3_column_text(s, 0), about, NULL, e);
         free(about);
     }
@@ -89,7 +89,7 @@ int query_list(const db_options *o, const char *view, bool json, FILE *out, err 
         if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(t, "hidden")))
             rc = put_view(&l, r->q, t->string, text_of(t, "description"), cJSON_GetObjectItemCaseSensitive(t, "columns"), e);
     if (!rc) rc = put_experiments(&l, r->q, e);
-    if (!rc && !l.more) rc = fail(e, "found no view \"%s\"; `ablate query --list` names them", view ? view : "");
+    if (!rc && !l.more) rc = fail(e, "found no view \"%s\"; `ablate query --list` lists them", view ? view : "");
     if (!rc && json) fputs("]}\n]\n", out);
     cJSON_Delete(all);
     reader_close(r);

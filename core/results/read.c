@@ -57,7 +57,7 @@ reader *reader_open(const db_options *o, err *e)
     struct stat st;
     int64_t version = 0;
     if (stat(o->path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) {
-        fail(e, "no database at %s; `ablate run` makes one", o->path);
+        fail(e, "no database at %s; `ablate run` creates one", o->path);
         goto failed;
     }
     if (S_ISREG(st.st_mode)) {
@@ -388,7 +388,7 @@ int reader_no_experiment(reader *r, const char *name, err *e)
     arena a = {0};
     read_listed *list;
     size_t n;
-    if (!name) return fail(e, "found no experiments; `ablate run experiments/quick.ini` makes one");
+    if (!name) return fail(e, "found no experiments; try `ablate run experiments/quick.ini`");
     if (reader_list(r, &a, &list, &n, e)) {
         arena_free(&a);
         return -1;
@@ -450,7 +450,7 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     *out = (read_detail){0};
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
     int rc = s ? sql_next(s, e) : -1;
-    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists what is", (long long)run);
+    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     loading l = {.q = r->q, .a = a};
     if (rc == 1) rc = load_run(&l, s, &out->run, e);
     loading_end(&l);

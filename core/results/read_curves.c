@@ -74,7 +74,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
     *ids = NULL, *n = 0;
     if (parse_int(text, &id)) {
         int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
-        if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists what is", text);
+        if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
         if (rc != 1) return -1;
         *ids = arena_alloc(a, sizeof **ids);
         **ids = id, *n = 1;

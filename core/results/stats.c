@@ -79,7 +79,7 @@ int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
     const unsigned char *p = data, *end = p + size;
     *out = (db_stats){0};
     if (size < 12 || memcmp(p, "ABS1", 4))
-        return fail(e, "per-sentence statistics: found %zu bytes of another form", size);
+        return fail(e, "per-sentence statistics: found %zu bytes in an unknown format", size);
     size_t n = get32(p + 4), width = get32(p + 8);
     p += 12;
     if (!n || !width || n > size || width > size || n * width > size)
@@ -91,7 +91,7 @@ int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
         if (kind != 'v' && kind != 'd') return fail(e, "per-sentence statistics: column %zu is damaged", j);
         for (size_t i = 0; i < n && p; i++)
             p = (kind == 'v' ? get_varint : get_double)(p, end, &value[i * width + j]);
-        if (!p) return fail(e, "per-sentence statistics: column %zu is cut short", j);
+        if (!p) return fail(e, "per-sentence statistics: column %zu is truncated", j);
     }
     *out = (db_stats){n, width, value};
     return 0;

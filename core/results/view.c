@@ -7,7 +7,7 @@
 
 int view_check_name(const char *name, err *e)
 {
-    if (!*name) return fail(e, "an experiment needs a name");
+    if (!*name) return fail(e, "expected a name");
     for (const char *p = name; *p; p++)
         if ((unsigned char)*p < ' ' || *p == '/' || *p == '@')
             return fail(e, "experiment name \"%s\": found the character '%c', expected none of / @ or control characters", name, *p < ' ' ? '?' : *p);

@@ -107,7 +107,7 @@ int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results
     int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0
                  ? -1
                  : 0;
-    if (!rc && !done) rc = fail(e, "run %lld: is not done", (long long)run);
+    if (!rc && !done) rc = fail(e, "run %lld is not done", (long long)run);
     for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
     if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
     return tx_end(d, rc, e);

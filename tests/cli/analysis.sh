@@ -13,8 +13,8 @@ has err "match = params: wide gets d_ff = "
 has err "search, rung 1 of 1: 4 trials"
 has err "search: base gets lr = 0.01"
 has err "undecided with 3 seeds; trying 5"
-has out "Criterion: PPL, level 0.05 after Holm, 3 seeds a row or more"
-has out "Matched to base by params, solving for d_ff; what is left: wide "
+has out "Criterion: PPL, level 0.05 after Holm, 3 or more seeds per row"
+has out "Matched to base by params, solving for d_ff; remaining difference: wide "
 has out "Tuned on the dev set's PPL"
 equal "$(sql "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id WHERE x.name='set' AND r.status='done'")" 10 "five seeds a row"
 equal "$(sql "SELECT count(*)||' '||count(DISTINCT seed)||' '||min(seed)||' '||sum(outcome='chosen')||' '||sum(outcome='pruned') FROM trial")" "4 1 1001 2 2" "trials"
@@ -23,7 +23,7 @@ judged=$(sql "SELECT n||' '||n_base||' '||unit||' '||(verdict IN('better','worse
 equal "$judged" "5 5 percent change 1" "the view paired"
 
 exits 0 ablate plan set.ini --detect "20 PPL"
-has out "set: 1 row against base; to be found: a difference of 20 % PPL"
+has out "set: 1 row against base, to detect a difference of 20 % PPL"
 has out "from 10 runs of 2 rows of set"
 has out "one row: "
 exits 0 ablate plan set.ini --detect "2 acc" --sd 1.5 --like set
@@ -33,7 +33,7 @@ has err 'set has no metric "BLUE"'
 exits 2 ablate plan set.ini --detect nothing
 { tiny other 6 && printf '[variant wide]\nd_k = 6\n'; } >other.ini
 exits 1 ablate plan other.ini --detect "1 BLEU"
-has err "no standard deviation over seeds is known for other"
+has err "found no standard deviation over seeds for other"
 exits 2 ablate plan set.ini
 has err "--detect"
 

@@ -99,7 +99,7 @@ has err 'seeds: found "x"'
 exits 2 ablate run good.ini --only Z
 has err 'found "Z", which no row matches'
 exits 1 ablate table nowhere --db none.db
-has err 'no database at none.db; `ablate run` makes one'
+has err 'no database at none.db; `ablate run` creates one'
 [ ! -e none.db ] || wrong "a reading command made a database"
 exits 1 ablate table nowhere
 has err 'found no experiment "nowhere"'

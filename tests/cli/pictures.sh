@@ -57,7 +57,7 @@ fi
 exits 1 ablate plot look --over heds -o x.svg
 has err '--over heds: no row of look changes it; there are: heads, step, params, flops, time'
 exits 1 ablate plot look --over heads -o x.gif
-has err 'expected a name that ends in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv'
+has err 'expected a name ending in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv'
 exits 1 ablate plot look --metric dev_BLUE -o x.svg
 has err 'no run of look has such a curve; there are: '
 exits 2 ablate plot look --size 5x5 -o x.svg

@@ -34,7 +34,7 @@ if command -v ss >/dev/null; then
     equal "$(ss -Htln "sport = :$port" | awk '{print $4}')" "127.0.0.1:$port" "where it listens"
 fi
 exits 1 ablate report live --serve --port "$port"
-has err "--port N takes another"
+has err "choose another with --port N"
 exits 1 ablate report nothing --serve --port 0
 exits 2 ablate report live --serve -o page.html
 exits 2 ablate report live --port 80 -o page.html

@@ -141,7 +141,7 @@ static void test_query_table(void)
     CHECK_INT(RUN(&query_command, "query", "SELECT 1", "--format", "xml"), 2);
     CHECK_INT(RUN(&query_command, "query", "--list"), 0);
     CHECK_HAS(out_text, "runs: One row per run");
-    CHECK_HAS(out_text, "\ntoy: the table of the experiment toy");
+    CHECK_HAS(out_text, "\ntoy: the table of experiment toy");
     CHECK_INT(RUN(&query_command, "query", "--list", "curves", "--json"), 0);
     CHECK_HAS(out_text, "[\n{\"view\":\"curves\"");
     CHECK(!strstr(out_text, "\"about\":\"\""));
@@ -186,7 +186,7 @@ static void test_page(void)
     CHECK_HAS(str_text(&s), "<h2>Learning curves</h2>");
     CHECK_HAS(str_text(&s), "aria-label=\"loss over steps, 6 rows\"");
     CHECK_HAS(str_text(&s), "<g data-row=\"A/heads=1\"><title>A/heads=1</title><path");
-    CHECK_HAS(str_text(&s), "what the designs differ by takes three seeds or more per row, and base has 1.");
+    CHECK_HAS(str_text(&s), "Differences between designs need three seeds or more per row; base has 1.");
     CHECK_HAS(str_text(&s), "−20.6 (one seed)");
     CHECK_HAS(str_text(&s), "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">");
     CHECK_HAS(str_text(&s), ">diverged</td>");
@@ -208,14 +208,14 @@ static void test_record(void)
     CHECK_INT(RUN(&import_command, "import", json, "--db", other), 0);
     CHECK_HAS(err_text, ": 0 runs added");
     CHECK_INT(RUN(&table_command, "table", "--db", other), 0);
-    CHECK_HAS(out_text, "6 of 6 runs are recorded ones, from box");
-    CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains here, and then `ablate table NAME --vs recorded`");
+    CHECK_HAS(out_text, "6 of 6 runs are recorded, from box");
+    CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded`");
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
-    CHECK_HAS(err_text, "found no recorded runs of it beside its own");
+    CHECK_HAS(err_text, "found no recorded runs to compare with");
     CHECK_INT(RUN(&import_command, "import", json), 0); /* beside the experiment's own runs, not in their place */
     CHECK_HAS(err_text, "6 runs added");
     CHECK_INT(RUN(&table_command, "table", "toy"), 0);
-    CHECK_HAS(out_text, "There are recorded runs of it: `ablate table toy --vs recorded`");
+    CHECK_HAS(out_text, "Recorded runs exist: `ablate table toy --vs recorded`");
     CHECK(!strstr(out_text, "not trained here"));
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded"), 0);
     CHECK_HAS(out_text, "recorded PPL");
@@ -251,7 +251,7 @@ int main(void)
     options = (db_options){.path = path};
     CHECK_INT(RUN(&ls_command, "ls"), 1); /* no command that reads makes the file */
     CHECK_HAS(err_text, "no database at ");
-    CHECK_HAS(err_text, "`ablate run` makes one");
+    CHECK_HAS(err_text, "`ablate run` creates one");
     CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_INT(RUN(&query_command, "query", "SELECT 1"), 1);
     CHECK_INT(RUN(&rm_command, "rm", "1"), 1);

@@ -169,11 +169,11 @@ static void check_refused(void)
     CHECK(!c.refused && c.percent && !isnan(c.p));
     for (size_t s = 0; s < 3; s++) rows[1].stats[s][1] = 12; /* another vocabulary */
     c = compare(2, 1, NULL);
-    CHECK_HAS(c.refused, "perplexities per token do not compare");
+    CHECK_HAS(c.refused, "perplexities per token are not comparable");
     CHECK(isnan(c.delta) && isnan(c.p) && isnan(c.p_models));
     make(0, 3, 50, 1, "ACC"), make(1, 3, 50, 1, "ACC");
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
-    CHECK_HAS(compare(2, 1, NULL).refused, "other references");
+    CHECK_HAS(compare(2, 1, NULL).refused, "different references");
     for (size_t s = 0; s < 3; s++) rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
     c = compare(2, 1, NULL);
     CHECK(!c.refused && !c.crossed && !isnan(c.p)); /* other sentences: over seeds alone */

@@ -14,7 +14,7 @@ static void test_page(void)
 {
     str s = {0};
     CHECK_INT(page_print(r, "one", NULL, &s, &e), 0);
-    CHECK(strstr(s.s, "what the designs differ by takes three seeds or more per row, and base has 1."));
+    CHECK(strstr(s.s, "Differences between designs need three seeds or more per row; base has 1."));
     CHECK(strstr(s.s, "−20.6 (one seed)</text>"));
     CHECK(strstr(s.s, "aria-label=\"loss over steps, 6 rows\""));
     CHECK(strstr(s.s, ">diverged</td>"));

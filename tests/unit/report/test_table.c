@@ -64,9 +64,9 @@ static void test_text(void)
                "Holm over 2 rows.");
     CHECK_HAS(t, "Least detectable difference in ACC (power 80 %, the table's middle row): 12.7 with 2 seeds, 18.9 at Holm's first step over 2 rows; with 3");
     CHECK_HAS(t, "Two seeds rarely decide");
-    CHECK_HAS(t, "4 diverged runs are in no mean, interval or p");
+    CHECK_HAS(t, "4 diverged runs are excluded from means, intervals and p");
     CHECK(!strstr(t, "p models"));
-    CHECK_HAS(t, "3 runs failed and are not counted, the first D/dropout=0 with seed 0: out of memory "
+    CHECK_HAS(t, "3 runs failed and are not counted; the first is D/dropout=0 with seed 0: out of memory "
                  "(`ablate log 22`)");
     CHECK_HAS(t, "n/a F/position=rotary: rotary needs an even d_k, found 3");
     CHECK_HAS(t, "ACC: exact match");
@@ -80,12 +80,12 @@ static void test_text(void)
     CHECK_LINE(t, "one", "one  one seed");
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      5.30  +8.2 %        65.1");
     CHECK_HAS(t, "One seed says nothing about a design: another seed of any row may differ as much. No test over sentences either");
-    CHECK_HAS(t, "unknown with one seed. In standard deviations over seeds (power 80 %), by seeds a row: 3 find 3.5, 5 find 2.0");
+    CHECK_HAS(t, "unknown with one seed. In standard deviations over seeds (power 80 %), by seeds per row: 3 find 3.5, 5 find 2.0");
     free(t);
     t = print("one", TABLE_TEXT, false, "acc");
     CHECK_LINE(t, "row", "row   change            n       ACC      Δ  p models  params (M)");
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      30.3  −20.6     0.004        65.1"); /* the smallest p, twice for Holm */
-    CHECK_HAS(t, "p models is about these models only: paired approximate randomisation of ACC over sentences, 500 trials, Holm over 2 rows.");
+    CHECK_HAS(t, "p models concerns these models only: paired approximate randomisation of ACC over sentences, 500 trials, Holm over 2 rows.");
     free(t);
     t = print(NULL, TABLE_TEXT, false, NULL); /* the latest */
     CHECK(has_prefix(t, "one  "));
@@ -305,7 +305,7 @@ static void test_view(void)
 static void test_devices(void)
 {
     char *t = print("one", TABLE_TEXT, false, NULL);
-    CHECK_HAS(t, "Trained on unlike devices");
+    CHECK_HAS(t, "Trained on different devices");
     CHECK_HAS(t, "Old CPU, avx2: A/heads=16\n");
     CHECK_HAS(t, "New CPU, avx512: base, A/heads=1, E/position=learned\n");
     free(t);

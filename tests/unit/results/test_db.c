@@ -114,7 +114,7 @@ static void test_fence(db *d)
     CHECK_INT(db_finish(d, &old, DB_DONE, 0, -1, NULL, &e), -1);
     CHECK_HAS(e.text, "owner quick");
     CHECK_SQL(path, "SELECT error FROM attempt WHERE run_id=2 AND n=1",
-              "its lease ran out and the run was taken over");
+              "its lease expired and another process took over the run");
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM point WHERE run_id=2"), 0, 0);
     CHECK_OK(db_finish(d, &new, DB_FAILED, 1, -1, "out of memory", &e));
     db_claim_free(&old);
@@ -174,7 +174,7 @@ static void test_requeue_and_change(db *d)
 
 static void test_names(db *d)
 {
-    static const char *const bad[][2] = {{"", "needs a name"}, {"a/b", "expected none of"}};
+    static const char *const bad[][2] = {{"", "expected a name"}, {"a/b", "expected none of"}};
     /* What SQL calls them: a name that needs no quotes and that nothing else has. */
     static const char *const views[][2] = {{"run", "run_2"},       {"Results", "Results_2"},       {"sqlite_x", "e_sqlite_x_"},
                                            {"Toy", "Toy_2"},       {"table3-multi30k", "table3_multi30k"}, {"order", "order_"},
