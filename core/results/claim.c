@@ -108,8 +108,7 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
 static int open_attempt(db *d, const db_claim *c, err *e)
 {
     if (sql_do(d->q, e,
-               "UPDATE attempt SET ended_at=?3,error=coalesce(error,'its lease ran out and the run was taken "
-               "over')"
+               "UPDATE attempt SET ended_at=?3,error=coalesce(error,'its lease expired and another process took over the run')"
                " WHERE run_id=?1 AND n<?2 AND ended_at IS NULL",
                "iid", c->run, c->attempt, now()))
         return -1;
