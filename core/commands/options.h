@@ -1,4 +1,4 @@
-/* options.h - what a command of the program is: its name, its words, its options. One table gives parsing, ranges, usage, --help, completion
+/* options.h - the description of a command: name, arguments, options. One table generates parsing, ranges, usage, --help, completion
  * and the man page.
  *
  * A new command is one file in core/commands/ and a line in all.c:
@@ -7,8 +7,8 @@
  *
  *     static int show(const invocation *c, void *options)
  *     {
- *         const show_options *o = options;             // defaults with the options that were typed
- *         if (c->n_words > 1) ...                       // c->word[]: what is no option; c->p: the places, with --db taken
+ *         const show_options *o = options;             // defaults and typed options
+ *         if (c->n_words > 1) ...                       // c->word[]: arguments; c->p: places, including --db
  *         return call_failed(c, &e);                    // "ablate show: words"; exit code 1
  *     }
  *
@@ -16,9 +16,9 @@
  *     static const option options[] = {
  *         {"--output -o", "FILE", "output file", OPTION_TEXT, offsetof(show_options, out), .required = true},
  *         {"--layer", "N", "this layer, from 1", OPTION_COUNT, offsetof(show_options, layer), 1, 1000},
- *         {"--metric", "M", "a column of its own", OPTION_LIST, offsetof(show_options, metrics)},
- *         {"--format", "text|md|json", "how it is printed", OPTION_WORD, offsetof(show_options, format)},
- *         {"--serve", NULL, "show it while a sweep runs", OPTION_FLAG, offsetof(show_options, serve)},
+ *         {"--metric", "M", "add a column", OPTION_LIST, offsetof(show_options, metrics)},
+ *         {"--format", "text|md|json", "output format", OPTION_WORD, offsetof(show_options, format)},
+ *         {"--serve", NULL, "update while a sweep runs", OPTION_FLAG, offsetof(show_options, serve)},
  *         OPTION_DATABASE,
  *         {0}};
  *     const command show_command = {
@@ -26,17 +26,17 @@
  *         .words = WORDS_RUNS, .options = options, .defaults = &defaults, .size = sizeof defaults, .run = show,
  *         .example = "ablate show quick/base"};
  *
- * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it or an equals sign (--layer=2); after --
- * nothing is an option. Exit codes: 0; 1 something went wrong; 2 the command line is wrong, which prints the usage.
+ * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it, or an equals sign (--layer=2); after --
+ * there are no options. Exit codes: 0; 1: failure; 2: invalid command line, which prints the usage.
  */
 #ifndef ABLATE_OPTIONS_H
 #define ABLATE_OPTIONS_H
 #include "run.h"
 
-/* Rows of a table leave out what they do not need. */
+/* Table rows omit unused fields. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-typedef struct { /* of an option that may come several times */
+typedef struct { /* values of a repeatable option */
     const char **at;
     size_t n;
 } option_list;
@@ -44,22 +44,22 @@ typedef struct { /* of an option that may come several times */
 typedef enum {
     OPTION_FLAG,       /* bool */
     OPTION_TEXT,       /* const char * */
-    OPTION_WORD,       /* int: which word of `value` it is */
+    OPTION_WORD,       /* int: index of the word in `value` */
     OPTION_COUNT,      /* int64_t from `least` to `most` */
-    OPTION_COUNT_BARE, /* the same, and its value may be left out: then it is -1 */
+    OPTION_COUNT_BARE, /* the same, but the value is optional: -1 without it */
     OPTION_REAL,       /* double from `least` to `most`; most 0: no upper limit */
     OPTION_LIST,       /* option_list */
     OPTION_DB,         /* the database: invocation.p.db.path */
-    OPTION_PLUGINS     /* folders for plugins: given to plugin_add_path */
+    OPTION_PLUGINS     /* plugin folders: passed to plugin_add_path */
 } option_type;
 
-/* What completion offers in a place. */
+/* What completion offers. */
 typedef enum {
-    WORDS_FILES, /* what the shell itself offers */
+    WORDS_FILES, /* the shell's own completion */
     WORDS_NONE,
     WORDS_SPLITS,
     WORDS_OWN,   /* the words of `value` ("auto|cpu|cuda") or of a command's `choices` */
-    WORDS_KEYS,  /* key= of an INI, then what it may be */
+    WORDS_KEYS,  /* key= of an INI, then its values */
     WORDS_EXPERIMENTS,
     WORDS_RUNS,
     WORDS_ROWS,  /* of the INI on the command line */
@@ -68,14 +68,14 @@ typedef enum {
 } words_kind;
 
 typedef struct {
-    const char *name;  /* "--output -o": its names, the first is the one that is written */
-    const char *value; /* what stands for the value: "FILE", or the words that it may be: "text|md|json"; NULL: a flag */
+    const char *name;  /* "--output -o": its names, the documented one first */
+    const char *value; /* placeholder for the value: "FILE", or the allowed words: "text|md|json"; NULL: a flag */
     const char *help;  /* what it does, for --help */
     option_type type;
     size_t at; /* in the command's struct of options */
     double least, most;
     bool required;
-    words_kind words; /* WORDS_FILES where `value` lists words means WORDS_OWN */
+    words_kind words; /* WORDS_FILES means WORDS_OWN if `value` lists words */
 } option;
 
 #define OPTION_DATABASE                                                                                                          \
@@ -86,19 +86,19 @@ typedef struct {
 typedef struct invocation invocation;
 typedef struct {
     const char *name;      /* "show"; "score bleu": two words */
-    const char *does;      /* one line; NULL: the command is not listed */
-    const char *about;     /* more about it, for --help; or NULL */
-    const char *arguments; /* what is no option, as the usage shows it: "RUN", "[NAME]", "FILE FILE..."; or NULL */
-    int least, most;       /* how many of those; most -1: any number */
-    const char *missing;   /* what is said when there are fewer; or NULL */
-    words_kind words;      /* what they are */
-    const char *choices;   /* of WORDS_OWN: "bash|zsh|fish" */
-    bool verbatim;         /* nothing is an option: the command reads argv itself */
+    const char *does;      /* one-line description; NULL: the command is not listed */
+    const char *about;     /* longer description for --help; or NULL */
+    const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
+    int least, most;       /* number of arguments; most -1: any number */
+    const char *missing;   /* error message for fewer; or NULL */
+    words_kind words;      /* kind of arguments */
+    const char *choices;   /* for WORDS_OWN: "bash|zsh|fish" */
+    bool verbatim;         /* no options: the command reads argv itself */
     const option *options; /* ends with {0}; NULL: none */
     const void *defaults;  /* a struct of the options, `size` bytes */
     size_t size;
     int (*run)(const invocation *c, void *options); /* the exit code */
-    const char *example;                      /* a command line, and after "    # " what it does */
+    const char *example;                      /* a command line, with an explanation after "    # " */
 } command;
 
 struct invocation {
@@ -106,7 +106,7 @@ struct invocation {
     places p;
     int argc; /* as typed, argv[0] the command's name */
     char **argv;
-    const char **word; /* what is no option: n_words of them */
+    const char **word; /* [n_words] arguments that are no options */
     size_t n_words;
     int verbosity; /* -1: quiet, 0, 1: verbose */
 };
@@ -117,7 +117,7 @@ extern const size_t n_commands;
 
 /* Parses argv and runs. The exit code. */
 int command_run(const command *what, int argc, char **argv, const places *p);
-/* The command of argv[1] and perhaps argv[2]; *used: how many words its name has. NULL: there is none, or only the first word of
+/* The command of argv[1] and perhaps argv[2]; *used: number of words in its name. NULL: unknown, or only the first word of
  * some ("score"). */
 const command *command_find(int argc, char **argv, int *used);
 
@@ -125,17 +125,17 @@ const command *command_find(int argc, char **argv, int *used);
 int call_failed(const invocation *c, const err *e);
 /* The same with the usage after it. Returns 2. */
 int call_usage(const invocation *c, const err *e);
-/* For people who watch, on standard error, unless -q. */
+/* Prints information on standard error, unless -q. */
 void call_say(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ---- what the table gives (help.c, all.c, man.c, completion.c) ---- */
+/* ---- generated from the table (help.c, all.c, man.c, completion.c) ---- */
 
 void command_usage(const command *what, str *out); /* "usage: ablate show RUN [--json] ..." */
 void command_help(const command *what, str *out);
 void commands_overview(str *out);                             /* of `ablate help` */
 void group_help(const char *first, str *out);                 /* "score": its commands */
 size_t option_name(const option *o, char out[64]);            /* the first of its names */
-bool option_is(const option *o, const char *word, size_t *n); /* is it this one? *n: the name's length, a value may follow it */
+bool option_is(const option *o, const char *word, size_t *n); /* does the word name this option? *n: the name's length, a value may follow it */
 /* The i-th of the words "a|b|c" of a value: a copy in out; false past the last one. */
 bool value_word(const char *value, int i, char out[64]);
 const option *const *options_common(void); /* -h, -q, -v; ends with NULL */

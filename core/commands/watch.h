@@ -6,12 +6,12 @@
 typedef struct {
     int columns, lines; /* of the terminal */
     bool color;
-    size_t first; /* of the rows, the first that is shown */
+    size_t first; /* the first row to show */
 } watch_view;
 
-/* Appends the experiment's state as lines no wider than v->columns and no more than v->lines of them. `r` gives the curves of the rows that
+/* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves of the rows that
  * are shown. */
 int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, err *e);
-/* At most `columns` characters of UTF-8, in bytes. */
+/* The number of bytes of at most `columns` UTF-8 characters. */
 size_t watch_fitting(const char *s, size_t columns);
 #endif

@@ -4,13 +4,13 @@
 #include "data/batch.h"
 #include "model/model.h"
 
-/* A tape that has run forward over the batch and keeps every softmax over keys; the caller's (tape_free). NULL and e. */
+/* A tape that has run forward over the batch and keeps every softmax over keys; the caller frees it with tape_free. NULL and *e on failure. */
 ab_ctx *weights_tape(model *m, const batch *b, err *e);
 
-typedef struct { /* of one attention sublayer; a view of the tape's memory */
+typedef struct { /* of one attention sublayer; borrows the tape's memory */
     size_t heads, rows, stride;
     const float *at; /* [sentences][heads][rows][stride]: a query's weights are the first of its row */
 } weights;
-/* stack: "enc" or "dec", part: "self" or "cross", layer from 0. false: it has no weights over keys. */
+/* stack: "enc" or "dec", part: "self" or "cross", layer from 0. False: it has no weights over keys. */
 bool weights_find(const ab_ctx *c, const char *stack, const char *part, int64_t layer, weights *out);
 #endif

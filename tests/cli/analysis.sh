@@ -42,7 +42,7 @@ has err "--detect"
     printf '[sweep X]\nfactorial = heads, dropout\nheads = 1, 2\ndropout = 0, 0.3\n'
 } >two.ini
 exits 0 ablate run two.ini --threads 1 --progress none
-has out "Factorial X, 4 rows: effects on acc, high less low, with 95 % intervals and p after Holm over 3 effects."
+has out "Factorial X, 4 rows: effects on acc, high minus low, with 95 % intervals and p after Holm over 3 effects."
 has out "  heads x dropout: "
 exits 0 ablate report two -o two.html
 has two.html 'main effects and interactions of the factorial X'
