@@ -1,15 +1,15 @@
-/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure in the manner of figures 3 to 5 of
+/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure like figures 3 to 5 of
  * "Attention Is All You Need". */
 #ifndef ABLATE_REPORT_ATTENTION_VIEW_H
 #define ABLATE_REPORT_ATTENTION_VIEW_H
 #include "draw/drawing.h"
 
-/* The weights of one layer. Row i of a head sums to 1: how much query i takes from each key. */
+/* The weights of one layer. Row i of a head sums to 1: the weight of each key for query i. */
 typedef struct {
     const char *part;                    /* "encoder self-attention", "decoder self-attention", "attention to the source" */
     int64_t layer;                       /* from 1 */
     size_t heads, n_queries, n_keys;
-    const char *const *queries, *const *keys; /* tokens as they are shown */
+    const char *const *queries, *const *keys; /* displayed tokens */
     const float *weights;                /* [heads][n_queries][n_keys] */
 } attention_map;
 
@@ -20,7 +20,7 @@ typedef struct {
     const char *title; /* or NULL */
 } attention_figure;
 
-/* The tokens twice, above and below, with a line per pair of tokens: colour says the head, opacity the weight. */
+/* The tokens twice, above and below, with a line per pair of tokens; colour shows the head, opacity the weight. */
 drawing *attention_draw(const attention_map *m, const attention_figure *f);
 
 /* A self-contained page: choice of part, layer, heads and token; lines or heat maps. n > 0. source, target: the sentences. */

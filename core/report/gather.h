@@ -1,4 +1,4 @@
-/* gather.h - an experiment's table as numbers, before any format. */
+/* gather.h - an experiment's table as numbers, independent of the output format. */
 #ifndef ABLATE_REPORT_GATHER_H
 #define ABLATE_REPORT_GATHER_H
 #include "report/compare.h"
@@ -6,33 +6,33 @@
 
 typedef struct {
     size_t n, diverged; /* runs with a number; runs whose number is not finite */
-    double mean, sd;    /* sample standard deviation; NaN where n is too small */
+    double mean, sd;    /* sample standard deviation; NaN if n is too small */
     double *values;     /* by seed, n of them */
 } measure;
 
 typedef struct {
     const read_row *row;
     measure *of;                        /* of[metric] */
-    size_t done, failed, open, skipped; /* runs by how they ended; open: queued, running or killed */
+    size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
     comparison *against;                /* against[metric]: this row against base */
-    double delta, p;                    /* of the headline, against base; p: for the design, adjusted after Holm; NaN: none */
+    double delta, p;                    /* of the main metric, against base; p: for the design, adjusted after Holm; NaN: none */
     double parameters;                  /* NaN unknown */
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
-    const char *unsound;                /* the check that a plugin of the row fails, or NULL */
-    size_t changed;                     /* done runs of a plugin that has changed since (changed.h) */
-    const read_row *recorded;           /* the row of that name among the recorded, or NULL */
+    const char *unsound;                /* the failed check of a plugin of the row, or NULL */
+    size_t changed;                     /* done runs with a plugin that has changed since (changed.h) */
+    const read_row *recorded;           /* the recorded row of the same name, or NULL */
     measure *recorded_of;               /* of[metric] of it */
-    bool best;                          /* better than every other row beyond the noise */
+    bool best;                          /* significantly better than every other row */
 } gathered_row;
 
-/* What the experiment's analysis (results/read.h) says about its judging. */
+/* How the experiment is judged, from its analysis (results/read.h). */
 typedef struct {
-    bool criterion; /* a verdict a row */
+    bool criterion; /* rows get a verdict */
     comparison_criterion rule;
-    const char *metric; /* that it is about, NULL: the headline */
+    const char *metric; /* the criterion's; NULL: the main metric */
     struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
-    size_t until;       /* seeds at most, of a sequential experiment; 0: it is none */
+    size_t until;       /* maximum seeds of a sequential experiment; 0: not sequential */
     double effect;
 } judging;
 
@@ -56,27 +56,27 @@ typedef struct {
     size_t n_trials;
     db_trial *trials_made;          /* searches of its rows */
     size_t n_old;
-    read_pair *old_verdicts;        /* rows whose stored verdict was against another base */
-    bool full;                      /* everything that the statistics have to say */
-    size_t tests;                   /* how many p for the design there are, of the headline */
-    size_t seeds_least, seeds_most; /* runs with a number in a row, over rows that have some */
+    read_pair *old_verdicts;        /* rows whose stored verdict refers to another base */
+    bool full;                      /* all statistics */
+    size_t tests;                   /* number of p for the design, for the main metric */
+    size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */
 } gathered;
 
-/* Returns 0; 1 when there is no experiment of that name; -1. find_best: also mark the best row (costs further
+/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best row (needs more
  * tests). */
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out,
            err *e);
 /* Adds the recorded runs (table_options.vs_recorded). */
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
-/* What a row's done runs have of a metric. */
+/* The values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
-/* What a run of the row spends, "params", "flops", "time" (seconds of updates) or "wall" (seconds from start to end), as its runs recorded it;
+/* The budget of a run of the row, as recorded: "params", "flops", "time" (seconds of updates) or "wall" (seconds from start to end);
  * NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
 void gathered_free(gathered *g); /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
-/* "table3" for names that begin so and go on with anything but a letter or digit; NULL otherwise. */
+/* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
-/* Decimals that a metric's numbers are shown with, given its mean. */
+/* Number of decimals to show for a metric, given its mean. */
 int decimals_of(const char *metric, const char *goal, double mean);
 #endif

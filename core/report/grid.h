@@ -6,7 +6,7 @@
 
 typedef struct {
     const char *text;
-    bool strong; /* bold where the format has it */
+    bool strong; /* bold if the format supports it */
 } grid_cell;
 
 typedef struct {
@@ -28,7 +28,7 @@ void grid_row(grid *g, bool rule); /* a new row of empty cells */
 void grid_put(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_strong(grid *g, size_t column);
 void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (title and notes are left out of CSV). */
+/* TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
 void grid_print(const grid *g, enum table_format format, str *out);
 void grid_latex(const grid *g, str *out);   /* a table environment (latex.c) */
 void grid_html(const grid *g, str *out);    /* a <table> with its title and notes */

@@ -1,4 +1,4 @@
-/* heat.h - a table of numbers as a heat map: the fuller a cell, the larger its number. */
+/* heat.h - a table of numbers as a heat map: a fuller cell is a larger number. */
 #ifndef ABLATE_REPORT_HEAT_H
 #define ABLATE_REPORT_HEAT_H
 #include "draw/drawing.h"

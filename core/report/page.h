@@ -3,7 +3,7 @@
 #define ABLATE_REPORT_PAGE_H
 #include "results/read.h"
 
-/* `name` NULL: the latest experiment. Needs no other file and no network: style, script and drawings are inside. `state`
- * is what a served page compares with the server's; NULL: a page that stays as it is. */
+/* `name` NULL: the latest experiment. The page needs no other file and no network: style, script and drawings are embedded. `state`
+ * is compared with the server's by a served page; NULL: a static page. */
 int page_print(reader *r, const char *name, const char *state, str *out, err *e);
 #endif

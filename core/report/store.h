@@ -1,9 +1,9 @@
-/* store.h - keeps the comparisons in the database (view `paired`) in step with its results. */
+/* store.h - keeps the comparisons in the database (view `paired`) consistent with its results. */
 #ifndef ABLATE_REPORT_STORE_H
 #define ABLATE_REPORT_STORE_H
 #include "results/db.h"
 
-/* Computes and stores the comparisons of every experiment whose results have changed since they were stored. Cheap when none has. Where the database
- * cannot be written, nothing is stored and a line in the log says so: 0. -1 only where it cannot be read. */
+/* Computes and stores the comparisons of every experiment whose results have changed. Cheap if none has. If the database
+ * cannot be written, stores nothing, logs a line and returns 0. -1 only if it cannot be read. */
 int store_comparisons(const db_options *o, err *e);
 #endif

@@ -1,4 +1,4 @@
-/* internal.h - what the files of core/results share: statements, transactions, the parts of opening. */
+/* internal.h - shared by the files of core/results: statements, transactions, opening. */
 #ifndef ABLATE_RESULTS_INTERNAL_H
 #define ABLATE_RESULTS_INTERNAL_H
 #include "results/db.h"
@@ -9,27 +9,27 @@
 struct db {
     sqlite3 *q;
     char *path;
-    pid_t pid;    /* the process that opened it: forked children are refused */
-    bool durable; /* synchronous is FULL just now, else NORMAL */
+    pid_t pid;    /* the process that opened it; forked children get an error */
+    bool durable; /* synchronous is now FULL, else NORMAL */
 };
 
 struct reader {
     sqlite3 *q;
     char *path;
-    sqlite3_stmt *curves[2]; /* all curves of a run, those of one metric: prepared once */
+    sqlite3_stmt *curves[2]; /* prepared statements: all curves of a run, and those of one metric */
 };
 
 /* ---- statements (sql.c) ----
- * `types` has a letter for each parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double,
+ * `types` has one letter per parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double,
  * not finite becomes NULL; D the same and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer,
  * size_t). */
 sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
-int sql_next(sqlite3_stmt *s, err *e); /* 1 a row, 0 the end, -1; the caller finalizes in any case */
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* to the end; rows are dropped */
-/* The first column of the first row: 1, 0 when there is no row or it is NULL, -1. */
+int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows */
+/* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 int sql_script(sqlite3 *q, const char *sql, err *e);         /* several statements */
-int sql_fail(sqlite3 *q, err *e, const char *what);          /* SQLite's last error in words; -1 */
+int sql_fail(sqlite3 *q, err *e, const char *what);          /* SQLite's last error as a message; -1 */
 const char *sql_text(sqlite3_stmt *s, int column, arena *a); /* copied, or NULL */
 double sql_real(sqlite3_stmt *s, int column);                /* NaN for NULL */
 int64_t sql_whole(sqlite3_stmt *s, int column);              /* -1 for NULL */
@@ -37,48 +37,48 @@ void sql_quote(str *out, const char *name);                  /* "name" as an ide
 void sql_literal(str *out, const char *text);                /* 'text' */
 
 /* ---- transactions (sql.c) ---- */
-/* BEGIN IMMEDIATE; durable: on the disk when tx_end returns. */
+/* BEGIN IMMEDIATE; durable: on disk when tx_end returns. */
 int tx_begin(db *d, bool durable, err *e);
-/* Commits when rc is 0, else rolls back; returns 0 or -1. */
+/* Commits if rc is 0, else rolls back; returns 0 or -1. */
 int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
 extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
-/* SQL: when the experiment of the run with this id was created, in whole seconds since 1970. Times of points count from it. */
+/* SQL: creation time of the run's experiment, in whole seconds since 1970. Times of points count from it. */
 #define CREATED_OF(RUN) \
     "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON x.id=w.experiment_id WHERE u.id=" RUN ")"
 extern const char results_schema_2[], results_schema_3[], results_schema_4[]; /* what each version adds to the one before */
 typedef struct {
-    int from; /* user_version that this step starts at; it leaves from + 1 */
+    int from; /* the step migrates user_version `from` to from + 1 */
     const char *sql;
     int (*before)(sqlite3 *q, err *e); /* runs first, in the same transaction; or NULL */
 } migration;
-/* Runs the steps that `d` still needs, after a backup beside the file; its path goes to *backup if not NULL
- * (the caller frees), NULL when nothing was done. */
+/* Runs the steps that `d` still needs, after a backup next to the file; its path goes to *backup if not NULL
+ * (the caller frees), NULL if nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
 
 int db_check_path(const char *path, err *e); /* db.c */
-/* What the file is: 0 empty, 1 ours; -1 and words otherwise. *version: its user_version. */
+/* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
 
 /* ---- parts that several files use ---- */
-/* Brings the published tables of the database up to those of the program. In a transaction or not. */
+/* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
 int published_refresh(db *d, err *e); /* published.c */
 int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
-int view_check_name(const char *experiment, err *e); /* view.c: can an experiment be called so? */
+int view_check_name(const char *experiment, err *e); /* view.c: is this a valid name of an experiment? */
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);        /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
-int view_drop_old(sqlite3 *q, err *e);    /* those that were called like their experiment */
+int view_drop_old(sqlite3 *q, err *e);    /* views of old versions, named like their experiment */
 int view_refresh_all(sqlite3 *q, err *e); /* after a migration */
-int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* found or made; -1 */
-int run_afresh(db *d, int64_t run, err *e); /* claim.c: nothing of what it has is used again; its status stays */
+int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* existing or new; -1 */
+int run_afresh(db *d, int64_t run, err *e); /* claim.c: starts a new generation without earlier data; the status stays */
 int status_parse(const char *text, enum db_status *out);
-/* Is `c` still the run's holder? 0, or -1 and words. */
+/* Checks that `c` still holds the run: 0, or -1 and a message. */
 int claim_fence(db *d, const db_claim *c, err *e);
 void json_ids(str *out, const int64_t *ids, size_t n); /* "[1,2,3]" for json_each */
 bool owner_is_dead(const char *owner); /* a process of this machine that is gone */
 
-/* stats.c: statistics as bytes, integers packed small. */
+/* stats.c: statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);
 int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
 void base64_encode(const void *data, size_t n, str *out);

@@ -1,7 +1,7 @@
-/* read.h - reading the results database: plain structures, all of them in an arena of the caller's.
+/* read.h - reads the results database into plain structures in the caller's arena.
  *
- * A reader is a read-only connection and may live beside the writing one in any process.
- * A number that is missing or not finite in the database is NaN here.
+ * A reader is a read-only connection; it can be open at the same time as the writing one, in any process.
+ * Numbers that are missing or not finite in the database are NaN here.
  */
 #ifndef ABLATE_RESULTS_READ_H
 #define ABLATE_RESULTS_READ_H
@@ -9,10 +9,10 @@
 #include "results/published.h"
 
 typedef struct reader reader;
-/* Opens for reading. There is none: NULL and words, and nothing is made. One of an older version is first migrated by db_open. */
+/* Opens for reading. Without a database: NULL and a message; none is created. An older version is first migrated by db_open. */
 reader *reader_open(const db_options *o, err *e);
 void reader_close(reader *r); /* NULL is fine */
-/* A number that changes whenever another process has written to the database; -1 and words. */
+/* A number that changes when another process writes to the database; -1 and a message. */
 int64_t reader_version(reader *r, err *e);
 
 typedef struct {
@@ -23,22 +23,22 @@ typedef struct {
     const char *metric, *goal, *signature, *how; /* goal, signature may be NULL */
     double value;                                /* NaN: diverged */
     int64_t step;
-    db_stats stats; /* {0} unless asked for and there */
+    db_stats stats; /* {0} unless requested and present */
 } read_result;
 
 typedef struct {
     int64_t id, seed;
     enum db_status status;
-    bool recorded; /* imported from a file, not run here */
+    bool recorded; /* imported from a file, not trained here */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
     double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */
-    const char *owner;                      /* who runs it now, or NULL */
+    const char *owner;                      /* the process that runs it now, or NULL */
     /* of the last attempt: */
     const char *error; /* or NULL */
     const char *references; /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
     const char *log_path, *host, *device, *git_commit;
-    const char *check_failed; /* the first check that a plugin of it fails, or NULL */
+    const char *check_failed; /* the first failed check of one of its plugins, or NULL */
     const char *plugins_json; /* as in db_provenance, or NULL */
     int64_t exit_code, signal;                                 /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
     const char *group, *name;
     const char *change;         /* "heads=1 d_k=512", or "" */
-    const char *same_as;        /* the row whose runs these are, or NULL */
+    const char *same_as;        /* the row that these runs belong to, or NULL */
     const char *paper_row;      /* or NULL */
     const char *not_applicable; /* why there are no runs, or NULL */
     const char *config_json, *config_hash;
@@ -61,26 +61,26 @@ typedef struct {
 
 typedef struct {
     const char *name, *note, *headline, *paper_table; /* the last three or NULL */
-    const char *view;                                 /* what SQL calls its table */
+    const char *view;                                 /* name of its view in SQL */
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
-    bool has_recorded; /* recorded runs stand beside it (DB_RECORDED) */
+    bool has_recorded; /* it has recorded runs (DB_RECORDED) */
     size_t n_rows;
     const read_row *rows; /* in the table's order */
     size_t n_metrics;
-    const char *const *metrics; /* those that some run has, in the order in which they first came */
+    const char *const *metrics; /* metrics of any run, in order of first appearance */
 } read_experiment;
 
-/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. with_stats: also the per-sentence statistics of the
- * results. Returns 0; 1 when there is none of that name (no words); -1. */
+/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. with_stats: also reads per-sentence statistics of the
+ * results. Returns 0; 1 if there is none of that name (no message); -1. */
 int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
 
-/* Experiments whose comparisons were not computed from the results that are there now, with a text that names these results. */
+/* Experiments whose stored comparisons do not match the present results, with a text that identifies these results. */
 typedef struct {
     const char *experiment, *results;
 } read_stale;
 int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e);
-/* Verdicts that were stored against another base than today's: rows of the experiment, with the old base's hash. */
+/* Verdicts stored against another base than the present one: rows of the experiment, with the old base's hash. */
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
 
 /* The trials of an experiment's rows, in order. */
@@ -93,10 +93,10 @@ typedef struct {
 } read_listed;
 /* The experiments, oldest first. */
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
-/* "found no experiment ...", with the nearest name, or how to make one (name NULL). Returns -1. */
+/* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
 
-/* Runs that a Slurm job holds, by its task ("17_3"), those of a job beside each other. */
+/* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
 typedef struct {
     int64_t run;
     const char *experiment, *task;
@@ -106,7 +106,7 @@ int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e);
 typedef struct {
     int64_t step;
     double value;
-    double t; /* when it was recorded: seconds since 1970; NaN unknown */
+    double t; /* time of recording in seconds since 1970; NaN unknown */
 } read_point;
 typedef struct {
     const char *metric;
@@ -118,7 +118,7 @@ typedef struct {
     read_run run;
     const char *config_json;
     size_t n_attempts;
-    size_t n_fields; /* provenance of the last attempt as pairs, only what is known */
+    size_t n_fields; /* known provenance of the last attempt, as pairs */
     const read_pair *fields;
     size_t n_artifacts;
     const read_pair *artifacts; /* kind, path */
@@ -126,12 +126,12 @@ typedef struct {
     const read_pair *tags;
 } read_detail;
 int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
-/* Every metric's points; `metric` alone where it is not NULL. */
+/* Points of every metric, or only of `metric` if it is not NULL. */
 int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
-/* A run as users name it: an id, or experiment/row or experiment/row@seed (the first seed without one). Its
+/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed). Returns its
  * id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
-/* All of them: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and words. */
+/* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and a message. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
 int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
 #endif
