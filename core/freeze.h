@@ -4,7 +4,7 @@
 #include "config/spec.h"
 #include "results/db.h"
 
-/* Writes the experiment, its rows and their runs, one a seed, where they are not there yet; argv: the command, kept with it. *frozen [*n]: the runs, which
- * the caller frees. 0, or -1 and e. */
+/* Writes the experiment, its rows and missing runs, one per seed; argv: the command, stored with it. *frozen [*n]: the runs, which
+ * the caller frees. 0, or -1 and sets *e. */
 int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
 #endif

@@ -1,8 +1,8 @@
-/* version.h - what this program is: its version, the commit that it was built from, what it computes with. */
+/* version.h - the program's version, the commit it was built from, and its device. */
 #ifndef ABLATE_VERSION_H
 #define ABLATE_VERSION_H
 #include <stdio.h>
 
-/* Of `ablate --version`: three lines. Returns 0. */
+/* Prints the three lines of `ablate --version`. Returns 0. */
 int version_print(FILE *f);
 #endif

@@ -1,4 +1,4 @@
-/* worker.h - a run in its worker: what worker.c opens and trains, and score.c scores. */
+/* worker.h - a run in its worker process: worker.c opens and trains it, score.c scores it. */
 #ifndef ABLATE_WORKER_H
 #define ABLATE_WORKER_H
 #include "comm/comm.h"
@@ -8,13 +8,13 @@
 #include "train/train.h"
 
 typedef struct {
-    const char *folder; /* config.json lies here; checkpoints go here */
+    const char *folder; /* contains config.json; receives checkpoints */
     const char *cache_dir, *data_dir;
     const char *device;
     int64_t seed, threads, fd, ranks;
-    const char *events; /* file or pipe of events, for ranks: what starts them passes no descriptors on */
+    const char *events; /* file or pipe for events of ranks, whose launcher passes on no descriptors */
     bool profile;
-    bool fresh; /* nothing in the folder is this run's */
+    bool fresh; /* ignore files already in the folder */
 } worker_job;
 
 typedef struct {
@@ -33,22 +33,22 @@ typedef struct {
     bool model_open;
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
-    bool leads;                     /* it is rank 0, or there are no others */
-    struct last_recorded *recorded; /* what plugins record, newest first; in memory */
+    bool leads;                     /* this is rank 0, or the only process */
+    struct last_recorded *recorded; /* values recorded by plugins, newest first; in memory */
     double *nll,
         *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } worker_run;
 
 extern const char *const worker_split_names[AB_SPLITS];
 bool worker_decoder_only(const worker_run *r);
-bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split ask for it? */
+bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
 
-/* Each sends its results to the host. -1: *e says why not. */
+/* Each sends its results to the host. Returns 0, or -1 and sets *e. */
 int score_perplexity(worker_run *r, err *e); /* of dev; keeps r->nll and r->hits */
-int score_decoded(worker_run *r, err *e);    /* of what is decoded, by the task; outputs are kept as files */
+int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
 int score_likelihoods(
     worker_run *r,
-    err *e); /* of decoder-only tasks: test, or dev where there is no test or both are wanted */
+    err *e); /* for decoder-only tasks: test, and dev if there is no test or both are requested */
 void score_token_accuracy(
-    const worker_run *r); /* after the task's own scores, so that those come first in tables */
+    const worker_run *r); /* call after the task's own scores, which come first in tables */
 #endif

@@ -1,4 +1,4 @@
-/* bench.h - what the measurements of `ablate bench` share: their options, the models' sizes, the recorded batches. Each prints one line
+/* bench.h - shared by the measurements of `ablate bench`: options, model sizes, recorded batches. Each prints one line
  * of JSON on standard output. */
 #ifndef ABLATE_BENCH_H
 #define ABLATE_BENCH_H
@@ -8,17 +8,17 @@
 
 typedef struct {
     const char *config, *lengths, *precision, *device;
-    bool decodes; /* int8 is taken, too */
-    const char *wait; /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: as the device likes */
+    bool decodes; /* int8 is allowed */
+    const char *wait; /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: no extra waiting */
     const char *role; /* of attention: encoder, decoder, cross */
-    option_list plugins; /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: the kernels alone */
+    option_list plugins; /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: only the kernels */
     int64_t steps, warmup, threads, seed;
     int64_t vocab;       /* ids; 0: the configuration's */
-    int64_t tokens;      /* rows of every batch on either side; 0: a device takes those of the largest, a CPU each batch as it is */
-    int64_t beam, batch; /* of decoding: hypotheses a sentence, sentences together */
+    int64_t tokens;      /* rows of every batch on each side; 0: those of the largest on a device, each batch's own on a CPU */
+    int64_t beam, batch; /* of decoding: hypotheses per sentence, sentences per batch */
     int64_t heads, d_k;  /* of attention */
     double seconds;      /* of measuring; 0: --steps decides */
-    double start_at;     /* seconds since 1970: nothing is measured before. For programs that run at the same time */
+    double start_at;     /* do not measure before this time [seconds since 1970]; synchronises several programs */
     bool profile;
 } bench_options;
 
@@ -30,27 +30,27 @@ typedef struct { /* {0} is empty */
     arena memory;
 } recorded;
 
-/* Reads FILE of o->lengths and fills the sentences with random ids below `vocab`; a batch of no pair is left out. `one_capacity`:
- * every batch has the arrays of the largest (o->tokens if that is given), as a device wants them; else its own rows rounded up
- * to 64. 0, or -1 and words with the line's number. recorded_free in either case. */
+/* Reads the file o->lengths and fills the sentences with random ids below `vocab`; skips empty batches. `one_capacity`:
+ * every batch gets the arrays of the largest (o->tokens if given), as devices require; else its own rows rounded up
+ * to 64. 0, or -1 and a message with the line number. Call recorded_free in either case. */
 int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e);
 void recorded_free(recorded *r);
 
-/* One batch of random sentences, each so long. recorded_free by the caller. */
+/* Makes one batch of random sentences of this length. The caller calls recorded_free. */
 void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab);
 
-/* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or what is put in place of scaled_dot or sinusoids. 0, or
- * -1 and words. model_free by the caller. */
+/* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or sinusoid. 0, or
+ * -1 and a message. The caller calls model_free. */
 int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e);
-/* The device that o->device names; refuses a precision that it has not. NULL and words. */
+/* The device named by o->device. NULL and a message also for an unsupported precision. */
 const backend *bench_device(const bench_options *o, dtype *compute, err *e);
-/* Sleeps until o->start_at. Returns the seconds by which it came too late: 0 when it did not. */
+/* Sleeps until o->start_at. Returns the delay in seconds if that time had passed, else 0. */
 double bench_start(const bench_options *o);
-/* The middle one of v[n], which is sorted on the way; 0 of none. */
+/* The median of v[n], which gets sorted; 0 if n is 0. */
 double bench_median(double *v, size_t n);
 
 int bench_train(const bench_options *o, err *e);     /* training steps */
 int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
-int bench_attention(const bench_options *o, err *e); /* ATTEND and ATTEND_BACK alone */
-int bench_variants(const bench_options *o, err *e);  /* training with each of o->plugins beside scaled_dot */
+int bench_attention(const bench_options *o, err *e); /* only ATTEND and ATTEND_BACK */
+int bench_variants(const bench_options *o, err *e);  /* training with each of o->plugins and with scaled_dot */
 #endif

@@ -1,17 +1,17 @@
-/* build.h - internal to this folder: what reading and expanding an INI pass to each other. Everything lives
- * in the spec's arena. Errors are collected, a line each, in build.errors; a step that met errors goes on
- * where it can. */
+/* build.h - internal to this folder: data shared by the steps that read and expand an INI. Everything lives
+ * in the spec's arena. Errors are collected, one per line, in build.errors; a step with errors continues
+ * if possible. */
 #ifndef ABLATE_CONFIG_BUILD_H
 #define ABLATE_CONFIG_BUILD_H
 #include "config/spec.h"
 
-/* What one INI may be: beyond, it is a slip, and it is said as one. Reading takes time in proportion to the text. */
+/* Limits of an INI; exceeding one is an error. Reading takes linear time. */
 enum {
     MOST_BYTES = 1 << 20, /* of a file */
-    MOST_ERRORS = 100,    /* told of one file */
-    MOST_VALUES = 10000,  /* of one list, and of `seeds` */
+    MOST_ERRORS = 100,    /* reported per file */
+    MOST_VALUES = 10000,  /* in a list, and in `seeds` */
     MOST_ALL_VALUES = 200000, /* of all lists */
-    MOST_PATTERNS = 1000, /* of `only` and of `exclude` */
+    MOST_PATTERNS = 1000, /* in `only` and in `exclude` */
     MOST_ROWS = 20000,    /* of an experiment */
     MOST_RUNS = 1000000   /* rows times seeds */
 };
@@ -27,7 +27,7 @@ typedef struct {
     size_t n, cap;
 } name_set; /* {0} is empty */
 
-/* Adds a text, which is borrowed. False when an equal one is there already: *was is its number. */
+/* Adds a text, which is borrowed. False if an equal one exists; *was is its number. */
 bool name_set_add(name_set *s, const char *text, size_t number, size_t *was);
 void name_set_free(name_set *s);
 
@@ -49,11 +49,11 @@ typedef struct {
     size_t n, cap;
 } ini_file;
 
-/* Reports what is no line of an INI, and duplicate sections. */
+/* Reports invalid lines and duplicate sections. */
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
-/* The text of an INI: too large a file and one with zero bytes are refused. */
+/* Reads the text of an INI. Files that are too large or contain zero bytes are errors. */
 int ini_read(const char *path, str *out, err *e);
-/* Is there room for one more line of errors? Beyond MOST_ERRORS they are left out, which one line says. */
+/* Is there room for one more line of errors? More than MOST_ERRORS are omitted, and one line says so. */
 bool room_for_error(str *errors);
 /* Appends to a section; the strings are borrowed. */
 void ini_add(ini_section *s, ini_entry e, arena *a);
@@ -64,13 +64,13 @@ typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 it
     const char *where, *label; /* label: the key as written */
     size_t m, n;
     const char **keys;   /* [m], full names ("rotary.base") */
-    const char ***items; /* [n][m] canonical values; NULL where a value was refused */
-    bool bad;            /* some value or the key was refused */
+    const char ***items; /* [n][m] canonical values; NULL: invalid */
+    bool bad;            /* a value or the key is invalid */
 } value_list;
 
 typedef struct {
     const plugin_schema *schema;
-    const char *path; /* as the INI has it; NULL: known by name */
+    const char *path; /* as written in the INI; NULL: known by name */
     const char *file; /* the same, absolute */
 } known_plugin;
 
@@ -87,28 +87,28 @@ typedef struct { /* one experiment being built */
     const char **row_where; /* [rows of s] */
     name_set row_names;
     size_t n_values; /* of all lists */
-    const char *only_where; /* where the selection was given */
+    const char *only_where; /* place of the selection */
     size_t cap_rows;
     const spec_options *options;
     str factorials, scale; /* their parts of the analysis, as JSON */
 } build;
 
-/* Array `old` of n elements with room for one more, in the arena. */
+/* Returns array `old` of n elements with room for one more, in the arena. */
 void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a);
 
-/* "where: key: words\n" to the errors. */
+/* Appends "where: key: message\n" to the errors. */
 void complain(build *b, const char *where, const char *key, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Text split at `mark` outside quotes, each part trimmed, quotes kept. */
+/* Splits text at `mark` outside quotes; parts are trimmed, quotes kept. */
 size_t split_text(const char *text, char mark, const char ***parts, arena *a);
 const char *unquote(const char *text, arena *a);
 /* Checks keys and values of one entry. prefix: the plugin of a [PLUGIN] section, or NULL. */
 value_list read_list(build *b, const char *prefix, const ini_entry *e);
-/* The parameter of a full key, or NULL. A dotted key is looked for in every known plugin of that name. */
+/* The parameter of a full key, or NULL. Searches a dotted key in every known plugin of that name. */
 const ab_param *key_param(const build *b, const char *key);
-/* A path of the INI (a relative one stands beside the file) or of the command line, absolute. */
+/* The absolute form of a path in the INI (relative to the file) or on the command line. */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
-extern const char COMMAND_LINE[]; /* `where` of what -s says */
+extern const char COMMAND_LINE[]; /* `where` of -s */
 /* The plugin that a core key's value names, or NULL. */
 const known_plugin *known_of(const build *b, const char *kind, const char *value);
 const plugin_schema *value_plugin(const build *b, const char *kind, const char *value);
@@ -122,40 +122,40 @@ typedef struct {
     size_t n;
 } assignment; /* what one row sets, in order */
 
-/* Rows of one [sweep]: its lists combined as `combine` says (NULL, "each", "grid" or "zip"). False after a
+/* Rows of one [sweep]: its lists combined according to `combine` (NULL, "each", "grid" or "zip"). False after a
  * complaint. */
 bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists,
                    size_t n_lists, assignment **out, size_t *n);
-/* Takes the rows out that `exclude` names ("heads=32 layers=8, heads=1"). False after a complaint. */
+/* Removes the rows that match `exclude` ("heads=32 layers=8, heads=1"). False after a complaint. */
 bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *n);
 /* "heads=1 d_k=512" */
 const char *assignment_text(const build *b, const assignment *set);
-/* Appends a row; NULL after a complaint. where: for messages about it. paper_row may be NULL. */
+/* Appends a row; NULL after a complaint. where: for messages. paper_row may be NULL. */
 spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
                   const char *paper_row);
 
 /* ---- analysis.c: how the experiment is set up and judged ---- */
 
-/* "tune(LOW .. HIGH, N)" as canonical text, or NULL: after a complaint, or (*is_tune false) because it is none. */
+/* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
-/* The search that such a canonical text means. */
+/* Parses such a canonical text. */
 bool tune_read(const build *b, const char *key, const char *text, spec_tune *out);
-/* The middle of a search, as canonical text: what the row has until one is chosen. */
+/* The middle of a search, as canonical text: the row's value until one is chosen. */
 const char *tune_middle(build *b, const spec_tune *t);
-/* "until 0.5 BLEU, at most 20": fills b->s->until; false: it is a list of seeds, or a complaint was made (*bad). */
+/* "until 0.5 BLEU, at most 20": fills b->s->until. False: a list of seeds, or after a complaint (*bad). */
 bool read_until(build *b, const char *where, const char *text, bool *bad);
 void read_match(build *b, const char *where, const char *text); /* params | flops | time, then "by KEY" */
 void read_criterion(build *b, const ini_entry *at, size_t n);
-/* The rows of a sweep whose lists are the factors of a two-level design: all 2^k, or the fraction of that resolution. */
+/* The rows of a sweep that is a two-level design with its lists as factors: all 2^k, or the fraction of that resolution. */
 bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution, const char *group, const value_list *lists,
                     size_t n_lists, assignment **out, size_t *n);
-/* Every row at every size of the list: further rows "ROW @ d_model=64". */
+/* Adds every row at every size of the list: "ROW @ d_model=64". */
 void scale_rows(build *b, const value_list *sizes);
-void write_analysis(build *b); /* b->s->analysis, once all is read */
+void write_analysis(build *b); /* fills b->s->analysis when all is read */
 
 /* ---- slurm.c: [slurm] ---- */
 
-void read_slurm(build *b, const ini_entry *at, size_t n); /* fills b->s->slurm and what follows from it */
+void read_slurm(build *b, const ini_entry *at, size_t n); /* fills b->s->slurm and the derived fields */
 void slurm_reference(FILE *f);                            /* its keys as Markdown */
 
 /* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----

@@ -1,10 +1,10 @@
-/* config.h - one run's settings: the typed struct, the table that describes every key, and binding text to
+/* config.h - the settings of a run: the typed struct, the table that describes every key, and binding text to
  * structs.
  *
- * A new core key is one line in `config` here and one line in config_params (keys.c): the INI schema, the
- * defaults, the ranges, the reference and the hash follow from them.
+ * A new core key needs one line in `config` here and one in config_params (keys.c). The INI schema, the
+ * defaults, the ranges, the reference and the hash are derived from them.
  *
- * Ownership: texts and arrays live in the arena that the function was given (or in the spec's, see spec.h).
+ * Ownership: texts and arrays live in the arena passed to the function (or in the spec's, see spec.h).
  * Source of the defaults: "the paper" is Vaswani et al. 2017, Attention Is All You Need.
  */
 #ifndef ABLATE_CONFIG_H
@@ -28,7 +28,7 @@ typedef struct config {
     const char *task, *attention;
     const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
     const char *position, *feed_forward, *norm, *block, *optimizer, *schedule;
-    const char *plugin_path; /* further folders with plugins, separated by colons; "" = none */
+    const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
     /* model (recipe of the paper, sections 3 and 5.4) */
     int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */
     int64_t d_model, d_ff, heads;
@@ -42,15 +42,15 @@ typedef struct config {
     int64_t qkv_init;                                /* enum config_qkv_init */
     /* text */
     int64_t vocab;      /* enum config_vocab */
-    int64_t vocab_size; /* pieces, special ones counted */
-    int64_t max_length; /* tokens a side; longer training pairs are left out */
+    int64_t vocab_size; /* pieces, including special ones */
+    int64_t max_length; /* tokens per side; longer training pairs are skipped */
     int64_t lowercase;
     /* training */
     int64_t precision; /* enum config_precision */
     double lr, lr_min;
     int64_t warmup, steps;          /* updates */
-    int64_t batch_tokens;           /* source tokens and target tokens each at most this, a batch */
-    int64_t accumulate;             /* batches an update */
+    int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
+    int64_t accumulate;             /* batches per update */
     double clip_norm;               /* 0: off */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
@@ -68,19 +68,19 @@ typedef struct config {
     /* machine */
     const char *device; /* auto, cpu, cuda, cuda:N */
     int64_t threads;    /* 0: all */
-    int64_t ranks;      /* processes that share every batch */
+    int64_t ranks;      /* processes that share each batch */
 } config;
 
 extern const ab_param config_params[]; /* ends with {0} */
 
-/* The kind of plugin a core key names ("attention" for attention and attention_cross, ...), or NULL for other keys. */
+/* The kind of plugin that a core key selects ("attention" for attention and attention_cross, ...), or NULL for other keys. */
 const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
  * hash. */
 bool config_is_hashed(const char *key);
-/* True for a key at its default that is younger than hashes in use: it is not in the hash, which stands. */
+/* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay valid. */
 bool config_came_later(const char *key, const char *value);
-/* Keys that say how often something is written or measured: no part of what a row is said to change. */
+/* True for keys that set how often something is written or measured: not shown as a row's change. */
 bool config_is_bookkeeping(const char *key);
 
 /* ---- settings: ordered key -> canonical value text ---- */
@@ -91,7 +91,7 @@ typedef struct {
 typedef struct {
     setting *at;
     size_t n, cap;
-} settings; /* {0} is empty; `at` lives in the arena used to fill it */
+} settings; /* {0} is empty; `at` is in the arena used to fill it */
 
 const char *settings_get(const settings *s, const char *key); /* NULL: not there */
 /* Replaces the value or appends the pair; both texts are copied into `a`. */
@@ -100,32 +100,32 @@ void settings_put(settings *s, const char *key, const char *value, arena *a);
 /* ---- one parameter ---- */
 
 /* Check `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true)
- * goes to *out, in `a`. -1 and words ("found ..., expected ...") without file or key. */
+ * goes to *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
 int param_canonical(const ab_param *p, const char *text, const char **out, arena *a, err *e);
 const char *param_default(const ab_param *p, arena *a); /* canonical text of the default */
 const char *param_expects(const ab_param *p, arena *a); /* "an integer from 1 to 64", "post or pre", ... */
 
 /* ---- binding ---- */
 
-/* Fill the struct that `table` describes (memory of at least the table's offsets): defaults first, then every
- * setting whose key is `prefix`.name (prefix NULL: the core's keys, which have no dot). Values are checked as
- * above. A key with this prefix that the table does not have is an error. Texts are copied into `a`. */
+/* Fills the struct described by `table` (large enough for its offsets): defaults first, then every
+ * setting whose key is `prefix`.name (prefix NULL: core keys, which have no dot). Values are checked as
+ * above. An unknown key with this prefix is an error. Texts are copied into `a`. */
 int config_bind(const settings *s, const char *prefix, const ab_param *table, void *out, arena *a, err *e);
-/* The other way: every parameter of the table as canonical text, appended to `s`. */
+/* The inverse: appends every parameter of the table as canonical text to `s`. */
 void config_unbind(const void *from, const char *prefix, const ab_param *table, settings *s, arena *a);
 
-/* config_bind of the core's keys and config_resolve in one. */
+/* config_bind of the core keys, then config_resolve. */
 int config_from_settings(const settings *s, config *out, arena *a, err *e);
-/* Replace auto and same: d_k, d_v = d_model / heads (an error in words if that is not whole), layers_*,
- * attention_*. Checks what concerns several keys at once. */
+/* Replaces auto and same: d_k, d_v = d_model / heads (an error unless it divides evenly), layers_*,
+ * attention_*. Checks constraints between keys. */
 int config_resolve(config *c, err *e);
 
-/* The settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}.
- * `table_of` gives the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL
+/* Writes the settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}.
+ * `table_of` returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL
  * itself. */
 typedef const ab_param *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
-/* Back from such an object, as stored with a run. */
+/* Reads such an object, as stored with a run. */
 int config_from_json(const char *json, settings *out, arena *a, err *e);
 /* sha256 over the hashed settings, as "key=value\n" sorted by key. */
 void config_hash(const settings *s, char out[65]);
