@@ -3,15 +3,15 @@
  *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (freeze.c, results/) -> a worker process each (launch/)
  *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table (report/)
  *
- * What every command needs before it starts is in setup.c.
+ * preflight.c looks at the machine and the costs before anything is written; setup.c is what every command needs before it starts.
  */
-#include "commands/estimate.h"
 #include "check/known.h"
 #include "device/device.h"
 #include "launch/launch.h"
 #include "model/model.h"
 #include "plugin/plugin.h"
 #include "freeze.h"
+#include "preflight.h"
 #include "prepare.h"
 #include "report/store.h"
 #include "report/table.h"
@@ -20,22 +20,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* ---- the command line ---- */
-
-typedef struct {
-    option_list set, only;
-    const char *seeds, *device;
-    const char *at_a_time; /* --workers */
-    bool no_check, nice;
-    char own_device[64]; /* the INI's */
-    int64_t workers, threads, ranks, step_limit;
-    bool dry_run, profile;
-    int rerun, progress; /* which word; rerun -1: not asked for */
-    int slurm;           /* --launcher */
-    const char *slurm_args;
-    int64_t per_task;
-    bool detach;
-} options;
 enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
 
 static void add_word(str *out, const char *word) /* as a shell reads it back */
@@ -70,17 +54,6 @@ static int64_t steps_of(const spec *s, const db_frozen *f)
     const char *text = settings_get(&s->rows[f->row].settings, "steps");
     int64_t steps = 0;
     return text && parse_int(text, &steps) ? steps : 0;
-}
-
-/* The most processes that one of the selected rows' runs has. */
-static int most_ranks(const spec *s)
-{
-    int64_t most = 1, n;
-    for (size_t i = 0; i < s->n_rows; i++) {
-        const char *text = s->rows[i].run ? settings_get(&s->rows[i].settings, "ranks") : NULL;
-        if (text && parse_int(text, &n) && n > most) most = n;
-    }
-    return (int)most;
 }
 
 /* The runs that this call is about: those of selected rows, done ones included. Where several are done at a time,
@@ -134,33 +107,8 @@ static int show_table(const spec *s, const places *p, bool talk, err *e)
     return bad;
 }
 
-/* `device` and `threads` of the INI's [base], where the command line says nothing. They are those of the whole sweep: a row that
- * wants others is refused. */
-static int take_machine(const spec *s, options *o, err *e)
-{
-    const spec_row *base = NULL;
-    for (size_t i = 0; i < s->n_rows; i++)
-        if (s->rows[i].is_base) base = &s->rows[i];
-    if (!base) return 0;
-    for (size_t i = 0; i < s->n_rows; i++)
-        for (int k = 0; k < 2; k++) {
-            const char *key = k ? "threads" : "device", *own = settings_get(&s->rows[i].settings, key);
-            if (!same(own, settings_get(&base->settings, key)))
-                return fail(e, "row %s: %s = %s: device and threads apply to the whole sweep; set them in [base] or with --%s",
-                            s->rows[i].name, key, own, key);
-        }
-    if (!o->device) {
-        snprintf(o->own_device, sizeof o->own_device, "%s", settings_get(&base->settings, "device"));
-        o->device = o->own_device;
-        if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
-    }
-    if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
-    if (!o->threads && same(o->at_a_time, "auto")) o->threads = 1;
-    return 0;
-}
-
 /* Queues again what --rerun names, and says what other plugins mean for this call's runs. */
-static int queue_again(db *d, const spec *s, const options *o, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
+static int queue_again(db *d, const spec *s, const sweep_options *o, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
 {
     int64_t *changed = xcalloc(n + 1, sizeof *changed);
     size_t n_changed = 0, anew = 0, queued = 0;
@@ -187,80 +135,9 @@ static int queue_again(db *d, const spec *s, const options *o, const db_frozen *
     return bad;
 }
 
-/* ---- before anything is written ---- */
+/* ---- training ---- */
 
-/* Data that are missing are said once, and nothing is frozen. */
-static int check_data(const sweep_estimate *x, const invocation *c, err *e)
-{
-    if (!x->missing) return 0;
-    return fail(e, "%s%s", x->missing, c->p.data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
-}
-
-static bool packs(const options *o) { return same(o->at_a_time, "auto"); }
-
-static int take_workers(options *o, err *e)
-{
-    if (!o->at_a_time || packs(o)) return 0;
-    if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
-    return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);
-}
-
-/* --workers auto, once the rows' memory is known. */
-static void pack(options *o, const spec *s, const sweep_estimate *x, bool talk)
-{
-    if (!packs(o)) return;
-    str why = {0};
-    pack_needs needs = {.threads = o->threads, .ranks = most_ranks(s), .gpus = x->n ? x->gpus : device_count(o->device), .gpu_free = x->gpu_free};
-    for (size_t i = 0; i < x->n; i++) {
-        if (x->rows[i].memory > needs.memory) needs.memory = x->rows[i].memory;
-        if (x->rows[i].gpu_memory > needs.gpu_memory) needs.gpu_memory = x->rows[i].gpu_memory;
-    }
-    o->workers = pack_workers(&needs, &why);
-    if (talk) fprintf(stderr, "%lld run%s at a time: %s\n", (long long)o->workers, o->workers == 1 ? "" : "s", str_text(&why));
-    str_free(&why);
-}
-
-static int dry_run(const spec *s, options *o, const invocation *c, err *e)
-{
-    sweep_estimate x;
-    str text = {0};
-    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
-    spec_print(s, stdout);
-    fflush(stdout);
-    estimate_sweep(c, &x);
-    pack(o, s, &x, c->verbosity >= 0);
-    int bad = check_data(&x, c, e);
-    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
-    if (!bad && x.unknown)
-        str_addf(&text, "no estimate: %s\n", x.unknown);
-    else if (!bad) {
-        estimate_table(&x, s, &text);
-        estimate_line(&x, n_runs, o->workers, &text);
-        str_addc(&text, '\n');
-    }
-    if (c->verbosity >= 0) fputs(str_text(&text), stderr);
-    estimate_free(&x);
-    str_free(&text);
-    free(n_runs);
-    return bad ? 1 : 0;
-}
-
-/* One line before the first run starts: what it will take, and where its results go. */
-static void say_preflight(const sweep_estimate *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l, const invocation *c)
-{
-    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
-    str text = {0};
-    for (size_t i = 0; i < n; i++)
-        if (s->rows[f[i].row].run && f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED) n_runs[f[i].row]++, queued++;
-    if (queued && x->n) {
-        estimate_line(x, n_runs, l->workers, &text);
-        fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p.db.path, l->folder);
-    }
-    free(n_runs);
-    str_free(&text);
-}
-
-/* Plugins from outside that no sweep here has used yet. */
+/* Checks external plugins that no sweep here has used yet. */
 static void check_new_plugins(const spec *s, const char *cache, bool talk)
 {
     for (size_t i = 0; i < s->n_rows; i++)
@@ -275,7 +152,7 @@ static void check_new_plugins(const spec *s, const char *cache, bool talk)
 
 /* One call of `ablate run`: what every experiment that it trains shares. */
 typedef struct {
-    options *o;
+    sweep_options *o;
     spec_options *wanted;
     const invocation *c;
     const sweep_estimate *estimate; /* of the INI's own experiment */
@@ -290,7 +167,7 @@ typedef struct {
 static int train_spec(void *self, spec *s, err *e)
 {
     session *k = self;
-    options *o = k->o;
+    sweep_options *o = k->o;
     const invocation *c = k->c;
     const places *p = &c->p;
     str again = {0}, sbatch = {0};
@@ -326,7 +203,7 @@ static int train_spec(void *self, spec *s, err *e)
     l.ranks = most_ranks(s);
     choose_runs(s, frozen, n, ids, &l);
     if (k->talk && same(s->name, k->experiment)) say_preflight(k->estimate, s, frozen, n, &l, c);
-    options again_once = *o;
+    sweep_options again_once = *o;
     char *line = xprintf("\n%s\n", s->name);
     if (strstr(str_text(&k->rerun_of), line)) again_once.rerun = -1;
     str_add(&k->rerun_of, line);
@@ -393,7 +270,7 @@ static int store_trials(const spec *s, const session *k, const prepared *found, 
     return bad;
 }
 
-static int run_spec(spec *s, options *o, spec_options *wanted, const sweep_estimate *x, const invocation *c, err *e)
+static int run_spec(spec *s, sweep_options *o, spec_options *wanted, const sweep_estimate *x, const invocation *c, err *e)
 {
     session k = {.o = o, .wanted = wanted, .c = c, .estimate = x, .talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0};
     char *name = xstrdup(s->name); /* the spec is read again */
@@ -427,7 +304,7 @@ static const plugin_schemas *schemas_for(const char *path, const spec_options *o
     return run_schemas();
 }
 
-static spec_options spec_options_of(options *o)
+static spec_options spec_options_of(sweep_options *o)
 {
     if (o->ranks) {
         static char setting[32];
@@ -441,7 +318,7 @@ static spec_options spec_options_of(options *o)
 
 static int run(const invocation *c, void *typed)
 {
-    options *o = typed;
+    sweep_options *o = typed;
     err e = {0};
     if (take_workers(o, &e)) return call_usage(c, &e);
     if (o->nice) setpriority(PRIO_PROCESS, 0, 19); /* its workers inherit it */
@@ -475,7 +352,7 @@ static int run(const invocation *c, void *typed)
 /* The process that estimate_sweep starts, with the arguments of `run`. */
 static int estimate(const invocation *c, void *typed)
 {
-    options *o = typed;
+    sweep_options *o = typed;
     err e = {0};
     str errors = {0};
     spec s = {0};
@@ -490,8 +367,8 @@ static int estimate(const invocation *c, void *typed)
     return code;
 }
 
-#define AT(field) offsetof(options, field)
-static const options defaults = {.rerun = -1, .step_limit = 1800};
+#define AT(field) offsetof(sweep_options, field)
+static const sweep_options defaults = {.rerun = -1, .step_limit = 1800};
 static const option table[] = {
     {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set), .words = WORDS_KEYS},
     {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},

@@ -338,7 +338,8 @@ static int heads(const invocation *c, void *options)
 #define AT(field) offsetof(heads_options, field)
 static const heads_options defaults = {.sentences = 200};
 static const option options[] = {
-    {"--sentences", "N", "use the first N sentences of the dev set [200]", OPTION_COUNT, AT(sentences), 2, 1e9},
+    {"--sentences", "N", "use the first N sentences of the dev set [200]", OPTION_COUNT, AT(sentences), 2,
+     1e9},
     {"--no-prune", NULL, "skip the perplexities without each head", OPTION_FLAG, AT(no_prune)},
     {"--json", NULL, "print every head of every run as JSON (docs/json.md)", OPTION_FLAG, AT(json)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},

@@ -115,6 +115,11 @@ const plugin_schema *value_plugin(const build *b, const char *kind, const char *
 /* Integers: "1, 2, 5..8, 1..9:2". False after a complaint. */
 bool read_seeds(build *b, const char *where, const char *text);
 
+/* ---- experiment.c: [experiment] ---- */
+
+/* Reads the section (NULL: the file has none) and what the command line replaces of it. */
+void read_experiment(build *b, const ini_section *s, const spec_options *o);
+
 /* ---- rows.c: values -> rows ---- */
 
 typedef struct {

@@ -35,7 +35,8 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
                  " JOIN experiment x ON x.id=v.experiment_id WHERE r.id=?1",
                  "i", run);
     int rc = s ? sql_next(s, e) : -1;
-    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
+    if (rc == 0)
+        rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     if (rc == 1) {
         const char *experiment = (const char *)sqlite3_column_text(s, 0),
                    *row = (const char *)sqlite3_column_text(s, 1);

@@ -11,8 +11,8 @@ int sql_fail(sqlite3 *q, err *e, const char *what)
     switch (sqlite3_errcode(q)) {
     case SQLITE_NOTADB: return fail(e, "%s: found a file that is not an SQLite database", path);
     case SQLITE_CORRUPT:
-        return fail(e, "%s: the database is damaged (%s); `sqlite3 %s .recover` recovers what is readable", path,
-                    said, path);
+        return fail(e, "%s: the database is damaged (%s); `sqlite3 %s .recover` recovers what is readable",
+                    path, said, path);
     case SQLITE_FULL: return fail(e, "%s: the disk is full while %s", path, what);
     case SQLITE_READONLY: return fail(e, "%s is read-only, found while %s", path, what);
     case SQLITE_CANTOPEN: return fail(e, "%s: cannot open (%s)", path, said);
