@@ -1,4 +1,4 @@
-/* freeze.c - a spec as the database keeps it: rows with typed settings and their plugins, runs that are not begun. */
+/* freeze.c - writes a spec to the database: rows with typed settings and plugins, and runs not yet started. */
 #include "freeze.h"
 #include "base/base.h"
 #include "model/model.h"

@@ -1,4 +1,4 @@
-/* main.c - the command line: finds the places and hands each command to the part that does it. */
+/* main.c - the command line: finds the places and calls the command. */
 #include "commands/options.h"
 #include "cpu/cpu.h"
 #include "device/device.h"

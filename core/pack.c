@@ -1,4 +1,4 @@
-/* pack.c - ablate run --workers auto: as many runs at a time as the machine's cores, its memory and that of its GPUs hold. */
+/* pack.c - ablate run --workers auto: as many runs at a time as cores, memory and GPU memory allow. */
 #include "launch/launch.h"
 #include "prepare.h"
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* preflight.c - before anything is written: device, threads and workers of a sweep, its data, its costs. */
+/* preflight.c - before anything is written: device, threads and workers of a sweep, its data and costs. */
 #include "preflight.h"
 #include "device/device.h"
 #include "prepare.h"

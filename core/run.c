@@ -1,9 +1,9 @@
-/* run.c - the main job, from a sweep's INI to its table: run() at the end, then run_spec, prepare and train_spec above it.
+/* run.c - the main job, from a sweep's INI to its table: start at run(), near the end; run_spec, prepare and train_spec are above it.
  *
- *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (freeze.c, results/) -> a worker process each (launch/)
+ *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (freeze.c, results/) -> one worker process each (launch/)
  *     -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores -> the table (report/)
  *
- * preflight.c looks at the machine and the costs before anything is written; setup.c is what every command needs before it starts.
+ * preflight.c checks the machine and the costs before anything is written; setup.c does what every command needs before it starts.
  */
 #include "check/known.h"
 #include "device/device.h"

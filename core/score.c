@@ -1,4 +1,4 @@
-/* score.c - a trained model's scores: perplexity, token accuracy, and the task's own of decoded lines or of likelihoods. */
+/* score.c - scores of a trained model: perplexity, token accuracy, and the task's own scores of decoded lines or likelihoods. */
 #include "worker.h"
 #include "launch/event.h"
 #include <math.h>

@@ -1,7 +1,7 @@
-/* search.c - lr = tune(1e-4 .. 1e-2, 5): a search of its own for each row, on the dev set, by successive halving (Jamieson and Talwalkar 2016).
+/* search.c - lr = tune(1e-4 .. 1e-2, 5): a separate search for each row, on the dev set, by successive halving (Jamieson and Talwalkar 2016).
  *
- * All candidates of a row train for a part of the row's steps; the better half goes on to twice as many, from the start; the last rung trains all steps and its
- * best is chosen. Trials are runs of the experiment NAME.tune with a seed that NAME does not use, so none enters a mean of NAME. */
+ * All candidates of a row train for part of the row's steps; the better half trains twice as many, from the start; the last rung trains all steps, and its
+ * best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed that NAME does not use, so none enters a mean of NAME. */
 #include "prepare.h"
 #include "results/read.h"
 #include <math.h>

@@ -1,4 +1,5 @@
-/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (metric/design.h), and more seeds only where a row is undecided. */
+/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (metric/design.h), and continues only for undecided
+ * rows. */
 #include "prepare.h"
 #include "report/gather.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* setup.c - what every command needs before it starts: services for plugins, plugin folders, the plugins' parameters, where files lie. */
+/* setup.c - what every command needs before it starts: services for plugins, plugin folders, the plugins' parameters, paths. */
 #include "run.h"
 #include "metric/bleu.h"
 #include "metric/f1.h"

@@ -1,4 +1,4 @@
-/* version.h - the program's version, the commit it was built from, and its device. */
+/* version.h - the program's version, the commit it was built from, its backends and instruction set. */
 #ifndef ABLATE_VERSION_H
 #define ABLATE_VERSION_H
 #include <stdio.h>

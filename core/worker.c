@@ -1,4 +1,4 @@
-/* worker.c - one run from its settings to its results; read do_run from top to bottom. Its scores are score.c's. */
+/* worker.c - one run from its settings to its results; read do_run from top to bottom. score.c computes its scores. */
 #include "worker.h"
 #include "commands/options.h"
 #include "cpu/floor.h"

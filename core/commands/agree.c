@@ -1,5 +1,5 @@
-/* agree.c - ablate agree: of files that are parallel line by line (the outputs of several models for the same
- * input), the lines in which all of them are the same. */
+/* agree.c - ablate agree: prints the lines that are identical in several parallel files, such as the outputs of several models for the
+ * same input. */
 #include "commands/options.h"
 #include <stdlib.h>
 #include <string.h>

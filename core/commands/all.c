@@ -1,4 +1,4 @@
-/* all.c - the list of commands in the order of the help, and finding one in it. */
+/* all.c - the list of commands in the order of the help, and finding a command. */
 #include "commands/options.h"
 #include <string.h>
 
@@ -75,7 +75,7 @@ void commands_overview(str *out)
     for (size_t i = 0; i < n_commands; i++)
         if (all_commands[i]->does) str_addf(out, "  %-15s %s\n", all_commands[i]->name, all_commands[i]->does);
     str_addf(out, "  %-15s %s\n", "test", "build and run the test suite (in a checkout: ./ablate test)");
-    str_add(out, "\n`ablate COMMAND --help` explains a command's options; `ablate --version` prints version, commit and device.\n");
+    str_add(out, "\n`ablate COMMAND --help` explains a command's options; `ablate --version` prints version, commit, backends and instruction set.\n");
 }
 
 void group_help(const char *first, str *out)

@@ -1,5 +1,5 @@
-/* attention.c - ablate attention: what each head looks at, for one sentence: an interactive page, or a figure in the manner of the paper's
- * figures 3 to 5, for any attention that ends in a softmax over keys. */
+/* attention.c - ablate attention: what each head looks at in one sentence, as an interactive page or a figure like the paper's figures 3
+ * to 5. Works for any attention that ends in a softmax over keys. */
 #include "commands/options.h"
 #include "commands/weights.h"
 #include "cpu/cpu.h"

@@ -1,4 +1,4 @@
-/* bench.c - ablate bench: its options, and what the measurements share. */
+/* bench.c - ablate bench: options, and functions shared by the measurements. */
 #include "commands/bench.h"
 #include "device/device.h"
 #include "model/fusion.h"
@@ -115,10 +115,10 @@ static const option options[] = {
      OPTION_TEXT, AT(lengths), .required = true},
     {"--config", "mini|tiny|small|base|big", "model size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
     {"--precision", "bf16|fp32|int8", "number format of products [bf16]; int8: only decode, on the CPU", OPTION_TEXT, AT(precision), .words = WORDS_OWN},
-    {"--device", "cpu|cuda|cuda:N", "where [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--device", "cpu|cuda|cuda:N", "device [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
     {"--seconds", "S", "measuring time in seconds [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
     {"--steps", "N", "number of steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},
-    {"--warmup", "N", "steps before [3]", OPTION_COUNT, AT(warmup), 0, 1e9},
+    {"--warmup", "N", "warmup steps, not measured [3]", OPTION_COUNT, AT(warmup), 0, 1e9},
     {"--wait", "each|pass", "wait for every step, or every pass over the batches (GPU)", OPTION_TEXT, AT(wait), .words = WORDS_OWN},
     {"--tokens", "N", "rows of every batch on each side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
     {"--vocab", "N", "vocabulary size [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},

@@ -1,8 +1,8 @@
 /* bench_decode.c - ablate bench decode: beam search with a model of random values.
  *
- * Such a model would never learn when to stop, so the length is forced: the end-of-sentence row of the embedding is set to zero, its
- * logit is then 0 and never among the best of thousands, and every output is as long as its source (max_extra 0). All else is the
- * real search. The sources have the recorded lengths; that every output has its length is checked. */
+ * Such a model never learns when to stop, so the length is forced: the end-of-sentence row of the embedding is zero, so its
+ * logit is 0 and never among the best of thousands, and every output is as long as its source (max_extra 0). All else is the
+ * real search. The sources have the recorded lengths; the length of every output is checked. */
 #include "commands/bench.h"
 #include "decode/beam.h"
 #include "device/device.h"

@@ -1,5 +1,5 @@
-/* bench_host.c - ablate bench host: the host and its database at the size of a large cluster's work, with simulated workers. What they tell goes
- * the way of real events: lines of text, read, and written down by the launcher's own functions. */
+/* bench_host.c - ablate bench host: the host and its database at the size of a large cluster's work, with simulated workers. Their events
+ * take the real path: lines of text that the launcher's own functions read and record. */
 #include "commands/bench.h"
 #include "commands/options.h"
 #include "launch/internal.h"

@@ -1,6 +1,6 @@
-/* bench_layers.c - ablate bench layers: the columns of the paper's Table 1, measured. One layer alone, one sentence of n tokens, forward
- * and backward in fp32: time, memory, FLOPs, and the longest chain of operations that wait for each other; over several n, with the
- * exponent of n that fits the longer half of them. --into adds the figures to the rows of an experiment (bench_layers_into.c). */
+/* bench_layers.c - ablate bench layers: measures the columns of the paper's Table 1. For a single layer and one sentence of n tokens,
+ * forward and backward in fp32: time, memory, FLOPs, and the longest chain of dependent operations; over several n, with the exponent of
+ * n fitted to the longer half. --into adds the figures to the rows of an experiment (bench_layers_into.c). */
 #include "commands/bench_layers.h"
 #include "check/block.h"
 #include "commands/bench.h"
@@ -268,13 +268,13 @@ static int layers(const invocation *c, void *options)
 #define AT(field) offsetof(layers_options, field)
 static const layers_options defaults = {.d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
 static const option options[] = {
-    {"--plugin", "NAME", "an attention plugin; may be repeated [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
+    {"--plugin", "NAME", "attention plugins [scaled_dot, recurrent, convolutional, restricted, linear, additive]", OPTION_LIST,
      AT(plugins), .words = WORDS_PLUGINS},
-    {"--length", "N", "a sentence length in tokens; may be repeated, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
+    {"--length", "N", "sentence lengths in tokens, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of a measured plugin", OPTION_LIST, AT(set)},
     {"--into", "EXPERIMENT", "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
      .words = WORDS_EXPERIMENTS},
-    {"--memory", "MB", "memory limit [MB]: skip lengths that might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
+    {"--memory", "MB", "memory limit: skip longer sentences that might need more [4096]", OPTION_COUNT, AT(memory), 1, 1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
     {"--heads", "N", "heads; d_k = d_model / heads [8]", OPTION_COUNT, AT(heads), 1, 4096},
     {"--seconds", "S", "measuring time per point in seconds [0.2]", OPTION_REAL, AT(seconds), 1e-6, 0},

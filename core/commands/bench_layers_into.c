@@ -1,5 +1,5 @@
-/* bench_layers_into.c - ablate bench layers --into EXPERIMENT: the encoder's layer of each row, measured and put beside the row's runs: results for
- * the table, and curves over the sentence's length. */
+/* bench_layers_into.c - ablate bench layers --into EXPERIMENT: measures the encoder layer of each row and adds the figures to the row's
+ * runs, as results for the table and as curves over sentence length. */
 #include "commands/bench_layers.h"
 #include "device/device.h"
 #include "results/read.h"

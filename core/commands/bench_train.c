@@ -1,8 +1,8 @@
-/* bench_train.c - ablate bench train: how fast training steps are at recorded batch lengths.
+/* bench_train.c - ablate bench train: speed of training steps at recorded batch lengths.
  *
- * Time is taken in blocks of steps: from the host's call of the first to the arrival of the last one's loss. On a CPU a block is a
- * step. On a device, which works behind the host's back, it is a pass over all batches of the file, unless --wait says otherwise:
- * waiting after each step is a step's latency, which the host's work adds to. */
+ * Times blocks of steps, from the host's call of the first to the arrival of the last one's loss. On a CPU a block is one
+ * step. On a device, which works asynchronously, it is a pass over all batches of the file, unless --wait says otherwise:
+ * waiting after each step measures a step's latency, including the host's work. */
 #include "base/base.h"
 #include "cpu/floor.h"
 #include "commands/bench.h"

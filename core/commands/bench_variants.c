@@ -1,5 +1,5 @@
-/* bench_variants.c - ablate bench attention --plugin NAME ...: training steps with attentions or positions of these names and of the same
- * model with scaled_dot and sinusoids, in turn, so that all see the same machine. */
+/* bench_variants.c - ablate bench attention --plugin NAME ...: times training steps with these attentions or positions and with
+ * scaled_dot and sinusoid, alternating, so that all see the same machine. */
 #include "commands/bench.h"
 #include "device/device.h"
 #include "model/fusion.h"

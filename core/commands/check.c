@@ -1,4 +1,4 @@
-/* check.c - ablate check: the conformance kit on plugins. */
+/* check.c - ablate check: the conformance checks of plugins. */
 #include "check/check.h"
 #include "commands/options.h"
 #include "device/device.h"

@@ -1,7 +1,7 @@
-/* completion.c - ablate completion: words that may stand at a place of a command line, for bash, zsh and fish.
+/* completion.c - ablate completion: completes command lines in bash, zsh and fish.
  *
- * `completion SHELL` prints a function that asks `completion words N WORD...` at each press of the key, N the place (from 0, the
- * program) of the word that is being typed. Bash cuts words at = too: -s heads=8 is -s, heads, =, 8. Where nothing is offered the
+ * `completion SHELL` prints a function that calls `completion words N WORD...` at each press of the key; N is the index (from 0, the
+ * program) of the word being typed. Bash also splits words at =: -s heads=8 is -s, heads, =, 8. Without suggestions the
  * shell offers files.
  */
 #include "commands/options.h"

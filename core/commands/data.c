@@ -1,4 +1,4 @@
-/* data.c - ablate data list, ablate data get: corpora that the program knows where to get. */
+/* data.c - ablate data list, ablate data get: known corpora and their download. */
 #include "commands/options.h"
 #include "commands/results.h"
 #include "data/corpora.h"

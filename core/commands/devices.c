@@ -1,4 +1,4 @@
-/* devices.c - ablate devices, ablate reference: what runs can use, and every key of an INI. */
+/* devices.c - ablate devices, ablate reference: what runs can use, and every INI key. */
 #include "device/device.h"
 #include "commands/options.h"
 

@@ -1,4 +1,4 @@
-/* diff.c - ablate diff: what tells two runs apart: settings, where they were made, plugins, results, curves. */
+/* diff.c - ablate diff: how two runs differ: settings, provenance, plugins, results, curves. */
 #include "commands/options.h"
 #include "commands/results.h"
 #include <cjson/cJSON.h>

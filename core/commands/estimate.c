@@ -1,4 +1,4 @@
-/* estimate.c - the child's side: opens tasks, counts rows, times steps. */
+/* estimate.c - the child side: opens tasks, counts costs of rows, times steps. */
 #include "commands/estimate.h"
 #include "commands/bench.h"
 #include "cpu/cpu.h"

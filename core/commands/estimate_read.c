@@ -1,4 +1,4 @@
-/* estimate_read.c - the parent's side: starts the child, reads its lines, and puts them into words. */
+/* estimate_read.c - the parent side: starts the child, reads its lines and prints them. */
 #include "commands/estimate.h"
 #include "report/grid.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* export.c - ablate export: an experiment in the files of other programs. */
+/* export.c - ablate export: an experiment in the file formats of other programs. */
 #include "export/export.h"
 #include "commands/options.h"
 

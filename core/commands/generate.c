@@ -1,4 +1,4 @@
-/* generate.c - ablate generate: what a trained language model writes after a prompt. */
+/* generate.c - ablate generate: continues a prompt with a trained language model. */
 #include "commands/predict.h"
 #include "decode/sample.h"
 #include "device/device.h"

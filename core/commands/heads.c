@@ -1,4 +1,5 @@
-/* heads.c - ablate heads: what each attention head does, and what it costs to prune it; over the seeds of a row, or over the rows of an experiment. */
+/* heads.c - ablate heads: what each attention head does and what pruning it costs, over the seeds of a row or the rows of an experiment.
+ * */
 #include "commands/heads.h"
 #include "commands/results.h"
 #include "metric/design.h"

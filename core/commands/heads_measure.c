@@ -1,4 +1,4 @@
-/* heads_measure.c - one trained model's heads: attention weights over the dev set, and its perplexity without each head. */
+/* heads_measure.c - measures one trained model's heads: attention weights over the dev set, and perplexity without each head. */
 #include "commands/heads.h"
 #include "cpu/cpu.h"
 #include "plugin/plugin.h"

@@ -1,4 +1,4 @@
-/* log.c - ablate log: what a run wrote while it trained. */
+/* log.c - ablate log: the log of a run's training. */
 #include "commands/options.h"
 #include "results/read.h"
 #include <string.h>

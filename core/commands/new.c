@@ -1,4 +1,4 @@
-/* new.c - ablate new: writes a plugin's skeleton, which builds and passes the check as it is. */
+/* new.c - ablate new: writes the skeleton of a plugin, which builds and passes the checks unchanged. */
 #include "commands/options.h"
 #include "plugin/plugin.h"
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* note.c - ablate note, ablate tag: what people write beside runs. */
+/* note.c - ablate note, ablate tag: notes and tags of runs. */
 #include "commands/options.h"
 #include "results/read.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* options.c - parsing of a command line by its command's table. */
+/* options.c - parses a command line by its command's table. */
 #include "commands/options.h"
 #include "plugin/plugin.h"
 #include <ctype.h>

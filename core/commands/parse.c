@@ -1,4 +1,4 @@
-/* parse.c - sentences on standard input to what their task shows of its outputs, one line each: trees. */
+/* parse.c - ablate parse: sentences on standard input to trees, one per line, in the task's output format. */
 #include "decode/constrain.h"
 #include "device/device.h"
 #include "metric/input.h"

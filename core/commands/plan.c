@@ -1,4 +1,4 @@
-/* plan.c - ablate plan: seeds, hours and the chance to see a difference, before anything is trained. */
+/* plan.c - ablate plan: seeds, hours and power, before training. */
 #include "report/plan.h"
 #include "commands/options.h"
 #include "plugin/plugin.h"

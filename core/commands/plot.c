@@ -44,7 +44,7 @@ static const option options[] = {
     {"--by", "KEY", "one series per value of this key", OPTION_TEXT, AT(plot.by)},
     {"--log", "AXES", "logarithmic axes: x, y or x,y", OPTION_TEXT, AT(logarithmic)},
     {"--bars", "sd|range|none", "error bars over seeds [sd]", OPTION_TEXT, AT(plot.bars), .words = WORDS_OWN},
-    {"--title", "TEXT", "a line above", OPTION_TEXT, AT(plot.title)},
+    {"--title", "TEXT", "title above the chart", OPTION_TEXT, AT(plot.title)},
     {"--size", "WIDTHxHEIGHT", "in points [420x280]", OPTION_TEXT, AT(size)},
     {"--forest", NULL, "draw differences from base with their intervals", OPTION_FLAG, AT(plot.forest)},
     OPTION_DATABASE,

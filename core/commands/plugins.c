@@ -1,4 +1,4 @@
-/* plugins.c - ablate plugins: what is loaded, with parameters and docs. */
+/* plugins.c - ablate plugins: the loaded plugins, with parameters and descriptions. */
 #include "model/fusion.h"
 #include "plugin/plugin.h"
 #include "commands/options.h"

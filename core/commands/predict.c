@@ -1,4 +1,4 @@
-/* predict.c - ablate predict, and its two older names translate and parse: a trained run on standard input. */
+/* predict.c - ablate predict and its two older names, translate and parse: applies a trained run to standard input. */
 #include "commands/predict.h"
 #include "decode/beam.h"
 #include "device/device.h"

@@ -1,4 +1,4 @@
-/* record.c - `ablate record`: exports, and takes this machine's folders out. */
+/* record.c - ablate record: exports an experiment without this machine's folders. */
 #include "commands/options.h"
 #include "results/read.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* rm.c - ablate rm: removes runs from the database, with the files that they left. */
+/* rm.c - ablate rm: removes runs from the database, and their files. */
 #include "commands/options.h"
 #include "results/read.h"
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* score.c - ablate score bleu, ablate score f1: figures of files. */
+/* score.c - ablate score bleu, ablate score f1: scores of files. */
 #include "commands/options.h"
 #include "metric/bleu.h"
 #include "metric/confusion.h"
@@ -136,7 +136,7 @@ static int score_bleu_command_run(const invocation *c, void *options)
 
 static const option bleu_command_table[] = {
     {"--ref", "FILE", "reference file, line by line parallel to standard input", OPTION_LIST, offsetof(bleu_command_options, refs), .required = true},
-    {"--tok", "13a|none|intl|char|zh", "the tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok), .words = WORDS_OWN},
+    {"--tok", "13a|none|intl|char|zh", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command_options, tok), .words = WORDS_OWN},
     {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command_options, lowercase)},
     {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command_options, smooth), .words = WORDS_OWN},
     {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(bleu_command_options, json)},

@@ -221,7 +221,7 @@ static const option options[] = {
     {"--json", NULL, "print a JSON array (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
     {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
     {"--hyp", "SPLIT", "print its outputs for dev or test, one per line", OPTION_TEXT, offsetof(show_options, hyp), .words = WORDS_SPLITS},
-    {"--ref", "SPLIT", "their references", OPTION_TEXT, offsetof(show_options, ref), .words = WORDS_SPLITS},
+    {"--ref", "SPLIT", "print the references of its outputs, one per line", OPTION_TEXT, offsetof(show_options, ref), .words = WORDS_SPLITS},
     OPTION_DATABASE,
     {0}};
 const command show_command = {.name = "show",

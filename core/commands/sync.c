@@ -1,4 +1,4 @@
-/* sync.c - ablate sync: what Slurm jobs have done since a host last looked; and the tasks of those jobs. */
+/* sync.c - ablate sync: records the progress of Slurm jobs; also the tasks of those jobs. */
 #include "commands/options.h"
 #include "launch/launch.h"
 #include <dirent.h>

@@ -45,8 +45,8 @@ static const option options[] = {
     {0}};
 const command table_command = {.name = "table",
                                .does = "print an experiment's table, or the paper's table1 to table4",
-                               .about = "Without NAME: the experiment that was run last. Where no experiment has the name table1, table2, table3 or table4, the paper's "
-                                        "table is printed alone; that needs no database.",
+                               .about = "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names print "
+                                        "only the paper's table, without a database.",
                                .arguments = "[NAME]",
                                .most = 1,
                                .words = WORDS_EXPERIMENTS,

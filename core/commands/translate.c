@@ -1,4 +1,4 @@
-/* translate.c - lines on standard input to standard output, one line each, by a trained model. */
+/* translate.c - translates standard input line by line with a trained model. */
 #include "commands/predict.h"
 #include "decode/beam.h"
 #include "metric/input.h"

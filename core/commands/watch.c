@@ -1,4 +1,5 @@
-/* watch.c - ablate watch: a sweep while it runs, on the whole screen. It only reads the database, so it may be started and ended at will. */
+/* watch.c - ablate watch: a full-screen view of a running sweep. It only reads the database, so it can be started and stopped at any
+ * time. */
 #include "commands/watch.h"
 #include "commands/options.h"
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* watch_frame.c - a line for each row of a sweep: its seeds' states, the step, speed, time to go, dev PPL as a sparkline, mean ± sd. */
+/* watch_frame.c - one line per row of a sweep: its seeds' states, step, speed, remaining time, dev PPL as a sparkline, mean ± sd. */
 #include "commands/watch.h"
 #include "launch/launch.h"
 #include <math.h>

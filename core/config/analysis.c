@@ -1,5 +1,5 @@
-/* analysis.c - how an experiment is set up and judged: searches, budgets, stopping rules, criteria, two-level designs, sizes. What they mean for
- * tables: docs/statistics.md; how they are written: docs/ini.md. */
+/* analysis.c - design and analysis of an experiment: searches, budgets, stopping rules, criteria, two-level designs, sizes. docs/ini.md
+ * describes the syntax, docs/statistics.md the meaning for tables. */
 #include "config/build.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* finish.c - from what rows set to what they are: resolved settings, config, JSON, hash; equal rows;
- * selection. */
+/* finish.c - turns the rows' settings into resolved settings, config, JSON and hash; finds equal rows; selects rows. */
 #include "config/build.h"
 #include <fnmatch.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json.c - a run's settings as one flat JSON object, as it is stored with the run, and back. */
+/* json.c - a run's settings as one flat JSON object, as stored with the run, and back. */
 #include "config/config.h"
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* names.c - a set of texts with a number each, by open addressing: what says in constant time whether a key, a section, a
- * value or a row was there before. */
+/* names.c - a set of texts, each with a number, by open addressing: finds duplicate keys, sections, values and rows in constant time. */
 #include "config/build.h"
 #include <stdlib.h>
 #include <string.h>

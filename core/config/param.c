@@ -1,4 +1,4 @@
-/* param.c - one parameter: its text form, its range in words; and filling structs from settings. */
+/* param.c - one parameter: parsing, printing, its range as text; and filling structs from settings. */
 #include "config/config.h"
 #include <math.h>
 #include <string.h>

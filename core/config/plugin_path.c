@@ -1,5 +1,5 @@
-/* plugin_path.c - where plugins lie: paths of an INI start at its folder; and the one key that must be known before the
- * others can be checked. */
+/* plugin_path.c - resolves plugin paths, relative to the INI's folder; and reads plugin_path, which is needed before other keys can be
+ * checked. */
 #include "config/build.h"
 #include <limits.h>
 #include <stdlib.h>

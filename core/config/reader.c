@@ -1,9 +1,9 @@
-/* reader.c - an INI's text as sections of entries, through inih.
+/* reader.c - splits an INI's text into sections of entries, with inih.
  *
- * inih (as distributions build it) holds a line in 200 bytes and cuts what is longer, appends an indented
- * line to the value above it, keeps `# ...` in values, cuts at ` ;` even inside quotes, and passes text after
- * `]` by. So each line is cleaned here before inih sees it; a long value travels in pieces, as the indented
- * lines that the library joins to the key above; what it would cut all the same is refused in words. */
+ * inih (as built by distributions) truncates lines at 200 bytes, appends an indented line to the value above
+ * it, keeps `# ...` in values, cuts at ` ;` even inside quotes, and ignores text after `]`. So each line is
+ * cleaned here before inih sees it. A long value is passed in pieces, as indented lines that the library
+ * joins to the key above; what it would still truncate is an error. */
 #include "config/build.h"
 #include <ini.h>
 #include <stdlib.h>

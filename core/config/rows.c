@@ -1,4 +1,4 @@
-/* rows.c - the rows of a sweep: lists combined, exclusions taken out, names given. */
+/* rows.c - the rows of a sweep: combines lists, removes exclusions, names rows. */
 #include "config/build.h"
 #include <string.h>
 

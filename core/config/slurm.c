@@ -1,4 +1,4 @@
-/* slurm.c - [slurm]: what the experiment's array job asks of Slurm. Each key is an option of sbatch; nothing here changes a result. */
+/* slurm.c - [slurm]: resources of the experiment's array job. Each key is an sbatch option; none changes a result. */
 #include "config/build.h"
 #include <string.h>
 

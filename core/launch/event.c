@@ -1,4 +1,4 @@
-/* event.c - the lines between worker and host. */
+/* event.c - the event lines between worker and host. */
 #include "launch/event.h"
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* launch.c - the host's loop: claim, start, listen, write down, finish. */
+/* launch.c - the host's loop: claim, start, listen, record, finish. */
 #include "launch/internal.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* progress.c - what people see while runs are under way, on standard error.
+/* progress.c - the progress display of runs, on standard error.
  *
- * On a terminal a header and a line for each running run are drawn again in place; elsewhere there is one
- * line at a start, an evaluation, an end and a failure, and never a carriage return. The mode json has one
- * object a line instead. NO_COLOR is honoured.
+ * On a terminal, a header and one line per running run are redrawn in place. Elsewhere there is one line per
+ * start, evaluation, end and failure, and never a carriage return. The mode json prints one object per line.
+ * Respects NO_COLOR.
  */
 #include "launch/internal.h"
 #include <math.h>

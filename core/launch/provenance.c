@@ -1,4 +1,4 @@
-/* provenance.c - where the code of a run comes from: the commit of the checkout and what was changed since.
+/* provenance.c - the code of a run: the commit of the checkout, and uncommitted changes.
  */
 #include "launch/internal.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* ranks.c - a run of several processes: `mpirun -np N ablate worker ...` in the place of its one worker process.
+/* ranks.c - a run of several processes: `mpirun -np N ablate worker ...` instead of a single worker process.
  *
- * mpirun passes no descriptors on, so events come through a named pipe in the run's folder, which rank 0 opens. mpirun holds the pipe
- * too, as its descriptor 3: the host sees the pipe's end when all of them are gone. */
+ * mpirun passes on no descriptors, so events come through a named pipe in the run's folder, which rank 0 opens. mpirun holds the pipe
+ * too, as its descriptor 3: the host sees the end of the pipe when all of them have exited. */
 #include "config/config.h"
 #include "launch/internal.h"
 #include <errno.h>

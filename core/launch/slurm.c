@@ -1,15 +1,15 @@
-/* slurm.c - the host's side of runs that Slurm places on machines: one array job for a sweep, events by file, the ends of runs.
+/* slurm.c - the host's side of runs in Slurm: one array job per sweep, events by file, the ends of runs.
  *
- * What host and tasks share lies in FOLDER/EXPERIMENT/slurm/TOKEN/, on a file system that all machines see:
+ * Host and tasks share FOLDER/EXPERIMENT/slurm/TOKEN/, on a file system that all machines see:
  *
- *     claims      a line per run, written before the job is submitted: what the database knows of the claim, and the run's folder
- *     arguments-I the worker's command line of run I, an argument per line
- *     job         the job's id, as sbatch printed it
- *     events-I    what the worker tells (event.h), appended by every start of it
+ *     claims      one line per run, written before the job is submitted: the claim as stored in the database, and the run's folder
+ *     arguments-I the worker's command line of run I, one argument per line
+ *     job         the job's id, as printed by sbatch
+ *     events-I    the worker's events (event.h), appended by every start of it
  *     exit-I      "CODE SIGNAL", written once by the task when run I has ended for good
  *
- * Claims are owned by "slurm/TOKEN", not by a process, with a lease of AWAY: a host may leave (--detach) or die, and launch_sync goes
- * on. Every event is safe to take twice, so a host that starts again reads the files from their beginning.
+ * Claims are owned by "slurm/TOKEN", not by a process, with a lease of AWAY: a host may exit (--detach) or die, and launch_sync
+ * continues. Processing an event twice is harmless, so a host that starts again reads the files from the beginning.
  */
 #include "launch/internal.h"
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* slurm_task.c - the job's side of slurm.c: a task of the array job starts the workers of its runs
- * side by side, hands signals on, and writes how each run ended.
+ * at the same time, forwards signals, and records how each run ended.
  *
- * USR1 comes two minutes before the time limit (sbatch --signal): workers write a checkpoint and leave, and the task asks Slurm to queue
- * it again. TERM is a cancellation or a preemption: workers checkpoint too; a task that Slurm requeues by itself starts again in the same
- * folders, one that was cancelled never does, and the host says so.
+ * USR1 comes two minutes before the time limit (sbatch --signal): workers write a checkpoint and exit, and the task asks Slurm to requeue
+ * it. TERM is a cancellation or a preemption: workers checkpoint too. A task that Slurm requeues starts again in the same
+ * folders; a cancelled one never does, and the host reports it.
  */
 #include "launch/internal.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* changed.c - is the plugin that a run was trained with still the file that lies there? */
+/* changed.c - detects whether the plugin file of a run has changed since its training. */
 #include "report/changed.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* effects.c - what a two-level design says about its factors, and what a range of sizes says about its rows: notes below the
- * table, and a figure of the page. */
+/* effects.c - effects of the factors of a two-level design, and scaling over sizes: notes below the table, and a figure of the page. */
 #include "report/figures.h"
 #include "report/forest.h"
 #include "report/layout.h"

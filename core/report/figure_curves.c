@@ -1,4 +1,4 @@
-/* figure_curves.c - learning curves: the mean over seeds with a band, seeds thin, in facets. */
+/* figure_curves.c - learning curves in facets: the mean over seeds with a band, and seeds as thin lines. */
 #include "report/figures.h"
 #include <math.h>
 #include <stdlib.h>

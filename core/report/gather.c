@@ -1,4 +1,4 @@
-/* gather.c - means, deviations, differences to base and their tests, from the runs of an experiment. */
+/* gather.c - means, deviations, differences from base and their tests, from the runs of an experiment. */
 #include "report/gather.h"
 #include "metric/stats.h"
 #include "report/changed.h"

@@ -1,4 +1,4 @@
-/* judging.c - notes below a table on how it was set up and judged: criterion and verdicts, looks, matched budgets, searches. */
+/* judging.c - notes below a table on its design and analysis: criterion and verdicts, looks, matched budgets, searches. */
 #include "report/layout.h"
 #include <cjson/cJSON.h>
 #include <math.h>

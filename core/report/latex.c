@@ -1,5 +1,5 @@
-/* latex.c - a table for a paper: booktabs, numbers aligned by siunitx, notes by threeparttable; scaled down where it is wider than the
- * text, so that it fits a page. */
+/* latex.c - a table for a paper: booktabs, numbers aligned by siunitx, notes by threeparttable; scaled down if wider than the text, to
+ * fit a page. */
 #include "report/grid.h"
 #include <ctype.h>
 #include <stdlib.h>

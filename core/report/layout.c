@@ -1,4 +1,4 @@
-/* layout.c - cells for people. */
+/* layout.c - table cells for readers. */
 #include "report/layout.h"
 #include "report/cost.h"
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-/* notes.c - the notes below a table that are about its statistics. */
+/* notes.c - the statistical notes below a table. */
 #include "report/layout.h"
 #include "metric/stats.h"
 #include "metric/variances.h"

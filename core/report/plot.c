@@ -1,4 +1,4 @@
-/* plot.c - ablate plot: which numbers go into the chart. */
+/* plot.c - ablate plot: selects the numbers of the chart. */
 #include "report/plot.h"
 #include "draw/chart_data.h"
 #include "report/figures.h"

@@ -1,4 +1,4 @@
-/* recorded.c - the recorded runs of an experiment, beside its own: on which machine, at which commit, and what they gave. */
+/* recorded.c - the recorded runs of an experiment, compared with its own: machine, commit and results. */
 #include "report/gather.h"
 
 static const read_row *row_of(const read_experiment *x, const char *name)

@@ -1,5 +1,5 @@
 /* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. One request at a time, each
- * connection closed after its answer. Requests whose Host is another than this machine are refused: a page of some other site could
+ * connection closed after its answer. Requests whose Host is not this machine are rejected: another site's page could
  * otherwise read the results through the visitor's browser (DNS rebinding). */
 #include "report/serve.h"
 #include "report/page.h"

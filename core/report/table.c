@@ -1,4 +1,4 @@
-/* table.c - the ablation table for people: which columns, in which layout, and the notes below. */
+/* table.c - the ablation table for readers: columns, layout, and notes. */
 #include "report/table.h"
 #include "report/gather.h"
 #include "report/layout.h"

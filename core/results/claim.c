@@ -1,4 +1,4 @@
-/* claim.c - who does a run: claims with leases, fences, the end of an attempt, queueing again, removing. */
+/* claim.c - who trains a run: claims with leases, fencing, the end of an attempt, requeueing, removal. */
 #include "results/internal.h"
 #include <stdlib.h>
 #include <string.h>

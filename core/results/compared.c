@@ -1,4 +1,4 @@
-/* compared.c - comparisons of rows with base, and trials of searches: written and read. What they mean is computed by core/report. */
+/* compared.c - comparisons of rows with base, and trials of searches: writing and reading. core/report computes them. */
 #include "results/internal.h"
 #include <math.h>
 #include <stdlib.h>

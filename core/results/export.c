@@ -1,4 +1,4 @@
-/* export.c - an experiment as JSON text: one line a row, a result, a curve, so that git shows what changed.
+/* export.c - an experiment as JSON text: one line per row, result and curve, for readable git diffs.
  */
 #include "results/internal.h"
 #include <math.h>

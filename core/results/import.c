@@ -1,4 +1,4 @@
-/* import.c - reads what export.c wrote. What is done here already is left alone. */
+/* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
 #include "results/internal.h"
 #include <cjson/cJSON.h>
 #include <math.h>

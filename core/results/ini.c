@@ -1,4 +1,4 @@
-/* ini.c - one run as an INI file that runs it again. */
+/* ini.c - prints an INI that trains a run again. */
 #include "results/internal.h"
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,8 +1,8 @@
-/* published.c - numbers of papers, from tab-separated texts that are inside the program.
+/* published.c - published numbers, from tab-separated texts built into the program.
  *
- * One text a table (experiments/published/table3.tsv). Lines that begin with # are comments, of which three speak:
- * "# paper: ...", "# title: ...", and "# results: A, B" which names the columns that are results and not settings. Then a line of column
- * names and a line for each row; the first column is the row's key. Empty cells are left out.
+ * One text per table (experiments/published/table3.tsv). Lines that start with # are comments; three have a meaning:
+ * "# paper: ...", "# title: ...", and "# results: A, B", which names the columns that are results rather than settings. Then follow a line
+ * of column names and one line per row; the first column is the row's key. Empty cells are skipped.
  */
 #include "results/published.h"
 #include "results/internal.h"

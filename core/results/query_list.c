@@ -1,4 +1,4 @@
-/* query_list.c - ablate query --list: the views, their columns, and what these are. */
+/* query_list.c - ablate query --list: the views and the meaning of their columns. */
 #include "results/internal.h"
 #include "results/query.h"
 #include <cjson/cJSON.h>

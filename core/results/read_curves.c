@@ -1,4 +1,4 @@
-/* read_curves.c - curves, and runs by the name a user gives. */
+/* read_curves.c - reads curves; finds runs by name. */
 #include "results/internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* view.c - one wide view per experiment, named like it, so that SELECT * FROM table3 reads like the table; and the view `settings`. */
+/* view.c - one wide view per experiment, with its name, so that SELECT * FROM table3 reads like the table; and the view `settings`. */
 #include "results/internal.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* write.c - what a run leaves: points, results, artifacts, tags, provenance. Every write is fenced by its
- * claim. */
+/* write.c - writes a run's output: points, results, artifacts, tags, provenance. Every write is fenced by its claim. */
 #include "results/internal.h"
 #include <math.h>
 #include <string.h>
