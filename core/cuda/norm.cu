@@ -1,7 +1,8 @@
 /* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPOUT_ADD, and sums over rows.
  *
- * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. Wider rows take a
- * block each and are read again for every pass. Sums over rows are added up from parts of the rows (parts.h).
+ * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE: rows have exactly 256 PER
+ * columns, and none is compared with the width. Wider rows take a block each and are read again for every pass. Sums over rows are added up from
+ * parts of the rows (parts.h).
  */
 #include "cuda/parts.h"
 #include "cuda/vec8.h"
@@ -42,44 +43,43 @@ __device__ __forceinline__ void add_dropped(const norm_call<T> &a, T *z, int64_t
 }
 
 template <bool VECTOR, class T>
-__device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, int64_t column, float v[8], float mean, float scale)
+__device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int64_t n, float v[8], float mean, float scale)
 {
     float g[8], b[8];
-    int64_t n = a.width - column;
     get8<VECTOR>(a.gain + column, n, g);
     get8<VECTOR>(a.bias + column, n, b);
     UNROLL for (int j = 0; j < 8; j++) v[j] = (v[j] - mean) * scale * g[j] + b[j];
     put8<VECTOR>(a.y + at, n, v);
 }
 
-template <class T, int PER, bool VECTOR> __global__ void __launch_bounds__(32 * WARPS) norm_rows(norm_call<T> a)
+template <class T, int PER, bool VECTOR, bool WHOLE> __global__ void __launch_bounds__(32 * WARPS) norm_rows(norm_call<T> a)
 {
     int lane = (int)threadIdx.x % 32;
-    int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, at = row * a.width;
+    int64_t width = WHOLE ? 256 * PER : a.width, row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, at = row * width;
     if (row >= a.rows) return;
     float v[PER][8], t[PER][8];
     UNROLL for (int i = 0; i < PER; i++) {
-        int64_t column = 8 * (lane + 32 * i);
-        get8<VECTOR>(a.x + at + column, a.width - column, v[i]);
-        if (a.s) get8<VECTOR>(a.s + at + column, a.width - column, t[i]);
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        get8<VECTOR>(a.x + at + column, n, v[i]);
+        if (a.s) get8<VECTOR>(a.s + at + column, n, t[i]);
     }
     float sum = 0, squares = 0;
     UNROLL for (int i = 0; i < PER; i++) {
-        int64_t column = 8 * (lane + 32 * i);
-        if (column < a.width) add_dropped<VECTOR>(a, a.z, at + column, a.width - column, v[i], t[i]);
-        UNROLL for (int j = 0; j < 8; j++) sum += column + j < a.width ? v[i][j] : 0.f;
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        if (n > 0) add_dropped<VECTOR>(a, a.z, at + column, n, v[i], t[i]);
+        UNROLL for (int j = 0; j < 8; j++) sum += j < n ? v[i][j] : 0.f;
     }
-    float mean = warp_sum(sum) / (float)a.width;
+    float mean = warp_sum(sum) / (float)width;
     UNROLL for (int i = 0; i < PER; i++)
         UNROLL for (int j = 0; j < 8; j++) {
             float x = v[i][j] - mean;
-            squares += 8 * (lane + 32 * i) + j < a.width ? x * x : 0.f;
+            squares += WHOLE || 8 * (lane + 32 * i) + j < width ? x * x : 0.f;
         }
-    float scale = 1 / sqrtf(warp_sum(squares) / (float)a.width + a.eps);
+    float scale = 1 / sqrtf(warp_sum(squares) / (float)width + a.eps);
     if (!lane) a.stats[2 * row] = mean, a.stats[2 * row + 1] = scale;
     UNROLL for (int i = 0; i < PER; i++) {
-        int64_t column = 8 * (lane + 32 * i);
-        if (column < a.width) write_normal<VECTOR>(a, at + column, column, v[i], mean, scale);
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        if (n > 0) write_normal<VECTOR>(a, at + column, column, n, v[i], mean, scale);
     }
 }
 
@@ -108,7 +108,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 
             get8<VECTOR>(a.x + at + column, n, v);
             if (a.s) get8<VECTOR>(a.s + at + column, n, t);
             add_dropped<VECTOR>(a, pass ? nullptr : a.z, at + column, n, v, t);
-            if (pass == 2) write_normal<VECTOR>(a, at + column, column, v, mean, scale);
+            if (pass == 2) write_normal<VECTOR>(a, at + column, column, n, v, mean, scale);
             UNROLL for (int j = 0; j < 8; j++) {
                 float x = v[j] - mean; /* mean is 0 in the first pass */
                 if (j < n) sum += pass ? x * x : x;
@@ -140,26 +140,27 @@ __device__ __forceinline__ float stored(float x, float) { return x; }
 __device__ __forceinline__ float stored(float x, bf16) { return to_float(to_bf16(x)); }
 
 /* Part blockIdx.x of SUMS column sums: sums [parts][SUMS][width], d gain, d bias and, of three, ds. */
-template <class T, int PER, bool VECTOR, int SUMS> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
+template <class T, int PER, bool VECTOR, bool WHOLE, int SUMS> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
 {
     __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    int64_t width = WHOLE ? 256 * PER : a.width;
     float over_rows[SUMS][PER][8];
     UNROLL for (int k = 0; k < SUMS; k++)
         UNROLL for (int i = 0; i < PER; i++)
             UNROLL for (int j = 0; j < 8; j++) over_rows[k][i][j] = 0;
     for (int64_t row = (int64_t)blockIdx.x * BACK_WARPS + warp; row < a.rows; row += (int64_t)gridDim.x * BACK_WARPS) {
-        int64_t at = row * a.width;
+        int64_t at = row * width;
         float x[PER][8], g[PER][8], mean = a.stats[2 * row], scale = a.stats[2 * row + 1], sum = 0, product = 0;
         UNROLL for (int i = 0; i < PER; i++) {
-            int64_t column = 8 * (lane + 32 * i);
-            get8<VECTOR>(a.x + at + column, a.width - column, x[i]);
-            get8<VECTOR>(a.dy + at + column, a.width - column, g[i]);
+            int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+            get8<VECTOR>(a.x + at + column, n, x[i]);
+            get8<VECTOR>(a.dy + at + column, n, g[i]);
         }
         UNROLL for (int i = 0; i < PER; i++) {
             float gain[8];
             int64_t column = 8 * (lane + 32 * i);
-            get8<VECTOR>(a.gain + column, a.width - column, gain);
+            get8<VECTOR>(a.gain + column, WHOLE ? 8 : width - column, gain);
             UNROLL for (int j = 0; j < 8; j++) { /* past the width g is 0, so nothing is added */
                 x[i][j] = (x[i][j] - mean) * scale;
                 over_rows[0][i][j] += g[i][j] * x[i][j];
@@ -169,16 +170,16 @@ template <class T, int PER, bool VECTOR, int SUMS> __global__ void __launch_boun
                 product += g[i][j] * x[i][j];
             }
         }
-        float m = warp_sum(sum) / (float)a.width, mx = warp_sum(product) / (float)a.width;
+        float m = warp_sum(sum) / (float)width, mx = warp_sum(product) / (float)width;
         UNROLL for (int i = 0; i < PER; i++) {
-            int64_t column = 8 * (lane + 32 * i);
+            int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
             UNROLL for (int j = 0; j < 8; j++) g[i][j] = (g[i][j] - m - x[i][j] * mx) * scale;
-            if (column < a.width) write_back<VECTOR>(a, at + column, a.width - column, g[i]);
+            if (n > 0) write_back<VECTOR>(a, at + column, n, g[i]);
             if (SUMS > 2)
-                UNROLL for (int j = 0; j < 8; j++) over_rows[SUMS - 1][i][j] += column + j < a.width ? stored(g[i][j], T()) : 0.f;
+                UNROLL for (int j = 0; j < 8; j++) over_rows[SUMS - 1][i][j] += j < n ? stored(g[i][j], T()) : 0.f;
         }
     }
-    float *part = a.sums + (int64_t)blockIdx.x * SUMS * a.width;
+    float *part = a.sums + (int64_t)blockIdx.x * SUMS * width;
     UNROLL for (int i = 0; i < SUMS * PER; i++) { /* the warps' sums, 256 columns at a time */
         __syncthreads();
         store8(&shared[warp][8 * lane], over_rows[i / PER][i % PER]);
@@ -186,10 +187,9 @@ template <class T, int PER, bool VECTOR, int SUMS> __global__ void __launch_boun
         float sum = 0;
         for (int w = 0; w < BACK_WARPS; w++) sum += shared[w][threadIdx.x];
         int64_t column = 8 * 32 * (i % PER) + threadIdx.x;
-        if (column < a.width) part[i / PER * a.width + column] = sum;
+        if (WHOLE || column < width) part[i / PER * width + column] = sum;
     }
     float *first = a.total[0], *second = a.total[1], *third = a.total[2]; /* in registers: an array of a call is not */
-    int64_t width = a.width;
     add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * width, 0, SUMS * width, a.tickets, [=](int64_t i, float sum) {
         if (i < width)
             first[i] = sum;
@@ -294,13 +294,16 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(
 static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Calls KERNEL<T, PER, VECTOR, ...> by the width; widths that are no multiple of 8 have fewer kernels. */
+/* Calls KERNEL<T, PER, VECTOR, WHOLE, ...> by the width; widths that are no multiple of 8 have fewer kernels. */
+#define OF_ROWS(KERNEL, per, warps, grid, ...)                                                                         \
+    (a.width == 256 * (per) ? LAUNCH((KERNEL<T, per, true, true __VA_ARGS__>), grid, 32 * (warps), 0, a)               \
+                            : LAUNCH((KERNEL<T, per, true, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
 #define BY_WIDTH(KERNEL, warps, grid, ...)                                                                             \
-    (vector ? a.width <= 256   ? LAUNCH((KERNEL<T, 1, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
-              : a.width <= 512 ? LAUNCH((KERNEL<T, 2, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
-                               : LAUNCH((KERNEL<T, 4, true __VA_ARGS__>), grid, 32 * (warps), 0, a)                    \
-     : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                            \
-                      : LAUNCH((KERNEL<T, 4, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
+    (vector ? a.width <= 256   ? OF_ROWS(KERNEL, 1, warps, grid, __VA_ARGS__)                                          \
+              : a.width <= 512 ? OF_ROWS(KERNEL, 2, warps, grid, __VA_ARGS__)                                          \
+                               : OF_ROWS(KERNEL, 4, warps, grid, __VA_ARGS__)                                          \
+     : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a)                     \
+                      : LAUNCH((KERNEL<T, 4, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
 #define WITH ,
 
 /* Parts of the rows in the backward pass: what fits a GPU at once, at least a row for every warp of a block. */
@@ -356,8 +359,7 @@ template <class T> static int norm_back_of(norm_call<T> a)
     dim3 grid((unsigned)norm_parts(a.rows, a.width));
     if (a.width > IN_REGISTERS) return norm_back_wide_of(a, vector);
     if (a.total[2] && vector && a.width <= THREE_SUMS)
-        return a.width <= 256 ? LAUNCH((norm_back_rows<T, 1, true, 3>), grid, 32 * BACK_WARPS, 0, a)
-                              : LAUNCH((norm_back_rows<T, 2, true, 3>), grid, 32 * BACK_WARPS, 0, a);
+        return a.width <= 256 ? OF_ROWS(norm_back_rows, 1, BACK_WARPS, grid, WITH 3) : OF_ROWS(norm_back_rows, 2, BACK_WARPS, grid, WITH 3);
     if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
     a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
     return colsum_of(a);

@@ -45,7 +45,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
 
 static void test_norms(void)
 {
-    static const int64_t widths[] = {1, 2, 7, 128, 250, 264, 512, 1000, 1025, 2504};
+    static const int64_t widths[] = {1, 2, 7, 128, 250, 256, 264, 512, 1000, 1024, 1025, 2504};
     static const int64_t many[] = {0, 1, 9};
     for (size_t t = 0; t < 2; t++)
         for (size_t w = 0; w < LENGTH(widths); w++)
