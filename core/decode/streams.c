@@ -79,9 +79,10 @@ static double bytes_of_sentence(const streams *s, int64_t length)
     double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam, source = (double)length + 1, steps = source + (double)s->o.max_extra;
     double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v), sums = heads * (double)(c->d_k * c->d_v);
     double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
-    double encoded = source * (layers * width + (double)c->d_model + row) * one + 2 * heads * source * source * sizeof(float);
-    double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one +
-                        heads * (source + steps) * sizeof(float) + 3 * steps * sizeof(int32_t);
+    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention has a vector for every pair */
+    double encoded = source * (layers * width + (double)c->d_model + row) * one + source * source * score;
+    double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one + (source + steps) * score +
+                        3 * steps * sizeof(int32_t);
     return encoded + beam * hypothesis;
 }
 
