@@ -75,8 +75,8 @@ __device__ __forceinline__ uint64_t next_best(const T *x, const choosing &c, uin
 
 /* N divides v, and x is a multiple of N numbers. */
 template <class T, int N>
-__global__ void __launch_bounds__(THREADS) select_best(const T *logits, gpu_limits limits, int64_t v, int never, int nor, int k,
-                                                       gpu_choice *best, double *log_sum)
+__global__ void __launch_bounds__(THREADS, 2) select_best(const T *logits, gpu_limits limits, int64_t v, int never, int nor, int k,
+                                                          gpu_choice *best, double *log_sum)
 {
     __shared__ uint64_t bests[32];
     __shared__ float tops[32];
