@@ -63,7 +63,7 @@ typedef struct {
     int64_t (*count)(void *self, ab_split split);
     void (*get)(void *self, ab_split split, int64_t i, ab_example *out);
     /* hyp[i] is the decoded line for example i of the split. Fills up to max metrics and returns their number, or -1 and err.
-     * The first is the task's main metric. */
+     * The first is the task's headline metric. */
     int (*score)(void *self, ab_split split, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
     void (*close)(void *self);
     /* Each of the following may be NULL. */

@@ -28,7 +28,7 @@ static int list(const invocation *c, void *options)
 {
     const data_options *o = options;
     const char *folder = folder_of(c, o);
-    if (!o->json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "what it is; licence");
+    if (!o->json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "description; licence");
     for (int i = 0; i < n_known_corpora; i++) {
         const corpus *x = &known_corpora[i];
         int here, all;

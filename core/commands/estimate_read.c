@@ -123,7 +123,7 @@ void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t worker
 
 void estimate_table(const sweep_estimate *x, const spec *s, str *out)
 {
-    static const char *const headings[] = {"row", "params (M)", "MFLOPs per token", "memory", "one run takes"};
+    static const char *const headings[] = {"row", "params (M)", "MFLOPs per token", "memory", "time of a run"};
     char text[32];
     grid t = {0};
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i > 0);

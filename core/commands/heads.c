@@ -90,9 +90,9 @@ static const char *const role_names[HEAD_ROLES] = {"previous token", "rarest tok
 static void notes(grid *g)
 {
     grid_note(g, "previous token, rarest token, constituent: queries whose strongest weight goes to the "
-                 "token before, to the sentence's rarest token (by its count in");
-    grid_note(g, "training), to another word of the smallest constituent around the word (gold trees). By "
-                 "chance: to a token at random; of constituents to the");
+                 "previous token, to the sentence's rarest token (by training count),");
+    grid_note(g, "to another word of the smallest constituent around the word (gold trees). By chance: a "
+                 "random token; for constituents, the better of that and the");
     grid_note(g, "best fixed distance up to 3. Gradient: Frobenius norm of the softmax's Jacobian, mean over "
                  "queries. Entropy in bits.");
 }
@@ -208,8 +208,8 @@ static void role_line(grid *g, const measured *all, const char *part, enum head_
 static void print_roles(const measured *all)
 {
     static const char *const columns[] = {
-        "role",        "attention",       "n",    "%", "by chance", "above chance, 95 %", "p",
-        "pruned: PPL", "than the others", "95 %", "p"};
+        "role",        "attention",      "n",    "%", "by chance", "above chance, 95 %", "p",
+        "pruned: PPL", "against others", "95 %", "p"};
     grid g = {0};
     g.title = all->at[0].row;
     for (size_t i = 0; i < LENGTH(columns); i++) grid_column(&g, columns[i], i > 1);
@@ -218,9 +218,9 @@ static void print_roles(const measured *all)
     role_line(&g, all, "encoder", ROLE_RARE);
     role_line(&g, all, "encoder", ROLE_SYNTAX);
     notes(&g);
-    grid_note(&g, "In each seed's model the head is chosen by even sentences of the dev set, the figures are "
-                  "of odd ones. Pruned: dev PPL without this head; than the");
-    grid_note(&g, "others: compared with pruning another head of the same attention. n: seeds; intervals and "
+    grid_note(&g, "For each seed, even sentences of the dev set select the head, odd ones give the figures. "
+                  "pruned: dev PPL without this head; against others:");
+    grid_note(&g, "compared with pruning another head of the same attention. n: seeds; intervals and "
                   "p over seeds, Student's t.");
     print_grid(&g);
     grid_free(&g);

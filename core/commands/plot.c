@@ -39,7 +39,7 @@ static int plot(const invocation *c, void *options)
 #define AT(field) offsetof(plot_command_options, field)
 static const option options[] = {
     {"--output -o", "FILE", "output file: .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv", OPTION_TEXT, AT(plot.to), .required = true},
-    {"--metric", "M", "metric to draw [the table's main metric]", OPTION_TEXT, AT(plot.metric)},
+    {"--metric", "M", "metric to draw [the headline metric]", OPTION_TEXT, AT(plot.metric)},
     {"--over", "KEY", "x axis: step, params, flops, time, or a key that rows change [step]", OPTION_TEXT, AT(plot.over)},
     {"--by", "KEY", "one series per value of this key", OPTION_TEXT, AT(plot.by)},
     {"--log", "AXES", "logarithmic axes: x, y or x,y", OPTION_TEXT, AT(logarithmic)},

@@ -13,13 +13,13 @@ typedef struct {
     size_t n, row;
 } run_curves;
 
-/* Differences of the main metric from base, with intervals if the table has them. */
+/* Differences of the headline metric from base, with intervals if the table has them. */
 void figure_forest(const gathered *g, str *out);
 /* Only the forest plot, at a given width; NULL: no base, or nothing to compare. */
 drawing *forest_of(const gathered *g, double width);
 /* Learning curves: one block per metric, with facets of at most six rows and base. */
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
-/* The main metric against the number of parameters and against training FLOPs. */
+/* The headline metric against the number of parameters and against training FLOPs. */
 void figure_cost(const gathered *g, arena *a, str *out);
 /* Main effects and interactions of two-level designs, as forest plots (effects.c). */
 void figure_effects(const gathered *g, str *out);

@@ -15,7 +15,7 @@ typedef struct {
     measure *of;                        /* of[metric] */
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
     comparison *against;                /* against[metric]: this row against base */
-    double delta, p;                    /* of the main metric, against base; p: for the design, adjusted after Holm; NaN: none */
+    double delta, p;                    /* of the headline metric, against base; p: for the design, adjusted after Holm; NaN: none */
     double parameters;                  /* NaN unknown */
     const char *why_skipped;            /* or NULL */
     size_t paper;                       /* row of the published table, NO_ROW: none */
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     bool criterion; /* rows get a verdict */
     comparison_criterion rule;
-    const char *metric; /* the criterion's; NULL: the main metric */
+    const char *metric; /* the criterion's; NULL: the headline metric */
     struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
     size_t until;       /* maximum seeds of a sequential experiment; 0: not sequential */
     double effect;
@@ -58,7 +58,7 @@ typedef struct {
     size_t n_old;
     read_pair *old_verdicts;        /* rows whose stored verdict refers to another base */
     bool full;                      /* all statistics */
-    size_t tests;                   /* number of p for the design, for the main metric */
+    size_t tests;                   /* number of p for the design, for the headline metric */
     size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */
 } gathered;
 

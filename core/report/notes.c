@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is missing where no row has a difference to base. */
+/* What is missing where no row has a difference from base. */
 static void note_no_delta(const gathered *g, grid *t)
 {
     const char *metric = g->metrics[g->headline];

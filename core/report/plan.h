@@ -7,7 +7,7 @@ typedef struct {
     const char *experiment; /* the planned one */
     size_t rows;            /* rows compared with base, without base */
     double effect;          /* to detect, in the metric's unit; a change in percent for PPL */
-    const char *metric;     /* NULL: the main metric of the existing runs */
+    const char *metric;     /* NULL: the headline metric of the existing runs */
     double sd;              /* over seeds; NaN: from the existing runs */
     const gathered *runs;   /* of this experiment or a similar one; NULL: none */
 } plan_task;

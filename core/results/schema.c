@@ -161,7 +161,7 @@ const char *const results_schema[] = {
     " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
     " LEFT JOIN result q ON q.run_id=r.id LEFT JOIN metric m ON m.id=q.metric_id\n"
     " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
-    /* One row per variant and metric: n, mean, sample standard deviation, difference to base. */
+    /* One row per variant and metric: n, mean, sample standard deviation, difference from base. */
     "CREATE VIEW summary AS\n"
     " WITH a AS (SELECT experiment,experiment_id,grp,ord,variant,variant_id,is_base,metric,metric_id,\n"
     "   count(value) n,count(*) n_runs,avg(value) mean,min(value) lo,max(value) hi\n"
