@@ -37,7 +37,7 @@ static void add_word(str *out, const char *word) /* as a shell reads it back */
     if (!bare) str_addc(out, '\'');
 }
 
-/* The command that resumes: this one, without --rerun, for what it queued again is queued. */
+/* The command that resumes: this one without --rerun, because its runs are already requeued. */
 static void resume_command(const invocation *c, str *out)
 {
     add_word(out, is_folder("./ablate") || access("./ablate", X_OK) ? c->p.program : "./ablate");
@@ -76,7 +76,7 @@ static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *id
     free(steps);
 }
 
-/* What the table cannot say: which of its gaps can be filled, and how. n: runs of this call by status, other processes' too. */
+/* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 static void show_gaps(const db_counts *n)
 {
     if (n->of[DB_FAILED])
@@ -107,7 +107,7 @@ static int show_table(const spec *s, const places *p, bool talk, err *e)
     return bad;
 }
 
-/* Queues again what --rerun names, and says what other plugins mean for this call's runs. */
+/* Requeues the runs of --rerun, and reports runs affected by changed plugins. */
 static int queue_again(db *d, const spec *s, const sweep_options *o, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
 {
     int64_t *changed = xcalloc(n + 1, sizeof *changed);
@@ -150,7 +150,7 @@ static void check_new_plugins(const spec *s, const char *cache, bool talk)
         }
 }
 
-/* One call of `ablate run`: what every experiment that it trains shares. */
+/* One call of `ablate run`: shared by every experiment it trains. */
 typedef struct {
     sweep_options *o;
     spec_options *wanted;
@@ -163,7 +163,7 @@ typedef struct {
     str rerun_of;     /* experiments, a line each, whose runs --rerun has queued again in this call: later rungs and looks go on with them */
 } session;
 
-/* Freezes the spec and trains its runs, without a table. 0 when all are done, else the exit code; words in e where there are some. */
+/* Freezes the spec and trains its runs, without a table. 0 if all are done, else the exit code, with any message in e. */
 static int train_spec(void *self, spec *s, err *e)
 {
     session *k = self;
@@ -178,7 +178,7 @@ static int train_spec(void *self, spec *s, err *e)
     if (!o->no_check) check_new_plugins(s, cache, k->talk);
     db *d = db_open(&p->db, e);
     int code = 1;
-    sync_result away; /* what Slurm jobs of earlier calls have done meanwhile */
+    sync_result away; /* progress of Slurm jobs of earlier calls */
     if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) || run_freeze(d, s, c->argc, c->argv, &frozen, &n, e)) goto out;
     resume_command(c, &again);
     str_addf(&sbatch, "%s%s%s", s->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
@@ -231,7 +231,7 @@ out:
     return 0;
 }
 
-/* Does the experiment wait between its runs for what they say? */
+/* Does the experiment need results of its runs before it starts others? */
 static bool waits_between(const spec *s)
 {
     bool waits = *s->match || s->until.most;
@@ -239,14 +239,14 @@ static bool waits_between(const spec *s)
     return waits;
 }
 
-/* What matching and searches find takes its place in the spec, which is read again. Returns 0, or an exit code. */
+/* Puts the results of matching and searches into the spec, which is read again. Returns 0, or an exit code. */
 static int prepare(spec *s, session *k, const trainer *t, prepared *found, err *e)
 {
     int code = 0;
     str errors = {0};
     size_t tunes = 0;
     if (*s->match) code = match_rows(s, t, found, e);
-    for (int round = 0; round < 2 && !code; round++) { /* first what was matched, then what was searched with it */
+    for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
         if (round) {
             for (size_t i = 0; i < s->n_rows; i++) tunes += s->rows[i].n_tunes;
             if (!tunes) break;

@@ -45,7 +45,7 @@ typedef struct { /* sums over the splits that are decoded */
     task_routes routes;
 } decoding;
 
-/* Best outputs as lines, in the order of the split's examples; [p->n], each the caller's. */
+/* Best outputs as lines, in the order of the split's examples; [p->n], the caller frees each. */
 static int decode_split(worker_run *r, ab_split split, char **lines, decoding *sums, err *e)
 {
     const pairs *p = &r->data.split[split];
@@ -117,7 +117,7 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
     return bad ? -1 : 0;
 }
 
-/* Figures that a task has filled in. Where two splits are scored, each name says of which it is: BLEU_dev. */
+/* Metrics filled in by a task. If two splits are scored, each name includes its split: BLEU_dev. */
 static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
                         const char *words, err *e)
 {
@@ -144,7 +144,7 @@ static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, e
     return send_metrics(r, split, m, found, n, words, e);
 }
 
-/* Figures of a task whose `score` sees what the model makes of the true tokens. nll and hits: train_score's of the split. */
+/* Metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
 static int score_from(worker_run *r, ab_split split, const double *nll, const double *hits, err *e)
 {
     const pairs *p = &r->data.split[split];
@@ -178,7 +178,7 @@ int score_likelihoods(worker_run *r, err *e)
 
 int score_decoded(worker_run *r, err *e)
 {
-    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first figure is its headline: test's */
+    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first metric is its headline: test's */
     decoding sums = {0};
     int bad = 0;
     for (size_t k = 0; k < LENGTH(order) && !bad; k++) {

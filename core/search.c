@@ -42,7 +42,7 @@ static double spaced(const spec_tune *t, int64_t i)
     double share = (double)i / (double)(t->n - 1), v = t->low > 0 ? t->low * pow(t->high / t->low, share) : t->low + share * (t->high - t->low);
     char text[32];
     if (t->whole) return round(v);
-    snprintf(text, sizeof text, "%.6g", v); /* a value that people can read and write */
+    snprintf(text, sizeof text, "%.6g", v); /* a readable value */
     return strtod(text, NULL);
 }
 
@@ -150,7 +150,7 @@ static void set_outcome(prepared *p, const row_search *r, const candidate *c, si
         if (same(p->trials[i].row, r->row->name) && p->trials[i].n == (int64_t)c->number && p->trials[i].rung == (int64_t)rung) p->trials[i].outcome = outcome;
 }
 
-/* The better half goes on; of the last rung the best is chosen. */
+/* The better half continues; in the last rung the best is chosen. */
 static void promote(searcher *s, row_search *r, size_t rung)
 {
     bool last = rung + 1 == s->rungs;
@@ -169,7 +169,7 @@ static void promote(searcher *s, row_search *r, size_t rung)
     for (size_t i = 0; i < r->n; i++) r->at[i].alive = kept[i];
 }
 
-/* Rows with fewer candidates begin at a later rung. */
+/* Rows with fewer candidates start at a later rung. */
 static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
 
 static int do_rung(searcher *s, size_t rung, err *e)
@@ -195,7 +195,7 @@ static int do_rung(searcher *s, size_t rung, err *e)
     }
     str_free(&errors);
     int code = s->t->train(s->t->self, &trials, e);
-    if (code == 1 && !e->text[0]) code = 0; /* some trial failed: it is not chosen */
+    if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
     reader *r = code ? NULL : reader_open(s->t->db, e);
     if (!code && (!r || reader_experiment(r, trials.name, false, &a, &x, e))) code = 1;
     for (size_t i = 0; i < s->n && !code; i++) {

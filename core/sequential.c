@@ -4,7 +4,7 @@
 #include "report/gather.h"
 #include <math.h>
 
-/* Rows without a verdict, or with an open one, take the seeds of the next look; base takes them if any row does. Returns how many are undecided. */
+/* Rows without a verdict, or with an undecided one, get the seeds of the next look, and so does base if any row does. Returns the number of undecided rows. */
 static size_t next_look(spec *s, const gathered *g, size_t seeds)
 {
     size_t undecided = 0;

@@ -50,10 +50,10 @@ static void step_too_long(int signal_number)
 static bool should_stop(void *self)
 {
     (void)self;
-    if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take what it takes */
+    if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
     return stop_asked || events_broken();
 }
-/* The last point of a curve that a plugin records: its name, PLUGIN.name, has a dot, which no other has. */
+/* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has a dot, which no other has. */
 typedef struct last_recorded {
     const char *name;
     int64_t step;
@@ -76,7 +76,7 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
     at->step = step, at->value = value;
 }
 
-/* A column of the table for each: neither more nor less is better of itself. */
+/* One table column each; neither direction is better. */
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)
@@ -170,7 +170,7 @@ static int read_data(run *r, err *e)
     return dataset_build(&r->data, r->task, r->task_self, r->src, r->tgt, r->cfg.max_length, e);
 }
 
-/* The first check that some plugin of the run fails, if it was checked (run.c). */
+/* The first failed check of a plugin of the run, if it was checked (run.c). */
 static void tell_checks(const run *r)
 {
     str words = {0};
@@ -188,7 +188,7 @@ static void tell_checks(const run *r)
     str_free(&words);
 }
 
-/* The device; with ranks, each that some rank has, for a table marks rows trained on unlike ones. */
+/* The device; with ranks, all their devices, because a table marks rows trained on different ones. */
 static int tell_device(const run *r, err *e)
 {
     char mine[192] = "";
@@ -236,7 +236,7 @@ static int open_model(run *r, err *e)
     return 0;
 }
 
-/* Does the position reach the end of every sentence, and of every output that decoding may try? */
+/* Does the position cover every sentence, and every output that decoding may try? */
 static int check_lengths(const run *r, err *e)
 {
     int64_t needed = 0;
@@ -280,7 +280,7 @@ static void report_costs(run *r)
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
 }
 
-/* The other ranks, if there are any; only rank 0 tells the host, and works in the folder. */
+/* Joins the other ranks, if any; only rank 0 reports to the host and writes in the folder. */
 static int join_ranks(run *r, err *e)
 {
     int rank = 0, ranks = 1, here = 0;
@@ -292,7 +292,7 @@ static int join_ranks(run *r, err *e)
     return (r->leads && take_folder(&r->job, e)) || comm_barrier(r->comm, e) ? -1 : 0;
 }
 
-/* After the last update rank 0 goes on alone, on the cores that its machine's other ranks had. */
+/* After the last update rank 0 continues alone, on the cores of its machine's other ranks. */
 static void leave_ranks(run *r)
 {
     const comm *c = r->comm;
@@ -351,20 +351,20 @@ static void close_run(run *r)
     arena_free(&r->memory);
 }
 
-/* Events go to a descriptor that the host has opened, or to a file by its name. */
+/* Events go to a descriptor opened by the host, or to a named file. */
 static int open_events(job *j, err *e)
 {
     if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
         return fail(e, "%s: %s", j->events, strerror(errno));
     if (j->ranks > 1) {
-        signal(SIGUSR1, ask_stop); /* mpirun passes this one on, and leaves time for a checkpoint */
+        signal(SIGUSR1, ask_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     events_open((int)j->fd);
     return 0;
 }
 
-/* A rank that fails says why, and ends the others. The one that tells the host comes first, for the same error often comes to all. */
+/* A failing rank reports its error and ends the others. The rank that reports to the host goes first, because all often fail alike. */
 static void give_up(const run *r, const err *e)
 {
     enum { OTHERS = 2 }; /* seconds */

@@ -13,7 +13,7 @@
 
 typedef struct {
     const char *run, *model, *text, *target, *out;
-    const char *word;            /* of a figure: the token that it is about */
+    const char *word;            /* of a figure: the token it shows */
     int part;                    /* of a figure: 0 encoder, 1 decoder, 2 source; -1: not asked for */
     int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
 } attention_options;

@@ -13,7 +13,7 @@ typedef struct {
     const char *name, *d_model, *d_ff, *heads, *layers;
     int64_t vocab;
 } shape;
-static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* to try out what measures: of no interest itself */
+static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* to try out the measurement itself */
                                {"tiny", "128", "256", "4", "4", 10000},
                                {"small", "256", "1024", "4", "3", 10000},
                                {"base", "512", "2048", "8", "6", 37000},

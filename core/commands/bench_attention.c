@@ -88,7 +88,7 @@ static int time_calls(const attention *x, size_t n, bool back, const place *p, c
     return bad;
 }
 
-/* Scores that count: a causal query sees itself and what is before. */
+/* Number of visible scores: a causal query sees itself and earlier keys. */
 static double scores_of(const batch *b, const char *role)
 {
     double sum = 0;

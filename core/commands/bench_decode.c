@@ -21,7 +21,7 @@ static int forbid_the_end(model *m, err *e)
     return 0;
 }
 
-/* All sentences of the file as one list. The arrays are the arena's. */
+/* All sentences of the file as one list, in the arena. */
 static pairs sources_of(const recorded *r, arena *a)
 {
     int32_t *ids = arena_alloc(a, (size_t)r->src_rows * sizeof *ids);
@@ -36,7 +36,7 @@ static pairs sources_of(const recorded *r, arena *a)
     return (pairs){.n = n, .src = ids, .src_at = at};
 }
 
-/* Tokens of the outputs; -1 and words when one is not as long as its source. */
+/* Number of output tokens; -1 and a message if an output is not as long as its source. */
 static int64_t forced_length(const pairs *p, const hypothesis *h, err *e)
 {
     int64_t tokens = 0;

@@ -27,7 +27,7 @@ typedef struct {
 
 static double value_of(int64_t run, int64_t step) { return 5 + (double)((run * 7919 + step * 104729) % 1000003) / 1e5; }
 
-/* An experiment of rows x seeds runs, queued. *ids: their ids, the caller's. */
+/* Creates an experiment of rows x seeds queued runs. *ids: their ids; the caller frees. */
 static int make(bench *b, const char *name, size_t rows, size_t seeds, int64_t **ids, err *e)
 {
     arena a = {0};
@@ -56,7 +56,7 @@ static int claim(bench *b, const char *name, const int64_t *id, db_claim *out, e
     return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 
-/* Events of many workers at once, a few of each at a time, as they come over pipes. */
+/* Events of many workers at once, a few from each at a time, as they arrive over pipes. */
 static int measure_events(bench *b, double *per_second, err *e)
 {
     enum { TOGETHER = 8 };
@@ -110,7 +110,7 @@ static int measure_runs(bench *b, double *per_second, double *claims_second, err
     return bad;
 }
 
-/* A table's runs, each with two figures and the statistics of a test set's sentences. */
+/* The runs of a table, each with two metrics and per-sentence statistics of a test set. */
 static int fill_table(bench *b, err *e)
 {
     const host_options *o = b->o;

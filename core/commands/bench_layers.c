@@ -32,7 +32,7 @@ typedef struct {
     layer_point *out;
 } counting;
 
-/* After each operation of a run: what it cost with the numbers that it had, for a window is known by them. */
+/* After each operation of a run: its cost with its actual values, because they determine a window. */
 static int count_node(void *self, int32_t id, err *e)
 {
     counting *k = self;
@@ -47,7 +47,7 @@ static int count_node(void *self, int32_t id, err *e)
     return 0;
 }
 
-/* A first run, which also makes tables and touches memory. */
+/* A first run, which also computes tables and touches memory. */
 static int count(block *b, layer_point *out, err *e)
 {
     counting k = {b, out};
@@ -67,7 +67,7 @@ static void fill(block *b, int64_t count_of, int64_t seed)
 
 static int measure(const layer *l, const void *cfg, const layers_options *o, layer_point *out, err *e)
 {
-    enum { MOST_RUNS = 1000, FEWEST = 3, LONG = 2 }; /* LONG: seconds after which fewer runs do */
+    enum { MOST_RUNS = 1000, FEWEST = 3, LONG = 2 }; /* LONG: above this time [s], fewer runs are enough */
     block b;
     block_spec s = {.attention = l->p, .attention_cfg = cfg, .role = l->p->iface.attention.roles & AB_SELF ? AB_SELF : AB_CAUSAL,
                     .heads = o->heads, .d_k = o->d_model / o->heads, .d_v = o->d_model / o->heads, .d_model = o->d_model,
@@ -108,7 +108,7 @@ double layer_flops(const layer_point *p) { return p->flops; }
 double layer_bytes(const layer_point *p) { return (double)p->bytes; }
 double layer_chain(const layer_point *p) { return (double)p->chain; }
 
-/* The length at which `l` takes as long as `other`, between two measured ones where their order changes; 0: it does not change. */
+/* The length at which `l` takes as long as `other`, interpolated where their order changes; 0: no change. */
 double layer_crossover(const layer *l, const layer *other)
 {
     for (size_t i = 1; i < l->n && i < other->n; i++) {
@@ -181,7 +181,7 @@ static int take_lengths(const layers_options *o, int64_t *n, size_t *count_of, e
     return 0;
 }
 
-/* May a longer sentence be measured? Memory grows with its square at most. */
+/* Can a longer sentence be measured? Memory grows at most with its square. */
 static bool fits(const layer *l, int64_t n, const layers_options *o)
 {
     if (!l->n) return true;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SHOWN = 1024 }; /* the length whose figures stand in the table */
+enum { SHOWN = 1024 }; /* the length whose figures are in the table */
 
 static const layer_point *point_at(const layer *l, int64_t n)
 {
@@ -23,7 +23,7 @@ static int measure_row(layer *l, const read_row *row, const int64_t *n, size_t n
     if (config_from_json(row->config_json, &set, a, e)) return -1;
     const char *name = settings_get(&set, "attention_encoder"), *all = settings_get(&set, "attention"), *layers = settings_get(&set, "layers_encoder");
     int64_t stack = 1;
-    if (layers && parse_int(layers, &stack) && stack > 1) l->layer = stack - 1; /* the last one of the stack: where dilation grows, the widest */
+    if (layers && parse_int(layers, &stack) && stack > 1) l->layer = stack - 1; /* the last layer of the stack: the widest if dilation grows */
     l->label = row->name;
     return layer_measure(l, name && !same(name, "same") ? name : all, &set, n, n_lengths, o, e);
 }

@@ -17,7 +17,7 @@ typedef struct {
     const recorded *r;
     int64_t step;  /* done so far */
     size_t at;     /* the next batch */
-    double loss;   /* smoothed, a target token of the last batch */
+    double loss;   /* smoothed, per target token of the last batch */
 } trainer;
 
 /* `n` steps, and their losses at the end. */

@@ -41,7 +41,7 @@ static int pass(variant *v, const recorded *r, double *ms, err *e)
     return 0;
 }
 
-/* Two passes that follow one another are disturbed alike: the median of their ratios says more than the ratio of medians. */
+/* Consecutive passes suffer the same disturbances: the median of their ratios is more reliable than the ratio of medians. */
 static double ratio_of(const variant *base, const variant *v, size_t passes)
 {
     double *ratio = xmalloc(passes * sizeof *ratio);

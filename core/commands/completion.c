@@ -52,9 +52,9 @@ enum { MOST_WORDS = 64 };
 
 typedef struct {
     const char *typed;  /* what the words begin with */
-    const char *before; /* stands before each word that is offered: "heads=" */
+    const char *before; /* prefix of each suggested word: "heads=" */
     const places *p;
-    char **word; /* the command line: n_words before the one that is typed */
+    char **word; /* the command line: n_words before the one being typed */
     int n_words;
 } place;
 
@@ -65,7 +65,7 @@ static void offer(const place *at, const char *word)
     if (has_prefix(word, at->typed)) printf("%s%s\n", at->before, word);
 }
 
-static void offer_list(const place *at, const char *list) /* "a|b|c"; what only stands for something (cuda:N, X) is left out */
+static void offer_list(const place *at, const char *list) /* "a|b|c"; placeholders (cuda:N, X) are left out */
 {
     char word[64];
     for (int i = 0; value_word(list, i, word); i++) {
@@ -103,7 +103,7 @@ static void offer_plugins(const place *at, const char *kind)
     }
 }
 
-/* What a key may be: its choices, plugins, truth values. */
+/* Values of a key: its choices, plugins, truth values. */
 static void offer_values(const place *at, const char *key)
 {
     const plugin_schemas *all = run_schemas();

@@ -40,7 +40,7 @@ static void pair(report *p, const char *key, const char *a, const char *b)
     }
 }
 
-/* Members of two JSON objects that differ, in both directions. */
+/* Members that differ between two JSON objects, in both directions. */
 static void objects(report *p, const char *title, const char *first, const char *second)
 {
     cJSON *a = cJSON_Parse(first ? first : "{}"), *b = cJSON_Parse(second ? second : "{}");
@@ -102,7 +102,7 @@ static void results(report *p, const read_detail *a, const read_detail *b)
     end(p);
 }
 
-/* For each curve that both have: where they end, and the step at which they are furthest apart. */
+/* For each common curve: the last values, and the step with the largest difference. */
 static int curves(report *p, reader *r, const read_detail *a, const read_detail *b, err *e)
 {
     arena mem = {0};

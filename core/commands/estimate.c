@@ -13,7 +13,7 @@
 
 enum { SENTENCE = COSTS_SENTENCE, MOST_TOKENS = 1024, MOST_STEPS = 20 };
 static const double HURRIED = 0.1, PATIENT = 3; /* seconds of timing */
-static const double PROGRAM = 150e6;            /* bytes of a process beside values and parameters */
+static const double PROGRAM = 150e6;            /* bytes of a process besides values and parameters */
 static const double GPU_CONTEXT = 1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
 
 /* ---- data ---- */
@@ -24,7 +24,7 @@ typedef struct { /* rows with the same data and vocabularies */
     int64_t length;   /* of a sentence that costs are counted with [tokens] */
 } group;
 
-/* Settings that data and vocabularies depend on, as one text; the caller frees. */
+/* The settings that determine data and vocabularies, as one text; the caller frees. */
 static char *group_key(const spec_row *row)
 {
     static const char *const keys[] = {"task", "vocab", "vocab_size", "lowercase"};
@@ -76,7 +76,7 @@ static int open_data(const spec_row *row, const places *p, group *g, err *e)
     return bad;
 }
 
-/* The group of each row that is to run; n of them in `groups`. -1 and words where one cannot be opened. */
+/* The group of each row to run; n groups in `groups`. -1 and a message if one cannot be opened. */
 static int open_groups(const spec *s, const places *p, group **groups, size_t *n, size_t *of, err *e)
 {
     size_t cap = 0;
@@ -104,7 +104,7 @@ static int64_t number(const spec_row *row, const char *key)
     return text && parse_int(text, &n) ? n : 0;
 }
 
-/* Seconds per FLOP of training steps of this row on this machine; NaN and words where it cannot be timed. */
+/* Seconds per FLOP of training steps of this row on this machine; NaN and a message if it cannot be timed. */
 static double time_steps(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
 {
     model m = {0};
@@ -118,7 +118,7 @@ static double time_steps(const spec_row *row, const group *g, const backend *on,
     train_step *s = train_step_open(&m, e);
     const double(*sums)[2];
     double began = 0, spent = 0;
-    int bad = !s, done = -1; /* the first step plans and packs: it is not timed */
+    int bad = !s, done = -1; /* not timed: the first step plans and packs */
     for (; !bad && done < MOST_STEPS && spent < patience; done++) {
         if (!done) began = ticks();
         bad = train_step_gradient(s, &r.b[0], done + 2, e) || train_step_update(s, (double)r.b[0].tgt_rows, done + 2, e) ||

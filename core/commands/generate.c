@@ -13,7 +13,7 @@ typedef struct {
     double temperature;
 } generate_options;
 
-/* The window that the model's task trains on: the task is asked without its data. */
+/* The window that the model's task trains on; the task is opened without its data. */
 static int window_of(const model *m, const places *p, int64_t *window, err *e)
 {
     char words[1024] = "";
@@ -35,7 +35,7 @@ static int window_of(const model *m, const places *p, int64_t *window, err *e)
     return bad;
 }
 
-/* A prompt's lines, with an end between two of them. */
+/* The lines of a prompt, separated by ends. */
 static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
 {
     for (const char *line = prompt;; line++) {

@@ -148,7 +148,7 @@ static spread spread_of(const double *x, size_t n)
     return s;
 }
 
-/* The head of the part that fits the role best in even sentences; NULL: nothing counts. */
+/* The head of the part that best fits the role in even sentences; NULL: no counted queries. */
 static const head_figures *best_head(const measured_run *r, const char *part, enum head_role role)
 {
     const head_figures *best = NULL;
@@ -160,7 +160,7 @@ static const head_figures *best_head(const measured_run *r, const char *part, en
     return best;
 }
 
-/* What it costs to prune the head, less the mean of the part's other heads. */
+/* The cost of pruning the head, minus the mean over the part's other heads. */
 static double extra_cost(const measured_run *r, const head_figures *h)
 {
     double sum = 0, n = 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FARTHEST = 3 }; /* fixed distances that syntax is held against */
+enum { FARTHEST = 3 }; /* fixed distances to compare syntax with */
 
 typedef struct {
     measured_run *out;
@@ -73,7 +73,7 @@ static void find_rare(const measuring *x, const int32_t *ids, sentence *s)
     for (size_t i = 0; i + 1 < s->n; i++) s->n_rare += s->rare[i] = x->frequency[ids[i]] == least;
 }
 
-/* Constituents from a tree in brackets whose words are the tokens, one each. */
+/* Constituents from a tree in brackets whose words are the tokens. */
 static void find_constituents(const char *tree, sentence *s)
 {
     size_t words = 0, depth = 0, start[256];
@@ -107,7 +107,7 @@ static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)
     return s;
 }
 
-/* How often a head that always looks so far away would stay in the constituent. */
+/* How often a head that always looks at this distance would stay within the constituent. */
 static void count_fixed(measuring *x, const sentence *s)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -120,7 +120,7 @@ static void count_fixed(measuring *x, const sentence *s)
     }
 }
 
-/* Of n keys `right` ones fit the role. */
+/* `right` of n keys fit the role. */
 static void count(head_figures *h, enum head_role r, int half, bool hit, size_t right, size_t n)
 {
     h->hits[r][half] += hit, h->counted[r][half]++;
@@ -224,7 +224,7 @@ static int look(measuring *x, err *e)
 
 /* ---- pruning ---- */
 
-/* Perplexity while the rows of the output's matrix that take this head's values are 0: what the head found reaches nobody. */
+/* Perplexity with the head's rows of the output matrix set to 0, so that its values have no effect. */
 static double without(measuring *x, const head_figures *h, size_t heads, err *e)
 {
     char name[64];

@@ -29,7 +29,7 @@ static int read_run_of(const invocation *c, const char *name, arena *a, read_det
     return rc;
 }
 
-/* Prints what is added to the file until the run is no longer under way. */
+/* Prints what is appended to the file until the run has ended. */
 static int follow(const invocation *c, const char *path, size_t from, err *e)
 {
     for (bool last = false;;) {

@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     read_away *run;
-    char (*state)[SLURM_STATE]; /* of its task: PENDING, RUNNING ...; "": squeue does not know */
+    char (*state)[SLURM_STATE]; /* of its task: PENDING, RUNNING ...; "": unknown to squeue */
     size_t n;
 } away_list;
 
@@ -39,10 +39,10 @@ static const char *state_of(const away_list *l, int64_t run)
     return NULL;
 }
 
-/* Is claimed, and its task has not begun. */
+/* Claimed, but its task has not started. */
 static bool waits(const char *state) { return state && !same(state, "RUNNING") && !same(state, "COMPLETING"); }
 
-/* Runs whose tasks wait count as queued. */
+/* Runs with waiting tasks count as queued. */
 static void count_waiting(const away_list *l, read_listed *list, size_t n)
 {
     for (size_t i = 0; i < l->n; i++)

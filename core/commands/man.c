@@ -2,7 +2,7 @@
 #include "commands/options.h"
 #include <string.h>
 
-/* Text as roff takes it: a backslash and a hyphen are escaped, and so is a dot or an apostrophe at a line's beginning. */
+/* Text for roff: escapes backslashes and hyphens, and dots and apostrophes at the start of a line. */
 static void roff(str *out, const char *text)
 {
     if (*text == '.' || *text == '\'') str_add(out, "\\&");

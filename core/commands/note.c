@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets or, with no value, removes a tag of every seed that the name means. */
+/* Sets or, without a value, removes a tag of every seed that the name covers. */
 static int set_tag(const invocation *c, const char *tag, const char *value)
 {
     arena a = {0};

@@ -139,7 +139,7 @@ static bool common(invocation *c, const option *o, bool *help)
     return false;
 }
 
-/* One option, argv[i]. Returns how many words it used, -1 and words. */
+/* Parses the option argv[i]. Returns the number of words used, or -1 and a message. */
 static int take(invocation *c, int i, char *into, bool *given, bool *help, err *e)
 {
     size_t length = 0;

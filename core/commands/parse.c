@@ -26,7 +26,7 @@ typedef struct { /* of one input line */
 
 /* ---- the model's task, without its data ---- */
 
-/* Settings of the task take the place of the run's; config_bind checks them. */
+/* Settings of the task override the run's; config_bind checks them. */
 static int override(parser *x, const predict_options *o, err *e)
 {
     const char *task = x->plugin->desc.name;
@@ -78,7 +78,7 @@ static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, tas
     return bad ? -1 : 0;
 }
 
-/* The output of lines longer than the model reaches is empty, so that the others still get theirs; how many. */
+/* Leaves the output of lines that are too long for the model empty, so that the others are still parsed; returns their number. */
 static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
 {
     int64_t left = 0;
@@ -92,7 +92,7 @@ static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
     return left;
 }
 
-/* Those that have an output already come last. */
+/* Lines that already have an output come last. */
 static int longest_first(const void *a, const void *b)
 {
     const parse_line *p = a, *q = b;
@@ -106,7 +106,7 @@ static int by_number(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
-/* -1 also when some lines were left flat; then e has no words. */
+/* Also returns -1 if some lines were left flat; then *e has no text. */
 static int parse_input(parser *x, const predict_options *o, err *e)
 {
     const ab_task_plugin *task = &x->plugin->iface.task;

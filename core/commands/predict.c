@@ -32,7 +32,7 @@ char *run_model_path(const char *name, const places *p, err *e)
 
 enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 
-/* What the products compute with: as the model's run did, or as asked for. int8 are products of F32 rows. */
+/* The number format of products: the run's, or as requested. int8 means products of F32 rows. */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
     if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
@@ -69,7 +69,7 @@ static void members_close(members *all)
     free(all);
 }
 
-/* Text that names a vocabulary: the sha256 of all that it is. */
+/* Identifies a vocabulary: the sha256 of its contents. */
 static void hash_vocab(const vocab *v, char out[65])
 {
     str all = {0};

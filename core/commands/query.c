@@ -10,7 +10,7 @@ typedef struct {
     bool json, list;
 } query_options;
 
-/* SQL on the command line; else, or as -, on standard input. */
+/* SQL from the command line, else (or for -) from standard input. */
 static int read_sql(const invocation *c, str *sql, err *e)
 {
     char part[4096];

@@ -8,7 +8,7 @@ typedef struct {
     const char *folder, *name;
 } place;
 
-/* Is it a whole path that begins at `at`, in a text that begins at `start`? */
+/* Does a complete path begin at `at`, in a text that begins at `start`? */
 static bool is_path(const char *start, const char *at, const char *end, const char *folder)
 {
     size_t n = strlen(folder);
@@ -45,9 +45,9 @@ static void without_folders(const char *json, const char *data_dir, const char *
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
     place places[LENGTH(all)];
     size_t n = 0;
-    for (size_t i = 0; i < LENGTH(all); i++) /* others are no place of this machine */
+    for (size_t i = 0; i < LENGTH(all); i++) /* other values are no paths of this machine */
         if (all[i].folder[0] == '/' && all[i].folder[1]) places[n++] = all[i];
-    bool stats = false; /* is the value that of the key "stats"? */
+    bool stats = false; /* is this the value of the key "stats"? */
     for (const char *at = json; *at;) {
         if (*at != '"') {
             if (*at == ',' || *at == '{') stats = false;

@@ -50,7 +50,7 @@ static void add_folder(removal *m, const char *path)
     m->bytes += counted;
 }
 
-/* A run's log lies in its folder .../CONFIG-sSEED-gGENERATION, beside config.json. Earlier generations are its neighbours. */
+/* A run's log is in its folder .../CONFIG-sSEED-gGENERATION, next to config.json. Earlier generations are sibling folders. */
 static void add_files(removal *m, const read_detail *d)
 {
     char part[64], *folder = xstrdup(d->run.log_path ? d->run.log_path : ""), *slash = strrchr(folder, '/');
@@ -101,7 +101,7 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     arena a = {0};
     reader *r = reader_open(&c->p.db, e);
     int rc = r ? 0 : -1;
-    for (size_t i = 0; i < c->n_words && !rc; i++) { /* all names are understood before anything goes */
+    for (size_t i = 0; i < c->n_words && !rc; i++) { /* resolve all names before removing anything */
         int64_t *ids;
         size_t n = 0;
         rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);

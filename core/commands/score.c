@@ -150,7 +150,7 @@ const command score_bleu_command = {.name = "score bleu",
 
 /* ---- f1 ---- */
 
-enum { PAIRS = 20 }; /* that --confusion shows when it is given no number */
+enum { PAIRS = 20 }; /* shown by --confusion without a number */
 
 typedef struct {
     const char *gold, *param;
@@ -177,7 +177,7 @@ static void f1_json_block(const char *name, const evalb_result *r, str *b)
     str_addc(b, '}');
 }
 
-/* What is wrong with the first few sentences that do not count. */
+/* The errors of the first few sentences that do not count. */
 static void explain(const evalb_row *rows, size_t n)
 {
     enum { SHOWN = 10 };
@@ -216,7 +216,7 @@ static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row 
     return print_text(&out);
 }
 
-/* The sentences of two files, paired by line. -1 and words. */
+/* The sentences of two files, paired by line. -1 and a message. */
 static int score_f1(const f1_options *w, const evalb_params *p, const char *gold_path, int *code, err *e)
 {
     evalb_result all, at_cutoff;

@@ -17,14 +17,14 @@ typedef struct {
 static void show_line(const char *key, const char *value)
 {
     printf(KEY, key);
-    for (; *value; value++) { /* further lines stand under the first */
+    for (; *value; value++) { /* further lines are aligned with the first */
         putchar(*value);
         if (*value == '\n' && value[1]) printf(KEY, "");
     }
     putchar('\n');
 }
 
-/* A column of the last attempt, in units that people read. */
+/* A column of the last attempt, in readable units. */
 static void show_field(const char *key, const char *value)
 {
     char when[32];
@@ -145,7 +145,7 @@ static void run_json(const read_detail *d, str *out)
 
 /* ---- the command ---- */
 
-/* A run's outputs for a split (ending "hyp") or their references ("ref"), from the file that it left. */
+/* Prints a run's outputs for a split (ending "hyp") or their references ("ref"), from its files. */
 static int print_lines(const read_detail *d, const char *split, const char *ending, err *e)
 {
     str text = {0};

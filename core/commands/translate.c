@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines longer than the model reaches become empty, so that the others still get their translations; how many. */
+/* Leaves lines that are too long for the model empty, so that the others are still translated; returns their number. */
 static size_t leave_long(const model *m, const vocab *src, const beam_options *o, char **lines, size_t n)
 {
     static char empty[] = "";
@@ -20,7 +20,7 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
     return left;
 }
 
-/* -1 also when some lines were left empty; then e has no words. */
+/* Also returns -1 if some lines were left empty; then *e has no text. */
 int predict_translate(const predict_options *t, model *m, const vocab *src, const vocab *tgt, err *e)
 {
     beam_options o = beam_options_of(&m->cfg);

@@ -22,7 +22,7 @@ static size_t width(const char *s)
     return n;
 }
 
-/* Adds text in a field so wide: cut, or filled with blanks on the right (left: on the left). */
+/* Adds text in a field of this width: truncated, or padded on the right (left: on the left). */
 static void field(str *line, const char *text, size_t wide, bool left)
 {
     size_t n = watch_fitting(text, wide), fill = wide - (width(text) < wide ? width(text) : wide);
@@ -44,7 +44,7 @@ static const char *state_sign(enum db_status s)
     return signs[s];
 }
 
-/* Seconds that a running run still needs, from its own rate; NaN: not known. */
+/* Remaining seconds of a running run, from its own rate; NaN: unknown. */
 static double left_of(const read_run *run, double now)
 {
     double spent = now - run->started_at;
@@ -52,7 +52,7 @@ static double left_of(const read_run *run, double now)
     return spent / (double)run->step * (double)(run->total_steps - run->step);
 }
 
-/* The run that a row's line is about: the one under way, else the last that has begun. */
+/* The run shown on a row's line: the running one, else the last one started. */
 static const read_run *run_of(const read_row *row)
 {
     const read_run *found = NULL;
@@ -64,7 +64,7 @@ static const read_run *run_of(const read_row *row)
     return found;
 }
 
-/* Dev perplexity, on a logarithmic scale from its least to its greatest. */
+/* Dev perplexity, on a logarithmic scale from its minimum to its maximum. */
 static int sparkline(reader *r, int64_t run, str *out, err *e)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

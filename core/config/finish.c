@@ -70,7 +70,7 @@ static bool all_loaded(build *b, const spec_row *row)
     return all;
 }
 
-/* Absolute paths hold wherever a worker stands. */
+/* Absolute paths work in every worker's folder. */
 static void place_paths(build *b, spec_row *row)
 {
     str folders = {0};
@@ -85,7 +85,7 @@ static void place_paths(build *b, spec_row *row)
     str_free(&folders);
 }
 
-/* What a search or matching found for the row, or NULL. */
+/* The value found for the row by a search or matching, or NULL. */
 static const char *chosen_for(const build *b, const spec_row *row, const char *key)
 {
     for (size_t i = 0; i < b->options->n_chosen; i++)
@@ -93,7 +93,7 @@ static const char *chosen_for(const build *b, const spec_row *row, const char *k
     return NULL;
 }
 
-/* Chosen values take the place of what the file says; a search without one keeps the middle of its range and is listed. */
+/* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
 static void take_chosen(build *b, spec_row *row)
 {
     for (size_t i = 0; i < b->options->n_chosen; i++) {
@@ -213,7 +213,7 @@ void finish_rows(build *b)
 {
     for (size_t i = 0; i < b->s->n_rows; i++)
         if (!resolve_row(b, &b->s->rows[i]) && !i)
-            return; /* what is wrong with base is wrong with most rows */
+            return; /* an error in base is an error in most rows */
     if (b->errors->n) return;
     name_set hashes = {0};
     for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i], &hashes);

@@ -67,7 +67,7 @@ static void add_utf8(str *out, unsigned code)
             str_addc(out, (char)(0x80 | (code >> 6 & 63))), str_addc(out, (char)(0x80 | (code & 63)));
 }
 
-/* The four hexadecimal digits of \uXXXX; j->p stands before them. */
+/* The four hexadecimal digits of \uXXXX; j->p is before them. */
 static int json_hex(json_in *j, unsigned *code)
 {
     *code = 0;

@@ -4,11 +4,11 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* A text that the reader would take apart, or cut, is written in quotes. in_list: commas separate there. */
+/* Is the text written in quotes, because the reader would split or truncate it? in_list: commas separate items. */
 static bool needs_quotes(const char *text, bool in_list)
 {
     size_t n = strlen(text);
-    if (strchr(text, '"')) return false; /* quotes were part of it: it reads back as it was written */
+    if (strchr(text, '"')) return false; /* the text contains quotes: it reads back as written */
     if (!n || is_blank(text[0]) || is_blank(text[n - 1])) return true;
     if (in_list && strchr(text, ',')) return true;
     for (const char *p = text; *p; p++)
@@ -38,7 +38,7 @@ static void print_list(FILE *f, const char *key, const char *const *texts, size_
     fprintf(f, "\n");
 }
 
-/* The row's settings; a search that is still to be done is printed as one. */
+/* The row's settings; a pending search is printed as a search. */
 static void print_settings(FILE *f, const settings *s, const spec_row *row)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -52,7 +52,7 @@ static void print_settings(FILE *f, const settings *s, const spec_row *row)
     }
 }
 
-/* A name that is not fit for a section's title goes into a key. */
+/* A name that is not valid as a section title is written as a key. */
 static bool fits_title(const char *name)
 {
     enum { LONGEST_NAME = 41 }; /* 49 bytes of title less "variant " */
@@ -68,7 +68,7 @@ static bool has_row(const spec *s, const char *name)
     return false;
 }
 
-/* The title of a row whose name goes into a key: one that no row has as its name. */
+/* The title of a row whose name is written as a key: one that is not the name of any row. */
 static void print_title(FILE *f, const spec *s, const spec_row *row)
 {
     str title = {0};

@@ -18,7 +18,7 @@ int table_format_parse(const char *text, enum table_format *out, err *e)
 
 /* ---- notes (those of the statistics: notes.c) ---- */
 
-/* The first line of a failed run's words. */
+/* The first line of a failed run's error. */
 static void note_failures(const gathered *g, grid *t)
 {
     size_t failed = 0, open = 0, recorded = 0, total = 0;
@@ -64,7 +64,7 @@ static void note_changed(const gathered *g, grid *t)
                   runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
 }
 
-/* A device's name without its threads, which change no number. */
+/* A device's name without its threads, which do not change results. */
 static char *kind_of_device(arena *a, const char *device)
 {
     char *name = arena_strdup(a, device), *end = strstr(name, " thread"), *from = end;
@@ -83,7 +83,7 @@ static bool names_row(const char *list, const char *row)
     return false;
 }
 
-/* Runs that were trained on unlike devices: which rows on which. Two processors round differently. */
+/* Names the rows of each device if runs were trained on different ones. Processors round differently. */
 static void note_devices(const gathered *g, grid *t)
 {
     enum { MOST = 16 };
@@ -110,7 +110,7 @@ static void note_devices(const gathered *g, grid *t)
     arena_free(&a);
 }
 
-/* Rows of plugins that do not keep what their interface promises. */
+/* Rows of plugins that fail `ablate check`. */
 static void note_unsound(const gathered *g, grid *t)
 {
     const char *last = NULL;
@@ -122,7 +122,7 @@ static void note_unsound(const gathered *g, grid *t)
     }
 }
 
-/* Which machine and commit the recorded runs are of, where they stand beside; else that there are some. */
+/* Machine and commit of the recorded runs if they are shown; else a note that they exist. */
 static void note_recorded(const gathered *g, grid *t)
 {
     if (!g->has_recorded) {

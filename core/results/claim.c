@@ -6,7 +6,7 @@
 
 /* ---- owners ---- */
 
-/* The kernel's start time of a process in clock ticks since boot, 0 when there is no such process. */
+/* The start time of a process in clock ticks since boot; 0: no such process. */
 static unsigned long long start_of(long pid)
 {
     char path[64], text[1024];
@@ -23,7 +23,7 @@ static unsigned long long start_of(long pid)
     return start;
 }
 
-/* host, boot and process namespace: what must agree before a process id means anything here. */
+/* host, boot and process namespace: they must match for a process id to be meaningful here. */
 static void place(char out[96])
 {
     char host[48] = "", boot[16] = "", ns[32] = "";
@@ -176,7 +176,7 @@ bool db_holds(db *d, const db_claim *c)
     int rc = sql_int(d->q, &e, &ours,
                      "SELECT status='running' AND owner IS ?2 AND attempt=?3 FROM run WHERE id=?1", "isi",
                      c->run, c->owner, c->attempt);
-    return rc < 0 || (rc == 1 && ours); /* a database that cannot be read says nothing about the claim */
+    return rc < 0 || (rc == 1 && ours); /* unknown if the database cannot be read */
 }
 
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e)

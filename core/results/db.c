@@ -33,7 +33,7 @@ static char *folder_of(const char *path)
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
-/* Write-ahead logging where it is safe, else a rollback journal and a note. */
+/* Write-ahead logging if it is safe, else a rollback journal and a warning. */
 static int choose_journal(db *d, bool no_wal, err *e)
 {
     char *folder = folder_of(d->path);
@@ -47,7 +47,7 @@ static int choose_journal(db *d, bool no_wal, err *e)
                  d->path);
     const char *want = network || no_wal ? "delete" : "wal";
     const char *sql = network || no_wal ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
-    /* Two processes that create the file at once: SQLite answers BUSY here without waiting. */
+    /* If two processes create the file at once, SQLite returns BUSY here without waiting. */
     for (int tries = 0;; tries++) {
         sqlite3_stmt *s = sql_open(d->q, e, sql, "");
         if (!s) return -1;

@@ -174,7 +174,7 @@ static int check(const db_experiment_spec *x, err *e)
     return 0;
 }
 
-/* Rows and seeds that another process is working on may not be taken away from it. */
+/* Rows and seeds in use by another process must not be removed. */
 static int check_others(db *d, const db_experiment_spec *x, err *e)
 {
     int64_t live = 0, lost = 0;
@@ -214,7 +214,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     int rc = view_check_name(x->name, e);
     if (!rc) rc = check_others(d, x, e);
     if (!rc) id = put_experiment(d, x, e), rc = id < 0 ? -1 : 0;
-    /* Rows come into force one by one, so that names can change hands between configurations. */
+    /* Rows are activated one by one, so that names can move between configurations. */
     if (!rc) rc = sql_do(d->q, e, "UPDATE variant SET archived=1 WHERE experiment_id=?1", "i", id);
     if (!rc)
         rc = sql_do(d->q, e,

@@ -158,7 +158,7 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     return rc;
 }
 
-/* The log lies on the machine where the run was: its path means nothing here. */
+/* The log is on the machine of the run: its path is meaningless here. */
 static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
     int64_t n;

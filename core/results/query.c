@@ -17,7 +17,7 @@ int query_format_parse(const char *text, enum query_format *out, err *e)
                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Pragmas that only tell; some of them would set something if they were given a value. */
+/* Pragmas that only read; some of them would change a setting if given a value. */
 static bool harmless_pragma(const char *name, const char *value)
 {
     static const char *const tell[] = {"user_version", "application_id",  "page_count",  "page_size",
@@ -76,7 +76,7 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     sqlite3_finalize(s);
     const char *dot = strrchr(name, '.'), *typed = dot ? dot + 1 : name + 1;
     size_t others = 0;
-    for (size_t i = 0; i < n; i++) /* the word that was typed is no suggestion */
+    for (size_t i = 0; i < n; i++) /* do not suggest the typed word */
         if (strcasecmp(known[i], typed)) known[others++] = known[i];
     const char *near = nearest(typed, known, others);
     if (near) {

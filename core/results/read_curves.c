@@ -29,7 +29,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     while (!rc) {
         rc = sql_next(s, e);
         bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
-        if (other && *n) { /* the curve before this row is complete */
+        if (other && *n) { /* the previous curve is complete */
             read_point *whole = arena_alloc(a, count * sizeof *whole);
             memcpy(whole, points, count * sizeof *whole);
             curves[*n - 1].points = whole;
