@@ -36,7 +36,7 @@ typedef struct {
     size_t n;
 } side;
 
-/* Tokens as people read them. SentencePiece marks the pieces that begin a word: they are shown without the mark, the others
+/* Tokens in readable form. SentencePiece marks the first piece of a word: it is shown without the mark, other pieces
  * after a dot. */
 static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
 {

@@ -14,8 +14,8 @@ enum {
     KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
     TITLE_MAX = 49 /* the library's buffer for section names holds 50 */
 };
-/* Characters of values that mean something to the library travel as control characters, which no line may
- * hold. */
+/* Characters with a meaning for the library are passed as control characters, which are not allowed in
+ * lines. */
 static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
 typedef struct {
@@ -25,10 +25,10 @@ typedef struct {
     ini_file *out;
     arena *a;
     str *errors;
-    bool skip;   /* the section header was bad: its keys belong nowhere */
+    bool skip;   /* the section header was invalid: skip its keys */
     str clean;   /* what inih gets in place of the line */
     size_t sent; /* bytes of it that inih has had */
-    bool joins;  /* the piece under way goes on with the entry before */
+    bool joins;  /* the current piece continues the previous entry */
     str value;   /* of the pieces so far */
     const char *key;
     name_set titles;
@@ -112,7 +112,7 @@ static bool is_plain(reader *r, const str *text)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Quotes stand around a whole item: `open` follows the start, = , or /, `close` is followed by the end, a
+/* Quotes must enclose a whole item: `open` follows the start, = , or /, `close` is followed by the end, a
  * comment, , or /. */
 static bool quotes_item(const char *start, const char *open, const char *close)
 {
@@ -123,7 +123,7 @@ static bool quotes_item(const char *start, const char *open, const char *close)
     return (before == start || strchr("=,/", before[-1])) && (!*after || comment || strchr(",/", *after));
 }
 
-/* A comment starts with # or ; at the start of the line or after a blank, outside quotes. False: refused. */
+/* Removes a comment, which starts with # or ; at the start of the line or after a blank, outside quotes. False: an error. */
 static bool cut_comment(reader *r, char *s)
 {
     char *open = NULL;
@@ -223,7 +223,7 @@ static void next_clean(reader *r, str *text)
     if (!kept) str_clear(&r->clean);
 }
 
-/* inih's reader: a cleaned line or the next piece of one; an empty line in place of what was refused. */
+/* inih's reader: returns a cleaned line or its next piece; an empty line for rejected ones. */
 static char *read_line(char *buffer, int size, void *user)
 {
     reader *r = user;

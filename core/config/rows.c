@@ -15,7 +15,7 @@ const char *assignment_text(const build *b, const assignment *set)
     return text;
 }
 
-/* What the row changes, as the table shows it: without bookkeeping, unless that is all that it changes. */
+/* The row's change, as the table shows it: without bookkeeping keys, unless there are no others. */
 static const char *change_text(build *b, const assignment *set)
 {
     assignment shown = *set;
@@ -73,7 +73,7 @@ static void take_item(assignment *row, const value_list *l, size_t item)
     for (size_t j = 0; j < l->m; j++) row->at[row->n++] = (setting){l->keys[j], l->items[item][j]};
 }
 
-/* Row `row` of a grid: the last list moves fastest. */
+/* Row `row` of a grid: the last list varies fastest. */
 static void take_grid(assignment *out, const value_list *l, size_t n, size_t row)
 {
     size_t stride = rows_grid(l, n);

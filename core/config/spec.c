@@ -20,7 +20,7 @@ typedef struct {
     build b;
     section *at;
     size_t n;
-    bool base_bad; /* what all rows share was refused: do not look at rows */
+    bool base_bad; /* errors in shared settings: skip the rows */
 } input;
 
 /* ---- sections ---- */
@@ -56,7 +56,7 @@ static bool names_plugin(const build *b, const char *name)
     return false;
 }
 
-/* A section that is none of ours must be a plugin's. */
+/* Any other section must be a plugin's. */
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
@@ -120,7 +120,7 @@ static void read_entries(build *b, section *s, bool dotted)
     }
 }
 
-/* Keys that a section sets a second time, or that `earlier` (may be NULL) has set already. */
+/* Reports keys that a section sets twice, or that `earlier` (may be NULL) has set already. */
 static void check_duplicates(build *b, section *s, const section *earlier)
 {
     name_set seen = {0};
@@ -130,7 +130,7 @@ static void check_duplicates(build *b, section *s, const section *earlier)
     for (size_t i = 0; i < s->n; i++)
         for (size_t p = 0; p < s->lists[i].m; p++) {
             if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
-            if (first == n_earlier + i) continue; /* twice in one entry: read_keys has said so */
+            if (first == n_earlier + i) continue; /* twice in one entry: already reported by read_keys */
             const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
             complain(b, s->at[i].where, s->lists[i].keys[p], "found a second time, expected once; the first is at %s", e->where);
             s->bad = true;
@@ -188,7 +188,7 @@ static void put_base(build *b, const section *s)
     }
 }
 
-/* A row that sets a key itself does not follow -s: say so. */
+/* Warns about rows that set a key of -s themselves. */
 static void warn_overrides(build *b, const section *options)
 {
     for (size_t i = 0; i < options->n; i++)
@@ -207,7 +207,7 @@ static void warn_overrides(build *b, const section *options)
 
 /* ---- rows ---- */
 
-/* The published rows of a section's n rows, or NULL when it names none. */
+/* The published rows of a section's n rows, or NULL if it names none. */
 static const char **paper_rows(build *b, const section *s, size_t n)
 {
     const char **names;
@@ -234,7 +234,7 @@ static void add_sweep(build *b, section *s)
                  "found no list, expected key = value, value, ...");
         return;
     }
-    /* Which lists there are is known even where a value was refused: `combine` is checked all the same. */
+    /* The lists are known even if a value is invalid, so `combine` is always checked. */
     bool combined = s->factorial ? factorial_rows(b, s->where, s->factorial, s->resolution, s->name, lists, n_lists, &rows, &n)
                                  : combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n);
     if (!combined || s->bad) return;
@@ -351,7 +351,7 @@ static int by_line(const void *a, const void *b)
                               : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Appends the lines of `found`; those that name no line of the file (the command line's) come first. */
+/* Appends the lines of `found`; those without a line of the file (from the command line) come first. */
 static void sort_errors(const char *found, const char *path, str *out, arena *a)
 {
     size_t n = 0, at = strlen(path);

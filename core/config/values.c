@@ -80,7 +80,7 @@ const ab_param *key_param(const build *b, const char *key)
     return p;
 }
 
-/* Keys of sections, which are no settings of a run. */
+/* Keys of sections, which are not settings of a run. */
 static const char *const section_keys[][2] = {
     {"combine", "[sweep NAME]"},
     {"exclude", "[sweep NAME]"},
@@ -211,7 +211,7 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
                  e.text);
         return NULL;
     }
-    bool typed = same(l->where, COMMAND_LINE); /* its paths start where the user stands, not where the file lies */
+    bool typed = same(l->where, COMMAND_LINE); /* paths are relative to the current folder, not to the file */
     if (typed && config_plugin_kind(key) && is_path(out)) out = absolute_path(b->s, l->where, out, b->a);
     if (typed && same(key, "plugin_path")) {
         str folders = {0};

@@ -16,8 +16,8 @@ void events_open(int fd)
 }
 bool events_broken(void) { return broken_pipe; }
 
-/* After a write that failed nothing more is sent: a line would follow half of another, and the host would take a run for whole whose
- * result it never got. */
+/* After a failed write nothing more is sent: a line would follow half of another, and the host would take a
+ * run for complete whose result it never got. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');

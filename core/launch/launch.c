@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300 }; /* seconds: said; from TERM to KILL; from the interrupt to KILL */
+enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300 }; /* seconds: until a warning; from TERM to KILL; from the interrupt to KILL */
 
 /* ---- signals: counted, handled in the loop ---- */
 
@@ -53,7 +53,7 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
-    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* the others say it in their names where two sets are scored */
+    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* other names include the set if two sets are scored */
     snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
     free(v);
     return bad;
@@ -96,7 +96,7 @@ static int on_point(launcher *l, worker *w, char **f)
     return 0;
 }
 
-/* Points that came together are one transaction: one each would be most of the work. */
+/* Writes points that arrived together in one transaction; one each would be most of the work. */
 static int write_points(launcher *l, worker *w, err *e)
 {
     size_t n = w->n_points;
@@ -127,7 +127,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
         on_progress(w, f);
     else if (same(f[0], "point") && n > 3)
         return on_point(l, w, f);
-    else if (w->n_points && write_points(l, w, e)) /* what follows a point may not be in the database without it */
+    else if (w->n_points && write_points(l, w, e)) /* later events must not be in the database without the point */
         return -1;
     else if (result)
         return on_result(l, w, f, n, e);
@@ -164,7 +164,7 @@ int launch_take_events(launcher *l, worker *w, err *e)
     return bad;
 }
 
-/* Reads what is there and writes it down. *ended: the pipe is closed, so that was all. */
+/* Reads and records the available events. *ended: the pipe is closed. */
 static int listen_to(launcher *l, worker *w, bool *ended, err *e)
 {
     char part[65536];
@@ -190,7 +190,7 @@ static void remove_checkpoints(const char *folder) /* model.safetensors stays */
     if (d) closedir(d);
 }
 
-/* Checkpoints that nobody needs: of done runs whose host was killed before it removed them, and of runs since queued afresh. */
+/* Removes unneeded checkpoints: of done runs whose host was killed before removing them, and of earlier generations. */
 static int sweep_folders(db *d, const launch_options *o, err *e)
 {
     char *all = path_join(o->folder, o->experiment);
@@ -252,7 +252,7 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
     if (l->out->interrupted && (code == WORKER_STOPPED || sig == SIGTERM))
         return *what = "stopped", DB_QUEUED;
-    if (code == WORKER_STOPPED) { /* not by us: starting it again at once could go on for ever */
+    if (code == WORKER_STOPPED) { /* not by us: restarting it at once could loop forever */
         snprintf(w->error, sizeof w->error, "stopped by another process");
         return *what = "killed", DB_KILLED;
     }
@@ -303,9 +303,8 @@ static int finish(launcher *l, worker *w, err *e)
     return launch_end(l, w, s, code, sig, what, e);
 }
 
-/* A write for this worker failed. When the run was given to somebody else meanwhile (this process slept
- * longer than its lease), its worker is let go of, killed because it must not write a checkpoint over theirs,
- * and the rest goes on. Else the database itself fails: -1. */
+/* A write for this worker failed. If another process took over the run meanwhile (this process slept longer than its lease),
+ * kills the worker, because it must not write a checkpoint over the new one's, and continues. Otherwise the database itself fails: -1. */
 static int release_params(launcher *l, worker *w, err *e)
 {
     if (db_holds(l->d, &w->claim)) return -1;
@@ -362,7 +361,7 @@ static void handle_interrupts(launcher *l, int *handled)
     if (*handled == launch_interrupts) return;
     *handled = launch_interrupts;
     if (!(l->interrupted_at > 0)) l->interrupted_at = ticks();
-    int times = *handled; /* the second SIGTERM ends a worker where it is */
+    int times = *handled; /* the second SIGTERM ends a worker at once */
     l->out->interrupted = launch_signal;
     progress_interrupted(&l->p, *handled, active(l));
     for (int i = 0; i < l->n_workers; i++) {
@@ -375,7 +374,7 @@ static void handle_interrupts(launcher *l, int *handled)
     }
 }
 
-/* Steps that never end: said after a minute, ended at the limit. Phases without steps (data, scoring, decoding) take what they take. */
+/* Steps that do not end: reported after a minute, ended at the limit. Phases without steps (data, scoring, decoding) have no limit. */
 static void watch_step(launcher *l, worker *w)
 {
     double silence = ticks() - w->news, limit = l->o->step_limit;
@@ -435,7 +434,7 @@ static int loop(launcher *l, err *e)
     int handled = 0;
     bool more = true;
     while (more || active(l)) {
-        if (beat(l, e)) return -1; /* first: no lease of ours may run out before we claim */
+        if (beat(l, e)) return -1; /* first, so that none of our leases expires before we claim */
         handle_interrupts(l, &handled);
         watch(l);
         more = more && !handled;

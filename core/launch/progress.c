@@ -67,7 +67,7 @@ static double left_of(const worker *w) /* seconds of training still to come */
     return (double)(w->total - w->step) / rate;
 }
 
-/* Of the whole call, from the rates of the runs under way; NaN before the first is known. */
+/* Of the whole call, from the rates of the running runs; NaN before the first is known. */
 static double left_of_all(const progress *p, const worker *w, size_t n)
 {
     double sum = 0, whole = 0;
@@ -104,7 +104,7 @@ static void describe(const worker *w, char *out, size_t n)
                  span(left_of(w), eta));
 }
 
-/* At most `columns` characters of UTF-8: a line that wraps could not be erased. */
+/* At most `columns` UTF-8 characters, because a wrapped line could not be erased. */
 static int fitting(const char *s, int columns)
 {
     int n = 0;
@@ -211,7 +211,7 @@ void progress_interrupted(progress *p, int times, int workers)
 void progress_end(progress *p, const char *resume)
 {
     char took[24], speed[24];
-    double seconds = ticks() - p->started, rate = p->tokens / seconds; /* evaluation and decoding are in the time */
+    double seconds = ticks() - p->started, rate = p->tokens / seconds; /* the time includes evaluation and decoding */
     str json = {0}, killed = {0}, together = {0};
     if (p->mode == PROGRESS_TTY) erase(p);
     if (p->mode == PROGRESS_JSON) {

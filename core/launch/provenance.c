@@ -33,7 +33,7 @@ char *output_of(const char *const *args)
     return NULL;
 }
 
-/* The program is built inside its checkout; an installed one runs in a folder that may be one. */
+/* The program is built inside its checkout; an installed program may run in one. */
 void provenance_find(provenance *p, const launch_options *o)
 {
     char *built = xstrdup(o->program), *slash = strrchr(built, '/');

@@ -34,9 +34,8 @@ int ranks_command(worker *w, const char *program, char **args, int n, int most)
     return n;
 }
 
-/* What Open MPI is told by its environment, and others ignore: processes are not bound to one core each, for they have threads; there may
- * be more of them than cores; root may start them; a worker that is told to end has time to;
- * a rank that waits lets others have its core. */
+/* Settings for Open MPI, ignored by others: do not bind processes to one core each, because they have threads; allow more processes than
+ * cores; allow root; give a stopped worker time to exit; let a waiting rank give up its core. */
 void ranks_environment(void)
 {
     static const char *const all[][2] = {{"OMPI_MCA_hwloc_base_binding_policy", "none"}, {"PRTE_MCA_hwloc_default_binding_policy", "none"},

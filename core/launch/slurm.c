@@ -25,7 +25,7 @@ enum { AWAY = 30 * 24 * 3600, LOOK = 1, ASK = 5, GRACE = 3 }; /* seconds: a clai
 typedef struct {
     worker w;
     off_t read;  /* of its events */
-    int missing; /* times in a row that squeue did not know its task */
+    int missing; /* consecutive times that squeue did not know its task */
     bool over;
 } away;
 
@@ -57,7 +57,7 @@ static int write_task(launcher *l, slurm_job *j, size_t i, str *claims, err *e)
 {
     worker *w = &j->run[i].w;
     const db_claim *c = &w->claim;
-    w->events = part(j, "events", i); /* where ranks write; the worker of a run without takes its descriptor 3 */
+    w->events = part(j, "events", i); /* the event file of ranks; a worker without ranks uses its descriptor 3 */
     if (worker_folder(w, l->o, e)) return -1;
     if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
@@ -90,7 +90,7 @@ static int claim_all(launcher *l, slurm_job *j, err *e)
     }
 }
 
-/* The batch script: the task list's side is `ablate slurm-task` (slurm_task.c). */
+/* The batch script, which starts `ablate slurm-task` (slurm_task.c). */
 static int write_script(const launcher *l, const slurm_job *j, const char *path, err *e)
 {
     str s = {0};
@@ -130,7 +130,7 @@ static int sbatch(launcher *l, slurm_job *j, const char *script, err *e)
     return bad;
 }
 
-/* Every claim that this process made goes back: nothing was submitted. */
+/* Returns every claim of this process: nothing was submitted. */
 static void give_back(launcher *l, slurm_job *j)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -183,7 +183,7 @@ static int take_events(launcher *l, slurm_job *j, size_t i, err *e)
     return bad;
 }
 
-/* 1: the task has written how run i ended. */
+/* 1: the task has recorded the end of run i. */
 static int ended(const slurm_job *j, size_t i, int *code, int *sig)
 {
     char *path = part(j, "exit", i);
@@ -195,7 +195,7 @@ static int ended(const slurm_job *j, size_t i, int *code, int *sig)
     return found;
 }
 
-/* A write failed: somebody else has the run now (then it is let go of), or the database fails (-1). */
+/* A write failed: another process has the run now (then it is dropped), or the database fails (-1). */
 static int lose(launcher *l, away *a, err *e)
 {
     if (db_holds(l->d, &a->w.claim)) return -1;
@@ -220,13 +220,13 @@ static int end_of(launcher *l, slurm_job *j, size_t i, int code, int sig, err *e
     return 0;
 }
 
-/* squeue's list of the job's tasks that are not over: "17_3 RUNNING", a line each. NULL: it cannot be asked. */
+/* squeue's list of the job's unfinished tasks: "17_3 RUNNING", one per line. NULL: squeue failed. */
 static char *queue_of(const slurm_job *j)
 {
     return output_of((const char *const[]){"squeue", "-h", "-r", "-j", j->job, "-o", "%i %T", NULL});
 }
 
-/* The line of a task in such a list, behind the task; NULL: it is not there. */
+/* The rest of a task's line in such a list; NULL: not listed. */
 static const char *in_queue(const char *queue, const char *task)
 {
     size_t n = strlen(task);
@@ -269,7 +269,7 @@ void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n)
     free(queue);
 }
 
-/* A task that Slurm no longer knows and that told no end was cancelled, or its machine died without coming back. */
+/* A task unknown to Slurm without a recorded end was cancelled, or its machine failed for good. */
 static int look_for_lost(launcher *l, slurm_job *j, err *e)
 {
     if (ticks() - j->asked < ASK) return 0;
@@ -283,7 +283,7 @@ static int look_for_lost(launcher *l, slurm_job *j, err *e)
             a->missing = 0;
             continue;
         }
-        if (++a->missing < GRACE) continue; /* squeue forgets a job for a moment while it is queued again */
+        if (++a->missing < GRACE) continue; /* squeue briefly omits a job while it is requeued */
         snprintf(a->w.error, sizeof a->w.error, "Slurm no longer has its task %s_%zu: it was cancelled, or its machine failed", j->job,
                  i / (size_t)j->per_task);
         bad = end_of(l, j, i, -1, SIGKILL, e);
@@ -323,7 +323,7 @@ static int beat(launcher *l, slurm_job *j, err *e)
     return 0;
 }
 
-/* The first signal cancels the job: workers checkpoint and leave, the same command resumes. */
+/* The first signal cancels the job: workers checkpoint and exit, the same command resumes. */
 static void handle_interrupts(launcher *l, slurm_job *j, int *handled)
 {
     if (*handled == launch_interrupts) return;
@@ -333,7 +333,7 @@ static void handle_interrupts(launcher *l, slurm_job *j, int *handled)
     free(output_of((const char *const[]){"scancel", j->job, NULL}));
 }
 
-static void forget(const slurm_job *j) /* its folder: everything is in the database and in the runs' folders */
+static void forget(const slurm_job *j) /* removes its folder: everything is in the database and the runs' folders */
 {
     DIR *d = opendir(j->spool);
     struct dirent *x;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A run's command line, an argument a line, as slurm.c wrote it. */
+/* A run's command line, one argument per line, as written by slurm.c. */
 typedef struct {
     str text;
     char **lines, **args; /* args: NULL at the end */
@@ -30,7 +30,7 @@ static void arguments_free(arguments *a)
     str_free(&a->text);
 }
 
-/* again: a start before this one left checkpoints that are this run's. */
+/* again: an earlier start left checkpoints of this run. */
 static int arguments_read(arguments *a, const char *spool, int64_t i, bool again, err *e)
 {
     char *path = part(spool, "arguments", i);
@@ -68,7 +68,7 @@ static void child(const char *program, const arguments *a, const char *log, cons
     _exit(127);
 }
 
-/* Starts run i with its events appended to its file. 0: no process. */
+/* Starts run i, appending its events to its file. 0: no process. */
 static pid_t start(const char *program, const char *spool, int64_t i, bool *ranked, err *e)
 {
     char *events = part(spool, "events", i);
@@ -108,7 +108,7 @@ static int requeue(void)
     return bad;
 }
 
-/* Threads of each worker, where its command line leaves that open (--threads 0): its share of what Slurm gave the task. */
+/* Threads of each worker if its command line leaves them open (--threads 0): its share of the task's cores. */
 static void share_cores(int64_t per_task)
 {
     int64_t cores = 1;
@@ -125,7 +125,7 @@ typedef struct {
     int64_t first, n, left; /* its runs; workers that have not ended */
     pid_t pid[MOST];
     bool ranked[MOST]; /* pid is mpirun's */
-    bool time_is_up, told, again; /* again: a run was stopped and is not over */
+    bool time_is_up, told, again; /* again: a run was stopped before it was done */
 } task;
 
 static void tell_to_stop(task *t)
@@ -146,7 +146,7 @@ static void take_ended(task *t)
             if (t->ranked[k]) ranks_status(&code, &sig);
             t->pid[k] = 0, t->left--;
             if (t->told && (code == WORKER_STOPPED || sig == SIGTERM))
-                t->again = true; /* this task, or the host's next call, goes on with it */
+                t->again = true; /* this task, or the host's next call, resumes it */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
                 fprintf(stderr, "ablate: %s\n", e.text);
         }

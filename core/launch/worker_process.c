@@ -10,8 +10,8 @@
 
 enum { EVENT_FD = 3, MAX_ARGS = 64 };
 
-/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash leaves out what
- * cannot change a result. */
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash excludes
+ * keys that cannot change a result. */
 int worker_folder(worker *w, const launch_options *o, err *e)
 {
     w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, w->claim.config_hash, (long long)w->claim.seed,
@@ -21,7 +21,7 @@ int worker_folder(worker *w, const launch_options *o, err *e)
     if (w->ranks > 1 && !w->events) w->events = path_join(w->folder, "events");
     if (make_folders(w->folder, e)) return -1;
     char *config = path_join(w->folder, "config.json");
-    if (w->claim.anew) unlink(w->log); /* left by a database or a run that is gone */
+    if (w->claim.anew) unlink(w->log); /* left by a deleted database or run */
     int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
     free(config);
     return bad;

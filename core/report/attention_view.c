@@ -28,7 +28,7 @@ static void head_lines(drawing *d, const attention_map *m, size_t head, size_t o
         }
 }
 
-/* For one query: below each key a square per head, the fuller the more weight, as in figure 3. */
+/* For one query: below each key one square per head, fuller for more weight, as in figure 3. */
 static void head_squares(drawing *d, const attention_map *m, const size_t *heads, size_t n, size_t query, double x, double y)
 {
     double size = fmin(7, 40.0 / (double)n);
@@ -89,7 +89,7 @@ drawing *attention_draw(const attention_map *m, const attention_figure *f)
 
 extern const char attention_css[], attention_js[]; /* attention.css, attention.js */
 
-/* 12 bits a weight as two characters: the script reads them back. */
+/* 12 bits per weight as two characters, decoded by the script. */
 static void pack(const float *w, size_t n, str *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

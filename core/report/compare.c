@@ -36,7 +36,7 @@ static const read_result *result_of(const read_run *run, const char *metric)
 
 static bool is_perplexity(const char *metric) { return !strcasecmp(metric, "PPL"); }
 
-/* Did all runs of both rows meet the same sentences, as far as is known? With base == row: one row's runs. */
+/* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
 static bool same_sentences(const row_runs *row, const row_runs *base)
 {
     const db_stats *first = &base->results[0]->stats;
@@ -48,7 +48,7 @@ static bool same_sentences(const row_runs *row, const row_runs *base)
     return true;
 }
 
-/* Influence values [n][m] of a row's runs; NULL when they have no statistics or not of the same sentences. The caller frees. */
+/* Influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. The caller frees. */
 static double *influences(const row_runs *r, const char *metric)
 {
     if (!r->n || !same_sentences(r, r)) return NULL;
@@ -95,7 +95,7 @@ static void forget(row_runs *r)
 
 /* ---- two rows ---- */
 
-/* Perplexity per token means something else over other tokens: their counts are in the statistics' second column. */
+/* Perplexities per token are comparable only over the same tokens; their counts are the second column of the statistics. */
 static bool same_tokens(const row_runs *a, const row_runs *b)
 {
     const db_stats *x = &a->results[0]->stats, *y = &b->results[0]->stats;
@@ -112,7 +112,7 @@ static const char *why_refused(const char *metric, const row_runs *row, const ro
     return NULL;
 }
 
-/* The seeds that both rows have, for the test over sentences. */
+/* The common seeds of both rows, for the test over sentences. */
 static double models_p(const read_row *a, const read_row *b, const char *metric, int trials)
 {
     result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
@@ -129,7 +129,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
     return p;
 }
 
-/* Sentences enter where both rows have statistics of the same ones. */
+/* Sentences are included if both rows have statistics of the same ones. */
 static difference compare_arms(const row_runs *row, const row_runs *base, double most_df, bool *crossed)
 {
     arm a = row->arm, b = base->arm;
@@ -164,7 +164,7 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
 
 /* ---- a table ---- */
 
-/* Does row i only repeat an earlier one? Then that one's index, else i. */
+/* The index of the earlier row that row i repeats, else i. */
 static size_t first_of(const comparison_task *t, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -172,7 +172,7 @@ static size_t first_of(const comparison_task *t, size_t i)
     return i;
 }
 
-/* Squeezes the variances of rows with three seeds or more where there are five such rows. Returns the limit of df. */
+/* Shrinks the variances of rows with three seeds or more, if there are five such rows. Returns the limit of df. */
 static double share(const comparison_task *t, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(t->n + 1, sizeof *s2), *df = xcalloc(t->n + 1, sizeof *df), most = INFINITY;
@@ -229,7 +229,7 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     return best;
 }
 
-/* p of each row over the looks that it has had: with the first 3, 5, 10, 20 seeds of either side. */
+/* p of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
 static void repeat_looks(const comparison_task *t, comparison *out)
 {
     double(*p)[N_LOOKS] = xcalloc(t->n + 1, sizeof *p);
@@ -310,7 +310,7 @@ difference contrast_rows(const comparison_task *t, const double *weights)
 
 /* ---- seeds dealt into groups ---- */
 
-/* n of the row's runs, at places order[0..n), as a row of their own; z: [runs][m] of all of them, or NULL. */
+/* The runs order[0..n) of the row, as a separate row; z: [runs][m] of all runs, or NULL. */
 static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t n, bool log_scale)
 {
     size_t m = z ? r->arm.m : 0;

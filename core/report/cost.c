@@ -12,7 +12,7 @@ double training_flops(const read_row *row)
     return NAN;
 }
 
-/* Sustained FLOPs a second in single precision: Vaswani et al. 2017, section 6.1, footnote 5. */
+/* Sustained FLOPs per second in single precision: Vaswani et al. 2017, section 6.1, footnote 5. */
 static double sustained(const char *device)
 {
     static const struct {

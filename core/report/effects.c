@@ -27,7 +27,7 @@ typedef struct {
     difference x;
 } effect;
 
-/* Does the row's configuration have this value, as an INI writes it? */
+/* Does the row's configuration have this value, in INI form? */
 static bool has_value(const cJSON *config, const char *key, const char *value)
 {
     const cJSON *v = item(config, key);
@@ -45,7 +45,7 @@ static bool at_level(const cJSON *config, const cJSON *factor, const char *level
     return true;
 }
 
-/* signs[row][factor]: -1 low, +1 high, 0 the row is not of the design or not finished. Returns how many rows are. */
+/* signs[row][factor]: -1 low, +1 high, 0: not in the design or not finished. Returns the number of finished rows of the design. */
 static size_t find_signs(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS])
 {
     const cJSON *factors = item(design, "factors");
@@ -196,7 +196,7 @@ static const gathered_row *row_named(const gathered *g, const char *name)
     return NULL;
 }
 
-/* The runs of one row over its sizes: parameters and the loss in nats a token. */
+/* The runs of one row over its sizes: parameters, and loss in nats per token. */
 static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
 {
     const cJSON *names = item(row, "sizes"), *name;

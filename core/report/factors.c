@@ -28,7 +28,7 @@ static bool next_change(const char **p, const char **key, size_t *key_n, const c
     return false;
 }
 
-/* A setting of a row: what it changes, else what its configuration says; NULL: neither. */
+/* A setting of a row: from its change, else from its configuration; NULL: neither. */
 static const char *setting(const read_row *row, const cJSON *config, const char *key, arena *a)
 {
     const char *p = row->change, *k, *v;
@@ -98,7 +98,7 @@ void factors_find(const gathered *g, arena *a, factor_table *t)
     for (size_t f = 0; f < t->n_factors; f++) find_levels(g, values, t, f, a);
 }
 
-/* Is row i as base is, but for factors a and b? */
+/* Does row i equal base except in factors a and b? */
 static bool in_slice(const factor_table *t, size_t i, size_t base, size_t a, size_t b)
 {
     for (size_t f = 0; f < t->n_factors; f++)

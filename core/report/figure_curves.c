@@ -82,7 +82,7 @@ typedef struct {
     chart frame;
 } curves;
 
-/* Appends the series of a row: thin seeds and the mean. titled: the facet's title says the group. Returns how many. */
+/* Appends the series of a row: thin seeds and the mean. titled: the facet's title names the group. Returns their number. */
 static size_t row_series(const curves *c, size_t row, bool titled, int color, int dash, series *s)
 {
     const char *name = c->g->rows[row].row->name, *group = c->g->rows[row].row->group;
@@ -134,7 +134,7 @@ static void facet(curves *c, const size_t *rows, size_t n, const char *title, st
     free(s);
 }
 
-/* The upward axis is one for all facets of a metric, so that they compare; steps are each facet's own. */
+/* All facets of a metric share the vertical axis, for comparison; steps have separate axes. */
 static bool set_frame(curves *c)
 {
     double least = INFINITY, most = -INFINITY;
@@ -150,7 +150,7 @@ static bool set_frame(curves *c)
     return isfinite(least);
 }
 
-/* The facets of a group of rows, or of all: as many as it takes, equally full. */
+/* The facets of a group of rows, or of all: as many as needed, equally full. */
 static void group_facets(curves *c, const size_t *rows, size_t n, size_t base, const char *title, str *out)
 {
     size_t facets = (n + FACET_ROWS - 1) / FACET_ROWS, each = facets ? (n + facets - 1) / facets : 0;
@@ -190,7 +190,7 @@ static void one_metric(curves *c, bool shown, str *out)
     free(rows);
 }
 
-/* A page stays small: all lines together have so many points. A mean with its band is three lines, and base is drawn anew in every facet. */
+/* Limits the page's size: total points of all lines. A mean with its band is three lines, and base is drawn in every facet. */
 static void share_points(curves *c, size_t n_metrics)
 {
     size_t means = 4 * c->g->x.n_rows, keep = POINTS_IN_ALL / (n_metrics * (c->n + means) + 1), keep_mean = POINTS_IN_ALL / (n_metrics * means + 1);
@@ -211,7 +211,7 @@ void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a
             metrics[n_metrics++] = runs[i].curves[k].metric;
         }
     if (!n_metrics) return;
-    size_t first = 0; /* what is measured on held-out data is shown first */
+    size_t first = 0; /* metrics on held-out data come first */
     for (size_t m = n_metrics; m-- > 0;)
         if (has_prefix(metrics[m], "dev")) first = m;
     curves c = {.g = g, .runs = runs, .n = n, .a = a};

@@ -21,7 +21,7 @@ static const char *signed_number(arena *a, double v, int decimals)
     return arena_printf(a, "%s%s", zero ? "" : v < 0 ? "−" : "+", text);
 }
 
-enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds a side have an interval, but cannot decide */
+enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds per side give an interval, but no decision */
 
 /* Better or worse: p for the design, after Holm, below 0.05. */
 static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
@@ -48,7 +48,7 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
     return f;
 }
 
-/* Names of the rows with this verdict, in words, the first eight; "" for none. *count: all of them. */
+/* Names of the first eight rows with this verdict; "" for none. *count: number of all. */
 static const char *names_of(const forest_row *rows, size_t n, enum forest_verdict which, size_t *count, arena *a)
 {
     enum { MOST = 8 };
@@ -114,7 +114,7 @@ static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int
     str_free(&text);
 }
 
-/* The rows that are compared with base; 0 where nothing can be. *decimals: of their numbers. */
+/* The rows compared with base; 0: no comparison possible. *decimals: of their numbers. */
 static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
 {
     const gathered_row *base = gathered_base(g);
@@ -245,7 +245,7 @@ static drawing *heat_map(const gathered *g, const factor_table *t, const factor_
     return heat_draw(&h, 360);
 }
 
-/* A line per level of b over the levels of a: parallel lines mean that the two do not interact. */
+/* One line per level of b over the levels of a; parallel lines mean no interaction. */
 static drawing *interaction(const gathered *g, const factor_table *t, const factor_grid *x, arena *a)
 {
     const factor *across = &t->factors[x->a], *lines = &t->factors[x->b];

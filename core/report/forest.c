@@ -3,7 +3,7 @@
 #include "draw/chart.h"
 #include <math.h>
 
-/* Verdicts differ by colour and by marker, so that neither is needed alone. */
+/* Verdicts differ in both colour and marker. */
 static const struct {
     int color, marker;
 } looks[] = {[FOREST_UNDECIDED] = {COLOR_MUTED, 0},

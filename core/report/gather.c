@@ -150,8 +150,8 @@ void gathered_free(gathered *g)
     g->judged.json = NULL;
 }
 
-/* The metric of delta and p: the first one asked for, what the experiment names, the first that is better
- * when higher (BLEU, F1, accuracy), or the first. */
+/* The metric of delta and p: the first requested one, the experiment's, the first where higher is better
+ * (BLEU, F1, accuracy), or the first. */
 static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
@@ -170,7 +170,7 @@ gathered_row *gathered_base(const gathered *g)
     return NULL;
 }
 
-/* Every metric against base; the headline's numbers are also those of the row. */
+/* Compares every metric with base; the row's numbers are the headline's. */
 static void compare_to_base(gathered *g, const table_options *o, bool find_best, arena *a)
 {
     const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);

@@ -81,7 +81,7 @@ static void spaces(str *out, size_t n)
 
 static void text_line(const grid *g, const size_t *widths, size_t row, bool heading, str *out)
 {
-    size_t pending = 0; /* blanks that are only written when something follows */
+    size_t pending = 0; /* blanks, written only if something follows */
     for (size_t j = 0; j < g->n_columns; j++) {
         const char *text = heading ? g->headings[j] : cell(g, row, j);
         size_t fill = widths[j] - width(text);

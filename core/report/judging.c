@@ -30,7 +30,7 @@ static void note_verdicts(const gathered *g, grid *t)
 
 /* ---- matched budgets ---- */
 
-/* The largest ratio to base, over rows, of what was matched, from what runs recorded. */
+/* Each row's remaining difference from base in the matched budget, from recorded values. */
 static void note_match(const gathered *g, grid *t)
 {
     const cJSON *match = cJSON_GetObjectItemCaseSensitive(g->judged.json, "match");

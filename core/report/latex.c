@@ -7,7 +7,7 @@
 
 /* ---- text ---- */
 
-/* Signs beyond ASCII that tables hold, and those that TeX reads in its own way. */
+/* Non-ASCII characters in tables, and characters with a meaning in TeX. */
 static const char *const signs[][2] = {{"±", "\\ensuremath{\\pm}"},
                                        {"†", "\\ensuremath{\\dagger}"},
                                        {"Δ", "\\ensuremath{\\Delta}"},
@@ -30,7 +30,7 @@ static const char *const signs[][2] = {{"±", "\\ensuremath{\\pm}"},
                                        {"\"", "\\textquotedbl{}"},
                                        {"`", "\\textasciigrave{}"}};
 
-/* breaks: a line may end after / = . and _, as in names of files and signatures. */
+/* breaks: allow line breaks after / = . and _, for file names and signatures. */
 static void tex_text(str *out, const char *text, bool breaks)
 {
     while (*text) {
@@ -48,7 +48,7 @@ static void tex_text(str *out, const char *text, bool breaks)
     }
 }
 
-/* "d_model" as d with an index, other headings as text. */
+/* "d_model" as d with a subscript, other headings as text. */
 static void tex_heading(str *out, const char *text)
 {
     const char *under = strchr(text, '_');
@@ -68,7 +68,7 @@ static void tex_heading(str *out, const char *text)
 /* ---- numbers ---- */
 
 typedef struct {
-    int whole, places, error; /* digits before the point, behind it, and of a deviation */
+    int whole, places, error; /* digits before the point, after it, and of a deviation */
     bool sign;
 } digits;
 
@@ -98,7 +98,7 @@ static bool count_number(const char *text, digits *d)
 
 static const grid_cell *cell(const grid *g, size_t i, size_t j) { return &g->cells[i * g->n_columns + j]; }
 
-/* A column of numbers: flush right, and at least one cell is one. */
+/* A numeric column: right-aligned, with at least one number. */
 static bool is_numbers(const grid *g, size_t j, digits *d)
 {
     bool some = false;

@@ -94,7 +94,7 @@ static void put_setting(grid *t, size_t column, const cJSON *v)
         grid_put(t, column, "%s", format_real(v->valuedouble, real));
 }
 
-/* The words of "heads=1 position=learned" whose key has no column of its own. */
+/* The parts of "heads=1 position=learned" whose key has no column. */
 static void put_other(grid *t, size_t column, const char *change)
 {
     str other = {0};
@@ -182,7 +182,7 @@ static columns add_columns(const gathered *g, grid *t)
         c.p = t->n_columns, grid_column(t, "p", true);
     }
     if (c.has_verdict) c.verdict = t->n_columns, grid_column(t, "verdict", false);
-    c.has_p_models = c.has_p_models && !c.has_p && !g->full; /* beside tests of designs only where everything is asked for */
+    c.has_p_models = c.has_p_models && !c.has_p && !g->full; /* next to tests of designs only with all statistics */
     if (c.has_p_models) c.p_models = t->n_columns, grid_column(t, "p models", true);
     c.full = t->n_columns;
     for (size_t i = 0; i < LENGTH(full_columns) && g->full && c.has_delta; i++) grid_column(t, full_columns[i], true);

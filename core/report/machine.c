@@ -27,7 +27,7 @@ static void put_real(grid *t, size_t column, double v)
     if (isfinite(v)) grid_put(t, column, "%s", format_real(v, text));
 }
 
-/* The headline's comparison; of nothing where there is no headline. */
+/* The headline's comparison; empty without a headline. */
 static const comparison *comparison_of(const gathered *g, const gathered_row *row)
 {
     return g->headline < 0 ? &comparison_none : &row->against[g->headline];

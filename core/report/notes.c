@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is missing where no row has a difference from base. */
+/* Explains why no row has a difference from base. */
 static void note_no_delta(const gathered *g, grid *t)
 {
     const char *metric = g->metrics[g->headline];
@@ -34,7 +34,7 @@ static void note_refused(const gathered *g, grid *t)
 
 /* ---- one seed ---- */
 
-/* What could be detected if the standard deviation over seeds were 1. */
+/* The detectable difference if the standard deviation over seeds were 1. */
 static void note_unknown(grid *t)
 {
     str s = {0};
@@ -80,7 +80,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The comparison whose least detectable difference is the middle one: what is typical of the table. NULL: none. */
+/* The comparison with the median least detectable difference, typical of the table. NULL: none. */
 static const comparison *typical(const gathered *g)
 {
     double *sorted = xcalloc(g->x.n_rows + 1, sizeof *sorted);
@@ -97,7 +97,7 @@ static const comparison *typical(const gathered *g)
     return found;
 }
 
-/* The least detectable difference of this comparison with n seeds a side; alpha 0.05 / tests is Holm's first step. */
+/* The least detectable difference of this comparison with n seeds per side; alpha 0.05 / tests is Holm's first step. */
 static double detectable_with(const comparison *c, size_t n, double alpha)
 {
     double s2 = c->v / (1 / (double)c->n + 1 / (double)c->n_base);
@@ -147,7 +147,7 @@ static void note_design(const gathered *g, grid *t)
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
 
-/* Rows with many seeds: how often two groups of their own seeds are called different, and how often base and the row are. */
+/* Rows with many seeds: how often two groups of a row's own seeds are called different, and how often the row and base. */
 static void note_dealt(const gathered *g, grid *t)
 {
     const gathered_row *base = gathered_base(g);

@@ -12,7 +12,7 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 
 /* ---- tables ---- */
 
-/* keys[i]: the row's name for the script, or NULL. wrap: this column's text may take several lines. */
+/* keys[i]: the row's name for the script, or NULL. wrap: this column may wrap. */
 static void put_table(const grid *t, const char *caption, const char *const *keys, size_t wrap, str *out)
 {
     str_add(out, "<div class=\"scroll\"><table>\n<caption>");
@@ -61,7 +61,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     grid_free(&t);
 }
 
-/* What rows are set to in the keys that differ: blank where a row is as base. */
+/* The rows' values of keys that differ; blank: same as base. */
 static void add_settings(const gathered *g, arena *a, str *out)
 {
     factor_table f;
@@ -110,7 +110,7 @@ static void put_run(grid *t, const char *row, const read_run *run, bool rule)
     if (run->error) grid_put(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
 }
 
-/* All runs, or of many only those that are not done: a page stays small. */
+/* All runs, or only unfinished ones if there are many, to limit the page's size. */
 static void add_runs(const gathered *g, str *out)
 {
     enum { MOST = 200 };
@@ -141,7 +141,7 @@ static void add_runs(const gathered *g, str *out)
 
 /* ---- words ---- */
 
-/* The distinct non-empty values of a run's field, in the order in which they come. */
+/* The distinct non-empty values of a run's field, in order of appearance. */
 static const char *distinct(const gathered *g, size_t offset, size_t most, arena *a)
 {
     str s = {0};

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What runs that are there say: pooled over rows, on the scale that is compared. */
+/* Estimates from existing runs: pooled over rows, on the compared scale. */
 typedef struct {
-    double sd, u;      /* over seeds; the sentences' part of a comparison (the median), 0 unknown */
+    double sd, u;      /* over seeds; sentence part of a comparison (the median), 0: unknown */
     size_t rows, runs; /* with two seeds or more */
     double seconds;    /* of a run; NaN unknown */
     size_t timed;

@@ -88,7 +88,7 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
                             .n = n, .x = v, .y = v + n, .low = v + 2 * n, .high = v + 3 * n};
 }
 
-/* Over a number that each row has: a named point per row, or a line per level of `by`. */
+/* Over a number of each row: a named point per row, or a line per level of `by`. */
 static int over_cost(plot *p, err *e)
 {
     const char *over = p->o->over;
@@ -118,7 +118,7 @@ static int over_cost(plot *p, err *e)
     return 0;
 }
 
-/* Over a key that rows change: rows that are as base in all other keys, but for `by`. */
+/* Over a key that rows change: rows equal to base in all other keys except `by`. */
 static int over_key(plot *p, err *e)
 {
     size_t over, by = NO_ROW, nf = p->factors.n_factors, base = 0, left_out = 0;
@@ -162,7 +162,7 @@ static int over_key(plot *p, err *e)
     return 0;
 }
 
-/* Over steps: a curve per row, or per level of `by` among rows that are as base otherwise; all of it is a mean over seeds. */
+/* Over steps: a curve per row, or per level of `by` among rows otherwise equal to base; means over seeds. */
 static int over_steps(plot *p, reader *r, err *e)
 {
     enum { MOST_POINTS = 400 };

@@ -40,7 +40,7 @@ static int listen_on(int *port, err *e)
     return s;
 }
 
-/* Sends all of it, or gives up on a reader that does not read. */
+/* Sends everything, or gives up if the client does not read. */
 static void send_all(int to, const char *data, size_t n)
 {
     while (n) {
@@ -66,7 +66,7 @@ static void answer(int to, const char *status, const char *type, const char *bod
 
 static void answer_words(int to, const char *status, const char *words) { answer(to, status, "text/plain", words, strlen(words)); }
 
-/* Up to the empty line. false: too long, too slow, or gone. */
+/* Reads up to the empty line. False: too long, too slow, or disconnected. */
 static bool read_request(int from, char out[MOST_REQUEST + 1])
 {
     size_t n = 0;
@@ -109,7 +109,7 @@ static int state_now(server *s, char out[64], err *e)
     return version < 0 ? -1 : 0;
 }
 
-/* Makes the page anew when the database has changed. */
+/* Rebuilds the page if the database has changed. */
 static int renew(server *s, err *e)
 {
     char now[64];
@@ -148,7 +148,7 @@ static void serve_one(server *s, int to)
 int serve_page(reader *r, const char *name, int port, err *e)
 {
     server s = {.r = r, .name = name, .port = port, .started = now()};
-    int at = renew(&s, e) ? -1 : listen_on(&s.port, e); /* a name that is none is said before anything listens */
+    int at = renew(&s, e) ? -1 : listen_on(&s.port, e); /* report an unknown name before listening */
     if (at < 0) {
         str_free(&s.page);
         return -1;

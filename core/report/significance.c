@@ -22,7 +22,7 @@ static stats_score score_for(const char *metric, size_t width)
     return NULL;
 }
 
-/* The smoothing that a signature names ("...|smooth:floor[0.1]|..."); without one the default. */
+/* The smoothing in a signature ("...|smooth:floor[0.1]|..."); else the default. */
 static bleu_options options_of(const char *signature)
 {
     bleu_options o = {0};
@@ -37,7 +37,7 @@ static bleu_options options_of(const char *signature)
     return o;
 }
 
-/* `a` and `b` are lists "dev.ref HASH,test.ref HASH": what both name must agree. */
+/* `a` and `b` are lists "dev.ref HASH,test.ref HASH": common files must agree. */
 bool same_references(const char *a, const char *b)
 {
     for (size_t n; a && b && *a; a += n + (a[n] == ',')) {
@@ -53,7 +53,7 @@ bool same_references(const char *a, const char *b)
     return true;
 }
 
-/* Sentences of all pairs; 0 when they cannot be laid end to end. */
+/* Sentences of all pairs; 0 if they cannot be concatenated. */
 static size_t count_sentences(const result_pair *pairs, size_t n)
 {
     size_t total = 0;

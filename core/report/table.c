@@ -213,7 +213,7 @@ void table_grid(const gathered *g, grid *t)
 
 /* ---- the published table alone ---- */
 
-/* Experiments here that stand beside this table, for a word to the reader. */
+/* Experiments here that refer to this table, for a note. */
 static int note_measured(reader *r, const char *table, grid *t, err *e)
 {
     arena a = {0};
@@ -229,7 +229,7 @@ static int note_measured(reader *r, const char *table, grid *t, err *e)
     return rc;
 }
 
-/* Returns 0, 1 when there is no such published table, -1. */
+/* Returns 0; 1: no such published table; -1. */
 static int print_published(reader *r, const char *name, enum table_format format, str *out, err *e)
 {
     arena a = {0};
@@ -262,7 +262,7 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
     gathered g = {0};
     table_options o = *options;
     if (name && same(paper_table_of(name), name))
-        o.vs_paper = true; /* table1 to table4 are read beside the paper */
+        o.vs_paper = true; /* table1 to table4 compare with the paper */
     bool bold = format == TABLE_MD || format == TABLE_LATEX;
     int rc = r ? gather(r, name, &o, bold, &a, &g, e) : 1;
     if (rc == 1)
