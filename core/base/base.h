@@ -1,9 +1,9 @@
-/* base.h - what every folder of core stands on: errors, strings, files, hashes, random numbers, the log.
+/* base.h - used by every folder of core: errors, strings, files, hashes, random numbers, the log.
  *
- * Ownership: a function that returns a pointer says in its line who frees it; `str` owns its bytes.
+ * Ownership: a function that returns a pointer says who frees it; `str` owns its bytes.
  * Errors: a service returns 0 or -1 (or a pointer or NULL) and fills an `err`; the first error is kept.
- * Out of memory ends the program with a sentence: no caller here could go on.
- * Nothing in this folder calls exit. Thread-safe unless a line says otherwise.
+ * Out of memory ends the program with a message, because no caller could continue; nothing else in this folder exits.
+ * Functions are thread-safe unless stated otherwise.
  */
 #ifndef ABLATE_BASE_H
 #define ABLATE_BASE_H
@@ -20,24 +20,24 @@
 
 typedef struct { char text[2048]; } err;              /* text[0] == 0: no error */
 int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);      /* keeps the first error; e may be NULL; returns -1 */
-/* Put `file:line: ` style words before an error that is already there; returns -1. */
+/* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 _Noreturn void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
 
 /* ---- memory: never NULL ---- */
 
-_Noreturn void out_of_memory(size_t n);               /* n bytes were wanted (0: not known); exit code 1 */
+_Noreturn void out_of_memory(size_t n);               /* n: bytes requested (0: not known); exit code 1 */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);         /* the caller frees */
-/* Grow array `p` of `size`-byte elements, capacity *cap, so that it holds n elements; returns it. */
+/* Grows array `p` of `size`-byte elements, capacity *cap, to hold n elements; returns it. */
 void *grow(void *p, size_t *cap, size_t n, size_t size);
 
 typedef struct arena_block arena_block;
-typedef struct { arena_block *head; } arena;          /* {0} is an empty arena; everything in it dies together */
+typedef struct { arena_block *head; } arena;          /* {0} is an empty arena; its contents are freed together */
 void *arena_alloc(arena *a, size_t n);                /* zeroed, 16-byte aligned */
 char *arena_strdup(arena *a, const char *s);
 char *arena_strndup(arena *a, const char *s, size_t n);
@@ -46,7 +46,7 @@ void arena_free(arena *a);                            /* the arena is empty and 
 
 /* ---- strings ---- */
 
-typedef struct { char *s; size_t n, cap; } str;       /* {0} is empty; s is NUL-terminated once anything was added */
+typedef struct { char *s; size_t n, cap; } str;       /* {0} is empty; s is NUL-terminated after the first addition */
 void str_add(str *b, const char *s);
 void str_addn(str *b, const char *s, size_t n);
 void str_addc(str *b, char c);
@@ -59,30 +59,30 @@ char *trim(char *s);                                  /* in place; returns the f
 bool same(const char *a, const char *b);              /* NULL equals NULL only */
 bool has_prefix(const char *s, const char *prefix);
 bool has_suffix(const char *s, const char *suffix);
-/* Whole-string number parsing: the text must be all used. Return false, leave *out alone otherwise. */
+/* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out);          /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out);          /* finite only */
 /* Shortest text that reads back as the same double ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
-/* The candidate nearest to `given` by edit distance, or NULL when none is near (distance > 1 + length / 3). */
+/* The candidate nearest to `given` by edit distance, or NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
 
-/* JSON output: appends a quoted, escaped string; a number (null when not finite). */
+/* JSON output: append a quoted, escaped string; a number (null if not finite). */
 void json_string(str *b, const char *s);
 void json_number(str *b, double x);
 
 /* ---- files ---- */
 
 int file_read(const char *path, str *out, err *e);    /* whole file; out is cleared first */
-/* Atomic: temporary, fsync, rename, fsync of the folder. Links are followed; a pipe or a device is written as it is. */
+/* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */
 int file_write(const char *path, const void *data, size_t n, err *e);
 bool file_exists(const char *path);
 bool is_folder(const char *path);
 int make_folders(const char *path, err *e);           /* like mkdir -p */
 char *path_join(const char *a, const char *b);        /* the caller frees; an absolute b wins */
-/* Lines of a text file, without their ends (LF or CRLF). lines[i] points into *text. Both are freed by the caller. */
+/* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
-int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e); /* the same of a text that is there; name: for errors */
+int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e); /* the same for a text in memory; name: for errors */
 
 /* ---- hashes ---- */
 
@@ -96,8 +96,8 @@ uint64_t hash64(const void *data, size_t n);          /* FNV-1a, for tables in m
 
 /* ---- random numbers: counter based (Salmon et al. 2011), the same bits on every device ---- */
 
-#define PHILOX_ROUNDS 7                               /* the fewest rounds that pass BigCrush there */
-/* Four words for counter (c0,c1,c2,c3) under key (k0,k1). Dropout uses: key = seed, counter = (block, op, step, 0). */
+#define PHILOX_ROUNDS 7                               /* the fewest rounds that pass BigCrush in that paper */
+/* Four random words for counter (c0,c1,c2,c3) and key (k0,k1). Dropout uses: key = seed, counter = (block, op, step, 0). */
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 typedef struct { uint64_t s[2]; } rng;                /* a small sequential generator for shuffles and resampling */
 rng rng_seed(uint64_t seed, uint64_t stream);

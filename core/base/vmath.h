@@ -1,8 +1,8 @@
 /* vmath.h - exp, log, tanh and sigmoid of floats, and bf16, for inner loops.
  *
- * No branch, no call: a loop over them becomes vector instructions (-O3 -fno-math-errno -fno-trapping-math).
- * The largest errors are in units in the last place (ulp) of the float result, over all finite arguments,
- * with and without fused multiply-add; tests/unit/base/test_vmath.c holds them. NaN gives NaN. Rounding must
+ * They have no branches and no calls, so loops over them are vectorised (-O3 -fno-math-errno -fno-trapping-math).
+ * Errors are given in units in the last place (ulp) of the float result, as the largest over all finite arguments,
+ * with and without fused multiply-add; tests/unit/base/test_vmath.c checks them. NaN gives NaN. The rounding mode must
  * be to nearest, the default. Polynomials: Moshier's Cephes library, single precision (expf, logf, tanhf).
  */
 #ifndef ABLATE_VMATH_H
@@ -27,14 +27,13 @@ static inline float float_of_bits(uint32_t u)
     return both.f;
 }
 
-/* e^x within 2 ulp; 0 below -103.98 (so for -infinity), infinity above 88.73; results below 1.2e-38 lose
- * digits as subnormal numbers do. */
+/* e^x within 2 ulp; 0 below -103.98 (and for -infinity), infinity above 88.73; results below 1.2e-38 are
+ * subnormal and lose digits. */
 static inline float vexpf(float x)
 {
-    x = x < -104.0f ? -104.0f : x; /* in this order NaN stays NaN */
+    x = x < -104.0f ? -104.0f : x; /* this order keeps NaN */
     x = x > 89.0f ? 89.0f : x;
-    /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low
-     * bits. */
+    /* x = n ln 2 + r, |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer, left in the low bits. */
     float shifted = x * 1.44269504088896341f + 12582912.0f;
     float n = shifted - 12582912.0f;
     float r = x - n * 0.693359375f; /* ln 2 in two parts, the first short enough for n times it to be exact */
@@ -46,14 +45,14 @@ static inline float vexpf(float x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * (r * r) + r + 1.0f;
-    /* times 2^n in two steps: 2^n alone leaves the range of normal numbers at both ends */
+    /* times 2^n in two steps, because 2^n itself can exceed the range of normal numbers at both ends */
     int32_t power = (int32_t)(float_bits(shifted) - 0x4b400000u), half = power >> 1;
     return p * float_of_bits((uint32_t)(half + 127) << 23) *
            float_of_bits((uint32_t)(power - half + 127) << 23);
 }
 
-/* Natural logarithm within 2 ulp; log(0) = -infinity, NaN below 0, log(infinity) = infinity; subnormal
- * arguments count. */
+/* Natural logarithm within 2 ulp, for subnormal arguments too; log(0) = -infinity, NaN below 0,
+ * log(infinity) = infinity. */
 static inline float vlogf(float x)
 {
     float up = x < 0x1p-126f ? x * 0x1p23f : x;
@@ -96,7 +95,7 @@ static inline float vtanhf(float x)
 /* 1 / (1 + e^-x) within 3 ulp. */
 static inline float vsigmoidf(float x)
 {
-    float e = vexpf(-float_of_bits(float_bits(x) & 0x7fffffffu)); /* of -|x|: never overflows */
+    float e = vexpf(-float_of_bits(float_bits(x) & 0x7fffffffu)); /* exp(-|x|) never overflows */
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -106,8 +105,7 @@ typedef uint16_t bf16;
 
 static inline float from_bf16(bf16 h) { return float_of_bits((uint32_t)h << 16); }
 
-/* To the nearest, ties to even; beyond the largest, infinity; NaN keeps its sign and upper bits and is made
- * quiet. */
+/* Rounds to nearest, ties to even; overflow gives infinity; NaN keeps its sign and upper bits and becomes quiet. */
 static inline bf16 to_bf16(float x)
 {
     uint32_t u = float_bits(x), rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16, quiet = u >> 16 | 0x40u;

@@ -1,8 +1,8 @@
-/* block.h - one call of an attention plugin in double precision, with positions of the caller's choice: for
- * the claims of positional encodings, for parameters at their limits, and for worked examples.
+/* block.h - one call of an attention plugin in double precision, with positions chosen by the caller: tests the
+ * claims of positional encodings, parameters at their limits, and worked examples.
  *
- * The caller gives rows of queries' side x (and of keys' side in cross attention), positions, and sentences'
- * lengths; block_run leaves the plugin's rows in block.y. Parameters are block.values, named without a
+ * The caller sets the rows of the query side, x (and of the key side, mem, in cross-attention), positions and sentence
+ * lengths; block_run writes the plugin's rows to block.y. Parameters are in block.values, named without a
  * prefix: "qkv.w", "o.b", ...
  */
 #ifndef ABLATE_CHECK_BLOCK_H
@@ -16,27 +16,27 @@ typedef struct {
     const void *attention_cfg, *position_cfg;
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
-    int64_t batch, time;   /* sentences; places of each, in cross attention of both sides */
+    int64_t batch, time;   /* sentences; positions of each, on both sides in cross-attention */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
-    bool measured;         /* for measurements: fp32, in training without dropout, with the gradient of the sum of y */
-    int64_t layer;         /* in which the plugin is told that it stands, from 0 */
+    bool measured;         /* for benchmarks: fp32, training without dropout, with the gradient of the sum of y */
+    int64_t layer;         /* layer number that the plugin sees, from 0 */
 } block_spec;
 
 typedef struct {
     params values;
     ab_ctx *c;
-    int32_t forward_nodes; /* nodes of the plugin's own forward pass come before this one */
+    int32_t forward_nodes; /* the plugin's forward pass ends before this node */
     int64_t rows;
     int32_t offset[33]; /* [batch + 1] */
-    /* inputs, valid once block_plan succeeded; NULL where the plugins read nothing of it */
+    /* inputs, valid after block_plan; NULL if the plugins do not read them */
     double *x, *mem;                 /* [rows, d_model]; float when measured, like y */
     int32_t *rows_pos, *qpos, *kpos; /* [rows], [time], [time] */
     const double *y;                 /* [rows, d_model], after block_run */
 } block;
 
-/* Traces the call; block.values has every parameter by name, without memory. -1 and words. */
+/* Traces the call; block.values then has every parameter by name, without memory. Returns 0, or -1 and e. */
 int block_trace(block *b, const block_spec *s, err *e);
-/* Memory: first values of the parameters, inputs with positions 0, 1, ... and x, mem at zero. */
+/* Allocates memory: initial parameter values, positions 0, 1, ..., and x, mem at zero. */
 int block_plan(block *b, uint64_t seed, err *e);
 int block_run(block *b, err *e);
 void block_close(block *b);

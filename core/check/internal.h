@@ -1,4 +1,4 @@
-/* internal.h - what the checks share: results, models around a plugin, sentences, one pass over them. */
+/* internal.h - shared by the checks: results, models around a plugin, sentences, one pass over them. */
 #ifndef ABLATE_CHECK_INTERNAL_H
 #define ABLATE_CHECK_INTERNAL_H
 #include "check/check.h"
@@ -8,20 +8,20 @@
 
 /* ---- results ---- */
 
-void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first failure's words stay */
+void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first failure's message */
 void check_none(check_result *r, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* unless something failed already */
+    PRINTF_LIKE(2, 3); /* ignored after a failure */
 void check_note(check_result *r, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* what was looked at, when all is well */
-/* Keeps the largest figure; true when it is beyond the bound (or not a number). */
+    PRINTF_LIKE(2, 3); /* what was checked; ignored after a failure */
+/* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
 
 /* ---- settings (settings.c) ---- */
 
-void check_add_settings(settings *s, arena *a);      /* -s, and the value that is tried */
-int check_settings_fit(const plugin *p, err *e);     /* are those of -s parameters of this plugin? */
-void check_try(const plugin *p, const char *name, const char *value); /* from here on; name NULL: none */
-void check_begins(const char *name, size_t n_done);  /* child.c: for the words about a crash */
+void check_add_settings(settings *s, arena *a);      /* those of -s, and the value of check_try */
+int check_settings_fit(const plugin *p, err *e);     /* -1 if a setting of -s is not a parameter of this plugin */
+void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
+void check_begins(const char *name, size_t n_done);  /* child.c: names the check in a crash report */
 
 /* ---- a plugin among others ---- */
 
@@ -30,9 +30,9 @@ typedef struct {                             /* the plugins of a model */
     const char *key, *value; /* one more setting; key NULL: none */
     char words[96];                          /* "dot with alibi": for messages */
 } pairing;
-/* An attention goes with every position at hand that it honours (a place it cannot take is scaled_dot's), a
- * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r when there is nothing to pair it with. The array lives until the next call.
- */
+/* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a position
+ * with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r if there is nothing to pair it with. The array is
+ * valid until the next call. */
 size_t check_pairings(const plugin *p, const pairing **out, check_result *r);
 typedef void (*pairing_check)(const pairing *w, check_result *r);
 void check_each_pairing(const plugin *p, check_result *r, pairing_check f); /* up to the first failure */
@@ -40,25 +40,25 @@ void check_each_pairing(const plugin *p, check_result *r, pairing_check f); /* u
 enum { CHECK_VOCAB = 13 };
 typedef struct {
     dtype compute;
-    double dropout; /* of all three places */
-    bool generic;   /* attention never fused */
-    bool square;    /* keys as wide as values, so that one may stand for the other */
+    double dropout; /* all three dropout settings */
+    bool generic;   /* attention is never fused */
+    bool square;    /* d_k = d_v, so that keys and values are interchangeable */
     const backend *on; /* NULL: the CPU */
 } model_kind;
-/* A small model with values that fp32 holds exactly, the same for every kind. */
+/* A small model with values exact in fp32, the same for every kind. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
 double check_number(const void *v, dtype type, size_t i); /* element i, of any type */
-/* A number in [-1, 1) that depends on place and i only. */
+/* A number in [-1, 1) that depends only on place and i. */
 double check_hashed(uint64_t place, uint64_t i);
 
 typedef struct { /* loss and gradient of one pass over the four sentences */
-    double loss, size; /* size: length of the gradient */
-    double *grad;      /* [n], in the order of names; the caller's */
+    double loss, size; /* size: norm of the gradient */
+    double *grad;      /* [n], in the order of names; the caller frees */
     size_t n;
-    bool fused, layers; /* has it fused attention; layers in one operation (GRU, CONV)? */
+    bool fused, layers; /* it has fused attention; layers as one operation (GRU, CONV) */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
-/* The larger of: relative difference of the losses, norm of the gradients' difference over the norm. */
+/* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). */
 double check_distance(const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
@@ -69,7 +69,7 @@ typedef struct {
     int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
     int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
 } sentences;
-void check_sentences(sentences *s); /* four of unlike lengths */
+void check_sentences(sentences *s); /* four of different lengths */
 bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 void check_one(const sentences *from, int64_t i, sentences *to);
 
@@ -84,9 +84,9 @@ typedef struct {
     ab_ctx *c;
     packed p;
 } pass;
-/* Traces, plans and fills in a loss tape: pass_trace, then pass_plan (what is to be kept must be said between
- * the two). more_rows: dummy rows behind the last sentence; more_time: the padded time axis is so much longer
- * than the longest sentence. */
+/* Traces, plans and fills a loss tape: pass_trace, then pass_plan (nodes to keep must be marked between the two).
+ * more_rows: dummy rows after the last sentence; more_time: by how much the padded time axis exceeds the longest
+ * sentence. */
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
               err *e);
 int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time,
@@ -94,20 +94,20 @@ int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t mor
 int pass_plan(pass *p, err *e);
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
-double pass_loss(const pass *p);             /* sum of the smoothed losses, and in training what plugins add */
+double pass_loss(const pass *p);             /* sum of the smoothed losses and, in training, of the plugins' losses */
 double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
 
-/* A schedule's rates over several runs' lengths are numbers from 0 on, and some are not 0; -1 and a message. */
+/* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
-/* Traces an optimizer's update with these settings; -1 and words. */
+/* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 /* ---- the checks ---- */
 
-const backend *check_the_device(void); /* what check_use_device named, or NULL */
-const backend *check_the_composing_device(void); /* the same, its layers composed of other operations as on the CPU */
-const backend *check_the_devices_cpu(void); /* the CPU, fusing what the device fuses: its tapes are the device's */
+const backend *check_the_device(void); /* set by check_use_device, or NULL */
+const backend *check_the_composing_device(void); /* the same, with layers composed of other operations, as on the CPU */
+const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have the same tapes */
 
 typedef void (*check_run)(const plugin *p, check_result *r);
 void check_parameters(const plugin *p, check_result *r);

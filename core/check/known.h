@@ -1,10 +1,10 @@
-/* known.h - plugins outside the program's own folder are checked before they first train; what came of it is kept by their sha256. */
+/* known.h - plugins outside the program's own folder are checked before their first training; results are stored by sha256. */
 #ifndef ABLATE_CHECK_KNOWN_H
 #define ABLATE_CHECK_KNOWN_H
 #include "plugin/plugin.h"
 
-/* Has this plugin been checked (FOLDER/checked.tsv)? words: of the first check that failed; empty: all passed. */
+/* Has this plugin been checked (FOLDER/checked.tsv)? words: message of the first failed check; empty: all passed. */
 bool check_known(const char *folder, const char *hash, str *words);
-/* Checks it, unless that was done or it is one of the program's own. */
+/* Checks it, unless it was checked before or belongs to the program. */
 void check_once(const plugin *p, const char *folder, bool talk);
 #endif

@@ -1,9 +1,9 @@
-/* corpora.h - corpora that the program knows where to get, with the checksums of their files.
+/* corpora.h - corpora that the program can download, with the checksums of their files.
  *
  * A corpus becomes one folder of plain text files (train.en, train.de, ...), each joined from pieces of the
- * public downloads. Downloads are kept in FOLDER/downloads, are resumed after a break, and count only when
- * their sha256 is right. $ABLATE_DATA_MIRROR, when set, takes the place of every "https://": the host's name
- * becomes a folder there.
+ * public downloads. Downloads are kept in FOLDER/downloads, resumed after an interruption, and used only if
+ * their sha256 matches. If $ABLATE_DATA_MIRROR is set, it replaces every "https://", and the host name is a
+ * folder there.
  */
 #ifndef ABLATE_CORPORA_H
 #define ABLATE_CORPORA_H
@@ -15,7 +15,7 @@ typedef struct { /* one downloaded file */
     const char *sha256; /* 64 hexadecimal digits */
 } download;
 
-typedef struct {     /* a piece of one text file; pieces of the same `out` are joined in their order */
+typedef struct {     /* a piece of one text file; pieces with the same `out` are joined in order */
     const char *out; /* "train.en" */
     const download *from;
     const char *
@@ -23,12 +23,12 @@ typedef struct {     /* a piece of one text file; pieces of the same `out` are j
     bool gzip;  /* the piece itself is gzipped (besides a .tgz around it) */
 } piece;
 
-typedef struct { /* a file of a treebank as it should come out of the converter */
+typedef struct { /* a file of a treebank, as expected from the converter */
     const char *out, *sha256;
-    const download *articles; /* FORM_GENIA: whose trees it has, numbers, one a line */
+    const download *articles; /* FORM_GENIA: numbers of its articles, one per line */
 } tree_file;
 
-typedef struct { /* how pieces become trees in brackets, one a line (brackets.h) */
+typedef struct { /* how pieces become bracketed trees, one per line (brackets.h) */
     enum { FORM_BRACKETS, FORM_GENIA } form;
     const tree_file *file;
     int n;
@@ -38,18 +38,18 @@ typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
-    const tree_form *
-        trees; /* NULL: text as it is; else files that it does not name, such as a licence, are as they are */
+    const tree_form
+        *trees; /* NULL: plain text; files that it does not name, such as a licence, are unchanged */
 } corpus;
 
 extern const corpus known_corpora[];
 extern const int n_known_corpora;
 
-/* Make folder dir/NAME with every file of the corpus; files that are there already are left alone. Says on
- * the log what it does. 0, or -1 and e: no network, a wrong checksum (both sums named), an archive without a
- * member, sides of unlike length. */
+/* Makes folder dir/NAME with every file of the corpus; keeps existing files. Logs what it does. Returns 0, or -1
+ * and e: no network, a wrong checksum (with both sums), an archive without a member, sides of different
+ * length. */
 int corpus_get(const corpus *c, const char *dir, err *e);
-/* How many of the corpus's files are in dir/NAME, and how many there should be. */
+/* Numbers of the corpus's files that are in dir/NAME and of all its files. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);
 int64_t corpus_download_bytes(const corpus *c); /* of all its downloads */
 #endif

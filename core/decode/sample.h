@@ -1,20 +1,20 @@
-/* sample.h - text drawn from a decoder-only model, token by token. */
+/* sample.h - samples text from a decoder-only model, token by token. */
 #ifndef ABLATE_SAMPLE_H
 #define ABLATE_SAMPLE_H
 #include "model/model.h"
 #include "text/vocab.h"
 
 typedef struct {
-    int64_t tokens;     /* to draw, at most */
-    double temperature; /* logits are divided by it; 0: always the likeliest */
-    int64_t top_k;      /* only the k likeliest are drawn from; 0: all */
+    int64_t tokens;     /* most tokens to sample */
+    double temperature; /* divides the logits; 0: always the most likely token */
+    int64_t top_k;      /* sample from the k most likely tokens; 0: from all */
     uint64_t seed;
-    int64_t window;     /* the model was trained on windows of so many tokens of a text, in which VOCAB_EOS is a line's end; 0: on lines, which
-                           end with it */
+    int64_t window;     /* the model was trained on windows of this many tokens of a text, in which VOCAB_EOS is a line end; 0: on lines that
+                           end with VOCAB_EOS */
 } sample_options;
 
-/* Appends up to o->tokens ids to `text`, which holds the prompt (0 tokens or more). Where the model has seen a whole window it begins
- * anew from the last half of it. Without a window it ends at VOCAB_EOS, which is not appended. VOCAB_PAD, VOCAB_UNK and VOCAB_BOS are never
- * drawn. *seconds (may be NULL): spent. 0, or -1 and e. */
+/* Appends up to o->tokens ids to `text`, which has the prompt (0 or more tokens). When a window is full, the model restarts from its last
+ * half. Without a window, sampling ends at VOCAB_EOS, which is not appended. VOCAB_PAD, VOCAB_UNK and VOCAB_BOS are never sampled. *seconds
+ * (may be NULL): time spent. Returns 0, or -1 and e. */
 int sample_text(model *m, const sample_options *o, id_list *text, double *seconds, err *e);
 #endif

@@ -22,6 +22,6 @@ struct drawing {
     size_t n, cap;
 };
 
-/* Decodes one UTF-8 character at *s and steps over it; 0xFFFD for bytes that are none. 0 at the end. */
+/* Decodes one UTF-8 character at *s and steps over it; 0xFFFD for invalid bytes, 0 at the end. */
 uint32_t utf8_next(const char **s);
 #endif

@@ -1,4 +1,4 @@
-/* frame.h - a table of typed columns, and its files: CSV and Parquet. */
+/* frame.h - a table of typed columns, written as CSV and Parquet. */
 #ifndef ABLATE_EXPORT_FRAME_H
 #define ABLATE_EXPORT_FRAME_H
 #include "base/base.h"
@@ -8,19 +8,19 @@ typedef struct {
     const char *name;
     frame_type type;
     int64_t *whole;       /* one of the three has [n_rows] values */
-    double *real;         /* NaN is a missing value, as everywhere in ablate */
-    const char **text;    /* NULL is a missing value */
-    bool *missing;        /* of whole numbers */
+    double *real;         /* NaN: missing value, as everywhere in ablate */
+    const char **text;    /* NULL: missing value */
+    bool *missing;        /* for `whole` */
 } frame_column;
 
 typedef struct {
     arena mem;
     frame_column *columns;
     size_t n_columns, column_cap, n_rows, row_cap;
-} frame; /* {0} is empty; columns are complete before the first row */
+} frame; /* {0} is empty; add all columns before the first row */
 
 void frame_add_column(frame *f, const char *name, frame_type type);
-void frame_add_row(frame *f); /* of missing values */
+void frame_add_row(frame *f); /* with missing values */
 /* Set a value of the last row. Text is copied. */
 void frame_put_whole(frame *f, size_t column, int64_t v);
 void frame_put_real(frame *f, size_t column, double v);

@@ -1,5 +1,4 @@
-/* protobuf.h - writing protocol buffers: fields of a message, appended to a str. A message within a message is written to a str of its
- * own first. */
+/* protobuf.h - writes protocol buffers: appends a message's fields to a str. A nested message is first written to its own str. */
 #ifndef ABLATE_EXPORT_PROTOBUF_H
 #define ABLATE_EXPORT_PROTOBUF_H
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* backend.h - where a tape runs: a table of kernels and the memory they work on. `cpu_backend` (cpu/cpu.h) is one, the CUDA module's
- * another. A backend is a constant; what a kernel must do is said in op.h. */
+/* backend.h - where a tape runs: a table of kernels and their memory. Backends are `cpu_backend` (cpu/cpu.h) and the CUDA module's. A
+ * backend is a constant; op.h specifies the kernels. */
 #ifndef ABLATE_BACKEND_H
 #define ABLATE_BACKEND_H
 #include "graph/op.h"
@@ -9,7 +9,7 @@ typedef enum {
     PHASE_CONST,
     PHASE_SETUP,
     PHASE_STEP
-} phase; /* once a tape | when parameters or memory change | every run */
+} phase; /* once per tape | when parameters or memory change | every run */
 
 typedef struct {
     void *data;
@@ -35,7 +35,7 @@ typedef struct {
 typedef struct { /* one kernel call, as a backend sees it */
     op op;
     int n_in, n_out;
-    view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: not given */
+    view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: absent */
     attr a;
     bool training, batch_invariant;
     uint64_t seed, step; /* dropout's key */
@@ -47,15 +47,14 @@ typedef int (*kernel)(const call *k, err *e);
 typedef struct {
     uint64_t seed, step;
     phase from;
-    /* After each kernel: nodes up to `node` have run. NULL: none. A device's backend, which runs many kernels as one graph, calls it
-     * after the nodes in `stops` [n_stops] alone (ascending), when the kernels up to there are under way. */
+    /* Called after each kernel: nodes up to `node` have run. NULL: none. A device's backend, which runs many kernels as one graph, calls it
+     * only after the nodes in `stops` [n_stops] (ascending), when the kernels up to there have been launched. */
     int (*after)(void *self, int32_t node, err *e);
     void *self;
     const int32_t *stops;
     int n_stops;
 } run_options;
-/* A tape over a tile of some long vectors (an optimizer's update), run tile by tile over all of each vector.
- */
+/* A tape over one tile of long vectors (an optimizer's update), run for every tile of the vectors. */
 typedef struct {
     int32_t n_vectors;
     struct {
@@ -67,47 +66,48 @@ typedef struct {
 } tiling;
 struct backend {
     const char *name;             /* "cpu" */
-    kernel kernels[OP_COUNT];     /* NULL: this backend has none (refused when planned) */
-    bool takes_tables;            /* its ATTEND_PROGRAM takes windows and tables of vectors as leaves (score.h) */
+    kernel kernels[OP_COUNT];     /* NULL: not implemented (refused by tape_plan) */
+    bool takes_tables;            /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
     void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
-    /* A device's own memory, which the host reaches by these alone; all NULL when memory is the host's (then
-     * backend_write and the rest copy). copy_in: `from` is free at return. copy_out waits for all before it. */
+    /* Access to a device's own memory; all NULL if memory is the host's (then backend_write and the like copy).
+     * copy_in: `from` can be reused at return. copy_out waits for all earlier work. */
     void (*copy_in)(void *to, const void *from, size_t bytes);
     int (*copy_out)(void *to, const void *from, size_t bytes, err *e);
     void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
     void (*zero)(void *at, size_t bytes);
     int (*run_tiled)(ab_ctx *c, const tiling *t,
-                     const run_options *o); /* nodes of phase STEP, assignments at each tile's end; a device's: those of phase SETUP, too */
-    void (*release_params)(const params *s); /* what it keeps for these values, before they are freed (packed weights); NULL: nothing */
+                     const run_options *o); /* runs nodes of phase STEP, assignments at the end of each tile; on a device also phase SETUP */
+    void (*release_params)(const params *s); /* frees what it keeps for these values (packed weights), before they are freed; NULL: nothing */
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
-    /* The rest is a device's, NULL elsewhere. */
-    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of kernel after kernel */
+    /* The rest is for devices, NULL elsewhere. */
+    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of running kernel by kernel */
     void (*drop_graph)(ab_ctx *c);                                            /* what `run` keeps for a tape */
-    void (*sync_bf16)(params *s); /* values were changed by the host: brings the shadow up to date */
-    /* *scale_at = scale, less if the gradient's length times it is over clip_norm (> 0); does not wait */
+    void (*sync_bf16)(params *s); /* after the host changed values: updates their bf16 copies */
+    /* *scale_at = scale, reduced if the scaled gradient's norm exceeds clip_norm (> 0); does not wait */
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
-    void (*stats)(char *words, size_t n); /* who multiplied how often and how many graphs were made so far, for the run's facts */
-    bool (*supports)(op o); /* has it kernels for GRU or CONV here? Without them the host composes the layer of other operations */
-    /* Before a step: sends what c holds. After it: out [sentences, wanted], likeliest first, equal ones by hypothesis, then by id (as select_best of
-     * decode/select.h and advance of decode/beam.c have them); log_prob is no number where a sentence's logits are none. Waits. */
+    void (*stats)(char *words, size_t n); /* counts of products per library and of graphs made so far, for the run's record */
+    bool (*supports)(op o); /* are there kernels for GRU or CONV? Else the host composes the layer from other operations */
+    /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis, then by id (as
+     * select_best of decode/select.h and advance of decode/beam.c do); log_prob is NaN if a sentence's logits are NaN. Waits. */
     int (*put_choosing)(const choosing *c, err *e);
     int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
-    /* to [rows, capacity] = from's rows parents [rows] (of the same sentence), and parents themselves at `step`, which come last. In its memory */
+    /* to [rows, capacity] = rows parents [rows] (of the same sentence) of `from`, and the parents themselves at `step`, the last column. In
+     * its memory */
     void (*follow)(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity, int64_t step);
     size_t (*free_memory)(void); /* bytes */
 };
 static inline bool on_device(const backend *b) { return b && b->copy_in != NULL; }
-/* Between the host's memory and a backend's. backend_read: 0, or -1 and words when something failed before. */
+/* Copy between the host's memory and a backend's. backend_read returns 0, or -1 and e if earlier work failed. */
 void backend_write(const backend *b, void *to, const void *from, size_t bytes);
 int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
 void backend_zero(const backend *b, void *at, size_t bytes);
-void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* both in its memory */
+void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* within the backend's memory */
 
-/* A CALL whose kernel declined the type: the operation's reference on a tape of its own. Slow, but right. */
+/* Runs a CALL whose kernel declined the type: the operation's reference on a separate tape. Slow but correct. */
 int call_reference(const call *k, const backend *b, err *e);
 double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
-double call_bytes(const call *k); /* every view read or written once */
+double call_bytes(const call *k); /* each view counted as read or written once */
 #endif

@@ -1,9 +1,8 @@
-/* grad.h - for the files that define operations: how a gradient rule is written.
+/* grad.h - for the files that define operations: how to write a gradient rule.
  *
- * A rule gets node y and the tensor dy, emits nodes, and gives each input its part. The first gift to a value
- * is taken as it is, later ones are added. Rules of the generic operations are in ops_generic.c and
- * ops_shape.c, those of the rows operations in ops_rows.c, each right under the function that builds the
- * operation.
+ * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_give. Several gradients
+ * of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the rows
+ * operations in ops_rows.c, each directly below the function that builds the operation.
  */
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
@@ -14,13 +13,12 @@ extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rule
 
 bool grad_wanted(const ab_ctx *c, int32_t x);
 void grad_give(ab_ctx *c, int32_t x, ab_t dx);
-/* The gradient x has so far if an operation may add to it in place (then call grad_replace with the result),
- * else id 0. */
+/* x's gradient so far if an operation may add to it in place (then call grad_replace with the result), else id 0. */
 ab_t grad_base(const ab_ctx *c, int32_t x);
 void grad_replace(ab_ctx *c, int32_t x, ab_t dx);
-/* Is node dy nothing but the gradient of x? Then the operation that makes it may do what is to be done with it. */
+/* Is node dy used only as the gradient of x? Then the operation that computes it can be fused with what follows. */
 bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy);
-/* Differentiates nodes [from, to) once more: for an operation whose meaning was emitted again (CALL). */
+/* Differentiates nodes [from, to) again: for an operation whose reference was emitted again (CALL). */
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to);
 
 /* Guards for builders: pass the failed tensor on. */
@@ -49,7 +47,7 @@ static inline ab_t number(ab_ctx *c, ab_t a)
 {
     if (!a.id) return a;
     if (tape_at(c, a)->type == I32)
-        return tape_fail(c, "ids were given where numbers are wanted; ab_to_float turns ids into numbers");
+        return tape_fail(c, "found ids, expected numbers; ab_to_float converts ids to numbers");
     return t_cast(c, a, generic_type(c));
 }
 #endif

@@ -1,4 +1,4 @@
-/* profile.h - time, FLOPs and bytes per operation over all runs since the profile was switched on. One per process. */
+/* profile.h - time, FLOPs and bytes per operation over all runs since profile_enable. One per process. */
 #ifndef ABLATE_PROFILE_H
 #define ABLATE_PROFILE_H
 #include <stdbool.h>
@@ -11,8 +11,8 @@ typedef struct {
 } op_profile;
 void profile_enable(bool on);
 bool profile_is_on(void);
-/* One line per operation, largest first, with GFLOP/s and GB/s, and where floors are given (operations and bytes a second; else 0): which share of its floor each
- * reaches, that is the larger of its operations over the processor's rate in fp32 and of its bytes over memory's, divided by the time it took.
- * What is read from caches, or multiplied by a faster unit for bf16, goes past 100 %. */
+/* Prints one line per operation, largest first, with GFLOP/s and GB/s. With floors (operations and bytes per second, else 0) also the share of
+ * its floor that each reaches: the larger of its operations over the fp32 rate and its bytes over the memory rate, divided by its time.
+ * Operations that read from caches, or use a faster bf16 unit, can exceed 100 %. */
 void profile_print(FILE *f, double flops, double bytes);
 #endif

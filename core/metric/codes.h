@@ -1,7 +1,7 @@
-/* codes.h - text as an array of Unicode code points, with Python's ideas of a space and of lower case.
+/* codes.h - text as an array of Unicode code points, with Python's definitions of whitespace and lower case.
  *
- * sacreBLEU is a Python program: where it splits and what it takes for the same word is what Python's
- * str.split() and str.reference() do, and scores are only equal when these are too. */
+ * sacreBLEU splits and lowercases with Python's str.split() and str.lower(), so scores are equal only if these
+ * are. */
 #ifndef ABLATE_METRIC_CODES_H
 #define ABLATE_METRIC_CODES_H
 #include "base/base.h"
@@ -13,13 +13,13 @@ typedef struct {
 
 void codes_free(codes *t);
 void codes_add(codes *t, int32_t c);
-/* Replaces t by the code points of UTF-8 text s. On bytes that are not UTF-8 fails with the byte's column
- * (from 1) and value; the caller adds file and line. */
+/* Replaces t by the code points of UTF-8 text s. Invalid UTF-8 is an error with the byte's column (from 1) and value;
+ * the caller adds file and line. */
 int codes_decode(codes *t, const char *s, err *e);
 /* Appends c[0..n) to b as UTF-8. */
 void codes_encode(const int32_t *c, size_t n, str *b);
-/* str.isspace() of one character: the separators of str.split() and what str.strip() takes away. */
+/* str.isspace() of one character: what str.split() separates at and str.strip() removes. */
 bool codes_space(int32_t c);
-/* out = str.reference() of t: simple mappings, U+0130 in two code points, sigma by its place in the word. */
+/* out = str.lower() of t: simple mappings, U+0130 as two code points, sigma by its position in the word. */
 void codes_lower(const codes *t, codes *out);
 #endif

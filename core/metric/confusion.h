@@ -1,8 +1,8 @@
-/* confusion.h - what a parser gets wrong: labels taken for one another, and F1 by the length of sentences.
+/* confusion.h - errors of a parser: confused labels, and F1 by sentence length.
  *
- * Brackets are those that EVALB counts, over valid sentences. A gold bracket is right when it is matched. Of the
- * others, one over the same words as a test bracket that is not matched was taken for that one's label (several over
- * the same words are paired from the outermost on); what is left over is missed, in the test tree spurious.
+ * Counts the brackets that EVALB counts, over valid sentences. A gold bracket is right if it is matched. An unmatched gold
+ * bracket over the same words as an unmatched test bracket was taken for the test bracket's label (several over the same
+ * words are paired from the outermost inwards). The remaining gold brackets are missed, the remaining test brackets spurious.
  */
 #ifndef ABLATE_METRIC_CONFUSION_H
 #define ABLATE_METRIC_CONFUSION_H
@@ -11,8 +11,8 @@
 typedef struct { /* brackets of one label */
     const char *label;
     int64_t gold, right, taken, missed;      /* gold = right + taken + missed */
-    int64_t test, test_right, test_taken, spurious; /* of the test trees; test_right is another number than right
-                                                       where labels count as equal (ADVP and PRT) */
+    int64_t test, test_right, test_taken, spurious; /* of the test trees; test_right differs from right
+                                                       if labels count as equal (ADVP and PRT) */
 } confusion_label;
 typedef struct {
     const char *gold, *test;
@@ -20,14 +20,14 @@ typedef struct {
 } confusion_pair;
 
 typedef struct {
-    confusion_label *labels; /* the most frequent in gold trees first */
+    confusion_label *labels; /* most frequent in gold trees first */
     size_t n_labels, cap_labels;
-    confusion_pair *pairs; /* taken for one another, the most frequent first */
+    confusion_pair *pairs; /* confused pairs, most frequent first */
     size_t n_pairs, cap_pairs;
     arena memory; /* of the names */
 } confusion; /* {0} is empty */
 
-/* Fills *out from gold and test trees, [n] lines as evalb_score has them. 0, or -1 and words. */
+/* Fills *out from gold and test trees, [n] lines as for evalb_score. Returns 0, or -1 and e. */
 int confusion_count(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, confusion *out,
                     err *e);
 void confusion_free(confusion *c);

@@ -1,7 +1,7 @@
 /* distribution.h - tails and quantiles of the normal, t and F distributions, digamma and trigamma.
  *
- * Tails are computed as tails, not as 1 - cdf, so that small probabilities keep their digits. Degrees of freedom may be
- * fractions, as Welch's are; an infinite df of t is the normal distribution. Arguments outside a function's domain give NaN.
+ * Tails are computed directly, not as 1 - cdf, so that small probabilities keep their digits. Degrees of freedom may be
+ * fractions, as in Welch's test; t with infinite df is the normal distribution. Arguments outside a function's domain give NaN.
  */
 #ifndef ABLATE_METRIC_DISTRIBUTION_H
 #define ABLATE_METRIC_DISTRIBUTION_H

@@ -3,7 +3,7 @@
 #define ABLATE_METRIC_SCALE_H
 #include "base/base.h"
 
-/* One design's runs: n_sizes sizes, of size i the losses[i][0 .. runs[i]) in nats, all above 0. */
+/* One design's runs at n_sizes sizes; size i has losses[i][0 .. runs[i]) in nats, all above 0. */
 typedef struct {
     size_t n_sizes;
     const double *sizes;
@@ -14,11 +14,11 @@ typedef struct {
 typedef struct {
     double exponent, low, high; /* 95 % interval */
     double log_a;
-    double speedup, speedup_low, speedup_high; /* base's size over this design's at the loss that base's largest size reaches; NaN: none asked for */
+    double speedup, speedup_low, speedup_high; /* base's size over this design's size at the loss of base's largest size; NaN: no base */
 } scale_fit;
 
 enum { SCALE_DRAWS = 2000 };
-/* base: NULL, or what the speed-up is against. Each draw takes every size's runs anew with replacement; sizes with a single run keep its fitted value
- * and draw a residual of the fit. The same seed gives the same result. Fewer than three sizes with a run: NaN. */
+/* base: NULL, or the reference of the speed-up. Each draw resamples every size's runs with replacement; sizes with a single run use the fitted
+ * value plus a drawn residual. The same seed gives the same result. NaN with fewer than three sizes that have a run. */
 scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_t seed);
 #endif

@@ -1,4 +1,4 @@
-/* tokenize.h - the tokenizers of BLEU: they put spaces where words are to be split. */
+/* tokenize.h - the tokenizers of BLEU: they insert spaces between words. */
 #ifndef ABLATE_METRIC_TOKENIZE_H
 #define ABLATE_METRIC_TOKENIZE_H
 #include "metric/codes.h"
@@ -10,7 +10,6 @@
 enum tokenizer { TOKENIZERS(TOKENIZER_ENUM) N_TOKENIZERS };
 extern const char *const tokenizer_names[N_TOKENIZERS];
 
-/* Turns *text into its tokenized form, in which words are what codes_space separates; *spare is working
- * memory. */
+/* Tokenizes *text in place; words are then separated by spaces (codes_space). *spare is working memory. */
 void tokenize(enum tokenizer kind, codes *text, codes *spare);
 #endif

@@ -1,8 +1,8 @@
-/* tree.h - one line of bracketed trees, as a scorer reads them: nothing renamed, nothing removed.
+/* tree.h - reads one line of bracketed trees for a scorer, without renaming or removing anything.
  *
- * (S (NP (DT the) (NN dog)) (VP (VBZ barks))): a bracket around one word is a leaf, with its tag for a label;
- * the others are constituents. Several trees on a line are one forest. Labels and words are slices of the
- * line and live as long as it does. Reading takes no recursion, so depth is bounded by memory alone.
+ * (S (NP (DT the) (NN dog)) (VP (VBZ barks))): a bracket around one word is a leaf, labelled with its tag; the others
+ * are constituents. Several trees on a line are a forest. Labels and words are slices of the line and live as
+ * long as it does. Reading does not recurse, so only memory limits the depth.
  */
 #ifndef ABLATE_METRIC_TREE_H
 #define ABLATE_METRIC_TREE_H
@@ -16,9 +16,9 @@ bool slice_is(slice a, const char *text);
 bool slice_same(slice a, slice b);
 
 typedef struct {
-    slice label;       /* "NP-SBJ"; of no length in "( (S ...))" */
-    slice word;        /* s is NULL unless it is a leaf */
-    size_t first, end; /* leaves [first, end) lie under it; a leaf covers itself */
+    slice label;       /* "NP-SBJ"; empty in "( (S ...))" */
+    slice word;        /* s is NULL except in a leaf */
+    size_t first, end; /* covers leaves [first, end); a leaf covers itself */
 } tree_node;
 
 typedef struct {
@@ -32,12 +32,11 @@ typedef struct {
 
 enum tree_status {
     TREE_GOOD,
-    TREE_UNBALANCED, /* the tree is what it would be with brackets added at the end, or surplus ones left out
-                      */
-    TREE_BAD         /* not a tree: the nodes are of no use */
+    TREE_UNBALANCED, /* read with brackets added at the end, or surplus ones ignored */
+    TREE_BAD         /* not a tree: the nodes are invalid */
 };
-/* Replaces t by what the line holds; an empty line holds no node. Unless the line is good, *column (from 1)
- * and e (with that column) say what is wrong where; either may be NULL. */
+/* Replaces t by the trees of the line; an empty line has no nodes. Unless the line is good, *column (from 1) and e (with
+ * that column) describe the error; either may be NULL. */
 enum tree_status tree_read(tree *t, const char *line, size_t *column, err *e);
 void tree_free(tree *t);
 #endif

@@ -1,23 +1,23 @@
-/* variances.h - variances over seeds that rows of one table share.
+/* variances.h - shared variances over seeds of a table's rows.
  *
- * Three seeds say little about a row's variance; twenty rows together say much. Rows whose variance stands out keep their own. The
- * others are squeezed towards a common prior whose strength is estimated from them (Smyth 2004; limma's eBayes), never below
- * a row's own estimate, so that a row of large spread is not helped by its calm neighbours. */
+ * Three seeds determine a row's variance poorly; twenty rows together do so well. Rows with an outlying variance keep their own. The
+ * others are shrunk towards a common prior whose strength is estimated from them (Smyth 2004; limma's eBayes), never below a
+ * row's own estimate, so that a row with a large spread does not gain from the others. */
 #ifndef ABLATE_METRIC_VARIANCES_H
 #define ABLATE_METRIC_VARIANCES_H
 #include "base/base.h"
 
 typedef struct {
-    double spread;   /* variance of the log variances beyond what chance gives; at most 0: one common variance */
-    double prior_df; /* d0: how many degrees of freedom the prior is worth; INFINITY when spread <= 0 */
+    double spread;   /* variance of the log variances beyond chance; at most 0: one common variance */
+    double prior_df; /* d0: degrees of freedom of the prior; INFINITY if spread <= 0 */
     double prior_s2; /* s0² */
-    double pool_df;  /* of all rows that share: no comparison may claim more */
+    double pool_df;  /* of all sharing rows: upper limit for every comparison */
 } shared_prior;
 
-/* Shared variances are used from this many seeds a row and rows a table. */
+/* Shared variances are used from this many seeds per row and rows per table. */
 enum { SHARE_SEEDS = 3, SHARE_ROWS = 5 };
 
-/* s2, df: [n] variances and their degrees of freedom, replaced by the guarded ones and their df. moderated: [n] as squeezed, before the
- * guard; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN take no part and stay. */
+/* s2, df: [n] variances and their degrees of freedom, replaced by the shared ones (at least a row's own). moderated: [n] shrunk values before
+ * that lower bound; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN are unchanged. */
 shared_prior share_variances(double *s2, double *df, size_t n, double *moderated, bool *outlier);
 #endif

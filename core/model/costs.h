@@ -1,10 +1,10 @@
-/* costs.h - what a model costs, counted on its traced tape: every operation knows its own floating-point operations, so that plugins'
- * parts, quadratic attention and recurrences count as they are, and nothing is assumed. */
+/* costs.h - costs of a model, counted on its traced tape. Every operation counts its own floating-point operations, so plugins, quadratic
+ * attention and recurrences are counted without assumptions. */
 #ifndef ABLATE_COSTS_H
 #define ABLATE_COSTS_H
 #include "model/model.h"
 
-/* Parts of a model. Embedding has the product with the vocabulary too; other: norms, residuals, loss. */
+/* Parts of a model. Embedding includes the product with the vocabulary; other: norms, residuals, loss. */
 typedef enum { COST_ATTENTION, COST_FEED_FORWARD, COST_EMBEDDING, COST_OTHER, COST_PARTS } cost_part;
 extern const char *const cost_part_names[COST_PARTS]; /* "attention", "feed-forward", ... */
 
@@ -15,13 +15,13 @@ typedef struct {
     size_t learned;                                   /* bytes of parameters, gradients and optimizer state */
 } model_costs;
 
-/* Costs of one training step on a batch of `s`, whose sentences count as equally long: (query, key) pairs of an attention are
- * rows x rows / sentences. A causal attention counts all pairs, although kernels may compute half of them. The optimizer's update is
- * not counted. Returns 0, or -1 and e. */
+/* Costs of one training step on a batch of shape `s`, counting sentences as equally long: an attention has rows x rows / sentences
+ * (query, key) pairs. Causal attention counts all pairs, although kernels may compute half of them. Excludes the optimizer's update.
+ * Returns 0, or -1 and e. */
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e);
 double costs_total(const model_costs *c); /* forward and backward, all parts [FLOPs] */
-/* FLOPs of one update of the run: its batch_tokens on each side, in sentences of `length` tokens, times accumulate. NaN and e. */
-enum { COSTS_SENTENCE = 25 }; /* the length where the data do not say one */
+/* FLOPs of one update of the run: batch_tokens on each side, in sentences of `length` tokens, times accumulate. NaN and e on failure. */
+enum { COSTS_SENTENCE = 25 }; /* length if the data give none */
 model_shape costs_shape(int64_t batch_tokens, int64_t length);
 double model_update_flops(model *m, int64_t length, err *e);
 #endif

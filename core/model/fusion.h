@@ -1,16 +1,16 @@
-/* fusion.h - does a model's attention run as one operation, or as it was composed? */
+/* fusion.h - reports whether a model's attention runs fused or composed. */
 #ifndef ABLATE_FUSION_H
 #define ABLATE_FUSION_H
 #include "model/model.h"
 
-/* "fused", "fused with a score program", "composed", "part fused, part composed", "none"; static storage. Looked up on the traced tape of a
- * training step, so that it holds whatever a plugin traced. NULL and e when the model cannot be traced. */
+/* "fused", "fused with a score program", "composed", "part fused, part composed", "none"; static storage. Determined from the traced
+ * tape of a training step, so it is true for any plugin. NULL and e if the model cannot be traced. */
 const char *model_fusion(model *m, err *e);
-/* The same of a step of decoding. */
+/* The same for a decoding step. */
 const char *model_step_fusion(model *m, err *e);
-/* Puts the attention of that name into every place it serves, or the positions. 0, or -1 and words: there is none. */
+/* Sets the attention of that name in every role it supports, or the position. Returns 0, or -1 and e: there is none. */
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e);
-/* The same of a small model with this attention or these positions and, for the rest, the defaults, and of its steps of decoding. CPU and
- * GPUs fuse the same (tests/shim/test_score.c). NULL and e. */
+/* model_fusion of a small model with this attention or position and defaults otherwise; *step: of its decoding steps. CPU and GPUs
+ * fuse the same (tests/shim/test_score.c). NULL and e on failure. */
 const char *plugin_fusion(const char *name, const char **step, err *e);
 #endif

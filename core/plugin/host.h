@@ -1,15 +1,15 @@
-/* host.h - what the files with functions of the host share (host.c, host_tensor.c, host_layer.c, host_order.c): the check of ids, axes, and
- * of where a function may be called. */
+/* host.h - shared by the files with host functions (host.c, host_tensor.c, host_layer.c, host_order.c): checks of ids, of axes, and of
+ * where a function may be called. */
 #ifndef ABLATE_PLUGIN_HOST_H
 #define ABLATE_PLUGIN_HOST_H
 #include "graph/tape.h"
 
-/* Ids that plugins pass are checked before anything looks at the tensor. */
+/* Checks ids from plugins before the tensor is read. */
 bool host_owns_all(ab_ctx *c, const ab_t *x, size_t n);
 #define OWN(...)                                                                                             \
     if (!host_owns_all(c, (const ab_t[]){__VA_ARGS__}, sizeof((ab_t[]){__VA_ARGS__}) / sizeof(ab_t))) return (ab_t) {0}
 
-/* Axes given as rank and dims, aligned at the right. Else false and an error. */
+/* Converts rank and dims to right-aligned axes; false and an error if invalid. */
 bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4]);
 static inline int from_end(int axis) { return axis >= 0 ? axis - 4 : axis; }
 
@@ -21,12 +21,12 @@ enum {
     MODEL_HOOKS = ATTENTION_HOOKS | BLOCK_HOOKS | BIT(AB_IN_EMBED) | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_NORM) | BIT(AB_IN_ADD_NORM),
     UPDATE_HOOKS = BIT(AB_IN_UPDATE),
 };
-/* May `function` be called by the hook that runs? Else false and an error that says where it may. */
+/* Checks that the current hook may call `function`; else false and an error that lists the hooks that may. */
 bool host_may_call(ab_ctx *c, const char *function, unsigned hooks);
 #define ONLY_IN(c, function, hooks)                                                                          \
     if (!host_may_call(c, function, hooks)) return (ab_t) {0}
 
-/* The functions of host_tensor.c, as ab_plugin.h describes them. */
+/* The functions of host_tensor.c, described in ab_plugin.h. */
 ab_t host_add(ab_ctx *c, ab_t a, ab_t b);
 ab_t host_sub(ab_ctx *c, ab_t a, ab_t b);
 ab_t host_mul(ab_ctx *c, ab_t a, ab_t b);

@@ -4,7 +4,7 @@
 #include "text/vocab.h"
 
 typedef struct {
-    char **text; /* [n]: the symbols of ids VOCAB_SPECIALS .. VOCAB_SPECIALS + n - 1; in memory */
+    char **text; /* [n]: the symbols of ids VOCAB_SPECIALS .. VOCAB_SPECIALS + n - 1; stored in `memory` */
     int64_t n;
     int32_t *slot; /* [slots]: index into text, or -1; open addressing, slots a power of 2 */
     size_t slots;
@@ -17,7 +17,7 @@ size_t symbol_length(const char *s, bool words);
 
 /* The `most` most frequent symbols of lines[n] (0 = all); ties in the order of first occurrence. */
 void symbols_count(symbols *t, bool words, int64_t most, const char *const *lines, int64_t n);
-/* From text[n] symbols one a line; -1 and e when there are not `expected` of them or one occurs twice. */
+/* From n bytes with one symbol per line; -1 and e if there are not `expected` symbols or one occurs twice. */
 int symbols_read(symbols *t, const char *data, size_t n, int64_t expected, err *e);
 int32_t symbols_find(const symbols *t, const char *s, size_t n); /* the id, or VOCAB_UNK */
 void symbols_free(symbols *t);

@@ -5,15 +5,15 @@
 
 typedef struct optimizer optimizer;
 
-/* Traces the plugin's rule: once a group of parameters where it is elementwise, else once a parameter. NULL and words when it fails. The
- * model outlives the optimizer. */
+/* Traces the plugin's rule, once per group of parameters if it is elementwise, else once per parameter. NULL and e on failure. The
+ * model must outlive the optimizer. */
 optimizer *optim_open(model *m, err *e);
 void optim_close(optimizer *o);
-/* One update from the gradients in `grad` [params.total], each multiplied by `scale` first and then clipped
- * to cfg.clip_norm when that is set. step counts from 1. With a rule that is not elementwise params.grad is overwritten by `grad`. *norm (may be NULL): the gradient's norm after
- * scaling. */
+/* One update from the gradients in `grad` [params.total], first multiplied by `scale`, then clipped to cfg.clip_norm if
+ * that is set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be NULL):
+ * the gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
 
-/* The learning rate of update `step` = 1, 2, ...: what the run's schedule says. */
+/* The learning rate of update `step` = 1, 2, ..., from the run's schedule. */
 double schedule_lr(const model *m, int64_t step);
 #endif
