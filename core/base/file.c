@@ -192,7 +192,7 @@ int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e)
             free(list);
             size_t at = *n + 1;
             *n = 0;
-            return fail(e, "%s:%zu: a zero byte; this is not a text file", name, at);
+            return fail(e, "%s:%zu: found a zero byte; not a text file", name, at);
         }
         list = grow(list, &cap, *n + 1, sizeof *list);
         list[(*n)++] = line;

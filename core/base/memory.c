@@ -8,7 +8,7 @@
 void out_of_memory(size_t n)
 {
     if (n)
-        fprintf(stderr, "out of memory: %zu bytes were refused\n", n);
+        fprintf(stderr, "out of memory: cannot allocate %zu bytes\n", n);
     else
         fprintf(stderr, "out of memory\n");
     _exit(1); /* what runs at a normal end may want memory too */

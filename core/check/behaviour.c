@@ -53,8 +53,8 @@ static void sublayers(const pairing *w, check_result *r)
         bool found = strstr(parts[i], "ffn") && same(w->feed_forward, "none");
         for (size_t k = 0; k < m.params.n; k++) found |= has_prefix(m.params.p[k].name, parts[i]);
         if (!found)
-            check_fail(r, "%s: no learned value stands below %s: the block must call ab_self_attention, ab_cross_attention where "
-                       "ab_info(c)->cross, and ab_feed_forward(c, x, \"ffn\") where ab_info(c)->feed_forward", w->words, parts[i]);
+            check_fail(r, "%s: no learned value below %s: the block must call ab_self_attention, ab_cross_attention if ab_info(c)->cross, and "
+                "ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward", w->words, parts[i]);
     }
     model_free(&m);
 }
@@ -75,9 +75,8 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
         for (int32_t row = a->p.off[i], t = 0; row < a->p.off[i + 1] && t < first; row++, t++)
             if (check_beyond(r, fabs(pass_row(a, row) - pass_row(b, row))))
                 check_fail(r,
-                           "%s: new target tokens from number %d on change the loss of token %d by %.2g: the "
-                           "decoder's "
-                           "self-attention sees the future; scores need ab_mask (or ab_scores, ab_attend)",
+                           "%s: changing target tokens from number %d on changes the loss of token %d by %.2g: the decoder's self-attention sees the "
+                           "future; scores need ab_mask (or ab_scores, ab_attend)",
                            w->words, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
 }
 
@@ -127,8 +126,8 @@ static void padding(const pairing *w, check_result *r)
             if (check_beyond(r, apart(&a, i, &b, i)))
                 check_fail(
                     r,
-                    "%s: four more places of padding change the loss of target row %lld from %.12g to %.12g: "
-                    "something depends on places that hold no token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
+                    "%s: four more positions of padding change the loss of target row %lld from %.12g to %.12g: something depends on positions "
+                    "without a token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
                     w->words, (long long)i, pass_row(&a, i), pass_row(&b, i));
     }
     pass_close(&a);
@@ -155,8 +154,7 @@ static void batch_of_one(const pairing *w, check_result *r)
                 if (check_beyond(r, apart(&p, t, &all, all.p.off[i] + t)))
                     check_fail(r,
                                "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four "
-                               "%.12g: sentences of a "
-                               "batch mix; the first axis must stay apart",
+                               "%.12g: sentences of a batch are mixed; the batch axis must stay separate",
                                w->words, (long long)i, pass_row(&p, t), (long long)t,
                                pass_row(&all, all.p.off[i] + t));
         }
@@ -277,9 +275,9 @@ void check_fused(const plugin *p, check_result *r)
 {
     check_each_pairing(p, r, fused);
     if (r->outcome == CHECK_OK && r->measured < 0)
-        check_none(r, "nothing here is fused");
+        check_none(r, "nothing is fused");
     else if (r->outcome == CHECK_OK)
-        snprintf(r->words, sizeof r->words, "in units of what is allowed: 1e-10 in fp64, 1e-5 in fp32");
+        snprintf(r->words, sizeof r->words, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
 }
 
 static void fp32(const pairing *w, check_result *r)
@@ -287,8 +285,7 @@ static void fp32(const pairing *w, check_result *r)
     double d = distance_between(w, &(model_kind){.compute = F32}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
-                   "%s: loss or gradient in fp32 is %.2g (relative) away from fp64: numbers too large or too "
-                   "small for it",
+                   "%s: loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too large or too small for fp32",
                    w->words, fabs(d));
 }
 void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
@@ -306,7 +303,7 @@ static void long_sentence(const pairing *w, check_result *r)
     bool done = check_compute_on(&s, w, &exact, &a, r) && check_compute_on(&s, w, &(model_kind){.compute = F32}, &b, r);
     double d = done ? check_distance(&a, &b) : 0;
     if (done && check_beyond(r, d))
-        check_fail(r, "%s: with %d tokens, loss or gradient in fp32 is %.2g (relative) away from fp64: numbers too large or too small for it",
+        check_fail(r, "%s: with %d tokens, loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too large or too small for fp32",
                    w->words, MOST_TOKENS, fabs(d));
     free(a.grad);
     free(b.grad);
@@ -326,7 +323,7 @@ static void bf16(const pairing *w, check_result *r)
 {
     double d = distance_between(w, &(model_kind){.compute = BF16}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
-        check_fail(r, "%s: loss or gradient in bf16 is %.2g (relative) away from fp64", w->words, d);
+        check_fail(r, "%s: loss or gradient in bf16 differs from fp64 by %.2g (relative)", w->words, d);
 }
 void check_bf16(const plugin *p, check_result *r)
 {

@@ -68,11 +68,11 @@ int block_trace(block *b, const block_spec *s, err *e)
     c->hook = AB_IN_HOST;
     if (y.id && (tape_at(c, y)->dim[2] != b->rows || tape_at(c, y)->dim[3] != s->d_model)) {
         char found[64];
-        tape_fail(c, "attention '%s' gave %s, expected rows [%lld,%lld]", s->attention->desc.name,
+        tape_fail(c, "attention '%s' returned %s, expected rows [%lld,%lld]", s->attention->desc.name,
                   shape_text(tape_at(c, y)->dim, found), (long long)b->rows, (long long)s->d_model);
     }
     t_keep(c, y, "y");
-    if (!y.id) tape_fail(c, "attention '%s' gave no tensor", s->attention->desc.name);
+    if (!y.id) tape_fail(c, "attention '%s' returned no tensor", s->attention->desc.name);
     b->forward_nodes = c->n;
     if (s->measured && y.id) tape_backward(c, t_sum_to(c, y, (int64_t[4]){1, 1, 1, 1}));
     if (!c->error.text[0]) return 0;

@@ -126,7 +126,7 @@ size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
         check_begins(c->name, n);
         const char *failed = failed_need(c->needs, out, missing, n);
         if (failed)
-            check_none(r, "not made: it presupposes '%s'", failed);
+            check_none(r, "skipped: it depends on '%s'", failed);
         else
             c->run(p, r);
         missing[n++] = failed || r->outcome == CHECK_FAIL;

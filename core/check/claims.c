@@ -48,9 +48,8 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
         for (size_t i = 0; i < n; i++) moved = fmax(moved, fabs(b.y[i] - before[i]));
         if (check_beyond(r, moved))
             check_fail(r,
-                       "%s: it claims AB_RELATIVE, but shifting every position by %d changes the output by "
-                       "%.2g; take the claim "
-                       "away or use differences of positions only",
+                       "%s: it claims AB_RELATIVE, but shifting every position by %d changes the output by %.2g; remove the claim or use only "
+                       "differences of positions",
                        role_name, SHIFT, moved);
     }
     free(before);
@@ -120,7 +119,7 @@ static void try_value(const plugin *p, const ab_param *q, const char *value, che
 {
     err e = {0};
     if (trace_with(p, q->name, value, &e))
-        check_fail(r, "%s = %s is in the range that the table gives, but: %s", q->name, value, e.text);
+        check_fail(r, "%s = %s is in its declared range, but: %s", q->name, value, e.text);
 }
 
 static void try_choices(const plugin *p, const ab_param *q, check_result *r)

@@ -60,9 +60,9 @@ static void compare_row(const double *step, const double *full, int t, const pai
     }
     if (check_beyond(r, worst / size))
         check_fail(r,
-                   "%s: step %d of decoding gives logits %.2g away from those of the full pass: what mixes "
-                   "over time must come "
-                   "from ab_key, ab_value (remembered), ab_causal_kv_sum or ab_scan",
+                   "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix "
+                   "positions must come from ab_key, ab_value "
+                   "(remembered), ab_causal_kv_sum or ab_scan",
                    w->words, t, worst);
 }
 

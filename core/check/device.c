@@ -34,7 +34,7 @@ static bool compare(const pairing *w, dtype type, bool generic, double allowed, 
     bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
     double d = done ? check_distance(&a, &b) : 0;
     if (done && check_beyond(r, d / allowed))
-        check_fail(r, "%s%s: in %s on %s loss or gradient is %.2g (relative) away from the CPU's: losses %.9g and %.9g, allowed %.0e",
+        check_fail(r, "%s%s: in %s on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and %.9g, allowed %.0e",
                    w->words, generic ? ", never fused" : "", dtype_name(type), device->name, d, b.loss, a.loss, allowed);
     free(a.grad);
     free(b.grad);
@@ -48,7 +48,7 @@ static void compare_all(const pairing *w, check_result *r)
     if (r->outcome != CHECK_FAIL) compare(w, F32, true, 1e-4, r);
     if (r->outcome != CHECK_FAIL && layers) compare(w, BF16, false, 0.3, r);
     if (layers)
-        check_note(r, "in units of what is allowed: 1e-4 in fp32, 0.3 in bf16; with the device's own layers");
+        check_note(r, "relative to the tolerance: 1e-4 in fp32, 0.3 in bf16; with the device's own layers");
     else
         check_note(r, "in units of what is allowed: 1e-4 in fp32");
 }
@@ -58,7 +58,7 @@ void check_device(const plugin *p, check_result *r)
     if (device)
         check_each_pairing(p, r, compare_all);
     else
-        check_none(r, "no device is asked for (--device cuda)");
+        check_none(r, "no device was requested (--device cuda)");
 }
 
 /* ---- updates ---- */
@@ -104,13 +104,13 @@ void check_device_update(const plugin *p, check_result *r)
 {
     size_t n = 0, m = 0;
     if (!device) {
-        check_none(r, "no device is asked for (--device cuda)");
+        check_none(r, "no device was requested (--device cuda)");
         return;
     }
     float *a = update(p, &cpu_backend, &n, r), *b = update(p, device, &m, r);
     double worst = 0;
     for (size_t i = 0; a && b && i < n; i++) worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
-    if (a && b && check_beyond(r, worst)) check_fail(r, "after three updates a value on %s is %.2g away from the CPU's", device->name, worst);
+    if (a && b && check_beyond(r, worst)) check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", device->name, worst);
     free(a);
     free(b);
 }

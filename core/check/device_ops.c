@@ -241,12 +241,12 @@ void check_device_ops(const plugin *p, check_result *r)
     const pairing *w;
     int kinds = 0;
     if (!check_the_device()) {
-        check_none(r, "no device is asked for (--device cuda)");
+        check_none(r, "no device was requested (--device cuda)");
         return;
     }
     size_t n = check_pairings(p, &w, r);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < LENGTH(ways) && r->outcome != CHECK_FAIL; k++) both(&w[i], &ways[k], &l);
     for (int o = 0; o < OP_COUNT; o++) kinds += l.seen[o];
-    check_note(r, "%lld calls of %d operations; furthest apart is %s", (long long)l.calls, kinds, op_names[l.worst]);
+    check_note(r, "%lld calls of %d operations; largest difference in %s", (long long)l.calls, kinds, op_names[l.worst]);
 }

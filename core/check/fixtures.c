@@ -68,7 +68,7 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
             all = grow(all, &cap, n + 1, sizeof *all);
             fill_places(&all[n++], p, usual, list[i]);
         }
-        if (!n) check_fail(r, "there is no position plugin at hand that it goes with");
+        if (!n) check_fail(r, "no available position plugin fits it");
     }
     *out = all;
     return n;

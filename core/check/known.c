@@ -59,8 +59,8 @@ void check_once(const plugin *p, const char *folder, bool talk)
     remember(folder, p->sha256, str_text(&words));
     const char *kind = plugin_kind_name(p->desc.kind);
     if (talk && first < n)
-        fprintf(stderr, "%s/%s is new and fails `ablate check`: %s\n", kind, p->desc.name, str_text(&words));
+        fprintf(stderr, "%s/%s is new and failed `ablate check`: %s\n", kind, p->desc.name, str_text(&words));
     else if (talk)
-        fprintf(stderr, "%s/%s is new and has passed `ablate check` in %.0f s\n", kind, p->desc.name, ticks() - start);
+        fprintf(stderr, "%s/%s is new and passed `ablate check` in %.0f s\n", kind, p->desc.name, ticks() - start);
     str_free(&words);
 }

@@ -137,8 +137,7 @@ static int trace_op(op_tape *t, const sample *s, dtype type, bool call, err *e)
     t->y = call ? t_call(t->c, s->op, t->in, s->attr, 0) : s->op->reference(t->c, t->in, s->attr);
     if (call && t->y.id && tape_at(t->c, t->y)->op == OP_CALL) tape_at(t->c, t->y)->call_attr = s->attr;
     if (t->c->error.text[0]) return fail(e, "%s", t->c->error.text);
-    if (has_params(t->c))
-        return fail(e, "its reference has parameters of its own: give them as inputs instead");
+    if (has_params(t->c)) return fail(e, "its reference creates parameters; pass them as inputs instead");
     return 0;
 }
 
@@ -200,8 +199,8 @@ static bool compare_kernel(const sample *s, dtype type, double allowed, check_re
         }
         if (done && check_beyond(r, worst / size / allowed))
             check_fail(r,
-                       "operation '%s': its CPU kernel in %s is %.2g (relative) away from its "
-                       "reference, allowed %.0e",
+                       "operation '%s': its CPU kernel in %s differs from its reference by %.2g (relative), "
+                       "allowed %.0e",
                        s->op->name, dtype_name(type), worst / size, allowed);
         free(out);
     }
@@ -221,9 +220,9 @@ void check_kernels(const plugin *p, check_result *r)
         sample_close(&s);
     }
     if (!compared)
-        check_none(r, "no operation with a CPU kernel is listed and used");
+        check_none(r, "no listed and used operation has a CPU kernel");
     else
-        check_note(r, "in units of what is allowed: 1e-10 in fp64, 1e-4 in fp32");
+        check_note(r, "relative to the tolerance: 1e-10 in fp64, 1e-4 in fp32");
 }
 
 /* ---- grad against differences ---- */
@@ -304,5 +303,5 @@ void check_op_gradients(const plugin *p, check_result *r)
         sample_close(&s);
         compared++;
     }
-    if (!compared) check_none(r, "no operation with a kernel and a grad of its own is listed and used");
+    if (!compared) check_none(r, "no listed and used operation has both a kernel and a grad");
 }

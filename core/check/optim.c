@@ -173,7 +173,7 @@ static void compare_vectors(const double *tiled, const double *all, size_t n, co
 void check_tiles(const plugin *p, check_result *r)
 {
     if (!is_elementwise(p)) {
-        check_none(r, "it sees each parameter with its shape");
+        check_none(r, "it is called per parameter");
         return;
     }
     bench b;
@@ -205,7 +205,7 @@ void check_tiles(const plugin *p, check_result *r)
 void check_elementwise(const plugin *p, check_result *r)
 {
     if (!is_elementwise(p)) {
-        check_none(r, "it sees each parameter with its shape");
+        check_none(r, "it is called per parameter");
         return;
     }
     bench b;
@@ -221,9 +221,9 @@ void check_elementwise(const plugin *p, check_result *r)
         for (size_t i = 0; i < MANY && !e.text[0]; i += 97)
             if (check_beyond(r, fabs(values(&b)[i] - values(&b)[0])))
                 check_fail(r,
-                           "elements with one value and one gradient get %.12g at place 0 and %.12g at place "
-                           "%zu: the update mixes "
-                           "elements or depends on the place, but AB_ELEMENTWISE says that it does not",
+                           "elements with equal value and gradient become %.12g at index 0 and %.12g at "
+                           "index %zu: the update mixes elements or "
+                           "depends on the index, but AB_ELEMENTWISE promises that it does not",
                            values(&b)[0], values(&b)[i], i);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
@@ -252,8 +252,7 @@ static void compare_alone(const bench *all, const plugin *p, size_t k, const dou
             if (check_beyond(r, fabs(values(&b)[i] - values(all)[q->at + i])))
                 check_fail(r,
                            "after step %d element %zu of '%s' is %.17g among other parameters and %.17g "
-                           "alone: something is kept from one "
-                           "parameter to the next",
+                           "alone: state is carried from one parameter to the next",
                            (int)STEPS, i, q->name, values(all)[q->at + i], values(&b)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
@@ -278,7 +277,7 @@ void check_apart(const plugin *p, check_result *r)
         for (size_t k = 0; k < LENGTH(shapes) && !e.text[0]; k++) compare_alone(&b, p, k, first, r);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
-    check_note(r, "%zu parameters of unlike kinds and shapes", LENGTH(shapes));
+    check_note(r, "%zu parameters of different kinds and shapes", LENGTH(shapes));
     free(first);
     bench_close(&b);
 }
@@ -349,8 +348,8 @@ void check_minimises(const plugin *p, check_result *r)
         check_fail(r, "%s", e.text);
     else if (check_beyond(r, best))
         check_fail(r,
-                   "400 updates leave %.3g of the loss of a well-conditioned quadratic at the best of seven "
-                   "learning rates (%g)",
+                   "after 400 updates %.3g of the loss of a well-conditioned quadratic is left at the best "
+                   "of seven learning rates (%g)",
                    best, rate);
     else
         check_note(r, "left of a quadratic's loss after 400 updates, learning rate %g", rate);
@@ -385,8 +384,8 @@ void check_resumes(const plugin *p, check_result *r)
             if (check_beyond(r, fabs(values(&through)[i] - values(&again)[i])))
                 check_fail(r,
                            "from the same parameters and slots after step 3, step 6 gives %.17g and %.17g: "
-                           "something is kept outside "
-                           "the slots, so a resumed run goes another way",
+                           "there is state outside the slots, so a "
+                           "resumed run would differ",
                            values(&through)[i], values(&again)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);

@@ -18,7 +18,7 @@ int check_some_rates(const plugin *p, const void *cfg, err *e)
         for (int64_t s = 1; s <= plan->steps; s++) {
             double lr = p->iface.schedule.lr(cfg, plan, s);
             if (!isfinite(lr) || lr < 0)
-                return fail(e, "update %lld of %lld (lr %g, lr_min %g, warmup %lld): the rate is %g, expected a number from 0 on", (long long)s,
+                return fail(e, "update %lld of %lld (lr %g, lr_min %g, warmup %lld): the rate is %g, expected a number >= 0", (long long)s,
                             (long long)plan->steps, plan->lr, plan->lr_min, (long long)plan->warmup, lr);
             most = fmax(most, lr);
         }
@@ -60,8 +60,8 @@ void check_stateless(const plugin *p, check_result *r)
         for (int64_t s = plan->steps; s >= 1; s--) {
             double again = p->iface.schedule.lr(cfg, plan, s);
             if (check_beyond(r, fabs(again - first[s])))
-                check_fail(r, "update %lld has the rate %.9g, asked again after later updates %.9g: something is kept between calls, so a "
-                           "resumed run goes another way", (long long)s, first[s], again);
+                check_fail(r, "the rate of update %lld is %.9g, and %.9g if asked again after later updates: there is state between calls, so a "
+                    "resumed run would differ", (long long)s, first[s], again);
         }
         free(first);
     }

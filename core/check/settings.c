@@ -29,7 +29,7 @@ int check_settings_fit(const plugin *p, err *e)
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     for (size_t i = 0; i < given.n; i++)
         if (has_prefix(given.at[i].key, p->desc.name) && given.at[i].key[n] == '.') settings_put(&own, given.at[i].key, given.at[i].value, &a);
-    int bad = own.n < given.n ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the plugin that is checked", p->desc.name)
+    int bad = own.n < given.n ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
               : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)
               : own.n ? fail(e, "-s: %s has no parameters", p->desc.name)
                       : 0;
@@ -76,6 +76,6 @@ void check_choices(const plugin *p, check_result *r)
         free(words);
     }
     check_pairings_at_most(before);
-    if (!n) check_none(r, "no choice and no truth value among its parameters");
+    if (!n) check_none(r, "no choice or boolean among its parameters");
     check_note(r, "%zu value%s through future, gradient and decode", n, n == 1 ? "" : "s");
 }

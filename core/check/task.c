@@ -30,7 +30,7 @@ static int task_open(opened *o, const plugin *p, err *e)
     check_add_settings(&set, &o->memory);
     if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, &o->memory, e)) return -1;
     if (!o->t->open(&o->self, cfg, &host_table, &env, words, sizeof words)) return 0;
-    return fail(e, "%s", words[0] ? words : "open failed without a word");
+    return fail(e, "%s", words[0] ? words : "open failed without a message");
 }
 
 static void task_close(opened *o)
@@ -55,7 +55,7 @@ void check_open(const plugin *p, check_result *r)
     err e = {0};
     if (task_open(&o, p, &e)) {
         if (strstr(e.text, data_dir()))
-            check_none(r, "its data are not here: %s", e.text);
+            check_none(r, "its data are not available: %s", e.text);
         else
             check_fail(r, "with default settings: %s", e.text);
     } else {
@@ -81,7 +81,7 @@ static void check_line(const char *line, const char *side, const char *split, in
         check_fail(r, "%s example %lld: its %s is not UTF-8 at byte %lld", split, (long long)i, side,
                    (long long)bad);
     if (strpbrk(line, "\n\r"))
-        check_fail(r, "%s example %lld: its %s holds a line end", split, (long long)i, side);
+        check_fail(r, "%s example %lld: its %s contains a line end", split, (long long)i, side);
 }
 
 void check_examples(const plugin *p, check_result *r)
@@ -96,7 +96,7 @@ void check_examples(const plugin *p, check_result *r)
             if (x.src || !(o.t->flags & AB_DECODER_ONLY)) check_line(x.src, "source", split_names[s], i, r);
             check_line(x.tgt, "target", split_names[s], i, r);
         }
-    check_note(r, "%lld lines of UTF-8 a side", (long long)done);
+    check_note(r, "%lld lines of UTF-8 per side", (long long)done);
     task_close(&o);
 }
 
@@ -108,16 +108,15 @@ void check_repeatable(const plugin *p, check_result *r)
         for (int s = 0; s < AB_SPLITS; s++) {
             int64_t n = o.t->count(o.self, (ab_split)s), m = again.t->count(again.self, (ab_split)s);
             if (n != m)
-                check_fail(r, "%s: %lld examples, opened again %lld", split_names[s], (long long)n,
+                check_fail(r, "%s: %lld examples, but %lld when opened again", split_names[s], (long long)n,
                            (long long)m);
             for (int64_t i = n - 1; i >= 0 && r->outcome != CHECK_FAIL; i--) {
                 ab_example a = {0}, b = {0};
                 o.t->get(o.self, (ab_split)s, i, &a);
                 again.t->get(again.self, (ab_split)s, i, &b);
                 if (!same(a.src, b.src) || !same(a.tgt, b.tgt))
-                    check_fail(
-                        r, "%s example %lld is another one when the task is opened again with the same seed",
-                        split_names[s], (long long)i);
+                    check_fail(r, "%s example %lld differs when the task is opened again with the same seed",
+                               split_names[s], (long long)i);
             }
         }
         task_close(&again);
@@ -135,7 +134,7 @@ static int score_lines(const opened *o, ab_split split, const char *const *line,
     char words[512] = "";
     int found = o->t->score(o->self, split, line, n, m, METRICS, words, sizeof words);
     if (found < 1)
-        check_fail(r, "score of %s: %s", split_names[split], found < 0 ? words : "no figure was given");
+        check_fail(r, "score of %s: %s", split_names[split], found < 0 ? words : "no score was returned");
     return found;
 }
 
@@ -145,7 +144,7 @@ static void check_stats(const ab_metric *m, int64_t n, check_result *r)
     if (!m->n_stats) return;
     stats_score value = stats_score_of(m->sum);
     if (!value || (int64_t)stats_width(m->sum) != m->n_stats || !m->stats) {
-        check_fail(r, "%s: %lld statistics a sentence do not go with its kind of sum", m->name,
+        check_fail(r, "%s: %lld statistics per sentence do not match its kind of sum", m->name,
                    (long long)m->n_stats);
         return;
     }
@@ -154,8 +153,8 @@ static void check_stats(const ab_metric *m, int64_t n, check_result *r)
         for (int64_t k = 0; k < m->n_stats; k++) sum[k] += m->stats[i * m->n_stats + k];
     double from_sum = value(sum, NULL);
     if (check_beyond(r, fabs(from_sum - m->value)))
-        check_fail(r, "%s is %.9g, its statistics of %lld sentences add up to %.9g", m->name, m->value,
-                   (long long)n, from_sum);
+        check_fail(r, "%s is %.9g, but the sum of its statistics over %lld sentences gives %.9g", m->name,
+                   m->value, (long long)n, from_sum);
 }
 
 static void score_split(const opened *o, ab_split split, check_result *r)
@@ -174,10 +173,10 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     int n_good = score_lines(o, split, right, n, good, r);
     for (int k = 0; k < n_good; k++) {
         check_stats(&good[k], n, r);
-        if (!good[k].name[0]) check_fail(r, "figure %d has no name", k);
+        if (!good[k].name[0]) check_fail(r, "score %d has no name", k);
         if (!(good[k].value >= 100 - 1e-9) && good[k].n_stats)
-            check_fail(r, "%s: the references themselves score %s %.6g, not the best value 100",
-                       split_names[split], good[k].name, good[k].value);
+            check_fail(r, "%s: the references score %s %.6g, not the best value 100", split_names[split],
+                       good[k].name, good[k].value);
     }
     int n_bad = score_lines(o, split, nonsense, n, bad, r);
     if (n_good > 0 && n_bad > 0 && !(bad[0].value < good[0].value))
@@ -203,10 +202,10 @@ static int score_guess(const opened *o, ab_split split, const pairs *p, bool rig
     int n = o->t->score_likelihoods(o->self, split, x, p->n, m, METRICS, words, sizeof words);
     if (n < 1)
         check_fail(r, "score_likelihoods of %s: %s", split_names[split],
-                   n < 0 ? words : "no figure was given");
+                   n < 0 ? words : "no score was returned");
     for (int k = 0; k < n; k++) {
         check_stats(&m[k], p->n, r);
-        if (!m[k].name[0]) check_fail(r, "figure %d has no name", k);
+        if (!m[k].name[0]) check_fail(r, "score %d has no name", k);
     }
     free(x);
     return n;

@@ -45,7 +45,7 @@ static const comm_module *module_of(const backend *on, err *e)
     *(void **)&entry = dlsym(h, f->entry);
     const comm_module *m = entry ? entry() : NULL;
     if (m && m->version == COMM_MODULE && m->layout == COMM_MODULE_LAYOUT) return m;
-    fail(e, "%s was built from another version of ablate; build anew", f->file);
+    fail(e, "%s was built from another version of ablate; rebuild it", f->file);
     return NULL;
 }
 
@@ -91,7 +91,7 @@ const comm *comm_join(const comm_module *m, const backend *on, const char *folde
     c = (comm){.m = m};
     if (c.m->open(on, folder, &c.rank, &c.size, e)) return fail_in(e, "%s: ", c.m->name), NULL;
     if (c.size != ranks) {
-        fail(e, "%s: found %d rank%s, expected %d: was each started by the same mpirun or srun?", c.m->name, c.size, c.size == 1 ? "" : "s", ranks);
+        fail(e, "%s: found %d rank%s, expected %d: were all started by the same mpirun or srun?", c.m->name, c.size, c.size == 1 ? "" : "s", ranks);
         return NULL;
     }
     if (count_here(&c, e)) return NULL;
@@ -128,7 +128,7 @@ int comm_agree(const comm *c, const void *mine, size_t bytes, const char *what, 
     int bad = c->m->gather(mine, all, bytes, e);
     for (int r = 1; r < c->size && !bad; r++)
         if (memcmp(all, all + (size_t)r * bytes, bytes))
-            bad = fail(e, "rank %d has another %s than rank 0: do all ranks see the same files?", r, what);
+            bad = fail(e, "rank %d has a different %s from rank 0: do all ranks see the same files?", r, what);
     free(all);
     return bad;
 }

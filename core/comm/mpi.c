@@ -161,7 +161,7 @@ static int mpi_sum_end(err *e)
 
 static int mpi_sum_begin(void *v, size_t n, dtype type, err *e)
 {
-    if (type != F32 && type != F64) return fail(e, "sums are of fp32 or fp64, not of %s", dtype_name(type));
+    if (type != F32 && type != F64) return fail(e, "found %s, expected fp32 or fp64 to sum", dtype_name(type));
     if (n_sums == MOST && mpi_sum_end(e)) return -1;
     sum *s = &sums[n_sums++];
     s->v = v, s->n = n, s->type = type, s->width = dtype_size(type), s->tag = 2 * next_tag;

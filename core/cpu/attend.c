@@ -129,7 +129,7 @@ static int check_offsets(const call *k, const attend_args *a, err *e)
         return fail(e, "attention: offsets of sentence %lld go backwards", (long long)i);
     }
     if (a->q_off[b] > rows_of(&k->in[0]) || a->k_off[b] > rows_of(&k->in[1]))
-        return fail(e, "attention: offsets end at rows %d and %d, there are %lld and %lld", a->q_off[b],
+        return fail(e, "attention: offsets end at rows %d and %d, but there are %lld and %lld rows", a->q_off[b],
                     a->k_off[b], (long long)rows_of(&k->in[0]), (long long)rows_of(&k->in[1]));
     return 0;
 }

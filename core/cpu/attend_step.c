@@ -44,7 +44,7 @@ static int run_step(const call *k, const score_args *score, err *e)
                    .ancestor = k->in[2].data,
                    .scale = t->f[1]};
     if (a.t < 0 || a.t >= a.cap)
-        return fail(e, "decoding step %lld, the cache holds %lld positions", (long long)a.t,
+        return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)a.t,
                     (long long)a.cap);
     BY_TYPE(k->in[0].type, attend_step, &a);
     return 0;

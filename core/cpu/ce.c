@@ -24,13 +24,13 @@ int cpu_CE(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->in[0]), v = width_of(&k->in[0]);
     if (k->a.i[2])
-        return fail(e, "cross-entropy: rows with %lld columns of padding, which the CPU has not",
+        return fail(e, "cross-entropy: rows with %lld columns of padding, which the CPU does not support",
                     (long long)k->a.i[2]);
     const int32_t *target = k->in[1].data;
     double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(v > 1 ? v - 1 : 1) : eps / (double)v;
     for (int64_t r = 0; r < rows; r++)
         if (target[r] >= v)
-            return fail(e, "cross-entropy: target %d in row %lld, the vocabulary has %lld words", target[r],
+            return fail(e, "cross-entropy: target %d in row %lld, but the vocabulary has %lld ids", target[r],
                         (long long)r, (long long)v);
     ce_args a = {.rows = rows,
                  .width = v,

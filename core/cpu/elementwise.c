@@ -159,7 +159,7 @@ KERNEL(ADD_SCALAR)
 static bool is_function(const call *k, err *e)
 {
     if (k->a.i[0] >= AB_EXP && k->a.i[0] <= AB_RECIP) return true;
-    fail(e, "%s: there is no function number %lld", op_names[k->op], (long long)k->a.i[0]);
+    fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.i[0]);
     return false;
 }
 void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n)

@@ -37,7 +37,7 @@ static int fill_moved(const call *k, const view *rows, const view *heads, moved 
                  .time = heads->dim[2],
                  .width = heads->dim[3]};
     if (m->batch != heads->dim[0])
-        return fail(e, "%s: offsets of %lld sentences, but a batch of %lld", op_names[k->op],
+        return fail(e, "%s: offsets of %lld sentences in a batch of %lld", op_names[k->op],
                     (long long)m->batch, (long long)heads->dim[0]);
     for (int64_t b = 0; b <= m->batch; b++) {
         int64_t least = b ? m->offset[b - 1] : 0;
@@ -180,7 +180,7 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
                     (long long)rows, (long long)m.heads, (long long)m.width, (long long)cached,
                     (long long)width_of(cache));
     if (m.time < 0 || m.time >= m.cap || m.time >= m.seen || m.time > m.n_ancestors)
-        return fail(e, "KV_CACHE_APPEND: time %lld, but the cache holds %lld steps and %lld are looked at",
+        return fail(e, "KV_CACHE_APPEND: time %lld, but the cache has %lld steps and %lld are read",
                     (long long)m.time, (long long)m.cap, (long long)m.seen);
     if (check_ancestors(&m, rows, cached, e)) return -1;
     over_range(rows, 1, count_of(x), write_present, &m);
@@ -193,7 +193,7 @@ int cpu_CACHE_REORDER(const call *k, err *e)
     const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
     if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
-        return fail(e, "CACHE_REORDER: %lld parents of a state of %lld numbers", (long long)rows,
+        return fail(e, "CACHE_REORDER: %lld parents for a state of %lld numbers", (long long)rows,
                     (long long)count_of(state));
     return rows_by_id(k, state, parents, rows, y, e);
 }
@@ -206,7 +206,7 @@ static int overwrite(const call *k, err *e)
     convert_fn f;
     if (convert_or_fail(k, to, value, &f, e)) return -1;
     if (count_of(to) != count_of(value))
-        return fail(e, "%s: %lld numbers do not fit in the place of %lld", op_names[k->op],
+        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op],
                     (long long)count_of(value), (long long)count_of(to));
     copy_flat(to->data, value->data, count_of(to), f, dtype_size(to->type), dtype_size(value->type));
     return 0;

@@ -48,7 +48,7 @@ int check_ids(const call *k, const view *ids, int64_t n, err *e)
     if (!all || (int64_t)largest < n) return 0;
     int64_t i = 0;
     while ((int64_t)(uint32_t)id[i] < n) i++;
-    return fail(e, "%s: id %d at place %lld, expected 0 to %lld", op_names[k->op], (int)id[i], (long long)i,
+    return fail(e, "%s: id %d at index %lld, expected 0 to %lld", op_names[k->op], (int)id[i], (long long)i,
                 (long long)n - 1);
 }
 

@@ -15,7 +15,7 @@ extern const cpu_table_t cpu_table_avx2, cpu_table_avx512, cpu_table_avx512_bf16
 /* ---- what a set needs that is not there; NULL: usable ---- */
 
 #define NEEDS(feature)                                                                                                               \
-    if (!__builtin_cpu_supports(feature)) return "this processor has no " feature;
+    if (!__builtin_cpu_supports(feature)) return "not supported by this processor: " feature;
 static const char *avx2_lacks(void)
 {
     NEEDS("avx2")
@@ -42,10 +42,10 @@ static const char *amx_lacks(void)
     NEEDS("amx-bf16")
 #ifdef __linux__
     enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: Linux gives tiles to those who ask */
-    if (syscall(SYS_arch_prctl, ASK, TILE_DATA)) return "the kernel gives no tiles (ARCH_REQ_XCOMP_PERM)";
+    if (syscall(SYS_arch_prctl, ASK, TILE_DATA)) return "the Linux kernel refused AMX tiles (ARCH_REQ_XCOMP_PERM)";
     return avx512_bf16_lacks();
 #else
-    return "tiles are asked for on Linux only";
+    return "AMX tiles are supported on Linux only";
 #endif
 }
 #endif
@@ -99,7 +99,7 @@ static int find(const char *name, int *isa, err *e)
     for (size_t i = 0; i < LENGTH(sets); i++) {
         if (same(sets[i].name, name)) {
             *isa = (int)i;
-            return lacks[i] ? fail(e, "instruction set %s: %s; `ablate devices` says what there is", name, lacks[i]) : 0;
+            return lacks[i] ? fail(e, "instruction set %s: %s; `ablate devices` lists what is available", name, lacks[i]) : 0;
         }
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", sets[i].name);

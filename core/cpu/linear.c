@@ -41,7 +41,7 @@ static void outer_f64(int64_t rows, int64_t k, int64_t n, const double *x, const
 /* Rows with padding are a device's: no tape of the CPU has them. */
 static int refuse_padding(const call *k, err *e)
 {
-    return k->a.i[2] ? fail(e, "linear: rows with %lld columns of padding, which the CPU has not", (long long)k->a.i[2]) : 0;
+    return k->a.i[2] ? fail(e, "linear: rows with %lld columns of padding, which the CPU does not support", (long long)k->a.i[2]) : 0;
 }
 
 int cpu_LINEAR(const call *k, err *e)

@@ -25,7 +25,8 @@ int cpu_ROTATE(const call *k, err *e)
     for (int64_t b = 0; b < r.sentences; b++) {
         int64_t length = r.offset[b + 1] - r.offset[b];
         if (r.offset[b] < 0 || length < 0 || r.offset[b + 1] > r.rows || length > k->in[1].dim[2])
-            return fail(e, "rotate: sentence %lld has rows %d to %d of %lld, the angles are of %lld places", (long long)b, r.offset[b], r.offset[b + 1],
+            return fail(e, "rotate: sentence %lld has rows %d to %d of %lld, but there are angles for %lld "
+                "positions", (long long)b, r.offset[b], r.offset[b + 1],
                         (long long)r.rows, (long long)k->in[1].dim[2]);
     }
     BY_TYPE(k->in[0].type, rotate, &r, k->in[0].data, k->in[1].data, k->in[2].data, k->out[0].data);

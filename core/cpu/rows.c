@@ -31,7 +31,7 @@ static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t wor
 {
     for (int64_t r = 0; r < n; r++)
         if (id[r] >= words)
-            return fail(e, "%s: id %d in row %lld, the table has %lld rows", what, id[r], (long long)r,
+            return fail(e, "%s: id %d in row %lld, but the table has %lld rows", what, id[r], (long long)r,
                         (long long)words);
     return 0;
 }

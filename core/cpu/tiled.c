@@ -42,7 +42,7 @@ static int check_shapes(ab_ctx *c, const tiling *t, const program *p)
             bool is_vector = n == t->tile && (d[0] == n || d[1] == n || d[2] == n || d[3] == n);
             char shape[64];
             if (v->data && n != 1 && !is_vector)
-                return fail(&c->error, "the update: %s works on %s, expected one number or %lld along one axis",
+                return fail(&c->error, "update: %s has shape %s, expected one number or %lld along one axis",
                             op_names[k->op], shape_text(d, shape), (long long)t->tile);
         }
     }

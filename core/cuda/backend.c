@@ -140,7 +140,7 @@ static int run(ab_ctx *c, const run_options *o, phase first, phase last)
         bad = run_piece(c, o, first, last, &r->piece[i], graph);
         if (!bad && i < o->n_stops && o->after) bad = o->after(o->self, o->stops[i], &c->error);
     }
-    if (bad && !c->error.text[0]) fail(&c->error, "the GPU: %s", gpu_error() ? gpu_error() : "a graph could not be made");
+    if (bad && !c->error.text[0]) fail(&c->error, "the GPU: %s", gpu_error() ? gpu_error() : "a CUDA graph could not be created");
     return bad || gpu_launched() ? launched(-1, &c->error) : 0;
 }
 
@@ -204,7 +204,7 @@ static choosing_room room_for(const choosing *c)
 static int put_choosing(const choosing *c, err *e)
 {
     if (c->k > SELECT_MOST || c->beam > SELECT_BEAM)
-        return fail(e, "a beam of %lld on a GPU: at most %d (its kernel keeps %d choices a row)", (long long)c->beam, SELECT_BEAM, SELECT_MOST);
+        return fail(e, "beam = %lld on a GPU: expected at most %d (its kernel keeps %d choices per row)", (long long)c->beam, SELECT_BEAM, SELECT_MOST);
     choosing_room r = room_for(c);
     size_t rows = (size_t)(c->sentences * c->beam);
     gpu_copy_in(r.log_prob, c->log_prob, rows * sizeof *c->log_prob);
@@ -261,7 +261,7 @@ static const backend *open_device(int device, err *e)
 {
     const char *why = NULL;
     if (gpu_open(device, &why)) {
-        fail(e, "GPU %d cannot be used: %s", device, why ? why : "no reason was given");
+        fail(e, "GPU %d cannot be used: %s", device, why ? why : "no reason given");
         return NULL;
     }
     if (product_open(e)) {

@@ -34,7 +34,7 @@ int lt_load_functions(err *e)
     size_t major =
         version >= 100000 ? version / 10000 : version / 1000; /* 120900 is 12.9.0, 11805 is 11.8.5 */
     if (major < 12)
-        return fail(e, "cuBLASLt: %s is version %zu.x, at least 12 is needed", str_text(&path), major);
+        return fail(e, "cuBLASLt: %s is version %zu.x, expected at least 12", str_text(&path), major);
     snprintf(described, sizeof described, "cuBLASLt %zu.%zu.%zu (%.400s)", major, version / 100 % 100,
              version % 100, str_text(&path));
     library = found;
@@ -129,7 +129,7 @@ static lt_key key_of(const product *p)
 /* Says it once a shape; our own kernels multiply from here on. */
 static void give_up(lt_plan *x, const product *p, const char *doing, cublasStatus_t s)
 {
-    lt_failed(p, doing, s, "our own kernels multiply instead");
+    lt_failed(p, doing, s, "using our own kernels instead");
     x->refused = true;
 }
 void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char *then)
@@ -248,7 +248,7 @@ static cublasStatus_t other_rows(const product *p, lt_plan *x)
 
 int lt_product(const product *p)
 {
-    if (!handle) return gpu_refuse("a product before product_open");
+    if (!handle) return gpu_refuse("product_open must be called before a product");
     lt_key key = key_of(p);
     lt_plan *x = find_plan(&key);
     if (!x->used && make_plan(p, &key, x)) return -1;
@@ -260,7 +260,7 @@ int lt_product(const product *p)
         if (++x->at == x->n)
             give_up(x, p, "multiply with its last algorithm", s);
         else
-            lt_failed(p, "multiply with one algorithm", s, "the next one is taken");
+            lt_failed(p, "multiply with one algorithm", s, "using the next one");
     }
     return 1;
 }

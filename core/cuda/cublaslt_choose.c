@@ -233,7 +233,7 @@ static void keep_exact(const product *p, lt_plan *x, candidates *c)
     if (!may_try)
         log_line(
             LOG_WARN,
-            "cuBLASLt: an algorithm for products of n %lld, k %lld was not tried on several numbers of rows",
+            "cuBLASLt: an algorithm for products with n %lld, k %lld was not tested on several numbers of rows",
             (long long)p->n, (long long)p->k);
     trial t = may_try ? trial_of(p, x) : (trial){0};
     int n = 0, asked = c->n;
@@ -248,9 +248,8 @@ static void keep_exact(const product *p, lt_plan *x, candidates *c)
     if (may_try) trial_end(&t);
     if (!n)
         log_line(LOG_WARN,
-                 "cuBLASLt: of %d algorithms for products of n %lld, k %lld none gives a row the same bits "
-                 "among any number of rows: "
-                 "our own kernels multiply instead",
+                 "cuBLASLt: none of %d algorithms for products with n %lld, k %lld gives rows the same bits for every number of rows; using our own "
+                 "kernels instead",
                  asked, (long long)p->n, (long long)p->k);
 }
 

@@ -95,7 +95,7 @@ int lt_lock_choices(void)
     err e = {{0}};
     int file = open(file_name(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0)
-        log_line(LOG_WARN, "%s: choices of algorithms cannot be kept: %s", file_name(), strerror(errno));
+        log_line(LOG_WARN, "%s: choices of algorithms cannot be saved: %s", file_name(), strerror(errno));
     else
         while (flock(file, LOCK_EX) && errno == EINTR) {}
     if (lt_read_choices(&e)) log_line(LOG_WARN, "%s", e.text);
@@ -136,7 +136,7 @@ void lt_keep_choice(const lt_key *key, const lt_config *chosen, double ms, const
     str_add(&line, "\n");
     int file = open(file_name(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file < 0 || write(file, line.s, line.n) != (ssize_t)line.n)
-        log_line(LOG_WARN, "%s: the choice for a product cannot be added: %s", file_name(), strerror(errno));
+        log_line(LOG_WARN, "%s: the choice for a product cannot be saved: %s", file_name(), strerror(errno));
     if (file >= 0) close(file);
     lines_read++;
     table = grow(table, &table_size, table_used + 1, sizeof *table);

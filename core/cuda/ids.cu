@@ -335,7 +335,7 @@ __global__ void mask(masking m, int64_t n)
 extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out)
 {
     int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles + n_table + 1;
-    if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1) return gpu_refuse("more than 2147483646 ids or rows of a table");
+    if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1) return gpu_refuse("more than 2147483646 ids or table rows");
     int32_t *start = (int32_t *)gpu_scratch(GPU_SLOT_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
     int32_t *key[2] = {counts + BYTES * tiles, counts + BYTES * tiles + T}, *order[2] = {key[1] + T, key[1] + 2 * T};
     const int32_t *from_key = ids, *from_order = nullptr;

@@ -151,7 +151,7 @@ extern "C" int gpu_transpose(int n, const gpu_matrix *m, int to_type)
         all.at[i] = m[i];
         all.first[i] = (unsigned)blocks;
         blocks += squares(m[i].rows) * squares(m[i].cols);
-        if (blocks > INT32_MAX) return gpu_refuse("gpu_transpose: a matrix of more than 2 to the 41 numbers");
+        if (blocks > INT32_MAX) return gpu_refuse("gpu_transpose: a matrix with more than 2^41 numbers");
     }
     for (int i = n; i <= GPU_MATRICES; i++) all.first[i] = (unsigned)blocks;
     if (!blocks) return gpu_launched();

@@ -46,7 +46,7 @@ static int load(err *e)
     NCCL_FUNCTIONS(LOAD)
 #undef LOAD
     if (!bad) bad = said(nccl.ncclGetVersion(&version), "ncclGetVersion", e);
-    if (!bad && version < NCCL_OLDEST) bad = fail(e, "%s is version %d, at least %d is needed", str_text(&path), version, NCCL_OLDEST);
+    if (!bad && version < NCCL_OLDEST) bad = fail(e, "%s is version %d, expected at least %d", str_text(&path), version, NCCL_OLDEST);
     int major = version < 10000 ? version / 1000 : version / 10000, minor = version / 100 % (version < 10000 ? 10 : 100);
     snprintf(about, sizeof about, "NCCL %d.%d.%d", major, minor, version % 100);
     str_free(&path);
@@ -57,7 +57,7 @@ static int read_timeout(err *e)
 {
     const char *text = getenv("ABLATE_NCCL_TIMEOUT");
     timeout = TIMEOUT;
-    if (text && (!parse_real(text, &timeout) || timeout <= 0)) return fail(e, "ABLATE_NCCL_TIMEOUT = %s: expected seconds, more than 0", text);
+    if (text && (!parse_real(text, &timeout) || timeout <= 0)) return fail(e, "ABLATE_NCCL_TIMEOUT = %s: expected seconds above 0", text);
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int read_id(const char *path, nccl_id *id, err *e)
     double start = ticks();
     while (!file_exists(path))
         if (ticks() - start > timeout)
-            return fail(e, "%s: rank 0 has left no word there for %g s", path, timeout);
+            return fail(e, "%s: rank 0 has not written it within %g s", path, timeout);
         else
             usleep(10000);
     int bad = file_read(path, &text, e);
@@ -84,7 +84,7 @@ static int join(const char *folder, err *e)
     int bad = me ? read_id(path, &id, e) : said(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", e) || file_write(path, &id, sizeof id, e);
     nccl_code code = bad ? NCCL_SUCCESS : nccl.ncclCommInitRank(&joined, size, id, me);
     if (!bad) bad = said(code, "ncclCommInitRank", e);
-    if (code == NCCL_INVALID_USAGE) fail_in(e, "has each rank a GPU of its own? ");
+    if (code == NCCL_INVALID_USAGE) fail_in(e, "does each rank have its own GPU? ");
     if (!me) unlink(path); /* all have read it when rank 0 has joined */
     free(path);
     return bad;
@@ -121,7 +121,7 @@ static int still_there(err *e)
 {
     nccl_code found = NCCL_SUCCESS;
     if (said(nccl.ncclCommGetAsyncError(joined, &found), "ncclCommGetAsyncError", e)) return -1;
-    return found == NCCL_IN_PROGRESS ? 0 : said(found, "another rank is gone", e);
+    return found == NCCL_IN_PROGRESS ? 0 : said(found, "another rank was lost", e);
 }
 
 static int wait_side(err *e)
@@ -132,7 +132,7 @@ static int wait_side(err *e)
         if (done) return launched(done < 0 ? -1 : 0, e);
         if (still_there(e)) return -1;
         double waited = ticks() - start;
-        if (waited > timeout) return fail(e, "the other ranks have sent nothing for %g s (ABLATE_NCCL_TIMEOUT)", timeout);
+        if (waited > timeout) return fail(e, "no data from the other ranks for %g s (ABLATE_NCCL_TIMEOUT)", timeout);
         usleep(waited < 0.01 ? 20 : 1000);
     }
 }
@@ -180,7 +180,7 @@ static part given_by(const void *self, int r)
 
 static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
 {
-    if (type != F32) return fail(e, "sums on a GPU are of fp32, not of %s", dtype_name(type));
+    if (type != F32) return fail(e, "sums on a GPU need fp32, found %s", dtype_name(type));
     sum s = {.v = v, .n = n, .stride = n / (size_t)size + 1};
     s.given = gpu_scratch(SCRATCH_RANKS, (size_t)size * s.stride * sizeof *s.given);
     int bad = launched(gpu_side_begin(), e);

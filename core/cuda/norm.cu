@@ -333,7 +333,7 @@ template <class T> static int colsum_of(norm_call<T> a)
 {
     int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
     dim3 grid((unsigned)strips, (unsigned)parts);
-    if (strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("sums over rows of so many columns that there are not tickets enough");
+    if (strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("sums over rows: too many columns for the available tickets");
     return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((sum_rows<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
                                               : LAUNCH((sum_rows<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
 }
@@ -342,7 +342,7 @@ template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
 {
     int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
     dim3 grid((unsigned)a.rows), columns((unsigned)strips, (unsigned)parts);
-    if (2 * strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("a norm over so many columns that there are not tickets enough");
+    if (2 * strips * parts_tickets(parts) > GPU_TICKETS) return gpu_refuse("norm: too many columns for the available tickets");
     int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
                     : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
     if (rc) return rc;

@@ -65,7 +65,7 @@ ELEMENTWISE(RELU_BACK)
 
 static int function(const call *k, int what, err *e)
 {
-    if (k->a.i[0] < AB_EXP || k->a.i[0] > AB_RECIP) return fail(e, "there is no function number %lld", (long long)k->a.i[0]);
+    if (k->a.i[0] < AB_EXP || k->a.i[0] > AB_RECIP) return fail(e, "unknown function number %lld", (long long)k->a.i[0]);
     for (int i = 0; i < k->n_in; i++)
         if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim)) return fail(e, "the shapes of input %d and the output differ", i);
     return elementwise(k, what, e);
@@ -81,7 +81,7 @@ static int copy(const call *k, const view *to, const view *from, err *e)
     bool known = to->type == from->type ? to->type != F64 : is_row_type(to->type) && is_row_type(from->type);
     if (!known) return fail(e, "the GPU has no copy from %s to %s", dtype_name(from->type), dtype_name(to->type));
     if (count_of(to) != count_of(from))
-        return fail(e, "%s: %lld numbers do not fit in the place of %lld", op_names[k->op], (long long)count_of(from),
+        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(from),
                     (long long)count_of(to));
     return launched(gpu_cast(to->data, (int)to->type, from->data, (int)from->type, count_of(to)), e);
 }

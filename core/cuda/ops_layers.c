@@ -30,7 +30,7 @@ static int check_sentences(const view *x, const view *offset, int64_t time, int6
 {
     int64_t batch = count_of(offset) - 1;
     if (!is_row_type(x->type)) return fail(e, "a layer's rows are %s, expected fp32 or bf16", dtype_name(x->type));
-    if (offset->type != I32 || batch < 0) return fail(e, "a layer's first rows of sentences are no list of int32");
+    if (offset->type != I32 || batch < 0) return fail(e, "a layer's sentence offsets are not a list of int32");
     return check_count("the longest sentence", time, e) || check_count("sentences", batch, e) ||
            check_count("cells of sentences", batch * time, e) || check_count("columns", width_of(x), e) || check_count("columns", d, e);
 }
@@ -87,7 +87,7 @@ static int unpack_conv(const call *k, const view *offset, conv_call *c, err *e)
     *c = (conv_call){.type = (int)x->type, .rows = rows_of(x), .n = n, .d = d, .batch = count_of(offset) - 1, .time = k->a.i[2],
                      .before = before, .behind = behind, .offset = offset->data, .x = x->data, .w = w->data};
     if (before < 0 || behind < 0)
-        return fail(e, "a convolution over %lld rows before and %lld behind: at least 0", (long long)before, (long long)behind);
+        return fail(e, "a convolution over %lld rows before and %lld after: expected at least 0", (long long)before, (long long)behind);
     return check_sentences(x, offset, c->time, d, e) ||
            check_count("the rows of a convolution's weights", (before + 1 + behind) * n, e) ||
            check_matrix("a convolution's W", w, F32, (before + 1 + behind) * n, d, e);

@@ -18,7 +18,7 @@ static int check_type(const char *what, const view *v, dtype type, err *e)
 /* Kernels have a block a row or so: a grid has less than 2^31. */
 static int check_count(const char *what, int64_t rows, err *e)
 {
-    return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, at most 2147483647", what, (long long)rows);
+    return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, expected at most 2147483647", what, (long long)rows);
 }
 
 static gpu_dropping dropping_by(const call *k, double p)

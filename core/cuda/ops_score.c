@@ -22,7 +22,7 @@ static int unpack_program(const call *k, gpu_score *f, err *e)
     const view *ids = &k->in[PROGRAM_IDS];
     for (int i = PROGRAM_LEAF; i < PROGRAM_LSE; i++)
         if (k->in[i].data && k->in[i].type != F32)
-            return fail(e, "attention on the GPU: what its scores are made of is %s, expected f32", dtype_name(k->in[i].type));
+            return fail(e, "attention on the GPU: inputs of the score program are %s, expected f32", dtype_name(k->in[i].type));
     gpu_score_of(k->call_attr, f);
     take_leaves(k, f);
     f->ids = ids->data, f->ids_row = ids->dim[3];

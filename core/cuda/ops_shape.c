@@ -90,7 +90,7 @@ int cuda_CACHE_REORDER(const call *k, err *e)
     const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
     if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
-        return fail(e, "%lld parents of a state of %lld numbers", (long long)rows, (long long)count_of(state));
+        return fail(e, "%lld parents for a state of %lld numbers", (long long)rows, (long long)count_of(state));
     return rows_by_id(k, state, parents, rows, e);
 }
 
@@ -185,9 +185,9 @@ static int between_rows_and_heads(const call *k, const view *rows, const view *h
                    .col = k->a.i[0], .batch = count_of(offset) - 1, .n_heads = heads->dim[1], .time = heads->dim[2],
                    .width = heads->dim[3], .row_type = (int)rows->type};
     if (h.batch != heads->dim[0])
-        return fail(e, "offsets of %lld sentences, but a batch of %lld", (long long)h.batch, (long long)heads->dim[0]);
+        return fail(e, "offsets of %lld sentences in a batch of %lld", (long long)h.batch, (long long)heads->dim[0]);
     if (h.col < 0 || h.col + h.n_heads * h.width > h.cols)
-        return fail(e, "columns %lld to %lld of rows that are %lld wide", (long long)h.col, (long long)(h.col + h.n_heads * h.width),
+        return fail(e, "columns %lld to %lld of rows with %lld columns", (long long)h.col, (long long)(h.col + h.n_heads * h.width),
                     (long long)h.cols);
     return launched(launch(&h), e);
 }
@@ -209,6 +209,6 @@ int cuda_KV_CACHE_APPEND(const call *k, err *e)
         return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)m.rows,
                     (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
     if (m.seen > m.cap)
-        return fail(e, "%lld steps are looked at, but the cache holds %lld", (long long)m.seen, (long long)m.cap);
+        return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)m.cap);
     return launched(gpu_remember(&m), e);
 }

@@ -61,9 +61,9 @@ static int locate(program *p, int32_t id, err *e)
     char shape[64];
     if (n->op > OP_PART && n->phase == PHASE_STEP) return fail(e, "%s is read before it is computed", op_names[n->op]);
     if (node_count(n) != 1 || n->type != F32 || !n->data)
-        return fail(e, "it reads %s %s that is neither a vector of the update nor one number of type fp32", dtype_name(n->type),
+        return fail(e, "it reads %s %s, which is neither a vector of the update nor one fp32 number", dtype_name(n->type),
                     shape_text(n->dim, shape));
-    if (p->u->n_scalars == UPDATE_SCALARS) return fail(e, "it reads more than %d numbers that are the same for all elements", UPDATE_SCALARS);
+    if (p->u->n_scalars == UPDATE_SCALARS) return fail(e, "it reads more than %d scalars", UPDATE_SCALARS);
     v->where = SCALAR, v->index = p->u->n_scalars;
     p->u->scalar[p->u->n_scalars++] = n->data;
     return 0;
@@ -117,7 +117,7 @@ static int set_up(program *p, const run_options *o, err *e)
 static int add_step(program *p, update_step s, const int32_t *in, int n_in, int32_t result, err *e)
 {
     int i = p->u->n_steps;
-    if (i == UPDATE_STEPS) return fail(e, "it takes more than %d operations", UPDATE_STEPS);
+    if (i == UPDATE_STEPS) return fail(e, "it needs more than %d operations", UPDATE_STEPS);
     for (int k = 0; k < n_in; k++) {
         p->in[i][k] = in[k];
         if (locate(p, in[k], e)) return -1;
@@ -137,7 +137,7 @@ static int add_node(program *p, int32_t id, err *e)
     int32_t in[3] = {0};
     char shape[64];
     if (source_of(p->c, id) != id) return 0;
-    if (n->op < OP_ADD || n->op > OP_MAP_BACK) return fail(e, "a GPU runs elementwise updates only, and this one has %s", op_names[n->op]);
+    if (n->op < OP_ADD || n->op > OP_MAP_BACK) return fail(e, "a GPU runs only elementwise updates, but this one has %s", op_names[n->op]);
     if (n->type != F32 || (node_count(n) != 1 && node_count(n) != p->t->tile))
         return fail(e, "%s gives %s %s, expected fp32, one number or %lld", op_names[n->op], dtype_name(n->type), shape_text(n->dim, shape),
                     (long long)p->t->tile);
@@ -152,7 +152,7 @@ static int add_assignment(program *p, int32_t id, err *e)
     const node *n = &p->c->v[id];
     int to = find_vector(p->t, source_of(p->c, n->in[0]));
     int32_t value = source_of(p->c, n->in[1]);
-    if (to < 0) return fail(e, "it assigns to something that is no vector of the update");
+    if (to < 0) return fail(e, "it assigns to something other than a vector of the update");
     p->assigned[to] = value;
     return locate(p, value, e);
 }
@@ -239,8 +239,8 @@ static void add_shadow(const tiling *t, const program *p)
 
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 {
-    if (t->type != F32) return fail(&c->error, "a GPU updates parameters of type fp32, not %s", dtype_name(t->type));
-    if (t->n_vectors > UPDATE_VECTORS) return fail(&c->error, "an update of %d vectors, at most %d", t->n_vectors, UPDATE_VECTORS);
+    if (t->type != F32) return fail(&c->error, "a GPU updates only fp32 parameters, found %s", dtype_name(t->type));
+    if (t->n_vectors > UPDATE_VECTORS) return fail(&c->error, "an update of %d vectors, expected at most %d", t->n_vectors, UPDATE_VECTORS);
     update_program u = {.count = t->count, .n_vectors = t->n_vectors};
     program p = {.c = c, .t = t, .u = &u, .v = xcalloc((size_t)c->n, sizeof *p.v)};
     for (int32_t i = 0; i < c->n; i++) p.v[i].last_use = p.v[i].home = -1;
@@ -257,7 +257,7 @@ int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 
 static int want_f32(dtype type)
 {
-    return type == F32 ? 0 : gpu_refuse("a sum over a vector that is not of type fp32");
+    return type == F32 ? 0 : gpu_refuse("a sum over a vector that is not fp32");
 }
 
 double cuda_sum_squares(const void *v, int64_t n, dtype type)

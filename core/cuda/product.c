@@ -206,7 +206,7 @@ static int check_rows(const char *what, const view *rows, const view *other, err
 {
     if (!is_row_type(rows->type)) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
     if (!other->data || other->type == rows->type) return 0;
-    return fail(e, "%s: rows of %s beside rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
+    return fail(e, "%s: rows of %s with rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
 }
 
 /* Input i as the rows' type: weights and biases are F32, and the library takes a bias of c's type only. NULL after an error. */
@@ -214,7 +214,7 @@ static const void *as_rows(const call *k, int i, dtype type, err *e)
 {
     if (type == BF16) return cuda_as_bf16(k, i, e);
     if (k->in[i].type == F32) return k->in[i].data;
-    fail(e, "input %d of a product of F32 rows is %s", i, dtype_name(k->in[i].type));
+    fail(e, "input %d of a product of fp32 rows is %s", i, dtype_name(k->in[i].type));
     return NULL;
 }
 
@@ -279,7 +279,7 @@ int cuda_MATMUL(const call *k, err *e)
                  .row_a = a->dim[3], .row_b = b->dim[3], .row_c = c->dim[3], .turn_a = turn_a, .turn_b = turn_b, .alpha = 1,
                  .exact = k->batch_invariant};
     if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
-        return fail(e, "matmul: the shapes of a, b and their product do not fit");
+        return fail(e, "matmul: the shapes of a, b and their product do not match");
     if (!count_of(c)) return 0;
     int64_t n[2] = {c->dim[0], c->dim[1]}, sa[4], sb[4], sc[4];
     strides_of(a, sa), strides_of(b, sb), strides_of(c, sc);

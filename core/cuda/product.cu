@@ -188,9 +188,9 @@ extern "C" int gpu_own_product(const product *p)
     int64_t eight = p->type == 2 ? 8 : 4, rows = (p->m + TILE - 1) / TILE, columns = (p->n + TILE - 1) / TILE;
     if (!p->m || !p->n || !p->batch) return gpu_launched();
     if (rows > INT32_MAX || columns > 65535 || p->batch > 65535)
-        return gpu_refuse("a product larger than our own kernel takes: 65535 tiles of 64 columns, 65535 in a batch");
+        return gpu_refuse("a product too large for our own kernel: at most 65535 tiles of 64 columns, a batch of 65535");
     if (!(p->type == 0 && p->type_c == 0) && !(p->type == 2 && (p->type_c == 0 || p->type_c == 2)))
-        return gpu_refuse("a product of types that our own kernels do not take");
+        return gpu_refuse("a product of types that our own kernels do not support");
     own_call q = {p->k,
                   p->step_c,
                   p->row_c,

@@ -81,7 +81,7 @@ int gpu_open(int device, const char **why)
     if (n < 0) return -1;
     static char words[256];
     if (device < 0 || device >= n) {
-        snprintf(words, sizeof words, "there is no GPU %d: the driver sees %d, from 0 on", device, n);
+        snprintf(words, sizeof words, "no GPU %d: the driver sees %d, starting with 0", device, n);
         *why = words;
         return -1;
     }
@@ -90,7 +90,7 @@ int gpu_open(int device, const char **why)
     note(cudaSetDevice(device), "the GPU");
     note(cudaGetDeviceProperties(&p, device), "the GPU's properties");
     if (!error[0] && p.major < 8) {
-        snprintf(words, sizeof words, "%.100s has compute capability %d.%d; 8.0 or more is needed for bf16", p.name, p.major, p.minor);
+        snprintf(words, sizeof words, "%.100s has compute capability %d.%d; bf16 needs at least 8.0", p.name, p.major, p.minor);
         *why = words;
         return -1;
     }
@@ -166,7 +166,7 @@ void *gpu_alloc(size_t bytes)
     }
     size_t left = 0, total = 0;
     cudaMemGetInfo(&left, &total);
-    fprintf(stderr, "ablate: GPU memory: %.1f MB wanted, %.1f of %.1f MB are free (%s); a smaller batch_tokens needs less\n",
+    fprintf(stderr, "ablate: out of GPU memory: %.1f MB requested, %.1f of %.1f MB free (%s); reduce batch_tokens\n",
             (double)bytes / 1e6, (double)left / 1e6, (double)total / 1e6, cudaGetErrorString(rc));
     exit(1);
 }
@@ -201,7 +201,7 @@ void gpu_send(void *to, const void *stage, size_t bytes)
 
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
-    if (capturing) return gpu_refuse("a copy to the host while a graph is written");
+    if (capturing) return gpu_refuse("a copy to the host during graph capture");
     gpu_flush();
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
     return note(cudaStreamSynchronize(stream), "the GPU's work");
@@ -232,7 +232,7 @@ void *gpu_scratch(int slot, size_t bytes)
 double gpu_milliseconds(int (*work)(void *arg), void *arg)
 {
     float ms = 0;
-    if (capturing) return gpu_refuse("a measurement while a graph is written");
+    if (capturing) return gpu_refuse("a measurement during graph capture");
     gpu_flush();
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");

@@ -77,14 +77,14 @@ static int compile(nvrtc_program p, const char *expression, int capability, str 
         free(log);
         return -1;
     }
-    if (nvrtc.size(p, &n) || nvrtc.lowered(p, expression, &lowered)) return fail(e, "NVRTC made no code of %s", expression);
+    if (nvrtc.size(p, &n) || nvrtc.lowered(p, expression, &lowered)) return fail(e, "NVRTC produced no code for %s", expression);
     char *code = xmalloc(n + 1);
     int bad = nvrtc.cubin(p, code);
     str_clear(image), str_clear(name);
     str_addn(image, code, n);
     str_add(name, lowered);
     free(code);
-    return bad ? fail(e, "NVRTC made no code of %s", expression) : 0;
+    return bad ? fail(e, "NVRTC produced no code for %s", expression) : 0;
 }
 
 int score_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e)
@@ -96,7 +96,7 @@ int score_compile(const char *source, const char *expression, int capability, st
     if (!score_compiler_found(e)) return -1;
     for (const kernel_header *h = kernel_headers; h->name && n < MOST_HEADERS; h++, n++) names[n] = h->name, texts[n] = h->text;
     char *all = xprintf("%s%s", prologue, source);
-    int bad = nvrtc.create(&p, all, "score_program.cu", n, texts, names) ? fail(e, "NVRTC takes no program") : 0;
+    int bad = nvrtc.create(&p, all, "score_program.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
     bad = bad || compile(p, expression, capability, image, name, e) ? -1 : 0;
     if (p) nvrtc.destroy(&p);
     free(all);
@@ -161,7 +161,7 @@ static void keep(const char *in, const char *path, const str *image, const str *
     str_addn(&text, image->s, image->n);
     bool ours = !is_folder(in);
     if (make_folders(in, &e) || (ours && chmod(in, S_IRWXU)) || file_write(path, text.s, text.n, &e))
-        log_line(LOG_WARN, "a compiled score program is not kept: %s", e.text[0] ? e.text : in);
+        log_line(LOG_WARN, "a compiled score program cannot be saved: %s", e.text[0] ? e.text : in);
     else
         chmod(path, S_IRUSR | S_IWUSR);
     str_free(&text);

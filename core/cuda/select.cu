@@ -188,8 +188,8 @@ static int run(int64_t rows, int64_t v, const T *logits, const gpu_limits &limit
 extern "C" int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits, const int32_t never[2],
                                int k, gpu_choice *best, double *log_sum)
 {
-    if (k < 0 || k > SELECT_MOST) return gpu_refuse("a choice of more than 64 tokens of a row");
-    if (v < 1 || v > 1 << 30) return gpu_refuse("a choice among no tokens, or more than 2^30");
+    if (k < 0 || k > SELECT_MOST) return gpu_refuse("selection of more than 64 tokens per row");
+    if (v < 1 || v > 1 << 30) return gpu_refuse("selection from no tokens, or from more than 2^30");
     if (!rows) return 0;
     bool whole = (uintptr_t)logits % 16 == 0;
     gpu_limits m = limits ? *limits : gpu_limits();

@@ -62,7 +62,7 @@ extern "C" void gpu_copy_in(void *to, const void *from, size_t bytes)
 {
     if (!bytes) return;
     if (gpu_capturing()) {
-        gpu_refuse("a copy from the host while a graph is written");
+        gpu_refuse("a copy from the host during graph capture");
         return;
     }
     if (bytes > GPU_STAGE_BYTES / 2) { /* in parts, each in its turn */

@@ -150,8 +150,8 @@ batcher *batcher_new(const pairs *p, const batch_options *o, err *e)
     for (int64_t i = 0; i < p->n; i++) {
         if (src_len(p, i) <= budget && tgt_len(p, i) <= budget) continue;
         fail(e,
-             "example %lld has %lld source and %lld target tokens (its end counted), more than batch_tokens "
-             "= %lld; raise batch_tokens or set max_length = %lld",
+             "example %lld has %lld source and %lld target tokens (including EOS), more than batch_tokens = %lld; increase batch_tokens or set "
+             "max_length = %lld",
              (long long)p->example[i] + 1, (long long)src_len(p, i), (long long)tgt_len(p, i),
              (long long)budget, (long long)budget);
         return NULL;
@@ -337,8 +337,7 @@ int batcher_seek(batcher *b, batch_state s, err *e)
     b->next = before;
     plan(b);
     return fail(e,
-                "no batch %lld in epoch %lld: an epoch of this data has %lld batches; was the checkpoint "
-                "made with other data or settings?",
+                "no batch %lld in epoch %lld: an epoch of this data has %lld batches; was the checkpoint made with other data or settings?",
                 (long long)s.index, (long long)s.epoch, (long long)n);
 }
 

@@ -30,7 +30,7 @@ int brackets_lines(const char *text, size_t n, str *out, err *e)
             continue;
         }
         width = 1;
-        if (!depth && c != '(') return fail(e, "line %zu: '%c' outside of brackets", line, c);
+        if (!depth && c != '(') return fail(e, "line %zu: '%c' outside brackets", line, c);
         if (gap && depth && c != ')') str_addc(out, ' ');
         gap = false;
         str_addc(out, c);
@@ -172,7 +172,7 @@ static int article(writer *w, const char *xml, int64_t id, err *e)
     char number[64];
     snprintf(number, sizeof number, "<PMID>%lld</PMID>", (long long)id);
     const char *at = strstr(xml, number), *end = at ? strstr(at, "</PubmedArticle>") : NULL;
-    if (!end) return fail(e, "article %lld is not there", (long long)id);
+    if (!end) return fail(e, "article %lld is missing", (long long)id);
     while ((at = strstr(at, "<sentence")) && at < end) {
         const char *begin = strchr(at, '>'), *close = strstr(at, "</sentence>");
         if (!begin || !close || close > end || sentence(w, begin + 1, close))

@@ -118,7 +118,7 @@ static int check_trees(const corpus *c, const char *out, const char *part, err *
     if (sha256_file(part, sum, e)) return -1;
     return same(sum, made->sha256)
                ? 0
-               : fail(e, "%s/%s as it was made has sha256 %s, expected %s", c->name, out, sum, made->sha256);
+               : fail(e, "%s/%s has sha256 %s, expected %s", c->name, out, sum, made->sha256);
 }
 
 /* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
@@ -168,7 +168,7 @@ static int check_lines(const corpus *c, const char *dir, err *e)
         size_t stem = (size_t)(strrchr(out, '.') - out) + 1;
         for (int k = 0; k < i && !rc; k++)
             if (first_of_out(c, k) && !strncmp(c->pieces[k].out, out, stem) && lines[k] != lines[i])
-                rc = fail(e, "%s has %lld lines, but %s of the same text has %lld", out, (long long)lines[i],
+                rc = fail(e, "%s has %lld lines, but %s, its other side, has %lld", out, (long long)lines[i],
                           c->pieces[k].out, (long long)lines[k]);
         free(part);
         free(whole);

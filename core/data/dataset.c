@@ -134,7 +134,7 @@ static int gather_labels(gathering *g, int64_t i, const ab_example *x, const voc
     if (vocab_encode(v, x->tgt, &g->tgt, e)) return fail_in(e, "label line %lld: ", (long long)i + 1);
     int64_t n = g->tgt.n - from;
     if (g->src.n != g->tgt.n || !n)
-        return fail(e, "example %lld: %lld inputs and %lld labels, expected as many of each, and some", (long long)i + 1,
+        return fail(e, "example %lld: %lld inputs and %lld labels, expected equal numbers above 0", (long long)i + 1,
                     (long long)(g->src.n - from), (long long)n);
     for (int64_t k = from; k < g->tgt.n; k++) {
         if (g->src.id[k] == VOCAB_UNK) return fail(e, "example %lld: input %lld is not in the vocabulary", (long long)i + 1, (long long)(k - from) + 1);
@@ -154,7 +154,7 @@ static int cut_windows(gathering *g, int64_t window, bool train, err *e)
     pairs *p = &g->p;
     int64_t text = g->tgt.n, n = train ? text / window : (text + window - 1) / window;
     if (train && !n)
-        return fail(e, "the text has %lld tokens, line ends counted; expected at least one window of %lld", (long long)text, (long long)window);
+        return fail(e, "the text has %lld tokens (including line ends); expected at least one window of %lld", (long long)text, (long long)window);
     free(g->src_at), free(g->tgt_at), free(g->example);
     gather_start(g, n);
     for (int64_t i = 0; i < n; i++) {
@@ -220,7 +220,7 @@ int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const voca
                  (long long)p->n, (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long,
                  (long long)max_length);
     if (p->n) return 0;
-    fail(e, "no training pair is left of %lld: %lld are empty, %lld are longer than max_length = %lld tokens",
+    fail(e, "none of %lld training pairs is left: %lld are empty, %lld are longer than max_length = %lld tokens",
          (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long, (long long)max_length);
 failed:
     dataset_free(d);

@@ -102,7 +102,7 @@ static int transfer(const download *d, const char *url, const char *part, char w
         url,    NULL};
     int status = run(&(program){curl, -1, -1}, words, d, part);
     if (status == NOT_FOUND) status = run(&(program){wget, -1, -1}, words, d, part);
-    if (status == NOT_FOUND) snprintf(words, 256, "it takes curl or wget, and neither is installed");
+    if (status == NOT_FOUND) snprintf(words, 256, "needs curl or wget, but neither is installed");
     return status;
 }
 
@@ -116,7 +116,7 @@ static int verify(const download *d, const char *url, const char *part, err *e)
     if (same(sum, d->sha256)) return 0;
     unlink(part);
     return fail(e,
-                "%s: wrong checksum: sha256 of the %lld bytes that came is %s, expected %s (%lld bytes); the "
+                "%s: wrong checksum: sha256 of the %lld bytes received is %s, expected %s (%lld bytes); the "
                 "download was removed",
                 url, (long long)bytes, sum, d->sha256, (long long)d->bytes);
 }
@@ -127,7 +127,7 @@ int fetch_download(const download *d, const char *path, err *e)
         char sum[65];
         if (sha256_file(path, sum, e)) return -1;
         if (same(sum, d->sha256)) return 0;
-        log_line(LOG_WARN, "%s: sha256 %s, expected %s; getting it again", path, sum, d->sha256);
+        log_line(LOG_WARN, "%s: sha256 %s, expected %s; downloading it again", path, sum, d->sha256);
     }
     char *part = xprintf("%s.part", path), *url = address(d->url), words[256] = "";
     int64_t have = size_of(part);
@@ -135,7 +135,7 @@ int fetch_download(const download *d, const char *path, err *e)
     int status = 0;
     if (have != d->bytes) {
         if (have > 0 && have < d->bytes)
-            log_line(LOG_INFO, "%s: going on after %.1f MB", url, (double)have / 1e6);
+            log_line(LOG_INFO, "%s: resuming after %.1f MB", url, (double)have / 1e6);
         else /* a treebank is hundreds of small files */
             log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url,
                      (double)d->bytes / 1e6);
@@ -149,7 +149,7 @@ int fetch_download(const download *d, const char *path, err *e)
     int rc = 0;
     if (status && !size_of(part)) unlink(part); /* wget leaves an empty file */
     if (status)
-        rc = fail(e, "cannot get %s: %s; is there a network? $ABLATE_DATA_MIRROR names another source", url,
+        rc = fail(e, "cannot get %s: %s; is there a network? $ABLATE_DATA_MIRROR sets another source", url,
                   *words ? words : "broken off");
     else
         rc = verify(d, url, part, e);

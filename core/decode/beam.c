@@ -158,7 +158,7 @@ static int choose(search *s, const void *logits, err *e)
         bad += isnan(s->log_sum[r]);
     }
     s->stats.select_seconds += ticks() - start;
-    return bad ? fail(e, "decoding: the model gives logits that are not numbers") : 0;
+    return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
 }
 
 /* Rows that no hypothesis needs go on by themselves. */

@@ -69,6 +69,6 @@ int device_choose(search *s, const void *logits, err *e)
     choosing c = question(s);
     if (s->m->backend->choose(&c, logits, s->m->compute, s->found, e)) return -1;
     for (int64_t i = 0; i < s->n_at * s->wanted; i++)
-        if (isnan(s->found[i].log_prob)) return fail(e, "decoding: the model gives logits that are not numbers");
+        if (isnan(s->found[i].log_prob)) return fail(e, "decoding: the model's logits are not numbers");
     return 0;
 }

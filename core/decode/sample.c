@@ -77,7 +77,7 @@ static int read_text(reader *x, const id_list *text, int64_t from, int64_t capac
 
 int sample_text(model *m, const sample_options *o, id_list *text, double *seconds, err *e)
 {
-    if (model_has_encoder(m)) return fail(e, "text is drawn from decoder-only models; this one has an encoder");
+    if (model_has_encoder(m)) return fail(e, "sampling needs a decoder-only model; this one has an encoder");
     double start = ticks();
     int64_t capacity = o->window ? o->window : text->n + o->tokens + 1, keep = o->window / 2;
     if (!o->window && model_check_reach(m, capacity, "prompt and tokens together may be so many", e)) return -1;

@@ -215,7 +215,7 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
 {
     double start = ticks();
     if (check_options(o, e)) return -1;
-    if (!model_has_encoder(m)) return fail(e, "a beam search over sources with a model that has no encoder");
+    if (!model_has_encoder(m)) return fail(e, "beam search over sources with a model without an encoder");
     memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
     if (!sources->n) return 0;
     streams s = {.m = m, .p = sources, .o = *o, .out = out, .threads = omp_get_max_threads(), .lock = PTHREAD_MUTEX_INITIALIZER};

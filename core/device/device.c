@@ -29,7 +29,7 @@ static void *open_file(char *tried, size_t n)
         free(path);
         if (h) return h;
     }
-    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (nvcc was not there when it was made)");
+    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (it was built without nvcc)");
     return NULL;
 }
 
@@ -48,7 +48,7 @@ static const cuda_module *cuda(const char **why)
         if (m && m->version == CUDA_MODULE && m->layout == CUDA_MODULE_LAYOUT)
             module = m;
         else if (h)
-            snprintf(words, sizeof words, "the CUDA module was built from another version of ablate; build anew");
+            snprintf(words, sizeof words, "the CUDA module was built from another version of ablate; rebuild it");
     }
     *why = words;
     return module;
@@ -80,8 +80,8 @@ int device_check(const char *name, err *e)
     if (parse(name, &device, e)) return -1;
     if (device < 0) return 0;
     int n = gpus(&why);
-    if (n < 0) return fail(e, "device %s is not there: %s; `ablate devices` lists what is", name, why);
-    if (device >= n) return fail(e, "device %s is not there: the driver sees %d GPU%s, from cuda:0 on", name, n, n == 1 ? "" : "s");
+    if (n < 0) return fail(e, "device %s is not available: %s; `ablate devices` lists what is", name, why);
+    if (device >= n) return fail(e, "device %s does not exist: the driver sees %d GPU%s, starting with cuda:0", name, n, n == 1 ? "" : "s");
     return 0;
 }
 
@@ -140,17 +140,17 @@ int devices_print(FILE *f)
 {
     const char *why = NULL;
     fprintf(f, "cpu     %s%s\n", cpu_description(), cpu_has_bf16() ? ", bf16 products" : "");
-    fprintf(f, "        int8 in decoding: %s\n", cpu_has_vnni() ? "by vpdpbusd (VNNI)" : "widened to 16 bits, for there is no VNNI");
+    fprintf(f, "        int8 in decoding: %s\n", cpu_has_vnni() ? "by vpdpbusd (VNNI)" : "widened to 16 bits (no VNNI)");
     for (int i = cpu_isa() + 1; cpu_isa_name(i); i++) {
         const char *not = cpu_isa_lacks(i) ? cpu_isa_lacks(i) : cpu_isa_slower(i);
-        fprintf(f, "        not %s: %s\n", cpu_isa_name(i), not ? not : "ABLATE_ISA asks for another");
+        fprintf(f, "        not %s: %s\n", cpu_isa_name(i), not ? not : "ABLATE_ISA selects another");
     }
     int n = gpus(&why);
     if (n < 0) fprintf(f, "cuda    none: %s\n", why);
     for (int i = 0; i < n; i++) {
         gpu_device d;
         if (cuda(&why)->describe(i, &d))
-            fprintf(f, "cuda:%d  cannot be asked for its properties\n", i);
+            fprintf(f, "cuda:%d  properties cannot be read\n", i);
         else
             fprintf(f, "cuda:%d  %s, compute capability %d.%d, %.1f GiB (%.1f free), %d multiprocessors\n", i, d.name, d.major, d.minor,
                     (double)d.memory / (1 << 30), (double)d.free_memory / (1 << 30), d.multiprocessors);

@@ -10,7 +10,7 @@ int device_compute(int64_t precision, const backend *on, dtype *out, err *e)
     *out = precision == PRECISION_BF16 || (precision != PRECISION_FP32 && device_has_bf16(on)) ? BF16 : F32;
     if (*out == BF16 && !device_has_bf16(on) && !said) {
         said = true;
-        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, for the instruction set in use has no faster way");
+        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, because the instruction set has no faster way");
     }
     return 0;
 }
@@ -23,7 +23,7 @@ int device_model_compute(const char *path, const backend *on, dtype *out, err *e
     config cfg;
     int bad = checkpoint_read_meta(path, &meta, e);
     if (!bad && !meta_text(&meta, "config"))
-        bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
+        bad = fail(e, "%s: contains no settings, so it is not a checkpoint of ablate", path);
     if (!bad)
         bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) ||
               config_from_settings(&set, &cfg, &a, e);

@@ -87,7 +87,7 @@ static void add_text(page *p, const shape *s)
         unsigned char code;
         uint32_t ch = utf8_next(&at);
         if (!letter(ch, l->bold, &font, &code) && !p->bad)
-            p->bad = fail(p->e, "PDF's standard fonts have no letter U+%04X of \"%s\"; SVG has all letters", (unsigned)ch, s->text);
+            p->bad = fail(p->e, "PDF's standard fonts lack the character U+%04X of \"%s\"; use SVG instead", (unsigned)ch, s->text);
         if (font != last) str_addf(&p->content, "%s/F%d %.2f Tf (", last < 0 ? "" : ") Tj ", font, l->size);
         last = font;
         show_code(&p->content, code);

@@ -145,7 +145,7 @@ int call_reference(const call *k, const backend *b, err *e)
     c->hook = AB_IN_HOST;
     t_keep(c, y, "output");
     int rc = tape_plan(c, NULL, NULL);
-    if (!rc && none.n) rc = fail(&c->error, "its reference has parameters of its own");
+    if (!rc && none.n) rc = fail(&c->error, "its reference creates parameters");
     for (int i = 0; i < k->n_in && !rc; i++)
         if (tape_at(c, in[i])->data) memcpy(tape_at(c, in[i])->data, k->in[i].data, bytes_of(&k->in[i]));
     if (!rc) rc = tape_run(c, &(run_options){.seed = k->seed, .step = k->step, .from = PHASE_CONST});

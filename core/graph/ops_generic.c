@@ -100,7 +100,7 @@ static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
-    if (f < AB_EXP || f > AB_RECIP) return tape_fail(c, "ab_map: there is no function number %d", (int)f);
+    if (f < AB_EXP || f > AB_RECIP) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
     ab_t y = like(c, OP_MAP, number(c, a), &(attr){.i = {f}});
     if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
     return y;

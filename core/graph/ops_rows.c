@@ -33,7 +33,7 @@ ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu) { ret
 ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu, int64_t padding)
 {
     GIVEN2(x, w);
-    if (padding && (b.id || relu)) return tape_fail(c, "linear: rows are padded without a bias and without ReLU only");
+    if (padding && (b.id || relu)) return tape_fail(c, "linear: padded rows support neither bias nor ReLU");
     x = t_cast(c, x, c->compute);
     int64_t full[4], k, n;
     char sx[64], sw[64];
@@ -175,7 +175,7 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
         s = t_cast(c, s, c->compute);
         char sx[64], ss[64];
         if (memcmp(tape_at(c, s)->dim, d, sizeof d))
-            return tape_fail(c, "norm: a sublayer gave %s for rows %s", shape_text(tape_at(c, s)->dim, ss),
+            return tape_fail(c, "norm: a sublayer returned %s for rows %s", shape_text(tape_at(c, s)->dim, ss),
                              shape_text(d, sx));
     }
     if (!c->training) p = 0;
@@ -235,7 +235,7 @@ ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t
     GIVEN2(sine, offset);
     int64_t d = tape_at(c, cosine)->dim[3], width = tape_at(c, rows)->dim[3];
     if (d % 2 || col + heads * d > width)
-        return tape_fail(c, "rotate: %lld heads of %lld columns from column %lld on, in rows of %lld", (long long)heads, (long long)d, (long long)col,
+        return tape_fail(c, "rotate: %lld heads of %lld columns starting at column %lld, in rows of %lld", (long long)heads, (long long)d, (long long)col,
                          (long long)width);
     return rotate(c, rows, cosine, sine, offset, (attr){.i = {col, heads, d, 0}});
 }

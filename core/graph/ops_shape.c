@@ -15,7 +15,7 @@ ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4])
     GIVEN1(a);
     char from[64], to[64];
     if (dim[0] * dim[1] * dim[2] * dim[3] != node_count(tape_at(c, a)))
-        return tape_fail(c, "reshape: %s has another number of elements than %s",
+        return tape_fail(c, "reshape: %s and %s have different numbers of elements",
                          shape_text(tape_at(c, a)->dim, from), shape_text(dim, to));
     return push1(c, OP_RESHAPE, a, dim, NULL);
 }
@@ -80,7 +80,7 @@ ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
     char sa[64], sb[64];
     for (int i = 0; i < 4; i++)
         if (i != 4 + axis && d[i] != e[i])
-            return tape_fail(c, "join: shapes %s and %s differ at axis %d", shape_text(d, sa),
+            return tape_fail(c, "concat: shapes %s and %s differ at axis %d", shape_text(d, sa),
                              shape_text(e, sb), i - 4);
     d[4 + axis] += e[4 + axis];
     b = t_cast(c, b, tape_at(c, a)->type);
@@ -100,7 +100,7 @@ ab_t t_rotate_half(ab_ctx *c, ab_t a)
     GIVEN1(a);
     int64_t d[4];
     dims_of(c, a, d);
-    if (d[3] % 2) return tape_fail(c, "turn: the last axis has an odd length, %lld", (long long)d[3]);
+    if (d[3] % 2) return tape_fail(c, "rotate_half: the last axis has an odd length, %lld", (long long)d[3]);
     return push1(c, OP_ROTATE_HALF, a, d, NULL);
 }
 static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
@@ -113,7 +113,7 @@ static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
 static bool ids_given(ab_ctx *c, const char *what, ab_t x)
 {
     if (tape_at(c, x)->type == I32) return true;
-    tape_fail(c, "%s: wants ids (positions, distances), was given numbers", what);
+    tape_fail(c, "%s: found numbers, expected ids (positions, distances)", what);
     return false;
 }
 
@@ -133,7 +133,7 @@ ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
     const int64_t *d = tape_at(c, rows)->dim;
     char sr[64];
     if (d[0] != 1 || d[1] != 1 || d[2] != node_count(tape_at(c, ids)))
-        return tape_fail(c, "scatter_rows: rows %s by %lld ids, expected an id for each row", shape_text(d, sr),
+        return tape_fail(c, "scatter_rows: rows %s with %lld ids, expected one id per row", shape_text(d, sr),
                          (long long)node_count(tape_at(c, ids)));
     return push2(c, OP_EMBEDDING_BACK, rows, ids, (int64_t[4]){1, 1, n, d[3]}, NULL);
 }
@@ -196,7 +196,7 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
     dims_of(c, x, d);
     char sa[64], sb[64];
     if (tape_at(c, ids)->dim[2] != d[2] || !batch_of_ids(tape_at(c, ids)->dim, d))
-        return tape_fail(c, "gather: %s by ids %s: the axes before the last differ", shape_text(d, sa),
+        return tape_fail(c, "gather: %s with ids %s: the axes before the last differ", shape_text(d, sa),
                          shape_text(tape_at(c, ids)->dim, sb));
     x = t_broadcast_to(c, x, d);
     d[3] = tape_at(c, ids)->dim[3];
@@ -217,7 +217,7 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
     dims_of(c, p, d);
     char sa[64], sb[64];
     if (tape_at(c, ids)->dim[2] != d[2] || tape_at(c, ids)->dim[3] != d[3] || !batch_of_ids(tape_at(c, ids)->dim, d))
-        return tape_fail(c, "scatter_add: %s by ids %s: the axes differ", shape_text(d, sa), shape_text(tape_at(c, ids)->dim, sb));
+        return tape_fail(c, "scatter_add: %s with ids %s: the axes differ", shape_text(d, sa), shape_text(tape_at(c, ids)->dim, sb));
     p = t_broadcast_to(c, p, d);
     d[3] = n;
     return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.i = {n}});
@@ -236,7 +236,7 @@ ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
     GIVEN1(x);
     int64_t d[4];
     dims_of(c, x, d);
-    if (k < 1 || k > d[3]) return tape_fail(c, "top_k: the %lld first of a line of %lld numbers", (long long)k, (long long)d[3]);
+    if (k < 1 || k > d[3]) return tape_fail(c, "top_k: k = %lld, but the axis has %lld numbers", (long long)k, (long long)d[3]);
     d[3] = k;
     ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.i = {k, smallest}});
     tape_at(c, y)->type = I32;
@@ -272,7 +272,7 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
             b = node_count(tape_at(c, klen));
     char sa[64];
     if (d[2] != tq || d[3] != tk || (d[0] != b && d[0] != 1))
-        return tape_fail(c, "mask: scores %s, but %lld sentences of %lld queries and %lld keys",
+        return tape_fail(c, "mask: scores %s for %lld sentences of %lld queries and %lld keys",
                          shape_text(d, sa), (long long)b, (long long)tq, (long long)tk);
     d[0] = b;
     ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
@@ -288,7 +288,7 @@ ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int6
     GIVEN2(rows, offset);
     node *r = tape_at(c, rows);
     if (col + heads * width > r->dim[3])
-        return tape_fail(c, "heads: columns %lld to %lld of rows that are %lld wide", (long long)col,
+        return tape_fail(c, "heads: columns %lld to %lld of rows with %lld columns", (long long)col,
                          (long long)(col + heads * width), (long long)r->dim[3]);
     int64_t d[4] = {node_count(tape_at(c, offset)) - 1, heads, time, width};
     ab_t y = push2(c, OP_HEADS, rows, offset, d, &(attr){.i = {col, heads, width, time}});

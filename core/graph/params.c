@@ -28,7 +28,7 @@ ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, do
     params *s = c->params;
     param *p = params_find(s, name);
     char found[64], wanted[64];
-    if (!p && s->frozen) return tape_fail(c, "parameter '%s' was not there when the model was made", name);
+    if (!p && s->frozen) return tape_fail(c, "parameter '%s' did not exist when the model was made", name);
     if (!p) {
         s->p = grow(s->p, &s->cap, s->n + 1, sizeof *s->p);
         p = &s->p[s->n++];
@@ -39,7 +39,7 @@ ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, do
         s->total += aligned(p->count);
     }
     if (!same_shape(p->dim, dim))
-        return tape_fail(c, "parameter '%s' is asked for as %s but was made as %s", name,
+        return tape_fail(c, "parameter '%s' is requested with shape %s but was created with %s", name,
                          shape_text(dim, wanted), shape_text(p->dim, found));
     int32_t index = (int32_t)(p - s->p);
     for (int32_t i = 1; i < c->n; i++)

@@ -293,7 +293,7 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
         if (v->op == OP_STATE && v->live)
             v->data = find_state ? find_state(self, v->name, bytes_of(v)) : NULL;
         if (v->op == OP_STATE && v->live && !v->data)
-            return fail(&c->error, "no memory was given for state '%s'", v->name);
+            return fail(&c->error, "no memory was provided for state '%s'", v->name);
     }
     place_constants(c);
     share_storage(c);

@@ -78,7 +78,7 @@ ab_t tape_fail(ab_ctx *c, const char *fmt, ...)
 bool tape_owns(ab_ctx *c, ab_t x)
 {
     if (x.id >= 0 && x.id < c->n) return true;
-    tape_fail(c, "tensor %d is none of this context, which has %d: was it kept from another call, or never set?", x.id, c->n);
+    tape_fail(c, "tensor %d does not belong to this context, which has %d: was it kept from another call, or never set?", x.id, c->n);
     return false;
 }
 

@@ -40,7 +40,7 @@ static int parse_smooth(bleu_options *o, const char *text, err *e)
         goto out;
     }
     if (equals && (!parse_real(equals + 1, &o->value) || o->value < 0)) {
-        fail(e, "smoothing: found \"%s\", expected %s=X with a number X of 0 or more", text, name);
+        fail(e, "smoothing: found \"%s\", expected %s=X with X >= 0", text, name);
         goto out;
     }
     status = 0;

@@ -25,8 +25,8 @@ int codes_decode(codes *t, const char *s, err *e)
         utf8proc_int32_t c;
         utf8proc_ssize_t used = utf8proc_iterate(p + i, (utf8proc_ssize_t)(n - i), &c);
         if (used <= 0)
-            return fail(e, "column %zu: byte 0x%02x does not belong to UTF-8 text; convert the file to UTF-8",
-                        i + 1, p[i]);
+            return fail(e, "column %zu: byte 0x%02x is not valid UTF-8; convert the file to UTF-8", i + 1,
+                        p[i]);
         t->c[t->n++] = c;
         i += (size_t)used;
     }

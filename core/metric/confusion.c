@@ -128,11 +128,11 @@ void confusion_text(const confusion *c, size_t most, str *out)
                  (long long)l->right, (long long)l->taken, (long long)l->missed, (long long)l->test,
                  (long long)l->spurious, r.recall, r.precision, r.f1);
     }
-    str_addf(out, "\n-- Taken for one another over the same words, gold -> test%s --\n",
+    str_addf(out, "\n-- Confused labels over the same words, gold -> test%s --\n",
              c->n_pairs ? "" : ": none");
     for (size_t i = 0; i < c->n_pairs && i < most; i++)
         str_addf(out, "%7lld  %s -> %s\n", (long long)c->pairs[i].n, name_of(c->pairs[i].gold), name_of(c->pairs[i].test));
-    if (c->n_pairs > most) str_addf(out, "and %zu pairs more\n", c->n_pairs - most);
+    if (c->n_pairs > most) str_addf(out, "and %zu more pairs\n", c->n_pairs - most);
 }
 
 static void json_count(str *out, const char *name, int64_t n) { str_addf(out, ", \"%s\": %lld", name, (long long)n); }

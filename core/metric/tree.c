@@ -61,7 +61,7 @@ enum tree_status tree_read(tree *t, const char *line, size_t *column, err *e)
                     wrong(TREE_UNBALANCED, line, p, column, e, "a closing bracket that no bracket opens");
             p++;
         } else if (*p != '(') {
-            return wrong(TREE_BAD, line, p, column, e, "a word without a bracket and a tag of its own");
+            return wrong(TREE_BAD, line, p, column, e, "a word without its own bracket and tag");
         } else {
             slice label = token(p + 1);
             tree_node *node = open_node(t, label);
@@ -73,7 +73,7 @@ enum tree_status tree_read(tree *t, const char *line, size_t *column, err *e)
             t->leaves[t->n_leaves++] = t->n - 1;
             p = skip_blanks(word.s + word.n);
             if (*p && *p != ')')
-                return wrong(TREE_BAD, line, p, column, e, "a bracket holds a word and more than the word");
+                return wrong(TREE_BAD, line, p, column, e, "a bracket with more than its word");
         }
     }
     if (t->n_open > 0 && status == TREE_GOOD)

@@ -50,7 +50,7 @@ int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
     for (size_t i = 0; p && i < LENGTH(places); i++)
         if (p->iface.attention.roles & (uint32_t)places[i].role) settings_put(set, places[i].key, name, a);
     if (p) return 0;
-    if (!plugin_find(AB_POSITION, name, &unused)) return fail(e, "%s: there is no attention and there are no positions of that name", name);
+    if (!plugin_find(AB_POSITION, name, &unused)) return fail(e, "%s: no attention or position has that name", name);
     settings_put(set, "position", name, a);
     return 0;
 }

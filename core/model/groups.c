@@ -54,7 +54,7 @@ static int take_setting(const reading *r, param_group *g, settings *set, char *w
     *value++ = 0;
     if (same(word, "lr")) {
         if (!parse_real(value, &g->lr) || !(g->lr >= 0) || g->lr > 1e6)
-            return fail(r->e, "parameter_groups: '%s': lr=%s, expected a factor from 0 to 1e6 on the learning rate", r->text, value);
+            return fail(r->e, "parameter_groups: '%s': lr=%s, expected a factor on the learning rate, from 0 to 1e6", r->text, value);
         return 0;
     }
     str known = {0};
@@ -87,7 +87,7 @@ static int read_group(const reading *r)
     n = 0;
     for (char *w = strtok_r(colon + 1, " \t", &save); w; w = strtok_r(NULL, " \t", &save), n++)
         if (take_setting(r, g, &set, w)) return -1;
-    if (!n) return refuse(r, "expected KEY=VALUE behind the colon");
+    if (!n) return refuse(r, "expected KEY=VALUE after the colon");
     const ab_plugin *d = &m->optimizer->desc;
     if (d->params && config_bind(&set, d->name, d->params, g->cfg, &m->memory, r->e)) return fail_in(r->e, "parameter_groups: '%s': ", r->text);
     return 0;

@@ -70,7 +70,7 @@ static ab_t expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_
     if (!y.id) return y;
     const int64_t *d = tape_at(c, y)->dim;
     if (d[0] == 1 && d[1] == 1 && d[2] == rows && d[3] == width) return t_cast(c, y, c->compute);
-    return tape_fail(c, "%s '%s' gave %s, expected rows [%lld,%lld]", plugin_kind_name(p->desc.kind), p->desc.name,
+    return tape_fail(c, "%s '%s' returned %s, expected rows [%lld,%lld]", plugin_kind_name(p->desc.kind), p->desc.name,
                      shape_text(d, found), (long long)rows, (long long)width);
 }
 

@@ -37,15 +37,14 @@ static int check_role(const model *m, int role, err *e)
     const plugin *p = m->attention[role];
     if (!(p->iface.attention.roles & bits[role]))
         return fail(
-            e, "attention '%s' cannot play the role of %s; set %s to another attention, such as scaled_dot",
+            e, "attention '%s' does not support the role %s; set %s to another attention, such as scaled_dot",
             p->desc.name, keys[role], keys[role]);
     uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&m->position->iface.position);
     uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
     char words[96];
     if (missing)
         return fail(e,
-                    "position '%s' acts on an attention's %s, which attention '%s' (%s) does not honour: "
-                    "this pair is not applicable",
+                    "position '%s' modifies an attention's %s, which attention '%s' (%s) does not support: this pair is not applicable",
                     m->position->desc.name, hook_names(missing, words), p->desc.name, keys[role]);
     return 0;
 }
@@ -54,8 +53,7 @@ static int check_vocabularies(const model *m, err *e)
 {
     if (model_has_encoder(m) && m->cfg.share_embeddings == SHARE_ALL && m->src_vocab != m->tgt_vocab)
         return fail(e,
-                    "share_embeddings = all needs one vocabulary for both sides, but the source has %lld ids "
-                    "and the target %lld; use target or none",
+                    "share_embeddings = all needs one vocabulary for both sides, but the source has %lld ids and the target %lld; use target or none",
                     (long long)m->src_vocab, (long long)m->tgt_vocab);
     return 0;
 }

@@ -49,7 +49,7 @@ bool attn_claim(ab_ctx *c, const char *name)
     owned_name **at = &c->names;
     while (*at && !same((*at)->name, full)) at = &(*at)->next;
     if (*at && (*at)->by != now) {
-        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s': the plugin needs another name",
+        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s'; rename it in the plugin",
                   owners[(*at)->by], owners[now], full);
         return false;
     }
@@ -123,7 +123,7 @@ ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads)
     if (!rows.id || !attn_sentences_of(c, rows, &s)) return (ab_t){0};
     const int64_t *d = tape_at(c, rows)->dim;
     if (d[0] != 1 || d[1] != 1 || d[2] != s.rows || heads < 1 || d[3] % heads)
-        return tape_fail(c, "ab_heads: %s in %lld heads, expected rows [%lld, heads d]", shape_text(d, shape), (long long)heads,
+        return tape_fail(c, "ab_heads: %s with %lld heads, expected rows [%lld, heads d]", shape_text(d, shape), (long long)heads,
                          (long long)s.rows);
     return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
 }
@@ -146,7 +146,7 @@ ab_t attn_remember(ab_ctx *c, ab_t x)
     const int64_t *d = tape_at(c, x)->dim;
     char shape[64];
     if (d[0] != k->batch || d[2] != 1)
-        return tape_fail(c, "ab_remember: %s, expected [%lld,n,1,d]: what is made of this step alone", shape_text(d, shape), (long long)k->batch);
+        return tape_fail(c, "ab_remember: %s, expected [%lld,n,1,d], computed from this step only", shape_text(d, shape), (long long)k->batch);
     return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
 }
 
@@ -169,9 +169,9 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
     bool self = attn_is_self(c);
     int64_t K = k->info.heads * k->info.d_k, width = value ? k->info.d_v : k->info.d_k;
     if (x.id != k->x.id && x.id != k->mem.id)
-        return tape_fail(c, "query, key and value are taken from the rows x or mem that the host gave");
-    if (query && x.id != k->x.id) return tape_fail(c, "queries come from x, not from mem");
-    if (!query && x.id != k->mem.id) return tape_fail(c, "keys and values come from mem, not from x");
+        return tape_fail(c, "ab_query, ab_key and ab_value need the rows x or mem passed by the host");
+    if (query && x.id != k->x.id) return tape_fail(c, "ab_query needs x, not mem");
+    if (!query && x.id != k->mem.id) return tape_fail(c, "ab_key and ab_value need mem, not x");
     ab_t rows;
     int64_t col = 0;
     if (query && !self) {

@@ -68,7 +68,7 @@ static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
     if (!next.id) return next;
     char shape[64];
     if (tape_at(c, next)->dim[3] != s->d || tape_at(c, next)->dim[2] != tape_at(c, s->h)->dim[2])
-        return tape_fail(c, "ab_scan: a step gave %s, expected [%lld,%lld]",
+        return tape_fail(c, "ab_scan: a step returned %s, expected [%lld,%lld]",
                          shape_text(tape_at(c, next)->dim, shape), (long long)tape_at(c, s->h)->dim[2],
                          (long long)s->d);
     s->h = t_binary(c, OP_ADD, s->h, t_binary(c, OP_MUL, alive, t_binary(c, OP_SUB, next, s->h)));
@@ -102,7 +102,7 @@ bool attn_may_scan(ab_ctx *c, ab_t x, int backwards)
     if (attn_is_causal(c) && backwards)
         tape_fail(c, "ab_scan: a decoder cannot run backwards over the future");
     else if (!attn_is_self(c) && sides_of(c, x) & FROM_X)
-        tape_fail(c, "ab_scan: cross attention scans over what comes from mem; of x there is one place a step in decoding");
+        tape_fail(c, "ab_scan: cross attention can scan only rows from mem; decoding has one position of x per step");
     else
         return true;
     return false;
@@ -134,7 +134,7 @@ bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s)
     const attn_context *t = c->attn;
     int sides = attn_is_self(c) ? FROM_X : sides_of(c, rows);
     if (sides != FROM_X && sides != FROM_MEM) {
-        tape_fail(c, "ab_pad: rows that come from %s: their sentences are not known",
+        tape_fail(c, "ab_pad: rows from %s have no known sentences",
                   sides ? "both x and mem" : "neither x nor mem");
         return false;
     }

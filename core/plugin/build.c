@@ -44,9 +44,9 @@ static int compile(const char *source, const char *to, err *e)
     if (pid < 0 || waitpid(pid, &status, 0) < 0)
         rc = fail(e, "%s: the compiler cannot be started: %s", source, strerror(errno));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        rc = fail(e, "%s: there is no compiler '%s'; install one, or give a built plugin (.so)", source, line[0]);
+        rc = fail(e, "%s: no compiler '%s'; install one, or use a built plugin (.so)", source, line[0]);
     else if (status)
-        rc = fail(e, "%s: does not build: '%s -shared -fPIC %s %s -o %s' fails; its messages stand above", source, line[0], include, source, to);
+        rc = fail(e, "%s: cannot be built: '%s -shared -fPIC %s %s -o %s' failed; its messages are above", source, line[0], include, source, to);
     free(include);
     return rc;
 }

@@ -51,7 +51,7 @@ bool host_may_call(ab_ctx *c, const char *function, unsigned hooks)
     for (int h = 1; h < AB_HOOK_COUNT; h++)
         if (hooks & BIT(h)) strcat(strcat(list, *list ? ", " : ""), names[h]);
     tape_fail(c, "%s was called in %s; it may be called in %s%s", function, names[c->hook], list,
-              c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD ? ". What an operation needs is in its inputs and attr" : "");
+              c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD ? ". An operation must get everything through its inputs and attr" : "");
     return false;
 }
 static const ab_info *h_info(ab_ctx *c)
@@ -78,7 +78,7 @@ static const ab_parameter *h_parameter(ab_ctx *c)
     static const ab_parameter nothing = {.name = "", .kind = AB_WEIGHT, .dim = {1, 1, 1, 1}, .n_parts = 1, .part = {1}};
     if (!host_may_call(c, "ab_this_parameter", UPDATE_HOOKS)) return &nothing;
     if (c->updated) return c->updated;
-    tape_fail(c, "ab_this_parameter: an update with AB_ELEMENTWISE sees tiles of all parameters, not one with its shape");
+    tape_fail(c, "ab_this_parameter: an update with AB_ELEMENTWISE sees tiles of all parameters, not a single one");
     return &nothing;
 }
 

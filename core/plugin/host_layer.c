@@ -63,7 +63,7 @@ ab_t host_feed_forward(ab_ctx *c, ab_t x, const char *name)
 {
     OWN(x);
     ONLY_IN(c, "ab_feed_forward", BIT(AB_IN_BLOCK));
-    if (!c->attn->info.feed_forward) return tape_fail(c, "ab_feed_forward: layers have none (ab_info(c)->feed_forward is 0)");
+    if (!c->attn->info.feed_forward) return tape_fail(c, "ab_feed_forward: layers have no feed-forward (ab_info(c)->feed_forward is 0)");
     return x.id ? c->attn->layer->feed_forward(c, x, name) : x;
 }
 ab_t host_normalize(ab_ctx *c, ab_t x, const char *name)
@@ -193,7 +193,7 @@ ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
     OWN(x);
     ONLY_IN(c, "ab_conv", ATTENTION_HOOKS);
     if (width < 1 || before < 0 || behind < 0)
-        return tape_fail(c, "ab_conv: width %lld over %lld places before and %lld behind", (long long)width,
+        return tape_fail(c, "ab_conv: width %lld over %lld positions before and %lld after", (long long)width,
                          (long long)before, (long long)behind);
     return attn_conv(c, x, name, width, before, behind);
 }

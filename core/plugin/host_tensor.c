@@ -137,7 +137,7 @@ ab_t host_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
     OWN(a, b);
     if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
-        return tape_fail(c, "ab_concat: ids with numbers; ab_to_float makes ids numbers");
+        return tape_fail(c, "ab_concat: found ids and numbers; ab_to_float converts ids to numbers");
     return t_concat(c, a, b, from_end(axis));
 }
 ab_t host_embedding(ab_ctx *c, ab_t table, ab_t ids)

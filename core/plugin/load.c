@@ -54,12 +54,12 @@ static const ab_plugin *find_constant(void *so, const char *path, err *e)
 static int check_param(const ab_plugin *p, const ab_param *q, const char *path, err *e)
 {
     if (!q->doc || !*q->doc)
-        return fail(e, "%s: parameter '%s' has no doc; one sentence with the unit is required", path,
+        return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path,
                     q->name);
     if (q->type < AB_INT || q->type > AB_TEXT)
         return fail(e, "%s: parameter '%s' has the unknown type %d", path, q->name, (int)q->type);
     if (q->offset + 8 > p->cfg_size)
-        return fail(e, "%s: parameter '%s' lies outside the config struct", path, q->name);
+        return fail(e, "%s: parameter '%s' is outside the config struct", path, q->name);
     bool ranged = q->type == AB_INT || q->type == AB_REAL;
     bool word = q->type == AB_INT && q->choices && q->def < 0;
     if (ranged && !word && (q->def < q->min || q->def > q->max))
@@ -73,12 +73,12 @@ static int check_param(const ab_plugin *p, const ab_param *q, const char *path, 
 static int check_slots(const ab_optimizer_plugin *o, const char *name, const char *path, err *e)
 {
     if (o->n_slots > 4)
-        return fail(e, "%s: optimizer '%s' wants %u slots, at most 4", path, name, o->n_slots);
+        return fail(e, "%s: optimizer '%s' has %u slots, expected at most 4", path, name, o->n_slots);
     if (o->slot_shape && o->flags & AB_ELEMENTWISE)
-        return fail(e, "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE): then slots have the shapes of parameters", path, name);
+        return fail(e, "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE), which gives slots the shapes of parameters", path, name);
     for (uint32_t i = 0; i < o->n_slots; i++) {
         if (!o->slots || !o->slots[i] || !*o->slots[i])
-            return fail(e, "%s: slot %u of optimizer '%s' has no name (slots), by which checkpoints keep it", path, i, name);
+            return fail(e, "%s: slot %u of optimizer '%s' has no name (slots); checkpoints need one", path, i, name);
         for (uint32_t k = 0; k < i; k++)
             if (same(o->slots[k], o->slots[i]))
                 return fail(e, "%s: optimizer '%s' has two slots named '%s'", path, name, o->slots[i]);
@@ -130,10 +130,10 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
         return fail(e, "%s: damaged description (size %u)", path, p->size);
     if (!p->name || !*p->name) return fail(e, "%s: the plugin has no name", path);
     if (!p->doc || !*p->doc)
-        return fail(e, "%s: plugin '%s' has no doc; one sentence on what it is, is required", path, p->name);
-    if (!p->iface || !p->host) return fail(e, "%s: plugin '%s' lacks its interface", path, p->name);
+        return fail(e, "%s: plugin '%s' has no doc; a description is required", path, p->name);
+    if (!p->iface || !p->host) return fail(e, "%s: plugin '%s' has no interface", path, p->name);
     if (!iface_size(p->kind))
-        return fail(e, "%s: plugin '%s' is of the unknown kind %d", path, p->name, (int)p->kind);
+        return fail(e, "%s: plugin '%s' has the unknown kind %d", path, p->name, (int)p->kind);
     return 0;
 }
 
@@ -174,7 +174,7 @@ static int try_open(const char *path, const char *full, err *e)
     if (pid < 0) return 0; /* no child is to be had: then it is opened as it is */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return fail(e, "%s: cannot be opened: it took longer than 20 s", path);
     if (WIFSIGNALED(status))
-        return fail(e, "%s: cannot be opened: died by signal %d (%s) while it was opened; is the file whole, has it a constructor?", path,
+        return fail(e, "%s: cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it have a constructor?", path,
                     WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status) != TRIED && WEXITSTATUS(status) != TRIED + 1)
         return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path, WEXITSTATUS(status));
@@ -236,7 +236,7 @@ static void load_folder(const char *folder)
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, NULL, alphasort);
     if (n < 0 && errno != ENOENT && errno != ENOTDIR)
-        log_line(LOG_WARN, "plugins of %s are left out: %s", folder, strerror(errno));
+        log_line(LOG_WARN, "plugins of %s are skipped: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         if (has_suffix(entry[i]->d_name, ".so")) {
             char *path = path_join(folder, entry[i]->d_name);
@@ -299,7 +299,7 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
     }
     if (!p) {
         const char *near = nearest(name, names, n);
-        fail(e, "there is no %s plugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", name,
+        fail(e, "no %s plugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", name,
              near ? "; did you mean '" : "", near ? near : "",
              near ? "'?"
              : n  ? ""

@@ -44,7 +44,7 @@ void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, 
     char shape[64];
     if (!value.id) return;
     if (!good_name(name)) {
-        tape_fail(c, "%s: name '%s', expected small letters, digits and _", function, name ? name : "");
+        tape_fail(c, "%s: name '%s', expected lower-case letters, digits and _", function, name ? name : "");
         return;
     }
     if (node_count(tape_at(c, value)) != 1) {
@@ -94,5 +94,5 @@ ab_t attn_shared(ab_ctx *c, const char *name)
 {
     shared_value **at = find_shared(c, shared_name(c, name));
     if (*at) return (*at)->value;
-    return tape_fail(c, "ab_shared: no layer before this one has shared '%s' (in %s); the first layer has ab_info(c)->layer 0", name, c->scope);
+    return tape_fail(c, "ab_shared: no earlier layer has shared '%s' (in %s); the first layer has ab_info(c)->layer 0", name, c->scope);
 }

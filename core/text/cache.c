@@ -44,7 +44,7 @@ static vocab *load(const char *path)
     err e = {{0}};
     vocab *v = NULL;
     if (!file_read(path, &bytes, &e)) v = vocab_read(bytes.s, bytes.n, &e);
-    if (!v) log_line(LOG_WARN, "%s: %s; building it again", path, e.text);
+    if (!v) log_line(LOG_WARN, "%s: %s; rebuilding it", path, e.text);
     str_free(&bytes);
     return v;
 }

@@ -62,8 +62,7 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
     long most = number_after(message, "value <= ");
     if (most > 0)
         return fail(e,
-                    "vocab_size %lld is more than the corpus can give: %lld lines give a %s vocabulary of at "
-                    "most %ld; set vocab_size = %ld or less",
+                    "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = %ld or less",
                     (long long)size, (long long)n, kind, most, most);
     long least = number_after(message, "required_chars. ");
     size_t versus = message.find(" vs ");
@@ -75,8 +74,8 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
                     (long long)size, least, least);
     if (message.find("!sentences_.empty()") != std::string::npos)
         return fail(e,
-                    "no line is left to train a %s vocabulary on: SentencePiece leaves out lines with U+2585, "
-                    "which is its mark for the unknown, and of %lld lines all that are not empty have it",
+                    "no line is left to train a %s vocabulary: SentencePiece skips lines with U+2585, its mark for unknown, and all non-empty lines "
+                    "of %lld have it",
                     kind, (long long)n);
     return fail(e, "SentencePiece could not train a %s vocabulary of %lld on %lld lines: %s", kind,
                 (long long)size, (long long)n, message.c_str());

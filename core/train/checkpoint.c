@@ -239,13 +239,13 @@ static int check_tensor(const opened *o, const cJSON *t, place *out, err *e)
     if (!type || !cJSON_IsArray(shape)) return fail(e, "%s: tensor '%s' has no dtype or no shape", o->path, t->string);
     cJSON_ArrayForEach(dim, shape)
     {
-        if (whole(dim) < 0) return fail(e, "%s: tensor '%s' has a shape that is not of whole numbers", o->path, t->string);
+        if (whole(dim) < 0) return fail(e, "%s: tensor '%s' has a shape with values other than whole numbers", o->path, t->string);
         elements *= dim->valuedouble;
     }
     if (cJSON_GetArraySize(off) != 2 || out->from < 0 || out->to < out->from)
-        return fail(e, "%s: tensor '%s' has no data_offsets from a place to a later one", o->path, t->string);
+        return fail(e, "%s: tensor '%s' has no valid data_offsets", o->path, t->string);
     if ((size_t)out->to > o->n_data)
-        return fail(e, "%s: tensor '%s' ends at byte %lld of %zu: the file was cut short", o->path, t->string, (long long)out->to, o->n_data);
+        return fail(e, "%s: tensor '%s' ends at byte %lld of %zu: the file is truncated", o->path, t->string, (long long)out->to, o->n_data);
     size_t each = type_bytes(type);
     if (each && elements * (double)each != (double)(out->to - out->from))
         return fail(e, "%s: tensor '%s' has a shape of %.0f elements of %s and %lld bytes", o->path, t->string, elements, type,
@@ -336,14 +336,14 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
     }
     const char *wanted = type == F64 ? "F64" : "F32";
     if (!t)
-        fail(e, "%s: has no tensor '%s'", o->path, name);
+        fail(e, "%s: no tensor '%s'", o->path, name);
     else if (!cJSON_IsString(kind) || !same(kind->valuestring, wanted))
         fail(e, "%s: tensor '%s' is not %s", o->path, name, wanted);
     else if (elements != (double)x.count)
         fail(e, "%s: tensor '%s' has %.0f elements, expected %zu: was the file made with other settings?",
              o->path, name, elements, x.count);
     else if (!shaped)
-        fail(e, "%s: tensor '%s' has another shape than [%lld,%lld,%lld,%lld] less its leading ones", o->path, name, (long long)x.dim[0],
+        fail(e, "%s: tensor '%s' does not have the shape [%lld,%lld,%lld,%lld] (without leading ones)", o->path, name, (long long)x.dim[0],
              (long long)x.dim[1], (long long)x.dim[2], (long long)x.dim[3]);
     else
         found = o->data + whole(cJSON_GetArrayItem(off, 0));

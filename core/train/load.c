@@ -42,11 +42,11 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
         if (!found || same(all[i]->sha256, sha)) found = all[i];
     }
     if (!found && kind != AB_TASK)
-        return fail(e, "%s: was trained with %s = %s, and no plugin of that name is at hand; give its folder with --plugin-path FOLDER "
-                    "(a path inside a model file is not followed)",
+        return fail(e, "%s: was trained with %s = %s, but no plugin of that name is available; give its folder with --plugin-path FOLDER (paths in a "
+            "model file are not followed)",
                     path, s->key, s->value);
     if (found && sha && !same(found->sha256, sha))
-        log_line(LOG_WARN, "%s: %s '%s' is not the one that the model was trained with: %s has sha256 %.12s, expected %.12s", path,
+        log_line(LOG_WARN, "%s: %s '%s' is not the one the model was trained with: %s has sha256 %.12s, expected %.12s", path,
                  plugin_kind_name(kind), name, found->path, found->sha256, sha);
     s->value = found ? arena_strdup(a, found->path) : name;
     return 0;
@@ -87,7 +87,7 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
         const char *a = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(old, parts[i])),
                    *b = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, parts[i]));
         if (a && !same(a, b))
-            bad = fail(e, "%s: was made with another %s (%s %.12s, now %.12s): what is half trained cannot go on; --rerun all begins anew", path,
+            bad = fail(e, "%s: was made with another %s (%s %.12s, now %.12s), so training cannot resume; --rerun all starts again", path,
                        x->string, parts[i], a, b);
     }
     cJSON_Delete(was);
@@ -105,7 +105,7 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
     int bad = checkpoint_read_meta(path, &meta, e);
     bool alone = !bad && !meta_text(&meta, "vocab.src") && meta_text(&meta, "vocab.tgt"); /* a decoder */
     if (!bad && !meta_text(&meta, "config"))
-        bad = fail(e, "%s: has no settings inside: not a checkpoint of ablate", path);
+        bad = fail(e, "%s: contains no settings, so it is not a checkpoint of ablate", path);
     if (!bad)
         bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) || find_plugins(path, &meta, &set, &a, e) ||
               (!alone && meta_bytes(&meta, "vocab.src", &bytes, e));

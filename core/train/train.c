@@ -129,13 +129,13 @@ static int same_run(const training *t, const checkpoint_meta *meta, const char *
     char was[65], is[65];
     str plugins = {0};
     const char *json = meta_text(meta, "config");
-    int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: has no settings inside", path);
+    int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: contains no settings", path);
     if (!bad) bad = model_plugins_json(&t->m->set, &plugins, e);
     if (!bad) bad = train_same_plugins(path, meta_text(meta, "plugins"), str_text(&plugins), e);
     if (!bad) {
         hash_settings(&then, was);
         hash_settings(&t->m->set, is);
-        if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to begin anew", path);
+        if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to start again", path);
     }
     str_free(&plugins);
     arena_free(&a);
@@ -175,7 +175,7 @@ static int resume(training *t, err *e)
     if (!bad && !(meta_int(&meta, "step", &t->step) && meta_int(&meta, "epoch", &b.epoch) &&
                   meta_int(&meta, "index", &b.index) && meta_int(&meta, "best_step", &t->best_step) &&
                   meta_int(&meta, "worse", &t->worse)))
-        bad = fail(e, "%s: not a state to resume from: counters are missing", path);
+        bad = fail(e, "%s: cannot resume from this file: counters are missing", path);
     if (!bad) bad = batcher_seek(t->batches, b, e);
     t->best = real_of(&meta, "best");
     t->recent = real_of(&meta, "recent");
@@ -327,7 +327,7 @@ static train_outcome update(training *t, err *e)
     for (int64_t k = 0; k < c->accumulate; k++) {
         batch b;
         if (!batcher_next(t->batches, &b)) {
-            fail(e, "the training data gave no batch");
+            fail(e, "the training data have no batch");
             return TRAIN_FAILED;
         }
         if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;
@@ -401,7 +401,7 @@ static int average(training *t, train_result *out, err *e)
             free(path);
     }
     int bad = n ? checkpoint_average((const char *const *)paths, n, &t->m->params, e)
-                : fail(e, "no checkpoint was found to average in %s", t->j->folder);
+                : fail(e, "no checkpoint to average in %s", t->j->folder);
     for (size_t i = 0; i < n; i++) free(paths[i]);
     free(paths);
     snprintf(out->how_text, sizeof out->how_text, "average of %zu%s", n, best ? ", best" : "");

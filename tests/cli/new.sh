@@ -33,5 +33,5 @@ exits 0 ablate plugins ./mine.c
 sed -i 's/static double lr(const/static double lr(cosnt/' mine.c
 touch -d '2 hours' mine.c
 exits 2 ablate run bysource.ini --dry-run
-has err "does not build: 'cc -shared -fPIC"
+has err "cannot be built: 'cc -shared -fPIC"
 finish

@@ -73,9 +73,9 @@ exits 0 ablate show byname/base
 has out "attention             fused"
 echo "s0001 s0002" >in.txt
 exits 1 ablate translate --run byname/base <in.txt
-has err "no plugin of that name is at hand; give its folder with --plugin-path"
+has err "no plugin of that name is available; give its folder with --plugin-path"
 exits 0 ablate translate --run byname/base --plugin-path nothing:far/plugins <in.txt
-hasnt err "is not the one that"
+hasnt err "is not the one the"
 exits 0 ablate show byname/base --ini
 cp out one.ini
 exits 0 ablate run one.ini --dry-run
@@ -98,7 +98,7 @@ has out "†"
 has out "† 1 run of 1 row was trained with a plugin whose file has changed since"
 equal "$(value)" "$before" "PPL of the old plugin"
 exits 0 ablate translate --run byname/base --plugin-path far/plugins <in.txt
-has err "attention 'softer' is not the one that the model was trained with"
+has err "attention 'softer' is not the one the model was trained with"
 exits 0 ablate run byname.ini --threads 1 --rerun changed
 hasnt err "changed since"
 hasnt out "†"

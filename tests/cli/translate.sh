@@ -41,7 +41,7 @@ equal "$(grep -v '^$' long.out | diff - out)" "" "the others by themselves"
 echo "an input that is no text, or none at all"
 printf 's0001\ns0002 \0s0003\n' >zero.txt
 exits 1 translate <zero.txt
-has err "standard input:2: a zero byte; this is not a text file"
+has err "standard input:2: found a zero byte; not a text file"
 equal "$(wc -c <out)" 0 "output"
 for with in translate "ablate score bleu --ref lf.txt"; do
     code=1

@@ -434,7 +434,7 @@ void gpu_send(void *to, const void *stage, size_t bytes)
 }
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
-    if (capturing) return gpu_refuse("a copy to the host while a graph is written");
+    if (capturing) return gpu_refuse("a copy to the host during graph capture");
     gpu_flush();
     lock(false);
     memcpy(to, from, bytes);
@@ -467,7 +467,7 @@ void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
 }
 double gpu_milliseconds(int (*work)(void *), void *arg)
 {
-    if (capturing) return gpu_refuse("a measurement while a graph is written");
+    if (capturing) return gpu_refuse("a measurement during graph capture");
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     if (work(arg)) return -1;

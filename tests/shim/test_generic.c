@@ -303,7 +303,7 @@ static void test_words(void)
     k.in[0] = id, e.text[0] = 0;
     CHECK_REFUSED(cuda_MUL(&k, &e), &e, "no kernel from int32, fp32 to fp32");
     k = (call){.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {y}, .out = {y}, .a = of(0, 99)}, e.text[0] = 0;
-    CHECK_REFUSED(cuda_MAP(&k, &e), &e, "no function number 99");
+    CHECK_REFUSED(cuda_MAP(&k, &e), &e, "unknown function number 99");
     k = (call){.op = OP_CAST, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}}, e.text[0] = 0;
     CHECK_REFUSED(cuda_CAST(&k, &e), &e, "no copy from fp64 to fp32");
     ab_op none = {.name = "mine"}, refuses = {.name = "mine", .cuda = declines}, works = {.name = "mine", .cuda = doubles};

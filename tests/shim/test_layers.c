@@ -263,7 +263,7 @@ static void test_refusals(void)
     k = gru, k.a.i[1] = (int64_t)1 << 29;
     refused(cuda_GRU_BACK, k, "cells of sentences: 4294967296, at most 2147483647");
     k = gru, k.in[4].type = F32;
-    refused(cuda_GRU, k, "a layer's first rows of sentences are no list of int32");
+    refused(cuda_GRU, k, "a layer's sentence offsets are not a list of int32");
     k = conv, k.in[0].type = F64;
     refused(cuda_CONV_BACK, k, "a layer's rows are fp64, expected fp32 or bf16");
     k = conv, k.a.i[1] = -1;

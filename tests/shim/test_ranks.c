@@ -146,12 +146,12 @@ static void check_losses_of_ranks(job *j)
 {
     double start = ticks();
     j->ranks = 2, j->dies = 1, run(j);
-    CHECK_HAS(j->of[0].words, "another rank is gone: remote process exited");
+    CHECK_HAS(j->of[0].words, "another rank was lost: remote process exited");
     j->dies = 0, j->sleeps = 1;
     setenv("ABLATE_NCCL_TIMEOUT", "0.3", 1);
     run(j);
     j->sleeps = 0;
-    CHECK_HAS(j->of[0].words, "the other ranks have sent nothing for 0.3 s (ABLATE_NCCL_TIMEOUT)");
+    CHECK_HAS(j->of[0].words, "no data from the other ranks for 0.3 s (ABLATE_NCCL_TIMEOUT)");
     unsetenv("ABLATE_NCCL_TIMEOUT");
     CHECK_THAT(ticks() - start < 30, "a lost rank was seen after %.1f s", ticks() - start);
 }

@@ -262,9 +262,9 @@ static void test_heads(void)
     view x = tensor(F32, 1, 1, 4, 8), off = ids_of(3, (int32_t[]){0, 2, 4}), y = tensor(F32, 2, 2, 2, 8);
     err e = {{0}};
     call k = {.op = OP_HEADS, .n_in = 2, .n_out = 1, .in = {x, off}, .out = {y}};
-    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "columns 0 to 16 of rows that are 8 wide");
+    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "columns 0 to 16 of rows with 8 columns");
     k.out[0].dim[0] = 3, e.text[0] = 0;
-    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "offsets of 2 sentences, but a batch of 3");
+    CHECK_REFUSED(cuda_HEADS(&k, &e), &e, "offsets of 2 sentences in a batch of 3");
     release_views(&k);
 }
 
@@ -294,7 +294,7 @@ static void test_decoding(void)
     view x = tensor(F32, 2, 1, 1, 4), cache = tensor(F32, 1, 2, 3, 4), who = ids_below(tensor(I32, 1, 1, 2, 3), 2), time = ids_of(1, (int32_t[]){0});
     call k = {.op = OP_KV_CACHE_APPEND, .n_in = 4, .n_out = 1, .in = {x, cache, who, time}, .out = {tensor(F32, 2, 1, 9, 4)}};
     err e = {{0}};
-    CHECK_REFUSED(cuda_KV_CACHE_APPEND(&k, &e), &e, "9 steps are looked at, but the cache holds 3");
+    CHECK_REFUSED(cuda_KV_CACHE_APPEND(&k, &e), &e, "9 steps are read, but the cache has 3");
     release_views(&k);
 }
 

@@ -20,7 +20,7 @@ static int load(err *e)
     setenv("ABLATE_CUDNN", CUDNN_FILE, 0); /* a stand-in, for tests */
 #endif
     const char *wish = getenv("ABLATE_CUDNN");
-    if (wish && same(wish, "none")) return fail(e, "cuDNN: ABLATE_CUDNN=none does without it");
+    if (wish && same(wish, "none")) return fail(e, "cuDNN: disabled by ABLATE_CUDNN=none");
     void *found = library_load(&library_dnn, &path, e);
     if (!found) return -1;
 #define LOAD(name)                                                                                                       \
@@ -29,7 +29,7 @@ static int load(err *e)
 #undef LOAD
     size_t version = table.cudnnGetVersion(); /* 91900 is 9.19.0 */
     if (version < DNN_OLDEST)
-        return fail(e, "cuDNN: %s is version %zu.%zu, at least %d.%d is needed", str_text(&path), version / 10000, version / 100 % 100,
+        return fail(e, "cuDNN: %s is version %zu.%zu, expected at least %d.%d", str_text(&path), version / 10000, version / 100 % 100,
                     DNN_OLDEST / 10000, DNN_OLDEST / 100 % 100);
     snprintf(described, sizeof described, "cuDNN %zu.%zu.%zu (%.400s)", version / 10000, version / 100 % 100, version % 100,
              str_text(&path));

@@ -244,7 +244,7 @@ static bool compare_words(const evalb_params *p, const side *gold, const side *t
         if (i == gold->t.n_leaves) return true;
         const tree_node *g = leaf(gold, i), *t = leaf(test, j);
         if (!equal(&p->eq_word, g->word, t->word)) {
-            snprintf(row->why, sizeof row->why, "word %zu is \"%.*s\", and \"%.*s\" in the gold tree", j + 1,
+            snprintf(row->why, sizeof row->why, "word %zu is \"%.*s\", but \"%.*s\" in the gold tree", j + 1,
                      (int)(t->word.n < 30 ? t->word.n : 30), t->word.s,
                      (int)(g->word.n < 30 ? g->word.n : 30), g->word.s);
             row->words = row->tags = 0;
@@ -278,7 +278,7 @@ static void score_pair(const evalb_params *p, workspace *w, const char *test_lin
     }
     if (test->n_words != gold->n_words) {
         if (form == TREE_GOOD)
-            snprintf(row->why, sizeof row->why, "%zu words that count, and %zu in the gold tree",
+            snprintf(row->why, sizeof row->why, "%zu words that count, but %zu in the gold tree",
                      test->n_words, gold->n_words);
         return;
     }

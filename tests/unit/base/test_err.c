@@ -77,7 +77,7 @@ static void the_program_ends_with_a_sentence(void)
     status = end_of(ask_for_all_memory, text);
     CHECK(WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), 1);
-    CHECK_HAS(text, "out of memory: 18446744073709551615 bytes were refused\n");
+    CHECK_HAS(text, "out of memory: cannot allocate 18446744073709551615 bytes\n");
 }
 
 int main(void)

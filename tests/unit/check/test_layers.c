@@ -282,13 +282,13 @@ static void check_refused(void)
     } refused[] = {
         {{"", AB_CAUSAL, false, 4, 0, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
         {{"", AB_CAUSAL, true, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
-        {{"", AB_CROSS, false, 4, 0, 0}, OVER_X, "scan: cross attention scans over what comes from mem"},
-        {{"", AB_CROSS, true, 4, 1, 0}, OVER_X, "scan: cross attention scans over what comes from mem"},
+        {{"", AB_CROSS, false, 4, 0, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
+        {{"", AB_CROSS, true, 4, 1, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
         {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "ab_pad: rows that come from both x and mem"},
         {{"", AB_SELF, false, 4, 0, 0}, OVER_PADDED, "gru: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, true, 4, 1, 0}, OVER_PADDED, "conv: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, false, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},
-        {{"", AB_SELF, true, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 places before and 0 behind"},
+        {{"", AB_SELF, true, 4, -1, 0}, OVER_IT, "ab_conv: width 4 over -1 positions before and 0 after"},
     };
     for (size_t i = 0; i < LENGTH(refused); i++)
         for (int way = 0; way < 2; way++) {
@@ -452,6 +452,6 @@ int main(void)
     backend device = as_device(layers);
     check_device_rows(&device, CHECK_OK, "with the device's own layers");
     device.kernels[OP_GRU_BACK] = off_by_a_hundredth;
-    check_device_rows(&device, CHECK_FAIL, "away from the CPU's");
+    check_device_rows(&device, CHECK_FAIL, "differs from the CPU's");
     return test_end();
 }

@@ -125,7 +125,7 @@ static void check_f1(void)
               "66.66666666666667, "
               "\"precision\": 100, \"f1\": 80, \"strict_f1\": 50, \"complete\": 50, \"crossing\": 0, "
               "\"no_crossing\": 100, \"tagging\": 100}, \"len40\": {\"sentences\": 4,");
-    CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that count, and 2 in the gold tree\n"
+    CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that count, but 2 in the gold tree\n"
                                  "standard input:4: skipped: no words that count\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold), 0);
     CHECK_HAS(str_text(&output),
@@ -138,7 +138,7 @@ static void check_f1(void)
     CHECK_HAS(str_text(&output), "\nNP               2       1       0       1       1        0   50.00  100.00   66.67\n");
     CHECK_HAS(str_text(&output), "gold -> test: none --\n");
     CHECK_INT(RUN(&score_f1_command, "(S (VP (NN rain)) (NX (VBZ falls)))\n", "f1", "--confusion", "1", "--gold", one), 0);
-    CHECK_HAS(str_text(&output), "      1  NP -> VP\nand 1 pairs more\n");
+    CHECK_HAS(str_text(&output), "      1  NP -> VP\nand 1 more pairs\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--json", "--confusion=0", "--by-length"), 0);
     CHECK_HAS(str_text(&output), "}, \"by_length\": [{\"words\": \"1-10\", \"sentences\": 4,");
     CHECK_HAS(str_text(&output), "], \"labels\": [{\"label\": \"S\", \"gold\": 2,");

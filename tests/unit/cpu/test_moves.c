@@ -107,7 +107,7 @@ static void check_table(dtype t, int64_t n, int64_t width, int64_t n_ids)
     CHECK_HAS(call_error.text, "expected 0 to");
     set(&ids, 0, -1);
     CHECK_INT(RUN(EMBEDDING_BACK, NULL, &back, dy, ids), -1);
-    CHECK_HAS(call_error.text, "id -1 at place 0");
+    CHECK_HAS(call_error.text, "id -1 at index 0");
     free(expected);
     RELEASE(table, ids, y, dy, back);
 }

@@ -131,7 +131,7 @@ static void test_dataset(void)
     e.text[0] = 0;
     CHECK_INT(dataset_build(&d, &iface, &t, v, v, 1, &e), -1);
     CHECK_HAS(e.text,
-              "no training pair is left of 40: 2 are empty, 38 are longer than max_length = 1 tokens");
+              "none of 40 training pairs is left: 2 are empty, 38 are longer than max_length = 1 tokens");
 
     pairs alone;
     e.text[0] = 0;
@@ -352,7 +352,7 @@ static void test_resume(void)
     o.batch_tokens = 20;
     e.text[0] = 0;
     CHECK(!batcher_new(&d.split[AB_TRAIN], &o, &e));
-    CHECK_HAS(e.text, "more than batch_tokens = 20; raise batch_tokens or set max_length = 20");
+    CHECK_HAS(e.text, "more than batch_tokens = 20; increase batch_tokens or set max_length = 20");
     e.text[0] = 0;
     CHECK(!batcher_new(&(pairs){0}, &o, &e));
     CHECK_HAS(e.text, "from 0 pairs");

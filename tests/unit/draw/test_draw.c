@@ -102,7 +102,7 @@ static void test_chart(void)
     d = chart_draw(&c, s, LENGTH(s));
     str_clear(&pdf);
     CHECK_INT(drawing_pdf(d, &pdf, &e), -1);
-    CHECK_HAS(e.text, "no letter U+65E5");
+    CHECK_HAS(e.text, "lack the character U+65E5");
     drawing_free(d);
     CHECK(chart_draw(&c, s, 0) == NULL);
     c.x_label = NULL, c.log_x = false, c.categories = (const char *const[]){"one", "two"}, c.n_categories = 2;

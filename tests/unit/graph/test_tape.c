@@ -56,11 +56,11 @@ static const refusal refusals[] = {
     {{"SUM_TO", "[4,6]", "[2,3]"}, bad_sum},
     {{"linear", "[4,6]", "[2,3]"}, bad_linear},
     {{"norm", "[2,3]", "[4,6]"}, bad_norm},
-    {{"rows", "wants ids"}, bad_ids},
+    {{"rows", "expected ids"}, bad_ids},
     {{"ids were given", "ab_to_float"}, bad_numbers},
     {{"gather", "[4,6]", "[3,2]"}, bad_pick},
     {{"mask", "[4,6]", "3 queries and 3 keys"}, bad_mask},
-    {{"no function number 99"}, bad_map},
+    {{"unknown function number 99"}, bad_map},
     {{"dropout", "p = 1"}, bad_dropout},
     {{"heads", "columns 2 to 8", "6 wide"}, bad_heads},
 };
@@ -108,7 +108,7 @@ static void check_backward_refusals(void)
     ab_t state = t_state(c, "cache", F64, 1, 1, 4, 6);
     t_keep(c, t_mul_scalar(c, state, 2), "y");
     CHECK_INT(tape_plan(c, NULL, NULL), -1);
-    CHECK_HAS(c->error.text, "no memory was given for state 'cache'");
+    CHECK_HAS(c->error.text, "no memory was provided for state 'cache'");
     tape_free(c);
 }
 
@@ -162,7 +162,7 @@ static void check_names(void)
     tape_free(c);
     c = tape_new(&s, &cpu_backend, F64, false);
     CHECK_INT(t_param(c, "late", four_six, 1, 0).id, 0);
-    CHECK_HAS(c->error.text, "'late' was not there when the model was made");
+    CHECK_HAS(c->error.text, "'late' did not exist when the model was made");
     tape_free(c);
     params_free(&s);
 }

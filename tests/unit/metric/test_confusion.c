@@ -120,7 +120,7 @@ static void check_text(void)
                      "NP               3       1       2       0       2        0   33.33   50.00   40.00\n"
                      "A                1       0       1       0       0        0    0.00    0.00    0.00\n"
                      "VP               0       0       0       0       2        0    0.00    0.00    0.00\n");
-    CHECK_HAS(out.s, " gold -> test --\n      2  NP -> VP\nand 1 pairs more\n");
+    CHECK_HAS(out.s, " gold -> test --\n      2  NP -> VP\nand 1 more pairs\n");
     str_clear(&out);
     confusion_json(&c, 9, &out);
     CHECK_HAS(out.s, "{\"label\": \"NP\", \"gold\": 3, \"right\": 1, \"taken\": 2, \"missed\": 0, \"found\": 2, "

@@ -153,7 +153,7 @@ static void check_result(void)
     evalb_stats(rows, 4, true, stats);
     for (int i = 0; i < 12; i++) strict[i % 3] += stats[i];
     CHECK_NEAR(stats_f1(strict, NULL), all.strict_f1, 1e-12);
-    CHECK_HAS(rows[2].why, "1 words that count, and 2 in the gold tree");
+    CHECK_HAS(rows[2].why, "1 words that count, but 2 in the gold tree");
     CHECK_INT(evalb_score(&p, gold4, test4, 0, NULL, &all, &part, NULL), 0);
     CHECK_NEAR(all.f1 + all.complete + all.tagging + all.crossing, 0, 0);
     evalb_params_free(&p);
@@ -289,7 +289,7 @@ static void check_bad_gold(const evalb_params *p)
     static const char *const cases[][2] = {
         {"(S (NN x)", "gold trees, line 2: column 1: a bracket that is never closed"},
         {"(S (NN x)))", "gold trees, line 2: column 11: a closing bracket"},
-        {"(S x (NN x))", "gold trees, line 2: column 6: a bracket holds a word and more"}};
+        {"(S x (NN x))", "gold trees, line 2: column 6: a bracket with more than its word"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const char *gold[] = {"(S (NN x))", cases[i][0]}, *test[] = {"(S (NN x))", "(S (NN x))"};
         err e = {0};

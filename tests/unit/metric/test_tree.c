@@ -60,10 +60,10 @@ static void check_problems(tree *t)
         {"(S (A a))) (B b)", "no bracket opens", TREE_UNBALANCED, 10, 3, 2},
         {")", "no bracket opens", TREE_UNBALANCED, 1, 0, 0},
         {") (S (A a)", "no bracket opens", TREE_UNBALANCED, 1, 2, 1},
-        {"dog", "without a bracket", TREE_BAD, 1, 0, 0},
-        {"(S (A a) dog)", "without a bracket", TREE_BAD, 10, 0, 0},
-        {"(A a dog)", "more than the word", TREE_BAD, 6, 0, 0},
-        {"(A a (B b))", "more than the word", TREE_BAD, 6, 0, 0},
+        {"dog", "without its own bracket", TREE_BAD, 1, 0, 0},
+        {"(S (A a) dog)", "without its own bracket", TREE_BAD, 10, 0, 0},
+        {"(A a dog)", "more than its word", TREE_BAD, 6, 0, 0},
+        {"(A a (B b))", "more than its word", TREE_BAD, 6, 0, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         err e = {0};

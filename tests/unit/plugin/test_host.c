@@ -33,7 +33,7 @@ static void refused(ab_ctx *c, ab_t y, const char *words)
 static void test_shapes(void)
 {
     desk d = open_desk();
-    refused(d.c, h->concat(d.c, d.ids, h->to_float(d.c, d.ids), -1), "ab_concat: ids with numbers");
+    refused(d.c, h->concat(d.c, d.ids, h->to_float(d.c, d.ids), -1), "ab_concat: found ids and numbers");
     d = open_desk();
     refused(d.c, h->scatter_add(d.c, h->to_float(d.c, d.square), d.square, 0), "ab_scatter_add: 0 buckets");
     d = open_desk();

@@ -202,9 +202,9 @@ static void test_refusals(void)
         refused(k, 100, cut, 1, "byte 1 (0xe2) is not UTF-8");
         refused(k, 100, surrogate, 1, "byte 1 (0xed) is not UTF-8");
         refused(k, 100, overlong, 1, "byte 1 (0xc0) is not UTF-8");
-        refused(k, 100, empty, 2, "found 2 lines, all empty");
+        refused(k, 100, empty, 2, "all 2 lines are empty");
         refused(k, 100, empty, 0, "found 0 lines");
-        refused(k, 100, broken_line, 1, "line 1 of the training text has a line end");
+        refused(k, 100, broken_line, 1, "line 1 of the training text contains a line end");
         refused(k, 4, corpus, N, "vocab_size 4: expected more than the 4 special tokens");
     }
     refused(TOKENS_BPE, 0, corpus, N, "vocab_size 0: expected more");
@@ -213,7 +213,7 @@ static void test_refusals(void)
     for (int k = TOKENS_BPE; k <= TOKENS_UNIGRAM; k++) { /* the size that the message suggests works */
         err e = {{0}};
         CHECK(!vocab_train(k, 37000, false, corpus, N, &e));
-        CHECK_HAS(e.text, "vocab_size 37000 is more than the corpus can give");
+        CHECK_HAS(e.text, "vocab_size 37000 is too large");
         const char *at = strstr(e.text, "set vocab_size = ");
         int64_t most = at ? atoll(at + strlen("set vocab_size = ")) : 0;
         e.text[0] = 0;

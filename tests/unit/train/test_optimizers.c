@@ -168,7 +168,7 @@ int main(void)
     check_refused("norm decay=0", "'norm decay=0': expected PATTERN ... : KEY=VALUE ...");
     check_refused("norm: dcay=0", "optimizer adamw has no parameter 'dcay'; expected lr, beta1, beta2, eps, decay");
     check_refused("norm: decay=2", "parameter_groups: 'norm: decay=2': ");
-    check_refused("norm: lr=-1", "lr=-1, expected a factor from 0 to 1e6");
+    check_refused("norm: lr=-1", "lr=-1, expected a factor on the learning rate, from 0 to 1e6");
     golden_free(&g);
     return test_end();
 }
