@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times PyTorch's attention alone on a GPU on recorded batch lengths, forward and backward; prints a line of JSON a kernel and role.
+"""Times PyTorch's attention alone on a GPU on recorded batch lengths, forward and backward; prints one line of JSON per kernel and role.
 
 usage: attention_gpu.py --lengths FILE [--roles encoder,decoder,cross] [--kernels cudnn,flash,efficient,varlen] [--heads 8] [--d-k 64]
 
-  cudnn, flash, efficient, math   F.scaled_dot_product_attention by that backend alone, on [B, h, T, d_k]: every batch padded to its
-                                  longest sentence. No mask is given, so that each backend can show its fastest kernel; what it
-                                  computes of the padding is lost time, as in a model
+  cudnn, flash, efficient, math   F.scaled_dot_product_attention with that backend, on [B, h, T, d_k]: every batch padded to its
+                                  longest sentence. No mask is passed, so that each backend can use its fastest kernel; time spent on
+                                  padding is lost, as in a model
   varlen                          torch.nn.attention.varlen on packed rows
-Tensors are bf16 views of one q, k, v projection, as in a model; every batch has its own, so that caches are cold. Times are the median
-of passes over all batches, divided by their number. The scores that count are those of real tokens, as in `ablate bench attention`.
+Tensors are bf16 views of one q, k, v projection, as in a model; every batch has its own, so that caches are cold. Times are the median of
+passes over all batches, divided by the number of batches. Only scores of real tokens count, as in `ablate bench attention`.
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ def arguments():
     a.add_argument("--heads", type=int, default=8)
     a.add_argument("--d-k", type=int, default=64)
     a.add_argument("--device", default="cuda")
-    a.add_argument("--seconds", type=float, default=0.5, help="least timed seconds, each direction")
+    a.add_argument("--seconds", type=float, default=0.5, help="minimum timed seconds per direction")
     return a.parse_args()
 
 

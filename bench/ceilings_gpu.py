@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What this GPU can do at most, as one line of JSON: a large copy in its memory (bytes read and written), large products of random numbers
-in bf16, tf32 and fp32. usage: ceilings_gpu.py [--device cpu]   (on a processor: small ones, to try this program out)"""
+"""Upper limits of this GPU, as one line of JSON: a large copy in its memory (bytes read and written), large products of random numbers in
+bf16, tf32 and fp32. usage: ceilings_gpu.py [--device cpu]   (cpu: small sizes, to test this program)"""
 import json
 import statistics
 import sys

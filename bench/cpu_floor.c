@@ -1,9 +1,9 @@
-/* cpu_floor.c - what one core of this machine can do at most, for each instruction set it has: multiply-adds in registers, and bytes
- * from memory. docs/performance.md takes its floors from here.
+/* cpu_floor.c - upper limits of one core of this machine for each of its instruction sets: multiply-adds in registers, and bytes from
+ * memory. They are the floors in docs/performance.md.
  *
- *     bench_cpu_floor [seconds a line]
+ *     bench_cpu_floor [seconds per line]
  *
- * One line a case, the best of all repeats; a multiply-add is two operations. Run it on an idle machine.
+ * One line per case, the best of all repeats; a multiply-add is two operations. Run it on an idle machine.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The best rate of `work`, which does so many operations a call. */
+/* The best rate of `work`, given its operations per call. */
 static void report(const char *name, const char *unit, double operations, void (*work)(void *), void *with, double seconds)
 {
     double best = 1e30, until = seconds_now() + seconds;
@@ -34,7 +34,7 @@ static void report(const char *name, const char *unit, double operations, void (
     fflush(stdout);
 }
 
-/* ---- multiply-adds in registers: as many chains as hide the unit's latency ---- */
+/* ---- multiply-adds in registers, in enough chains to hide the unit's latency ---- */
 
 enum { CHAINS = 12, TURNS = 1000000 };
 #define EVERY_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)

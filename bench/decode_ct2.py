@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""CTranslate2 and ablate on a checkpoint of ablate, in fp32 and in int8: the same weights, the same sentences, in turn, as lines of JSON.
+"""Times decoding of CTranslate2 and ablate with the same checkpoint and sentences, in fp32 and int8, in turn; prints lines of JSON.
 
 usage: decode_ct2.py --model CHECKPOINT --src FILE [--ref FILE] [--ablate PROGRAM] [--beam 4] [--alpha 0.6] [--threads 2]
        decode_ct2.py --model CHECKPOINT --src FILE --check     greedy output and scores against tests/oracle/model.py
 
-Of CTranslate2 every way of spending the threads and every batch size is tried, and the fastest counts (--only 2x1:64 takes one: two
-streams of one thread, 64 sentences; --only 2x1:1024t: 1,024 tokens; --only 2x1: all batch sizes). Then both programs decode in turn, --repeats times; medians count.
-The clock of either runs over token ids, in whole passes over the file; loading, subword splitting and joining are not timed.
-Latency: the first --alone sentences one by one; of CTranslate2 with one thread and with all, the faster counts; of ablate with one.
+For CTranslate2, every distribution of the threads and every batch size is tried, and the fastest counts (--only 2x1:64 takes one: two streams of
+one thread, 64 sentences; --only 2x1:1024t: 1,024 tokens; --only 2x1: all batch sizes). Then both programs decode in turn, --repeats times; medians count.
+Both are timed on token ids, in whole passes over the file, without loading, subword splitting and joining.
+Latency: the first --alone sentences one by one; CTranslate2 with one thread and with all, of which the faster counts; ablate with one.
 The last line has the ratios.
 
-Length penalty: ablate divides a log-probability by ((5 + n) / 6)^alpha, CTranslate2 by n^penalty. Both have the same slope in log n at
-n = the mean source length with penalty = alpha n / (5 + n): that is the default for --penalty. The hypotheses of the two programs are not
-word for word the same, therefore compare BLEU and lengths as well as sentences a second.
+Length penalty: ablate divides a log-probability by ((5 + n) / 6)^alpha, CTranslate2 by n^penalty. With penalty = alpha n / (5 + n), the default
+of --penalty, both have the same slope in log n at n = the mean source length. The hypotheses of the two programs differ slightly, so compare BLEU
+and lengths as well as sentences per second.
 """
 import argparse
 import base64
@@ -38,19 +38,19 @@ PRECISIONS = {"fp32": "float32", "int8": "int8"}  # ablate's name: CTranslate2's
 def arguments():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--model", required=True)
-    a.add_argument("--src", required=True, help="text, a sentence a line")
+    a.add_argument("--src", required=True, help="text, one sentence per line")
     a.add_argument("--ref", help="reference translations: BLEU by `ablate score bleu`")
-    a.add_argument("--tok", default="13a", help="its tokeniser")
+    a.add_argument("--tok", default="13a", help="tokeniser of BLEU")
     a.add_argument("--out", help="a folder for the translations")
     a.add_argument("--ablate", default="./ablate", help="the program")
     a.add_argument("--precisions", default="fp32,int8")
     a.add_argument("--beam", type=int, default=4)
     a.add_argument("--alpha", type=float, default=0.6)
-    a.add_argument("--penalty", type=float, help="CTranslate2's length penalty, instead of the one made from alpha")
+    a.add_argument("--penalty", type=float, help="CTranslate2's length penalty, instead of the one computed from alpha")
     a.add_argument("--threads", type=int, default=2)
-    a.add_argument("--seconds", type=float, default=5, help="at least so long for each way of CTranslate2 and each repeat of it")
+    a.add_argument("--seconds", type=float, default=5, help="minimum time for each setting of CTranslate2 and each repeat")
     a.add_argument("--repeats", type=int, default=3)
-    a.add_argument("--only", help="one way of CTranslate2, INTERxINTRA:SENTENCES or INTERxINTRA:TOKENSt, with comma one for each precision")
+    a.add_argument("--only", help="one setting of CTranslate2, INTERxINTRA:SENTENCES or INTERxINTRA:TOKENSt; one per precision, separated by a comma")
     a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")  # --repeats 0: only these
     a.add_argument("--check", action="store_true")
     return a.parse_args()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times PyTorch beam search on a GPU with a model of random values; prints a line of JSON a mode. The rival of `ablate bench decode`.
+"""Times PyTorch beam search on a GPU with random weights; prints one line of JSON per mode. The rival of `ablate bench decode`.
 
 usage: decode_gpu.py --lengths FILE --config base [--beam 4] [--batch 256] [--modes graph,eager] [--seconds S]
 
-As there: bf16, sources of the recorded lengths, the longest first, outputs as long as their source (the end of a sentence is made
-impossible). Keys and values are kept, those of the encoder's output once a sentence; a step takes the 2 * beam best continuations.
-graph: a step is one CUDA graph, a graph a batch, written in a pass that is not timed. eager: only the past is looked at, kernel by kernel.
+As there: bf16, sources of the recorded lengths, longest first, outputs as long as their source (EOS is made impossible). Keys and values are
+cached, those of the encoder's output once per sentence; a step takes the 2 * beam best continuations.
+graph: a step is one CUDA graph per batch, captured in an untimed pass. eager: kernel by kernel, attention over the past steps only.
 """
 import argparse
 import json

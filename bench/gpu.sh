@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# What a machine with a GPU has to tell about ablate, in calls of under 10 minutes each. None needs a network, and only `rival` needs Python.
+# Tests and measures ablate on a machine with a GPU, in calls of under 10 minutes each. None needs a network; only `rival` needs Python.
 #
 # usage: bench/gpu.sh first|rival|table3|again PACK [--only REGEX] [--seeds LIST]
 #   PACK    the folder or archive that bench/pack.sh made
-#   first   is it right, and how fast is it? The GPU tests (one that fails again with each fallback), `ablate check`, the sanitizers, a row of
-#           Table 3 twice, training, decoding, cuBLASLt's algorithms, Nsight Compute's counters of one step
-#   rival   PyTorch on the same work, with cuBLASLt from its packages for us too
-#   table3  Table 3 on Multi30k, all rows and --seeds (1..3): its JSON for experiments/recorded
+#   first   correctness and speed: the GPU tests (failed ones again with each fallback), `ablate check`, the sanitizers, a row of Table 3
+#           twice, training, decoding, cuBLASLt's algorithms, Nsight Compute's counters of one step
+#   rival   PyTorch on the same work; ablate then uses cuBLASLt from PyTorch's packages
+#   table3  Table 3 on Multi30k, all rows with --seeds (1..3): its JSON for experiments/recorded
 #   again   after a repair: the tests, `ablate check`, the row of Table 3, training and decoding
-#   --only  just the parts whose names match, besides the gate; of `again` then any part of `first`
-# Results: $OUT (./gpu-results), each part's as it ends: parts.tsv, parts/N.out and .err, log.txt. At the end, where there is a Python:
-# results.json and table.txt (elsewhere later: bench/gpu_table.py OUT LENGTHS OUT/results.json).
-#   LIMIT    seconds in all (570); a part that no longer fits is left out, and the report says so
-#   PYTHON   an interpreter, for rival with PyTorch for CUDA (python3)
-#   BEFORE   results.json of an earlier call, for the table to compare with
-#   WORKERS  runs of Table 3 at a time (4)
-#   MINI     not empty: smallest sizes, to try this script out on the emulated GPU (tests/cli/gpu_script.sh)
-#   TABLE3   another INI than the pack's experiments/table3-multi30k.ini; RECORD: another JSON to compare its base row with
-# The gate comes first: where the device does not open or five steps of training fail, nothing else is tried but the fallbacks (exit code 3).
-# Exit code 1: a part failed. The GPU's settings are left as they are.
+#   --only  run the gate and only parts whose names match; with `again` any part of `first`
+# Results: $OUT (./gpu-results), written as each part ends: parts.tsv, parts/N.out and .err, log.txt. At the end, if there is a Python:
+# results.json and table.txt (or later elsewhere: bench/gpu_table.py OUT LENGTHS OUT/results.json).
+#   LIMIT    seconds in total (570); parts that no longer fit are skipped and listed in the report
+#   PYTHON   an interpreter; for rival with PyTorch for CUDA (python3)
+#   BEFORE   results.json of an earlier call, for comparison in the table
+#   WORKERS  simultaneous runs of Table 3 (4)
+#   MINI     not empty: smallest sizes, to test this script on the emulated GPU (tests/cli/gpu_script.sh)
+#   TABLE3   an INI to use instead of the pack's experiments/table3-multi30k.ini; RECORD: a JSON to compare its base row with
+# The gate comes first: if the device does not open or five training steps fail, only the fallbacks are tried (exit code 3).
+# Exit code 1: a part failed. The script does not change the GPU's settings.
 set -u
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 usage() { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }

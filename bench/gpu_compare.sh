@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Comparisons for bench/gpu.sh; each prints what it compared, and fails when it differs.
+# Comparisons for bench/gpu.sh; each prints what it compares and fails if there is a difference.
 #
-# usage: gpu_compare.sh models A.db B.db                 the models of the two databases' runs, byte by byte
-#        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity against a recorded experiment's: at most 5 % apart
-#        gpu_compare.sh outputs FILE...                  `ablate bench decode`'s outputs: the same in all files
+# usage: gpu_compare.sh models A.db B.db                 compares the models of the two databases' runs byte by byte
+#        gpu_compare.sh ppl ABLATE RUN.db RECORD.json    base's dev perplexity differs from a recorded experiment's by at most 5 %
+#        gpu_compare.sh outputs FILE...                  outputs of `ablate bench decode`: equal in all files
 set -u
 ppl_of() { # ABLATE DATABASE
     "$1" query --format csv --db "$2" "SELECT value FROM results WHERE variant = 'base' AND metric = 'PPL' AND value IS NOT NULL LIMIT 1" | tail -1

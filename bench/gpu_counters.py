@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Sums what Nsight Compute counted, kernel by kernel: the most time first. usage: gpu_counters.py NCU.csv
+"""Sums Nsight Compute's counters per kernel, longest time first. usage: gpu_counters.py NCU.csv
 
-Columns: launches, time, share of all time, bytes from and to memory and their rate, instructions, share of the time's warp slots that were in use
-(mean, by time), instructions of the tensor cores, registers a thread. The CSV is that of `ncu --csv --page raw` with bench/gpu.sh's metrics.
+Columns: launches, time, share of total time, bytes from and to memory and their rate, instructions, warp occupancy (mean weighted by time),
+tensor core instructions, registers per thread. The CSV is from `ncu --csv --page raw` with bench/gpu.sh's metrics.
 """
 import csv
 import sys

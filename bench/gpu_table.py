@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The table of bench/gpu.sh: floor, ours, PyTorch, ratio. usage: gpu_table.py GPU_RESULTS LENGTHS RESULTS.json [EARLIER_RESULTS.json]
 
-GPU_RESULTS is the folder that gpu.sh filled, LENGTHS that of the batch lengths (bench/recorded/lengths). With an earlier call's results each of
-our figures is also compared with that call's, and PyTorch's are taken from there where this call has none.
+GPU_RESULTS is the folder filled by gpu.sh, LENGTHS the folder of batch lengths (bench/recorded/lengths). With the results of an earlier call, our
+figures are also compared with that call's, and PyTorch's are taken from there if this call has none.
 
-The floor is arithmetic: each operation of a step takes at least its floating-point operations over the measured rate of a large product,
-and at least its bytes (each input read once, each output written once, what can be fused is) over the measured rate of a copy; the
-larger counts, and they add up. No program on this GPU is faster.
+The floor is computed: each operation of a step takes at least its floating-point operations over the measured rate of a large product, and at
+least its bytes (each input read once, each output written once, fused where possible) over the measured rate of a copy. The larger of the two
+counts, summed over operations. No program on this GPU can be faster.
 """
 import datetime
 import json

@@ -1,10 +1,9 @@
-/* kernels.c - time of every fused CPU kernel at the sizes of a training step, to find the largest term.
+/* kernels.c - time of every fused CPU kernel at the sizes of a training step, to find the most expensive one.
  *
- *     bench_kernels [bf16|fp32] [rows] [sentence length] [threads] [only names with this in them]
+ *     bench_kernels [bf16|fp32] [rows] [sentence length] [threads] [only names that contain this]
  *
- * One line a kernel: least time of several runs, the arithmetic and the memory traffic that its shapes call
- * for (every view read or written once), and what share it has in a layer's worth of kernels is for the
- * reader to add up.
+ * One line per kernel: least time of several runs, and the arithmetic and memory traffic of its shapes (every view
+ * read or written once).
  */
 #include "cpu/cpu.h"
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Training steps of nanoGPT's CPU recipe (experiments/shakespeare.ini): PyTorch and ablate beside each other, in turns, on the same machine.
+"""Times training steps of nanoGPT's CPU recipe (experiments/shakespeare.ini) in PyTorch and ablate, in turn on the same machine. Prints JSON.
 
     python3 bench/lm_torch.py --ablate build/ablate --data $ABLATE_DATA --threads 2 --seconds 8 --rounds 2
 
-The model: 4 layers, 4 heads, width 128, GELU, pre-norm, learned positions, tied embedding, windows of 64 characters, 12 an update, fp32, AdamW, clipping at
-1. PyTorch runs it eagerly (scaled_dot_product_attention, as nanoGPT does without compiling) and, with --compile, compiled. ablate trains the experiment itself:
-its speed is that of its own progress lines (updates with their batches, without evaluation). Prints JSON."""
+The model: 4 layers, 4 heads, width 128, GELU, pre-norm, learned positions, tied embedding, windows of 64 characters, 12 per update, fp32, AdamW, clipping
+at 1. PyTorch runs it eagerly (scaled_dot_product_attention, like nanoGPT without compiling) and, with --compile, compiled. ablate trains the experiment
+itself; its speed is taken from its progress lines (updates and their batches, without evaluation)."""
 import argparse
 import json
 import math
@@ -125,9 +125,9 @@ def main():
     p.add_argument("--ablate", default="build/ablate")
     p.add_argument("--data", default=os.environ.get("ABLATE_DATA", "data"))
     p.add_argument("--threads", type=int, default=2)
-    p.add_argument("--seconds", type=float, default=8, help="of each measurement")
+    p.add_argument("--seconds", type=float, default=8, help="duration of each measurement")
     p.add_argument("--rounds", type=int, default=2)
-    p.add_argument("--guess", type=float, default=20000, help="tokens a second that ablate may reach, from which its number of steps follows")
+    p.add_argument("--guess", type=float, default=20000, help="expected tokens per second of ablate, which sets its number of steps")
     p.add_argument("--compile", action="store_true")
     p.add_argument("--train", type=int, metavar="STEPS", help="train PyTorch's model instead and print its loss over the whole validation text")
     o = p.parse_args()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes a file of batch lengths: from parallel text, or synthetic. `ablate bench` and the PyTorch programs here read it.
+"""Makes a file of batch lengths from parallel text, or a synthetic one. `ablate bench` and the PyTorch programs here read it.
 
 usage: make_lengths.py --src FILE --tgt FILE --model SPM [--vocab 10000] [--tokens 4096] [--batches N] [--seed 1] > LENGTHS
        make_lengths.py --synthetic [--mean 28] [--longest 100] [--tokens 25000] [--batches 12] [--seed 1] > LENGTHS
 
-The format: one batch a line, its sentence pairs as src:tgt in subwords with EOS counted; `#` starts a comment line. SPM is trained
-on both texts (type bpe) when it does not exist; with --train-on FILE..., on those instead. Synthetic lengths need no text: log-normal
-with the given mean on the source's side, as in corpora of news, the target's length beside it; the file's first line says so.
---unsorted keeps the text's order (for decoding, where the decoder makes batches itself).
+Format: one batch per line, its sentence pairs as src:tgt in subwords with EOS counted; `#` starts a comment line. If SPM does not exist, it
+is trained on both texts (type bpe), or on the files of --train-on FILE.... Synthetic lengths need no text: source lengths are log-normal with
+the given mean, as in news corpora, and target lengths vary around them; the file's first line says so.
+--unsorted keeps the text's order (for decoding, where the decoder makes the batches).
 """
 import argparse
 import os
@@ -22,16 +22,16 @@ def arguments():
     a.add_argument("--src")
     a.add_argument("--tgt")
     a.add_argument("--model", help="SentencePiece model file")
-    a.add_argument("--train-on", nargs="+", help="texts to train it on")
-    a.add_argument("--vocab", type=int, default=10000, help="entries, when the model is trained")
-    a.add_argument("--tokens", type=int, default=4096, help="most tokens a batch, on either side")
+    a.add_argument("--train-on", nargs="+", help="texts to train the SentencePiece model on")
+    a.add_argument("--vocab", type=int, default=10000, help="vocabulary size, if the model is trained")
+    a.add_argument("--tokens", type=int, default=4096, help="most tokens per batch on either side")
     a.add_argument("--max-len", type=int, default=256, help="longest sentence kept [tokens]")
-    a.add_argument("--batches", type=int, default=0, help="so many of the batches, from short ones to long ones; 0: all")
+    a.add_argument("--batches", type=int, default=0, help="number of batches, spread from short to long ones; 0: all")
     a.add_argument("--unsorted", action="store_true")
     a.add_argument("--synthetic", action="store_true")
-    a.add_argument("--mean", type=float, default=28, help="of synthetic source lengths [tokens]")
-    a.add_argument("--longest", type=int, default=100, help="synthetic sentence [tokens]")
-    a.add_argument("--seed", type=int, default=1, help="of the batches' order and of synthetic lengths")
+    a.add_argument("--mean", type=float, default=28, help="mean of synthetic source lengths [tokens]")
+    a.add_argument("--longest", type=int, default=100, help="longest synthetic sentence [tokens]")
+    a.add_argument("--seed", type=int, default=1, help="seed of the batches' order and of synthetic lengths")
     o = a.parse_args()
     if not o.synthetic and not (o.src and o.tgt and o.model):
         a.error("either --synthetic, or --src, --tgt and --model")

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Packs ablate for a machine with a GPU that has none of its libraries: the program, plugins, the CUDA module, the tests for a real GPU,
-# the shared libraries, bench/, the recorded lengths, and Multi30k with Table 3's INI and record. bench/gpu.sh runs there what is in it.
+# Packs ablate for a GPU machine that has none of its libraries: the program, plugins, the CUDA module, the tests for a real GPU, the
+# shared libraries, bench/, the recorded lengths, and Multi30k with Table 3's INI and record. bench/gpu.sh runs the pack there.
 #
 # usage: bench/pack.sh OUT_FOLDER [--emulated]      makes OUT_FOLDER/ablate-gpu/ and OUT_FOLDER/ablate-gpu.tar.xz
-#   --emulated  the emulated GPU and its tests instead, as they lie in BUILD: to try gpu.sh out where there is no GPU
-#   BUILD       build folder (build-gpu beside the sources; a CMake cache that is there is kept)
-#   JOBS        compilers at a time (all cores)
-#   MARCH       processor it is for (x86-64-v3: every server since 2015; not this machine's own)
-#   ABLATE_DATA folder with multi30k/ in it (data beside the sources); without it the rows of Table 3 cannot be trained there
-# Wants nvcc besides what ./ablate wants. The C library is not carried: the other machine's must be as new as the one printed.
+#   --emulated  packs the emulated GPU and its tests from BUILD instead, to test gpu.sh without a GPU
+#   BUILD       build folder (build-gpu next to the sources; an existing CMake cache is kept)
+#   JOBS        simultaneous compilers (all cores)
+#   MARCH       target processor (x86-64-v3: every server since 2015)
+#   ABLATE_DATA folder that contains multi30k/ (data next to the sources); without it the rows of Table 3 cannot be trained there
+# Needs nvcc in addition to what ./ablate needs. The C library is not packed: the other machine's must be as new as the printed one.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 emulated=

@@ -1,10 +1,10 @@
-/* products.c - speed of the products of rows by learned matrices, at the shapes of tiny, small and base.
+/* products.c - speed of products of rows with learned matrices, at the shapes of tiny, small and base.
  *
- *     bench_products [train|decode] [fp32|bf16] [threads] [only lines with this in them]
+ *     bench_products [train|decode] [fp32|bf16] [threads] [only lines that contain this]
  *
- * One line a shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs. `train` has 4,000
- * rows and weights that change before every product, as between steps; `decode` has few rows and weights that stay, forward only.
- * ABLATE_ISA=avx2 and the like choose the kernels. bench_cpu_floor prints what a core can reach.
+ * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs. `train` has 4,000
+ * rows and weights that change before every product, as between steps; `decode` has few rows and constant weights, forward only.
+ * ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of a core.
  */
 #include "cpu/cpu.h"
 #include <stdlib.h>

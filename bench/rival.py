@@ -1,12 +1,12 @@
-"""The same Transformer as ablate's, written for PyTorch's speed on a CPU: the model that bench/train_torch.py times.
+"""The same Transformer as ablate's, written for speed in PyTorch on a CPU. bench/train_torch.py times it.
 
-Fast paths used: fused q,k,v projection, logits only for real target tokens, fused cross-entropy, and a choice of
+Fast paths: fused q,k,v projection, logits only for real target tokens, fused cross-entropy, and a choice of
   layout     padded   rows are [B * T, d], padding included: no copies around attention
              packed   rows are real tokens only; scattered to [B, T] inside attention
   attention  sdpa     F.scaled_dot_product_attention (flash kernel, causal flag instead of a mask)
              sdpa32   the same in fp32: with bf16 the flash kernel's backward took 60 % of a step at tiny (torch 2.15)
              math     two batched products and a softmax
-Dropout, biases, norms, smoothing, tied table as in the paper. Plain, slow and readable: tests/oracle/model.py.
+Dropout, biases, norms, smoothing and tied embedding as in the paper. tests/oracle/model.py is the plain, slow, readable version.
 """
 import math
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Training speed, ours against PyTorch, on this machine: both sides in turn, medians of the repeats, one table and a JSON line each.
+# Training speed of ablate and PyTorch on this machine: both in turn, medians of the repeats, one table and one JSON line each.
 #
 # usage: bench/train.sh PYTHON LENGTHS [REPEATS [SECONDS [CONFIG...]]]
-#   PYTHON   an interpreter with the newest torch
-#   LENGTHS  a batch a line, src:tgt pairs in tokens (bench/make_lengths.py makes it from text files)
+#   PYTHON   an interpreter with a recent torch
+#   LENGTHS  one batch per line, src:tgt pairs in tokens (bench/make_lengths.py makes it from text files)
 # Modes of the rival: $TORCH_MODES (train_torch.py has the list); threads: $THREADS (2).
 set -eu
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)

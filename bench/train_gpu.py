@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times PyTorch training on a GPU on recorded batch lengths; prints one line of JSON a mode.
+"""Times PyTorch training on a GPU on recorded batch lengths; prints one line of JSON per mode.
 
 usage: train_gpu.py --lengths FILE --config small|base|big --modes MODE,MODE... [--seconds S] [--vocab N]
        train_gpu.py --check            compares the packed layout's loss and gradients with the padded one's
@@ -11,9 +11,9 @@ bf16-compilegraph-packed:
   LAYOUT     padded     [B, T] rows, F.scaled_dot_product_attention with a mask
              packed     rows without padding, attention by torch.nn.attention.varlen (bf16 and autocast only); all batches have the rows
                         and sentences of the largest, so that one compilation and one graph serve them all
-             scattered  rows without padding, put into [B, T] for attention alone
-A step: learning rate, forward with dropout, backward, fused Adam. Batches lie ready in the GPU's memory. Nobody waits between the steps
-of a pass over all batches; the median of the passes counts. Padding and dummies are not counted as tokens.
+             scattered  rows without padding, scattered to [B, T] for attention only
+A step: learning rate, forward with dropout, backward, fused Adam. Batches are already in the GPU's memory. The steps of a pass over all
+batches run without synchronisation; the median of the passes counts. Padding and dummies do not count as tokens.
 """
 import argparse
 import inspect
@@ -49,14 +49,14 @@ LAYOUTS = ("padded", "packed", "scattered")
 
 def arguments():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--lengths", help="a batch a line: src:tgt src:tgt ...")
+    a.add_argument("--lengths", help="one batch per line: src:tgt src:tgt ...")
     a.add_argument("--config", choices=SIZES, default="small")
     a.add_argument("--modes", default="bf16-compilegraph-packed", help="separated by commas")
     a.add_argument("--device", default="cuda")
-    a.add_argument("--vocab", type=int, default=0, help="0: the configuration's")
-    a.add_argument("--passes", type=int, default=2, help="fewest timed passes over the batches")
-    a.add_argument("--seconds", type=float, default=4, help="least timed seconds")
-    a.add_argument("--warm-only", action="store_true", help="compile, run each batch once, time nothing")
+    a.add_argument("--vocab", type=int, default=0, help="vocabulary size; 0: the configuration's")
+    a.add_argument("--passes", type=int, default=2, help="minimum timed passes over the batches")
+    a.add_argument("--seconds", type=float, default=4, help="minimum timed seconds")
+    a.add_argument("--warm-only", action="store_true", help="compile and run each batch once, without timing")
     a.add_argument("--check", action="store_true")
     return a.parse_args()
 

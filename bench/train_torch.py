@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times PyTorch training on a CPU on recorded batch lengths, one mode a run; prints one line of JSON.
+"""Times PyTorch training on a CPU on recorded batch lengths, one mode per call; prints one line of JSON.
 
 usage: train_torch.py --lengths FILE --config tiny|small|base --mode MODE [--seconds S] [--steps N]
        train_torch.py --check            compares loss and gradients with tests/oracle/model.py
@@ -10,7 +10,7 @@ A mode is PRECISION-HOW[-LAYOUT][-ATTENTION][-chunked], for example bf16-compile
   LAYOUT     padded (default), packed
   ATTENTION  sdpa (default), sdpa32, math: see rival.py
   chunked    F.linear_cross_entropy instead of F.linear and F.cross_entropy
-A step: learning rate, forward with dropout, backward, fused Adam, on a batch whose tensors are ready. Padding is not counted.
+A step: learning rate, forward with dropout, backward, fused Adam, on a batch whose tensors exist already. Padding does not count.
 """
 import argparse
 import glob
@@ -31,14 +31,14 @@ PRECISIONS = ("fp32", "medium", "autocast", "bf16")
 
 def arguments():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--lengths", help="a batch a line: src:tgt src:tgt ...")
+    a.add_argument("--lengths", help="one batch per line: src:tgt src:tgt ...")
     a.add_argument("--config", choices=SIZES, default="tiny")
     a.add_argument("--mode", default="bf16-compile")
     a.add_argument("--threads", type=int, default=2)
     a.add_argument("--warmup", type=int, default=12, help="steps before the clock starts (compiles)")
-    a.add_argument("--steps", type=int, default=20, help="fewest timed steps")
-    a.add_argument("--seconds", type=float, default=10, help="least timed seconds")
-    a.add_argument("--untuned", action="store_true", help="without another allocator and OpenMP")
+    a.add_argument("--steps", type=int, default=20, help="minimum timed steps")
+    a.add_argument("--seconds", type=float, default=10, help="minimum timed seconds")
+    a.add_argument("--untuned", action="store_true", help="without the tuned allocator and OpenMP")
     a.add_argument("--check", action="store_true")
     return a.parse_args()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# aarch64.sh [COMPILER] - base, graph and cpu compiled for aarch64 by Debian's cross compiler (gcc-aarch64-linux-gnu, with the generic
-# kernels, all there are on that family), and the tests of the products and of the tape run under qemu-user. Skipped (77), in words,
-# where the compiler is missing; only compiled where qemu is.
+# aarch64.sh [COMPILER] - compiles base, graph and cpu for aarch64 with Debian's cross compiler (gcc-aarch64-linux-gnu; only the generic
+# kernels exist for that family) and runs the tests of the products and of the tape under qemu-user. Skipped (77) with a message if the
+# compiler is missing; compiles only, if qemu is missing.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 cc=${1:-aarch64-linux-gnu-gcc}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deb.sh SUITE - the Debian package: built in one bare Debian of that suite from a clone of the current commit, installed in another, where
-# it runs the quick sweep, prints the paper's Table 3, and a plugin is compiled against it. For bookworm or trixie; see chroot.bash.
+# deb.sh SUITE - tests the Debian package: builds it in a bare Debian of that suite from a clone of the current commit, installs it in another,
+# runs the quick sweep there, prints the paper's Table 3, and compiles a plugin against it. For bookworm or trixie; see chroot.bash.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source tests/chroot.bash

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# distro.sh SUITE [COMMAND] - what README promises, on a bare Debian: in a chroot of its own, with git and a clone of the current commit
-# and nothing else, runs the README's two commands, or COMMAND in their place (such as './ablate run experiments/quick.ini').
+# distro.sh SUITE [COMMAND] - tests the README on a bare Debian: in a chroot with only git and a clone of the current commit, runs the
+# README's two commands, or COMMAND instead (such as './ablate run experiments/quick.ini').
 # SUITE is bookworm (Debian 12) or trixie (13). Takes about half an hour on two cores; see chroot.bash for what it needs.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."

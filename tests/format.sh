@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# format.sh ROOT [--list] - holds the files that tests/format.list names to .clang-format, with clang-format 14 (Debian 12's). Skipped, in words, where
-# that version is missing: each version formats in its own way. --list prints the files that are formatted now: a file that is
-# formatted goes into the list (`bash tests/format.sh . --list >tests/format.list`) and stays so.
+# format.sh ROOT [--list] - checks the files in tests/format.list against .clang-format with clang-format 14 (Debian 12's). Skipped with a
+# message if that version is missing, because versions format differently. --list prints the files that are formatted now; add a formatted
+# file to the list (`bash tests/format.sh . --list >tests/format.list`).
 set -euo pipefail
 cd "${1:?the folder to look at}"
 if ! command -v clang-format >/dev/null; then
@@ -10,7 +10,7 @@ if ! command -v clang-format >/dev/null; then
 fi
 version=$(clang-format --version | grep -o 'version [0-9]*')
 if [ "$version" != "version 14" ]; then
-    echo "skipped: clang-format is of $version, the tree is formatted with 14"
+    echo "skipped: found clang-format $version, expected version 14"
     exit 77
 fi
 if [ "${2-}" = --list ]; then
@@ -20,7 +20,7 @@ if [ "${2-}" = --list ]; then
     exit
 fi
 while read -r file; do
-    [ -e "$file" ] || { echo "tests/format.list: $file is gone; take its line away" && exit 1; }
+    [ -e "$file" ] || { echo "tests/format.list: $file does not exist; remove its line" && exit 1; }
 done <tests/format.list
 xargs -P "$(nproc)" -n 20 clang-format --dry-run --Werror --ferror-limit=3 <tests/format.list
-echo "$(wc -l <tests/format.list) files are formatted as .clang-format says"
+echo "$(wc -l <tests/format.list) files match .clang-format"

@@ -1,5 +1,5 @@
-# mpi.bash - what tests of several ranks need: `mpi_missing BUILD_FOLDER SOURCE` says in words why there is no MPI, or nothing. Root's tests install
-# Debian's Open MPI first; the module is built here where the build came before the package.
+# mpi.bash - for tests with several ranks: `mpi_missing BUILD_FOLDER SOURCE` prints why there is no MPI, or nothing. As root it installs Debian's
+# Open MPI first, and builds the module here if the build ran before the package was installed.
 mpi_install() {
     if ! command -v mpirun mpicc >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin >/dev/null 2>&1 </dev/null || true
@@ -8,9 +8,9 @@ mpi_install() {
 mpi_missing() {
     local module=$1/backends/ablate_mpi.so
     mpi_install
-    command -v mpirun >/dev/null || { echo "mpirun is not here (Debian: libopenmpi-dev, openmpi-bin)"; return; }
+    command -v mpirun >/dev/null || { echo "mpirun is missing (Debian: libopenmpi-dev, openmpi-bin)"; return; }
     [ -e "$module" ] && return
-    command -v mpicc >/dev/null || { echo "mpicc is not here (Debian: libopenmpi-dev)"; return; }
+    command -v mpicc >/dev/null || { echo "mpicc is missing (Debian: libopenmpi-dev)"; return; }
     mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" "$2/core/comm/mpi.c" || echo "the MPI module does not compile"
 }
 # To be called in the test's own shell.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# reliability.sh [faults|kills|fuzz]... - the long form of what docs/reliability.md reports; all three where nothing is said. CI has a slice of each.
-#   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N calls drawn for each command and kind)
+# reliability.sh [faults|kills|fuzz]... - the long runs that docs/reliability.md reports; without arguments all three. CI runs a part of each.
+#   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per command and kind)
 #   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 set -uo pipefail

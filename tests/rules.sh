@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# rules.sh ROOT - refuses what the architecture forbids, each refusal as `file:line: what is wrong`:
+# rules.sh ROOT - reports violations of the architecture as `file:line: what is wrong`:
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/results;
 #   CUDA outside core/cuda; dlopen outside core/plugin, core/device, core/comm and core/cuda; the folder beside the checkout named
 #   outside .ci/run; lines over 200 columns; C files over 700 lines.
-# Before ROOT every rule is tried on small trees of its own: each must be refused for its reason, or nothing is proven.
+# First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
-# slurm.bash - a Slurm of the tests' own on this machine: `slurm_start FOLDER NODES CPUS` starts munged, slurmctld and a slurmd per node with
+# slurm.bash - a private Slurm for tests on this machine: `slurm_start FOLDER NODES CPUS` starts munged, slurmctld and a slurmd per node with
 # all their files in FOLDER; `slurm_stop FOLDER` ends them by their pid files. Both need root and Debian's slurm-wlm and munge.
 
-# Says in words why there can be none, or nothing. Root's tests install the packages first.
+# Prints why Slurm cannot run, or nothing. As root it installs the packages first.
 slurm_missing() {
     [ "$(id -u)" = 0 ] || { echo "starting a Slurm needs root"; return; }
     local name
@@ -9,7 +9,7 @@ slurm_missing() {
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null 2>&1 </dev/null || true
     fi
     for name in slurmctld slurmd sbatch munged; do
-        command -v $name >/dev/null || { echo "$name is not here (Debian: slurm-wlm, munge)"; return; }
+        command -v $name >/dev/null || { echo "$name is missing (Debian: slurm-wlm, munge)"; return; }
     done
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an INI says about how its experiment is set up and judged: budgets matched, a search per row, seeds added where undecided, a verdict; the view
-# paired; plan.
+# Settings of an INI for designing and judging an experiment: matched budgets, a search per row, seeds added until decided, a verdict; the view
+# `paired`; plan.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

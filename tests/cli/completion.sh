@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Completion in bash: commands, options, keys, values, plugins, experiments; and no option that its command does not know.
+# Completion in bash: commands, options, keys, values, plugins, experiments; no option that the command does not have.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 ln -s "$program" bin/ablate
 export PATH=$work/bin:$PATH
 
-# complete WORD...: what the shell would offer for the last word; -: that word is still empty.
+# complete WORD...: the shell's suggestions for the last word; -: that word is empty.
 complete_as() {
     bash -c 'source <(ablate completion bash); COMP_WORDS=("$@"); [ "${COMP_WORDS[-1]}" != - ] || COMP_WORDS[-1]=
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ablate; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" 2>>complaints

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What belongs to which database, spec and host: run folders, names of databases, recorded files, several hosts at one sweep, and
-# the settings that are the whole sweep's.
+# Ownership by database, spec and host: run folders, names of databases, recorded files, several hosts on one sweep, and settings of
+# the whole sweep.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is wrong is said with its place, what was expected and the nearest name; the exit code tells usage (2) from a
-# failure (1); and what was there before is still there.
+# Errors give the place, what was expected and the nearest name; the exit code is 2 for usage and 1 for failures; existing
+# data are kept.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny good 12 >good.ini

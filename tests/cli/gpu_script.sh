@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# usage: gpu_script.sh PROGRAM SOURCES   - bench/gpu.sh and bench/pack.sh to their ends on the emulated GPU, in the smallest sizes, so that no
-# line of them is run for the first time where minutes are lent. Where a tool of NVIDIA's or PyTorch is called, a stand-in writes down how and
-# prints what that would. TORCH: an interpreter with PyTorch, whose programs are then run too, on the processor.
+# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the smallest sizes, so that no
+# line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools and PyTorch: they record their arguments and print
+# plausible output. TORCH: an interpreter with PyTorch, to run its programs too, on the CPU.
 set -u
 program=$1 sources=$2
 build=$(dirname -- "$program")

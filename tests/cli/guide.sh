@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The plugin author's guide is true: its code (an attention and a feed-forward) builds with its commands, passes the check, and gets its
-# rows in a table.
+# The code of the plugin guide (an attention and a feed-forward) builds with the guide's commands, passes the check, and gets its rows in a
+# table.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An installed copy, in a folder of its own: everything is there, the program finds its plugins and the published tables, and a plugin is compiled with
-# what pkg-config says.
+# An installed copy in its own folder: all files are there, the program finds its plugins and the published tables, and a plugin compiles with the
+# flags of pkg-config.
 source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
 at=$work/usr

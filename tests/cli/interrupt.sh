@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ctrl-C once, twice, three times; SIGTERM and SIGHUP: exit codes, words, what is left, and the numbers after resuming.
+# Ctrl-C once, twice, three times; SIGTERM and SIGHUP: exit codes, messages, remaining files, and the numbers after resuming.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny long 2700 >long.ini
@@ -8,8 +8,8 @@ sed -i 's/^save_every.*/save_every = 2100/; s/^eval_every.*/eval_every = 450/' l
 tiny stuck 1000 >stuck.ini
 printf 'accumulate = 60000\n' >>stuck.ini # one update takes minutes
 
-# start SPEC...: the host in a process group of its own, as a terminal starts it. The files are emptied first: what is waited
-# for in them is then this host's, which has its own process group and handlers by the time it writes.
+# start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text in
+# them is from this host, which by then has its process group and handlers.
 start() {
     : >out
     : >err

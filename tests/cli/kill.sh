@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 of the worker, the host, or both, at random points of a sweep: the same command, given again each time, finishes what is missing,
-# loses and doubles nothing, and ends with the numbers of a sweep that nobody disturbed. 15 kills; 50 in `ablate test --all`;
+# kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing runs, loses and
+# duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test --all`;
 # ABLATE_TEST_KILLS=N for N.
 source "$(dirname "$0")/common.bash" "$@"
 kills=15

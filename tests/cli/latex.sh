@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --format latex compiles, has no overfull box and nothing unescaped, also beside the paper and with names that TeX reads in its own way.
+# --format latex compiles without overfull boxes or unescaped text, also with the paper's values and with names that are special in TeX.
 source "$(dirname "$0")/common.bash" "$@"
 if ! command -v pdflatex >/dev/null || ! kpsewhich siunitx.sty threeparttable.sty adjustbox.sty booktabs.sty >/dev/null; then
     echo "skipped: there is no pdflatex with booktabs, siunitx, threeparttable and adjustbox (texlive-latex-extra, texlive-science)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `ablate bench layers` counts what Table 1 says: how FLOPs and the longest chain grow with the length.
+# `ablate bench layers` confirms Table 1: how FLOPs and the longest chain grow with the length.
 source "$(dirname "$0")/common.bash" "$@"
 
 exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --plugin restricted --plugin linear --length 32 --length 64 --length 128 \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A run that failed at a checkpoint goes on from the last whole one; checkpoints that nobody needs are removed by the next run; a
-# database on a read-only medium is read; names too long for a folder are refused before anything runs.
+# A run that failed at a checkpoint resumes from the last complete one; the next run removes unneeded checkpoints; a database on a
+# read-only medium can be read; names too long for a folder are refused before anything runs.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny full 20 >full.ini

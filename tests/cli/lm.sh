@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A language model of a small text: trained, scored by bits per byte, killed and resumed with the same bits, asked to write on; and the task recall.
+# A language model of a small text: training, bits per byte, resuming after a kill with the same bits, sampling; and the task recall.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts

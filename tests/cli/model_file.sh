@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A model file is data: whatever it says, translate, parse and attention open no shared object that it names. Plugins are those
-# of the program or of --plugin-path, by name, and one whose sha256 is not the recorded one is said.
+# A model file is data: translate, parse and attention never open a shared object that it names. Plugins are found by name, in the
+# program's folders or --plugin-path, with a warning if the sha256 is not the recorded one.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny made 10 >made.ini

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Skeletons: one of every kind builds without a warning and passes the check; a plugin given by its source is built when it changed.
+# Skeletons of every kind build without a warning and pass the check; a plugin given as source is rebuilt when it changes.
 source "$(dirname "$0")/common.bash" "$@"
 
 echo "skeletons"

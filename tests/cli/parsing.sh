@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Parsing from a treebank to trees: a made-up grammar is learned, scored, and its model parses what is typed. The three
-# linearisations; constrained decoding and the ways of outputs without it; what is said about files that are not right.
+# Parsing from a treebank to trees: learns a toy grammar, scores it, and parses typed sentences. The three linearisations;
+# constrained decoding and the routes of outputs without it; messages about invalid files.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plugins out of the tree: built with one line of cc, used by path, by plugin_path and on the command line, listed, in the
-# table, and by translate; one that crashes is a failed row, and the sweep goes on.
+# Plugins outside the tree: built with one cc command, used by path, by plugin_path and on the command line, listed, shown in the
+# table, used by translate; one that crashes gives a failed row, and the sweep continues.
 source "$(dirname "$0")/common.bash" "$@"
 
 cat >softer.c <<'C'

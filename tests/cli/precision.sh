@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A trained model computes as its run did: translate with the run's precision gives the run's own outputs. int8 is for decoding alone.
+# A trained model computes as its run did: translate with the run's precision gives the run's outputs. int8 is for decoding only.
 source "$(dirname "$0")/common.bash" "$@"
 
 # lines N SEED: sentences of a small language; the other side has its words in reverse order.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What people see: on a terminal a header and lines drawn in place, elsewhere plain lines, as JSON, or nothing.
+# Progress output: on a terminal a header and lines updated in place, elsewhere plain lines, JSON, or nothing.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny watch 2000 >watch.ini
@@ -7,7 +7,7 @@ printf '[sweep A]\nheads = 1, 4\n' >>watch.ini
 sed -i 's/^eval_every.*/eval_every = 100/; s/^save_every.*/save_every = 2000/' watch.ini
 esc=$'\033'
 
-# on_tty FILE COLUMNS COMMAND...: what a terminal of that width gets.
+# on_tty FILE COLUMNS COMMAND...: output on a terminal of that width.
 on_tty() {
     local file=$1 columns=$2
     shift 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs of two ranks on GPUs, here the emulated one, which talk by a library in the place of NCCL's: they agree with one process to rounding, a rank
-# that is killed ends the job within a minute, the same command resumes it and gives the bits of an undisturbed run. MPI's mpirun starts them,
-# but none of them opens MPI.
+# Runs of two ranks on emulated GPUs, with a library in place of NCCL: they agree with one process to rounding, a killed rank ends the job
+# within a minute, and the same command resumes it and gives the bits of an undisturbed run. mpirun starts the ranks, but none of them
+# opens MPI.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/mpi.bash"
 build=$(dirname "$program")

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Examples of README.md and of docs/ are true: their commands run from a bare clone (training cut short), their INIs are read, the ten queries have answers.
-# What needs more than a clone stands in `elsewhere`, with the reason.
+# Examples of README.md and docs/ work: their commands run from a bare clone (with shortened training), their INIs parse, the ten queries have answers.
+# `elsewhere` lists what needs more than a clone, with the reason.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_HOME=$work
 ln -s "$source/experiments" experiments
 short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.train_pairs=200 -s translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
-# elsewhere COMMAND: it needs what a clone has not, or another test runs it.
+# elsewhere COMMAND: it needs more than a clone, or another test runs it.
 elsewhere() {
     case $1 in
     *"ablate test"* | *cmake* | *"man -l"*) return 0 ;;        # itself; installation: tests/cli/install.sh

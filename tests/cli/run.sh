@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One sweep with rows that work, fail, diverge and cannot be: the rows, the table in every format, SQL, resuming what is
-# done, running again, overrides, dry runs, translating, provenance.
+# One sweep with rows that work, fail, diverge or are not applicable: the rows, the table in every format, SQL, resuming
+# finished runs, rerunning, overrides, dry runs, translating, provenance.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Semi-supervised parsing on a made-up treebank: two runs label sentences, what they agree on is trained with the gold trees.
-# A run's outputs as files, and what is said of them: labels taken for one another, F1 by length.
+# Semi-supervised parsing on a toy treebank: two runs label sentences, and trees they agree on are trained with the gold trees.
+# A run's outputs as files, and their analysis: confused labels, F1 by length.
 source "$(dirname "$0")/common.bash" "$@"
 
 trees() { awk -v n="$1" -v seed="$2" -f "$source/tests/cli/toy_trees.awk"; }
@@ -42,7 +42,7 @@ parsing.gold_repeat = 2
 steps               = 30
 INI
 
-echo "without its silver trees the row fails in words"
+echo "without its silver trees the row fails with a message"
 exits 1 ablate run toy.ini --threads 1 --progress plain --only silver --seeds 1
 has err "parsing.silver: no treebank $work/data/silver/text.ptb"
 

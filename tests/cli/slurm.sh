@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A sweep of 12 runs through a real Slurm of two nodes: one worker killed, one task cancelled, one queued again. All 12 results equal
-# those of a local sweep, bit for bit. Then a sweep that is detached and read by `ablate sync`.
+# A sweep of 12 runs on a real Slurm with two nodes: one worker killed, one task cancelled, one requeued. All 12 results equal those of a
+# local sweep, bit for bit. Then a detached sweep, read by `ablate sync`.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/slurm.bash"
 why=$(slurm_missing)

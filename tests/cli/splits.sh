@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# decode_split = dev+test: both parts are decoded and scored, each figure under its part's name, with the values that runs of one
-# part have. A position that does not reach the end of sentences or outputs is refused before training.
+# decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values as runs of one
+# split. A position whose table is shorter than sentences or outputs is refused before training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `ablate translate` and `ablate score` make of their standard input: line ends, zero bytes, lines beyond the model's
-# reach, empty ones, an input that cannot be read or is no file; and the ranges of translate's options.
+# Standard input of `ablate translate` and `ablate score`: line ends, zero bytes, lines too long for the model, empty lines, an
+# input that cannot be read or is not a file; and the ranges of translate's options.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

@@ -2,10 +2,10 @@
 # loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ... allocation, write,
 # sync, rename, open, fork, mapping or database call failing (fault.c, the LIBRARY), once, and from then on.
 #
-# What may follow: success with the output of an undisturbed run, or an error in words with exit code 1 to 127. Afterwards the same command
-# without faults must give what it gives undisturbed, and the database must be whole. N (2 where nothing is said) calls are drawn for each command and
-# kind; `whole` takes all. ABLATE_FAULT_SEED repeats a draw, ABLATE_FAULT_KINDS="open write" takes these kinds alone,
-# ABLATE_FAULT_SECONDS=600 is how long a command may take, where others use the machine.
+# Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127. Afterwards the same command
+# without faults must give its undisturbed output, and the database must be intact. N (default 2) random calls per command and kind; `whole` takes
+# all. ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a
+# command on a shared machine.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 library=$3 how_many=${4:-2}
 shift $(($# < 4 ? $# : 4))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [MILLIONS] - the fuzz targets under clang's libFuzzer, AddressSanitizer and UBSan: so many million executions over all (10 where nothing
-# is said), the slow targets fewer. Prints a line a target; exit code 1 when one crashed, and then the input lies in build/fuzz/crashes.
-# Needs clang and libomp-dev. What was found new is kept in build/fuzz/corpus and taken up by the next call.
+# run.sh [MILLIONS] - runs the fuzz targets under clang's libFuzzer, AddressSanitizer and UBSan for that many million executions in total (default
+# 10), slow targets fewer. Prints one line per target; exit code 1 if one crashed, with the input in build/fuzz/crashes.
+# Needs clang and libomp-dev. New inputs are kept in build/fuzz/corpus and used by the next call.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 millions=${1:-10}
