@@ -1,9 +1,7 @@
-/* attend.h - scaled dot-product attention on packed rows (Vaswani et al. 2017, section 3.2): what its kernels
- * are given.
+/* attend.h - scaled dot-product attention on packed rows (Vaswani et al. 2017, section 3.2): arguments of its kernels.
  *
- * One (sentence, head) is worked on at a time, in the thread's own memory; the score matrix never leaves the
- * cache. The backward pass computes the probabilities again from the log-sum-exp of each row (Dao et al.
- * 2022).
+ * A thread processes one (sentence, head) at a time in its own memory; the score matrix never leaves the cache. The
+ * backward pass recomputes the probabilities from the log-sum-exp of each row (Dao et al. 2022).
  */
 #ifndef ABLATE_CPU_ATTEND_H
 #define ABLATE_CPU_ATTEND_H
@@ -11,7 +9,7 @@
 #include "graph/score.h"
 #include "graph/backend.h"
 
-enum { QUERIES = 32 }; /* worked on at a time */
+enum { QUERIES = 32 }; /* processed at a time */
 
 typedef struct {
     void *data;
@@ -20,24 +18,24 @@ typedef struct {
 typedef struct {
     int32_t from, to; /* keys from .. to - 1 */
 } key_range;
-typedef struct { /* what a score program reads and writes besides (graph/score.h) */
+typedef struct { /* additional arguments of a score program (graph/score.h) */
     const score_program *program;
     view leaf[SCORE_LEAVES];
     const int32_t *ids; /* [times[0], times[1]] */
     int64_t times[2];   /* longest sentences of queries, of keys */
-    view counts;        /* forward: weights summed by id; backward: the gradient of that. data NULL: not wanted */
-    int64_t chunks;     /* of sentences, whose gradients of leaves are summed on their own */
+    view counts;        /* forward: weights summed by id; backward: their gradient. data NULL: not needed */
+    int64_t chunks;     /* chunks of sentences whose leaf gradients are summed separately */
     struct {
-        void *data;        /* NULL: not wanted */
-        int64_t size, row, line; /* numbers of a sentence's (a chunk's) and head's place; from key to key where both times are in it; else of a line */
+        void *data;        /* NULL: not needed */
+        int64_t size, row, line; /* numbers per (sentence or chunk, head); from key to key if both times are in it; else per line */
     } sum[SCORE_LEAVES];
-    bool sums; /* is one of them wanted? */
-    /* the tables of vectors by id, keys' times their scale and values': [n][line] and turned [d][ids], REALs, zeros behind; NULL: none */
+    bool sums; /* at least one is needed */
+    /* tables of vectors by id, of keys (times their scale) and of values: [n][line] and transposed [d][ids], REAL, zero-padded; NULL: none */
     struct {
         void *rows, *turned;
-        int64_t n, d, ids, line; /* ids, line: n and d in whole vectors of any type */
+        int64_t n, d, ids, line; /* ids, line: n and d rounded up to whole vectors of any type */
     } table[2];
-    key_range *window; /* [sentences][times[0]]: the keys that each query sees; NULL: all, or all before it */
+    key_range *window; /* [sentences][times[0]]: the keys visible to each query; NULL: all, or all before it */
 } score_args;
 typedef struct {
     int64_t n_sentences, heads, d_k, d_v;
@@ -55,13 +53,13 @@ typedef struct {
     int64_t q0, nq, k0, nk;
 } attend_item; /* first rows, numbers of rows */
 
-/* The keys query t may see: 0 .. n - 1. */
+/* Query t sees keys 0 .. n - 1. */
 static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
 {
     return a->causal && t + 1 < nk ? t + 1 : nk;
 }
 
-/* The windows of a sentence's queries; NULL: there are none. */
+/* The windows of a sentence's queries; NULL: none. */
 static inline const key_range *windows_of(const attend_args *a, const attend_item *it)
 {
     const score_args *s = a->score;
@@ -69,7 +67,7 @@ static inline const key_range *windows_of(const attend_args *a, const attend_ite
 }
 
 static inline int64_t chunk_of(const score_args *s, int64_t sentence, int64_t n_sentences) { return sentence * s->chunks / n_sentences; }
-/* Where a (sentence, head)'s part of the gradient of leaf k is added up. */
+/* Index of the sum that collects a (sentence, head)'s part of the gradient of leaf k. */
 static inline int64_t sum_place(const attend_args *a, int k, const attend_item *it)
 {
     const score_args *s = a->score;
@@ -82,24 +80,24 @@ static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t 
     return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
 }
 
-/* Room for the decisions of a block of queries about nk keys, in words: one bit a key, DROPOUT_ROWS queries side by side. */
+/* Words needed for a block of queries' decisions about nk keys: one bit per key, DROPOUT_ROWS queries side by side. */
 static inline int64_t decision_words(int64_t nk) { return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS; }
 
 enum { TABLE_KEYS, TABLE_VALUES };
 static inline int64_t whole_line(int64_t n) { return (n + 15) / 16 * 16; }
-/* Of a block of queries: keys' products and their gradients, values' weights and theirs, by id. */
+/* Numbers needed by a block of queries: key products and their gradients, value weights and their gradients, by id. */
 static inline int64_t table_numbers(const attend_args *a)
 {
     return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
 }
 
-enum { CHUNK = 2048 }; /* numbers of a program's value at a time */
+enum { CHUNK = 2048 }; /* numbers of a program's value processed at a time */
 static inline int64_t program_numbers(const attend_args *a) /* of all its values */
 {
     return a->score ? (int64_t)(SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
 }
 
-/* bf16 rows by AMX tiles, where tiles_usable(): attend_tiles.c */
+/* bf16 rows with AMX tiles, if tiles_usable(): attend_tiles.c */
 void attend_tiles(const attend_args *a, const attend_item *it);
 void attend_tiles_back(const attend_args *a, const attend_item *it);
 #endif

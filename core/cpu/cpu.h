@@ -1,7 +1,7 @@
-/* cpu.h - the CPU backend: one kernel an operation, cpu_NAME, as op.h describes them.
+/* cpu.h - the CPU backend: one kernel per operation, cpu_NAME, as specified in op.h.
  *
- * Threads: OpenMP; every kernel splits its work into contiguous ranges by omp_get_max_threads(), sums in a
- * fixed order.
+ * Threads: OpenMP. Every kernel splits its work into contiguous ranges by omp_get_max_threads() and sums in a fixed
+ * order.
  */
 #ifndef ABLATE_CPU_H
 #define ABLATE_CPU_H
@@ -9,25 +9,25 @@
 
 extern const backend cpu_backend;
 
-/* ---- instruction sets: every kernel is there once for each; one set is in use (isa.h) ---- */
+/* ---- instruction sets: every kernel exists once per set; one set is in use (isa.h) ---- */
 
-enum { ISA_GENERIC, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT }; /* lowest first; only x86-64 has those above GENERIC */
-/* Uses the set of that name from now on; NULL: the one that the environment's ABLATE_ISA names, else the highest this machine has.
- * -1 and e: no such set, or not on this machine. No kernel may be running. */
+enum { ISA_GENERIC, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT }; /* lowest first; those above GENERIC are for x86-64 */
+/* Selects the set of that name; NULL: the one in the environment variable ABLATE_ISA, else the highest supported one. Returns -1 and e
+ * if there is no such set or this machine does not support it. No kernel may be running. */
 int cpu_use(const char *isa, err *e);
-int cpu_isa(void);                  /* the one in use; cpu_use(NULL) where none was chosen yet */
-const char *cpu_isa_name(int isa);  /* "avx2"; NULL: this family of processors has not so many */
-const char *cpu_isa_lacks(int isa); /* why this machine cannot use it; NULL: it can */
-const char *cpu_isa_slower(int isa); /* why it is used only when asked for, though a higher one; NULL: that is not so */
+int cpu_isa(void);                  /* the set in use; calls cpu_use(NULL) if none was selected */
+const char *cpu_isa_name(int isa);  /* "avx2"; NULL: beyond the sets of this processor family */
+const char *cpu_isa_lacks(int isa); /* why this machine does not support it; NULL: it does */
+const char *cpu_isa_slower(int isa); /* why this higher set is used only on request; NULL: used by default */
 
-/* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? `precision = auto` asks this. */
+/* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? Used by `precision = auto`. */
 bool cpu_has_bf16(void);
-/* Has this processor vpdpbusd in the vectors of the set in use? Products of int8 take it (gemm.h). */
+/* Does this processor have vpdpbusd for the vectors of the set in use? int8 products use it (gemm.h). */
 bool cpu_has_vnni(void);
-void cpu_forbid_vnni(bool forbid); /* for tests: as on a processor without */
-void cpu_threads(int n); /* 0: all; to be called before the first kernel */
+void cpu_forbid_vnni(bool forbid); /* for tests: behave as without VNNI */
+void cpu_threads(int n); /* 0: all; call it before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
-/* Frees packed copies of weights and cached primitives that belong to `s`: params_free calls it for values of this backend. */
+/* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
 void cpu_release_params(const params *s);
 
 #define CPU_KERNELS(X)                                                                                       \

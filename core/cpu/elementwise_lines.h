@@ -1,6 +1,5 @@
-/* elementwise_lines.h - operations on lines of numbers, once for every type computed in (S: f32 or f64; see
- * vectors.h). Lines may share their storage from the first element on: each element is read before it is
- * written.
+/* elementwise_lines.h - template (vectors.h; S: f32 or f64): operations on lines of numbers. Lines may share
+ * storage if they start at the same element, because each element is read before it is written.
  */
 
 INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
@@ -15,7 +14,7 @@ INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
     }
 }
 
-/* y = a o b; a or b may be one number that is repeated. */
+/* y = a o b; a or b may be a single repeated number. */
 INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int64_t n, bool repeat_a,
                                bool repeat_b)
 {
@@ -63,8 +62,8 @@ static void TYPED(line_ADD_SCALAR)(const elementwise *w, void *y, const void *co
     TYPED(binary_line)(OP_ADD, y, x[0], &by, n, false, true);
 }
 
-/* MAP_BLOCK at a time, the rest padded to that many: an element's bits do not depend on where in the line it
- * stands. `u`, `v`, `d` are the elements of the first, second and third line. */
+/* Processes MAP_BLOCK numbers at a time, padding the rest, so that an element's bits do not depend on its position in the
+ * line. `u`, `v`, `d` are the elements of the first, second and third line. */
 #define MAP_LINE(NAME, N_IN, EXPRESSION) \
     static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x_[3], int64_t n) \
     { \

@@ -1,5 +1,5 @@
-/* floor.h - what all threads together can do a second with the instruction set in use: fp32 operations in registers (a multiply-add counts
- * as two), bytes read from memory. Measures, for some tenths of a second. */
+/* floor.h - measures the peak rates of all threads with the instruction set in use, in some tenths of a second: fp32 operations in registers
+ * per second (a multiply-add counts as two) and bytes read from memory per second. */
 #ifndef ABLATE_CPU_FLOOR_H
 #define ABLATE_CPU_FLOOR_H
 void cpu_floors(double *flops, double *bytes);

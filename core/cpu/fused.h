@@ -1,5 +1,4 @@
-/* fused.h - what the fused kernels share: shapes of rows, ranges of threads, memory to work in, dropout's
- * decisions. */
+/* fused.h - shared by the fused kernels: shapes of rows, ranges of threads, working memory, dropout decisions. */
 #ifndef ABLATE_CPU_FUSED_H
 #define ABLATE_CPU_FUSED_H
 #include "cpu/cpu.h"
@@ -8,20 +7,19 @@
 static inline int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
 static inline int64_t width_of(const view *v) { return v->dim[3]; }
 
-/* The calling thread's part [*from, *to) of n things; the parts depend only on n and the number of threads.
- */
+/* The calling thread's part [*from, *to) of n items; depends only on n and the number of threads. */
 static inline void my_part(int64_t n, int64_t *from, int64_t *to)
 {
     int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
     *from = n * me / all;
     *to = n * (me + 1) / all;
 }
-/* Fewer numbers than this are not worth waking the other threads. */
+/* With fewer numbers than this, only one thread works. */
 enum { WORTH_THREADS = 16384 };
 
 /* At least `bytes` of the calling thread's own memory, 64-byte aligned, valid until its next call. */
 void *scratch(size_t bytes);
-/* Cuts it into arrays that begin at cache lines: each takes up to LINE bytes more than its numbers. */
+/* Splits it into arrays aligned to cache lines; each takes up to LINE bytes more than its numbers. */
 enum { LINE = 64 };
 static inline void *cut(char **at, int64_t n, size_t size)
 {
@@ -41,19 +39,19 @@ static inline void *cut(char **at, int64_t n, size_t size)
             name##_f32(__VA_ARGS__);                                                                         \
     } while (0)
 
-/* ---- dropout: the decisions of one place in one step (op.h, DROPOUT family) ---- */
+/* ---- dropout: the decisions at one dropout place in one step (op.h, DROPOUT family) ---- */
 
 typedef struct {
-    int64_t key[PHILOX_ROUNDS][2]; /* of each round: 32 bits as a vector's lane takes them */
+    int64_t key[PHILOX_ROUNDS][2]; /* per round: 32-bit keys in the layout of a vector lane */
     uint32_t place, step;
-    uint32_t least; /* smallest 16-bit word that keeps; 0: keeps everything */
-    double scale;   /* of kept values: 1 / (1 - p) */
+    uint32_t least; /* smallest 16-bit word that is kept; 0: keep everything */
+    double scale;   /* factor on kept values: 1 / (1 - p) */
 } dropout;
-/* p = a.f[0] of the call; keeps everything with scale 1 when not training. */
+/* p = a.f[0] of the call; keeps everything with scale 1 if not training. */
 dropout dropout_of(const call *k, int64_t place);
 /* keep[j] = 1 or 0 for element first + j, j < n. Writes up to the next multiple of 16. */
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep);
-/* The same for `rows` rows (at most DROPOUT_ROWS) of n elements, row r from first + r * stride on: bit j % 32 of
+/* The same for `rows` rows (at most DROPOUT_ROWS) of n elements, row r starting at first + r * stride: bit j % 32 of
  * bits[j / 32][r]; n is rounded up to a multiple of 32. */
 enum { DROPOUT_ROWS = 16 };
 void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, int64_t n, uint32_t *bits);

@@ -1,6 +1,6 @@
-/* gemm_int8_tile.h - the tile of sums of whole numbers.
+/* gemm_int8_tile.h - the tile of integer sums.
  *
- * A word is two int16, or four bytes of which those of the left factor are 128 too large (what the sums start with makes up for it). */
+ * A word is two int16, or four bytes; the left factor's bytes are 128 too large, which the initial sums compensate. */
 #ifndef ABLATE_CPU_GEMM_INT8_TILE_H
 #define ABLATE_CPU_GEMM_INT8_TILE_H
 #include "cpu/gemm_tile.h"

@@ -1,4 +1,4 @@
-/* gemm_tile.h - the tile of sums that stays in registers, of floats and of pairs of bf16. */
+/* gemm_tile.h - the tile of sums kept in registers, for floats and pairs of bf16. */
 #ifndef ABLATE_CPU_GEMM_TILE_H
 #define ABLATE_CPU_GEMM_TILE_H
 #include "cpu/gemm_words.h"
@@ -25,7 +25,7 @@
 #undef TARGET
 
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
-/* A panel with fewer than NR columns: beside c. */
+/* A panel with fewer than NR columns: sums go to a buffer instead of c. */
 static void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
 {
     float c[MR * NR] __attribute__((aligned(64))) = {0};
@@ -47,7 +47,7 @@ static void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
             memcpy(t->c + r * t->c_row, c + r * NR, (size_t)cols * sizeof *c);
 }
 
-/* rows by `panels` panels, or by the `cols` < NR columns that are left. */
+/* rows times `panels` panels, or times the last `cols` < NR columns. */
 static void tile(tile_fn f, int rows, int panels, int64_t cols, const tile_job *t)
 {
     if (cols >= NR)

@@ -1,4 +1,4 @@
-/* gemm_words.h - what the files of products share: vectors of words, and what a tile of sums is given. */
+/* gemm_words.h - shared by the files of products: vectors of words, and the arguments of a tile of sums. */
 #ifndef ABLATE_CPU_GEMM_WORDS_H
 #define ABLATE_CPU_GEMM_WORDS_H
 #include "base/vmath.h"
@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-/* Bytes of a vector; rows of a tile, whose sums (two vectors a row) fill the registers but for a few. */
+/* Bytes of a vector; rows of a tile, whose sums (two vectors per row) fill almost all registers. */
 #if defined(__AVX512F__)
 #define VEC 64
 #define MR  14
@@ -19,8 +19,8 @@
 #define VEC 16
 #define MR  4
 #endif
-enum { L = VEC / 4, NR = 2 * L, PANELS = 4 }; /* floats of a vector, columns of a panel, most panels side by side */
-enum { KC = 384, WORTH_SHARING = 1 << 18 };   /* words of a chain in one go; multiply-adds worth waking threads for */
+enum { L = VEC / 4, NR = 2 * L, PANELS = 4 }; /* floats per vector, columns per panel, most panels side by side */
+enum { KC = 384, WORTH_SHARING = 1 << 18 };   /* words of a chain per block; fewest multiply-adds for several threads */
 
 #define INLINE static inline __attribute__((always_inline, unused))
 typedef float vf __attribute__((vector_size(VEC)));
@@ -32,14 +32,14 @@ typedef uint16_t vh_at __attribute__((vector_size(VEC / 2), aligned(2), may_alia
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-/* Words of k numbers; bf16 is taken in pairs, behind the last comes 0. */
+/* Words of k numbers; bf16 in pairs, padded with 0. */
 INLINE int64_t words_of(gemm_way way, int64_t k)
 {
     if (way == WAY_BYTES) return (k + 3) / 4;
     return way == WAY_F32 ? k : way == WAY_WIDENED ? (k + 1) / 2 * 2 : (k + 1) / 2;
 }
 INLINE float pair_of(bf16 even, bf16 odd) { return float_of_bits((uint32_t)odd << 16 | even); }
-INLINE vh rounded(vf x) /* as to_bf16 */
+INLINE vh rounded(vf x) /* like to_bf16 */
 {
     vu u = (vu)x, near = (u + 0x7fff + ((u >> 16) & 1)) >> 16, quiet = u >> 16 | 0x40, nan = (vu)(x != x);
     return __builtin_convertvector((near & ~nan) | (quiet & nan), vh);
@@ -50,15 +50,15 @@ typedef struct {
     int64_t a_row, a_step;
     const float *b; /* right factor: panels [k][NR], b_panel floats apart */
     int64_t b_panel, k;
-    const float *start; /* what the chains start with, rows start_row apart; NULL: 0 */
+    const float *start; /* initial values of the chains, rows start_row apart; NULL: 0 */
     int64_t start_row;
     float *c; /* the sums */
     int64_t c_row;
-    uint16_t *y16; /* or, rounded to bf16, here */
+    uint16_t *y16; /* or here, rounded to bf16 */
     int64_t y16_row;
     bool relu;
-    const float *row_scale, *col_scale, *bias; /* of whole numbers, at the end of their chains; bias or NULL */
-    const char *fetch; /* with each word, what lies here is brought into the second-level cache; then fetch_step bytes further */
+    const float *row_scale, *col_scale, *bias; /* for integers, applied at the end of the chains; bias or NULL */
+    const char *fetch; /* prefetched into the second-level cache, one line per word, in steps of fetch_step bytes */
     int64_t fetch_step;
 } tile_job;
 #endif

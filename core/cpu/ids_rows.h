@@ -1,4 +1,4 @@
-/* ids_rows.h - numbers by id and numbers from ids, once for every type (S: f32 or f64; see vectors.h). */
+/* ids_rows.h - template (vectors.h; S: f32 or f64): numbers by id and numbers from ids. */
 
 /* ---- EMBEDDING_BACK: columns from .. to of the table ---- */
 

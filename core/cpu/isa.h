@@ -1,8 +1,8 @@
-/* isa.h - instruction sets: one program holds the kernels of them all and chooses when it runs.
+/* isa.h - instruction sets: one program has the kernels of all sets and chooses one at run time.
  *
  * cpu.c, isa.c and machine.c are compiled once, for any machine. Every other file of this folder is compiled once per set
- * (sets.cmake) and sees the compiler's macros for it (__AVX2__, __AVX512F__ ...); table.c lists what a set offers. Nothing in the
- * files compiled once may be `inline` and shared with kernels unless it is static.
+ * (sets.cmake) with the compiler's macros for it (__AVX2__, __AVX512F__ ...); table.c lists the functions of a set. Functions shared
+ * between files compiled once and kernels must not be `inline` unless they are static.
  */
 #ifndef ABLATE_CPU_ISA_H
 #define ABLATE_CPU_ISA_H

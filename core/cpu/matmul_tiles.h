@@ -1,11 +1,11 @@
 /* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry.
  *
- * Every element of the product is one chain acc += a[k] b[k] in the order of k from 0, whatever the shapes,
- * the place of the element and the number of threads: zeros appended to the inner axis change no bit.
+ * Every element of the product is one chain acc += a[k] b[k] in the order of k from 0, independent of the shapes, the
+ * element's position and the number of threads. Zeros appended to the inner axis change no bit.
  */
 
 /* c [rows, LANES vectors] += a b over n indices of the inner axis. The last vector has `last` numbers in c.
- * `packed`: b's rows are padded to whole vectors. */
+ * `packed`: rows of b are padded to whole vectors. */
 INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REAL *a, int64_t a_row,
                         int64_t a_step, const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row,
                         bool fresh)
@@ -54,7 +54,7 @@ typedef struct {
     int last;
     REAL *c;
     int64_t c_row;
-    bool fresh; /* the first block: c is written, not added to */
+    bool fresh; /* first block: c is overwritten */
 } TYPED(strip);
 
 #define TILE(ROWS, VECTORS, PACKED)                                                                          \
@@ -90,7 +90,7 @@ static const TYPED(tile_fn) TYPED(tiles)[TILE_ROWS + 1][2][2] = {
 #endif
 };
 
-/* b's part [n, width] as rows of whole vectors with zeros behind. */
+/* b's part [n, width] as rows of whole vectors, zero-padded. */
 static void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
 {
     int64_t wide = (width + LANES - 1) / LANES * LANES;

@@ -1,4 +1,4 @@
-/* order_rows.h - TOP_K, TO_IDS and RANDOM, once for every type (S: f32 or f64; see vectors.h). */
+/* order_rows.h - template (vectors.h; S: f32 or f64): TOP_K, TO_IDS and RANDOM. */
 
 /* ---- TOP_K ---- */
 
@@ -7,10 +7,10 @@ typedef struct {
     int32_t at;
 } TYPED(placed);
 
-/* Does x come strictly before y? What is no number comes before all that is. */
+/* Does x come strictly before y? NaN comes before all numbers. */
 static inline bool TYPED(before)(REAL x, REAL y) { return x > y || (isnan(x) && !isnan(y)); }
 
-/* The first k of n numbers, kept in order while the others pass by: an equal one goes behind those that came earlier. */
+/* The first k of n numbers, by insertion into a sorted list; equal numbers stay in order. */
 static void TYPED(few)(const REAL *x, int64_t n, bool smallest, int64_t k, TYPED(placed) *out)
 {
     int64_t kept = 0;
@@ -23,7 +23,7 @@ static void TYPED(few)(const REAL *x, int64_t n, bool smallest, int64_t k, TYPED
     }
 }
 
-/* All n in order, by merging runs: equal ones stay as they stand. Returns which of the two has them. */
+/* Stable merge sort of all n. Returns which of the two buffers has the result. */
 static const TYPED(placed) *TYPED(sorted)(TYPED(placed) *from, TYPED(placed) *to, int64_t n)
 {
     for (int64_t run = 1; run < n; run *= 2) {
@@ -67,7 +67,7 @@ static void TYPED(whole)(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* ---- RANDOM: counters from .. to, four numbers of each ---- */
+/* ---- RANDOM: counters from .. to, four numbers each ---- */
 
 static void TYPED(noise)(const void *job, int64_t from, int64_t to)
 {

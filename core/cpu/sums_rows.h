@@ -1,8 +1,8 @@
-/* sums_rows.h - sums and softmax over rows, once for every type (S: f32 or f64; see vectors.h). */
+/* sums_rows.h - template (vectors.h; S: f32 or f64): sums and softmax over rows. */
 
 /* ---- SUM_TO ---- */
 
-/* Sum of n numbers that lie side by side: PLACES sums over blocks of one length, the blocks in double. */
+/* Sum of n contiguous numbers: PLACES sums over blocks of fixed length, block sums in double. */
 static double TYPED(line_sum)(const REAL *x, int64_t n)
 {
     double total = 0;
@@ -31,7 +31,7 @@ static void TYPED(sum_blocks)(const void *job, int64_t from,
 }
 
 static void TYPED(sum_lines)(const void *job, int64_t from,
-                             int64_t to) /* outputs whose last summed axis lies side by side */
+                             int64_t to) /* outputs whose last summed axis is contiguous */
 {
     const sums *s = job;
     REAL *y = s->y;
@@ -45,8 +45,8 @@ static void TYPED(sum_lines)(const void *job, int64_t from,
     }
 }
 
-/* Outputs side by side, of width at most SUM_WIDTH: rows added up in blocks, so that the error grows with the
- * square root of their number at most. */
+/* Contiguous outputs, width at most SUM_WIDTH: rows are added in blocks, so that the error grows at most with the
+ * square root of their number. */
 static void TYPED(sum_rows)(const sums *s, REAL *y, const REAL *x, int64_t width)
 {
     _Alignas(64) REAL acc[SUM_WIDTH];
@@ -79,8 +79,8 @@ static void TYPED(sum_columns)(const void *job, int64_t from, int64_t to)
 
 /* ---- SOFTMAX ---- */
 
-/* e^x, exactly 0 where x < -87: masked scores weigh nothing, and no result is subnormal, which would be slow.
- * NaN stays. */
+/* e^x, exactly 0 for x < -87, so that masked scores have weight 0 and no result is subnormal, which would be slow. Keeps
+ * NaN. */
 INLINE REALS TYPED(weight)(REALS x)
 {
     MASKS some = ~(x < -87);
@@ -99,7 +99,7 @@ static void TYPED(softmax_row)(REAL *y, const REAL *x, int64_t n)
     }
     REAL most = TYPED(largest_place)(top);
     if (most == never) {
-        for (int64_t j = 0; j < n; j++) y[j] = x[j] < 0 ? 0 : x[j]; /* nothing is seen, or not a number */
+        for (int64_t j = 0; j < n; j++) y[j] = x[j] < 0 ? 0 : x[j]; /* no visible key, or NaN */
         return;
     }
     for (int64_t j = 0; j < n; j += PLACES) {

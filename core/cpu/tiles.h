@@ -1,16 +1,16 @@
-/* tiles.h - AMX tiles: what the kernels that use them share. Included where the compiler has them
+/* tiles.h - AMX tiles, shared by the kernels that use them. Included if the compiler supports them
  * (HAVE_TILES).
  *
- * Blocks have SIDE rows and columns. A left factor is cut into tiles of 16 rows x 32 numbers. A right factor
- * [k,n] is cut into tiles of 32 x 16 whose sixteen rows hold pairs (b[2i][j], b[2i+1][j]), as the instruction
- * wants it.
+ * Blocks have SIDE rows and columns. A left factor is split into tiles of 16 rows x 32 numbers. A right factor
+ * [k,n] is split into tiles of 32 x 16 whose sixteen rows have pairs (b[2i][j], b[2i+1][j]), the instruction's
+ * layout.
  */
 #ifndef ABLATE_CPU_TILES_H
 #define ABLATE_CPU_TILES_H
 #include "cpu/vectors.h"
 #include <stdbool.h>
 
-/* Can this processor, and may this process, use tiles? begin and end stand around the work of each thread. */
+/* Does this processor have tiles, and may this process use them? Each thread calls begin and end around its work. */
 bool tiles_usable(void);
 void tiles_begin(void);
 void tiles_end(void);
@@ -18,7 +18,7 @@ void tiles_end(void);
 #if (defined(__AMX_BF16__) || defined(TILES_IN_C)) && defined(__AVX512BF16__) && defined(__linux__)
 #define HAVE_TILES 1
 
-/* The instructions on tiles 0 to 7; in C for a test on machines without them (TILES_IN_C), as Intel's manual describes them. */
+/* The instructions on tiles 0 to 7; for tests on machines without them in C (TILES_IN_C), after Intel's manual. */
 #ifdef TILES_IN_C
 #include "cpu/tiles_in_c.h"
 #else
@@ -37,7 +37,7 @@ INLINE int64_t padded(int64_t n) { return blocks(n) * SIDE; }
 typedef struct {
     const uint16_t *at;
     int64_t stride, rows, width;
-} source; /* what lies outside rows x width is zero */
+} source; /* zero outside rows x width */
 INLINE __m512i row_block(const source *x, int64_t r, int64_t column) /* 32 numbers of a row */
 {
     if (r >= x->rows) return _mm512_setzero_si512();
@@ -46,7 +46,7 @@ INLINE __m512i row_block(const source *x, int64_t r, int64_t column) /* 32 numbe
     return _mm512_maskz_loadu_epi16(some, x->at + r * x->stride + column);
 }
 /* Rows r and r + 1 as pairs, in the order of the unpacking instructions: word w of low is column 8 (w / 4) +
- * w % 4, and high has the four columns behind those. */
+ * w % 4, and high has the next four columns. */
 INLINE void row_pairs(const source *x, int64_t r, int64_t column, __m512i *low, __m512i *high)
 {
     __m512i a = row_block(x, r, column), b = row_block(x, r + 1, column);

@@ -1,16 +1,16 @@
 /* vectors.h - vectors as wide as the instruction set's registers, for the kernels on rows.
  *
- * This folder is compiled once per instruction set; a vector has 64, 32 or 16 bytes then. (GCC keeps wider vectors than the
- * machine's in memory, which costs a factor of five.) Rows are kept as f32, f64 or bf16 numbers and computed in f32 (f64 for f64).
+ * This folder is compiled once per instruction set, with vectors of 64, 32 or 16 bytes. (GCC keeps vectors wider than the
+ * machine's in memory, which costs a factor of five.) Rows are stored as f32, f64 or bf16 and computed in f32 (f64 for f64).
  *
- * Sums across a row have always PLACES partial sums, element j in place j mod PLACES, folded by halves: one order in every set.
- * So AVX2 and AVX-512 give the same bits; plain x86-64 has no fused multiply-add and rounds once more (tests allow 1e-5 of a
- * row's length between sets).
+ * Sums across a row always have PLACES partial sums, element j in place j mod PLACES, folded by halves: the same order in every set.
+ * So AVX2 and AVX-512 give the same bits. Plain x86-64 has no fused multiply-add and rounds once more (tests allow a difference of 1e-5
+ * of a row's norm between sets).
  *
- * A template is a file included once per type of row: `S` is its suffix then, and TYPED(name) is name_f32 ...
- *     NUMBER  what rows hold         REAL  what is computed and kept as statistics
+ * A template is a file included once per row type: `S` is the type's suffix, and TYPED(name) is name_f32 ...
+ *     NUMBER  element type of rows   REAL  type of computation and statistics
  *     REALS   a vector of REAL       MASKS integers of the same width: all bits set or none
- *     LANES   numbers of a vector    STEP  vectors of a step of PLACES numbers
+ *     LANES   numbers per vector     STEP  vectors per step of PLACES numbers
  */
 #ifndef ABLATE_CPU_VECTORS_H
 #define ABLATE_CPU_VECTORS_H
@@ -40,7 +40,7 @@
 #define MASKS        TYPED(masks)
 #define LANES        TYPED(lanes)
 #define STEP         (PLACES / LANES)
-/* A loop over constants that is unrolled, so that arrays of vectors become registers. */
+/* An unrolled loop over constants, so that arrays of vectors become registers. */
 #define EACH(i, n)   _Pragma("GCC unroll 16") for (int i = 0; i < (n); i++)
 
 enum { PLACES = 32, lanes_f32 = WIDTH / 4, lanes_bf16 = WIDTH / 4, lanes_f64 = WIDTH / 8 };
@@ -58,7 +58,7 @@ typedef uint32_t words_f32 __attribute__((vector_size(WIDTH)));
 typedef uint16_t halves __attribute__((vector_size(WIDTH / 2)));
 typedef reals_f32 reals_bf16;
 typedef masks_f32 masks_bf16;
-typedef float at_f32 __attribute__((vector_size(WIDTH), aligned(4), may_alias)); /* anywhere in memory */
+typedef float at_f32 __attribute__((vector_size(WIDTH), aligned(4), may_alias)); /* unaligned */
 typedef double at_f64 __attribute__((vector_size(WIDTH), aligned(8), may_alias));
 typedef uint16_t at_bf16 __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
 typedef float half_at_f32 __attribute__((vector_size(WIDTH / 2), aligned(4), may_alias));
@@ -100,7 +100,7 @@ INLINE float widen_one(uint16_t h)
     return x;
 }
 
-/* ---- loads and stores: a whole vector, or its first n numbers with zeros behind ---- */
+/* ---- loads and stores: a whole vector, or its first n numbers, zero-padded ---- */
 
 INLINE reals_f32 load_f32(const float *p) { return *(const at_f32 *)p; }
 INLINE reals_f64 load_f64(const double *p) { return *(const at_f64 *)p; }
@@ -149,7 +149,7 @@ INLINE void store_part_bf16(uint16_t *p, reals_f32 x, int n)
     memcpy(p, &h, (size_t)n * sizeof *p);
 }
 
-/* Statistics and parameters beside rows of type S are of type REAL. */
+/* Statistics and parameters for rows of type S have type REAL. */
 INLINE reals_f32 load_real_f32(const float *p) { return load_f32(p); }
 INLINE reals_f32 load_real_bf16(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_real_f64(const double *p) { return load_f64(p); }
@@ -165,12 +165,12 @@ INLINE float load_one_bf16(const uint16_t *p) { return widen_one(*p); }
 INLINE void store_one_f32(float *p, float x) { *p = x; }
 INLINE void store_one_f64(double *p, double x) { *p = x; }
 INLINE void store_one_bf16(uint16_t *p, float x) { store_part_bf16(p, all_f32(x), 1); }
-/* Numbers that are floats whatever the rows are (dropout's decisions). */
+/* Numbers that are floats for every row type (dropout decisions). */
 INLINE reals_f32 load_floats_f32(const float *p) { return load_f32(p); }
 INLINE reals_f32 load_floats_bf16(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_floats_f64(const float *p) { return __builtin_convertvector(*(const half_at_f32 *)p, reals_f64); }
 
-/* a b + c, rounded once where the machine can: said so, not left to what the compiler sees, bits are the same in every set that can. */
+/* a b + c, rounded once if the machine can. Explicit, so that bits do not depend on the compiler and are equal in all sets that can. */
 INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
 {
 #if WIDTH == 64
@@ -184,7 +184,7 @@ INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
 INLINE reals_f32 madd_bf16(reals_f32 a, reals_f32 b, reals_f32 c) { return madd_f32(a, b, c); }
 INLINE reals_f64 madd_f64(reals_f64 a, reals_f64 b, reals_f64 c) { return a * b + c; }
 
-/* ---- choosing between numbers ---- */
+/* ---- selection ---- */
 
 #if WIDTH == 64
 #define LANES_F32 {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
@@ -202,7 +202,7 @@ INLINE reals_f32 where_bf16(masks_f32 m, reals_f32 x) { return where_f32(m, x); 
 INLINE reals_f32 select_f32(masks_f32 m, reals_f32 a, reals_f32 b) { return (reals_f32)((m & (masks_f32)a) | (~m & (masks_f32)b)); }
 INLINE reals_f64 select_f64(masks_f64 m, reals_f64 a, reals_f64 b) { return (reals_f64)((m & (masks_f64)a) | (~m & (masks_f64)b)); }
 INLINE reals_f32 select_bf16(masks_f32 m, reals_f32 a, reals_f32 b) { return select_f32(m, a, b); }
-/* The larger; b where one is not a number. */
+/* The larger; b if one is NaN. */
 INLINE reals_f32 larger_f32(reals_f32 a, reals_f32 b)
 {
 #if WIDTH == 64
@@ -218,12 +218,12 @@ INLINE reals_f32 larger_f32(reals_f32 a, reals_f32 b)
 INLINE reals_f64 larger_f64(reals_f64 a, reals_f64 b) { return select_f64(a > b, a, b); }
 INLINE reals_f32 larger_bf16(reals_f32 a, reals_f32 b) { return larger_f32(a, b); }
 
-/* The first n lanes, zeros behind. */
+/* The first n lanes, then zeros. */
 INLINE reals_f32 first_f32(reals_f32 x, int n) { return where_f32((masks_f32)LANES_F32 < n, x); }
 INLINE reals_f64 first_f64(reals_f64 x, int n) { return where_f64((masks_f64)LANES_F64 < (int64_t)n, x); }
 INLINE reals_f32 first_bf16(reals_f32 x, int n) { return first_f32(x, n); }
 
-/* ---- lanes together: halves are folded until one is left; the result is in all lanes ---- */
+/* ---- across lanes: folds halves until one is left; the result is in all lanes ---- */
 
 INLINE masks_f32 numbered_f32(void) { return (masks_f32)LANES_F32; }
 INLINE masks_f64 numbered_f64(void) { return (masks_f64)LANES_F64; }
@@ -272,7 +272,7 @@ FOLDS(f64)
 FOLDS(bf16)
 #undef FOLDS
 
-/* ---- a step of PLACES numbers, of which `left` are there: `behind` stands for the others and is not written ---- */
+/* ---- a step of PLACES numbers, of which the first `left` exist: the others read as `behind` and are not written ---- */
 
 #define STEPS(S)                                                                                                               \
     INLINE void load_step_##S(reals_##S *v, const number_##S *p, int64_t left, real_##S behind)                                \
@@ -374,13 +374,13 @@ TURN_REALS(bf16, turn_square_f32)
 TURN_REALS(f64, turn_square_f64)
 #undef TURN_REALS
 
-/* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 below -87.33, where the result would be
- * subnormal, which costs hundreds of cycles, and for what is not a number ---- */
+/* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 for NaN and below -87.33, where a subnormal
+ * result would cost hundreds of cycles ---- */
 
 INLINE reals_f32 exp_f32(reals_f32 x)
 {
     const float log2e = 1.44269504f, ln2_hi = 0.693145752f, ln2_lo = 1.42860677e-6f, round = 12582912;
-    /* adding 1.5 * 2^23 rounds to a whole number, which stands in the low bits then */
+    /* adding 1.5 * 2^23 rounds to an integer, left in the low bits */
     reals_f32 t = x * log2e + round, n = t - round, r = (x - n * ln2_hi) - n * ln2_lo;
     reals_f32 p = r * 1.98756915e-4f + 1.39819995e-3f;
     p = p * r + 8.33345205e-3f;
