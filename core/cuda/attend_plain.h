@@ -1,8 +1,8 @@
 /* attend_plain.h - products of one block on F32 rows, for the attention kernels. For kernels.
  *
- * A block of 128 threads has a tile of 32 rows against tiles of 32 rows of the other side. Thread 8 i + j has rows 2 i and
- * 2 i + 1: of scores the columns j, j + 8, j + 16, j + 24; of a result CHUNK columns wide 4 j .. 4 j + 3 and 32 + the same.
- * A result wider than CHUNK is another block's work, which computes the scores again.
+ * A block of 128 threads multiplies a tile of 32 rows with tiles of 32 rows of the other side. Thread 8 i + j has rows 2 i and
+ * 2 i + 1: score columns j, j + 8, j + 16, j + 24, and result columns (CHUNK wide) 4 j .. 4 j + 3 and 32 + the same. For
+ * results wider than CHUNK, another block recomputes the scores.
  */
 #ifndef ABLATE_CUDA_ATTEND_PLAIN_H
 #define ABLATE_CUDA_ATTEND_PLAIN_H
@@ -12,7 +12,7 @@ enum { PLAIN = 32, CHUNK = 64, PLAIN_THREADS = 128, PLAIN_ROW = PLAIN + 4, CHUNK
 
 struct plain_rows { const float *x; int64_t stride; int n; }; /* of one head */
 
-struct __align__(16) plain_memory { /* shared; rows are padded against bank conflicts */
+struct __align__(16) plain_memory { /* shared memory; rows are padded to avoid bank conflicts */
     float left[PLAIN][PLAIN_ROW], right[PLAIN][PLAIN_ROW], p[PLAIN][PLAIN_ROW], ds[PLAIN][PLAIN_ROW], chunk[PLAIN][CHUNK_ROW];
     float delta[PLAIN], lse[PLAIN];
     unsigned keep[PLAIN];
@@ -84,7 +84,7 @@ __device__ __forceinline__ void plain_give(const float (&o)[2][8], const float (
     }
 }
 
-/* Which of 32 keys from `key` on are kept, for each of 32 queries from row `row` on: m.keep. */
+/* Which of 32 keys starting at `key` are kept, for each of 32 queries starting at row `row`: m.keep. */
 __device__ __forceinline__ void plain_keep(const gpu_attention &a, philox_key dice, int64_t row, int head, int key, int n,
                                            plain_memory &m)
 {

@@ -1,9 +1,9 @@
-/* attend_score.h - the kernels of attention with a score program, for any program F: the interpreter (score_tile.h), or one that is
- * written out. For attend_score.cu, and for NVRTC.
+/* attend_score.h - the kernels of attention with a score program, for any program F: the interpreter (score_tile.h), or a generated
+ * one. For attend_score.cu and NVRTC.
  *
- * As attend.cu and attend_back.cu, on tiles of a warp: 16 queries against tiles of 16 keys, or 16 keys against tiles of 16 queries: as
- * many pairs as the program takes at once. It runs over the scores where they lie. What a leaf's gradient is summed of is added up by the owner of the queries: it takes
- * the sentences of a chunk one after the other and adds to places of its own, which a second launch sums in order.
+ * Like attend.cu and attend_back.cu, on tiles of a warp: 16 queries against tiles of 16 keys, or 16 keys against tiles of 16 queries, as
+ * many pairs as the program takes at once. It runs over the scores in place. The owner of the queries sums a leaf's gradient: it processes the
+ * sentences of a chunk in turn and adds to its own sums, which a second launch adds in order.
  *
  * Tiles of keys that every query of a tile hides are left out, unless a query sees no other: its weights are as exact as if all were
  * computed (its largest score tells).
@@ -21,11 +21,11 @@ enum { SCORE_WARPS = 2 };
 
 /* ---- pairs ---- */
 
-/* Where pair e of a program's lies in its tile. */
+/* Position of a program's pair e in its tile. */
 __device__ __forceinline__ int row_of_pair(int e) { return (int)(threadIdx.x & 31) / 4 + 8 * (e % 4 / 2); }
 __device__ __forceinline__ int column_of_pair(int e) { return 8 * (e / 4) + 2 * (int)(threadIdx.x & 3) + e % 2; }
 
-/* Rows are queries from `query` on and columns keys from `key` on; turned: the other way round. */
+/* Rows are queries starting at `query`, columns are keys starting at `key`; turned: the reverse. */
 __device__ __forceinline__ score_pairs pairs_at(int sentence, int head, int query, int queries, int key, int keys, bool turned)
 {
     score_pairs p;
@@ -38,7 +38,7 @@ __device__ __forceinline__ score_pairs pairs_at(int sentence, int head, int quer
     return p;
 }
 
-/* By a whole warp: does the program hide all of them? */
+/* By a whole warp: does the program hide all these pairs? */
 template <class F> __device__ __forceinline__ bool all_hidden(const F &program, const gpu_score &f, const score_pairs &p)
 {
     float x[SCORE_AT_ONCE];
@@ -48,9 +48,9 @@ template <class F> __device__ __forceinline__ bool all_hidden(const F &program, 
     return !__any_sync(EVERY, seen);
 }
 
-/* ---- sums over a warp's tile, at places that are one thread's own ---- */
+/* ---- sums over a warp's tile, each owned by one thread ---- */
 
-/* to[ids[i]] += x[i], i < n, in order: eight places are on their way at once. */
+/* to[ids[i]] += x[i], i < n, in order, with eight loads in flight. */
 __device__ __forceinline__ void add_by_id(float *to, const int32_t *ids, const float *x, int n)
 {
     for (int from = 0; from < n; from += 8) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ void add_by_id(float *to, const int32_t *ids, const f
         UNROLL for (int i = 0; i < 8; i++) if (id[i] >= 0) to[id[i]] = sum[i];
     }
 }
-/* Rows `to` + row * step of n += the pairs x, whose queries begin at `query` and keys at `key`. */
+/* Adds the pairs x, with queries from `query` and keys from `key`, to rows `to` + row * step of n. */
 __device__ __forceinline__ void add_pairs_by_id(float *to, int64_t step, const gpu_score &f, const float (&x)[SCORE_AT_ONCE], int query, int n,
                                                 int key, int keys)
 {
@@ -86,7 +86,7 @@ __device__ __forceinline__ float column_sum(float x)
     return x;
 }
 
-/* The gradient d of leaf k, 0 at pairs that are not there, to the places of `part`. */
+/* Adds the gradient d of leaf k, 0 at missing pairs, to the sums of `part`. */
 __device__ __forceinline__ void add_leaf(const gpu_score &f, int k, int part, int head, int tile, const float (&d)[SCORE_AT_ONCE], int query,
                                          int n, int key, int keys)
 {
@@ -126,7 +126,7 @@ struct score_tile { /* of a warp's queries */
     int head, from, row; /* first column of a head, and first row */
 };
 
-/* Which of the pairs with keys `key` on are kept: bit e. By a whole warp. */
+/* Bit e: pair e, with keys starting at `key`, is kept. By a whole warp. */
 __device__ __forceinline__ unsigned kept_pairs(const score_tile &m, int key, int keys)
 {
     if (!m.a.drop.least) return ~0u;
@@ -135,7 +135,7 @@ __device__ __forceinline__ unsigned kept_pairs(const score_tile &m, int key, int
     EACH_PAIR(e) bits |= (__shfl_sync(EVERY, keep, 2 * row_of_pair(e)) >> column_of_pair(e) & 1) << e;
     return bits;
 }
-/* Which pairs see one another: bit e. */
+/* Bit e: the query of pair e sees its key. */
 __device__ __forceinline__ unsigned seen_pairs(const score_tile &m, int key, int keys)
 {
     unsigned seen = 0;
@@ -150,7 +150,7 @@ __device__ __forceinline__ score_pairs pairs_of(const score_tile &m, int key)
     return pairs_at(m.at.sentence, m.head, m.at.first, m.at.own.n, key, m.at.other.n, false);
 }
 
-/* The scores of keys `key` on, pair e at s[e / 4][e % 4]. */
+/* The scores of keys starting at `key`, pair e at s[e / 4][e % 4]. */
 template <int D, int W, class T, class F>
 __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m, const F &program, const left_rows<T, D> &q, int key, int keys)
 {
@@ -164,7 +164,7 @@ __device__ __forceinline__ void score_keys(float (&s)[2][4], const score_tile &m
     EACH_PAIR(e) s[e / 4][e % 4] = x[e];
 }
 
-/* The weights of the keys, once the sums are known, summed by id. */
+/* The weights of the keys, summed by id, after the softmax sums are known. */
 template <int D, int W, class T, class F>
 __device__ __forceinline__ void count_keys(const score_tile &m, const F &program, const left_rows<T, D> &q, int keys, const float (&top)[2],
                                            const float (&by)[2])
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __gri
             if (skip && all_hidden(program, f, pairs_of(m, key))) continue;
             score_keys<D, W>(s, m, program, q, key, keys);
             unsigned keep = kept_pairs(m, key, keys), seen = seen_pairs(m, key, keys);
-            UNROLL for (int r = 0; r < 2; r++) { /* a running maximum and sum, as in attend.cu */
+            UNROLL for (int r = 0; r < 2; r++) { /* running maximum and sum, as in attend.cu */
                 float high = top[r], part = 0;
                 EACH_PAIR(e) if (e % 4 / 2 == r) {
                     float *x = &s[e / 4][e % 4];
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __gri
 
 /* ---- backward ---- */
 
-/* delta [rows, heads] = rowsum(dy y), and what comes back through weights summed by id. A warp has a tile of queries. */
+/* delta [rows, heads] = rowsum(dy y), plus the gradient through weights summed by id. A warp has a tile of queries. */
 template <class T> __global__ void __launch_bounds__(SCORE_THREADS(1)) score_delta(gpu_attention a, gpu_score f)
 {
     int lane = threadIdx.x & 31, head = (int)(blockIdx.x % (unsigned)a.heads);
@@ -260,7 +260,7 @@ template <class T> __global__ void __launch_bounds__(SCORE_THREADS(1)) score_del
     }
 }
 
-/* What comes back to each pair's weight through the sums by id. */
+/* The gradient of each pair's weight through the sums by id. */
 __device__ __forceinline__ void take_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const float *dz = f.dz + ((int64_t)p.sentence * heads + p.head) * f.counts_head;
@@ -342,8 +342,8 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     give_rows<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-/* Where gradients of leaves are wanted, a warp has one tile of queries of every sentence of a chunk, the dummies (which come last) in
- * turns; else one tile of one sentence. */
+/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, and the dummies (which come last) in turn; else one
+ * tile of one sentence. */
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {

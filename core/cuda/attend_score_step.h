@@ -1,7 +1,7 @@
-/* attend_score_step.h - one decoding step with a score program, for any program F. For attend_score_step.cu, and for NVRTC.
+/* attend_score_step.h - one decoding step with a score program, for any program F. For attend_score_step.cu and NVRTC.
  *
- * A block has one row and one head: scores of all keys to device memory, the program over them, weights, and their sum. Nothing depends on how
- * many rows there are.
+ * A block has one row and one head: it writes the scores of all keys to device memory, runs the program over them, and computes the weights
+ * and the weighted sum. Results do not depend on the number of rows.
  */
 #ifndef ABLATE_CUDA_ATTEND_SCORE_STEP_H
 #define ABLATE_CUDA_ATTEND_SCORE_STEP_H
@@ -9,12 +9,12 @@
 
 enum { STEP_WARPS = 4, STEP_THREADS = 32 * STEP_WARPS };
 
-/* The largest, or the sum, over a block's threads; the same in all. */
+/* The maximum or the sum over a block's threads; the same in all. */
 __device__ __forceinline__ float over_block(float x, bool sum)
 {
     __shared__ float part[STEP_WARPS];
     x = sum ? warp_sum(x) : warp_max(x);
-    __syncthreads(); /* the last ones have been read */
+    __syncthreads(); /* the previous values have been read */
     if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
     __syncthreads();
     x = part[0];
@@ -22,7 +22,7 @@ __device__ __forceinline__ float over_block(float x, bool sum)
     return x;
 }
 
-/* The row's past: where position j's keys and values begin, in front of the head's. */
+/* The row's past: start of position j's keys and values, before the head's offset. */
 template <class T> __device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
 {
     int64_t kv_width = (int64_t)a.heads * (a.d_k + a.d_v), q_width = (int64_t)a.heads * a.d_k;
@@ -46,7 +46,7 @@ __device__ __forceinline__ void step_scores(const F &program, const gpu_score &f
     }
 }
 
-/* z [n] = the weights by id: thread i has the ids that are i, so that each is summed in order. */
+/* z [n] = weights summed by id: thread i sums the ids equal to i, in order. */
 __device__ __forceinline__ void step_counts(float *z, int64_t n, const int32_t *ids, const float *p, int time)
 {
     for (int64_t i = threadIdx.x; i < n; i += STEP_THREADS) {
@@ -72,7 +72,7 @@ score_step(const __grid_constant__ gpu_attention_step a, const __grid_constant__
         return;
     }
     const T *q = (const T *)a.qkv + row * (kv_width + q_width) + k_column, *own = past_of<T>(a, row, time, time);
-    T *kept = (T *)a.cache + (row * a.capacity + time) * kv_width; /* nobody else reads this position in this step */
+    T *kept = (T *)a.cache + (row * a.capacity + time) * kv_width; /* no other block reads this position in this step */
     for (int c = threadIdx.x; c < a.d_k; c += STEP_THREADS) kept[k_column + c] = own[k_column + c];
     for (int c = threadIdx.x; c < a.d_v; c += STEP_THREADS) kept[v_column + c] = own[v_column + c];
 

@@ -1,26 +1,26 @@
-/* attend_tile.h - what the attention kernels share: which tile of a sentence is whose, and bf16 rows as factors of the tensor
- * cores' products. For kernels.
+/* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and bf16 rows as factors of tensor core products.
+ * For kernels.
  *
- * Tiles. A sentence's rows are cut into tiles of n rows, and all tiles have numbers ("slots") that need no table: sentence b's
- * begin at off[b] / n + b. That leaves at most one slot a sentence empty, so the grid depends on the number of rows and
- * sentences only, however long each sentence is. A sentence without rows costs its slot of each head: a warp (bf16; for F32 a block)
- * that reads offsets in sentence_at, two or three times one after the other, and leaves. So a graph may have many. The dummy rows
- * past the last offset are one more sentence, which sees nothing: that is how they become zeros.
+ * Tiles. A sentence's rows are split into tiles of n rows. All tiles have numbers ("slots") that need no table: sentence b's start at
+ * off[b] / n + b. At most one slot per sentence is empty, so the grid depends only on the number of rows and sentences, not on
+ * their lengths. A sentence without rows costs its slot of each head: a warp (bf16; for F32 a block) that reads offsets in
+ * sentence_at, two or three times in sequence, and exits. So a graph can have many of them. The dummy rows past the last offset are
+ * one more sentence that sees nothing, which makes them zeros.
  *
- * Factors. A warp multiplies straight from device memory: no shared memory, no barrier, whatever a sentence's length; warps
- * side by side work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes a lane.
- * (1) A product over columns is a sum, so any order of the columns will do that both factors share: lane t of four takes the
- * columns 8 t .. 8 t + 7 of 32, which are its numbers of two steps of 16. (2) In a product over rows, column g of the right
- * factor's eight may be any column, as long as the result is put back there: of 64 columns lane g takes 8 g .. 8 g + 7 from the
- * four rows that are its own, and step j multiplies the j-th of each.
+ * Factors. A warp multiplies directly from device memory, without shared memory or barriers, for any sentence length; neighbouring
+ * warps work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes per lane.
+ * (1) A product over columns is a sum, so any column order shared by both factors works: lane t of four takes columns
+ * 8 t .. 8 t + 7 of 32, its numbers for two steps of 16. (2) In a product over rows, column g of the right factor's eight can be
+ * any column, as long as the result is put back there: of 64 columns lane g takes 8 g .. 8 g + 7 from its four rows, and step j
+ * multiplies the j-th of each.
  */
 #ifndef ABLATE_CUDA_ATTEND_TILE_H
 #define ABLATE_CUDA_ATTEND_TILE_H
 #include "cuda/attention.h"
 #include "cuda/vec8.h"
 
-/* In a loop: nothing derived from x is kept from turn to turn. The compiler would hold all addresses of a tile and the keys of all
- * rounds of philox in registers, and spill others for them. */
+/* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a tile and the keys of
+ * all philox rounds in registers and spills others. */
 #ifdef GPU_ON_CPU
 #define FRESH(x) (void)(x)
 #else
@@ -29,7 +29,7 @@
 
 /* ---- tiles ---- */
 
-struct span { int first, n; }; /* rows of a sentence, of one side */
+struct span { int first, n; }; /* rows of one side of a sentence */
 __device__ __forceinline__ span span_of(const int32_t *off, int sentences, int rows, int b)
 {
     int first = off[b], end = b < sentences ? off[b + 1] : rows;
@@ -37,12 +37,12 @@ __device__ __forceinline__ span span_of(const int32_t *off, int sentences, int r
 }
 
 struct attend_place {
-    span own, other; /* the sentence's rows on the side that is cut into tiles, and on the other */
-    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence; n <= 0: there is no such tile */
-    int sentence;    /* of the dummies: as many as there are */
+    span own, other; /* the sentence's rows on the tiled side and on the other side */
+    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence; n <= 0: no tile */
+    int sentence;    /* for the dummies: the number of sentences */
 };
 __device__ __forceinline__ int slot_of(const int32_t *off, int b, int tile) { return off[b] / tile + b; }
-/* By a whole warp: the last sentence whose slots begin at or before `slot`. */
+/* By a whole warp: the last sentence whose slots start at or before `slot`. */
 __device__ __forceinline__ int sentence_at(const int32_t *off, int sentences, int slot, int tile)
 {
     int lane = threadIdx.x & 31, low = 0, n = sentences + 1;
@@ -76,8 +76,8 @@ template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, in
 
 /* ---- dropout ---- */
 
-/* Bit j: the row's probability of key + j is kept, for j < n <= 32; key is a multiple of 8, as elements' numbers are then. LANES
- * neighbouring lanes compute it together; all 32 of the warp must come. */
+/* Bit j: the row's probability of key + j is kept, for j < n <= 32; key is a multiple of 8, so element numbers are too. LANES
+ * neighbouring lanes compute it together; all 32 lanes of the warp must take part. */
 template <int LANES>
 __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
 {
@@ -85,7 +85,7 @@ __device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k,
     FRESH(k.seed_high);
     FRESH(head);
     FRESH(key);
-    /* rows times heads fit 31 bits (ops_attention.c) */
+    /* rows times heads fit in 31 bits (ops_attention.c) */
     uint64_t first = (uint64_t)((unsigned)row * (unsigned)a.heads + (unsigned)head) * (ATTEND_STRIDE / 8) + (unsigned)key / 8;
     unsigned bits = 0;
     for (int i = (int)threadIdx.x % LANES; 8 * i < n; i += LANES)
@@ -109,7 +109,7 @@ __device__ __forceinline__ unsigned bf16_pair(float low, float high)
 __device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-/* Words [N] from p (2 or 4: 8 or 16 bytes), zeros when it is not `there`. */
+/* Words [N] from p (2 or 4: 8 or 16 bytes), zeros if not `there`. */
 template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], const bf16 *p, bool there)
 {
     if (N == 4) {
@@ -160,13 +160,13 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)
     }
 }
 
-/* o [16, D] += p x over rows; p [16, 8 N] as add_scores leaves it, rounded to bf16; x [n, width], the rest zeros. Columns of o
- * are in the order of trick (2): give() puts them back. */
+/* o [16, D] += p x over rows; p [16, 8 N] from add_scores, rounded to bf16; x [n, width], the rest zeros. Columns of o are in
+ * the order of trick (2); give() restores it. */
 template <int D, int N>
 __device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride, int n,
                                             int width)
 {
-    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns a lane */
+    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns per lane */
     int lane = threadIdx.x & 31;
     FRESH(lane);
     FRESH(stride);
@@ -214,7 +214,7 @@ __device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float
         }
 }
 
-/* Sums over the t of four lanes: a row's numbers of add_scores. */
+/* Sums over the four lanes t: a row's numbers from add_scores. */
 __device__ __forceinline__ float four_sum(float x)
 {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
@@ -226,14 +226,14 @@ __device__ __forceinline__ float four_max(float x)
     return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* Heads wider than a warp takes: W warps have D columns each of the same tile, and x becomes the sum over them, the same bits in
- * all. By a whole block. */
+/* For heads wider than a warp: W warps have D columns each of the same tile, and x becomes the sum over them, with the same bits
+ * in all. By a whole block. */
 template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][4])
 {
     if constexpr (W > 1) {
         __shared__ float part[W][4 * N][32];
         int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        __syncthreads(); /* the last sum has been read */
+        __syncthreads(); /* the previous sum has been read */
         UNROLL for (int i = 0; i < 4 * N; i++) part[warp][i][lane] = x[i / 4][i % 4];
         __syncthreads();
         UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] = part[0][i][lane];
@@ -241,7 +241,7 @@ template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][
     }
 }
 
-/* Can the bf16 kernels take these columns? Empty ones (NULL) they can. On the host. */
+/* Do the bf16 kernels support these columns? Empty ones (NULL) are supported. On the host. */
 static inline bool columns_fit(const gpu_columns &x) { return !x.at || (aligned16(x.at) && x.stride % 8 == 0); }
 static inline bool rows_fit(const gpu_attention *a)
 {

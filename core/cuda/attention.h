@@ -1,9 +1,9 @@
-/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu): what op.h says of ATTEND,
- * ATTEND_BACK and ATTEND_STEP, for rows of type F32 (0) or BF16 (2).
+/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu): ATTEND, ATTEND_BACK and ATTEND_STEP
+ * of op.h, for rows of type F32 (0) or BF16 (2).
  *
- * Every pointer is device memory; a launcher returns 0, or -1 (gpu_error has the words). Sentences may have any length, heads
- * any width up to ATTEND_WIDEST, rows any address and stride: bf16 rows that 16-byte loads cannot take are copied to rows that
- * they can (attend_pack.cu). Sums are taken in an order that depends on the shapes only.
+ * Every pointer is device memory; a launcher returns 0, or -1 (message: gpu_error). Sentences may have any length, heads any width
+ * up to ATTEND_WIDEST, rows any address and stride: bf16 rows not aligned for 16-byte loads are copied first (attend_pack.cu). The
+ * order of sums depends only on the shapes.
  */
 #ifndef ABLATE_CUDA_ATTENTION_H
 #define ABLATE_CUDA_ATTENTION_H
@@ -14,20 +14,20 @@ extern "C" {
 
 enum {
     ATTEND_WIDEST = 512,    /* columns of a head */
-    ATTEND_SLOT = 4,        /* SCRATCH_ATTEND of ops.h, which is not C++ (ops_attention.c compares them) */
+    ATTEND_SLOT = 4,        /* SCRATCH_ATTEND of ops.h, which is not C++ (checked in ops_attention.c) */
     ATTEND_STRIDE = 1 << 20 /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
 };
 
-typedef struct { /* head 0's first column in row 0, head h's `width` columns behind; numbers from row to row */
+typedef struct { /* head 0's first column in row 0, `width` columns per head; row stride in numbers */
     void *at;
     int64_t stride;
 } gpu_columns;
 
 typedef struct {
     int type, heads, d_k, d_v;
-    int sentences, rows, keys;    /* rows of q's tensor and of k's, the dummies past the last offset included */
+    int sentences, rows, keys;    /* rows of q's and of k's tensor, including the dummies past the last offset */
     int causal;                   /* query t of a sentence sees keys 0 .. t */
-    float scale;                  /* of the scores */
+    float scale;                  /* on the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
     gpu_columns q, k, v, y;
@@ -37,24 +37,24 @@ typedef struct {
 
 /* Writes y and lse; both are 0 in rows without a sentence or without keys. */
 int gpu_attend(const gpu_attention *a);
-/* Reads y, lse and dy, writes dq, dk and dv: the columns named, in all rows; 0 in rows without a sentence. */
+/* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
 int gpu_attend_back(const gpu_attention *a);
-/* The same, with a score program (score.h) or NULL, for bf16 rows at any address, by way of copies. */
+/* The same, with a score program (score.h) or NULL, for bf16 rows at any address, using copies. */
 struct gpu_score;
 int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
 
 typedef struct {
     int type, rows, heads, d_k, d_v;
-    int64_t capacity;         /* positions that a row's cache holds */
+    int64_t capacity;         /* positions in a row's cache */
     float scale;
     const void *qkv;          /* [rows, heads (2 d_k + d_v)] columns q, k, v */
     void *cache, *y;          /* [rows, capacity, heads (d_k + d_v)], [rows, heads d_v] */
-    const int32_t *ancestors; /* [rows, capacity] the row whose cache holds position j of this row's past */
+    const int32_t *ancestors; /* [rows, capacity] the row whose cache has position j of this row's past */
     const int32_t *time;      /* [1] position of the new tokens */
 } gpu_attention_step;
 
-/* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1 leaves the cache as it is and
- * makes y NaN: the host cannot see it. */
+/* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1, which the host cannot check, leaves
+ * the cache unchanged and makes y NaN. */
 int gpu_attend_step(const gpu_attention_step *a);
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
 #include "cuda/library.h"
 #include "cuda/product.h"
 
-/* What we call of it. */
+/* The functions used. */
 #define LT_FUNCTIONS(X)                                                                                                \
     X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetVersion) X(cublasLtGetStatusString) X(cublasLtMatmul)              \
     X(cublasLtMatmulAlgoCheck) X(cublasLtMatmulAlgoConfigGetAttribute) X(cublasLtMatmulAlgoGetHeuristic)                  \
@@ -19,11 +19,11 @@ static inline int lt_function(void *library, const char *name, void *to, err *e)
     return library_function(&library_lt, library, name, to, e);
 }
 
-int lt_load_functions(err *e); /* loads the library, once: needs no GPU */
+int lt_load_functions(err *e); /* loads the library once; needs no GPU */
 const char *lt_description(void); /* "cuBLASLt 13.0.2 (/path)" once loaded */
-int lt_open(err *e);           /* that, and a handle on the device */
+int lt_open(err *e);           /* loads it and opens a handle on the device */
 void lt_close(void);
-/* The product by the library: 0 done, 1 it has no algorithm for this shape, -1 an error (gpu_error has the words). k > 0. */
+/* The product by the library: 0 done, 1 no algorithm for this shape, -1 an error (message: gpu_error). k > 0. */
 int lt_product(const product *p);
-int64_t lt_failures(void); /* refusals for another reason than that there is no algorithm: each was logged */
+int64_t lt_failures(void); /* logged refusals for reasons other than a missing algorithm */
 #endif

@@ -1,4 +1,4 @@
-/* functions.h - what elementwise operations do to floats, for kernels; the same as core/cpu/elementwise_lines.h does. */
+/* functions.h - elementwise operations on floats, for kernels; the same as in core/cpu/elementwise_lines.h. */
 #ifndef ABLATE_CUDA_FUNCTIONS_H
 #define ABLATE_CUDA_FUNCTIONS_H
 #include "cuda/gpu.h"

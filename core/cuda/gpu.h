@@ -1,14 +1,14 @@
-/* gpu.h - one source of kernels, two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for testing without one. NVRTC, which
- * has no headers of its own, compiles programs that are written out at run time (score_written.c).
+/* gpu.h - kernels from one source for two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for tests without one. NVRTC, which
+ * has no headers, compiles programs generated at run time (score_written.c).
  *
- * On the CPU a block's threads are fibers that take turns at barriers and warp exchanges; blocks run one after another.
- * Dynamic shared memory is exactly as large as asked for and full of NaNs, memory of gpu_alloc is out of reach between
- * launches (runtime.h), and gpu_reversed turns the order of the fibers round: what comes out must not depend on it.
- * It finds wrong indices, missing barriers and reads of what nobody wrote; it cannot find slow code.
+ * On the CPU a block's threads are fibers that switch at barriers and warp exchanges; blocks run one after another. Dynamic shared
+ * memory has exactly the requested size and is filled with NaNs, memory of gpu_alloc is inaccessible between launches
+ * (runtime.h), and gpu_reversed reverses the order of the fibers, which must not change results. This finds wrong indices, missing
+ * barriers and reads of unwritten memory, but not slow code.
  *
- * Rules for kernels. Launch through LAUNCH only, arguments by value. Shared memory: __shared__ for fixed sizes, DYN_SMEM once a
+ * Rules for kernels. Launch only through LAUNCH, with arguments by value. Shared memory: __shared__ for fixed sizes, DYN_SMEM once per
  * kernel. PTX only in this file. Every live thread of a block reaches every __syncthreads, all 32 of a warp every shuffle.
- * No atomics but those of parts.h, which count blocks; no number is summed by one. Blocks have a multiple of 32 threads.
+ * No atomics except those of parts.h, which count blocks; none sums numbers. Blocks have a multiple of 32 threads.
  */
 #ifndef ABLATE_GPU_H
 #define ABLATE_GPU_H
@@ -37,7 +37,7 @@ __device__ __forceinline__ bf16 to_bf16(float x) { return __float2bfloat16_rn(x)
 #endif
 
 /* d [16,8] += a [16,16] b [16,8], the fragments of one warp: m16n8k16, bf16 in, fp32 sums (PTX ISA, "mma.m16n8k16").
- * Lane l, g = l / 4, t = l % 4: a[i] holds row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next; b[i] rows 2 t + 8 i and the
+ * Lane l, g = l / 4, t = l % 4: a[i] has row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next; b[i] rows 2 t + 8 i and the
  * next of column g; d[i] row g + 8 (i / 2), column 2 t + i % 2. The lower half of a word is the lower index. */
 __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const unsigned b[2])
 {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const
 /* ---- for both ---- */
 
 /* 8 random words of 16 bits for elements 8 i .. 8 i + 7 of a tensor: Philox 4x32 (Salmon et al. 2011), the counter and key of
- * op.h and the rounds of base/random.c, so that the CPU drops the same ones. Word j: words[j / 2] >> 16 (j % 2) & 0xffff. */
+ * op.h and the rounds of base/random.c, so that the CPU drops the same elements. Word j: words[j / 2] >> 16 (j % 2) & 0xffff. */
 struct philox_key { unsigned place, step, seed_low, seed_high; };
 __device__ __forceinline__ void philox(uint64_t i, philox_key k, unsigned words[4])
 {
@@ -74,7 +74,7 @@ __device__ __forceinline__ void philox(uint64_t i, philox_key k, unsigned words[
 }
 __device__ __forceinline__ unsigned word_of(const unsigned words[4], int j) { return words[j >> 1] >> (16 * (j & 1)) & 0xffffu; }
 
-/* The key of a place in the run under way: the seed and the step are in device memory, so that a graph can be run again. */
+/* The key of a dropout place in the current run: seed and step are in device memory, so that a graph can be rerun. */
 __device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned place)
 {
     philox_key k = {place, (unsigned)c->step, (unsigned)c->seed, (unsigned)(c->seed >> 32)};

@@ -1,8 +1,8 @@
-/* layers.h - layers along sentences (GRU, CONV and their gradients, see op.h) by cuDNN: the calls (dnn_gru.c, dnn_conv.c), and the
- * launchers that lay rows and parameters out as it takes them (layers.cu).
+/* layers.h - layers along sentences (GRU, CONV and their gradients, see op.h) with cuDNN: the calls (dnn_gru.c, dnn_conv.c), and the
+ * launchers that convert rows and parameters to its layouts (layers.cu).
  *
- * Every pointer is device memory; a `type` is 0 F32 or 2 BF16. A launcher returns 0, or -1 (gpu_error has the words), and launches
- * nothing where there is nothing to write.
+ * Every pointer is device memory; a `type` is 0 F32 or 2 BF16. A launcher returns 0, or -1 (message: gpu_error), and launches nothing if
+ * there is nothing to write.
  */
 #ifndef ABLATE_CUDA_LAYERS_H
 #define ABLATE_CUDA_LAYERS_H
@@ -25,8 +25,8 @@ int gpu_pad(const gpu_sentences *s, void *cells, int cell_type, const void *rows
 /* Rows from cells; 0 in rows without a sentence. Rows are F32 from F32, BF16 from either. */
 int gpu_unpad(const gpu_sentences *s, void *rows, int row_type, const void *cells, int cell_type);
 
-/* to[j][i] = from[i][j], i < rows, j < cols, F32 or BF16 from F32: `from` goes on by from_row elements a row, `to` by to_row. Up to
- * GPU_MATRICES in one launch, which do not overlap. */
+/* to[j][i] = from[i][j], i < rows, j < cols, F32 or BF16 from F32; from_row and to_row are row strides in elements. Up to GPU_MATRICES,
+ * which must not overlap, in one launch. */
 enum { GPU_MATRICES = 9 };
 typedef struct {
     const void *from;
@@ -40,7 +40,7 @@ int gpu_transpose(int n, const gpu_matrix *m, int to_type);
 #else
 #include "base/base.h"
 
-/* A part of one call's scratch memory: where it begins. */
+/* A part of one call's scratch memory: its start. */
 static inline size_t layer_part(size_t *used, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -49,7 +49,7 @@ static inline size_t layer_part(size_t *used, size_t bytes)
     return at;
 }
 
-/* ---- dnn_gru.c, dnn_conv.c: a layer's views in op.h's words. 0, or -1 and why. No length, width or number of sentences is 0. ---- */
+/* ---- dnn_gru.c, dnn_conv.c: a layer's views in op.h's terms. Return 0, or -1 and why. No length, width or number of sentences is 0. ---- */
 
 typedef struct {
     int type; /* of x, y, dy, dx */
@@ -76,12 +76,12 @@ typedef struct {
 int dnn_conv_run(const conv_call *c, err *e);
 int dnn_conv_back(const conv_call *c, err *e);
 
-/* What a plan of a convolution is made for; type: of the rows. */
+/* Key of a convolution's plan; type: of the rows. */
 typedef enum { CONV_FORWARD, CONV_DX, CONV_DW } conv_kind;
 typedef struct {
     int64_t which, type, n, d, batch, time, before, behind;
 } conv_shape;
-/* Has cuDNN an engine for it on a device that is described (dnn_plan)? 0: yes, 1: no, -1: an error. */
+/* Does cuDNN have an engine for it on a described device (dnn_plan)? 0: yes, 1: no, -1: an error. */
 int dnn_conv_supported(const conv_shape *s, const char *device, err *e);
 #endif
 #endif

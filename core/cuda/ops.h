@@ -1,11 +1,10 @@
-/* ops.h - the CUDA backend's side of graph/op.h: one function an operation, cuda_NAME, which unpacks a `call` and launches.
+/* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which unpacks a `call` and launches.
  *
- * Kernels are in the .cu files, behind launchers with plain arguments (C linkage, the group's header: generic.h, rows.h,
- * attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; F64 is not for this backend.
- * The pointers in a view are device memory. No function here waits for the GPU, and every one may be written into a graph: it
- * may depend on addresses and shapes, not on data; the seed and the step of dropout come from gpu_counters(). For an axis a
- * graph's shape is a capacity: rows past the last offset are dummies, sentences past the last real one are empty
- * (offset[i] == offset[i + 1]).
+ * Kernels are in the .cu files, behind launchers with plain arguments (C linkage, declared in generic.h, rows.h, attention.h); a
+ * launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; this backend does not support F64.
+ * Pointers in a view are device memory. No function here waits for the GPU, and each can be captured in a graph: it may depend on
+ * addresses and shapes, not on data; dropout's seed and step come from gpu_counters(). A graph's shapes are capacities: rows past
+ * the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]).
  */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
@@ -26,18 +25,18 @@ CUDA_KERNELS(CUDA_DECLARE)
 
 _Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
 
-/* Scratch slots: whose they are. */
+/* Owners of scratch slots. */
 enum { SCRATCH_PRODUCT, SCRATCH_WEIGHTS, SCRATCH_SUMS, SCRATCH_IDS, SCRATCH_ATTEND, SCRATCH_SHAPE, SCRATCH_OPTIM, SCRATCH_SELECT, SCRATCH_DNN,
        SCRATCH_LAYER, SCRATCH_SCORE, SCRATCH_RANKS };
 
-/* A launcher's result as an operation's: 0, or -1 with the GPU's words. */
+/* Converts a launcher's result to an operation's: 0, or -1 with the GPU's message. */
 static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0; }
 
-/* Input i of a product in bf16: the copy that is kept of a parameter's values (params.shadow), or a cast into
- * SCRATCH_WEIGHTS of what is no parameter; the data itself when it is bf16. NULL after an error. (product.c) */
+/* Input i of a product in bf16: the kept copy of a parameter's values (params.shadow), the data itself if it is bf16, or else a
+ * cast into SCRATCH_WEIGHTS. NULL after an error. (product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
 
-/* backend.supports: GRU, CONV and their gradients where cuDNN can be loaded, all else always. (ops_layers.c) */
+/* backend.supports: GRU, CONV and their gradients if cuDNN can be loaded, other operations always. (ops_layers.c) */
 bool cuda_supports(op o);
 
 /* Services over the whole flat vectors (optim.c). */

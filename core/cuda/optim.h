@@ -6,32 +6,32 @@
 extern "C" {
 #endif
 
-/* ---- an update: a program that is run for every element ---- */
+/* ---- an update: a program run for every element ---- */
 
 enum { UPDATE_STEPS = 128, UPDATE_SETUP = 24, UPDATE_REGISTERS = 32, UPDATE_SCALARS = 32, UPDATE_VECTORS = 8 };
-/* Where an operand comes from: register 0 .. 31; scalar 32 + i; the step before; the step's own constant. */
+/* Source of an operand: register 0 .. 31; scalar 32 + i; the previous step; the step's constant. */
 enum { UPDATE_SCALAR = 32, UPDATE_LAST = 64, UPDATE_BY, UPDATE_NOWHERE = 255 };
 typedef struct {
     uint8_t what, function; /* GPU_ADD .. GPU_COPY, and ab_fn for MAP and MAP_BACK (generic.h) */
     uint8_t in[3];          /* operands */
-    uint8_t out, vector;    /* the register and the vector that take the result, or UPDATE_NOWHERE */
+    uint8_t out, vector;    /* register and vector of the result, or UPDATE_NOWHERE */
     float by;
 } update_step;
 typedef struct {
-    update_step step[UPDATE_STEPS], setup[UPDATE_SETUP]; /* setup: of scalars, whose numbers in[] and out are, before the others */
-    const float *scalar[UPDATE_SCALARS]; /* read once a run; NULL: a result of setup */
-    float *vector[UPDATE_VECTORS];       /* [count] each; those of `read` are in registers 0 .. n_vectors - 1 at the start */
-    void *shadow;                        /* [count] BF16: what vector `shadowed` is given, or NULL */
+    update_step step[UPDATE_STEPS], setup[UPDATE_SETUP]; /* setup: steps on scalars (in[] and out number them), run first */
+    const float *scalar[UPDATE_SCALARS]; /* read once per run; NULL: a result of setup */
+    float *vector[UPDATE_VECTORS];       /* [count] each; vectors in `read` are in registers 0 .. n_vectors - 1 at the start */
+    void *shadow;                        /* [count] BF16 copy of vector `shadowed`, or NULL */
     int64_t count;
     int n_steps, n_setup, n_registers, n_scalars, n_vectors, shadowed;
     unsigned read; /* bit i: vector i is read */
 } update_program;
 int gpu_run_update(const update_program *u); /* one launch: gpu_launched() */
 
-/* ---- the gradient's length ---- */
+/* ---- the gradient's norm ---- */
 
-/* *out (a double) = sum of the squares of v [n], added in double in an order that depends on n alone. Uses SCRATCH_OPTIM after
- * its first 8 bytes, which are free for the result. */
+/* *out (a double) = sum of squares of v [n], in double, in an order that depends only on n. Uses SCRATCH_OPTIM after its first
+ * 8 bytes, which are free for the result. */
 int gpu_sum_squares_to(void *out, const float *v, int64_t n);
 /* *scale_at = scale * min(1, clip_norm / (scale * sqrt(*sum_squares))). */
 int gpu_clip_scale(float *scale_at, const double *sum_squares, float scale, float clip_norm);

@@ -1,20 +1,20 @@
-/* parts.h - sums that blocks leave in parts, added up by the blocks that come last: no second launch, and one order whatever the blocks'.
+/* parts.h - partial sums of blocks, added by the blocks that finish last: no second launch, and a fixed order independent of the blocks'.
  * For kernels.
  *
- * Parts are added in groups of PARTS_GROUP by the block that finishes its group, then the groups' sums by the one that finishes the last
- * group: the work behind the last part is that of two groups, and who does it changes nothing in the sum. A ticket (gpu_tickets) counts the
- * blocks that have come and is 0 again when all have. */
+ * The block that finishes a group of PARTS_GROUP adds its parts, and the block that finishes the last group adds the groups' sums. So the
+ * work after the last part is that of two groups, and the sum does not depend on which block does it. A ticket (gpu_tickets) counts the
+ * finished blocks and is 0 again when all have finished. */
 #ifndef ABLATE_CUDA_PARTS_H
 #define ABLATE_CUDA_PARTS_H
 #include "cuda/gpu.h"
 
 enum { PARTS_GROUP = 16 };
 
-/* Tickets for sums of so many parts. */
+/* Tickets needed for sums of that many parts. */
 __host__ __device__ __forceinline__ int64_t parts_groups(int64_t parts) { return (parts + PARTS_GROUP - 1) / PARTS_GROUP; }
 __host__ __device__ __forceinline__ int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
 
-/* By a whole block: is it the last of `all` to come here? It sees what the others wrote before they came. */
+/* By a whole block: is it the last of `all` to arrive? It then sees what the others wrote before arriving. */
 __device__ __forceinline__ bool last_to_come(unsigned *ticket, int64_t all)
 {
     __shared__ bool last;
@@ -26,7 +26,7 @@ __device__ __forceinline__ bool last_to_come(unsigned *ticket, int64_t all)
     return last;
 }
 
-/* sums[i] of `count` parts, `step` numbers apart, by address; from the second-level cache, which all blocks share. */
+/* sums[i] of `count` parts, `step` numbers apart; read from the second-level cache, which all blocks share. */
 __device__ __forceinline__ float4 add_four(const float *sums, int64_t step, int64_t count)
 {
     float4 sum = make_float4(0, 0, 0, 0);
@@ -58,8 +58,8 @@ __device__ __forceinline__ void add_range(const float *sums, int64_t step, int64
     for (int64_t i = from + threadIdx.x; i < to; i += blockDim.x) give(i, add_one(sums + i, step, count));
 }
 
-/* By every block of those that share `ticket` (parts_tickets of them), once its part is written: sums [parts][n], this block's is `part`,
- * and all look at numbers from .. to - 1. One block gives each of these its sum: give(i, sum). */
+/* Called by every block that shares `ticket` (parts_tickets of them) after writing its part: sums [parts][n], this block's is `part`,
+ * for numbers from .. to - 1. One block calls give(i, sum) for each number. */
 template <class Give>
 __device__ __forceinline__ void add_parts(float *sums, int64_t parts, int64_t part, int64_t n, int64_t from, int64_t to, unsigned *ticket, Give give)
 {

@@ -1,4 +1,4 @@
-/* ragged.h - what cuDNN wants to know of packed sentences (ragged.cu), from their offsets. */
+/* ragged.h - lists that cuDNN needs for packed sentences (ragged.cu), from their offsets. */
 #ifndef ABLATE_CUDA_RAGGED_H
 #define ABLATE_CUDA_RAGGED_H
 #include <stdint.h>
@@ -9,7 +9,7 @@ extern "C" {
 enum { RAGGED_MOST = 12 };
 typedef struct {
     const int32_t *off; /* [sentences + 1] first rows */
-    int64_t by;         /* 0: lengths in rows are wanted, else: where each sentence begins, `by` elements a row */
+    int64_t by;         /* 0: lengths in rows; else the start of each sentence, with `by` elements per row */
     int32_t *to;        /* [sentences], [sentences + 1] */
 } ragged_list;
 /* Fills n lists, at most RAGGED_MOST, in one launch. */

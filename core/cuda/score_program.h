@@ -1,4 +1,4 @@
-/* score_program.h - a score program of graph/score.h as the kernels take it. */
+/* score_program.h - converts a score program of graph/score.h for the kernels. */
 #ifndef ABLATE_CUDA_SCORE_PROGRAM_H
 #define ABLATE_CUDA_SCORE_PROGRAM_H
 #include "cuda/score.h"

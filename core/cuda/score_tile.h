@@ -1,7 +1,7 @@
-/* score_tile.h - what the kernels of attend_score.cu are made of: a score program over the pairs of a thread, and factors of rows of
- * either type. For kernels.
+/* score_tile.h - parts of the kernels of attend_score.cu: a score program over the pairs of a thread, and factors of rows of either
+ * type. For kernels.
  *
- * Pairs. A tile of scores lies in a warp as the tensor cores leave it (gpu.h): s[j][i] is row g + 8 (i / 2), column 8 j + 2 t + i % 2.
+ * Pairs. A warp has a tile of scores in the tensor cores' layout (gpu.h): s[j][i] is row g + 8 (i / 2), column 8 j + 2 t + i % 2.
  * A program runs over the eight of a thread.
  */
 #ifndef ABLATE_CUDA_SCORE_TILE_H
@@ -12,7 +12,7 @@
 
 /* ---- programs ---- */
 
-struct score_pairs { /* of one thread: (query, key) in a sentence, inside of it even where the tile goes beyond */
+struct score_pairs { /* of one thread: (query, key) in a sentence, clamped to it if the tile goes beyond */
     int sentence, head;
     int query[SCORE_AT_ONCE], key[SCORE_AT_ONCE];
 };
@@ -28,16 +28,16 @@ __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score
     }
 }
 
-/* As arithmetic, for programs that are written out: a product is rounded before something is added to it, as the interpreter's are. */
+/* Arithmetic for generated programs: products are rounded before additions, as in the interpreter. */
 __device__ __forceinline__ float rounded(int what, float a, float b)
 {
     return what == GPU_MUL || what == GPU_MUL_SCALAR ? __fmul_rn(a, b) : arithmetic(what, a, b);
 }
 
-/* Interprets a program. Its registers lie in shared memory, those of one thread side by side with its neighbours'; what only the next step
- * wants, and the scores themselves, stay in real ones. */
+/* Interprets a program. Its registers are in shared memory, interleaved between threads; values used only by the next step, and the scores,
+ * stay in real registers. */
 struct score_interpreter {
-    float4 *own; /* of this thread: half h of register r is own[(2 r + h) * blockDim.x] */
+    float4 *own; /* this thread's: half h of register r is own[(2 r + h) * blockDim.x] */
     GPU_MEMBER explicit score_interpreter(float4 *shared) : own(shared + threadIdx.x) {}
 
     GPU_MEMBER void keep(int r, const float (&x)[SCORE_AT_ONCE]) const
@@ -106,7 +106,7 @@ struct score_interpreter {
         fetch(f.pass[GPU_SCORE_FORWARD].result[0], 0, f, p, x, x, last, t);
         UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) x[e] = t[e];
     }
-    /* What hides pairs. */
+    /* The value that hides pairs. */
     GPU_MEMBER void hiding(const gpu_score &f, const score_pairs &p, float (&x)[SCORE_AT_ONCE]) const
     {
         float none[SCORE_AT_ONCE] = {}, last[SCORE_AT_ONCE] = {};
@@ -131,7 +131,7 @@ struct score_interpreter {
     }
 };
 
-/* ---- factors: bf16 rows by tensor cores (attend_tile.h), F32 rows by plain multiplications in the same places ---- */
+/* ---- factors: bf16 rows with tensor cores (attend_tile.h), F32 rows with plain multiplications in the same layout ---- */
 
 template <class T, int D> struct left_rows;
 template <int D> struct left_rows<bf16, D> {

@@ -1,4 +1,4 @@
-/* uploads.h - what uploads.cu, which gathers the host's writes (gpu_copy_in of runtime.h), wants of a runtime and offers to it. */
+/* uploads.h - interface between a runtime and uploads.cu, which collects the host's writes (gpu_copy_in of runtime.h). */
 #ifndef ABLATE_CUDA_UPLOADS_H
 #define ABLATE_CUDA_UPLOADS_H
 #include "cuda/runtime.h"
@@ -7,11 +7,11 @@ extern "C" {
 #endif
 
 enum { GPU_STAGE_BYTES = 2 << 20 };
-void *gpu_stage(void);                                         /* GPU_STAGE_BYTES of memory to send from, until it is sent */
-void gpu_send(void *to, const void *stage, size_t bytes);      /* one copy, in the stream's order, of a stage's beginning */
+void *gpu_stage(void);                                         /* GPU_STAGE_BYTES of staging memory, valid until it is sent */
+void gpu_send(void *to, const void *stage, size_t bytes);      /* copies the beginning of a stage, in stream order */
 
-void gpu_flush(void);          /* before anything that runs or reads: sends what was kept */
-void gpu_forget_uploads(void); /* at the device's end */
+void gpu_flush(void);          /* sends pending writes; call it before anything that runs or reads */
+void gpu_forget_uploads(void); /* when the device closes */
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,10 @@
-/* vec8.h - eight numbers of a row at a time (16 bytes of bf16, 32 of F32), and which of them dropout keeps. For kernels. */
+/* vec8.h - eight numbers of a row at a time (16 bytes of bf16, 32 of F32), and their dropout decisions. For kernels. */
 #ifndef ABLATE_CUDA_EIGHT_H
 #define ABLATE_CUDA_EIGHT_H
 #include "cuda/gpu.h"
 #include "cuda/rows.h"
 
-/* A loop's body so many times over; 1: not unrolled. */
+/* Unrolls a loop that many times; 1: not unrolled. */
 #ifdef GPU_ON_CPU
 #define UNROLL_BY(n)
 #else
@@ -14,7 +14,7 @@
 
 struct alignas(16) bf16_eight { bf16 x[8]; };
 
-/* Eight at p, which is a multiple of 16 bytes. */
+/* Eight numbers at p, aligned to 16 bytes. */
 __device__ __forceinline__ void load8(const float *p, float v[8])
 {
     float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
@@ -37,7 +37,7 @@ __device__ __forceinline__ void store8(bf16 *p, const float v[8])
     *(bf16_eight *)p = t;
 }
 
-/* The first n of eight (all when n >= 8, none when n <= 0), zeros for the rest. VECTOR: p is a multiple of 16 bytes and n one of 8. */
+/* The first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and n is a multiple of 8. */
 template <bool VECTOR, class T> __device__ __forceinline__ void get8(const T *p, int64_t n, float v[8])
 {
     if (VECTOR && n > 0)
@@ -70,7 +70,7 @@ __device__ __forceinline__ unsigned keep8(uint64_t first, philox_key k, unsigned
     return bits;
 }
 
-/* Are these addresses (NULL counts as yes) all multiples of 16 bytes? On the host. */
+/* Are all these addresses aligned to 16 bytes (NULL counts as yes)? On the host. */
 static inline bool aligned16(const void *a, const void *b = nullptr, const void *c = nullptr, const void *d = nullptr,
                              const void *e = nullptr, const void *f = nullptr)
 {

@@ -1,4 +1,4 @@
-/* views.h - what the functions of ops.h ask of a call's views. */
+/* views.h - helpers on a call's views for the functions of ops.h. */
 #ifndef ABLATE_CUDA_VIEWS_H
 #define ABLATE_CUDA_VIEWS_H
 #include "graph/backend.h"
@@ -10,7 +10,7 @@ static inline int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v-
 static inline int64_t width_of(const view *v) { return v->dim[3]; }
 static inline bool is_row_type(dtype t) { return t == F32 || t == BF16; }
 
-/* Elements from one index of each axis to the next, 0 for an axis of length 1. */
+/* Stride of each axis in elements, 0 for an axis of length 1. */
 static inline void strides_of(const view *v, int64_t stride[4])
 {
     int64_t s = 1;
@@ -20,7 +20,7 @@ static inline void strides_of(const view *v, int64_t stride[4])
     }
 }
 
-/* The operation has no kernel for the type of its output or an input: says which; returns -1. */
+/* Reports that the operation has no kernel for the type of its output or an input; returns -1. */
 static inline int no_kernel(const call *k, err *e)
 {
     char in[96] = "";
