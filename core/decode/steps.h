@@ -28,13 +28,14 @@ typedef struct {
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
     size_t memory_size;
     /* hypotheses */
-    int32_t *parents, *ancestors, *spare; /* [R], [R, capacity], [R, capacity]; the latter two, and `sent`, in the backend's memory */
-    int32_t *sent;                        /* a device's copy of `parents`; NULL elsewhere */
-    bool follows;                         /* rows go on from others, which `ancestors` on a device do not know yet */
-    ab_ctx *tape;                         /* NULL: to be traced before the next step */
-    workspace work;                       /* of the current tape */
-    int64_t seen;                         /* `seen` that the tape was traced for */
-    int grows;                            /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
+    int32_t *parents, *ancestors,
+        *spare; /* [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory */
+    int32_t *sent;  /* a device's copy of `parents`; NULL elsewhere */
+    bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */
+    ab_ctx *tape;   /* NULL: to be traced before the next step */
+    workspace work; /* of the current tape */
+    int64_t seen;   /* `seen` that the tape was traced for */
+    int grows;      /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
     step_state *state;
     size_t n_states, states_cap;
     int64_t n_batches;

@@ -17,20 +17,20 @@ typedef struct {
     dtype type;
     int32_t param;
 } view;          /* param: index, or -1 */
-/* What beam search asks of a device at a step, in the host's memory: the likeliest continuations of each sentence's hypotheses. Row
+/* A request of beam search to a device, in the host's memory: the most likely continuations of each sentence's hypotheses. Row
  * sentence * beam + h is hypothesis h. */
 typedef struct {
     int64_t sentences, beam, v; /* logits [sentences * beam, v] */
-    int64_t k, wanted;          /* choices of a row, continuations of a sentence, at most */
-    const double *log_prob;     /* [rows]: of the hypothesis so far; -infinity: there is none, the row is not looked at */
-    /* What may follow: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's, -1: everything may. NULL: everywhere */
+    int64_t k, wanted;          /* most choices per row and continuations per sentence */
+    const double *log_prob;     /* [rows]: of the hypothesis so far; -infinity: no hypothesis, the row is skipped */
+    /* Allowed ids: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's line, -1: all allowed. NULL: all allowed */
     const uint32_t *line;
     const int32_t *line_of;
     int64_t n_lines;
 } choosing;
 typedef struct {
     double log_prob;
-    int32_t parent, id; /* hypothesis of the sentence, token; -1: there is no further one */
+    int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
 } continuation;
 typedef struct { /* one kernel call, as a backend sees it */
     op op;

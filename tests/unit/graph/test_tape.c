@@ -57,7 +57,7 @@ static const refusal refusals[] = {
     {{"linear", "[4,6]", "[2,3]"}, bad_linear},
     {{"norm", "[2,3]", "[4,6]"}, bad_norm},
     {{"rows", "expected ids"}, bad_ids},
-    {{"ids were given", "ab_to_float"}, bad_numbers},
+    {{"found ids", "ab_to_float"}, bad_numbers},
     {{"gather", "[4,6]", "[3,2]"}, bad_pick},
     {{"mask", "[4,6]", "3 queries and 3 keys"}, bad_mask},
     {{"unknown function number 99"}, bad_map},
