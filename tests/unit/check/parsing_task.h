@@ -74,4 +74,20 @@ static inline void write_bytes(const char *name, const void *text, size_t n)
     free(folder);
 }
 static inline void write_text(const char *name, const char *text) { write_bytes(name, text, strlen(text)); }
+
+/* Checks source and target of example i of a split. */
+static inline void check_example(const parsing_task *t, ab_split s, int64_t i, const char *src,
+                                 const char *tgt)
+{
+    ab_example x = {0};
+    CHECK(t->self != NULL);
+    if (!t->self || i >= t->task->count(t->self, s)) {
+        printf("no example %lld: %s\n", (long long)i, t->words);
+        CHECK_INT(0, 1);
+        return;
+    }
+    t->task->get(t->self, s, i, &x);
+    CHECK_TEXT(x.src, src);
+    CHECK_TEXT(x.tgt, tgt);
+}
 #endif
