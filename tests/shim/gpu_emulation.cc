@@ -1,270 +1,22 @@
-/* gpu_emulation.cc - kernels on the CPU, and the runtime of runtime.h over plain memory: for tests only (gpu.h says how it is meant).
+/* gpu_emulation.cc - kernels on the CPU, and the runtime of runtime.h over plain memory: for tests only (see gpu.h).
  *
- * A launch runs its blocks one after another. Each thread of a block is a fiber with a stack of its own; a fiber gives way at a
- * barrier or a warp exchange until all that must come have come.
+ * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block.
  */
-#ifndef GPU_ON_CPU
-#define GPU_ON_CPU
-#endif
-#include "cuda/gpu.h"
+#include "gpu_fibers.h"
 #include "cuda/uploads.h"
 #include <dlfcn.h>
 #include <map>
 #include <string>
-#include <sys/mman.h>
 #include <time.h>
-#include <ucontext.h>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GPU_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GPU_ASAN 1
-#endif
-#endif
-#ifdef GPU_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-
-gpu_index threadIdx, blockIdx;
-dim3 blockDim, gridDim;
-unsigned char *gpu_dynamic;
 extern "C" {
 int gpu_reversed, gpu_dry, gpu_side_stuck;
 gpu_tally gpu_done;
 const char *gpu_label = "";
 }
 
-[[noreturn]] static void broken_kernel(const char *what)
-{
-    fprintf(stderr, "kernel on the CPU: %s (block %u,%u,%u thread %u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
-    abort();
-}
-
-/* ---- fibers ---- */
-
-enum { MOST = 1024, STACK = 256 << 10 };
-
-#ifdef __x86_64__
-/* Leaves the registers that a call preserves on this stack, this stack's top in *from, and goes on at `to`. swapcontext would ask
- * the kernel for the signal mask each time, which is most of the time of a test. */
-typedef void *gpu_place;
-extern "C" void gpu_swap(gpu_place *from, gpu_place *to);
-asm(R"(
-.text
-gpu_swap:
-    pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    movq %rsp, (%rdi)
-    movq (%rsi), %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    ret
-)");
-static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
-{
-    void **top = (void **)(stack + size - 64); /* 16-byte aligned: at its first instruction a function has 8 bytes less */
-    *--top = nullptr;
-    *--top = (void *)start;
-    for (int i = 0; i < 6; i++) *--top = nullptr;
-    *p = top;
-}
-#else
-typedef ucontext_t gpu_place;
-static void gpu_swap(gpu_place *from, gpu_place *to) { swapcontext(from, to); }
-static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
-{
-    getcontext(p);
-    p->uc_stack.ss_sp = stack;
-    p->uc_stack.ss_size = size;
-    p->uc_link = nullptr;
-    makecontext(p, start, 0);
-}
-#endif
-
-namespace {
-struct fiber {
-    gpu_place at; /* where it goes on */
-    char *stack;
-    bool made, done;
-    int waits; /* 0 runs, 1 at the block's barrier, 2 at its warp's */
-    void *fake; /* the address sanitizer's */
-};
-struct warp {
-    alignas(16) char slot[32][16]; /* what each lane offers */
-    int votes[32];
-    int live, there;
-    unsigned round;
-};
-fiber fibers[MOST];
-warp warps[MOST / 32];
-gpu_place scheduler;
-int running, live, at_barrier, n_threads;
-unsigned barrier_round;
-const std::function<void()> *body;
-#ifdef GPU_ASAN
-const void *home_bottom;
-size_t home_size;
-void *home_fake;
-#endif
-} // namespace
-
-static void to_scheduler(fiber *f)
-{
-#ifdef GPU_ASAN
-    __sanitizer_start_switch_fiber(&f->fake, home_bottom, home_size);
-#endif
-    gpu_swap(&f->at, &scheduler);
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(f->fake, nullptr, nullptr);
-#endif
-}
-
-static void set_thread(int t)
-{
-    threadIdx.x = (unsigned)t % blockDim.x;
-    threadIdx.y = (unsigned)t / blockDim.x % blockDim.y;
-    threadIdx.z = (unsigned)t / (blockDim.x * blockDim.y);
-}
-
-static void give_way()
-{
-    int me = running;
-    to_scheduler(&fibers[me]);
-    set_thread(me);
-}
-
-static void fiber_main()
-{
-    fiber *f = &fibers[running];
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &home_bottom, &home_size);
-#endif
-    for (;;) { /* one turn of this loop is one thread of one block */
-        (*body)();
-        f = &fibers[running];
-        f->done = true;
-        live--;
-        warp *w = &warps[running / 32];
-        w->live--;
-        if (at_barrier && at_barrier == live) at_barrier = 0, barrier_round++;
-        if (w->there && w->there == w->live) w->there = 0, w->round++;
-        to_scheduler(f);
-    }
-}
-
-static void switch_to(int t)
-{
-    fiber *f = &fibers[t];
-    running = t;
-    set_thread(t);
-    if (!f->made) {
-        f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (f->stack == MAP_FAILED) broken_kernel("no memory for the stack of a thread");
-        make_place(&f->at, f->stack, STACK, fiber_main);
-        f->made = true;
-        f->fake = nullptr;
-    }
-#ifdef GPU_ASAN
-    __sanitizer_start_switch_fiber(&home_fake, f->stack, STACK);
-#endif
-    gpu_swap(&scheduler, &f->at);
-#ifdef GPU_ASAN
-    __sanitizer_finish_switch_fiber(home_fake, nullptr, nullptr);
-#endif
-}
-
-void gpu_barrier()
-{
-    unsigned round = barrier_round;
-    if (++at_barrier == live) at_barrier = 0, barrier_round++;
-    while (barrier_round == round) give_way();
-}
-
-void gpu_warp_barrier(unsigned mask)
-{
-    warp *w = &warps[running / 32];
-    if (mask != 0xffffffffu) broken_kernel("a warp operation for a part of the warp");
-    unsigned round = w->round;
-    if (++w->there == w->live) w->there = 0, w->round++;
-    while (w->round == round) give_way();
-}
-
-void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes)
-{
-    warp *w = &warps[running / 32];
-    if (w->live != 32) broken_kernel("a shuffle in a warp that some threads have left");
-    if (bytes > sizeof w->slot[0]) broken_kernel("a shuffle of more than 16 bytes");
-    memcpy(w->slot[running % 32], mine, bytes);
-    gpu_warp_barrier(mask);
-    memcpy(out, w->slot[from & 31], bytes);
-    gpu_warp_barrier(mask);
-}
-
-unsigned gpu_vote(unsigned mask, int yes)
-{
-    warp *w = &warps[running / 32];
-    w->votes[running % 32] = yes;
-    gpu_warp_barrier(mask);
-    unsigned bits = 0;
-    for (int i = 0; i < 32; i++) bits |= (unsigned)(w->votes[i] != 0) << i;
-    gpu_warp_barrier(mask);
-    return bits;
-}
-
-/* The fragments' layout is that of gpu.h; every lane gathers the rows and columns it needs from the others. */
-void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2])
-{
-    static float A[MOST / 32][16][16], B[MOST / 32][16][8];
-    int w = running / 32, lane = running % 32, g = lane / 4, t = lane % 4;
-    auto low = [](unsigned x) { return to_float(bf16{(uint16_t)x}); };
-    auto high = [](unsigned x) { return to_float(bf16{(uint16_t)(x >> 16)}); };
-    for (int i = 0; i < 4; i++) {
-        int row = g + 8 * (i % 2), column = 2 * t + 8 * (i / 2);
-        A[w][row][column] = low(a[i]), A[w][row][column + 1] = high(a[i]);
-    }
-    for (int i = 0; i < 2; i++) {
-        int row = 2 * t + 8 * i;
-        B[w][row][g] = low(b[i]), B[w][row + 1][g] = high(b[i]);
-    }
-    gpu_warp_barrier(0xffffffffu);
-    for (int i = 0; i < 4; i++) {
-        int row = g + 8 * (i / 2), column = 2 * t + i % 2;
-        for (int k = 0; k < 16; k++) d[i] += A[w][row][k] * B[w][k][column];
-    }
-    gpu_warp_barrier(0xffffffffu);
-}
-
-static void run_block()
-{
-    live = n_threads, at_barrier = 0;
-    for (int i = 0; i < n_threads; i++) fibers[i].done = false;
-    for (int w = 0; w < n_threads / 32; w++) warps[w].live = 32, warps[w].there = 0;
-    while (live) {
-        int before = live;
-        unsigned rounds = barrier_round;
-        for (int w = 0; w < n_threads / 32; w++) rounds += warps[w].round;
-        for (int k = 0; k < n_threads; k++) {
-            int t = gpu_reversed ? n_threads - 1 - k : k;
-            if (!fibers[t].done) switch_to(t);
-        }
-        unsigned now = barrier_round;
-        for (int w = 0; w < n_threads / 32; w++) now += warps[w].round;
-        if (live == before && rounds == now) broken_kernel("its threads wait for each other: a barrier that not all reach");
-    }
-}
-
-/* ---- memory: out of the host's reach between launches, where the address sanitizer can see to that ---- */
+/* ---- memory: inaccessible to the host between launches, under the address sanitizer ---- */
 
 namespace {
 std::map<char *, size_t> blocks;
@@ -278,7 +30,7 @@ struct graph { std::vector<graph_step> steps; };
 std::map<std::pair<std::string, std::string>, int64_t> tally; /* launches by label and name */
 graph *written;
 struct scratch_block { void *data; size_t bytes; } scratch[16];
-std::vector<void *> outgrown; /* scratch that written graphs may still name */
+std::vector<void *> outgrown; /* scratch that captured graphs may still use */
 gpu_counter counter;
 unsigned tickets[GPU_TICKETS];
 } // namespace
@@ -318,21 +70,20 @@ static void do_or_write(const char *name, std::function<void()> what)
 
 static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<void()> &what)
 {
-    n_threads = (int)(block.x * block.y * block.z);
-    blockDim = block, gridDim = grid, body = &what;
+    blockDim = block, gridDim = grid;
     char *shared = (char *)aligned_alloc(64, (smem + 127) / 64 * 64);
-    char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin ... */
+    char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin */
     start -= (size_t)start % 16;
     gpu_dynamic = (unsigned char *)start;
     for (unsigned z = 0; z < grid.z; z++)
         for (unsigned y = 0; y < grid.y; y++)
             for (unsigned x = 0; x < grid.x; x++) {
                 blockIdx = {x, y, z};
-                memset(start, 0xff, smem); /* every number in it is none */
+                memset(start, 0xff, smem); /* every number in it is NaN */
 #ifdef GPU_ASAN
                 ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
 #endif
-                run_block();
+                gpu_run_block((int)(block.x * block.y * block.z), what);
 #ifdef GPU_ASAN
                 ASAN_UNPOISON_MEMORY_REGION(shared, (smem + 127) / 64 * 64);
 #endif
@@ -343,7 +94,7 @@ static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<voi
 void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> what)
 {
     size_t threads = (size_t)block.x * block.y * block.z;
-    if (!threads || threads > MOST || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535 ||
+    if (!threads || threads > GPU_MOST_THREADS || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535 ||
         smem > 227 << 10) {
         gpu_refuse("a launch with a grid, a block or shared memory that no GPU takes");
         return;

@@ -1,0 +1,28 @@
+/* gpu_fibers.h - the threads of a block as fibers (gpu_fibers.cc), for gpu_emulation.cc. */
+#ifndef GPU_FIBERS_H
+#define GPU_FIBERS_H
+#ifndef GPU_ON_CPU
+#define GPU_ON_CPU
+#endif
+#include "cuda/gpu.h"
+#include "cuda/runtime.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GPU_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GPU_ASAN 1
+#endif
+#endif
+#ifdef GPU_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+enum { GPU_MOST_THREADS = 1024 }; /* per block */
+/* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. A barrier that some threads never
+ * reach is a broken kernel. */
+void gpu_run_block(int threads, const std::function<void()> &body);
+/* Prints the error with the current block and thread, and aborts. */
+[[noreturn]] void broken_kernel(const char *what);
+#endif
