@@ -53,7 +53,7 @@ typedef struct gpu_score {
     const float *z, *dz;  /* backward: those sums and their gradient, or NULL */
     int64_t counts_head, counts_row; /* strides of a sentence's head and of a query */
     float *delta;         /* backward: [rows, heads], working memory */
-    float *terms;         /* backward: [rows, heads][2], working memory: the largest score and the logarithm of the sum, where a program hides all keys of a query */
+    float *terms;         /* backward: [rows, heads][2], working memory: largest score and log of the sum if all keys of a query are hidden */
     int chunks, tiles;    /* sum: chunks of sentences processed in order, tiles of queries of the longest sentence; chunks 0: none */
 } gpu_score;
 

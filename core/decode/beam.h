@@ -30,9 +30,9 @@ typedef struct {
     int64_t beam;      /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
     double alpha;      /* length penalty, >= 0; 0: none */
     int64_t max_extra; /* most tokens beyond the source length, EOS counted on neither side */
-    int64_t batch;     /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
+    int64_t batch; /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
                           device. Results do not depend on it */
-    int64_t nbest;     /* hypotheses returned per sentence, 1 .. beam */
+    int64_t nbest; /* hypotheses returned per sentence, 1 .. beam */
     model *const
         *others; /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
@@ -57,7 +57,7 @@ typedef struct {
     int64_t traces;            /* step tapes made */
 } beam_stats;
 
-beam_options beam_options_of(const config *c); /* the run's keys; nbest 1 */
+beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
 int64_t beam_batch(const model *m, int64_t batch); /* the value of beam_options.batch, never 0 */
 
 /* out [sources->n][nbest]: hypotheses in the order of `sources`, complete ones first, best first; free with

@@ -80,7 +80,7 @@ int sample_text(model *m, const sample_options *o, id_list *text, double *second
     if (model_has_encoder(m)) return fail(e, "sampling needs a decoder-only model; this one has an encoder");
     double start = ticks();
     int64_t capacity = o->window ? o->window : text->n + o->tokens + 1, keep = o->window / 2;
-    if (!o->window && model_check_reach(m, capacity, "prompt and tokens together may be so many", e)) return -1;
+    if (!o->window && model_check_reach(m, capacity, "prompt and sampled tokens together may have that length", e)) return -1;
     rng r = rng_seed(o->seed, 0);
     reader x = {.m = m, .logits = xmalloc((size_t)m->tgt_vocab * dtype_size(m->compute))};
     candidate *all = xmalloc((size_t)m->tgt_vocab * sizeof *all);

@@ -42,7 +42,7 @@ static int check_lines(const char *const *lines, int64_t n, err *e)
             return fail(e, "line %lld of the training text contains a line end", (long long)i + 1);
         if (lines[i][strspn(lines[i], " ")]) any = true;
     }
-    return any ? 0 : fail(e, "cannot make a vocabulary: all %lld lines are empty", (long long)n);
+    return any ? 0 : fail(e, "cannot make a vocabulary: found %lld lines, all empty", (long long)n);
 }
 
 static vocab *open_model(vocab_kind kind, const void *data, size_t n, err *e)

@@ -36,7 +36,7 @@ softer.power = 2\n[variant crash]\nattention = ./far/plugins/softer.so\nsofter.c
 exits 1 ablate run bypath.ini --threads 1
 has err "failed  leave s1"
 has err "exited in model with status 0 before finishing: a plugin or library called exit"
-has err "attention/softer is new and fails \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in an attention's forward"
+has err "attention/softer is new and failed \`ablate check\`: parameters: died by signal 6 (Aborted) in 'parameters', in an attention's forward"
 has out "‡ fails \`ablate check\`: attention/softer: parameters: died by signal 6"
 has err "failed  crash s1"
 has err "ended by signal 6 (Aborted)"

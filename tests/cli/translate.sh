@@ -31,8 +31,8 @@ exits 1 translate <long.txt
 cp out long.out
 equal "$(wc -l <out)" 5 "lines"
 equal "$(grep -n '^$' out | tr '\n' ' ')" "2: 4: " "empty ones"
-has err "ablate translate: line 2: printed an empty line: learned.max_len = 16: expected at least 17, because outputs may have max_extra = 5"
-has err "ablate translate: line 4: printed an empty line: learned.max_len = 16: expected at least 31, because the line has so many tokens"
+has err "ablate translate: line 2: printed an empty line: learned.max_len = 16: expected at least 17, because outputs may be max_extra = 5"
+has err "ablate translate: line 4: printed an empty line: learned.max_len = 16: expected at least 31, because the line has that many tokens"
 hasnt err ROWS
 equal "$(grep -c 'ablate translate:' err)" 2 "messages"
 exits 0 translate < <(sed -n '1p;3p;5p' long.txt)

@@ -284,7 +284,7 @@ static void check_refused(void)
         {{"", AB_CAUSAL, true, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
         {{"", AB_CROSS, false, 4, 0, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
         {{"", AB_CROSS, true, 4, 1, 0}, OVER_X, "scan: cross attention can scan only rows from mem"},
-        {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "ab_pad: rows that come from both x and mem"},
+        {{"", AB_CROSS, false, 4, 0, 0}, OVER_BOTH, "ab_pad: rows from both x and mem"},
         {{"", AB_SELF, false, 4, 0, 0}, OVER_PADDED, "gru: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, true, 4, 1, 0}, OVER_PADDED, "conv: [4,5,5], expected rows [12,n]"},
         {{"", AB_SELF, false, 0, 0, 0}, OVER_IT, "ab_gru: 0 units, expected 1 or more"},

@@ -57,7 +57,7 @@ static const struct {
     {"unpack_both", "build", {"unpack_both.c:11: ab_pad: ", "from both x and mem"}},
     {"query_scan", "build", {"query_scan.c:17: ab_scan: cross attention", "from mem"}},
     {"choice_leak", "choices", {"mask = none: future: choice_leak with ", "sees the future"}},
-    {"long_overflow", "long", {"with 256 tokens, loss or gradient in fp32 is nan"}},
+    {"long_overflow", "long", {"loss or gradient in fp32 differs from fp64 by nan"}},
     {"nameless_slots", "load", {"slot 0 of optimizer 'nameless_slots' has no name"}},
     {"equal_slots", "load", {"optimizer 'equal_slots' has two slots named 'm'"}},
     {"assigns", "build", {"assigns.c:12: ab_assign was called in an attention's forward", "may be called in an optimizer's update"}},

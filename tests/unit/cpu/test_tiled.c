@@ -118,8 +118,8 @@ int main(void)
     check_rule("change_places", change_places, NUMBERS(0, 1, 3, 2), NUMBERS(1, 1, 1, 1));
     check_rule("twice", twice, NUMBERS(3, 1, 0, 3), NUMBERS(1, 1, 1, 1));
     check_rule("other_axes", other_axes, NUMBERS(10, 1, 302, 6), NUMBERS(11, 1, 101, 2));
-    check_refused(square, "the update: MUL_SCALAR works on [8,8], expected one number or 64 along one axis");
-    check_refused(table, "the update: ADD works on [64,64], expected");
-    check_refused(half, "the update: SLICE works on [32], expected");
+    check_refused(square, "update: MUL_SCALAR has shape [8,8], expected one number or 64 along one axis");
+    check_refused(table, "update: ADD has shape [64,64], expected");
+    check_refused(half, "update: SLICE has shape [32], expected");
     return test_end();
 }

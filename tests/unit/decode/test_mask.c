@@ -176,9 +176,9 @@ static void reach(void)
         {"", ""},
         {"a b a", ""},
         {"bad \xff bad bad bad bad bad bad bad", ""}, /* for the encoding to refuse */
-        {"a b a b", "learned.max_len = 8: expected at least 9, because outputs may have max_extra = 4 tokens more than the "
+        {"a b a b", "learned.max_len = 8: expected at least 9, because outputs may be max_extra = 4 tokens longer than the "
                     "line, which has 5"},
-        {"a b a b a b a b", "learned.max_len = 8: expected at least 9, because the line has so many tokens, its end counted"},
+        {"a b a b a b a b", "learned.max_len = 8: expected at least 9, because the line has that many tokens, including EOS"},
     };
     err e = {0};
     model m, endless;

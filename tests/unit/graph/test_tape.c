@@ -49,10 +49,10 @@ static const refusal refusals[] = {
     {{"matmul", "6 and 2", "[4,6] times [2,3]"}, bad_product},
     {{"matmul", "4 and 3", "[4,6]' times [2,3]'"}, bad_turned},
     {{"reshape", "[4,6]", "[5,5]"}, bad_reshape},
-    {{"join", "[4,6]", "[2,3]"}, bad_join},
+    {{"concat", "[4,6]", "[2,3]"}, bad_join},
     {{"slice", "3 elements from 4", "length 6"}, bad_slice},
     {{"swap", "axis -5"}, bad_axis},
-    {{"turn", "odd length, 3"}, bad_turn},
+    {{"rotate_half", "odd length, 3"}, bad_turn},
     {{"SUM_TO", "[4,6]", "[2,3]"}, bad_sum},
     {{"linear", "[4,6]", "[2,3]"}, bad_linear},
     {{"norm", "[2,3]", "[4,6]"}, bad_norm},
@@ -62,7 +62,7 @@ static const refusal refusals[] = {
     {{"mask", "[4,6]", "3 queries and 3 keys"}, bad_mask},
     {{"unknown function number 99"}, bad_map},
     {{"dropout", "p = 1"}, bad_dropout},
-    {{"heads", "columns 2 to 8", "6 wide"}, bad_heads},
+    {{"heads", "columns 2 to 8", "6 columns"}, bad_heads},
 };
 
 static void check_refusals(void)
@@ -158,7 +158,7 @@ static void check_names(void)
     ab_t a = t_param(c, "a", four_six, 0.25, 0), again = t_param(c, "a", four_six, 0.25, 0);
     CHECK_INT(a.id, again.id);
     CHECK_INT(t_param(c, "a", two_three, 0.25, 0).id, 0);
-    CHECK_HAS(c->error.text, "'a' is asked for as [2,3] but was made as [4,6]");
+    CHECK_HAS(c->error.text, "'a' is requested with shape [2,3] but was created with [4,6]");
     tape_free(c);
     c = tape_new(&s, &cpu_backend, F64, false);
     CHECK_INT(t_param(c, "late", four_six, 1, 0).id, 0);

@@ -244,7 +244,7 @@ static void check_params(void)
     CHECK_INT(evalb_score(&p, gold, wrong, 1, r, NULL, NULL, &e), 0);
     CHECK_INT(evalb_score(&p, gold, wrong, 2, r, NULL, NULL, &e), -1);
     CHECK_HAS(e.text,
-              "more than MAX_ERROR 1 error sentences; the last one is line 2: word 1 is \"a\", and \"b\"");
+              "more than MAX_ERROR 1 error sentences; the last one is line 2: word 1 is \"a\", but \"b\"");
     evalb_params_free(&p);
     for (size_t i = 0; i < LENGTH(bad); i++) {
         e = (err){0};

@@ -202,7 +202,7 @@ static void test_refusals(void)
         refused(k, 100, cut, 1, "byte 1 (0xe2) is not UTF-8");
         refused(k, 100, surrogate, 1, "byte 1 (0xed) is not UTF-8");
         refused(k, 100, overlong, 1, "byte 1 (0xc0) is not UTF-8");
-        refused(k, 100, empty, 2, "all 2 lines are empty");
+        refused(k, 100, empty, 2, "found 2 lines, all empty");
         refused(k, 100, empty, 0, "found 0 lines");
         refused(k, 100, broken_line, 1, "line 1 of the training text contains a line end");
         refused(k, 4, corpus, N, "vocab_size 4: expected more than the 4 special tokens");
