@@ -1,5 +1,4 @@
-/* behaviour.c - what must not matter to a loss: later tokens, padding, company, fusing; the seed; number
- * types. */
+/* behaviour.c - what must not change a loss: later tokens, padding, other sentences, fusion; also the seed and number types. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* block.c - a single attention call on a tape of its own. */
+/* block.c - a single attention call on its own tape. */
 #include "check/block.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* child.c - a plugin is checked in a process of its own: one that crashes, loops or calls exit fails its check by name. */
+/* child.c - checks a plugin in a child process, so that a crash, endless loop or exit is a failure of the named check. */
 #include "check/internal.h"
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-/* claims.c - what a description says about its plugin: that positions are relative; that parameters may have
- * every value in their range. */
+/* claims.c - claims of a plugin's description: positions are relative; parameters support every value in their range. */
 #include "check/block.h"
 #include "check/internal.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* decode.c - step by step against the full pass, while hypotheses change places. */
+/* decode.c - compares step-by-step decoding with the full pass, while hypotheses are reordered. */
 #include "check/internal.h"
 #include "decode/steps.h"
 #include <math.h>

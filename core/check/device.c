@@ -1,4 +1,4 @@
-/* device.c - a device against the CPU: loss and gradient under dropout (the same elements are dropped), and an optimizer's update. */
+/* device.c - compares a device with the CPU: loss and gradient with dropout (both drop the same elements), and an optimizer's update. */
 #include "check/internal.h"
 #include "train/optim.h"
 #include <math.h>

@@ -1,6 +1,6 @@
-/* device_ops.c - a device against the CPU, one operation at a time: all that a training step and a few decoding steps of small models
- * consist of, each operation on the same numbers on both sides, so that what differs is the operation itself. Layers that a device
- * offers and the CPU has not (GRU, CONV) are composed here on both; device.c compares them. */
+/* device_ops.c - compares a device with the CPU one operation at a time: every operation of a training step and a few decoding steps of small
+ * models, with the same inputs on both sides, so that a difference is due to the operation itself. Layers that only a device has (GRU,
+ * CONV) are composed on both here; device.c compares them. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* known.c - which plugins have been checked, by the sha256 of their files: a plugin is checked once, before it first trains. */
+/* known.c - records by sha256 which plugins have been checked, so that each is checked once, before its first training. */
 #include "check/known.h"
 #include "check/check.h"
 #include <stdlib.h>

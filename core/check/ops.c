@@ -1,5 +1,5 @@
-/* ops.c - a plugin's own fused operations, on the inputs that they get in a model: kernel against
- * reference, grad against differences of the reference. */
+/* ops.c - a plugin's own operations, on their inputs in a model: kernel against reference, grad against finite differences of
+ * the reference. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* optim.c - an optimizer's update: tiled against all at once, element by element, each parameter by itself, at zero, on a quadratic,
+/* optim.c - an optimizer's update: in tiles and as a whole, element by element, each parameter separately, at zero, on a quadratic,
  * after a restart. */
 #include "check/internal.h"
 #include "model/groups.h"

@@ -1,4 +1,4 @@
-/* schedule.c - a schedule's learning rates: numbers from 0 on, and the same whatever was asked before. */
+/* schedule.c - a schedule's learning rates: finite, >= 0, and independent of earlier calls. */
 #include "check/internal.h"
 #include <math.h>
 #include <stdlib.h>

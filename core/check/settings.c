@@ -1,4 +1,4 @@
-/* settings.c - the plugin's settings during a check: what -s says, and every choice and truth value in turn. */
+/* settings.c - the plugin's settings during a check: those of -s, and every choice and boolean in turn. */
 #include "check/internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* task.c - a task with its default settings: its examples, and whether its score knows right from wrong. */
+/* task.c - a task with its default settings: its examples, and whether its scores separate right from wrong outputs. */
 #include "check/internal.h"
 #include "data/dataset.h"
 #include "metric/stats.h"

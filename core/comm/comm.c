@@ -1,4 +1,4 @@
-/* comm.c - opens a communicator's module, and what can be said through any of them. */
+/* comm.c - opens a communicator's module, and functions common to all modules. */
 #include "comm/comm.h"
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* mpi.c - the communicator for CPUs, over MPI: a module of its own (backends/ablate_mpi.so), built where mpi.h is.
+/* mpi.c - the communicator for CPUs, over MPI: a separate module (backends/ablate_mpi.so), built if mpi.h is installed.
  *
- * A sum is a reduce-scatter and an all-gather of the project's own, for MPI leaves the order of a sum to the library: the vector is cut
- * into as many parts as there are ranks; rank p receives everybody's part p, adds them in the order of ranks, and sends the sum to all.
- * Messages are point to point, so that sums may end in any order on any rank. */
+ * A sum is our own reduce-scatter and all-gather, because MPI does not define the order of a sum: the vector is split into one part per
+ * rank; rank p receives part p of all ranks, adds them in rank order, and sends the sum to all. Messages are point to point, so
+ * sums may complete in any order on any rank. */
 #include "comm/comm.h"
 #include <mpi.h>
 #include <stdlib.h>

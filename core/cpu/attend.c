@@ -1,5 +1,4 @@
-/* attend.c - ATTEND and ATTEND_BACK: the work shared out among threads, sentence by sentence and head by
- * head. */
+/* attend.c - ATTEND and ATTEND_BACK: distributes the work over threads by sentence and head. */
 #include "cpu/attend.h"
 #include "cpu/tiles.h"
 #include "cpu/generic.h"

@@ -1,4 +1,4 @@
-/* attend_step.c - ATTEND_STEP and ATTEND_PROGRAM_STEP: one more token of every hypothesis attends over its own past in the cache. */
+/* attend_step.c - ATTEND_STEP and ATTEND_PROGRAM_STEP: the new token of every hypothesis attends over its past in the cache. */
 #include "cpu/attend.h"
 #include "cpu/generic.h"
 #include "cpu/vectors.h"

@@ -1,4 +1,4 @@
-/* attend_tiles.c - attention of one (sentence, head) on bf16 rows by AMX tiles.
+/* attend_tiles.c - attention of one (sentence, head) on bf16 rows with AMX tiles.
  *
  * Everything is padded to whole blocks of 32 rows and 32 columns, so there is one shape of product. Scores
  * are computed transposed, [keys][32 queries]: a vector is one key for sixteen queries, so the softmax over

@@ -1,6 +1,6 @@
 /* dropout.c - which elements are kept (Philox, Salmon et al. 2011), and DROPOUT itself.
  *
- * One counter gives four words, that is eight decisions of 16 bits; as many counters as a vector holds are computed side by side.
+ * One counter gives four words, which are eight 16-bit decisions; a vector of counters is computed at a time.
  */
 #include "cpu/fused.h"
 #include "cpu/vectors.h"

@@ -1,5 +1,5 @@
-/* floor.c - what all threads together can do at most with this instruction set: multiply-adds in registers, bytes read from memory.
- * `--profile` holds operations against it; bench_cpu_floor prints the same of one core for every set. */
+/* floor.c - peak rates of all threads with this instruction set: multiply-adds in registers, bytes read from memory. `--profile` compares
+ * operations with them; bench_cpu_floor prints the same for one core and every set. */
 #include "cpu/floor.h"
 #include "cpu/fused.h"
 #include "cpu/vectors.h"

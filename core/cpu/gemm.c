@@ -1,4 +1,4 @@
-/* gemm.c - products of rows by a matrix: packing, blocks, threads. */
+/* gemm.c - products of rows with a matrix: packing, blocks, threads. */
 #include "cpu/gemm_int8_tile.h"
 
 enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */

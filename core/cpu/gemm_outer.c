@@ -1,4 +1,4 @@
-/* gemm_outer.c - the gradient of weights, c = x' y: rows are summed over, so both factors are packed, some hundred rows at a time. */
+/* gemm_outer.c - the gradient of weights, c = x' y: a sum over rows, so both factors are packed, some hundred rows at a time. */
 #include "cpu/gemm_tile.h"
 
 enum { WIDE = 512 / NR * NR, TALL = 224 / MR * MR }; /* columns of y and of x that are packed at a time: some lines of each row in one go */

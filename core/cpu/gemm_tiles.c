@@ -1,4 +1,4 @@
-/* gemm_tiles.c - y = x w for bf16 rows by AMX tiles.
+/* gemm_tiles.c - y = x w for bf16 rows with AMX tiles.
  *
  * A block of y, 32 by 32, stays in four tiles while k passes by: one chain for each element whatever the rows. w is packed into
  * panels of 32 columns, for each 32 of k two tiles that hold pairs (w[2i][j], w[2i+1][j]).

@@ -1,4 +1,4 @@
-/* linear.c - rows times a learned matrix and the two gradients of that. F64 by plain loops. */
+/* linear.c - rows times a learned matrix, and its two gradients. F64 uses plain loops. */
 #include "cpu/product.h"
 #include <stdlib.h>
 #include <string.h>

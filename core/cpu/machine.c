@@ -1,4 +1,4 @@
-/* machine.c - what this machine is, its threads, and their memory to work in. */
+/* machine.c - description of this machine, its threads, and their working memory. */
 #include "cpu/fused.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* shape.c - TRANSPOSE SLICE PAD CONCAT ROTATE_HALF: numbers moved, whatever their type. */
+/* shape.c - TRANSPOSE SLICE PAD CONCAT ROTATE_HALF: move numbers of any type. */
 #include "cpu/generic.h"
 #include "cpu/vectors.h"
 

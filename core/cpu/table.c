@@ -1,4 +1,4 @@
-/* table.c - what the kernels of one instruction set offer: all that is seen of them outside (sets.cmake). */
+/* table.c - the functions of one instruction set, its only external symbols (sets.cmake). */
 #include "cpu/isa.h"
 #include "cpu/floor.h"
 

@@ -1,8 +1,7 @@
-/* tiled.c - an optimizer's update, whatever plugin wrote it, in one pass over memory.
+/* tiled.c - the update of any optimizer plugin in one pass over memory.
  *
- * The tape of the update is elementwise over vectors as long as the model has parameters. Run node by node it
- * would move every intermediate vector through memory; run tile by tile the intermediates stay in the
- * first-level cache.
+ * The update's tape is elementwise over vectors with one number per parameter. Run node by node it would move every
+ * intermediate vector through memory; run tile by tile, the intermediates stay in the first-level cache.
  */
 #include "cpu/cpu.h"
 #include <omp.h>

@@ -1,4 +1,4 @@
-/* batch.c - a plan of the epoch (order, cuts, batch order), and batches copied out of it. */
+/* batch.c - plans an epoch (order, cuts, batch order) and copies batches out of it. */
 #include "data/batch.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* brackets.c - see brackets.h. Nothing recurses: files may nest as deeply as they like. */
+/* brackets.c - see brackets.h. Nothing recurses, so files may nest to any depth. */
 #include "data/brackets.h"
 #include <stdlib.h>
 #include <string.h>

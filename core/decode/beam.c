@@ -1,4 +1,4 @@
-/* beam.c - one batch of sentences, and for each the bookkeeping of its hypotheses. */
+/* beam.c - decodes one batch of sentences and keeps track of their hypotheses. */
 #include "decode/ensemble.h"
 #include "decode/search.h"
 #include <math.h>

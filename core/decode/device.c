@@ -1,4 +1,4 @@
-/* device.c - a step of beam search whose logits stay on a device: what the device is told, and what it found. */
+/* device.c - a step of beam search whose logits stay on a device: its input and its result. */
 #include "decode/search.h"
 #include <math.h>
 #include <omp.h>

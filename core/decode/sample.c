@@ -1,4 +1,4 @@
-/* sample.c - drawing tokens from a decoder-only model. */
+/* sample.c - samples tokens from a decoder-only model. */
 #include "decode/sample.h"
 #include "base/vmath.h"
 #include "decode/steps.h"

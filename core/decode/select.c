@@ -1,4 +1,4 @@
-/* select.c - the likeliest tokens of a row, by the kernels of the instruction set in use. */
+/* select.c - the most likely tokens of a row, with the kernels of the instruction set in use. */
 #include "decode/select.h"
 #include "cpu/cpu.h"
 

@@ -1,4 +1,4 @@
-/* select_row.c - log-sum-exp and the k largest in one pass over a row; then only the lanes with one of the largest are looked at.
+/* select_row.c - log-sum-exp and the k largest in one pass over a row; then only lanes that have one of the largest are read.
  * Compiled once per instruction set. */
 #include "decode/select.h"
 #include "base/vmath.h"

@@ -1,4 +1,4 @@
-/* steps.c - tapes for encoding and stepping, and the memory that outlives them. */
+/* steps.c - tapes for encoding and for steps, and the memory that outlives them. */
 #include "decode/steps.h"
 #include <pthread.h>
 #include <stdlib.h>

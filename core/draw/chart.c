@@ -1,4 +1,4 @@
-/* chart.c - drawing charts: frame, series, names that do not cover one another. */
+/* chart.c - draws charts: frame, series, labels that do not overlap. */
 #include "draw/chart.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* drawing.c - collecting shapes; colours; the width of text. */
+/* drawing.c - collects shapes; colours; the width of text. */
 #include "draw/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* grad.c - the gradient of a tape is more tape. */
+/* grad.c - appends the gradient of a tape to the tape. */
 #include "graph/grad.h"
 #include <string.h>
 

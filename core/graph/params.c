@@ -1,4 +1,4 @@
-/* params.c - learned values: names, places in the flat buffers, first values. */
+/* params.c - learned values: names, places in the flat buffers, initial values. */
 #include "graph/tape.h"
 #include <stdlib.h>
 #include <string.h>

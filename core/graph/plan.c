@@ -1,9 +1,8 @@
-/* plan.c - drops what nobody reads and gives every value an address in one arena, reused as soon as its last
- * reader ran.
+/* plan.c - drops unread values and gives every other value an address in one arena, reused after its last reader has run.
  *
- * Storage is shared (alias) by RESHAPE always, by operations that work in place when their first input dies
- * with them, and by LINEAR_DX, EMBED_TOKENS_BACK and CE with the value they add to or overwrite. Parameters'
- * gradients get fixed places in params->grad. Inputs, states and kept results live to the end.
+ * RESHAPE always shares storage (alias); operations that work in place share it if they are the last reader of their first
+ * input; LINEAR_DX, EMBED_TOKENS_BACK and CE share it with the value they add to or overwrite. Parameters' gradients have fixed
+ * places in params->grad. Inputs, states and kept results live to the end.
  */
 #include "graph/tape.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* same_structure.c - do two tapes of one model, traced for different batches, do the same work? */
+/* same_structure.c - compares the structure of two tapes of one model, traced for different batches. */
 #include "graph/tape.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* score.c - writing a score program down, differentiating it, and the operation that runs it with its gradient rule. */
+/* score.c - records and differentiates score programs; the operation that runs them, with its gradient rule. */
 #include "graph/score.h"
 #include "graph/grad.h"
 #include "graph/op.h"

@@ -1,4 +1,4 @@
-/* costs.c - counting on a traced tape; which part of the model a node belongs to follows from the scope it was traced in. */
+/* costs.c - counts on a traced tape; a node's scope determines the part of the model it belongs to. */
 #include "model/costs.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* layer.c - one layer: the block orders its sublayers, and each of them is a plugin that is told where it stands.
+/* layer.c - one layer: the block arranges its sublayers; each is a plugin that knows its place in the model.
  *
  * Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g; weights are [in, out]. */
 #include "model/trace.h"

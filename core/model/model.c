@@ -1,4 +1,4 @@
-/* model.c - opening a model: plugins, their settings, the checks before a run, the first values. */
+/* model.c - opens a model: plugins, their settings, the checks before a run, initial values. */
 #include "model/groups.h"
 #include <stdlib.h>
 #include <string.h>

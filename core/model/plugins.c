@@ -1,4 +1,4 @@
-/* plugins.c - which plugins a run uses, as JSON: what its results depend on beside its settings. */
+/* plugins.c - the plugins of a run as JSON; its results depend on them and on its settings. */
 #include "model/model.h"
 
 ab_kind model_plugin_kind(const char *key)

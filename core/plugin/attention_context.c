@@ -1,7 +1,7 @@
-/* attention_context.c - the attention context: what makes a plugin's forward pass also its step-by-step decoder.
+/* attention_context.c - the attention context, which lets a plugin's forward pass also run as its step-by-step decoder.
  *
- * Here: learned values and projections, of which queries, keys and values come from one fused product where they come from the same
- * rows; scores, masks, mixing. attention_fused.c: attention as one operation. attention_scan.c: recurrences, rows and padded sentences.
+ * This file has learned values and projections (queries, keys and values of the same rows come from one fused product), scores, masks and
+ * weighted sums. attention_fused.c: attention as one operation. attention_scan.c: recurrences, rows and padded sentences.
  */
 #include "plugin/attention_context.h"
 #include <math.h>

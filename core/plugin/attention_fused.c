@@ -1,7 +1,7 @@
 /* attention_fused.c - attention as one operation on packed rows.
  *
- * ab_attend becomes one where every head has its own queries, keys and values (rotated, normalised, whatever was made of them) and no
- * hook looks at the scores; otherwise the composed form on [B,H,T,d] runs, of which attention_scores.c may make one.
+ * ab_attend is fused if every head has its own queries, keys and values (rotated, normalised or otherwise transformed) and no hook
+ * reads the scores. Otherwise the composed form on [B,H,T,d] runs, which attention_scores.c may fuse.
  */
 #include "graph/score.h"
 #include "plugin/attention_context.h"

@@ -1,8 +1,8 @@
 /* attention_layers.c - layers along each sentence: a gated recurrent unit and a convolution.
  *
- * Where the backend offers the layer it is one operation on packed rows; elsewhere, in decoding step by step and under `generic` it is
- * composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side, in a step of decoding with the
- * past carried. Names and shapes of the learned values are the same.
+ * If the backend has the layer, it is one operation on packed rows. Otherwise, in decoding steps and under `generic`, it is composed: the
+ * recurrence as a scan over padded sentences, the convolution as shifted copies side by side (in a decoding step with a carried past).
+ * Names and shapes of the learned values are the same.
  */
 #include "plugin/attention_context.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* attention_scan.c - recurrences over a sentence, and which sentences rows belong to: ab_scan, ab_pad, ab_pack, states of decoding. */
+/* attention_scan.c - recurrences over a sentence, and the sentences of rows: ab_scan, ab_pad, ab_pack, decoding states. */
 #include "plugin/attention_context.h"
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* attention_scores.c - recognises attention whose scores go through elementwise operations, and fuses it.
  *
- * A plugin closes an attention by ab_weighted_sum(dropout(softmax(t)), v). From there this walks back: where t is f(q k') with f
- * elementwise over [B,H,Tq,Tk] and the mask of this place above it, one ATTEND_PROGRAM is made of all (graph/score.h), and what the
- * plugin traced is left for the planner to drop, unless the plugin reads some of it elsewhere. Otherwise nothing is changed: any
- * other attention runs as it was composed.
+ * A plugin ends an attention with ab_weighted_sum(dropout(softmax(t)), v). From there the tape is followed backwards: if t is f(q k')
+ * with f elementwise over [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM (graph/score.h). The planner then drops
+ * the traced nodes, except those that the plugin reads elsewhere. Any other attention runs as composed.
  */
 #include "graph/score.h"
 #include "plugin/attention_context.h"

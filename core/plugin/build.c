@@ -1,4 +1,4 @@
-/* build.c - a plugin given by its C source: built beside it by the line of docs/plugins.md, where it is missing or older. */
+/* build.c - builds a plugin given as C source with the command of docs/plugins.md, if its shared object is missing or older. */
 #include "plugin/plugin.h"
 #include <errno.h>
 #include <stdlib.h>

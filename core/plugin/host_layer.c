@@ -1,5 +1,5 @@
-/* host_layer.c - functions of the host for layers, as ab_plugin.h describes them: learned values, norms, a block's sublayers, attention, all of them
- * with their tags checked. */
+/* host_layer.c - host functions for layers, described in ab_plugin.h: learned values, norms, a block's sublayers, attention; checks the
+ * tags of all of them. */
 #include "plugin/attention_context.h"
 #include "plugin/host.h"
 

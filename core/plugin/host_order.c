@@ -1,4 +1,4 @@
-/* host_order.c - functions of the host for order along an axis, computed ids, noise, tokens, what is recorded and what layers share. */
+/* host_order.c - host functions for sorting, computed ids, noise, tokens, recorded numbers and values shared between layers. */
 #include "plugin/attention_context.h"
 #include "plugin/host.h"
 #include "plugin/plugin.h"

@@ -1,4 +1,4 @@
-/* host_tensor.c - functions of the host that make one tensor of others, as ab_plugin.h describes them: arithmetic, activations, shapes, tables. */
+/* host_tensor.c - host functions on tensors, described in ab_plugin.h: arithmetic, activations, shapes, tables. */
 #include "plugin/attention_context.h"
 #include "plugin/host.h"
 #include <stdlib.h>

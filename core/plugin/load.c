@@ -1,4 +1,4 @@
-/* load.c - opens a shared object and refuses it in words or accepts it; no plugin code runs here. */
+/* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
 #include "plugin/plugin.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* records.c - what a plugin's call may ask of its rows, and what it leaves beside its result: auxiliary losses, numbers for the log,
- * values for later layers. */
+/* records.c - tokens and masks of a plugin call's rows, and its side effects: auxiliary losses, logged numbers, values for later
+ * layers. */
 #include "plugin/attention_context.h"
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cache.c - vocabularies kept by the content they were trained on. */
+/* cache.c - caches vocabularies by the content they were trained on. */
 #include "text/train.h"
 #include <errno.h>
 #include <fcntl.h>

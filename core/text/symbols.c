@@ -1,4 +1,4 @@
-/* symbols.c - words or characters, counted and numbered. */
+/* symbols.c - counts and numbers words or characters. */
 #include "text/symbols.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* utf8.c - is it UTF-8, and in lower case. */
+/* utf8.c - checks and lowercases UTF-8. */
 #include "text/vocab.h"
 #include <string.h>
 #include <utf8proc.h>

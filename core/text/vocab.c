@@ -1,4 +1,4 @@
-/* vocab.c - the four kinds of vocabulary, and their bytes. */
+/* vocab.c - the four kinds of vocabulary, and their serialisation. */
 #include "text/vocab.h"
 #include "text/spm_shim.h"
 #include "text/symbols.h"

@@ -1,7 +1,7 @@
-/* buckets.c - which kernel completes which part of the gradient, and sending each part off when it is complete.
+/* buckets.c - finds the kernel that completes each part of the gradient, and sends each part when it is complete.
  *
- * Parameters lie in the order in which they were traced, so the backward pass completes the flat gradient from its end to its beginning.
- * Buckets are sent in that order on every rank, whatever the order of their completion. */
+ * Parameters are in the order of tracing, so the backward pass completes the flat gradient from its end to its beginning. Buckets are sent in
+ * that order on every rank, independent of the order of completion. */
 #include "train/buckets.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* checkpoint.c - safetensors: 8 bytes of header length, a JSON header, the tensors one after the other. */
+/* checkpoint.c - safetensors: 8 bytes of header length, a JSON header, then the tensors. */
 #include "train/checkpoint.h"
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* load.c - opening the model in a file, and the plugins that it was trained with.
  *
- * A model file is data: it never decides which code is loaded. Of a plugin it gives the name and the sha256 of the
- * shared object; the plugin itself is looked for by that name in the program's own folder and in folders that the user
- * has added (--plugin-path). Paths of plugins inside the file are where the training run had them, and are shown only. */
+ * A model file is data: it never decides which code is loaded. It has the name of each plugin and the sha256 of its shared
+ * object; the plugin is searched for by name in the program's folder and in folders added by the user (--plugin-path). Plugin
+ * paths in the file are those of the training run and only displayed. */
 #include "train/checkpoint.h"
 #include "train/train.h"
 #include <cjson/cJSON.h>

@@ -1,5 +1,5 @@
-/* optim.c - runs an optimizer plugin's update: an elementwise rule in tiles over the flat vectors of all parameters, another one for each
- * parameter on a tape with its shape. Groups of parameters have tapes of their own, with their settings. */
+/* optim.c - runs an optimizer plugin's update: an elementwise rule in tiles over the flat vectors of all parameters, other rules per parameter
+ * on a tape with its shape. Each parameter group has its own tapes with its settings. */
 #include "train/optim.h"
 #include "model/groups.h"
 #include <math.h>
