@@ -267,7 +267,7 @@ static void test_refusals(void)
     k = conv, k.in[0].type = F64;
     refused(cuda_CONV_BACK, k, "a layer's rows are fp64, expected fp32 or bf16");
     k = conv, k.a.i[1] = -1;
-    refused(cuda_CONV_BACK, k, "a convolution over 1 rows before and -1 behind: at least 0");
+    refused(cuda_CONV_BACK, k, "a convolution over 1 rows before and -1 after: expected at least 0");
     k = conv, k.a.i[1] = 1;
     refused(cuda_CONV_BACK, k, "a convolution's W is [6,2], expected [9,2]");
     k = conv, k.a.i[2] = (int64_t)1 << 40;

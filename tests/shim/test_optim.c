@@ -299,9 +299,9 @@ int main(void)
     test_updates();
     check_words("keeps 32", keeps_32, "the update: it keeps more than 32 numbers of an element at once");
     check_words("long", takes_long, "the update: it needs more than 128 operations");
-    check_words("a sum", sums_up, "a GPU runs elementwise updates only, and this one has SUM_TO");
+    check_words("a sum", sums_up, "a GPU runs only elementwise updates, but this one has SUM_TO");
     check_words("scalars", many_scalars, "it reads more than 32 scalars");
-    check_words("a long constant", long_constant, "it reads fp32 [64] that is neither a vector of the update nor one number");
+    check_words("a long constant", long_constant, "it reads fp32 [64], which is neither a vector of the update nor one fp32 number");
     test_sums();
     test_clip();
     return finish();
