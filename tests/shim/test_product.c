@@ -191,7 +191,7 @@ static void test_matmuls(void)
     CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "matmul of fp32 and bf16 to fp32, expected fp32");
     e.text[0] = 0;
     c.in[1] = f;
-    CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "do not fit");
+    CHECK_REFUSED(cuda_MATMUL(&c, &e), &e, "do not match");
     free(f.data), free(h.data);
 }
 
