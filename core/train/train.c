@@ -451,7 +451,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
-    if (t.batches && !resume(&t, e) && !comm_agree(j->comm, &t.step, sizeof t.step, "state to go on from", e)) {
+    if (t.batches && !resume(&t, e) && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
         outcome = loop(&t, e);
         if (outcome == TRAIN_DONE && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;

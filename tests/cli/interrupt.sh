@@ -39,7 +39,7 @@ wait_for 60 training || wrong "no training began: $(cat err)"
 ctrl_c
 ends 130 30 "Ctrl-C"
 has err "interrupted"
-has err "to go on: $program run long.ini -s d_ff=32 --threads 1 --progress plain"
+has err "to resume: $program run long.ini -s d_ff=32 --threads 1 --progress plain"
 hasnt err "killed"
 equal "$(sql "SELECT status||' '||count(*) FROM run GROUP BY status")" "queued 2" "runs after Ctrl-C"
 equal "$(sql 'SELECT count(*) FROM attempt')" 1 "attempts after Ctrl-C: no further run was begun"
@@ -52,7 +52,7 @@ second_trains() { [ "$(grep -l 'step [1-9][0-9]*: dev PPL' home/runs/long/*/log.
 wait_for 60 second_trains || wrong "no second run: $(cat err)"
 kill -TERM $host
 ends 143 30 "SIGTERM"
-has err "to go on: "
+has err "to resume: "
 start long.ini -s d_ff=32
 wait_for 60 grep -q eval err || wrong "no evaluation: $(cat err)"
 kill -HUP $host
