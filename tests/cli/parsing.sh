@@ -110,7 +110,7 @@ sed -n 4p out.txt | cmp - alone.txt || fail "a long line alone is not flat"
 "$program" parse --run toy/short < /dev/null > alone.txt 2> /dev/null || fail "no input is an error"
 test ! -s alone.txt || fail "no input gives output"
 printf 'a b\nc \0d\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && fail "a zero byte was taken"
-grep -q 'standard input:2: a zero byte' bad.err || { cat bad.err; fail "the zero byte's line is not named"; }
+grep -q 'standard input:2: found a zero byte' bad.err || { cat bad.err; fail "the zero byte's line is not named"; }
 printf 'the dog sees Ann .\r\n' | "$program" parse --run toy/base --threads 1 2> /dev/null | grep -q '(XX .)' ||
     fail "a CR became part of a word"
 

@@ -190,7 +190,7 @@ static void lines(void)
     size_t n;
     CHECK_INT(file_write(in("zero"), "a\nb\0c\n", 6, &e), 0);
     CHECK_INT(file_lines(in("zero"), &raw, &list, &n, &e), -1);
-    CHECK_HAS(e.text, "zero:2: a zero byte");
+    CHECK_HAS(e.text, "zero:2: found a zero byte");
     CHECK(!list && !n);
     e = (err){0};
     CHECK_INT(file_lines(in("absent"), &raw, &list, &n, &e), -1);

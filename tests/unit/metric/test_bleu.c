@@ -142,9 +142,12 @@ static void check_errors(void)
     CHECK_INT(bleu_options_parse(&o, "13b", false, NULL, &e), -1);
     CHECK_HAS(e.text, "\"13b\"");
     CHECK_HAS(e.text, "did you mean \"13a\"");
-    static const char *const smooths[][2] = {{"exp=1", "takes no value"},         {"floor=", "floor=X"},
-                                             {"floor=-1", "0 or more"},           {"add-k=x", "add-k=X"},
-                                             {"add_k", "did you mean \"add-k\""}, {"", "one of"}};
+    static const char *const smooths[][2] = {{"exp=1", "takes no value"},
+                                             {"floor=", "floor=X"},
+                                             {"floor=-1", "X >= 0"},
+                                             {"add-k=x", "add-k=X"},
+                                             {"add_k", "did you mean \"add-k\""},
+                                             {"", "one of"}};
     for (size_t i = 0; i < LENGTH(smooths); i++) {
         e = (err){0};
         CHECK_INT(bleu_options_parse(&o, NULL, false, smooths[i][0], &e), -1);
