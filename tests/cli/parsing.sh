@@ -98,7 +98,7 @@ for row in base labels; do
 done
 # A line beyond the model's reach is left flat, and said; the others have their trees.
 "$program" parse --run toy/short --beam 2 --threads 1 < in.txt > out.txt 2> short.err && fail "a line that is too long was parsed"
-grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may have max_extra = 60' \
+grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra = 60' \
     short.err || { cat short.err; fail "the line that is too long is not named"; }
 test "$(grep -c 'ablate parse:' short.err)" = 1 || { cat short.err; fail "more is said than of one line"; }
 grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err; fail "the ways of outputs do not add up"; }

@@ -13,4 +13,4 @@ grep -Eq '^cuda    none: .*(driver|GPU)' <<<"$out" || { echo "WRONG: it does not
 printf '[experiment]\nname = x\n[base]\ntask = sequence\nsteps = 1\n' >"${TMPDIR:-/tmp}/ablate-module-$$.ini"
 words=$("$program" run "${TMPDIR:-/tmp}/ablate-module-$$.ini" --device cuda 2>&1) && { echo "WRONG: --device cuda ran without a GPU: $words"; exit 1; }
 rm -f "${TMPDIR:-/tmp}/ablate-module-$$.ini"
-grep -q 'device cuda is not there' <<<"$words" || { echo "WRONG: it says: $words"; exit 1; }
+grep -q 'device cuda is not available' <<<"$words" || { echo "WRONG: it says: $words"; exit 1; }
