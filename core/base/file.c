@@ -110,7 +110,7 @@ static int replace_file(const char *path, const void *data, size_t n, err *e)
     return ok ? sync_folder_of(path, e) : -1;
 }
 
-/* Writes to what is there: a pipe, a terminal, a device; or makes the file that a link leads to. */
+/* Writes to an existing pipe, terminal or device, or creates the target of a link. */
 static int write_into(const char *path, const void *data, size_t n, err *e)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file_exists(path) ? 0 : O_CREAT), 0666);

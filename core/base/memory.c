@@ -45,7 +45,7 @@ char *xstrndup(const char *s, size_t n)
     return copy;
 }
 
-/* The printed text, in the arena, or from xmalloc where there is none. */
+/* The printed text, in the arena, or from xmalloc without one. */
 static char *print_into(arena *a, const char *fmt, va_list args)
 {
     va_list again;

@@ -41,7 +41,7 @@ static bool compare(const pairing *w, dtype type, bool generic, double allowed, 
     return b.layers;
 }
 
-/* Layers that the CPU has not are compared here alone, so in bf16 as well. */
+/* Layers that the CPU does not have are compared only here, so in bf16 as well. */
 static void compare_all(const pairing *w, check_result *r)
 {
     bool layers = compare(w, F32, false, 1e-4, r);

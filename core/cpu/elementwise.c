@@ -96,7 +96,7 @@ static void walk(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* Joins axes along which every input goes on as it does along the axis behind. */
+/* Joins adjacent axes that are contiguous in every input. */
 static void join_axes(elementwise *w, const int64_t dim[4], int64_t step[3][4])
 {
     int at = 3;

@@ -12,7 +12,7 @@ extern const cpu_table_t cpu_table_generic;
 #ifdef __x86_64__
 extern const cpu_table_t cpu_table_avx2, cpu_table_avx512, cpu_table_avx512_bf16;
 
-/* ---- what a set needs that is not there; NULL: usable ---- */
+/* ---- what a set is missing on this machine; NULL: usable ---- */
 
 #define NEEDS(feature)                                                                                                               \
     if (!__builtin_cpu_supports(feature)) return "not supported by this processor: " feature;

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
     }
     float q[LOADS][8];
     take_columns<VECTOR, LANES>(qkv + k_column, a.d_k, q);
-    if (group == 0) { /* nobody else reads this position in this step */
+    if (group == 0) { /* no other block reads this position in this step */
         T *to = cache + (row * a.capacity + time) * width;
         float x[LOADS][8];
         take_columns<VECTOR, LANES>(qkv + q_width + k_column, a.d_k, x);
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
             UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) dot += q[i][c] * k[u][i][c];
             dot = lanes_sum<LANES>(dot) * (a.scale * log2_e);
             bool there = turn + group + groups * u <= time;
-            join(mine, there ? dot : lowest, 1.f, v[u]); /* times 0 when it is not there */
+            join(mine, there ? dot : lowest, 1.f, v[u]); /* times 0 if missing */
         }
     }
     for (int o = LANES; o < 32; o *= 2) { /* the warp's groups */

@@ -42,7 +42,7 @@ typedef struct {
     int64_t calls;
     void *graph;
 } piece;
-/* A tape runs in one piece, or in several where its caller wants to be told how far it is (run_options.stops). */
+/* Runs a tape as one graph, or as several if its caller needs progress (run_options.stops). */
 typedef struct {
     int64_t runs, calls;
     piece *piece;

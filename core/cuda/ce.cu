@@ -35,7 +35,7 @@ template <class T> __device__ __forceinline__ row_sums joined(row_sums a, row_su
     row_sums s = {m, a.total * power_of(a.top - m, type) + b.total * power_of(b.top - m, type), a.sum + b.sum};
     return s;
 }
-/* Two eights more; WHOLE: all are logits, else what is none is LOWEST. */
+/* Two more eights; WHOLE: all are logits, else missing ones are LOWEST. */
 template <bool WHOLE, class T> __device__ __forceinline__ void take(row_sums &s, const float v[2][8], T type)
 {
     float top = s.top;

@@ -75,7 +75,7 @@ void lt_config_of(const cublasLtMatmulAlgo_t *algorithm, lt_config *out)
                                                                    attributes[i].bytes, &written);
         out->value[i] = s != CUBLAS_STATUS_SUCCESS ? -1
                         : two                      ? narrow
-                                                   : wide; /* a library that has not this attribute: -1 */
+                                                   : wide; /* -1: a library without this attribute */
     }
 }
 static bool same_config(const cublasLtMatmulAlgo_t *a, const lt_config *b)
@@ -144,7 +144,7 @@ static bool for_all_rows(lt_plan *x, const cublasLtMatmulAlgo_t *algorithm)
     return true;
 }
 
-/* ---- trials: products on the device that nobody reads but us ---- */
+/* ---- trials: products on the device, only for timing ---- */
 
 typedef struct {
     product p;

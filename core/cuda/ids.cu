@@ -177,7 +177,7 @@ template <int V> __global__ void sum_parts(runs r)
     if (end >= r.T || column >= r.d) return;
     int32_t id = r.key[end];
     bool began = chunk > 0 && r.key[chunk * CHUNK - 1] == id;
-    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and goes on */
+    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and continues */
     int64_t last = (first_above(r.key, end, r.T, id) - 1) / CHUNK;
     float sum[V];
     UNROLL for (int j = 0; j < V; j++) sum[j] = r.part[(2 * chunk + 1) * r.d + column + j];
@@ -261,7 +261,7 @@ __global__ void bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
 
 /* ---- TOP_K, TO_IDS, RANDOM ---- */
 
-/* Does x come strictly before y? What is no number comes before all that is. */
+/* Does x come strictly before y? NaN comes before all numbers. */
 __device__ __forceinline__ bool before(float x, float y) { return x > y || (x != x && y == y); }
 
 /* A thread counts the numbers that come before its own: that is its place. */

@@ -11,7 +11,7 @@ _Static_assert((int)GPU_SLOT_SUMS == (int)SCRATCH_SUMS && (int)GPU_SLOT_IDS == (
 
 /* ---- elementwise ---- */
 
-/* Joins axes along which every input goes on as it does along the axis behind. */
+/* Joins adjacent axes that are contiguous in every input. */
 static void join_axes(gpu_elementwise *g)
 {
     gpu_elementwise j = *g;

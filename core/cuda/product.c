@@ -115,7 +115,7 @@ static void forget_bits(void)
     n_relus = 0;
 }
 
-/* What the library has not done with its product. */
+/* The parts of the operation that the library did not fuse. */
 static int finish_product(const product *p)
 {
     gpu_elementwise back = {.y = p->c, .x = {p->positive, p->c}, .dim = {1, 1, p->m, p->n}, .what = GPU_RELU_BACK, .n_in = 2, .type = p->type_c};

@@ -58,7 +58,7 @@ bool score_compiler_found(err *e)
     return all;
 }
 
-/* What NVRTC has not: the types of <stdint.h>. */
+/* The types of <stdint.h>, which NVRTC lacks. */
 static const char integers[] = "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;\n"
                                "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t; typedef unsigned long uint64_t;\n"
                                "typedef unsigned long uintptr_t;\n";

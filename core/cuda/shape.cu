@@ -220,7 +220,7 @@ template <class C, class Index> __global__ void remember(gpu_memory m, int64_t n
         if (t < now) {
             int64_t who = t < m.n_ancestors ? m.ancestors[r * m.n_ancestors + t] : -1;
             v = who >= 0 && who < m.cached ? load(cache + (who * m.cap + t) * line + j) : __uint_as_float(0x7fffffffu);
-        } else if (t == now) { /* nobody reads this time from the cache in this call */
+        } else if (t == now) { /* this call does not read this time from the cache */
             C *mine = cache + (r * m.cap + t) * line + j;
             store(mine, m.x[r * line + j]);
             v = load(mine);

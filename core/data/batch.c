@@ -246,7 +246,7 @@ static void measure(const batcher *b, int64_t k, range mine, batch *out)
     out->tgt_cap = round_up(out->tgt_rows, b->o.round);
 }
 
-/* What the decoder reads where it is to predict token `at` of the targets; first: it is its sentence's or window's first. */
+/* The decoder's input when it predicts token `at` of the targets; first: the first of its sentence or window. */
 static int32_t read_before(const pairs *p, int64_t at, bool first)
 {
     if (p->in) return p->in[at];

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the blank at text, 0: there is none. Articles have typographers' blanks (U+2009) and those that do not break (U+00A0), too. */
+/* Bytes of the blank at text, 0: none. Articles also have thin spaces (U+2009) and no-break spaces (U+00A0). */
 static size_t blank(const char *text)
 {
     if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') return 1;

@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* ---- what is there ---- */
+/* ---- existing files ---- */
 
 static bool first_of_out(const corpus *c, int i)
 {

@@ -37,7 +37,7 @@ static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, cons
     return v;
 }
 
-/* What the opened task wants. */
+/* Requirements of the opened task. */
 static ab_vocabs wishes(const ab_task_plugin *task, void *self, bool shared)
 {
     ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};

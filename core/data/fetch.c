@@ -141,7 +141,7 @@ int fetch_download(const download *d, const char *path, err *e)
                      (double)d->bytes / 1e6);
         status = transfer(d, url, part, words);
         if (status && status != NOT_FOUND && have > 0 &&
-            size_of(part) == have) { /* perhaps a server that cannot go on: start over */
+            size_of(part) == have) { /* perhaps the server cannot resume: start over */
             unlink(part);
             status = transfer(d, url, part, words);
         }

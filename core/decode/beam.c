@@ -60,7 +60,7 @@ static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, 
     memcpy(x->best[at].ids, ids, (size_t)n * sizeof *ids);
 }
 
-/* Can the likeliest live hypothesis, t tokens long, still be among the best? Its log P only falls. */
+/* Can the most likely live hypothesis, t tokens long, still be among the best? Its log P only decreases. */
 static bool can_win(const search *s, const sentence *x, int64_t t)
 {
     if (x->n_best < s->o->nbest) return true;
@@ -68,7 +68,7 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
            x->best[s->o->nbest - 1].score;
 }
 
-/* The next likeliest of all rows' choices, which are sorted row by row, unless a device has done so; false: none is left. */
+/* The next most likely of all rows' choices, merging sorted rows unless a device has done so; false: none left. */
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
     if (s->found) {
@@ -99,7 +99,7 @@ static void extend(const search *s, sentence *x, const continuation *c, int64_t 
     if (mask) to->state = mask->advance(mask->self, from->state, c->id);
 }
 
-/* Where too few hypotheses ended, the likeliest that did not stand in. */
+/* If too few hypotheses ended, the most likely unfinished ones are used. */
 static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
 {
     for (int64_t h = 0; h < x->n_live && x->n_best < s->o->nbest; h++)
@@ -161,7 +161,7 @@ static int choose(search *s, const void *logits, err *e)
     return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
 }
 
-/* Rows that no hypothesis needs go on by themselves. */
+/* Rows that no hypothesis uses continue themselves. */
 static void idle_rows(search *s, int64_t b, int64_t from)
 {
     for (int64_t h = from; h < s->o->beam; h++) {

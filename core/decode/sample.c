@@ -24,7 +24,7 @@ static double logit_at(const void *row, dtype type, int64_t i)
     return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
 }
 
-/* One token, drawn by the inverse of the distribution function over tokens from likeliest to least. `all` is room for v candidates. */
+/* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v candidates. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {
     int64_t n = 0;

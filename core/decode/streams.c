@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* sentences, where nobody says how many */
+enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences */
 /* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
  * caches. On a device its free memory decides. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };

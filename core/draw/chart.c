@@ -253,7 +253,7 @@ static double overlap(const box *a, const box *b)
     return w > 0 && h > 0 ? w * h : 0;
 }
 
-/* The place of a name beside its point, of eight, that covers least of what is there already. */
+/* Chooses, of eight positions around a point, the one where its label overlaps least with existing shapes. */
 static box best_box(const frame *f, double x, double y, double width, const box *taken, size_t n, double *covered)
 {
     static const double ways[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}};

@@ -49,7 +49,7 @@ ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu
     full[3] = n + padding;
     return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
 }
-/* The gradient below a ReLU: the product that made dy leaves zeros itself, where nothing else wants dy. */
+/* The gradient below a ReLU: if nothing else reads dy, the product that computes it applies the ReLU's mask itself. */
 static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
 {
     node *g = tape_at(c, dy);
@@ -197,7 +197,7 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (!own_mask) drop_part(c, g, 1);
     shape_part(c, g, 2, sum_type(c), 1, 1, 1, v.dim[3]);
     shape_part(c, g, 3, sum_type(c), 1, 1, 1, v.dim[3]);
-    drop_part(c, g, 4); /* until somebody wants it: sums_by_norm */
+    drop_part(c, g, 4); /* until it is needed: sums_by_norm */
     grad_give(c, v.in[0], g);
     if (has_s) grad_give(c, v.in[1], own_mask ? tape_part(c, g, 1) : g);
     grad_give(c, v.in[2], tape_part(c, g, 2));

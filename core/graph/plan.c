@@ -54,7 +54,7 @@ static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
         node *v = &c->v[i];
-        int32_t first = v->op == OP_PART ? v->in[0] : i; /* outputs that nobody reads are written too: none lies on another */
+        int32_t first = v->op == OP_PART ? v->in[0] : i; /* unread outputs are written too, so they must not overlap */
         v->last = first + c->v[first].n_out - 1;
         if (!v->live) continue;
         for (int k = 0; k < v->n_in; k++) {
@@ -68,7 +68,7 @@ static void find_last_readers(ab_ctx *c)
     }
     for (int32_t i = 1; i < c->n; i++)
         if (c->v[i].live && (c->v[i].name || c->v[i].op == OP_INPUT)) c->v[i].last = c->n;
-    for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: nobody may work on them in place */
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: no operation may overwrite them */
         if ((c->v[i].op == OP_PARAM || c->v[i].op == OP_INPUT) && c->grad[i]) c->v[c->grad[i]].last = c->n;
     for (int32_t i = c->n - 1; i > 0; i--) {
         int32_t from = c->v[i].live ? forced_source(c, i) : 0;

@@ -222,7 +222,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t ca
 static void put(ab_ctx *c, const char *name, const void *data, size_t n)
 {
     ab_t x = tape_find(c, name);
-    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless nobody reads it: no positions, say */
+    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless it is unread, such as positions */
 }
 
 /* First rows and lengths of n sentences; a tape made for more sentences has empty ones at the end. */

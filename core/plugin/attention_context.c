@@ -205,7 +205,7 @@ ab_t attn_mask(ab_ctx *c, ab_t s)
     return t_mask(c, s, c->attn->qpos, c->attn->kpos, c->attn->klen, attn_is_causal(c));
 }
 
-/* Traced as what is added to the scores, for wherever attention is composed; noted, for where it is fused. */
+/* Traced as a term of the scores, for composed attention, and recorded, for fused attention. */
 ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
 {
     attn_context *t = c->attn;

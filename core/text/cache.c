@@ -36,7 +36,7 @@ static void key_of(const recipe *r, char key[65])
     sha256_hex(&s, key);
 }
 
-/* The vocabulary in a file that is there; NULL when it is not there or damaged (then a log line says so). */
+/* The vocabulary in a file; NULL if the file is missing or damaged (which is logged). */
 static vocab *load(const char *path)
 {
     if (!file_exists(path)) return NULL;

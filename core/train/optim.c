@@ -193,7 +193,7 @@ static void set(const optimizer *o, int which, double value)
                   size == sizeof value ? (void *)&value : (void *)&narrow, size);
 }
 
-/* The factor on the gradient, clipped to clip_norm. A device works it out by itself, so that nobody waits for it. */
+/* The factor on the gradient, clipped to clip_norm. A device computes it itself, so that the host does not wait. */
 static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
 {
     const model *m = o->m;

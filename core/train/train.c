@@ -270,7 +270,7 @@ static int evaluate(training *t, err *e)
 
 /* ---- one update ---- */
 
-/* A loss that is no number, or stays two nats above that of a uniform guess, does not come back. */
+/* A loss that is NaN, or stays two nats above that of a uniform guess, has diverged. */
 static bool diverged(training *t, err *e)
 {
     double uniform = log((double)t->m->tgt_vocab);
@@ -318,7 +318,7 @@ static train_outcome collect(training *t, err *e)
     return TRAIN_DONE;
 }
 
-/* On the CPU a loss is known at once, and one that is no number never reaches the weights. */
+/* On the CPU a loss is known at once, so that NaN never reaches the weights. */
 static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;

@@ -1,4 +1,4 @@
-/* dnn.c - cuDNN's functions, its handle, and its errors in words. */
+/* dnn.c - cuDNN's functions, its handle, and its error messages. */
 #ifdef HAVE_CUDNN
 #include "cuda/uploads.h"
 #include "cuda/cudnn/dnn.h"
@@ -12,7 +12,7 @@ static void *library;
 static cudnnHandle_t handle;
 static str path;
 static char described[512];
-static err refused; /* why there is none: it is looked for once */
+static err refused; /* why it is missing; it is searched for once */
 
 static int load(err *e)
 {

@@ -312,7 +312,7 @@ static bool fits(dnn_graph *g, descriptor config)
     return true;
 }
 
-/* For a device that is not there a plan is finished when all that fails is the loading of its code. */
+/* For an absent device a plan is complete if only the loading of its code fails. */
 static bool plan_with(dnn_graph *g, descriptor config, descriptor device, bool there)
 {
     int64_t n;

@@ -194,7 +194,7 @@ static int pack(const gru_plan *p, const gru_call *c, char *space)
         m[3 * i + 1] = (gpu_matrix){c->u + i * d, space + p->u[i], d, d, GATES * d, d};
         m[3 * i + 2] = (gpu_matrix){c->b + i * d, space + p->b[i], 1, d, d, 1};
     }
-    if (p->gaps) gpu_zero(space, p->weights); /* nobody says what becomes of them */
+    if (p->gaps) gpu_zero(space, p->weights); /* their values are unspecified */
     return gpu_transpose(GPU_MATRICES, m, F32);
 }
 
