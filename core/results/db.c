@@ -243,7 +243,11 @@ void db_close(db *d)
 {
     if (!d) return;
     /* A forked child must not close the parent's connection: that would drop the parent's locks. */
-    if (d->pid == getpid()) sqlite3_close(d->q);
+    if (d->pid == getpid()) {
+        sqlite3_finalize(d->put_point);
+        sqlite3_finalize(d->created);
+        sqlite3_close(d->q);
+    }
     free(d->path);
     free(d);
 }

@@ -11,6 +11,7 @@ struct db {
     char *path;
     pid_t pid;    /* the process that opened it; forked children get an error */
     bool durable; /* synchronous is now FULL, else NORMAL */
+    sqlite3_stmt *put_point, *created; /* prepared statements: of each event of a worker */
 };
 
 struct reader {

@@ -24,16 +24,20 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
 
 static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
 {
-    int64_t created = 0;
-    if (sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0) return -1;
-    sqlite3_stmt *s = sql_open(
-        d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)",
-        "");
-    int rc = s ? 0 : -1;
+    if (!d->created) d->created = sql_open(d->q, e, "SELECT " CREATED_OF("?1"), "");
+    if (d->created && !d->put_point)
+        d->put_point = sql_open(
+            d->q, e,
+            "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
+    sqlite3_stmt *s = d->put_point;
+    if (!s) return -1;
+    sqlite3_bind_int64(d->created, 1, run);
+    int rc = sql_next(d->created, e) < 0 ? -1 : 0;
+    /* SQLite keeps a whole number of this size in 2 or 3 bytes */
+    double seconds = floor(now()) - (double)sqlite3_column_int64(d->created, 0);
+    sqlite3_reset(d->created);
     const char *last = NULL;
     int64_t id = -1;
-    double seconds =
-        floor(now()) - (double)created; /* SQLite keeps a whole number of this size in 2 or 3 bytes */
     for (size_t i = 0; i < n && !rc; i++) {
         if (!same(points[i].metric, last)) {
             last = points[i].metric;
@@ -54,7 +58,6 @@ static int put_points(db *d, int64_t run, const db_point *points, size_t n, err 
         rc = sql_next(s, e);
         sqlite3_reset(s);
     }
-    sqlite3_finalize(s);
     return rc;
 }
 
