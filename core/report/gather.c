@@ -158,9 +158,10 @@ static int choose_headline(const gathered *g, const table_options *o)
     if (o->n_metrics) return 0;
     if (g->judged.metric && index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
     if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
-    for (size_t m = 0; m < g->n_metrics; m++)
-        if (same(g->goals[m], "max")) return (int)m;
-    return 0;
+    int found = NO_HEADLINE;
+    for (size_t m = 0; m < g->n_metrics; m++) /* every task has a token accuracy; its own metric says more */
+        if (same(g->goals[m], "max") && (found < 0 || same(g->metrics[found], "token_accuracy"))) found = (int)m;
+    return found < 0 ? 0 : found;
 }
 
 gathered_row *gathered_base(const gathered *g)

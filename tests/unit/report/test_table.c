@@ -349,6 +349,17 @@ static void test_significance(void)
     CHECK(isnan(paired_p(&pair, 1, 100))); /* no kind has four columns */
 }
 
+/* Every task has a token accuracy: the difference is in the task's own metric, whichever the database met first. */
+static void test_headline(void)
+{
+    char *t = print("every", TABLE_JSON, false, NULL);
+    cJSON *j = cJSON_Parse(t);
+    CHECK(strstr(t, "token_accuracy"));
+    CHECK_TEXT(cJSON_GetObjectItem(j, "headline")->valuestring, "ACC");
+    cJSON_Delete(j);
+    free(t);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/ablate-report-XXXXXX", command[128];
@@ -364,6 +375,7 @@ int main(void)
                 {"three", NULL, 3},
                 {"table3-toy", NULL, 1},
                 {"four", "table4", 1},
+                {"every", NULL, 1},
                 {"one", NULL, 1}};
     for (size_t i = 0; i < LENGTH(list); i++)
         CHECK_INT(fixture_fill(d, list[i].name, list[i].paper, list[i].seeds, &e), 0);
@@ -382,13 +394,18 @@ int main(void)
                  "UPDATE attempt SET device='New CPU, 2 threads, avx512';"
                  "UPDATE attempt SET device='New CPU, 16 threads, avx512' WHERE run_id IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.name='A/heads=1');"
                  "UPDATE attempt SET device='Old CPU, 1 thread, avx2' WHERE run_id IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id"
-                 " WHERE v.name='A/heads=16' AND v.experiment_id=5)",
+                 " WHERE v.name='A/heads=16' AND v.experiment_id=6)",
+                 NULL, NULL, NULL);
+    sqlite3_exec(q,
+                 "INSERT INTO metric(id,name,goal) VALUES(0,'token_accuracy','max');"
+                 "INSERT INTO result(run_id,metric_id,value) SELECT run_id,0,50 FROM results WHERE experiment='every' AND metric='ACC'",
                  NULL, NULL, NULL);
     sqlite3_close(q);
     r = reader_open(&o, &e);
     CHECK_TEXT(e.text, "");
     if (r) {
         test_text();
+        test_headline();
         test_paper();
         test_formats();
         test_no_delta();
