@@ -336,8 +336,10 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e)
     *out = NULL, *n = 0;
     sqlite3_stmt *s =
         sql_open(r->q, e,
-                 "SELECT x.name,x.note,x.paper_table,x.created_at,(SELECT count(*) FROM table_row t WHERE"
-                 " t.experiment_id=x.id),count(u.id),sum(u.status='queued'),sum(u.status='running'),"
+                 /* the rows of table_row, but that view would be read whole for each experiment */
+                 "SELECT x.name,x.note,x.paper_table,x.created_at,"
+                 "(SELECT count(*) FROM variant t WHERE t.experiment_id=x.id AND t.archived=0)"
+                 "+(SELECT count(*) FROM alias a CROSS JOIN variant t ON t.id=a.variant_id WHERE t.experiment_id=x.id AND t.archived=0),count(u.id),sum(u.status='queued'),sum(u.status='running'),"
                  "sum(u.status='done'),sum(u.status='failed'),sum(u.status='killed'),sum(u.status='skipped')"
                  " FROM experiment x LEFT JOIN variant v ON v.experiment_id=x.id AND v.archived=0"
                  " LEFT JOIN run u ON u.variant_id=v.id AND u.archived=0 WHERE x.archived=0 GROUP BY x.id"
