@@ -6,6 +6,7 @@
 typedef struct {
     option_list metrics;
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
+    double sustained; /* TFLOPS */
     bool json;
 } table_command_options;
 
@@ -14,7 +15,8 @@ static int table(const invocation *c, void *options)
     const table_command_options *o = options;
     err e = {0};
     str out = {0};
-    table_options t = {.metrics = o->metrics.at, .n_metrics = o->metrics.n, .vs_paper = o->vs == 0, .vs_recorded = o->vs == 1, .full = o->stats == 0};
+    table_options t = {.metrics = o->metrics.at, .n_metrics = o->metrics.n, .vs_paper = o->vs == 0, .vs_recorded = o->vs == 1, .full = o->stats == 0,
+                       .sustained = o->sustained * 1e12};
     enum table_format f = o->json ? TABLE_JSON : (enum table_format)o->format;
     const char *name = c->n_words ? c->word[0] : NULL;
     bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
@@ -40,6 +42,8 @@ static const option options[] = {
      offsetof(table_command_options, format)},
     {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD, offsetof(table_command_options, vs)},
     {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD, offsetof(table_command_options, stats), .words = WORDS_OWN},
+    {"--sustained", "TFLOPS", "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
+     offsetof(table_command_options, sustained), 0, 0},
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};

@@ -6,6 +6,6 @@
 /* FLOPs of training the row, counted on its traced tape: per update, times updates. NaN: unknown. */
 double training_flops(const read_row *row);
 /* The paper's estimate (section 6.1, footnote 5): time times devices (here one per run) times the device's sustained rate, which it gives for K80, K40,
- * M40 and P100. NaN for other devices, and if no run is done. The mean over runs. */
-double training_flops_by_formula(const read_row *row);
+ * M40 and P100. `rate` is that of other devices, in FLOPs per second. NaN if it is 0 there, and if no run is done. The mean over runs. */
+double training_flops_by_formula(const read_row *row, double rate);
 #endif

@@ -229,7 +229,7 @@ static int join_paper(gathered *g, arena *a, err *e)
 
 int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *g, err *e)
 {
-    *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS, .full = o->full};
+    *g = (gathered){.headline = NO_HEADLINE, .trials = o->trials ? o->trials : STATS_TRIALS, .full = o->full, .sustained = o->sustained};
     int rc = reader_experiment(r, name, true, a, &g->x, e);
     if (rc) return rc;
     read_judging(g);

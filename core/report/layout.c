@@ -251,7 +251,7 @@ static void put_numbers(const gathered *g, grid *t, const columns *c, const gath
     }
     if (c->has_costs) {
         put_flops(t, c->costs, training_flops(row->row));
-        put_flops(t, c->costs + 1, training_flops_by_formula(row->row));
+        put_flops(t, c->costs + 1, training_flops_by_formula(row->row, g->sustained));
     }
     for (size_t m = 0; g->has_recorded && m < g->n_metrics && row->recorded; m++)
         put_measure(t, c->recorded + m, &(gathered_row){0}, &row->recorded_of[m], decimals_for(g, m));

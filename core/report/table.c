@@ -167,6 +167,11 @@ static void note_paper(const gathered *g, grid *t)
         for (size_t k = 0; k < g->x.n_rows; k++) found = found || g->rows[k].paper == i;
         if (!found) str_addf(&missing, "%s%s", missing.n ? ", " : "", g->paper.cells[i * g->paper.n_columns]);
     }
+    bool costs = false;
+    for (size_t k = 0; k < g->paper.n_columns; k++) costs = costs || has_prefix(g->paper.columns[k], "FLOPs");
+    if (costs)
+        grid_note(t, "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the device's sustained rate, %s.",
+                  g->sustained > 0 ? "as --sustained gives it" : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
     grid_note(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
     if (missing.n && !layout_is_published_first(g))
         grid_note(t, "Rows of the paper without a counterpart here: %s", missing.s);

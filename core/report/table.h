@@ -16,9 +16,11 @@ typedef struct {
         *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */
     size_t n_metrics;
     bool vs_recorded; /* add columns of recorded runs */
-    bool vs_paper; /* add published columns, in the paper's layout if it has one */
-    int trials;    /* of the randomisation test; 0: 10,000 */
-    bool full;     /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and seeds */
+    bool vs_paper;    /* add published columns, in the paper's layout if it has one */
+    int trials;       /* of the randomisation test; 0: 10,000 */
+    double sustained; /* FLOPs per second of devices whose rate the paper does not give; 0: not known */
+    /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and seeds */
+    bool full;
 } table_options;
 
 /* Appends the table of experiment `name` (NULL: the latest) to `out`. Without such an experiment, "table1" to

@@ -9,9 +9,11 @@ int main(void)
     read_run cpu = one;
     cpu.device = "AMD EPYC";
     read_row row = {.runs = &one, .n_runs = 1}, other = {.runs = &cpu, .n_runs = 1}, none = {0};
-    CHECK_NEAR(training_flops_by_formula(&row) / 1e18, 3.2832, 1e-9);
-    CHECK(isnan(training_flops_by_formula(&other)));
-    CHECK(isnan(training_flops_by_formula(&none)));
+    CHECK_NEAR(training_flops_by_formula(&row, 0) / 1e18, 3.2832, 1e-9);
+    CHECK_NEAR(training_flops_by_formula(&row, 1e12) / 1e18, 3.2832, 1e-9); /* the paper's rate */
+    CHECK(isnan(training_flops_by_formula(&other, 0)));
+    CHECK_NEAR(training_flops_by_formula(&other, 1e12) / 1e17, 3.456, 1e-9);
+    CHECK(isnan(training_flops_by_formula(&none, 1e12)));
     CHECK_NEAR(training_flops(&row), 1e15, 0);
     CHECK(isnan(training_flops(&none)));
     return test_end();
