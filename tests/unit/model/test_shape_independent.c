@@ -1,4 +1,4 @@
-/* test_one_for_all.c - of which models one tape serves all batches (model_shape_independent), and what their attentions are told of the
+/* test_shape_independent.c - of which models one tape serves all batches (model_shape_independent), and what their attentions are told of the
  * longest sentences. */
 #include "cpu/cpu.h"
 #include "model/model.h"
