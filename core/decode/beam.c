@@ -226,9 +226,16 @@ static const void *next_logits(search *s, err *e)
     return s->mean;
 }
 
+/* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
+static void end_batch(search *s)
+{
+    while (s->n_at) sentence_free(s, s->at[--s->n_at]);
+}
+
 int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 {
     int64_t beam = s->o->beam, capacity = 0, live = n;
+    end_batch(s);
     for (s->n_at = 0; s->n_at < n; s->n_at++) {
         sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
         if (x->limit + 1 > capacity) capacity = x->limit + 1;
@@ -279,7 +286,7 @@ void search_open(search *s)
 
 void search_close(search *s)
 {
-    for (int64_t b = 0; b < s->n_at; b++) sentence_free(s, s->at[b]);
+    end_batch(s);
     s->stats.encode_seconds = s->steps.encode_seconds;
     s->stats.step_seconds = s->steps.step_seconds;
     s->stats.rows = s->steps.rows_run;

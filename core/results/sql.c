@@ -113,7 +113,10 @@ int sql_script(sqlite3 *q, const char *sql, err *e)
 
 const char *sql_text(sqlite3_stmt *s, int column, arena *a)
 {
+    /* asked first: a text that memory was refused for looks like NULL */
+    bool there = sqlite3_column_type(s, column) != SQLITE_NULL;
     const unsigned char *t = sqlite3_column_text(s, column);
+    if (there && !t) out_of_memory(0);
     return t ? arena_strdup(a, (const char *)t) : NULL;
 }
 
