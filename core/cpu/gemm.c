@@ -124,6 +124,7 @@ typedef struct { /* of y */
     int64_t i0, i1, j0, j1;
 } area;
 typedef struct { /* what a thread works in */
+    float *strip; /* rows of x that would share cache lines where they lie, [MR][KC] */
     float *right; /* packed columns of w, when they are packed in passing */
     float *left;  /* bf16 rows as words, [MC][KC] */
     float *sums;  /* of bf16 rows, [MC][NC] */
@@ -154,6 +155,20 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
     return room;
 }
 
+/* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has rows. */
+static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
+
+/* While a tile is computed it fetches words of the next strip (kc of each of its rows from a on): the tiles share them out, in one run where
+ * the rows are no longer than kc, else by rows. */
+static void fetch_ahead(tile_job *t, const float *a, int64_t row, int64_t rows, int64_t kc, int64_t tile)
+{
+    bool by_rows = row > kc;
+    int64_t some = 8 * kc; /* floats a tile in one run: half a line a step, so memory keeps pace */
+    bool within = by_rows ? tile < rows : tile * some < rows * row;
+    t->fetch = (const char *)(within ? a + tile * (by_rows ? row : some) : t->a);
+    t->fetch_step = !within ? 0 : by_rows ? sizeof(float) : 8 * sizeof(float);
+}
+
 /* What the chains of a block start with, where that is more than a bias: in c. */
 static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 {
@@ -179,19 +194,23 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
         const float *a = left_words(g, b.i0, b.i1, p, kc, r->left, &a_row);
         for (int64_t s = 0; s < strips; s++) { /* as evenly as can be: the last is no shorter than the others */
             int64_t from = rows * s / strips, to = rows * (s + 1) / strips;
-            const char *next = (const char *)(a + to * a_row), *end = next + (s + 1 < strips ? MR * a_row * 4 : 0); /* the next strip */
-            for (int64_t j = b.j0, side; j < b.j1; j += side * NR) {
+            int64_t next = s + 1 < strips ? rows * (s + 2) / strips - to : 0, strip_row = a_row, tiles = 0; /* next: rows of the next strip */
+            const float *strip = a + from * a_row;
+            if (to - from > 4 && rows_collide(a_row)) {
+                for (int64_t i = 0; i < to - from; i++) memcpy(r->strip + i * KC, strip + i * a_row, (size_t)kc * sizeof *strip);
+                strip = r->strip, strip_row = KC;
+            }
+            for (int64_t j = b.j0, side; j < b.j1; j += side * NR, tiles++) {
                 int64_t left = (b.j1 - j) / NR;
                 side = to - from == 1 && left >= 4 ? 4 : to - from == 2 && left >= 2 ? 2 : 1; /* chains enough to hide their latency */
-                tile_job t = {.a = a + from * a_row,
-                              .a_row = a_row,
+                tile_job t = {.a = strip,
+                              .a_row = strip_row,
                               .a_step = 1,
                               .b = panels + (j - b.j0) * words + p * NR,
                               .b_panel = words * NR,
                               .k = kc,
                               .c = c + from * c_row + j - b.j0,
-                              .c_row = c_row,
-                              .fetch = (const char *)a};
+                              .c_row = c_row};
                 if (p || g->add)
                     t.start = t.c, t.start_row = c_row;
                 else if (g->words)
@@ -206,7 +225,7 @@ static void block(const gemm *g, area b, const float *panels, const rooms *r)
                     }
                     if (!floats) t.y16 = (uint16_t *)g->y + (b.i0 + from) * g->n + j, t.y16_row = g->n;
                 }
-                if (next < end) t.fetch = next, t.fetch_step = 32, next += 32 * kc; /* half a line a step: memory keeps pace */
+                fetch_ahead(&t, a + to * a_row, a_row, next, kc, tiles);
                 tile(f, (int)(to - from), (int)side, b.j1 - j, &t);
             }
         }
@@ -219,8 +238,8 @@ static void multiply(const gemm *g, area b)
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);
     bool floats = g->way == WAY_F32 || g->words;
     size_t right = g->packed ? 0 : (size_t)(words * nc), left = floats ? 0 : MC * KC, sums = floats ? 0 : MC * NC;
-    rooms r = {.right = scratch((right + left + sums) * sizeof(float))};
-    r.left = r.right + right, r.sums = r.left + left;
+    rooms r = {.strip = scratch((MR * KC + right + left + sums) * sizeof(float))};
+    r.right = r.strip + MR * KC, r.left = r.right + right, r.sums = r.left + left;
     for (int64_t j = b.j0; j < b.j1; j += nc) {
         int64_t j1 = smaller(j + nc, b.j1);
         for (int64_t q = j; q < j1 && !g->packed; q += NR) pack_panel(g->way, g->k, g->n, q, g->w, g->transposed, r.right + (q - j) * words);
