@@ -6,6 +6,9 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__GLIBC__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h> /* glibc 2.33 */
+#endif
 #endif
 
 extern const cpu_table_t cpu_table_generic;
@@ -38,8 +41,13 @@ static const char *avx512_bf16_lacks(void)
 }
 static const char *amx_lacks(void)
 {
+#ifdef CPU_FEATURE_ACTIVE /* asks the C library, in whose place tests answer that emulate AMX (tests/amx) */
+    if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
+    if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";
+#else
     NEEDS("amx-tile")
     NEEDS("amx-bf16")
+#endif
 #ifdef __linux__
     enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: Linux gives tiles to those who ask */
     if (syscall(SYS_arch_prctl, ASK, TILE_DATA)) return "the Linux kernel refused AMX tiles (ARCH_REQ_XCOMP_PERM)";

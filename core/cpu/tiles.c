@@ -15,9 +15,9 @@ void tiles_begin(void)
         uint8_t rows[16];
     } config = {
         .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
-    TILE_CONFIGURE(&config);
+    _tile_loadconfig(&config);
 }
-void tiles_end(void) { TILE_RELEASE(); }
+void tiles_end(void) { _tile_release(); }
 #else
 bool tiles_usable(void) { return false; }
 void tiles_begin(void) {}

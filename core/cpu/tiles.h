@@ -15,20 +15,8 @@ bool tiles_usable(void);
 void tiles_begin(void);
 void tiles_end(void);
 
-#if (defined(__AMX_BF16__) || defined(TILES_IN_C)) && defined(__AVX512BF16__) && defined(__linux__)
+#if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
 #define HAVE_TILES 1
-
-/* The instructions on tiles 0 to 7; for tests on machines without them in C (TILES_IN_C), after Intel's manual. */
-#ifdef TILES_IN_C
-#include "cpu/tiles_in_c.h"
-#else
-#define TILE_LOAD(t, from, row)  _tile_loadd(t, from, row)
-#define TILE_STORE(t, to, row)   _tile_stored(t, to, row)
-#define TILE_ZERO(t)             _tile_zero(t)
-#define TILE_MULTIPLY(c, a, b)   _tile_dpbf16ps(c, a, b)
-#define TILE_CONFIGURE(c)        _tile_loadconfig(c)
-#define TILE_RELEASE()           _tile_release()
-#endif
 enum { SIDE = 32, TILE = 512 }; /* rows and columns of a block; numbers in a bf16 tile */
 
 INLINE int64_t blocks(int64_t n) { return (n + SIDE - 1) / SIDE; }
@@ -37,7 +25,7 @@ INLINE int64_t padded(int64_t n) { return blocks(n) * SIDE; }
 typedef struct {
     const uint16_t *at;
     int64_t stride, rows, width;
-} source; /* zero outside rows x width */
+} source;                                                            /* zero outside rows x width */
 INLINE __m512i row_block(const source *x, int64_t r, int64_t column) /* 32 numbers of a row */
 {
     if (r >= x->rows) return _mm512_setzero_si512();
@@ -92,37 +80,37 @@ INLINE void turn_words(__m512i x[16])
  * left factor; a_step, b_step: numbers from block to block. */
 #define TILES_MULTIPLY(a, lda, a_step, b, b_step, steps)                                                     \
     for (int64_t k_ = 0; k_ < (steps); k_++) {                                                               \
-        TILE_LOAD(4, (a) + k_ * (a_step), lda);                                                            \
-        TILE_LOAD(6, (b) + k_ * (b_step), 64);                                                             \
-        TILE_LOAD(7, (b) + k_ * (b_step) + TILE, 64);                                                      \
-        TILE_LOAD(5, (a) + k_ * (a_step) + (lda) / 2 * 16, lda);                                           \
-        TILE_MULTIPLY(0, 4, 6);                                                                             \
-        TILE_MULTIPLY(1, 4, 7);                                                                             \
-        TILE_MULTIPLY(2, 5, 6);                                                                             \
-        TILE_MULTIPLY(3, 5, 7);                                                                             \
+        _tile_loadd(4, (a) + k_ * (a_step), lda);                                                            \
+        _tile_loadd(6, (b) + k_ * (b_step), 64);                                                             \
+        _tile_loadd(7, (b) + k_ * (b_step) + TILE, 64);                                                      \
+        _tile_loadd(5, (a) + k_ * (a_step) + (lda) / 2 * 16, lda);                                           \
+        _tile_dpbf16ps(0, 4, 6);                                                                             \
+        _tile_dpbf16ps(1, 4, 7);                                                                             \
+        _tile_dpbf16ps(2, 5, 6);                                                                             \
+        _tile_dpbf16ps(3, 5, 7);                                                                             \
     }
 INLINE void tiles_load(const float *c, int64_t ldc)
 {
     size_t row = (size_t)ldc * sizeof *c;
-    TILE_LOAD(0, c, row);
-    TILE_LOAD(1, c + SIDE / 2, row);
-    TILE_LOAD(2, c + SIDE / 2 * ldc, row);
-    TILE_LOAD(3, c + SIDE / 2 * ldc + SIDE / 2, row);
+    _tile_loadd(0, c, row);
+    _tile_loadd(1, c + SIDE / 2, row);
+    _tile_loadd(2, c + SIDE / 2 * ldc, row);
+    _tile_loadd(3, c + SIDE / 2 * ldc + SIDE / 2, row);
 }
 INLINE void tiles_zero(void)
 {
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    TILE_ZERO(2);
-    TILE_ZERO(3);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
 }
 INLINE void tiles_store(float *c, int64_t ldc)
 {
     size_t row = (size_t)ldc * sizeof *c;
-    TILE_STORE(0, c, row);
-    TILE_STORE(1, c + SIDE / 2, row);
-    TILE_STORE(2, c + SIDE / 2 * ldc, row);
-    TILE_STORE(3, c + SIDE / 2 * ldc + SIDE / 2, row);
+    _tile_stored(0, c, row);
+    _tile_stored(1, c + SIDE / 2, row);
+    _tile_stored(2, c + SIDE / 2 * ldc, row);
+    _tile_stored(3, c + SIDE / 2 * ldc + SIDE / 2, row);
 }
 #endif
 #endif
