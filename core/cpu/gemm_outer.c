@@ -1,7 +1,7 @@
 /* gemm_outer.c - the gradient of weights, c = x' y: a sum over rows, so both factors are packed, some hundred rows at a time. */
 #include "cpu/gemm_tile.h"
 
-enum { WIDE = 512 / NR * NR, TALL = 224 / MR * MR }; /* columns of y and of x that are packed at a time: some lines of each row in one go */
+enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR }; /* columns of y and of x that are packed at a time: some lines of each row in one go */
 enum { PAD = 16, NEAR = 256 };                       /* floats behind a packed panel; columns of x at most that are read where they lie */
 
 /* The first n < L floats, zeros behind. */
