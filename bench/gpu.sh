@@ -235,6 +235,9 @@ timings() {
         train $config bf16 1 ""
         [ $what = again ] && [ -z "$only" ] || train $config bf16 0 ""
     done
+    for config in small base; do
+        ABLATE_BRANCH=1 train $config bf16 1 ", weight gradients on a branch"
+    done
     train base bf16 1 ", odd vocabulary" --vocab $odd
     # one batch of the smallest sentences: the graph is made for as many sentences as that has
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"

@@ -128,7 +128,7 @@ static int wait_side(err *e)
 {
     double start = ticks();
     for (;;) {
-        int done = gpu_side_done();
+        int done = gpu_side_done(GPU_RANKS);
         if (done) return launched(done < 0 ? -1 : 0, e);
         if (still_there(e)) return -1;
         double waited = ticks() - start;
@@ -183,7 +183,7 @@ static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
     if (type != F32) return fail(e, "sums on a GPU need fp32, found %s", dtype_name(type));
     sum s = {.v = v, .n = n, .stride = n / (size_t)size + 1};
     s.given = gpu_scratch(SCRATCH_RANKS, (size_t)size * s.stride * sizeof *s.given);
-    int bad = launched(gpu_side_begin(), e);
+    int bad = launched(gpu_side_begin(GPU_RANKS), e);
     part own = part_of(&s, me);
     if (!bad) bad = exchange(&s, part_of, given_by, NCCL_FLOAT32, e);
     if (!bad) bad = launched(gpu_add_ranks((float *)(void *)own.at, s.given, me, size, (int64_t)s.stride, (int64_t)own.n), e);
@@ -192,7 +192,7 @@ static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
     return bad;
 }
 
-static int nccl_sum_end(err *e) { return launched(gpu_side_join(), e); }
+static int nccl_sum_end(err *e) { return launched(gpu_side_join(GPU_RANKS), e); }
 
 /* What each rank gave, in device memory: bytes of rank 0, of rank 1 ... */
 typedef struct {
@@ -211,7 +211,7 @@ static int nccl_gather(const void *mine, void *all, size_t bytes, err *e)
     char nothing = 0, *ignored = bytes ? NULL : xmalloc((size_t)size);
     if (!bytes) mine = &nothing, all = ignored, bytes = 1;
     gathered g = {gpu_scratch(SCRATCH_RANKS, (size_t)size * bytes), bytes};
-    int bad = launched(gpu_side_begin(), e);
+    int bad = launched(gpu_side_begin(GPU_RANKS), e);
     if (!bad) {
         gpu_copy_in(place_of(&g, me).at, mine, bytes);
         bad = exchange(&g, my_place, place_of, NCCL_INT8, e);

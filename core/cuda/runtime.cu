@@ -8,17 +8,18 @@
 #include <vector>
 
 namespace {
-enum { STAGES = 8, SLOTS = 16 };
+enum { STAGES = 8, SLOTS = 16, LANES = 1 + GPU_SIDES /* the stream and the side streams */ };
 
 struct block { void *data; size_t bytes; };
-cudaStream_t stream, main_stream, side; /* where work goes now: one of the two */
-cudaEvent_t side_sees, main_sees;
+cudaStream_t stream, main_stream, side[GPU_SIDES]; /* stream: where work goes now, one of the others */
+int lane;                                          /* the same: 0, or 1 + the side stream's number */
+cudaEvent_t side_sees[GPU_SIDES], main_sees[GPU_SIDES], mark[GPU_MARKS];
 gpu_counter *counter;
-unsigned *tickets;
+unsigned *tickets;    /* [LANES][GPU_TICKETS] */
 char *staged;         /* [STAGES][GPU_STAGE_BYTES] pinned: copies from the host wait for nothing */
 cudaEvent_t sent[STAGES];
 unsigned next_stage;
-block scratch[SLOTS];
+block scratch[LANES][SLOTS];
 std::vector<void *> outgrown;
 cudaEvent_t began, ended; /* of gpu_milliseconds */
 bool capturing, open_;
@@ -100,8 +101,8 @@ int gpu_open(int device, const char **why)
     note(cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking), "a stream");
     stream = main_stream;
     note(cudaMalloc((void **)&counter, sizeof *counter), "device memory");
-    note(cudaMalloc((void **)&tickets, GPU_TICKETS * sizeof *tickets), "device memory");
-    note(cudaMemsetAsync(tickets, 0, GPU_TICKETS * sizeof *tickets, stream), "zeroing GPU memory");
+    note(cudaMalloc((void **)&tickets, LANES * GPU_TICKETS * sizeof *tickets), "device memory");
+    note(cudaMemsetAsync(tickets, 0, LANES * GPU_TICKETS * sizeof *tickets, stream), "zeroing GPU memory");
     note(cudaMallocHost((void **)&staged, (size_t)STAGES * GPU_STAGE_BYTES), "pinned memory");
     for (int i = 0; i < STAGES; i++) note(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming), "an event");
     note(cudaEventCreate(&began), "an event");
@@ -116,7 +117,8 @@ void gpu_close(void)
     if (!open_) return;
     gpu_forget_uploads();
     cudaStreamSynchronize(stream);
-    for (int i = 0; i < SLOTS; i++) cudaFree(scratch[i].data), scratch[i] = block();
+    for (auto &of_lane : scratch)
+        for (block &b : of_lane) cudaFree(b.data), b = block();
     for (void *p : outgrown) cudaFree(p);
     outgrown.clear();
     for (int i = 0; i < STAGES; i++) cudaEventDestroy(sent[i]);
@@ -126,8 +128,16 @@ void gpu_close(void)
     cudaFree(counter);
     cudaFree(tickets);
     cudaStreamDestroy(main_stream);
-    if (side) cudaStreamDestroy(side), cudaEventDestroy(side_sees), cudaEventDestroy(main_sees);
-    open_ = false, stream = main_stream = side = NULL;
+    for (int s = 0; s < GPU_SIDES; s++) {
+        if (!side[s]) continue;
+        cudaStreamDestroy(side[s]), cudaEventDestroy(side_sees[s]), cudaEventDestroy(main_sees[s]);
+        side[s] = NULL;
+    }
+    for (cudaEvent_t &m : mark) {
+        if (m) cudaEventDestroy(m);
+        m = NULL;
+    }
+    open_ = false, stream = main_stream = NULL;
     cudaGetLastError();
     error[0] = 0, refused = false;
 }
@@ -221,7 +231,7 @@ void gpu_zero(void *at, size_t bytes)
 
 void *gpu_scratch(int slot, size_t bytes)
 {
-    block *s = &scratch[slot];
+    block *s = &scratch[lane][slot];
     if (s->bytes >= bytes) return s->data;
     if (s->data) outgrown.push_back(s->data);
     size_t size = bytes + bytes / 4;
@@ -234,6 +244,7 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg)
     float ms = 0;
     if (capturing) return gpu_refuse("a measurement during graph capture");
     gpu_flush();
+    if (side[GPU_BRANCH]) note(cudaStreamSynchronize(side[GPU_BRANCH]), "the GPU's work"); /* nothing runs beside what is timed */
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");
     note(cudaEventSynchronize(ended), "the GPU's work");
@@ -253,7 +264,7 @@ void *gpu_stream(void)
     return stream;
 }
 const gpu_counter *gpu_counters(void) { return counter; }
-unsigned *gpu_tickets(void) { return tickets; }
+unsigned *gpu_tickets(void) { return tickets + (size_t)lane * GPU_TICKETS; }
 void gpu_set_counter(uint64_t seed, uint64_t step)
 {
     gpu_counter c = {seed, step};
@@ -317,44 +328,51 @@ int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *
     return gpu_launched();
 }
 
-/* ---- the side stream ---- */
+/* ---- side streams ---- */
 
-static int side_open(void)
+static int side_open(gpu_side s)
 {
-    if (side) return error[0] ? -1 : 0;
-    int low = 0, high = 0; /* its few kernels go before the many of the stream: another rank may wait for what they send */
+    if (side[s]) return error[0] ? -1 : 0;
+    int low = 0, high = 0; /* the ranks' few kernels go before the many of the stream: another rank may wait for what they send */
     note(cudaDeviceGetStreamPriorityRange(&low, &high), "streams");
-    note(cudaStreamCreateWithPriority(&side, cudaStreamNonBlocking, high), "a stream");
-    note(cudaEventCreateWithFlags(&side_sees, cudaEventDisableTiming), "an event");
-    return note(cudaEventCreateWithFlags(&main_sees, cudaEventDisableTiming), "an event");
+    note(cudaStreamCreateWithPriority(&side[s], cudaStreamNonBlocking, s == GPU_RANKS ? high : low), "a stream");
+    note(cudaEventCreateWithFlags(&side_sees[s], cudaEventDisableTiming), "an event");
+    return note(cudaEventCreateWithFlags(&main_sees[s], cudaEventDisableTiming), "an event");
 }
 
-int gpu_side_begin(void)
+int gpu_side_begin(gpu_side s)
 {
-    if (side_open()) return -1;
+    if (side_open(s)) return -1;
     gpu_flush();
-    note(cudaEventRecord(side_sees, main_stream), "an event");
-    note(cudaStreamWaitEvent(side, side_sees, 0), "a stream that waits");
-    stream = side;
+    note(cudaEventRecord(side_sees[s], main_stream), "an event");
+    note(cudaStreamWaitEvent(side[s], side_sees[s], 0), "a stream that waits");
+    stream = side[s], lane = 1 + s;
     return error[0] ? -1 : 0;
 }
 void gpu_side_end(void)
 {
     gpu_flush();
-    stream = main_stream;
+    stream = main_stream, lane = 0;
 }
 
-int gpu_side_join(void)
+int gpu_side_join(gpu_side s)
 {
-    if (side_open()) return -1;
-    note(cudaEventRecord(main_sees, side), "an event");
-    return note(cudaStreamWaitEvent(main_stream, main_sees, 0), "a stream that waits");
+    if (side_open(s)) return -1;
+    note(cudaEventRecord(main_sees[s], side[s]), "an event");
+    return note(cudaStreamWaitEvent(main_stream, main_sees[s], 0), "a stream that waits");
 }
 
-int gpu_side_done(void)
+int gpu_side_mark(gpu_side s, int i)
 {
-    cudaError_t rc = side ? cudaStreamQuery(side) : cudaSuccess;
-    if (rc != cudaErrorNotReady) return note(rc, "the ranks' stream") ? -1 : 1;
+    if (!mark[i]) note(cudaEventCreateWithFlags(&mark[i], cudaEventDisableTiming), "an event");
+    return note(cudaEventRecord(mark[i], side[s]), "an event");
+}
+int gpu_side_join_mark(int i) { return note(cudaStreamWaitEvent(main_stream, mark[i], 0), "a stream that waits"); }
+
+int gpu_side_done(gpu_side s)
+{
+    cudaError_t rc = side[s] ? cudaStreamQuery(side[s]) : cudaSuccess;
+    if (rc != cudaErrorNotReady) return note(rc, "a side stream's work") ? -1 : 1;
     cudaGetLastError();
     return error[0] ? -1 : 0;
 }

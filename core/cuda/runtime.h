@@ -1,5 +1,5 @@
 /* runtime.h - a GPU's memory, stream and graphs, for the C and the CUDA side of the backend, and for the test build that runs kernels
- * on the CPU. A process uses one device and one stream; with ranks also a side stream. */
+ * on the CPU. A process uses one device and one stream, and side streams beside it. */
 #ifndef ABLATE_CUDA_RUNTIME_H
 #define ABLATE_CUDA_RUNTIME_H
 #include <stddef.h>
@@ -40,7 +40,7 @@ int gpu_copy_out(void *to, const void *from, size_t bytes);     /* waits for ear
 void gpu_copy(void *to, const void *from, size_t bytes);        /* device to device */
 void gpu_zero(void *at, size_t bytes);
 /* Temporary memory for one call: a slot's block, enlarged if needed. The old block is kept until gpu_close, because graphs may use
- * it. ops.h lists the slots' owners. */
+ * it. ops.h lists the slots' owners. Every side stream has its own slots. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
 size_t gpu_free_memory(void); /* bytes; 0 after an error */
@@ -58,18 +58,24 @@ void *gpu_captured(void);                   /* ends capture: a graph, or NULL af
 int gpu_replay(void *graph);
 void gpu_graph_free(void *graph);
 
-/* ---- the side stream: communication between ranks, parallel to the stream's work ---- */
-int gpu_side_begin(void); /* until gpu_side_end, launches and copies go to the side stream, after the stream's current work: 0 or -1 */
+/* ---- side streams: communication between ranks and weight gradients (branch.h), parallel to the stream's work ---- */
+typedef enum { GPU_RANKS, GPU_BRANCH, GPU_SIDES } gpu_side;
+int gpu_side_begin(gpu_side s); /* until gpu_side_end, launches and copies go to the side stream, after the stream's current work: 0 or -1 */
 void gpu_side_end(void);
-int gpu_side_join(void);  /* later work in the stream waits for the side stream: 0 or -1 */
-int gpu_side_done(void);  /* 1: the side stream is idle, 0: not yet, -1: an error. Does not wait. */
+int gpu_side_join(gpu_side s);  /* later work in the stream waits for the side stream: 0 or -1 */
+int gpu_side_done(gpu_side s);  /* 1: the side stream is idle, 0: not yet, -1: an error. Does not wait. */
+/* For a join that does not wait for all: later work in the stream waits for what the side stream had when the mark was set. */
+enum { GPU_MARKS = 32 };
+int gpu_side_mark(gpu_side s, int mark);
+int gpu_side_join_mark(int mark);
 
 /* ---- kernels compiled at run time ---- */
 int gpu_capability(void);                                       /* 90: compute capability 9.0 */
 void *gpu_load_kernel(const void *image, const char *name);     /* from a cubin; stays loaded. NULL after an error */
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments); /* addresses of the arguments, as in a launch */
 
-/* [GPU_TICKETS] in device memory, all 0 between launches, with which blocks find out which one is last (parts.h). */
+/* [GPU_TICKETS] in device memory, all 0 between launches, with which blocks find out which one is last (parts.h). Every side stream has
+ * its own. */
 enum { GPU_TICKETS = 1 << 14 };
 unsigned *gpu_tickets(void);
 
@@ -85,6 +91,13 @@ extern const char *gpu_label; /* label under which launches are counted */
 /* Calls f with the number of launches of each label and kernel since the last call. */
 void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
 extern int gpu_side_stuck; /* makes gpu_side_done report a busy side stream, as after losing a rank */
+/* When streams do their work: at once; the side streams' only when something waits for it; the stream's only when something waits for it.
+ * Between the last two lies whatever a GPU does, so that a wait that is missing gives other results in one of them. */
+typedef enum { GPU_AT_ONCE, GPU_SIDES_LATE, GPU_SIDES_EARLY } gpu_timing;
+extern gpu_timing gpu_when;
+/* Work of side streams, and pairs of it and work of the stream that was given later but run before. */
+typedef struct { int64_t launches, overtaken; } gpu_beside_tally;
+extern gpu_beside_tally gpu_beside;
 /* Runs body(arg) like a launch: with access to device memory, and into the graph during capture. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
 #endif

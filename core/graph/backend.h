@@ -90,6 +90,9 @@ struct backend {
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
     void (*stats)(char *words, size_t n); /* counts of products per library and of graphs made so far, for the run's record */
     bool (*supports)(op o); /* are there kernels for GRU or CONV? Else the host composes the layer from other operations */
+    /* Does it run beside those that follow it? Then tape_plan keeps what it reads for longer, so that these rarely wait for its memory. The
+     * backend sees to it that they wait where they must. */
+    bool (*beside)(op o);
     /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis, then by id (as
      * select_best of decode/select.h and advance of decode/beam.c do); log_prob is NaN if a sentence's logits are NaN. Waits. */
     int (*put_choosing)(const choosing *c, err *e);

@@ -6,11 +6,13 @@
  *     fast=N     candidate N is fast, the others sleep       refuse=S   the heuristic's status
  *     describe=S the status of describing a matrix           plain=1    no bits of a ReLU, no gradients with a product
  *
- * Candidate 2 adds partial sums over k. fake_cublaslt_used() is the candidate that multiplied last, from 1 on.
+ * Candidate 2 adds partial sums over k. A workspace belongs to the stream that used it first. fake_cublaslt_used() is the candidate that
+ * multiplied last, from 1 on.
  */
 #include "cuda/product.h"
 #include "cuda/runtime.h"
 #include <cublasLt.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,8 +45,22 @@ const char *cublasLtGetStatusString(cublasStatus_t s)
 {
     return s == CUBLAS_STATUS_EXECUTION_FAILED ? "execution failed" : "refused by the stand-in";
 }
+enum { WORKSPACES = 8 };
+static struct {
+    const void *at, *stream;
+} workspaces[WORKSPACES];
+static bool owns(const void *stream, const void *work)
+{
+    int i = 0;
+    while (i < WORKSPACES && workspaces[i].at && workspaces[i].at != work) i++;
+    if (i == WORKSPACES) return false;
+    if (!workspaces[i].at) workspaces[i].at = work, workspaces[i].stream = stream;
+    return workspaces[i].stream == stream;
+}
+
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *h)
 {
+    memset(workspaces, 0, sizeof workspaces);
     *h = (cublasLtHandle_t)&used;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -234,7 +250,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t how, cons
     const desc *d = (const void *)how;
     const matrix *ours_b = (const void *)at_a, *ours_a = (const void *)at_b, *ours_c = (const void *)at_c;
     int64_t which = (int64_t)algo->data[0];
-    if (!h || at_c != at_out || c != out || !work || bytes < 1024 || stream != gpu_stream())
+    if (!h || at_c != at_out || c != out || !work || bytes < 1024 || stream != gpu_stream() || !owns(stream, work))
         return CUBLAS_STATUS_INVALID_VALUE;
     bool relu = d->epilogue & CUBLASLT_EPILOGUE_RELU, sums = d->epilogue & CUBLASLT_EPILOGUE_BGRADA, aux = d->epilogue & 128;
     if (aux && (!d->bits || d->line != RELU_BITS((int64_t)ours_c->rows))) return CUBLAS_STATUS_INVALID_VALUE;

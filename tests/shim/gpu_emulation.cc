@@ -1,8 +1,8 @@
 /* gpu_emulation.cc - kernels on the CPU, and the runtime of runtime.h over plain memory: for tests only (see gpu.h).
  *
- * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block.
+ * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block, gpu_streams.cc says when a launch is run.
  */
-#include "gpu_fibers.h"
+#include "gpu_streams.h"
 #include "cuda/uploads.h"
 #include <dlfcn.h>
 #include <map>
@@ -11,7 +11,7 @@
 #include <vector>
 
 extern "C" {
-int gpu_reversed, gpu_dry, gpu_side_stuck;
+int gpu_reversed, gpu_dry;
 gpu_tally gpu_done;
 const char *gpu_label = "";
 }
@@ -21,18 +21,12 @@ const char *gpu_label = "";
 namespace {
 std::map<char *, size_t> blocks;
 std::string error;
-bool has_error, refused, capturing;
-struct graph_step { /* a launch */
-    std::string label, name;
-    std::function<void()> run;
-};
-struct graph { std::vector<graph_step> steps; };
+bool has_error, refused;
 std::map<std::pair<std::string, std::string>, int64_t> tally; /* launches by label and name */
-graph *written;
-struct scratch_block { void *data; size_t bytes; } scratch[16];
+struct scratch_block { void *data; size_t bytes; } scratch[GPU_LANES][16];
 std::vector<void *> outgrown; /* scratch that captured graphs may still use */
 gpu_counter counter;
-unsigned tickets[GPU_TICKETS];
+unsigned tickets[GPU_LANES][GPU_TICKETS];
 } // namespace
 
 static void lock(bool locked)
@@ -48,24 +42,20 @@ static void lock(bool locked)
 #endif
 }
 
-static void run_step(const graph_step &s)
+void gpu_run_work(const gpu_work &w)
 {
-    gpu_done.launches++;
-    tally[{s.label, s.name}]++;
-    if (gpu_dry) return;
+    bool launch = !w.name.empty();
+    if (launch) gpu_done.launches++, tally[{w.label, w.name}]++;
+    if (launch && gpu_dry) return;
     lock(false);
-    s.run();
+    w.run();
     lock(true);
 }
 
 static void do_or_write(const char *name, std::function<void()> what)
 {
-    graph_step s = {gpu_label, name, what};
-    if (!capturing) gpu_flush();
-    if (capturing)
-        written->steps.push_back(s);
-    else
-        run_step(s);
+    if (!gpu_capturing()) gpu_flush();
+    gpu_give({gpu_label, name, what});
 }
 
 static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<void()> &what)
@@ -130,8 +120,9 @@ int gpu_open(int, const char **why)
 void gpu_close(void)
 {
     gpu_forget_uploads();
-    for (auto &s : scratch)
-        if (s.data) gpu_release(s.data), s = scratch_block();
+    for (auto &of_lane : scratch)
+        for (auto &s : of_lane)
+            if (s.data) gpu_release(s.data), s = scratch_block();
     for (void *p : outgrown) gpu_release(p);
     outgrown.clear();
     has_error = refused = false, error.clear();
@@ -163,6 +154,7 @@ void gpu_release(void *p)
 {
     if (!p) return;
     gpu_flush();
+    gpu_finish_all();
     auto at = blocks.find((char *)p);
     if (at == blocks.end()) broken_kernel("gpu_release of something else");
 #ifdef GPU_ASAN
@@ -178,15 +170,15 @@ void *gpu_stage(void)
 }
 void gpu_send(void *to, const void *stage, size_t bytes)
 {
+    std::vector<char> copy((const char *)stage, (const char *)stage + bytes);
     gpu_done.copies_in++;
-    lock(false);
-    memcpy(to, stage, bytes);
-    lock(true);
+    gpu_give({"", "", [=] { memcpy(to, copy.data(), copy.size()); }});
 }
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {
-    if (capturing) return gpu_refuse("a copy to the host during graph capture");
+    if (gpu_capturing()) return gpu_refuse("a copy to the host during graph capture");
     gpu_flush();
+    gpu_finish(gpu_current());
     lock(false);
     memcpy(to, from, bytes);
     lock(true);
@@ -202,7 +194,7 @@ void gpu_zero(void *at, size_t bytes)
 }
 void *gpu_scratch(int slot, size_t bytes)
 {
-    scratch_block *s = &scratch[slot];
+    scratch_block *s = &scratch[gpu_current()][slot];
     if (s->bytes >= bytes) return s->data;
     if (s->data) outgrown.push_back(s->data);
     *s = scratch_block{gpu_alloc(bytes), bytes};
@@ -218,10 +210,13 @@ void gpu_host_call(void (*body)(void *), const void *arg, size_t bytes)
 }
 double gpu_milliseconds(int (*work)(void *), void *arg)
 {
-    if (capturing) return gpu_refuse("a measurement during graph capture");
+    if (gpu_capturing()) return gpu_refuse("a measurement during graph capture");
     struct timespec from, to;
+    gpu_flush();
+    gpu_finish_all();
     clock_gettime(CLOCK_MONOTONIC, &from);
     if (work(arg)) return -1;
+    gpu_finish(gpu_current());
     clock_gettime(CLOCK_MONOTONIC, &to);
     return (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
 }
@@ -230,40 +225,19 @@ void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, 
     for (auto &t : tally) f(self, t.first.first.c_str(), t.first.second.c_str(), t.second);
     tally.clear();
 }
-void gpu_wait(void) { gpu_flush(); }
-void *gpu_stream(void) { return NULL; }
+void gpu_wait(void)
+{
+    gpu_flush();
+    gpu_finish(gpu_current());
+}
 const gpu_counter *gpu_counters(void) { return &counter; }
-unsigned *gpu_tickets(void) { return tickets; }
+unsigned *gpu_tickets(void) { return tickets[gpu_current()]; }
 void gpu_set_counter(uint64_t seed, uint64_t step)
 {
     gpu_counter c = {seed, step};
     gpu_copy_in(&counter, &c, sizeof c);
 }
 void gpu_shared_memory(const void *, size_t) {}
-int gpu_capture(void)
-{
-    gpu_flush();
-    if (has_error || capturing) return -1;
-    written = new graph;
-    capturing = true;
-    return 0;
-}
-void *gpu_captured(void)
-{
-    graph *g = written;
-    written = NULL, capturing = false;
-    if (!has_error) return g;
-    delete g;
-    return NULL;
-}
-int gpu_replay(void *g)
-{
-    gpu_flush();
-    for (auto &step : ((graph *)g)->steps) run_step(step);
-    return gpu_launched();
-}
-void gpu_graph_free(void *g) { delete (graph *)g; }
-int gpu_capturing(void) { return capturing; }
 /* Code for the emulation is a shared object, named by its path; a kernel in it is a function that launches itself. */
 int gpu_capability(void) { return 90; }
 void *gpu_load_kernel(const void *image, const char *name)
@@ -279,9 +253,5 @@ int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *
     return run(blocks, threads, arguments);
 }
 const char *gpu_name(void) { return "kernels on the CPU, for tests"; }
-int gpu_side_begin(void) { return gpu_launched(); } /* launches run at once, so there is nothing to wait for */
-void gpu_side_end(void) {}
-int gpu_side_join(void) { return gpu_launched(); }
-int gpu_side_done(void) { return gpu_launched() ? -1 : !gpu_side_stuck; }
 int gpu_multiprocessors(void) { return 4; }
 }

@@ -1,7 +1,7 @@
 /* standin_nccl.c - libnccl.so.2 for tests without GPUs: ncclSend and ncclRecv between processes of one machine, which really carry what is sent.
  *
  * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's messages are carried when
- * the group ends, before anything else runs, as all does on the emulated GPU. A rank that has ended is told of as NCCL tells it: calls succeed,
+ * the emulated GPU comes to them, which the host waits for. A rank that has ended is told of as NCCL tells it: calls succeed,
  * ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end.
  */
 #include "cuda/nccl.h"
@@ -42,8 +42,12 @@ typedef struct {
     int sends;
 } message;
 
-static message queue[QUEUE];
-static int queued, groups;
+typedef struct {
+    message of[QUEUE];
+    int n;
+} message_group;
+static message_group queue;
+static int groups;
 
 static size_t width(nccl_type t) { return t == NCCL_FLOAT32 ? 4 : 1; }
 
@@ -139,15 +143,15 @@ static size_t carry(message *m)
     return n;
 }
 
-static void carry_all(void *unused)
+static void carry_all(void *arg)
 {
-    (void)unused;
-    nccl_comm c = queue[0].comm;
+    message_group *g = arg;
+    nccl_comm c = g->of[0].comm;
     const int *stuck = emulation("gpu_side_stuck");
     for (unsigned looks = 1; c->found == NCCL_SUCCESS && !(stuck && *stuck); looks++) {
         int left = 0;
         size_t moved = 0;
-        for (int i = 0; i < queued; i++) moved += carry(&queue[i]), left += queue[i].done < queue[i].n;
+        for (int i = 0; i < g->n; i++) moved += carry(&g->of[i]), left += g->of[i].done < g->of[i].n;
         if (!left) break;
         if (moved) continue;
         sched_yield();
@@ -159,21 +163,21 @@ nccl_code ncclGroupStart(void) { return groups++, NCCL_SUCCESS; }
 
 nccl_code ncclGroupEnd(void)
 {
-    if (--groups || !queued) return NCCL_SUCCESS;
+    if (--groups || !queue.n) return NCCL_SUCCESS;
     void (*call)(void (*)(void *), const void *, size_t) = NULL;
     *(void **)&call = emulation("gpu_host_call");
     if (call)
-        call(carry_all, "", 1);
+        call(carry_all, &queue, sizeof queue);
     else
-        carry_all(NULL);
-    queued = 0;
+        carry_all(&queue);
+    queue.n = 0;
     return NCCL_SUCCESS;
 }
 
 static nccl_code add(nccl_comm c, const void *at, size_t bytes, int peer, int sends)
 {
-    if (!groups || queued == QUEUE || peer == c->rank) return NCCL_INVALID_USAGE;
-    queue[queued++] = (message){.comm = c, .at = (char *)at, .n = bytes, .peer = peer, .sends = sends};
+    if (!groups || queue.n == QUEUE || peer == c->rank) return NCCL_INVALID_USAGE;
+    queue.of[queue.n++] = (message){.comm = c, .at = (char *)at, .n = bytes, .peer = peer, .sends = sends};
     return NCCL_SUCCESS;
 }
 nccl_code ncclSend(const void *from, size_t n, nccl_type type, int to, nccl_comm c, void *stream)

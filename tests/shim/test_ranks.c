@@ -1,6 +1,6 @@
 /* Ranks on the emulated GPU, over a libnccl.so.2 that carries messages between processes (standin_nccl.c): 1, 2 and 4 ranks agree to rounding at one
- * global batch, the same ranks give the same bits, buckets set out complete and before the backward pass is over, a rank that is killed or silent
- * is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the buckets. */
+ * global batch, the same ranks give the same bits, also with weight gradients on a branch and whenever streams do their work, buckets set out
+ * complete and before the backward pass is over, a rank that is killed or silent is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the buckets. */
 #include "open_device.h"
 #include "test.h"
 #include "train/train.h"
@@ -23,6 +23,7 @@ typedef struct {
 } outcome;
 typedef struct {
     world *w;
+    int order; /* gpu_when */
     int ranks, dies, sleeps; /* this rank ends after its second update, or joins and sends nothing; 0: none does */
     const char *folder;
     outcome *of; /* [ranks], in shared memory */
@@ -65,6 +66,7 @@ static void train(const job *j, int rank)
 #endif
     const comm *c = on && joins ? comm_join(ablate_nccl(), on, j->folder, j->ranks, &e) : NULL;
 #ifdef GPU_ON_CPU
+    gpu_when = (gpu_timing)j->order;
     if (j->sleeps) gpu_side_stuck = 1; /* where a GPU lets the host go on the emulation would wait */
 #endif
     if (j->sleeps && rank == j->sleeps) sleep(60);
@@ -142,6 +144,22 @@ static void check_same_bits(job *j)
     CHECK(first.total > 0);
 }
 
+static void check_branch(job *j)
+{
+    j->ranks = 2, run(j);
+    outcome first = j->of[0];
+    CHECK(first.total > 0);
+    setenv("ABLATE_BRANCH", "1", 1);
+    for (j->order = GPU_SIDES_LATE; j->order <= GPU_SIDES_EARLY; j->order++) {
+        run(j);
+        CHECK_TEXT(j->of[0].words, "");
+        CHECK_THAT(!memcmp(&first, &j->of[0], sizeof first), "%s: other parameters or losses than without a branch",
+                   j->order == GPU_SIDES_LATE ? "side streams late" : "side streams early");
+    }
+    j->order = GPU_AT_ONCE;
+    unsetenv("ABLATE_BRANCH");
+}
+
 static void check_losses_of_ranks(job *j)
 {
     double start = ticks();
@@ -180,14 +198,18 @@ static int note(void *v, size_t n, dtype type, err *e)
 static int nothing(err *e) { return (void)e, 0; }
 static const comm_module noting = {.name = "a test", .sum_begin = note, .progress = nothing, .sum_end = nothing};
 
-/* Three steps: kernel after kernel, while graphs are written, and from these. */
-static void check_buckets(world *w)
+/* Three steps: kernel after kernel, while graphs are written, and from these. A branch's gradients are in time for their bucket, too. */
+static void check_buckets(world *w, bool with_branch)
 {
     const cuda_module *module;
     err e = {0};
     model m;
     comm c = {.m = &noting, .size = 1};
     const backend *on = open_device(&module, &e);
+    if (with_branch) setenv("ABLATE_BRANCH", "1", 1);
+#ifdef GPU_ON_CPU
+    if (with_branch) gpu_when = GPU_SIDES_LATE;
+#endif
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, on, &e), 0);
     train_step *s = train_step_open(&m, &e);
     batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
@@ -219,6 +241,10 @@ static void check_buckets(world *w)
     train_step_close(s);
     model_free(&m);
     module->close();
+#ifdef GPU_ON_CPU
+    gpu_when = GPU_AT_ONCE;
+#endif
+    unsetenv("ABLATE_BRANCH");
 }
 
 int main(void)
@@ -237,6 +263,7 @@ int main(void)
 #ifdef GPU_ON_CPU
     check_agree(&j, one);
     check_same_bits(&j);
+    check_branch(&j);
     check_losses_of_ranks(&j);
 #else
     j.ranks = 1, run(&j);
@@ -247,7 +274,8 @@ int main(void)
         CHECK(j.of[0].total > 10000);
     }
 #endif
-    check_buckets(&w);
+    check_buckets(&w, false);
+    check_buckets(&w, true);
     rmdir(folder);
     free(one);
     world_close(&w);

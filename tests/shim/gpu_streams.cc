@@ -1,0 +1,205 @@
+/* gpu_streams.cc - see gpu_streams.h. */
+#include "gpu_streams.h"
+#include "cuda/uploads.h"
+#include <deque>
+#include <vector>
+
+extern "C" {
+gpu_timing gpu_when;
+gpu_beside_tally gpu_beside;
+int gpu_side_stuck;
+}
+
+namespace
+{
+enum {
+    SEES = 0 /* side_sees of runtime.cu */,
+    SEEN = GPU_SIDES,
+    MARK = 2 * GPU_SIDES,
+    EVENTS = MARK + GPU_MARKS
+};
+enum what { WORK, RECORD, WAIT };
+struct action {
+    what kind;
+    int lane, event;
+    gpu_work work;
+};
+typedef std::vector<action> graph;
+
+/* ---- what streams were given and have done ---- */
+
+struct item { /* work, or else a wait until `lane` has done so much */
+    gpu_work work;
+    int lane;
+    uint64_t until;
+    int64_t stream_ran; /* when it was given */
+};
+struct stream_state {
+    std::deque<item> queue;
+    uint64_t given, done;
+} streams[GPU_LANES];
+struct {
+    int lane;
+    uint64_t at;
+} events[EVENTS];
+int lane;
+int64_t stream_ran; /* work of the first stream */
+
+/* ---- the graph that is being written: what CUDA would refuse ---- */
+
+graph *written;
+unsigned number; /* of the graph */
+struct {
+    bool in;
+    uint64_t given, joined;
+} part[GPU_LANES];
+struct {
+    unsigned graph;
+    int lane;
+    uint64_t at;
+} recorded[EVENTS]; /* graph: 0, or the one in which it was */
+} // namespace
+
+static void run_until(int of, uint64_t n)
+{
+    stream_state *s = &streams[of];
+    while (s->done < n) {
+        item x = s->queue.front();
+        s->queue.pop_front();
+        if (!x.work.run) {
+            run_until(x.lane, x.until);
+        } else {
+            gpu_run_work(x.work);
+            if (of)
+                gpu_beside.launches++, gpu_beside.overtaken += stream_ran - x.stream_ran;
+            else
+                stream_ran++;
+        }
+        s->done++;
+    }
+}
+
+int gpu_current() { return lane; }
+void gpu_finish(int of) { run_until(of, streams[of].given); }
+void gpu_finish_all()
+{
+    for (int i = 0; i < GPU_LANES; i++) gpu_finish(i);
+}
+
+static void perform(const action &a)
+{
+    stream_state *s = &streams[a.lane];
+    if (a.kind == RECORD) {
+        events[a.event] = {a.lane, s->given};
+        return;
+    }
+    s->queue.push_back(a.kind == WORK ? item{a.work, 0, 0, stream_ran}
+                                      : item{gpu_work(), events[a.event].lane, events[a.event].at, 0});
+    s->given++;
+    if (gpu_when == GPU_AT_ONCE || (gpu_when == GPU_SIDES_LATE) == !a.lane) gpu_finish(a.lane);
+}
+
+static void note_in_graph(const action &a)
+{
+    auto *e = &recorded[a.event];
+    if (a.kind == WAIT) {
+        if (e->graph != number)
+            gpu_refuse("a stream waits for what is not in the graph that is being written");
+        if (!a.lane && part[e->lane].joined < e->at) part[e->lane].joined = e->at;
+        part[a.lane].in = true;
+    }
+    if (!part[a.lane].in) gpu_refuse("work for a stream that is not in the graph that is being written");
+    if (a.kind == RECORD)
+        *e = {number, a.lane, part[a.lane].given};
+    else
+        part[a.lane].given++;
+    written->push_back(a);
+}
+
+static void act(const action &a)
+{
+    if (written) {
+        note_in_graph(a);
+        return;
+    }
+    if (a.kind == RECORD) recorded[a.event].graph = 0;
+    if (a.kind == WAIT && recorded[a.event].graph) gpu_refuse("a stream waits for what is in a graph");
+    perform(a);
+}
+
+void gpu_give(const gpu_work &w) { act({WORK, lane, 0, w}); }
+
+/* ---- runtime.h ---- */
+
+extern "C" {
+void *gpu_stream(void) { return lane ? &streams[lane] : NULL; }
+
+int gpu_side_begin(gpu_side s)
+{
+    gpu_flush();
+    act({RECORD, 0, SEES + s, {}});
+    act({WAIT, 1 + s, SEES + s, {}});
+    lane = 1 + s;
+    return gpu_launched();
+}
+void gpu_side_end(void)
+{
+    gpu_flush();
+    lane = 0;
+}
+int gpu_side_join(gpu_side s)
+{
+    act({RECORD, 1 + s, SEEN + s, {}});
+    act({WAIT, 0, SEEN + s, {}});
+    return gpu_launched();
+}
+int gpu_side_mark(gpu_side s, int mark)
+{
+    act({RECORD, 1 + s, MARK + mark, {}});
+    return gpu_launched();
+}
+int gpu_side_join_mark(int mark)
+{
+    act({WAIT, 0, MARK + mark, {}});
+    return gpu_launched();
+}
+int gpu_side_done(gpu_side s) /* asked again and again by a host that waits */
+{
+    gpu_finish(1 + s);
+    return gpu_launched() ? -1 : !gpu_side_stuck;
+}
+
+int gpu_capture(void)
+{
+    gpu_flush();
+    if (gpu_launched() || written) return -1;
+    written = new graph;
+    number++;
+    for (auto &p : part) p = {};
+    part[0].in = true;
+    return 0;
+}
+void *gpu_captured(void)
+{
+    graph *g = written;
+    written = NULL;
+    for (int i = 1; i < GPU_LANES; i++)
+        if (part[i].joined != part[i].given)
+            gpu_refuse("a side stream was not joined in the graph that was written");
+    if (!gpu_launched()) return g;
+    delete g;
+    return NULL;
+}
+int gpu_replay(void *g)
+{
+    gpu_flush();
+    for (auto &a : *(graph *)g) perform(a);
+    return gpu_launched();
+}
+void gpu_graph_free(void *g)
+{
+    gpu_finish(lane);
+    delete (graph *)g;
+}
+int gpu_capturing(void) { return written != NULL; }
+}
