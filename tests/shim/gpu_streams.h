@@ -16,7 +16,7 @@ struct gpu_work {
 void gpu_run_work(const gpu_work &w); /* gpu_emulation.cc */
 
 enum { GPU_LANES = 1 + GPU_SIDES };
-int gpu_current();                   /* the stream that work goes to: 0, or 1 + a side stream's number */
+int gpu_current();                /* the stream that work goes to: 0, or 1 + a side stream's number */
 void gpu_give(const gpu_work &w); /* to that stream, or into the graph that is being written */
 void gpu_finish(int lane);
 void gpu_finish_all();
