@@ -3,6 +3,7 @@
 #include "cpu/cpu.h"
 #include "device/device.h"
 #include "version.h"
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
 {
     places p = {0};
     wait_asleep(argv);
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free}); /* else JSON that memory is refused for reads as none */
     if (argc < 2) return print(commands_overview, stderr);
     bool help = same(argv[1], "help");
     if (same(argv[1], "--help") || same(argv[1], "-h") || (help && argc == 2)) return all_written(print(commands_overview, stdout));
