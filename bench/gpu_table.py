@@ -228,7 +228,7 @@ def training_rows(found, files, ceilings):
             floor = 1e3 * sum(step_floor(config, b, ceilings, precision) for b in batches) / len(batches)
             modes = [(v, m) for v, m in found.rivals("ms_per_step", what="train", config=config) if m.startswith("fp32") == (precision == "fp32")]
             for how in ("graph", "stream", "graph, weight gradients on a branch", "graph, algorithms chosen by time", "graph, odd vocabulary",
-                        "graph, with a batch of pairs"):
+                        "graph, with a batch of pairs", "graph, optimizer compiled"):
                 ours = found.ours(f"train {config} {precision} {how}", "ms_per_step")
                 if ours is not None or (how == "graph" and modes):
                     yield line(f"train {config} {precision}, {how}", floor, ours, modes[0] if modes else None, "ms/step")

@@ -13,9 +13,9 @@ endif()
 
 find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)
 
-# What NVRTC compiles score programs with, inside of the module.
+# What NVRTC compiles generated programs with, inside of the module.
 set(nvrtc_headers cuda/gpu.h cuda/runtime.h cuda/rows.h cuda/vec8.h cuda/attention.h cuda/attend_tile.h cuda/generic.h cuda/functions.h cuda/score.h
-  cuda/score_tile.h cuda/attend_score.h)
+  cuda/score_tile.h cuda/attend_score.h cuda/optim.h cuda/optim_update.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
 add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/cuda/embed_headers.cmake VERBATIM COMMENT "headers for NVRTC"
@@ -27,7 +27,7 @@ set(shim_kernels ${cuda_kernels})
 list(FILTER shim_kernels EXCLUDE REGEX "/runtime\\.cu$")
 add_library(ab_shim_objects OBJECT ${shim_kernels} ${cuda_host} tests/shim/gpu_emulation.cc tests/shim/gpu_streams.cc
   tests/shim/gpu_fibers.cc)
-set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;-Wno-unused-function")
+set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++;-Wno-unused-function;-ffp-contract=off")
 target_compile_definitions(ab_shim_objects PRIVATE GPU_ON_CPU)
 target_include_directories(ab_shim_objects PUBLIC ${CMAKE_SOURCE_DIR}/core ${CMAKE_SOURCE_DIR}/tests/shim)
 set_target_properties(ab_shim_objects PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -68,6 +68,8 @@ list(APPEND stand_ins standin_nccl)
 # The same as the program's backend: ABLATE_CUDA_MODULE=build/tests/emulated_cuda.so gives `ablate --device cuda` a GPU that is none.
 add_library(emulated_cuda MODULE $<TARGET_OBJECTS:ab_shim_objects> tests/shim/emulated_module.c)
 set_target_properties(emulated_cuda PROPERTIES PREFIX "" LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_compile_definitions(emulated_cuda PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+target_include_directories(emulated_cuda PRIVATE ${CMAKE_SOURCE_DIR}/core)
 target_link_libraries(emulated_cuda PRIVATE dl)
 set_target_properties(ablate PROPERTIES ENABLE_EXPORTS ON) # a module takes errors, tapes and strings from the program that opens it
 add_dependencies(unit_tests emulated_cuda)

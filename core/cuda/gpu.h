@@ -1,5 +1,5 @@
 /* gpu.h - kernels from one source for two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for tests without one. NVRTC, which
- * has no headers, compiles programs generated at run time (score_written.c).
+ * has no headers, compiles programs generated at run time (compiled.c).
  *
  * On the CPU a block's threads are fibers that switch at barriers and warp exchanges; blocks run one after another. Dynamic shared
  * memory has exactly the requested size and is filled with NaNs, memory of gpu_alloc is inaccessible between launches

@@ -241,7 +241,7 @@ int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o)
 {
     if (t->type != F32) return fail(&c->error, "a GPU updates only fp32 parameters, found %s", dtype_name(t->type));
     if (t->n_vectors > UPDATE_VECTORS) return fail(&c->error, "an update of %d vectors, expected at most %d", t->n_vectors, UPDATE_VECTORS);
-    update_program u = {.count = t->count, .n_vectors = t->n_vectors};
+    update_program u = {.count = t->count, .n_vectors = t->n_vectors, .shadowed = UPDATE_NOWHERE};
     program p = {.c = c, .t = t, .u = &u, .v = xcalloc((size_t)c->n, sizeof *p.v)};
     for (int32_t i = 0; i < c->n; i++) p.v[i].last_use = p.v[i].home = -1;
     for (int k = 0; k < t->n_vectors; k++) u.vector[k] = t->vector[k].data;

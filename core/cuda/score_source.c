@@ -1,5 +1,6 @@
 /* score_source.c - a score program as CUDA C: what the interpreter (score_tile.h) does with each step, in the program's own words. */
 #include "cuda/score_written.h"
+#include "cuda/compiled.h"
 #include "cuda/generic.h"
 #include <string.h>
 
@@ -47,7 +48,7 @@ static void steps(const gpu_score *f, const gpu_score_pass *p, str *text)
         else if (s->what == GPU_MAP_BACK)
             str_addf(text, "            t = gradient_of(%d, %s, %s, %s);\n", s->function, a, b, c);
         else
-            str_addf(text, "            t = rounded(%d, %s, %s);\n", s->what, a, b);
+            str_addf(text, "            t = arithmetic(%d, %s, %s);\n", s->what, a, b);
         if (s->out != SCORE_NOWHERE) str_addf(text, "            r%d = t;\n", s->out);
     }
     str_add(text, "            (void)t;\n");
@@ -86,7 +87,7 @@ static void backward(const gpu_score *f, str *text)
 
 void score_source(const gpu_score *f, str *text)
 {
-    str_add(text, "struct written_program {\n    GPU_MEMBER explicit written_program(float4 *) {}\n");
+    str_add(text, "#include \"cuda/attend_score.h\"\nstruct written_program {\n    GPU_MEMBER explicit written_program(float4 *) {}\n");
     one_result(f, GPU_SCORE_FORWARD, "forward", true, text);
     if (f->hides)
         one_result(f, GPU_SCORE_HIDING, "hiding", false, text);
@@ -94,4 +95,16 @@ void score_source(const gpu_score *f, str *text)
         str_add(text, "    GPU_MEMBER void hiding(const gpu_score &, const score_pairs &, float (&x)[SCORE_AT_ONCE]) const { EACH_PAIR(e) x[e] = 0; }\n");
     backward(f, text);
     str_add(text, "};\n");
+}
+
+int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel)
+{
+    str source = {0};
+    int wanted = compiled_wanted("ABLATE_SCORE");
+    *kernel = NULL;
+    if (wanted <= 0) return wanted;
+    score_source(f, &source);
+    int rc = compiled_kernel(str_text(&source), expression, kernel);
+    str_free(&source);
+    return rc;
 }

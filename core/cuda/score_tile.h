@@ -28,12 +28,6 @@ __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score
     }
 }
 
-/* Arithmetic for generated programs: products are rounded before additions, as in the interpreter. */
-__device__ __forceinline__ float rounded(int what, float a, float b)
-{
-    return what == GPU_MUL || what == GPU_MUL_SCALAR ? __fmul_rn(a, b) : arithmetic(what, a, b);
-}
-
 /* Interprets a program. Its registers are in shared memory, interleaved between threads; values used only by the next step, and the scores,
  * stay in real registers. */
 struct score_interpreter {

@@ -1,8 +1,9 @@
-/* emulated_module.c - makes the emulated GPU's functions visible to the stand-ins of cuDNN and cuBLASLt, which it loads itself: the program
- * opens its module for itself alone. */
+/* emulated_module.c - makes the emulated GPU's functions visible to the stand-ins of cuDNN and cuBLASLt, which it loads itself, and to generated
+ * kernels, which the C++ compiler makes: the program opens its module for itself alone. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "by_cxx.h"
 #include <dlfcn.h>
 
 __attribute__((constructor)) static void open_to_all(void)
@@ -10,4 +11,6 @@ __attribute__((constructor)) static void open_to_all(void)
     static const char here = 0; /* an address in this module */
     Dl_info info;
     if (dladdr(&here, &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+    setenv("ABLATE_KERNELS", "", 0); /* of the emulation's own headers, the files' names know nothing */
+    kernel_use_compiler(compile_by_cxx);
 }

@@ -1,9 +1,13 @@
 /* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: scores that go through programs, with gradients into leaves of every shape, into
  * numbers that are gathered by distance and through weights that are summed by it; windows; as many values at once as a program may have. */
+#include "cuda/compiled.h"
 #include "cuda/score_program.h"
 #include "cuda/score_written.h"
 #include "graph/score.h"
 #include "shim_test.h"
+#ifdef GPU_ON_CPU
+#include "by_cxx.h"
+#endif
 #include <glob.h>
 #include <unistd.h>
 
@@ -134,29 +138,6 @@ static view nothing(void) { return (view){.type = F32, .param = -1}; }
 /* ---- programs that are written out ---- */
 
 #ifdef GPU_ON_CPU
-static char folder[] = "/tmp/ablate_scoreXXXXXX";
-
-/* A compiler for the emulation: the source as a shared object, in which a function launches the kernel. Its image is its path. */
-static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
-{
-    static int number;
-    (void)capability;
-    char *base = xprintf("%s/%d", folder, ++number), *file = xprintf("%s.cc", base);
-    str text = {0};
-    str_addf(&text,
-             "#include \"cuda/attend_score.h\"\n%sextern \"C\" int launch_it(unsigned blocks, unsigned threads, void **a)\n{\n"
-             "    return LAUNCH((%s), dim3(blocks), dim3(threads), 0, *(gpu_attention *)a[0], *(gpu_score *)a[1], *(const gpu_counter **)a[2]);\n}\n",
-             source, expression);
-    char *command = xprintf("c++ -std=gnu++17 -O1 -w -fPIC -shared -DGPU_ON_CPU -I%s/core -I%s/tests/shim -o %s.so %s", SOURCE_DIR, SOURCE_DIR, base, file);
-    int bad = file_write(file, text.s, text.n, e) || system(command);
-    if (bad && !e->text[0]) fail(e, "%s: does not compile", command);
-    str_clear(image), str_clear(name);
-    str_addf(image, "%s.so", base);
-    str_add(name, "launch_it");
-    str_free(&text), free(base), free(file), free(command);
-    return bad ? -1 : 0;
-}
-
 /* The call by the interpreter and by the program written out: the same bits. */
 static void check_written(const char *what, kernel on_gpu, const call *k)
 {
@@ -282,12 +263,13 @@ static void check_compiled(bool all)
 {
     static const setting one = {"written", 16, 0, true, true, 0.2, 3, {17, 0, 5}, {0}};
 #if defined GPU_ON_CPU && !defined __SANITIZE_ADDRESS__
+    static char folder[] = "/tmp/ablate_scoreXXXXXX";
     bool made = mkdtemp(folder) != NULL;
     CHECK_THAT(made, "%s cannot be made", folder);
     if (!made) return;
     char *kept = xprintf("%s/kept", folder), *command = xprintf("rm -rf %s", folder);
     setenv("ABLATE_KERNELS", kept, 1);
-    score_use_compiler(compile_by_cxx);
+    kernel_use_compiler(compile_by_cxx);
     written = all ? 2 : 1;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool chosen = !strcmp(cases[i].name, "window beyond the sentence");
@@ -295,19 +277,19 @@ static void check_compiled(bool all)
         if (all && i % 4 == 0) check_case(BF16, &cases[i], &one);
     }
     written = 0;
-    score_use_compiler(score_compile);
+    kernel_use_compiler(kernel_compile);
     char *pattern = xprintf("%s/*.cubin", kept);
     glob_t files = {0};
     bool found = !glob(pattern, 0, NULL, &files);
-    CHECK_THAT(found && (int64_t)files.gl_pathc == score_compilations(), "%s: %zu files, expected one for each of %lld compilations", pattern,
-               files.gl_pathc, (long long)score_compilations());
+    CHECK_THAT(found && (int64_t)files.gl_pathc == kernel_compilations(), "%s: %zu files, expected one for each of %lld compilations", pattern,
+               files.gl_pathc, (long long)kernel_compilations());
     CHECK_THAT(!system(command), "%s failed", command);
     globfree(&files);
     free(kept), free(command), free(pattern);
 #endif
     err e = {{0}};
     str image = {0}, name = {0};
-    if (!score_compiler_found(&e)) {
+    if (!kernel_compiler_found(&e)) {
         printf("skipped, compiling for a GPU: %s\n", e.text);
         return;
     }
@@ -322,7 +304,7 @@ static void check_compiled(bool all)
         gpu_score_of(program_of(&cases[i], c), &f);
         score_source(&f, &source);
         for (size_t k = 0; k < (all ? sizeof kernels / sizeof *kernels : 1); k++) {
-            int bad = score_compile(str_text(&source), kernels[k], 90, &image, &name, &e);
+            int bad = kernel_compile(str_text(&source), kernels[k], 90, &image, &name, &e);
             CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "written_program"), "%s: %s", cases[i].name, e.text);
         }
         str_free(&source);

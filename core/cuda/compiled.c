@@ -1,10 +1,10 @@
-/* score_written.c - written programs: compiled by NVRTC, kept in a folder by what they depend on, loaded once.
+/* compiled.c - generated kernels: compiled by NVRTC, kept in a folder by what they depend on, loaded once.
  *
  * The folder is ABLATE_KERNELS, else $XDG_CACHE_HOME/ablate/kernels or ~/.cache/ablate/kernels; only its owner may read or write what is made
- * there, and files that others may write are not read, for what lies in it is machine code for the GPU. A file's name is a hash of the source, of every header, of the kernel's name, of the
- * compiler's version and of the GPU's compute capability.
+ * there, and files that others may write are not read, for what lies in it is machine code for the GPU. A file's name is a hash of the
+ * source, of every header, of the kernel's name, of the compiler's version and of the GPU's compute capability.
  */
-#include "cuda/score_written.h"
+#include "cuda/compiled.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
 #include <stdlib.h>
@@ -17,8 +17,6 @@ typedef struct {
     const char *text;
 } kernel_header;
 extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
-
-static const char prologue[] = "#include \"cuda/attend_score.h\"\n";
 
 /* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
 
@@ -38,7 +36,7 @@ static struct {
 } nvrtc;
 static const library_kind library_nvrtc = {"NVRTC", "ABLATE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "nvrtcVersion"};
 
-bool score_compiler_found(err *e)
+bool kernel_compiler_found(err *e)
 {
     static const struct {
         const char *name;
@@ -87,28 +85,26 @@ static int compile(nvrtc_program p, const char *expression, int capability, str 
     return bad ? fail(e, "NVRTC produced no code for %s", expression) : 0;
 }
 
-int score_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e)
+int kernel_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e)
 {
     enum { MOST_HEADERS = 32 };
     const char *names[MOST_HEADERS] = {"stdint.h", "stddef.h"}, *texts[MOST_HEADERS] = {integers, ""};
     nvrtc_program p = NULL;
     int n = 2;
-    if (!score_compiler_found(e)) return -1;
+    if (!kernel_compiler_found(e)) return -1;
     for (const kernel_header *h = kernel_headers; h->name && n < MOST_HEADERS; h++, n++) names[n] = h->name, texts[n] = h->text;
-    char *all = xprintf("%s%s", prologue, source);
-    int bad = nvrtc.create(&p, all, "score_program.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
+    int bad = nvrtc.create(&p, source, "generated.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
     bad = bad || compile(p, expression, capability, image, name, e) ? -1 : 0;
     if (p) nvrtc.destroy(&p);
-    free(all);
     return bad;
 }
 
 /* ---- the folder ---- */
 
-static score_compiler compiler = score_compile;
+static kernel_compiler compiler = kernel_compile;
 static int64_t compilations;
-void score_use_compiler(score_compiler c) { compiler = c; }
-int64_t score_compilations(void) { return compilations; }
+void kernel_use_compiler(kernel_compiler c) { compiler = c; }
+int64_t kernel_compilations(void) { return compilations; }
 
 /* The caller frees; NULL: nothing is kept. */
 static char *folder(void)
@@ -161,7 +157,7 @@ static void keep(const char *in, const char *path, const str *image, const str *
     str_addn(&text, image->s, image->n);
     bool ours = !is_folder(in);
     if (make_folders(in, &e) || (ours && chmod(in, S_IRWXU)) || file_write(path, text.s, text.n, &e))
-        log_line(LOG_WARN, "a compiled score program cannot be saved: %s", e.text[0] ? e.text : in);
+        log_line(LOG_WARN, "a compiled kernel cannot be saved: %s", e.text[0] ? e.text : in);
     else
         chmod(path, S_IRUSR | S_IWUSR);
     str_free(&text);
@@ -182,7 +178,7 @@ static void *load(const char *source, const char *expression, err *e)
     char *in = folder(), *path = NULL;
     int capability = gpu_capability();
     void *kernel = NULL;
-    bool there = compiler != score_compile || score_compiler_found(e); /* its version is part of the file's name */
+    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* its version is part of the file's name */
     if (there && in) path = file_of(in, source, expression, capability);
     if (there && !(path && read_kept(path, &image, &name))) {
         compilations++;
@@ -196,28 +192,26 @@ static void *load(const char *source, const char *expression, err *e)
     return kernel;
 }
 
-static bool wanted(void)
+int compiled_kernel(const char *source, const char *expression, void **kernel)
 {
-    const char *text = getenv("ABLATE_SCORE");
-    return text && same(text, "compiled");
+    err e = {0};
+    *kernel = NULL;
+    for (size_t i = 0; i < table_n && !*kernel; i++)
+        if (same(table[i].expression, expression) && same(table[i].source, source)) *kernel = table[i].kernel;
+    if (*kernel) return 0;
+    *kernel = load(source, expression, &e);
+    if (!*kernel) return gpu_refuse(e.text);
+    table = grow(table, &table_cap, table_n + 1, sizeof *table);
+    table[table_n++] = (loaded){xstrdup(source), xstrdup(expression), *kernel};
+    return 0;
 }
 
-int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel)
+int compiled_wanted(const char *variable)
 {
-    *kernel = NULL;
-    if (!wanted()) return 0;
-    str source = {0};
+    const char *text = getenv(variable);
     err e = {0};
-    score_source(f, &source);
-    for (size_t i = 0; i < table_n && !*kernel; i++)
-        if (same(table[i].expression, expression) && same(table[i].source, str_text(&source))) *kernel = table[i].kernel;
-    if (!*kernel) {
-        *kernel = load(str_text(&source), expression, &e);
-        if (*kernel) {
-            table = grow(table, &table_cap, table_n + 1, sizeof *table);
-            table[table_n++] = (loaded){xstrdup(str_text(&source)), xstrdup(expression), *kernel};
-        }
-    }
-    str_free(&source);
-    return *kernel ? 0 : gpu_refuse(e.text);
+    if (!text || !*text || same(text, "interpreted")) return 0;
+    if (same(text, "compiled")) return 1;
+    fail(&e, "%s is \"%s\", expected \"compiled\" or \"interpreted\"", variable, text);
+    return gpu_refuse(e.text);
 }
