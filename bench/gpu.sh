@@ -258,10 +258,12 @@ decoding() {
             --device cuda --seconds $seconds
     done
 }
-attention() { # sentences of 512 tokens: our kernels and cuDNN
+attention() { # the backward pass of short sentences in one pass and in two; sentences of 512 tokens: our kernels and cuDNN
     local role how
     for role in encoder decoder cross; do
         part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 1)"
+        part 25 "attention $role two-pass" env ABLATE_ATTENTION=two-pass "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 \
+            --d-k 64 --device cuda --seconds "$(brief 1)"
         for how in own cudnn; do
             part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
                 --d-k 64 --device cuda --seconds "$(brief 0.5)"

@@ -6,7 +6,7 @@
  */
 #include "cuda/attend_plain.h"
 
-enum { QUERIES = 16, KEYS = 32, WARPS = 2 };
+enum { QUERIES = ATTEND_TILE, KEYS = 32, WARPS = 2 };
 #define LOWEST (-1e30f) /* a score that is not seen: its exponential is 0, without infinities */
 
 /* ---- bf16 ---- */
@@ -41,25 +41,15 @@ __device__ __forceinline__ void soften(float (&s)[KEYS / 8][4], running &w, floa
     }
 }
 
-/* A warp's 16 queries; W > 1: a block's, each warp with D of the columns. The bounds are as many warps a multiprocessor as fit
- * without spilled registers. */
+/* A warp's 16 queries; W > 1: a block's, each warp with D of the columns from `from` on. */
 template <int D, int W>
-__global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), (D == 32 ? 20 : D == 64 ? 16 : 8) / (W > 1 ? W : WARPS))
-attend_bf16(gpu_attention a, const gpu_counter *counter)
+__device__ __forceinline__ void attend_tile(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from)
 {
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
-    int head = (int)(blockIdx.x % (unsigned)a.heads), slot = (int)(blockIdx.x / (unsigned)a.heads);
-    if (W == 1) slot = slot * WARPS + warp;
-    attend_place at = place_of(a, false, slot, QUERIES);
-    if (at.n <= 0) return;
-    int from = W > 1 ? warp * D : 0, d_k = a.d_k - from, d_v = a.d_v - from;
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, d_k = a.d_k - from, d_v = a.d_v - from;
     int64_t row = at.own.first + at.first, first_key = at.other.first;
     int k_stride = (int)a.k.stride, v_stride = (int)a.v.stride;
     const bf16 *k = at_row<const bf16>(a.k, first_key, head * a.d_k + from);
     const bf16 *v = at_row<const bf16>(a.v, first_key, head * a.d_v + from);
-
-    philox_key dice = {};
-    if (a.drop.least) dice = key_of(counter, a.drop.place);
     unsigned q[D / 16][4];
     take_left<D>(q, at_row<const bf16>(a.q, row, head * a.d_k + from), (int)a.q.stride, at.n, d_k);
     float y[D / 8][4] = {};
@@ -93,26 +83,33 @@ attend_bf16(gpu_attention a, const gpu_counter *counter)
     give<D>(y, by[0], by[1], at_row<bf16>(a.y, row, head * a.d_v + from), (int)a.y.stride, at.n, d_v);
 }
 
+/* The bounds are as many warps a multiprocessor as fit without spilled registers. */
+template <int D, int W>
+__global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), (D == 32 ? 20 : D == 64 ? 16 : 8) / (W > 1 ? W : WARPS))
+attend_bf16(gpu_attention a, const gpu_counter *counter)
+{
+    constexpr int TILES = W > 1 ? 1 : WARPS;
+    int warp = threadIdx.x >> 5;
+    for (int i = (int)blockIdx.y * TILES + (W > 1 ? 0 : warp); i < *a.tiles; i += (int)gridDim.y * TILES) {
+        philox_key dice = {}; /* read for each tile: no register keeps it from one to the next */
+        if (a.drop.least) dice = key_of(counter, a.drop.place);
+        attend_tile<D, W>(a, dice, (int)blockIdx.x, place_in(a.tiles, i), W > 1 ? warp * D : 0);
+    }
+}
+
 template <int D, int W> static int run_bf16(const gpu_attention *a)
 {
-    int64_t slots = slots_of(a->rows, a->sentences, QUERIES), blocks = W > 1 ? slots : (slots + WARPS - 1) / WARPS;
-    return LAUNCH((attend_bf16<D, W>), dim3((unsigned)(blocks * a->heads)), dim3(32 * (W > 1 ? W : WARPS)), 0, *a, gpu_counters());
+    int64_t tiles = side_at_once(a, a->rows, QUERIES), blocks = W > 1 ? tiles : (tiles + WARPS - 1) / WARPS;
+    return LAUNCH((attend_bf16<D, W>), tile_grid(a->heads, blocks), dim3(32 * (W > 1 ? W : WARPS)), 0, *a, gpu_counters());
 }
 
 /* ---- F32 ---- */
 
-__global__ void __launch_bounds__(PLAIN_THREADS) attend_f32(gpu_attention a, const gpu_counter *counter, int chunks)
+__device__ __forceinline__ void attend_plain(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from, plain_memory &m)
 {
-    __shared__ plain_memory m;
-    int i = threadIdx.x / 8, j = threadIdx.x % 8, block = (int)blockIdx.x;
-    int head = block % a.heads, from = block / a.heads % chunks * CHUNK;
-    attend_place at = place_of(a, false, block / a.heads / chunks, PLAIN);
-    if (at.n <= 0) return;
+    int i = threadIdx.x / 8, j = threadIdx.x % 8;
     int64_t row = at.own.first + at.first;
     plain_rows q = rows_from(a.q, row, head * a.d_k, at.n);
-
-    philox_key dice = {};
-    if (a.drop.least) dice = key_of(counter, a.drop.place);
     float y[2][8] = {}, top[2] = {LOWEST, LOWEST}, sum[2] = {0, 0};
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
     for (int key = 0; key < keys; key += PLAIN) {
@@ -156,6 +153,15 @@ __global__ void __launch_bounds__(PLAIN_THREADS) attend_f32(gpu_attention a, con
     plain_give(y, by, at_row<float>(a.y, row, head * a.d_v), a.y.stride, at.n, from, a.d_v);
 }
 
+__global__ void __launch_bounds__(PLAIN_THREADS) attend_f32(gpu_attention a, const gpu_counter *counter)
+{
+    __shared__ plain_memory m;
+    philox_key dice = {};
+    if (a.drop.least) dice = key_of(counter, a.drop.place);
+    for (int i = (int)blockIdx.y; i < *a.tiles; i += (int)gridDim.y)
+        attend_plain(a, dice, (int)blockIdx.x % a.heads, place_in(a.tiles, i), (int)blockIdx.x / a.heads * CHUNK, m);
+}
+
 /* ---- launcher ---- */
 
 extern "C" int gpu_attend(const gpu_attention *a)
@@ -163,8 +169,7 @@ extern "C" int gpu_attend(const gpu_attention *a)
     if (!a->rows || !a->heads) return 0;
     if (a->type == 0) {
         int chunks = (a->d_v + CHUNK - 1) / CHUNK;
-        int64_t blocks = slots_of(a->rows, a->sentences, PLAIN) * a->heads * chunks;
-        return LAUNCH(attend_f32, dim3((unsigned)blocks), dim3(PLAIN_THREADS), 0, *a, gpu_counters(), chunks);
+        return LAUNCH(attend_f32, tile_grid(a->heads * chunks, side_at_once(a, a->rows, PLAIN)), dim3(PLAIN_THREADS), 0, *a, gpu_counters());
     }
     if (!rows_fit(a)) return gpu_attend_packed(a, 0, NULL);
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;

@@ -8,7 +8,7 @@
 #define ABLATE_CUDA_ATTEND_PLAIN_H
 #include "cuda/attend_tile.h"
 
-enum { PLAIN = 32, CHUNK = 64, PLAIN_THREADS = 128, PLAIN_ROW = PLAIN + 4, CHUNK_ROW = CHUNK + 4 };
+enum { PLAIN = ATTEND_TILE_F32, CHUNK = 64, PLAIN_THREADS = 128, PLAIN_ROW = PLAIN + 4, CHUNK_ROW = CHUNK + 4 };
 
 struct plain_rows { const float *x; int64_t stride; int n; }; /* of one head */
 
@@ -59,17 +59,29 @@ __device__ __forceinline__ void plain_chunk(plain_rows x, int from, int width, p
             m.chunk[r][c] = r < x.n && from + c < width ? x.x[r * x.stride + from + c] : 0.f;
 }
 
+__device__ __forceinline__ void plain_add_one(float (&o)[8], float f, float4 x, float4 y)
+{
+    o[0] += f * x.x, o[1] += f * x.y, o[2] += f * x.z, o[3] += f * x.w;
+    o[4] += f * y.x, o[5] += f * y.y, o[6] += f * y.z, o[7] += f * y.w;
+}
+
 /* o += p times m.chunk. */
 __device__ __forceinline__ void plain_add(float (&o)[2][8], const float (&p)[PLAIN][PLAIN_ROW], const plain_memory &m)
 {
     int i = threadIdx.x / 8, j = threadIdx.x % 8;
     UNROLL for (int k = 0; k < PLAIN; k++) {
         float4 x = *(const float4 *)&m.chunk[k][4 * j], y = *(const float4 *)&m.chunk[k][32 + 4 * j];
-        UNROLL for (int r = 0; r < 2; r++) {
-            float f = p[2 * i + r][k];
-            o[r][0] += f * x.x, o[r][1] += f * x.y, o[r][2] += f * x.z, o[r][3] += f * x.w;
-            o[r][4] += f * y.x, o[r][5] += f * y.y, o[r][6] += f * y.z, o[r][7] += f * y.w;
-        }
+        UNROLL for (int r = 0; r < 2; r++) plain_add_one(o[r], p[2 * i + r][k], x, y);
+    }
+}
+
+/* The same with p turned round: [k][row]. */
+__device__ __forceinline__ void plain_add_turned(float (&o)[2][8], const float (&p)[PLAIN][PLAIN_ROW], const plain_memory &m)
+{
+    int i = threadIdx.x / 8, j = threadIdx.x % 8;
+    UNROLL for (int k = 0; k < PLAIN; k++) {
+        float4 x = *(const float4 *)&m.chunk[k][4 * j], y = *(const float4 *)&m.chunk[k][32 + 4 * j];
+        UNROLL for (int r = 0; r < 2; r++) plain_add_one(o[r], p[k][2 * i + r], x, y);
     }
 }
 

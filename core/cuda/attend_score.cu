@@ -8,7 +8,7 @@ template <class T, int D, int W> static int run(int what, const gpu_attention *a
 {
     typedef score_interpreter F;
     int64_t units = what == BACK_QUERIES && f->chunks ? (int64_t)f->chunks * f->tiles
-                                                      : slots_of(what == BACK_KEYS ? a->keys : a->rows, a->sentences, GPU_SCORE_TILE);
+                                                      : side_at_once(a, what == BACK_KEYS ? a->keys : a->rows, GPU_SCORE_TILE);
     int64_t blocks = (W > 1 ? units : (units + SCORE_WARPS - 1) / SCORE_WARPS) * a->heads;
     static const char *const names[] = {"score_forward", "score_back_q", "score_back_k"};
     char expression[80];
@@ -51,7 +51,7 @@ extern "C" int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
     if (a->type && !rows_fit(a)) return gpu_attend_packed(a, 1, f);
-    int64_t blocks = (slots_of(a->rows, a->sentences, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
+    int64_t blocks = (side_at_once(a, a->rows, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
     int bad = a->type == 0 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
                            : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);
     return bad || run_type(BACK_QUERIES, a, f) || run_type(BACK_KEYS, a, f) ? -1 : 0;

@@ -183,19 +183,12 @@ __device__ __forceinline__ void count_keys(const score_tile &m, const F &program
     }
 }
 
-template <class T, int D, int W, class F>
-__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+template <class T, int D, int W, class F> __device__ __forceinline__ void score_queries(const score_tile &m, const F &program)
 {
-    DYN_SMEM(float4, shared);
-    F program(shared);
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
-    int head = (int)(blockIdx.x % (unsigned)a.heads), slot = (int)(blockIdx.x / (unsigned)a.heads);
-    if (W == 1) slot = slot * SCORE_WARPS + warp;
-    score_tile m = {a, f, {}, place_of(a, false, slot, GPU_SCORE_TILE), head, W > 1 ? warp * D : 0, 0};
+    const gpu_attention &a = m.a;
+    const gpu_score &f = m.f;
     const attend_place &at = m.at;
-    if (at.n <= 0) return;
-    if (a.drop.least) m.dice = key_of(counter, a.drop.place);
-    m.row = at.own.first + at.first;
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, head = m.head;
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
     left_rows<T, D> q(at_row<const T>(a.q, m.row, head * a.d_k + m.from), (int)a.q.stride, at.n, a.d_k - m.from);
     float y[D / 8][4], top[2], sum[2], by[2];
@@ -240,23 +233,46 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __gri
     if (f.counts) count_keys<D, W>(m, program, q, keys, top, by);
 }
 
+/* The first tile of a warp (W > 1: of a block), and how many the grid takes at once. */
+template <int W> __device__ __forceinline__ int first_tile(int heads)
+{
+    return W > 1 ? (int)blockIdx.x / heads : (int)blockIdx.x / heads * SCORE_WARPS + (int)(threadIdx.x >> 5);
+}
+template <int W> __device__ __forceinline__ int tiles_of_grid(int heads) { return (int)gridDim.x / heads * (W > 1 ? 1 : SCORE_WARPS); }
+
+template <class T, int D, int W, class F>
+__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_forward(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+{
+    DYN_SMEM(float4, shared);
+    F program(shared);
+    score_tile m = {a, f, {}, {}, (int)blockIdx.x % a.heads, W > 1 ? (int)(threadIdx.x >> 5) * D : 0, 0};
+    if (a.drop.least) m.dice = key_of(counter, a.drop.place);
+    for (int i = first_tile<W>(a.heads); i < *a.tiles; i += tiles_of_grid<W>(a.heads)) {
+        m.at = place_in(a.tiles, i);
+        m.row = m.at.own.first + m.at.first;
+        score_queries<T, D, W>(m, program);
+    }
+}
+
 /* ---- backward ---- */
 
 /* delta [rows, heads] = rowsum(dy y), plus the gradient through weights summed by id. A warp has a tile of queries. */
 template <class T> __global__ void __launch_bounds__(SCORE_THREADS(1)) score_delta(gpu_attention a, gpu_score f)
 {
-    int lane = threadIdx.x & 31, head = (int)(blockIdx.x % (unsigned)a.heads);
-    attend_place at = place_of(a, false, (int)(blockIdx.x / (unsigned)a.heads) * SCORE_WARPS + (int)(threadIdx.x >> 5), GPU_SCORE_TILE);
-    if (at.sentence == a.sentences) return;
-    for (int r = 0; r < at.n; r++) {
-        int64_t row = at.own.first + at.first + r;
-        const T *y = at_row<const T>(a.y, row, head * a.d_v), *dy = at_row<const T>(a.dy, row, head * a.d_v);
-        float sum = 0;
-        for (int c = lane; c < a.d_v; c += 32) sum += load(y + c) * load(dy + c);
-        int64_t ids = ((int64_t)at.sentence * a.heads + head) * f.counts_head + (at.first + r) * f.counts_row;
-        for (int64_t c = lane; f.dz && c < f.counts_row; c += 32) sum += f.z[ids + c] * f.dz[ids + c];
-        sum = warp_sum(sum);
-        if (lane == 0) f.delta[row * a.heads + head] = sum;
+    int lane = threadIdx.x & 31, head = (int)blockIdx.x % a.heads;
+    for (int i = first_tile<1>(a.heads); i < *a.tiles; i += tiles_of_grid<1>(a.heads)) {
+        attend_place at = place_in(a.tiles, i);
+        if (at.sentence == a.sentences) continue;
+        for (int r = 0; r < at.n; r++) {
+            int64_t row = at.own.first + at.first + r;
+            const T *y = at_row<const T>(a.y, row, head * a.d_v), *dy = at_row<const T>(a.dy, row, head * a.d_v);
+            float sum = 0;
+            for (int c = lane; c < a.d_v; c += 32) sum += load(y + c) * load(dy + c);
+            int64_t ids = ((int64_t)at.sentence * a.heads + head) * f.counts_head + (at.first + r) * f.counts_row;
+            for (int64_t c = lane; f.dz && c < f.counts_row; c += 32) sum += f.z[ids + c] * f.dz[ids + c];
+            sum = warp_sum(sum);
+            if (lane == 0) f.delta[row * a.heads + head] = sum;
+        }
     }
 }
 
@@ -342,27 +358,32 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     give_rows<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, and the dummies (which come last) in turn; else one
- * tile of one sentence. */
+/* A chunk has every f.chunks-th sentence up to the last that has queries, chunk 0 also the dummies. The one after b. */
+__device__ __forceinline__ int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, int b)
+{
+    int next = b + f.chunks;
+    if (next < a.sentences && a.q_off[next] < a.q_off[a.sentences]) return next;
+    return chunk == 0 && b < a.sentences ? a.sentences : a.sentences + 1;
+}
+
+/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, in turn; else single tiles. */
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {
     DYN_SMEM(float4, shared);
     F program(shared);
-    int warp = threadIdx.x >> 5, head = (int)(blockIdx.x % (unsigned)a.heads), i = (int)(blockIdx.x / (unsigned)a.heads);
-    if (W == 1) i = i * SCORE_WARPS + warp;
-    score_tile m = {a, f, {}, {}, head, W > 1 ? warp * D : 0, 0};
+    int i = first_tile<W>(a.heads);
+    score_tile m = {a, f, {}, {}, (int)blockIdx.x % a.heads, W > 1 ? (int)(threadIdx.x >> 5) * D : 0, 0};
     if (a.drop.least) m.dice = key_of(counter, a.drop.place);
-    if (!f.chunks) {
-        m.at = place_of(a, false, i, GPU_SCORE_TILE);
+    for (; !f.chunks && i < *a.tiles; i += tiles_of_grid<W>(a.heads)) {
+        m.at = place_in(a.tiles, i);
         m.row = m.at.own.first + m.at.first;
-        if (m.at.n > 0) score_back_queries<T, D, W>(m, program, 0, 0);
-        return;
+        score_back_queries<T, D, W>(m, program, 0, 0);
     }
+    if (!f.chunks) return;
     int chunk = i / f.tiles, tile = i % f.tiles;
     if (chunk >= f.chunks) return;
-    int first = (int)((int64_t)chunk * (a.sentences + 1) / f.chunks), end = (int)((int64_t)(chunk + 1) * (a.sentences + 1) / f.chunks);
-    for (int b = first; b < end; b++) {
+    for (int b = next_sentence(a, f, chunk, chunk - f.chunks); b <= a.sentences; b = next_sentence(a, f, chunk, b)) {
         m.at.sentence = b;
         m.at.own = span_of(a.q_off, a.sentences, a.rows, b);
         m.at.other = b < a.sentences ? span_of(a.k_off, a.sentences, 0, b) : span{0, 0};
@@ -376,17 +397,10 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid
 
 /* A tile of keys: dk and dv. */
 template <class T, int D, int W, class F>
-__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+__device__ __forceinline__ void score_back_keys(const gpu_attention &a, const gpu_score &f, const F &program, philox_key dice, int head,
+                                                const attend_place &at, int from)
 {
-    DYN_SMEM(float4, shared);
-    F program(shared);
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, head = (int)(blockIdx.x % (unsigned)a.heads), slot = (int)(blockIdx.x / (unsigned)a.heads);
-    if (W == 1) slot = slot * SCORE_WARPS + warp;
-    attend_place at = place_of(a, true, slot, GPU_SCORE_TILE);
-    if (at.n <= 0) return;
-    philox_key dice = {};
-    if (a.drop.least) dice = key_of(counter, a.drop.place);
-    int from = W > 1 ? warp * D : 0, d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from, v_column = head * a.d_v + from;
+    int lane = threadIdx.x & 31, d_k = a.d_k - from, d_v = a.d_v - from, k_column = head * a.d_k + from, v_column = head * a.d_v + from;
     int row = at.own.first + at.first;
     left_rows<T, D> k(at_row<const T>(a.k, row, k_column), (int)a.k.stride, at.n, d_k);
     left_rows<T, D> v(at_row<const T>(a.v, row, v_column), (int)a.v.stride, at.n, d_v);
@@ -433,5 +447,16 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid
     }
     give_rows<D>(dk, 1, 1, at_row<T>(a.dk, row, k_column), (int)a.dk.stride, at.n, d_k);
     give_rows<D>(dv, 1, 1, at_row<T>(a.dv, row, v_column), (int)a.dv.stride, at.n, d_v);
+}
+
+template <class T, int D, int W, class F>
+__global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_k(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
+{
+    DYN_SMEM(float4, shared);
+    F program(shared);
+    philox_key dice = {};
+    if (a.drop.least) dice = key_of(counter, a.drop.place);
+    for (int i = first_tile<W>(a.heads); i < *a.key_tiles; i += tiles_of_grid<W>(a.heads))
+        score_back_keys<T, D, W>(a, f, program, dice, (int)blockIdx.x % a.heads, place_in(a.key_tiles, i), W > 1 ? (int)(threadIdx.x >> 5) * D : 0);
 }
 #endif

@@ -1,11 +1,10 @@
 /* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and bf16 rows as factors of tensor core products.
  * For kernels.
  *
- * Tiles. A sentence's rows are split into tiles of n rows. All tiles have numbers ("slots") that need no table: sentence b's start at
- * off[b] / n + b. At most one slot per sentence is empty, so the grid depends only on the number of rows and sentences, not on
- * their lengths. A sentence without rows costs its slot of each head: a warp (bf16; for F32 a block) that reads offsets in
- * sentence_at, two or three times in sequence, and exits. So a graph can have many of them. The dummy rows past the last offset are
- * one more sentence that sees nothing, which makes them zeros.
+ * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) lists the tiles that there are, with all
+ * that a kernel must know of one, in 32 bytes: a warp reads how many there are and its own tile, and nothing of empty sentences, of which a
+ * graph can have thousands. A grid is made for the tiles of a usual batch; a batch of very short sentences has more, taken in turns.
+ * The dummy rows past the last offset are one more sentence that sees nothing, which makes them zeros.
  *
  * Factors. A warp multiplies directly from device memory, without shared memory or barriers, for any sentence length; neighbouring
  * warps work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes per lane.
@@ -36,37 +35,31 @@ __device__ __forceinline__ span span_of(const int32_t *off, int sentences, int r
     return span{first, end - first};
 }
 
-struct attend_place {
+struct __align__(16) attend_place {
     span own, other; /* the sentence's rows on the tiled side and on the other side */
-    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence; n <= 0: no tile */
+    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence */
     int sentence;    /* for the dummies: the number of sentences */
+    int whole;       /* not a tile, but all of a short sentence (back_sentence) */
 };
-__device__ __forceinline__ int slot_of(const int32_t *off, int b, int tile) { return off[b] / tile + b; }
-/* By a whole warp: the last sentence whose slots start at or before `slot`. */
-__device__ __forceinline__ int sentence_at(const int32_t *off, int sentences, int slot, int tile)
+/* A table: the number of tiles, at the place of a tile, then the tiles. */
+__device__ __forceinline__ attend_place place_in(const int32_t *table, int i) { return ((const attend_place *)table)[1 + i]; }
+
+/* ---- grids, on the host ---- */
+
+#ifndef __CUDACC_RTC__
+/* Tiles that a grid takes at once: `usual` of them, but not fewer than a GPU runs at the same time, nor more than there can be. */
+static inline int64_t tiles_at_once(const gpu_attention *a, int64_t rows, int64_t tile, int64_t usual)
 {
-    int lane = threadIdx.x & 31, low = 0, n = sentences + 1;
-    while (n > 1) {
-        int step = (n + 31) / 32, b = low + lane * step;
-        unsigned before = __ballot_sync(0xffffffffu, b < low + n && slot_of(off, b, tile) <= slot);
-        int up = step * max(__popc(before) - 1, 0);
-        low += up, n = min(step, n - up);
-    }
-    return low;
+    int64_t most = rows / tile + a->sentences + 1, running = 16 * gpu_multiprocessors() / a->heads + 1;
+    if (most > rows) most = rows;
+    int64_t wanted = usual > running ? usual : running, n = wanted < most ? wanted : most;
+    return n > 1 ? n : 1;
 }
-__device__ __forceinline__ attend_place place_of(const gpu_attention &a, bool keys, int slot, int tile)
-{
-    const int32_t *off = keys ? a.k_off : a.q_off, *other = keys ? a.q_off : a.k_off;
-    int b = sentence_at(off, a.sentences, slot, tile);
-    attend_place p;
-    p.sentence = b;
-    p.own = span_of(off, a.sentences, keys ? a.keys : a.rows, b);
-    p.other = b < a.sentences ? span_of(other, a.sentences, 0, b) : span{0, 0};
-    p.first = (slot - slot_of(off, b, tile)) * tile;
-    p.n = min(tile, p.own.n - p.first);
-    return p;
-}
-static inline int64_t slots_of(int64_t rows, int64_t sentences, int64_t tile) { return rows / tile + sentences + 1; }
+/* Of one side: as many as sentences of two tiles' rows make. */
+static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t tile) { return tiles_at_once(a, rows, tile, 3 * rows / (2 * tile)); }
+/* `each` (heads, or heads times parts) blocks, one beside the other, for every tile or group of tiles. */
+static inline dim3 tile_grid(int64_t each, int64_t tiles) { return dim3((unsigned)each, (unsigned)(tiles > 65535 ? 65535 : tiles)); }
+#endif
 
 /* The first `head`'s columns in row `row`. */
 template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, int64_t row, int column)
@@ -160,35 +153,42 @@ __device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)
     }
 }
 
-/* o [16, D] += p x over rows; p [16, 8 N] from add_scores, rounded to bf16; x [n, width], the rest zeros. Columns of o are in
- * the order of trick (2); give() restores it. */
+/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o are in the order of trick (2); give() restores it. */
+template <int D>
+__device__ __forceinline__ void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x, int stride, int first, int n,
+                                         int width)
+{
+    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns per lane */
+    int g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < D / 8 / EACH; part++) {
+        unsigned w[4][EACH / 2];
+        int column = EACH * (8 * part + g);
+        UNROLL for (int i = 0; i < 4; i++) {
+            int row = first + 2 * t + i % 2 + i / 2 * 8;
+            take_words(w[i], x + row * stride + column, row < n && column < width);
+        }
+        UNROLL for (int i = 0; i < EACH / 2; i++) {
+            unsigned low[2] = {(w[0][i] & 0xffffu) | w[1][i] << 16, (w[2][i] & 0xffffu) | w[3][i] << 16};
+            unsigned high[2] = {w[0][i] >> 16 | (w[1][i] & 0xffff0000u), w[2][i] >> 16 | (w[3][i] & 0xffff0000u)};
+            mma_16816(o[EACH * part + 2 * i], a, low);
+            mma_16816(o[EACH * part + 2 * i + 1], a, high);
+        }
+    }
+}
+
+/* o += p x over rows; p [16, 8 N] from add_scores, rounded to bf16. */
 template <int D, int N>
 __device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride, int n,
                                             int width)
 {
-    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns per lane */
     int lane = threadIdx.x & 31;
     FRESH(lane);
     FRESH(stride);
-    int g = lane >> 2, t = lane & 3;
     UNROLL for (int m = 0; m < N / 2; m++) {
         const float *even = p[2 * m], *odd = p[2 * m + 1];
         unsigned a[4] = {bf16_pair(even[0], even[1]), bf16_pair(even[2], even[3]), bf16_pair(odd[0], odd[1]),
                          bf16_pair(odd[2], odd[3])};
-        UNROLL for (int part = 0; part < D / 8 / EACH; part++) {
-            unsigned w[4][EACH / 2];
-            int column = EACH * (8 * part + g);
-            UNROLL for (int i = 0; i < 4; i++) {
-                int row = 16 * m + 2 * t + i % 2 + i / 2 * 8;
-                take_words(w[i], x + row * stride + column, row < n && column < width);
-            }
-            UNROLL for (int i = 0; i < EACH / 2; i++) {
-                unsigned low[2] = {(w[0][i] & 0xffffu) | w[1][i] << 16, (w[2][i] & 0xffffu) | w[3][i] << 16};
-                unsigned high[2] = {w[0][i] >> 16 | (w[1][i] & 0xffff0000u), w[2][i] >> 16 | (w[3][i] & 0xffff0000u)};
-                mma_16816(o[EACH * part + 2 * i], a, low);
-                mma_16816(o[EACH * part + 2 * i + 1], a, high);
-            }
-        }
+        add_rows<D>(o, a, lane, x, stride, 16 * m, n, width);
     }
 }
 

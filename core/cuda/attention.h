@@ -1,4 +1,4 @@
-/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu): ATTEND, ATTEND_BACK and ATTEND_STEP
+/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu, attend_tiles.cu): ATTEND, ATTEND_BACK and ATTEND_STEP
  * of op.h, for rows of type F32 (0) or BF16 (2).
  *
  * Every pointer is device memory; a launcher returns 0, or -1 (message: gpu_error). Sentences may have any length, heads any width
@@ -15,8 +15,26 @@ extern "C" {
 enum {
     ATTEND_WIDEST = 512,    /* columns of a head */
     ATTEND_SLOT = 4,        /* SCRATCH_ATTEND of ops.h, which is not C++ (checked in ops_attention.c) */
-    ATTEND_STRIDE = 1 << 20 /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
+    ATTEND_STRIDE = 1 << 20, /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
+    ATTEND_TILE = 16, ATTEND_TILE_F32 = 32,
+    ATTEND_WHOLE = 64,      /* most queries and keys of a sentence whose backward pass is one block's, per head */
+    ATTEND_TABLES = 16      /* most tables of tiles in one launch */
 };
+
+/* ---- the tiles of a batch (attend_tile.h) ---- */
+
+typedef struct { /* what a table of tiles depends on; compared as bytes */
+    const int32_t *own, *other;          /* [sentences + 1] first rows on the tiled side and on the other */
+    int sentences, own_rows, other_rows; /* with the dummies */
+    int rows;                            /* of a tile */
+    int both;  /* 0: tiles of the tiled side; 1: of both sides at once, as many as the longer side needs */
+    int whole; /* both: a sentence of no more than `whole` rows on either side is one tile; 0: none is */
+} gpu_tile_shape;
+size_t gpu_tile_bytes(const gpu_tile_shape *s); /* of its table, aligned to 16 */
+/* Writes n tables, in one launch if there are no more than ATTEND_TABLES. */
+int gpu_list_tiles(int n, const gpu_tile_shape *s, int32_t *const *tables);
+
+/* ---- attention ---- */
 
 typedef struct { /* head 0's first column in row 0, `width` columns per head; row stride in numbers */
     void *at;
@@ -30,6 +48,9 @@ typedef struct {
     float scale;                  /* on the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
+    /* Tables of tiles, from the same offsets: gpu_attend and gpu_attend_score: of queries; gpu_attend_back: of both sides; gpu_attend_score_back:
+     * of queries, and of keys. Rows of a tile: ATTEND_TILE, or ATTEND_TILE_F32 for gpu_attend and gpu_attend_back on F32 rows. */
+    const int32_t *tiles, *key_tiles;
     gpu_columns q, k, v, y;
     float *lse;                   /* [rows, heads] log-sum-exp of each row's scores */
     gpu_columns dy, dq, dk, dv;   /* gpu_attend_back */

@@ -1,5 +1,6 @@
 /* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from then on as
  * one graph. */
+#include "cuda/attend_tables.h"
 #include "cuda/branch.h"
 #include "cuda/cudnn/dnn_attend.h"
 #include "cuda/losses.h"
@@ -53,6 +54,7 @@ static int64_t graphs_written; /* since the program began */
 typedef struct {
     range at[PHASES][PHASES];
     int64_t calls; /* of all phases */
+    attend_tables *tables;
 } kept;
 
 static bool is_call(const node *v, phase first, phase last) { return tape_is_call(v) && v->phase >= first && v->phase <= last; }
@@ -136,13 +138,15 @@ static int run(ab_ctx *c, const run_options *o, phase first, phase last)
     range *r = &k->at[first][last];
     if (!cut_as_before(r, o)) cut(c, o, first, last, r);
     bool graph = r->runs++ > 0 && graphs_wanted() && k->calls >= WORTH_A_GRAPH && !profile_is_on();
-    if (!r->calls) return gpu_launched() ? launched(-1, &c->error) : 0;
-    gpu_set_counter(o->seed, o->step);
-    int bad = 0;
+    if (r->calls) gpu_set_counter(o->seed, o->step);
+    int bad = attend_tables_write(c, &k->tables, first, last);
+    if (!r->calls) return bad || gpu_launched() ? launched(-1, &c->error) : 0;
+    const attend_tables *outer = attend_tables_use(k->tables);
     for (int i = 0; i < r->n_pieces && !bad; i++) {
         bad = run_piece(c, o, first, last, &r->piece[i], graph);
         if (!bad && i < o->n_stops && o->after) bad = o->after(o->self, o->stops[i], &c->error);
     }
+    attend_tables_use(outer);
     if (bad && !c->error.text[0]) fail(&c->error, "the GPU: %s", gpu_error() ? gpu_error() : "a CUDA graph could not be created");
     return bad || gpu_launched() ? launched(-1, &c->error) : 0;
 }
@@ -152,6 +156,7 @@ static void forget(ab_ctx *c)
     kept *k = c->device;
     for (int i = 0; i < PHASES; i++)
         for (int j = 0; j < PHASES; j++) drop_pieces(&k->at[i][j]);
+    attend_tables_free(k->tables);
     free(k);
     c->device = NULL;
 }

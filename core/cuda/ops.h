@@ -27,7 +27,7 @@ _Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the
 
 /* Owners of scratch slots. */
 enum { SCRATCH_PRODUCT, SCRATCH_WEIGHTS, SCRATCH_SUMS, SCRATCH_IDS, SCRATCH_ATTEND, SCRATCH_SHAPE, SCRATCH_OPTIM, SCRATCH_SELECT, SCRATCH_DNN,
-       SCRATCH_LAYER, SCRATCH_SCORE, SCRATCH_RANKS };
+       SCRATCH_LAYER, SCRATCH_SCORE, SCRATCH_RANKS, SCRATCH_TILES };
 
 /* Converts a launcher's result to an operation's: 0, or -1 with the GPU's message. */
 static inline int launched(int rc, err *e) { return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0; }

@@ -1,5 +1,6 @@
 /* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
 #include "cuda/ops_attention.h"
+#include "cuda/attend_tables.h"
 #include "cuda/cudnn/dnn_attend.h"
 #include "cuda/ops.h"
 #include "cuda/views.h"
@@ -57,7 +58,7 @@ int cuda_ATTEND(const call *k, err *e)
     attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7]};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
     int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
-    return rc == 1 ? launched(gpu_attend(&a), e) : rc;
+    return rc == 1 ? launched(attend_tables_find(k, &a) || gpu_attend(&a), e) : rc;
 }
 
 /* Zeros to all of v when attention does not write all of its columns. */
@@ -97,7 +98,7 @@ int cuda_ATTEND_BACK(const call *k, err *e)
     int rc = dnn_attend(&a, &x, true, e);
     if (rc != 1) return rc;
     cuda_attention_gradients(k, &a);
-    return launched(gpu_attend_back(&a), e);
+    return launched(attend_tables_find(k, &a) || gpu_attend_back(&a), e);
 }
 
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)

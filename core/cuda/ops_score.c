@@ -1,5 +1,6 @@
 /* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of score.h, and the gradients of leaves, which
  * tiles of queries add up in parts, summed in order. */
+#include "cuda/attend_tables.h"
 #include "cuda/ops.h"
 #include "cuda/ops_attention.h"
 #include "cuda/score_program.h"
@@ -49,7 +50,7 @@ int cuda_ATTEND_PROGRAM(const call *k, err *e)
         f.counts = z->data;
         gpu_zero(z->data, bytes_of(z));
     }
-    return launched(gpu_attend_score(&a, &f), e);
+    return launched(attend_tables_find(k, &a) || gpu_attend_score(&a, &f), e);
 }
 
 int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
@@ -141,5 +142,5 @@ int cuda_ATTEND_PROGRAM_BACK(const call *k, err *e)
     for (int i = 0; i < f.n_leaves; i++) sums |= k->out[PROGRAM_D_LEAF + i].data && bytes_of(&k->out[PROGRAM_D_LEAF + i]);
     if (sums) choose_chunks(k, &f, a.sentences);
     open_sums(k, &f, parts, (size_t)(a.rows * a.heads));
-    return launched(gpu_attend_score_back(&a, &f), e) || finish_leaves(k, &f, parts, e) ? -1 : 0;
+    return launched(attend_tables_find(k, &a) || gpu_attend_score_back(&a, &f), e) || finish_leaves(k, &f, parts, e) ? -1 : 0;
 }

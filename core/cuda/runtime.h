@@ -83,8 +83,9 @@ int gpu_multiprocessors(void);
 const char *gpu_name(void);                 /* of the open device */
 #ifdef GPU_ON_CPU
 extern int gpu_reversed; /* fibers run from the last to the first */
-/* Counts since the program started, including graphs: kernels, zeroing and copies within the device; copies from the host. */
-typedef struct { int64_t launches, copies_in; } gpu_tally;
+/* Counts since the program started, including graphs: kernels, zeroing and copies within the device; copies from the host;
+ * warps of kernels. */
+typedef struct { int64_t launches, copies_in, warps; } gpu_tally;
 extern gpu_tally gpu_done;
 extern int gpu_dry;           /* count launches without running them: values stay unchanged */
 extern const char *gpu_label; /* label under which launches are counted */

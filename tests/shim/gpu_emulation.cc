@@ -48,17 +48,17 @@ static void lock(bool locked)
 void gpu_run_work(const gpu_work &w)
 {
     bool launch = !w.name.empty();
-    if (launch) gpu_done.launches++, tally[{w.label, w.name}]++;
+    if (launch) gpu_done.launches++, gpu_done.warps += w.warps, tally[{w.label, w.name}]++;
     if (launch && gpu_dry) return;
     lock(false);
     w.run();
     lock(true);
 }
 
-static void do_or_write(const char *name, std::function<void()> what)
+static void do_or_write(const char *name, std::function<void()> what, int64_t warps = 0)
 {
     if (!gpu_capturing()) gpu_flush();
-    gpu_give({gpu_label, name, what});
+    gpu_give({gpu_label, name, warps, what});
 }
 
 static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<void()> &what)
@@ -92,7 +92,7 @@ void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::funct
         gpu_refuse("a launch with a grid, a block or shared memory that no GPU takes");
         return;
     }
-    do_or_write(name, [=] { run_grid(grid, block, smem, what); });
+    do_or_write(name, [=] { run_grid(grid, block, smem, what); }, (int64_t)grid.x * grid.y * grid.z * (int64_t)(threads / 32));
 }
 
 /* ---- runtime.h ---- */
@@ -175,7 +175,7 @@ void gpu_send(void *to, const void *stage, size_t bytes)
 {
     std::vector<char> copy((const char *)stage, (const char *)stage + bytes);
     gpu_done.copies_in++;
-    gpu_give({"", "", [=] { memcpy(to, copy.data(), copy.size()); }});
+    gpu_give({"", "", 0, [=] { memcpy(to, copy.data(), copy.size()); }});
 }
 int gpu_copy_out(void *to, const void *from, size_t bytes)
 {

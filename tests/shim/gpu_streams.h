@@ -11,6 +11,7 @@
 
 struct gpu_work {
     std::string label, name; /* name: empty for a copy from the host, which is no launch */
+    int64_t warps;
     std::function<void()> run;
 };
 void gpu_run_work(const gpu_work &w); /* gpu_emulation.cc */

@@ -1,6 +1,7 @@
-/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile, empty ones and none, heads of every width,
- * q, k and v in one tensor or in two, among columns that are nobody's and at addresses that 16-byte loads cannot take. Rows
+/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one pass backwards takes, empty ones and none, heads of
+ * every width, q, k and v in one tensor or in two, among columns that are nobody's and at addresses that 16-byte loads cannot take. Rows
  * without a sentence are NaN on the way in: nobody may look at them. */
+#include "cuda/attention.h"
 #include "shim_test.h"
 
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
     int32_t q[10], k[10]; /* lengths; self: k is q */
 } setting;
 
+static bool all_pairs;   /* every sentence has two rows, whatever the lengths */
 static double times = 1; /* the scale is this by the root of the keys' width */
 
 /* Past the ten lengths given most sentences are empty. */
@@ -22,7 +24,7 @@ static view offsets_of(int n, const int32_t *length, int64_t *longest)
     *longest = 1;
     for (int i = 0; i <= n; i++) {
         set(&off, i, (double)at);
-        int64_t rows = i < 10 ? length[i] : i % 7 ? 0 : i % 3;
+        int64_t rows = all_pairs ? 2 : i < 10 ? length[i] : i % 7 ? 0 : i % 3;
         if (i < n && rows > *longest) *longest = rows;
         at += rows;
     }
@@ -95,6 +97,100 @@ static void check_company(dtype type)
     free(q.data), free(y.data), free(lse.data), free(all.data), free(alone.data);
 }
 
+/* ---- tables of tiles ---- */
+
+typedef struct { int32_t own, n_own, other, n_other, first, n, sentence, whole; } listed; /* attend_place of attend_tile.h */
+
+/* What the table must have, found sentence by sentence; returns how many. */
+static int64_t expected_tiles(const gpu_tile_shape *s, const int32_t *own, const int32_t *other, listed *at)
+{
+    int64_t n = 0;
+    for (int b = 0; b <= s->sentences; b++) {
+        bool dummies = b == s->sentences;
+        int32_t mine = (dummies ? s->own_rows : own[b + 1]) - own[b], theirs = (dummies ? s->other_rows : other[b + 1]) - other[b];
+        int32_t longest = s->both && theirs > mine ? theirs : mine;
+        if (!s->both && dummies) theirs = 0;
+        bool whole = s->both && !dummies && longest <= s->whole;
+        for (int32_t i = 0; i < longest && !(whole && i); i += s->rows) {
+            int32_t rows = mine - i < s->rows ? mine - i : s->rows;
+            at[n++] = (listed){own[b], mine, !s->both && dummies ? 0 : other[b], theirs, i, rows, b, whole};
+        }
+    }
+    return n;
+}
+
+static void check_table(const char *name, int sentences, int rows, bool both, int whole, const view *own, const view *other)
+{
+    gpu_tile_shape s = {.sentences = sentences, .own_rows = (int)get(own, sentences) + 40, .other_rows = (int)get(other, sentences) + 100,
+                        .rows = rows, .both = both, .whole = whole};
+    s.own = gpu_copy_of(own->data, bytes_of_view(own)), s.other = gpu_copy_of(other->data, bytes_of_view(other));
+    size_t bytes = gpu_tile_bytes(&s);
+    int32_t *to = gpu_alloc(bytes), *found = xmalloc(bytes);
+    listed *expected = xcalloc((size_t)(s.own_rows + s.other_rows), sizeof *expected);
+    int64_t n = expected_tiles(&s, own->data, other->data, expected), wrong = -1;
+    CHECK_THAT(!gpu_list_tiles(1, &s, &to), "%s: %s", name, gpu_error());
+    gpu_copy_out(found, to, bytes);
+    CHECK_THAT(found[0] == n && (size_t)(n + 1) * sizeof(listed) <= bytes, "%s: %d tiles in %zu bytes, expected %lld", name, found[0], bytes, (long long)n);
+    for (int64_t i = 0; i < n && found[0] == n && wrong < 0; i++)
+        if (memcmp((listed *)found + 1 + i, &expected[i], sizeof *expected)) wrong = i;
+    const listed *f = (listed *)found + 1 + (wrong < 0 ? 0 : wrong), *e = &expected[wrong < 0 ? 0 : wrong];
+    CHECK_THAT(wrong < 0, "%s: tile %lld is %d %d | %d %d | %d %d | %d %d, expected %d %d | %d %d | %d %d | %d %d", name, (long long)wrong, f->own, f->n_own,
+               f->other, f->n_other, f->first, f->n, f->sentence, f->whole, e->own, e->n_own, e->other, e->n_other, e->first, e->n, e->sentence, e->whole);
+    gpu_release((void *)s.own), gpu_release((void *)s.other), gpu_release(to);
+    free(found), free(expected);
+}
+
+static void check_tables(void)
+{
+    enum { MANY = 700 };
+    int64_t longest;
+    int32_t lengths[2][10] = {{0, 1, 16, 17, 64, 65, 130, 3, 0, 32}, {5, 0, 64, 65, 64, 2, 20, 70, 0, 33}};
+    const int counts[] = {0, 5, 10, 255, 256, 257, MANY}; /* a block lists 256, with the dummies */
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        int n = counts[i];
+        view own = offsets_of(n, lengths[0], &longest), other = offsets_of(n, lengths[1], &longest);
+        check_table("tiles of 16", n, 16, false, 0, &own, &other);
+        check_table("tiles of 32", n, 32, false, 0, &other, &own);
+        check_table("tiles of both sides", n, 16, true, 0, &own, &other);
+        check_table("whole sentences", n, 32, true, 64, &own, &other);
+        free(own.data), free(other.data);
+    }
+    all_pairs = true;
+    view pairs = offsets_of(MANY, lengths[0], &longest);
+    all_pairs = false;
+    check_table("pairs", MANY, 16, false, 0, &pairs, &pairs);
+    check_table("whole pairs", MANY, 16, true, 64, &pairs, &pairs);
+    free(pairs.data);
+}
+
+/* ---- warps ---- */
+
+#ifdef GPU_ON_CPU
+
+/* A graph for thousands of sentences: the warps of a batch with fewer. Nothing is run. */
+static void check_warps(void)
+{
+    enum { ROWS = 25000, SENTENCES = 12500, USUAL = 1000, HEADS = 8, WIDTH = HEADS * 8 };
+    view q = tensor(BF16, 1, 1, ROWS, 3 * WIDTH), y = tensor(BF16, 1, 1, ROWS, WIDTH), lse = tensor(F32, 1, 1, ROWS, HEADS);
+    view off = tensor(I32, 1, 1, 1, SENTENCES + 1);
+    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off, y, lse, y}, .out = {y, lse},
+              .a = {.f = {0, 1}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 8, 8, 0, 64, 64}}};
+    int64_t tiles = USUAL * 2 /* of sentences of 25 rows */, warps[2];
+    err e = {{0}};
+    gpu_dry = 1;
+    for (int back = 0; back < 2; back++) {
+        gpu_tally before = gpu_done;
+        if (back) k.op = OP_ATTEND_BACK, k.n_in = 8, k.out[0] = q, k.out[1] = (view){.type = BF16, .param = -1};
+        CHECK_THAT(!(back ? cuda_ATTEND_BACK : cuda_ATTEND)(&k, &e), "%s", e.text);
+        warps[back] = gpu_done.warps - before.warps;
+    }
+    gpu_dry = 0;
+    CHECK_THAT(warps[0] <= 2 * tiles * HEADS, "forward: %lld warps for %lld tiles of %d heads", (long long)warps[0], (long long)tiles, HEADS);
+    CHECK_THAT(warps[1] <= 2 * 2 * USUAL * HEADS, "backward: %lld warps for %d sentences of %d heads", (long long)warps[1], USUAL, HEADS);
+    free(q.data), free(y.data), free(lse.data), free(off.data);
+}
+#endif
+
 static void check_refusals(void)
 {
     view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4});
@@ -129,6 +225,10 @@ int main(void)
         {"d 512", 1, 512, 512, 0, true, true, 0.1, 1, {17}, {0}},
         {"d 64 and 512", 1, 64, 512, 0, false, false, 0, 1, {5}, {33}},
         {"d 510 and 1", 1, 510, 1, 0, true, false, 0.5, 1, {17}, {0}},
+        {"short and long, causal, dropout", 3, 16, 24, 8, true, true, 0.25, 10, {1, 70, 64, 65, 33, 0, 48, 2, 63, 17}, {0}},
+        {"short and long, cross", 2, 8, 8, 0, false, false, 0.25, 10, {64, 1, 65, 64, 33, 0, 16, 2, 70, 40}, {64, 70, 3, 65, 48, 5, 0, 63, 1, 17}},
+        {"short and long, cross, causal", 1, 32, 32, 0, false, true, 0.25, 6, {64, 20, 65, 33, 1, 50}, {20, 64, 30, 48, 60, 49}},
+        {"d 128, cross, dropout", 1, 128, 128, 0, false, true, 0.1, 3, {60, 17, 1}, {33, 64, 50}},
         {"one sentence of one", 1, 64, 64, 0, true, true, 0, 1, {1}, {0}},
         {"no sentence at all", 2, 16, 16, 0, true, true, 0.1, 0, {0}, {0}},
         {"empty sentences", 2, 16, 16, 0, false, false, 0.1, 4, {0, 0, 0, 0}, {0, 0, 0, 0}},
@@ -148,8 +248,25 @@ int main(void)
     /* more sentences than a warp finds in one look, most of them empty */
     setting many = {"many sentences", 1, 8, 8, 0, true, false, 0, 200, {2, 0, 0, 1, 0, 20}, {0}};
     check_setting(BF16, &many);
+    /* more tiles than the grid takes at once */
+    setting pairs = {"pairs", 1, 8, 8, 0, true, true, 0.3, 150, {0}, {0}};
+    all_pairs = true;
+    check_setting(BF16, &pairs);
+    check_setting(F32, &pairs);
+    all_pairs = false;
     check_company(F32);
     check_company(BF16);
+    check_tables();
+#ifdef GPU_ON_CPU
+    check_warps();
+#endif
+    setenv("ABLATE_ATTENTION", "two-pass", 1); /* heads of all widths, where above all sentences are short */
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (settings[i].d_k < 40) continue;
+        check_setting(F32, &settings[i]);
+        check_setting(BF16, &settings[i]);
+    }
+    unsetenv("ABLATE_ATTENTION");
     check_refusals();
     return finish();
 }

@@ -52,7 +52,7 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
     gpu_each_launch(print, &none);
     CHECK_INT(step_of(s, batches, 3, &e), 0);
     CHECK_TEXT(e.text, "");
-    gpu_tally t = {gpu_done.launches - before.launches, gpu_done.copies_in - before.copies_in};
+    gpu_tally t = {.launches = gpu_done.launches - before.launches, .copies_in = gpu_done.copies_in - before.copies_in};
     printf("%s: %lld launches and %lld copies from the host a step\n", name, (long long)t.launches, (long long)t.copies_in);
     gpu_each_launch(print, &wordy);
     batcher_free(batches);
@@ -73,7 +73,7 @@ static int counted_choose(const choosing *c, const void *logits, dtype type, con
     int rc = device->choose(c, logits, type, out, e);
     for (int64_t i = 0; i < c->sentences * c->wanted; i++)
         out[i] = (continuation){-1 - (double)(i % c->wanted), (int32_t)(i % c->beam), (int32_t)(10 + i % c->wanted)};
-    decoding = (gpu_tally){gpu_done.launches - at_choice.launches, gpu_done.copies_in - at_choice.copies_in};
+    decoding = (gpu_tally){.launches = gpu_done.launches - at_choice.launches, .copies_in = gpu_done.copies_in - at_choice.copies_in};
     at_choice = gpu_done;
     gpu_each_launch(print, choices++ == 5 ? &wordy : &none);
     gpu_label = "beside operations";
