@@ -6,7 +6,6 @@
 #   --emulated  packs the emulated GPU and its tests from BUILD instead, to test gpu.sh without a GPU
 #   BUILD       build folder (build-gpu next to the sources; an existing CMake cache is kept)
 #   JOBS        simultaneous compilers (all cores)
-#   MARCH       target processor (x86-64-v3: every server since 2015)
 #   ABLATE_DATA folder that contains multi30k/ (data next to the sources); without it the rows of Table 3 cannot be trained there
 # Needs nvcc in addition to what ./ablate needs. The C library is not packed: the other machine's must be as new as the printed one.
 set -euo pipefail
@@ -23,7 +22,7 @@ say() { printf '%s\n' "$*" >&2; }
 if [ -z "$emulated" ]; then
     generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
     [ -e "$build/CMakeCache.txt" ] && generator=()
-    cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_MARCH="${MARCH:-x86-64-v3}" -DABLATE_CUDA=ON >"$out/pack.log"
+    cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_CUDA=ON >"$out/pack.log"
     cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
         say "the build failed:" && tail -40 "$out/pack.log" >&2
         exit 1
