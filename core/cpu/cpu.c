@@ -11,7 +11,7 @@ static void *cpu_alloc(size_t bytes)
     bool large = bytes >= 2 * HUGE_PAGE;
     void *p = NULL;
     if (posix_memalign(&p, large ? HUGE_PAGE : LINE, bytes ? bytes : LINE))
-        broken("out of memory: cannot allocate %zu bytes for tensors", bytes);
+        out_of_memory(bytes);
     if (large) (void)madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     return p;
 }

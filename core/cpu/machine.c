@@ -55,7 +55,7 @@ void *scratch(size_t bytes)
     free(mine.p);
     mine.size = (bytes + bytes / 2 + 4095) / 4096 * 4096;
     if (posix_memalign(&mine.p, 64, mine.size))
-        broken("out of memory: cannot allocate %zu bytes of working memory", mine.size);
+        out_of_memory(mine.size);
     (void)pthread_setspecific(thread_end, mine.p);
     return mine.p;
 }
