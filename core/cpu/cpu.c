@@ -10,8 +10,7 @@ static void *cpu_alloc(size_t bytes)
     enum { LINE = 64, HUGE_PAGE = 2 << 20 };
     bool large = bytes >= 2 * HUGE_PAGE;
     void *p = NULL;
-    if (posix_memalign(&p, large ? HUGE_PAGE : LINE, bytes ? bytes : LINE))
-        out_of_memory(bytes);
+    if (posix_memalign(&p, large ? HUGE_PAGE : LINE, bytes ? bytes : LINE)) out_of_memory(bytes);
     if (large) (void)madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     return p;
 }

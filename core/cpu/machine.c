@@ -35,7 +35,8 @@ const char *cpu_description(void)
     char model[128];
     read_model(model, sizeof model);
     int threads = omp_get_max_threads();
-    snprintf(words, sizeof words, "%s, %d thread%s, %s", model, threads, threads == 1 ? "" : "s", cpu_isa_name(cpu_isa()));
+    snprintf(words, sizeof words, "%s, %d thread%s, %s", model, threads, threads == 1 ? "" : "s",
+             cpu_isa_name(cpu_isa()));
     return words;
 }
 
@@ -54,8 +55,7 @@ void *scratch(size_t bytes)
     pthread_once(&once, make_key);
     free(mine.p);
     mine.size = (bytes + bytes / 2 + 4095) / 4096 * 4096;
-    if (posix_memalign(&mine.p, 64, mine.size))
-        out_of_memory(mine.size);
+    if (posix_memalign(&mine.p, 64, mine.size)) out_of_memory(mine.size);
     (void)pthread_setspecific(thread_end, mine.p);
     return mine.p;
 }
