@@ -7,8 +7,9 @@ enum { FORWARD, BACK_QUERIES, BACK_KEYS };
 template <class T, int D, int W> static int run(int what, const gpu_attention *a, const gpu_score *f)
 {
     typedef score_interpreter F;
-    int64_t units = what == BACK_QUERIES && f->chunks ? (int64_t)f->chunks * f->tiles
-                                                      : side_at_once(a, what == BACK_KEYS ? a->keys : a->rows, GPU_SCORE_TILE);
+    int64_t units = what != BACK_QUERIES ? side_at_once(a, what == BACK_KEYS ? a->keys : a->rows, GPU_SCORE_TILE)
+                    : f->chunks          ? (int64_t)f->chunks * f->tiles
+                                         : most_tiles(a, a->rows, GPU_SCORE_TILE);
     int64_t blocks = (W > 1 ? units : (units + SCORE_WARPS - 1) / SCORE_WARPS) * a->heads;
     static const char *const names[] = {"score_forward", "score_back_q", "score_back_k"};
     char expression[80];

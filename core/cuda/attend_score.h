@@ -366,7 +366,8 @@ __device__ __forceinline__ int next_sentence(const gpu_attention &a, const gpu_s
     return chunk == 0 && b < a.sentences ? a.sentences : a.sentences + 1;
 }
 
-/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, in turn; else single tiles. */
+/* With leaf gradients, a warp has one tile of queries of every sentence of a chunk, in turn; else a single tile: the grid is for all there can be,
+ * because registers do not suffice for taking turns. */
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f, const gpu_counter *counter)
 {
@@ -375,12 +376,13 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1) score_back_q(const __grid
     int i = first_tile<W>(a.heads);
     score_tile m = {a, f, {}, {}, (int)blockIdx.x % a.heads, W > 1 ? (int)(threadIdx.x >> 5) * D : 0, 0};
     if (a.drop.least) m.dice = key_of(counter, a.drop.place);
-    for (; !f.chunks && i < *a.tiles; i += tiles_of_grid<W>(a.heads)) {
+    if (!f.chunks) {
+        if (i >= *a.tiles) return;
         m.at = place_in(a.tiles, i);
         m.row = m.at.own.first + m.at.first;
         score_back_queries<T, D, W>(m, program, 0, 0);
+        return;
     }
-    if (!f.chunks) return;
     int chunk = i / f.tiles, tile = i % f.tiles;
     if (chunk >= f.chunks) return;
     for (int b = next_sentence(a, f, chunk, chunk - f.chunks); b <= a.sentences; b = next_sentence(a, f, chunk, b)) {

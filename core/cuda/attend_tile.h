@@ -47,13 +47,17 @@ __device__ __forceinline__ attend_place place_in(const int32_t *table, int i) { 
 /* ---- grids, on the host ---- */
 
 #ifndef __CUDACC_RTC__
+/* Tiles that there can be, at least 1. */
+static inline int64_t most_tiles(const gpu_attention *a, int64_t rows, int64_t tile)
+{
+    int64_t most = rows / tile + a->sentences + 1;
+    return rows < 1 ? 1 : most < rows ? most : rows;
+}
 /* Tiles that a grid takes at once: `usual` of them, but not fewer than a GPU runs at the same time, nor more than there can be. */
 static inline int64_t tiles_at_once(const gpu_attention *a, int64_t rows, int64_t tile, int64_t usual)
 {
-    int64_t most = rows / tile + a->sentences + 1, running = 16 * gpu_multiprocessors() / a->heads + 1;
-    if (most > rows) most = rows;
-    int64_t wanted = usual > running ? usual : running, n = wanted < most ? wanted : most;
-    return n > 1 ? n : 1;
+    int64_t most = most_tiles(a, rows, tile), running = 16 * gpu_multiprocessors() / a->heads + 1, wanted = usual > running ? usual : running;
+    return wanted < most ? wanted : most;
 }
 /* Of one side: as many as sentences of two tiles' rows make. */
 static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t tile) { return tiles_at_once(a, rows, tile, 3 * rows / (2 * tile)); }
