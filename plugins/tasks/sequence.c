@@ -1,6 +1,7 @@
 /* sequence.c - copy, reverse and sort: tiny tasks that separate positional encodings within a minute. The test set
  * has lengths that training never showed. Recall: how far a stack of layers carries one symbol. */
 #include "ab_plugin.h"
+#include "tasks/memory.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static char *to_line(const int64_t *symbols, int64_t n)
 {
     enum { WIDTH = 6 }; /* "s0017 ", "blank " */
     char *line = malloc((size_t)n * WIDTH + 2);
-    if (!line) abort();
+    if (!line) out_of_memory();
     for (int64_t i = 0; i < n; i++) {
         if (symbols[i] == BLANK)
             snprintf(line + i * WIDTH, WIDTH + 2, "blank ");
@@ -134,7 +135,7 @@ static void make_many(split *s, const config *c, uint64_t *rng, int64_t shortest
     int64_t *symbols = malloc((size_t)longest * sizeof *symbols);
     s->src = realloc(s->src, bytes);
     s->tgt = realloc(s->tgt, bytes);
-    if (!symbols || !s->src || !s->tgt) abort();
+    if (!symbols || !s->src || !s->tgt) out_of_memory();
     for (int64_t i = 0; i < n; i++) (c->kind == RECALL ? make_recall : make)(s, c, rng, shortest, longest, symbols);
     free(symbols);
 }
@@ -198,7 +199,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
         return -1;
     }
     task *t = calloc(1, sizeof *t);
-    if (!t) abort();
+    if (!t) out_of_memory();
     t->split[AB_TEST].each_place = 1;
     t->kind = c->kind, t->longest = c->test_length;
     find_ranges(t, c);
@@ -247,7 +248,7 @@ static ab_metric reach(const task *t, const split *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};
     int64_t *right = calloc((size_t)(2 * t->longest), sizeof *right), *all = right + t->longest;
-    if (!right) abort();
+    if (!right) out_of_memory();
     for (int64_t i = 0; i < x->n; i++) {
         size_t distance = strcspn(x->src[i], "s") / 6; /* blanks are as wide as symbols, and hold no s */
         all[distance]++;
@@ -270,7 +271,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
         return -1;
     }
     double *stats = realloc(t->stats, (size_t)n * 2 * ((size_t)t->n_ranges + 1) * sizeof *stats);
-    if (!stats) abort();
+    if (!stats) out_of_memory();
     t->stats = stats;
     int made = 0;
     if (made < max) out[made++] = accuracy("acc", x, hyp, 0, n, stats);

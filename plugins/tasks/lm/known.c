@@ -1,5 +1,6 @@
 /* known.c - a set of tokens, a hash table with open addressing. It borrows the text. */
 #include "known.h"
+#include "tasks/memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static token *place(const known *k, const char *s, size_t n)
 static void enlarge(known *k)
 {
     known larger = {calloc(k->slots * 2, sizeof *larger.slot), k->slots * 2, k->used};
-    if (!larger.slot) abort();
+    if (!larger.slot) out_of_memory();
     for (size_t i = 0; i < k->slots; i++)
         if (k->slot[i].s) *place(&larger, k->slot[i].s, k->slot[i].n) = k->slot[i];
     free(k->slot);
@@ -43,7 +44,7 @@ known *known_new(char *const *line, int64_t n, int words)
 {
     enum { FIRST = 1024 };
     known *k = calloc(1, sizeof *k);
-    if (!k || !(k->slot = calloc(FIRST, sizeof *k->slot))) abort();
+    if (!k || !(k->slot = calloc(FIRST, sizeof *k->slot))) out_of_memory();
     k->slots = FIRST;
     for (int64_t i = 0; i < n; i++)
         for (const char *s = line[i]; *s;) {

@@ -4,6 +4,7 @@
  * vocabulary lacks costs 8 bits per byte in addition to its unknown token, so that bits per byte cover the whole text. */
 #include "ab_plugin.h"
 #include "known.h"
+#include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     task *t = calloc(1, sizeof *t);
-    if (!t) abort();
+    if (!t) out_of_memory();
     t->host = host;
     t->c = *(const config *)cfg;
     if (!env->no_data && read_all(t, env, err, n_err)) {
@@ -200,7 +201,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
         return -1;
     }
     double *stats = realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats);
-    if (!stats) abort();
+    if (!stats) out_of_memory();
     t->stats = stats;
     snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s", (long long)t->c.context, names[split]);
     int made = 0;

@@ -1,5 +1,6 @@
 /* synthetic.c - a probabilistic grammar with agreement, in which words determine where phrases attach. */
 #include "synthetic.h"
+#include "tasks/memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,7 +263,7 @@ int synthetic_trees(uint64_t seed, int64_t n, buffer *out)
     uint64_t slots = 64;
     while (slots < 3 * (uint64_t)n) slots *= 2;
     uint64_t *seen = calloc(slots, sizeof *seen);
-    if (!seen) abort();
+    if (!seen) out_of_memory();
     maker m = {.rng = seed * 0x9e3779b97f4a7c15u + 1, .out = out};
     int64_t made = 0;
     for (int64_t tries = 0; made < n && tries < 20 * n + 1000; tries++) {

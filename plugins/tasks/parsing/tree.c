@@ -1,4 +1,5 @@
 #include "tree.h"
+#include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,7 @@ void *resized(void *p, size_t n, size_t size)
 {
     void *q = realloc(p, (n ? n : 1) * size);
     if (q) return q;
-    fprintf(stderr, "parsing: out of memory for %zu bytes\n", n * size);
-    abort();
+    out_of_memory();
 }
 
 void buffer_add(buffer *b, const char *s, size_t n)

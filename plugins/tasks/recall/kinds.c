@@ -1,6 +1,7 @@
 /* kinds.c - the generators. Multi-query associative recall after Arora et al. 2023 ("Zoology", section 4 and its public code's distribution);
  * selective copy, fuzzy and noisy recall, compression and memorisation after Poli et al. 2024 ("MAD", section 3); induction after Dao et al. 2022 (H3). */
 #include "kinds.h"
+#include "tasks/memory.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
     int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is a label, not an input */
     motif_pair *shown = malloc((size_t)room * sizeof *shown), probe = new_pair(c, random, testing);
     int32_t *sequence = malloc((size_t)room * 2 * sizeof *sequence), *asked = sequence + room;
-    if (!shown || !sequence) abort();
+    if (!shown || !sequence) out_of_memory();
     int64_t own = probe.k + probe.v, place = recall_below(random, room - 2 * own - 2 * c->motif + 1), there = 0;
     for (int64_t i = 0; i < room; i++) asked[i] = -1;
     while (at + 2 * c->motif + own <= room || !there) {
@@ -215,7 +216,7 @@ recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_er
         return NULL;
     }
     recall *r = calloc(1, sizeof *r);
-    if (!r) abort();
+    if (!r) out_of_memory();
     r->c = *c;
     if (c->kind == MQAR) {
         r->space = (c->length - 2 * c->pairs) / 2;
@@ -232,7 +233,7 @@ recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_er
             r->fact[i] = r->fact[j], r->fact[j] = t;
         }
     }
-    if ((c->kind == MQAR && !r->weight) || (c->kind == MEMORISATION && !r->fact)) abort();
+    if ((c->kind == MQAR && !r->weight) || (c->kind == MEMORISATION && !r->fact)) out_of_memory();
     return r;
 }
 

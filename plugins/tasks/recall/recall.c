@@ -1,6 +1,7 @@
 /* recall.c - small tasks that separate token mixers: the model must recall something from earlier in the sequence. */
 #include "ab_plugin.h"
 #include "kinds.h"
+#include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ typedef struct {
 
 static void *need(void *p)
 {
-    if (!p) abort();
+    if (!p) out_of_memory();
     return p;
 }
 

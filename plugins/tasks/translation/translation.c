@@ -2,6 +2,7 @@
 #include "ab_plugin.h"
 #include "corpus.h"
 #include "synthetic.h"
+#include "tasks/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static int open_synthetic(task *t, const config *c, const ab_env *env, char *err
         split *s = &t->split[order[i]];
         size_t bytes = (size_t)n[order[i]] * sizeof(char *);
         *s = (split){.n = n[order[i]], .src = malloc(bytes), .tgt = malloc(bytes), .own_lines = 1};
-        if (!s->src || !s->tgt) abort();
+        if (!s->src || !s->tgt) out_of_memory();
         memcpy(s->src, src + from, bytes);
         memcpy(s->tgt, tgt + from, bytes);
         from += s->n;
