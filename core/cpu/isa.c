@@ -87,7 +87,7 @@ const char *cpu_isa_name(int isa) { return isa >= 0 && (size_t)isa < LENGTH(sets
 const char *cpu_isa_lacks(int isa)
 {
     ask();
-    return lacks[isa];
+    return (size_t)isa < LENGTH(sets) ? lacks[isa] : "not for this family of processors";
 }
 
 /* Intel's cores since Sapphire Rapids need two cycles for a vdpbf16ps, half the speed of fp32 (bench_cpu_floor): without tiles, bf16

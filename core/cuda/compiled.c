@@ -5,6 +5,7 @@
  * source, of every header, of the kernel's name, of the compiler's version and of the GPU's compute capability.
  */
 #include "cuda/compiled.h"
+#include "cuda/generic.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
 #include <stdlib.h>
@@ -17,6 +18,26 @@ typedef struct {
     const char *text;
 } kernel_header;
 extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
+
+/* ---- sources ---- */
+
+const char *source_number(float x, char out[32])
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    snprintf(out, 32, "__uint_as_float(0x%08xu)", bits);
+    return out;
+}
+
+void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text)
+{
+    if (what == GPU_MAP)
+        str_addf(text, "        %s = function_of(%d, %s);\n", to, function, a);
+    else if (what == GPU_MAP_BACK)
+        str_addf(text, "        %s = gradient_of(%d, %s, %s, %s);\n", to, function, a, b, c);
+    else
+        str_addf(text, "        %s = arithmetic(%d, %s, %s);\n", to, what, a, b);
+}
 
 /* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
 

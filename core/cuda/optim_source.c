@@ -7,17 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *number(float x, char out[32])
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    snprintf(out, 32, "__uint_as_float(0x%08xu)", bits); /* any number, whatever its digits */
-    return out;
-}
-
 static const char *operand(int from, float by, char out[32])
 {
-    if (from == UPDATE_BY) return number(by, out);
+    if (from == UPDATE_BY) return source_number(by, out);
     if (from < UPDATE_SCALAR)
         snprintf(out, 32, "r%d", from);
     else if (from < UPDATE_LAST)
@@ -33,12 +25,7 @@ static void step(const update_step *s, const char *to, const char *(*name)(int f
 {
     char a[32], b[32], c[32];
     name(s->in[0], s->by, a), name(s->in[1], s->by, b), name(s->in[2], s->by, c);
-    if (s->what == GPU_MAP)
-        str_addf(text, "        %s = function_of(%d, %s);\n", to, s->function, a);
-    else if (s->what == GPU_MAP_BACK)
-        str_addf(text, "        %s = gradient_of(%d, %s, %s, %s);\n", to, s->function, a, b, c);
-    else
-        str_addf(text, "        %s = arithmetic(%d, %s, %s);\n", to, s->what, a, b);
+    source_step(s->what, s->function, to, a, b, c, text);
 }
 
 static unsigned made_by_setup(const update_program *u)

@@ -6,14 +6,12 @@
 
 static const char *operand(int from, float by, char out[32])
 {
-    uint32_t bits;
-    memcpy(&bits, &by, sizeof bits);
     if (from < SCORE_LEAF)
         snprintf(out, 32, "r%d", from);
     else if (from < SCORE_PRODUCT)
         snprintf(out, 32, "l%d[e]", from - SCORE_LEAF);
     else if (from == SCORE_BY)
-        snprintf(out, 32, "__uint_as_float(0x%08xu)", bits); /* any number, whatever its digits */
+        source_number(by, out);
     else
         snprintf(out, 32, "%s", from == SCORE_PRODUCT ? "s" : from == SCORE_GRADIENT ? "d" : from == SCORE_LAST ? "t" : "0.f");
     return out;
@@ -43,12 +41,7 @@ static void steps(const gpu_score *f, const gpu_score_pass *p, str *text)
     for (int i = 0; i < p->n; i++) {
         const gpu_score_step *s = &p->step[i];
         operand(s->in[0], s->by, a), operand(s->in[1], s->by, b), operand(s->in[2], s->by, c);
-        if (s->what == GPU_MAP)
-            str_addf(text, "            t = function_of(%d, %s);\n", s->function, a);
-        else if (s->what == GPU_MAP_BACK)
-            str_addf(text, "            t = gradient_of(%d, %s, %s, %s);\n", s->function, a, b, c);
-        else
-            str_addf(text, "            t = arithmetic(%d, %s, %s);\n", s->what, a, b);
+        source_step(s->what, s->function, "t", a, b, c, text);
         if (s->out != SCORE_NOWHERE) str_addf(text, "            r%d = t;\n", s->out);
     }
     str_add(text, "            (void)t;\n");

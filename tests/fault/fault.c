@@ -23,8 +23,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A place is its innermost frames: who handles a failure is near, and callers further out would triple the number of places. */
-enum { SEEN = 1 << 16, FRAMES = 10 };
+/* A place is its innermost eight frames, after two of this file: who handles a failure is near, and callers further out would only
+ * multiply the places. */
+enum { SEEN = 1 << 16, FRAMES = 2 + 8 };
 typedef struct {
     _Atomic long calls, faults;
     char first[64]; /* the function that failed first */
