@@ -1,9 +1,10 @@
 /* products.c - speed of products of rows with learned matrices, at the shapes of tiny, small and base.
  *
- *     bench_products [train|decode] [fp32|bf16] [threads] [only lines that contain this]
+ *     bench_products [train|step|decode] [fp32|bf16] [threads] [only lines that contain this]
  *
  * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs. `train` has 4,000
- * rows and weights that change before every product, as between steps; `decode` has few rows and constant weights, forward only.
+ * rows and weights that change before every product, as between steps; `step` has them come from memory too, as in a step, where other
+ * operations lie between two uses of an operand; `decode` has few rows and constant weights, forward only.
  * ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of a core.
  */
 #include "cpu/cpu.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_RUNS = 41 };
+enum { MOST_RUNS = 41, MOST_COPIES = 16, COLD_BYTES = 192 << 20 }; /* COLD_BYTES: more than a third-level cache holds */
 #define SECONDS 0.25
 static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},  {512, 128},   {256, 256},  {256, 768},  {256, 1024},
                                     {1024, 256}, {512, 512},  {512, 1536}, {512, 2048},  {2048, 512}, {128, 10000}, {256, 10000},
@@ -19,6 +20,7 @@ static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},  {512,
 static const int64_t few[] = {1, 4, 12, 32, 64, 128, 256};
 static params store = {.version = 1};
 static bool changes; /* weights, before every product */
+static bool cold;    /* operands are in memory, in no cache */
 
 static view filled(dtype type, int64_t rows, int64_t width)
 {
@@ -40,18 +42,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* GFLOP/s of a call: the median. */
-static double rate(kernel run, call *k)
+/* GFLOP/s of n calls that take turns: the median. */
+static double rate(kernel run, call *calls, int copies)
 {
-    double took[MOST_RUNS], until = ticks() + SECONDS, flops = call_flops(k, &cpu_backend);
-    int n = 0, turns = 1 + (int)(2e7 / flops); /* the smallest take microseconds */
+    double took[MOST_RUNS], until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);
+    int n = 0, turns = 1 + (int)(2e7 / flops), next = 0; /* the smallest take microseconds */
     err e = {""};
-    k->params = &store;
-    for (int i = -1; i < MOST_RUNS && (i < 3 || ticks() < until); i++) {
+    for (int i = 0; i < copies; i++) calls[i].params = &store;
+    for (int i = -copies; i < MOST_RUNS && (i < 3 || ticks() < until); i++) {
         double start = ticks();
         for (int t = 0; t < turns; t++) {
             store.version += changes;
-            if (run(k, &e)) broken("%s", e.text);
+            if (run(&calls[next++ % copies], &e)) broken("%s", e.text);
         }
         if (i >= 0) took[n++] = (ticks() - start) / turns;
     }
@@ -66,25 +68,31 @@ static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gra
     snprintf(name, sizeof name, "%lld x %lld -> %lld", (long long)rows, (long long)k, (long long)n);
     if (!strstr(name, only)) return;
     bool tied = n == 10000; /* the embedding's table is the vocabulary's weights */
-    view x = filled(type, rows, k), y = filled(type, rows, n), b = filled(F32, 1, n), w = filled(F32, tied ? n : k, tied ? k : n);
-    w.param = next++;
-    call f = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.i = {tied, 0}, .training = gradients};
-    printf("%-24s %8.1f", name, rate(cpu_LINEAR, &f));
-    if (gradients) {
-        call dx = {.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.i = {tied}};
-        call dw = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
-        printf(" %8.1f", rate(cpu_LINEAR_DX, &dx));
-        printf(" %8.1f", rate(cpu_LINEAR_DW, &dw));
+    int64_t bytes = (rows * (k + n)) * (int64_t)dtype_size(type) + k * n * (int64_t)sizeof(float);
+    int copies = !cold ? 1 : (int)(COLD_BYTES / bytes + 2);
+    if (copies > MOST_COPIES) copies = MOST_COPIES;
+    call f[MOST_COPIES], dx[MOST_COPIES], dw[MOST_COPIES];
+    for (int i = 0; i < copies; i++) {
+        view x = filled(type, rows, k), y = filled(type, rows, n), b = filled(F32, 1, n), w = filled(F32, tied ? n : k, tied ? k : n);
+        w.param = next++;
+        f[i] = (call){.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.i = {tied, 0}, .training = gradients};
+        dx[i] = (call){.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.i = {tied}};
+        dw[i] = (call){.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
     }
+    printf("%-24s %8.1f", name, rate(cpu_LINEAR, f, copies));
+    if (gradients) printf(" %8.1f %8.1f", rate(cpu_LINEAR_DX, dx, copies), rate(cpu_LINEAR_DW, dw, copies));
     puts("");
     fflush(stdout);
-    for (int i = 0; i < 3; i++) cpu_backend.release(f.in[i].data);
-    cpu_backend.release(y.data);
+    for (int i = 0; i < copies; i++) {
+        for (int j = 0; j < 3; j++) cpu_backend.release(f[i].in[j].data);
+        cpu_backend.release(f[i].out[0].data);
+    }
 }
 
 int main(int argc, char **argv)
 {
     bool train = argc < 2 || strcmp(argv[1], "decode");
+    cold = argc > 1 && !strcmp(argv[1], "step");
     dtype type = argc > 2 && !strcmp(argv[2], "bf16") ? BF16 : F32;
     const char *only = argc > 4 ? argv[4] : "";
     cpu_threads(argc > 3 ? atoi(argv[3]) : 0);

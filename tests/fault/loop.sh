@@ -7,6 +7,7 @@
 # all. ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a
 # command on a shared machine.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
+[ -r "$3" ] || { echo "loop.sh: found no library to preload at $3; ninja -C build tests/fault.so" >&2; exit 2; }
 library=$3 how_many=${4:-2}
 shift $(($# < 4 ? $# : 4))
 only=" $* "
