@@ -153,7 +153,8 @@ static int choose(search *s, const void *logits, err *e)
         char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
         uint8_t *allowed = mask ? (uint8_t *)mine + select_scratch(v) : NULL;
         if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
-        s->n_choices[r] = select_best((const char *)logits + (size_t)(r * v) * dtype_size(type), type, v,
+        int64_t at = r / s->o->beam * s->steps.beam + h;
+        s->n_choices[r] = select_best((const char *)logits + (size_t)(at * v) * dtype_size(type), type, v,
                                       allowed, s->k, &s->choices[r * s->k], &s->log_sum[r], mine);
         bad += isnan(s->log_sum[r]);
     }
@@ -161,12 +162,12 @@ static int choose(search *s, const void *logits, err *e)
     return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
 }
 
-/* Rows that no hypothesis uses continue themselves. */
+/* Rows that no hypothesis uses continue themselves, or the only row of the first step. */
 static void idle_rows(search *s, int64_t b, int64_t from)
 {
     for (int64_t h = from; h < s->o->beam; h++) {
         int64_t r = b * s->o->beam + h;
-        s->parents[r] = (int32_t)r;
+        s->parents[r] = (int32_t)(b * s->o->beam + h % s->steps.beam);
         s->tokens[r] = VOCAB_EOS;
     }
 }
@@ -214,16 +215,23 @@ static void shrink(search *s)
 /* A step of every model. Of an ensemble, the logs of the mean probabilities stand for logits. */
 static const void *next_logits(search *s, err *e)
 {
-    int64_t n = 1 + s->o->n_others, rows = s->n_at * s->o->beam, v = s->m->tgt_vocab;
+    int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
     opinion of[1 + MOST_OTHERS];
     for (int64_t i = 0; i < n; i++) {
-        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e), (i ? s->o->others[i - 1] : s->m)->compute};
+        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
+                          (i ? s->o->others[i - 1] : s->m)->compute};
         if (!of[i].logits) return NULL;
     }
     if (n == 1) return of[0].logits;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < rows; r++) ensemble_row(s->mean + r * v, of, n, r, v);
     return s->mean;
+}
+
+static void follow(steps *s, const int32_t *parents)
+{
+    steps_widen(s);
+    steps_follow(s, parents);
 }
 
 /* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
@@ -240,17 +248,19 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
         if (x->limit + 1 > capacity) capacity = x->limit + 1;
     }
-    if (steps_start(&s->steps, s->p, which, n, beam, capacity, e)) return -1;
-    for (int64_t i = 0; i < s->o->n_others; i++)
-        if (steps_start(&s->others[i], s->p, which, n, beam, capacity, e)) return -1;
+    for (int64_t i = 0; i <= s->o->n_others; i++) {
+        steps *one = i ? &s->others[i - 1] : &s->steps;
+        if (steps_start(one, s->p, which, n, beam, capacity, e)) return -1;
+        steps_narrow(one);
+    }
     for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
     for (int64_t t = 0; live; t++) {
         if (on_device(s->m->backend) && device_put(s, e)) return -1;
         const void *logits = next_logits(s, e);
         if (!logits || choose(s, logits, e)) return -1;
         advance_all(s, t);
-        steps_follow(&s->steps, s->parents);
-        for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
+        follow(&s->steps, s->parents);
+        for (int64_t i = 0; i < s->o->n_others; i++) follow(&s->others[i], s->parents);
         int64_t left = still_live(s);
         if (left < live) streams_progress(s->all, live - left);
         live = left;

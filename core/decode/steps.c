@@ -121,7 +121,9 @@ static int encode(steps *s, err *e)
 static bool is_cache(const ab_ctx *c, int32_t state)
 {
     for (int32_t i = 1; i < c->n; i++)
-        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_ATTEND_PROGRAM_STEP || c->v[i].op == OP_KV_CACHE_APPEND) && c->v[i].in[1] == state)
+        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_ATTEND_PROGRAM_STEP ||
+             c->v[i].op == OP_KV_CACHE_APPEND) &&
+            c->v[i].in[1] == state)
             return true;
     return false;
 }
@@ -139,6 +141,7 @@ static void *find_state(void *self, const char *name, size_t bytes)
         *x = (step_state){.name = xstrdup(name)};
     }
     if (x->batch == s->n_batches) return x->data;
+    bytes *= (size_t)(s->widest / s->beam);
     if (x->size < bytes) {
         if (x->data) s->m->backend->release(x->data);
         x->data = s->m->backend->alloc(bytes);
@@ -180,7 +183,8 @@ static void setup_inputs(steps *s)
     tape_put(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
     if (memory->live && memory->data)
-        backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
+        backend_move(s->m->backend, memory->data, s->memory,
+                     (size_t)node_count(memory) * dtype_size(memory->type));
     free(length);
 }
 
@@ -208,7 +212,7 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
                 err *e)
 {
     free_batch(s);
-    s->beam = beam, s->capacity = capacity, s->batch = n, s->time = 0;
+    s->beam = s->widest = beam, s->capacity = capacity, s->batch = n, s->time = 0;
     s->n_batches++;
     pack_sources(s, p, which);
     size_t rows = (size_t)(n * beam), all = rows * (size_t)capacity;
@@ -247,14 +251,16 @@ static void put_ancestors(steps *s)
         s->follows = false;
     }
     const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
-    if (x->live && x->data) b->copy(x->data, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
+    if (x->live && x->data)
+        b->copy(x->data, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
 }
 
 const void *steps_run(steps *s, const int32_t *tokens, err *e)
 {
     double start = ticks();
     if (s->time >= s->capacity) {
-        fail(e, "decoder step %lld, but the caches have %lld steps", (long long)s->time, (long long)s->capacity);
+        fail(e, "decoder step %lld, but the caches have %lld steps", (long long)s->time,
+             (long long)s->capacity);
         return NULL;
     }
     bool fresh = !s->tape || s->time >= s->seen;
@@ -292,6 +298,28 @@ void steps_follow(steps *s, const int32_t *parents)
         s->spare[r * cap + t - 1] = p;
     }
     swap_ancestors(s);
+}
+
+/* ---- a first step with one row per sentence ---- */
+
+void steps_narrow(steps *s)
+{
+    if (!on_device(s->m->backend)) s->beam = 1;
+}
+
+void steps_widen(steps *s)
+{
+    if (s->beam == s->widest) return;
+    for (size_t i = 0; i < s->n_states; i++) {
+        step_state *x = &s->state[i];
+        if (x->batch != s->n_batches) continue;
+        for (int64_t b = s->batch - 1; b > 0; b--)
+            memmove(x->data + (size_t)(b * s->widest) * x->row, x->data + (size_t)b * x->row,
+                    x->step ? (size_t)s->time * x->step : x->row);
+    }
+    s->beam = s->widest;
+    tape_free(s->tape);
+    s->tape = NULL;
 }
 
 /* ---- fewer sentences ---- */

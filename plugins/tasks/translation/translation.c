@@ -10,6 +10,7 @@
 typedef struct {
     const char *data, *src, *tgt, *train, *dev, *test;
     int64_t tok, lowercase;
+    int64_t first_pairs;
     int64_t train_pairs, dev_pairs, test_pairs, data_seed;
 } config;
 
@@ -36,6 +37,8 @@ static const ab_param params[] = {
      "BLEU's tokenisation, in sacreBLEU's names; auto = none for tokenised text (multi30k-lctok, "
      "synthetic), else 13a"},
     {"lowercase", AB_BOOL, AT(lowercase), 0, 0, 0, NULL, "BLEU ignores case"},
+    {"first_pairs", AB_INT, AT(first_pairs), 0, 0, 1000000000, NULL,
+     "corpus: only this many pairs of the training set are used, from its start; 0 = all [pairs]"},
     {"train_pairs", AB_INT, AT(train_pairs), 6000, 1, 10000000, NULL,
      "synthetic: size of the training set [pairs]"},
     {"dev_pairs", AB_INT, AT(dev_pairs), 500, 1, 1000000, NULL, "synthetic: size of the dev set [pairs]"},
@@ -107,6 +110,13 @@ static int open_corpus(task *t, const config *c, const corpus_defaults *d, const
     for (int i = 0; i < AB_SPLITS; i++)
         if (corpus_read(&t->split[i], &at, keys[i], is_auto(given[i]) ? usual[i] : given[i], err, n_err))
             return -1;
+    int64_t *n = &t->split[AB_TRAIN].n;
+    if (c->first_pairs > *n) {
+        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs", (long long)c->first_pairs,
+                 (long long)*n);
+        return -1;
+    }
+    if (c->first_pairs) *n = c->first_pairs;
     return 0;
 }
 

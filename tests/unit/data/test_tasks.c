@@ -277,6 +277,15 @@ static void test_files(void)
     t = open_task(&l, "/nowhere", 1);
     CHECK_TEXT(example(&l, t, AB_TEST, 0).tgt, "sechs");
     l.task->close(t);
+    set_int(&l, "first_pairs", 2);
+    t = open_task(&l, dir, 1);
+    CHECK_INT(l.task->count(t, AB_TRAIN), 2);
+    CHECK_INT(l.task->count(t, AB_DEV), 3);
+    CHECK_TEXT(example(&l, t, AB_TRAIN, 1).tgt, "zwei");
+    l.task->close(t);
+    set_int(&l, "first_pairs", 5);
+    REFUSED(&l, dir, "translation.first_pairs = 5", "has 4 pairs");
+    set_int(&l, "first_pairs", 0);
     set_text(&l, "tgt", "fr");
     REFUSED(&l, dir, "train.fr");
 

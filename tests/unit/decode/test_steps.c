@@ -24,6 +24,7 @@ static int32_t token(const pairs *p, int64_t i, int64_t t) /* the decoder's inpu
 
 typedef struct {
     int64_t which[16], row[16], n; /* sentences still computed, and where the true prefix of each is */
+    int64_t beam;                  /* rows of a sentence in this step */
     double losses[16][64];
 } forcing;
 
@@ -35,7 +36,7 @@ static void check_step(const forcing *f, const pairs *p, const void *logits, dty
     for (int64_t b = 0; b < f->n; b++) {
         int64_t i = f->which[b];
         if (t >= length_of(p, i)) continue;
-        CHECK_NEAR(loss_of(logits, type, b * BEAM + f->row[b], p->tgt[p->tgt_at[i] + t]), f->losses[i][t],
+        CHECK_NEAR(loss_of(logits, type, b * f->beam + f->row[b], p->tgt[p->tgt_at[i] + t]), f->losses[i][t],
                    tolerance);
     }
 }
@@ -48,10 +49,12 @@ static void wander(forcing *f, steps *s, rng *r)
         int64_t next = (int64_t)rng_below(r, BEAM);
         for (int64_t h = 0; h < BEAM; h++)
             parents[b * BEAM + h] =
-                (int32_t)(b * BEAM + (h == next ? f->row[b] : (int64_t)rng_below(r, BEAM)));
+                (int32_t)(b * BEAM + (h == next ? f->row[b] : (int64_t)rng_below(r, (uint64_t)f->beam)));
         f->row[b] = next;
     }
+    steps_widen(s);
     steps_follow(s, parents);
+    f->beam = BEAM;
 }
 
 static void leave(forcing *f, steps *s, const pairs *p, int64_t t)
@@ -66,26 +69,28 @@ static void leave(forcing *f, steps *s, const pairs *p, int64_t t)
     f->n = n;
 }
 
-static void forced(model *m, const pairs *p, double tolerance, const char *name)
+/* narrow: the first step has one row per sentence. */
+static void forced(model *m, const pairs *p, bool narrow, double tolerance, const char *name)
 {
     steps s;
     err e = {0};
     rng r = rng_seed(3, 3);
-    forcing f = {.n = p->n};
+    forcing f = {.n = p->n, .beam = narrow ? 1 : BEAM};
     int64_t capacity = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        f.which[i] = i, f.row[i] = (int64_t)rng_below(&r, BEAM);
+        f.which[i] = i, f.row[i] = (int64_t)rng_below(&r, (uint64_t)f.beam);
         full_pass(m, p, i, f.losses[i]);
         if (length_of(p, i) > capacity) capacity = length_of(p, i);
     }
     int before = test_failed;
     steps_open(&s, m);
     CHECK_INT(steps_start(&s, p, f.which, f.n, BEAM, capacity, &e), 0);
+    if (narrow) steps_narrow(&s);
     for (int64_t t = 0; f.n && t < capacity; t++) {
         int32_t tokens[16 * BEAM];
-        for (int64_t q = 0; q < f.n * BEAM; q++) {
+        for (int64_t q = 0; q < f.n * f.beam; q++) {
             int32_t noise = VOCAB_SPECIALS + (int32_t)rng_below(&r, VOCAB - VOCAB_SPECIALS);
-            tokens[q] = q % BEAM == f.row[q / BEAM] ? token(p, f.which[q / BEAM], t) : noise;
+            tokens[q] = q % f.beam == f.row[q / f.beam] ? token(p, f.which[q / f.beam], t) : noise;
         }
         const void *logits = steps_run(&s, tokens, &e);
         CHECK_TEXT(e.text, "");
@@ -94,6 +99,7 @@ static void forced(model *m, const pairs *p, double tolerance, const char *name)
         wander(&f, &s, &r);
         if (t % 4 == 3) leave(&f, &s, p, t + 1);
     }
+    CHECK_INT(s.batch ? s.beam : BEAM, BEAM);
     steps_close(&s);
     if (test_failed > before) printf("  in %s\n", name);
 }
@@ -148,7 +154,8 @@ int main(void)
             snprintf(name, sizeof name, "%s %s %s %s", kinds[k].attention, kinds[k].position, kinds[k].more,
                      f64 ? "fp64" : "fp32");
             random_model(&m, &kinds[k], VOCAB, f64 ? F64 : F32, 1.5, 20 + k);
-            forced(&m, &p, f64 ? 1e-9 : 1e-4, name);
+            forced(&m, &p, false, f64 ? 1e-9 : 1e-4, name);
+            forced(&m, &p, true, f64 ? 1e-9 : 1e-4, name);
             model_free(&m);
             pairs_free(&p);
         }
