@@ -76,15 +76,20 @@ static void step_through(model *m, const sentences *s, const double *full, const
     for (int i = 0; i < HYPOTHESES; i++) holder[i] = i;
     steps_open(&d, m);
     bool bad = steps_start(&d, &p, which, SOURCES, BEAM, LENGTH_OF_TARGETS, &e);
+    steps_narrow(&d);
     for (int t = 0; t < LENGTH_OF_TARGETS && !bad && r->outcome != CHECK_FAIL; t++) {
+        int beam = (int)d.beam; /* 1 in the first step, unless on a device */
         for (int i = 0; i < HYPOTHESES; i++) tokens[i] = t ? s->tgt[holder[i]][t - 1] : VOCAB_BOS;
         const double *logits = steps_run(&d, tokens, &e);
         bad = !logits;
         for (int i = 0; i < HYPOTHESES && logits; i++)
-            compare_row(logits + i * CHECK_VOCAB, full + (holder[i] * LENGTH_OF_TARGETS + t) * CHECK_VOCAB, t,
-                        w, r);
+            compare_row(logits + (i / BEAM * beam + i % beam) * CHECK_VOCAB,
+                        full + (holder[i] * LENGTH_OF_TARGETS + t) * CHECK_VOCAB, t, w, r);
         change_places(t, holder, parents);
-        if (!bad) steps_follow(&d, parents);
+        for (int i = 0; i < HYPOTHESES; i++) parents[i] = parents[i] / BEAM * BEAM + parents[i] % beam;
+        if (bad) break;
+        steps_widen(&d);
+        steps_follow(&d, parents);
     }
     if (bad) check_fail(r, "%s: decoding step by step: %s", w->words, e.text);
     steps_close(&d);
