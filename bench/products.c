@@ -42,7 +42,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* GFLOP/s of n calls that take turns: the median. */
+/* GFLOP/s of a call whose copies take turns: the median. */
 static double rate(kernel run, call *calls, int copies)
 {
     double took[MOST_RUNS], until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);

@@ -87,9 +87,7 @@ static void step_through(model *m, const sentences *s, const double *full, const
                         full + (holder[i] * LENGTH_OF_TARGETS + t) * CHECK_VOCAB, t, w, r);
         change_places(t, holder, parents);
         for (int i = 0; i < HYPOTHESES; i++) parents[i] = parents[i] / BEAM * BEAM + parents[i] % beam;
-        if (bad) break;
-        steps_widen(&d);
-        steps_follow(&d, parents);
+        if (!bad) steps_follow(&d, parents);
     }
     if (bad) check_fail(r, "%s: decoding step by step: %s", w->words, e.text);
     steps_close(&d);

@@ -218,20 +218,13 @@ static const void *next_logits(search *s, err *e)
     int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
     opinion of[1 + MOST_OTHERS];
     for (int64_t i = 0; i < n; i++) {
-        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
-                          (i ? s->o->others[i - 1] : s->m)->compute};
+        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e), (i ? s->o->others[i - 1] : s->m)->compute};
         if (!of[i].logits) return NULL;
     }
     if (n == 1) return of[0].logits;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < rows; r++) ensemble_row(s->mean + r * v, of, n, r, v);
     return s->mean;
-}
-
-static void follow(steps *s, const int32_t *parents)
-{
-    steps_widen(s);
-    steps_follow(s, parents);
 }
 
 /* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
@@ -259,8 +252,8 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         const void *logits = next_logits(s, e);
         if (!logits || choose(s, logits, e)) return -1;
         advance_all(s, t);
-        follow(&s->steps, s->parents);
-        for (int64_t i = 0; i < s->o->n_others; i++) follow(&s->others[i], s->parents);
+        steps_follow(&s->steps, s->parents);
+        for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
         int64_t left = still_live(s);
         if (left < live) streams_progress(s->all, live - left);
         live = left;

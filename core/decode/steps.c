@@ -284,8 +284,34 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
     return tape_at(c, tape_find(c, "logits"))->data;
 }
 
+/* ---- rows that move ---- */
+
+static void move_state(steps *s, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < s->n_states; i++) {
+        step_state *x = &s->state[i];
+        if (x->batch == s->n_batches)
+            memmove(x->data + (size_t)to * x->row, x->data + (size_t)from * x->row,
+                    x->step ? (size_t)s->time * x->step : x->row);
+    }
+}
+
+void steps_narrow(steps *s)
+{
+    if (!on_device(s->m->backend)) s->beam = 1;
+}
+
+static void widen(steps *s)
+{
+    for (int64_t b = s->batch - 1; b > 0; b--) move_state(s, b, b * s->widest);
+    s->beam = s->widest;
+    tape_free(s->tape);
+    s->tape = NULL;
+}
+
 void steps_follow(steps *s, const int32_t *parents)
 {
+    if (s->beam < s->widest) widen(s);
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
     if (on_device(s->m->backend)) {
         memcpy(s->parents, parents, (size_t)rows * sizeof *parents);
@@ -300,41 +326,7 @@ void steps_follow(steps *s, const int32_t *parents)
     swap_ancestors(s);
 }
 
-/* ---- a first step with one row per sentence ---- */
-
-void steps_narrow(steps *s)
-{
-    if (!on_device(s->m->backend)) s->beam = 1;
-}
-
-void steps_widen(steps *s)
-{
-    if (s->beam == s->widest) return;
-    for (size_t i = 0; i < s->n_states; i++) {
-        step_state *x = &s->state[i];
-        if (x->batch != s->n_batches) continue;
-        for (int64_t b = s->batch - 1; b > 0; b--)
-            memmove(x->data + (size_t)(b * s->widest) * x->row, x->data + (size_t)b * x->row,
-                    x->step ? (size_t)s->time * x->step : x->row);
-    }
-    s->beam = s->widest;
-    tape_free(s->tape);
-    s->tape = NULL;
-}
-
 /* ---- fewer sentences ---- */
-
-static void move_states(steps *s, int64_t from, int64_t to)
-{
-    for (size_t i = 0; i < s->n_states; i++) {
-        step_state *x = &s->state[i];
-        if (x->batch != s->n_batches) continue;
-        for (int64_t h = 0; h < s->beam; h++)
-            memmove(x->data + (size_t)(to * s->beam + h) * x->row,
-                    x->data + (size_t)(from * s->beam + h) * x->row,
-                    x->step ? (size_t)s->time * x->step : x->row);
-    }
-}
 
 static void move_rows(steps *s, int64_t from, int64_t to)
 {
@@ -363,7 +355,7 @@ void steps_keep(steps *s, const bool *keep)
     for (int64_t b = 0; b < s->batch; b++) {
         if (!keep[b]) continue;
         if (n < b) {
-            move_states(s, b, n);
+            for (int64_t h = 0; h < s->beam; h++) move_state(s, b * s->beam + h, n * s->beam + h);
             move_rows(s, b, n);
             move_source(s, b, n);
         }

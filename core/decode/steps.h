@@ -19,7 +19,7 @@ typedef struct { /* a state of a tape, kept across the tapes of one batch */
 
 typedef struct {
     model *m;
-    int64_t beam, widest; /* rows per sentence, now and after steps_widen */
+    int64_t beam, widest; /* rows per sentence, in the next step and in later ones */
     int64_t capacity;     /* steps that a cache can hold */
     int64_t batch;        /* sentences */
     int64_t time;         /* steps done */
@@ -53,11 +53,9 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
 /* One step: tokens [R] are the rows' previous tokens. Returns the logits [R, V] in the model's compute type, in the backend's memory,
  * valid until the next call with s. NULL and e on failure. */
 const void *steps_run(steps *s, const int32_t *tokens, err *e);
-/* Before their first token all hypotheses of a sentence are equal. steps_narrow, called before the first step, computes it with one row per
- * sentence; steps_widen, called after it, returns to beam rows, of which steps_follow then says that each continues row 0 of its sentence.
- * Neither does anything on a device, where a graph reads rows at fixed addresses. */
+/* Before their first token all hypotheses of a sentence are equal. Called before the first step, this computes it with one row per sentence
+ * (not on a device, where a graph reads rows at fixed addresses); steps_follow then returns to all rows, each a continuation of row b * beam. */
 void steps_narrow(steps *s);
-void steps_widen(steps *s);
 /* After a step: row r continues row parents[r] of the same sentence. */
 void steps_follow(steps *s, const int32_t *parents);
 /* Drops the sentences with keep[b] false and moves the others up. Not on a device, where a graph reads rows at fixed addresses. */

@@ -52,7 +52,6 @@ static void wander(forcing *f, steps *s, rng *r)
                 (int32_t)(b * BEAM + (h == next ? f->row[b] : (int64_t)rng_below(r, (uint64_t)f->beam)));
         f->row[b] = next;
     }
-    steps_widen(s);
     steps_follow(s, parents);
     f->beam = BEAM;
 }
