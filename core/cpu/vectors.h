@@ -112,15 +112,51 @@ INLINE reals_f32 all_f32(float x) { return x - (reals_f32){0}; }
 INLINE reals_f64 all_f64(double x) { return x - (reals_f64){0}; }
 INLINE reals_f32 all_bf16(float x) { return all_f32(x); }
 
+/* Masked, not copied through memory: what a call of memcpy stores in pieces cannot be loaded as a vector at once. */
+#if WIDTH == 64
+#define FIRST(n) ((1u << (n)) - 1)
+INLINE reals_f32 load_part_f32(const float *p, int n) { return (reals_f32)_mm512_maskz_loadu_ps((__mmask16)FIRST(n), p); }
+INLINE reals_f64 load_part_f64(const double *p, int n) { return (reals_f64)_mm512_maskz_loadu_pd((__mmask8)FIRST(n), p); }
+INLINE reals_f32 load_part_bf16(const uint16_t *p, int n) { return widen((halves)_mm256_maskz_loadu_epi16((__mmask16)FIRST(n), p)); }
+INLINE void store_part_f32(float *p, reals_f32 x, int n) { _mm512_mask_storeu_ps(p, (__mmask16)FIRST(n), (__m512)x); }
+INLINE void store_part_f64(double *p, reals_f64 x, int n) { _mm512_mask_storeu_pd(p, (__mmask8)FIRST(n), (__m512d)x); }
+INLINE void store_part_bf16(uint16_t *p, reals_f32 x, int n) { _mm256_mask_storeu_epi16(p, (__mmask16)FIRST(n), (__m256i)narrow(x)); }
+#undef FIRST
+#elif WIDTH == 32
+INLINE __m256i part_f32(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+INLINE __m256i part_f64(int n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
+INLINE reals_f32 load_part_f32(const float *p, int n) { return (reals_f32)_mm256_maskload_ps(p, part_f32(n)); }
+INLINE reals_f64 load_part_f64(const double *p, int n) { return (reals_f64)_mm256_maskload_pd(p, part_f64(n)); }
+INLINE reals_f32 load_part_bf16(const uint16_t *p, int n)
+{
+    if (n == lanes_f32) return load_bf16(p);
+    uint64_t four = 0, rest = 0; /* there is no mask of halves: four, two and one of them */
+    uint32_t two = 0;
+    if (n & 4) memcpy(&four, p, sizeof four), p += 4;
+    if (n & 2) memcpy(&two, p, sizeof two), p += 2, rest = two;
+    if (n & 1) rest |= (uint64_t)*p << (n & 2) * 16;
+    return widen((halves)(n & 4 ? _mm_set_epi64x((long long)rest, (long long)four) : _mm_set_epi64x(0, (long long)rest)));
+}
+INLINE void store_part_f32(float *p, reals_f32 x, int n) { _mm256_maskstore_ps(p, part_f32(n), (__m256)x); }
+INLINE void store_part_f64(double *p, reals_f64 x, int n) { _mm256_maskstore_pd(p, part_f64(n), (__m256d)x); }
+INLINE void store_part_bf16(uint16_t *p, reals_f32 x, int n)
+{
+    if (n == lanes_f32) {
+        store_bf16(p, x);
+        return;
+    }
+    __m128i h = (__m128i)narrow(x);
+    if (n & 4) _mm_storel_epi64((__m128i *)p, h), p += 4, h = _mm_unpackhi_epi64(h, h);
+    uint64_t rest = (uint64_t)_mm_cvtsi128_si64(h);
+    if (n & 2) memcpy(p, &rest, sizeof(uint32_t)), p += 2, rest >>= 32;
+    if (n & 1) *p = (uint16_t)rest;
+}
+#else
 INLINE reals_f32 load_part_f32(const float *p, int n)
 {
-#if WIDTH == 64
-    return (reals_f32)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-#else
     float x[lanes_f32] = {0};
     memcpy(x, p, (size_t)n * sizeof *x);
     return load_f32(x);
-#endif
 }
 INLINE reals_f64 load_part_f64(const double *p, int n)
 {
@@ -134,20 +170,14 @@ INLINE reals_f32 load_part_bf16(const uint16_t *p, int n)
     memcpy(x, p, (size_t)n * sizeof *x);
     return load_bf16(x);
 }
-INLINE void store_part_f32(float *p, reals_f32 x, int n)
-{
-#if WIDTH == 64
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
-#else
-    memcpy(p, &x, (size_t)n * sizeof *p);
-#endif
-}
+INLINE void store_part_f32(float *p, reals_f32 x, int n) { memcpy(p, &x, (size_t)n * sizeof *p); }
 INLINE void store_part_f64(double *p, reals_f64 x, int n) { memcpy(p, &x, (size_t)n * sizeof *p); }
 INLINE void store_part_bf16(uint16_t *p, reals_f32 x, int n)
 {
     halves h = narrow(x);
     memcpy(p, &h, (size_t)n * sizeof *p);
 }
+#endif
 
 /* Statistics and parameters for rows of type S have type REAL. */
 INLINE reals_f32 load_real_f32(const float *p) { return load_f32(p); }
