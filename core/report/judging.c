@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *text_in(const cJSON *o, const char *name)
 {
@@ -17,13 +18,14 @@ static void note_verdicts(const gathered *g, grid *t)
     if (!g->judged.criterion || g->headline < 0) return;
     const comparison_criterion *k = &g->judged.rule;
     const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
+    const char *unit = strcasecmp(metric, "PPL") ? metric : "%"; /* perplexities are compared in percent */
     str margin = {0};
-    if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g by two one-sided tests", k->margin);
+    if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.", metric, k->level, k->seeds, str_text(&margin));
     str_free(&margin);
     if (g->judged.until)
         grid_note(t, "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights 0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.", g->judged.until,
-                  g->judged.effect, metric);
+                  g->judged.effect, unit);
     for (size_t i = 0; i < g->n_old; i++)
         grid_note(t, "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.", g->old_verdicts[i].key, g->old_verdicts[i].value);
 }
