@@ -124,7 +124,13 @@ const char *config_plugin_kind(const char *key)
 
 bool config_came_later(const char *key, const char *value)
 {
-    return (same(key, "ranks") && same(value, "1")) || (same(key, "parameter_groups") && !*value);
+    static const struct {
+        const char *key, *value;
+    } later[] = {
+        {"ranks", "1"}, {"parameter_groups", ""}, {"translation.first_pairs", "0"}, {"learned.std", "0"}};
+    for (size_t i = 0; i < LENGTH(later); i++)
+        if (same(later[i].key, key) && same(later[i].value, value)) return true;
+    return false;
 }
 
 bool config_is_bookkeeping(const char *key) { return same(key, "save_every") || same(key, "eval_every"); }

@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     const char *file;
     int64_t unit, context, max_len;
+    double std;
 } lm_cfg;
 typedef struct {
     int64_t kind, vocab, length, pairs, train_examples, test_examples, data_seed;
@@ -82,6 +83,7 @@ static const ab_param recall_params[] = {
     {0}};
 static const ab_param learned_params[] = {
     {"max_len", AB_INT, offsetof(lm_cfg, max_len), 1024, 1, 1000000, NULL, "longest sequence"},
+    {"std", AB_REAL, offsetof(lm_cfg, std), 0, 0, 100, NULL, "of the vectors"},
     {0}};
 static const ab_param adamw_params[] = {
     {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
