@@ -8,19 +8,45 @@ typedef struct {
     const char *folder, *name;
 } place;
 
+static const char after_path[] = " :,;')]}\\\"";
+
+static bool begins(const char *start, const char *at) { return at == start || strchr(" =:,;'([{", at[-1]) || at[-1] == '"'; }
+
 /* Does a complete path begin at `at`, in a text that begins at `start`? */
 static bool is_path(const char *start, const char *at, const char *end, const char *folder)
 {
     size_t n = strlen(folder);
     if ((size_t)(end - at) < n || strncmp(at, folder, n)) return false;
-    bool begins = at == start || strchr(" =:,;'([{", at[-1]) || at[-1] == '"';
-    return begins && (at + n == end || strchr("/ :,;')]}\\\"", at[n]));
+    return begins(start, at) && (at + n == end || at[n] == '/' || strchr(after_path, at[n]));
+}
+
+/* The end of a plugin's complete path that begins at `at`, or NULL. *shown: its part to keep, from "plugins/" on where it has that, else its name. */
+static const char *plugin_at(const char *start, const char *at, const char *end, const char **shown)
+{
+    if (*at != '/' || !begins(start, at)) return NULL;
+    const char *stop = at + strcspn(at, after_path), *folder = NULL;
+    if (stop > end) stop = end;
+    if (stop - at < 4 || strncmp(stop - 3, ".so", 3)) return NULL;
+    *shown = at;
+    for (const char *c = at; c < stop; c++) {
+        if (*c != '/') continue;
+        *shown = c + 1;
+        if (!strncmp(c, "/plugins/", strlen("/plugins/"))) folder = c + 1;
+    }
+    if (folder) *shown = folder;
+    return stop;
 }
 
 /* The inside of one JSON string. */
 static void add_text(str *out, const char *start, const char *end, const place *places, size_t n)
 {
     for (const char *at = start; at < end;) {
+        const char *shown, *stop = plugin_at(start, at, end, &shown);
+        if (stop) {
+            str_addn(out, shown, (size_t)(stop - shown));
+            at = stop;
+            continue;
+        }
         size_t i = 0;
         while (i < n && !is_path(start, at, end, places[i].folder)) i++;
         if (i == n) {
@@ -39,7 +65,7 @@ static const char *end_of_string(const char *at)
 }
 
 /* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies in `root`
- * ./.... Only whole paths, only in values, and never in statistics. */
+ * ./..., and plugins plugins/KIND/NAME.so, wherever they were built. Only whole paths, only in values, and never in statistics. */
 static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};

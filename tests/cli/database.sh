@@ -89,6 +89,8 @@ exits 0 env ABLATE_DATA="$work/d" "$program" run small.ini "${fast[@]}" --rerun 
 exits 0 env ABLATE_DATA=/ "$program" record small one.json
 exits 0 env ABLATE_DATA="$work/d" ABLATE_HOME="$work/home" "$program" record small two.json
 hasnt two.json "$work"
+has two.json '\"file\":\"plugins/optimizer/adam.so\"'
+hasnt two.json "/plugins/"
 equal "$(grep -o '"stats":"[^"]*"' one.json)" "$(grep -o '"stats":"[^"]*"' two.json)" "statistics in both files"
 exits 0 ablate import two.json --db new.db
 equal "$(sql "SELECT count(*) FROM results WHERE experiment='small.recorded' AND value IS NOT NULL" new.db | awk '{print ($1 > 0)}')" 1 "imported results"
