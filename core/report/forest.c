@@ -2,6 +2,7 @@
 #include "report/forest.h"
 #include "draw/chart.h"
 #include <math.h>
+#include <stdlib.h>
 
 /* Verdicts differ in both colour and marker. */
 static const struct {
@@ -11,13 +12,33 @@ static const struct {
              [FOREST_WORSE] = {COLOR_SERIES + 1, 1},
              [FOREST_EQUIVALENT] = {COLOR_SERIES, 3}};
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One row far from all others must not press them together: the scale ends at ten times the median difference. Beyond it, draw_row draws an arrow. */
+static double widest(const forest_row *rows, size_t n)
+{
+    double *size = xmalloc((n + 1) * sizeof *size), most;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(rows[i].d)) size[count++] = fabs(rows[i].d);
+    qsort(size, count, sizeof *size, by_size);
+    most = count && size[count / 2] > 0 ? 10 * size[count / 2] : INFINITY;
+    free(size);
+    return most;
+}
+
 static scale find_scale(const forest_row *rows, size_t n, double from, double to)
 {
     scale s = {0, 0, from, to, false};
+    double most = widest(rows, n);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(rows[i].d)) continue;
-        s.lo = fmin(s.lo, isfinite(rows[i].low) ? rows[i].low : rows[i].d);
-        s.hi = fmax(s.hi, isfinite(rows[i].high) ? rows[i].high : rows[i].d);
+        s.lo = fmin(s.lo, fmax(isfinite(rows[i].low) ? rows[i].low : rows[i].d, -most));
+        s.hi = fmax(s.hi, fmin(isfinite(rows[i].high) ? rows[i].high : rows[i].d, most));
     }
     double margin = (s.hi - s.lo) * 0.05;
     if (margin <= 0) margin = 1;
@@ -25,17 +46,28 @@ static scale find_scale(const forest_row *rows, size_t n, double from, double to
     return s;
 }
 
+/* An interval's end: a bar, or an arrow that points out of the scale. */
+static double draw_end(drawing *d, double value, const scale *x, double y, pen p)
+{
+    bool left = value < x->lo, right = value > x->hi;
+    double at = scale_at(x, left ? x->lo : right ? x->hi : value), back = left ? 5 : right ? -5 : 0;
+    draw_line(d, at + back, y - 4, at, left || right ? y : y + 4, p);
+    if (left || right) draw_line(d, at + back, y + 4, at, y, p);
+    return at;
+}
+
 static void draw_row(drawing *d, const forest_row *r, const scale *x, double y)
 {
     int color = looks[r->verdict].color;
+    pen p = {.stroke = color, .width = 2};
+    bool outside = r->d < x->lo || r->d > x->hi;
     if (isfinite(r->low) && isfinite(r->high)) {
-        double a = scale_at(x, r->low), b = scale_at(x, r->high);
-        pen p = {.stroke = color, .width = 2};
+        double a = draw_end(d, r->low, x, y, p), b = draw_end(d, r->high, x, y, p);
+        if (a == b) a += r->d > 0 ? -12 : 12; /* all of it is outside: the arrow's shaft */
         draw_line(d, a, y, b, y, p);
-        draw_line(d, a, y - 4, a, y + 4, p);
-        draw_line(d, b, y - 4, b, y + 4, p);
-    }
-    if (isfinite(r->d)) draw_marker(d, scale_at(x, r->d), y, isfinite(r->low) ? 4 : 3, looks[r->verdict].marker, (pen){.fill = color});
+    } else if (outside)
+        draw_end(d, r->d, x, y, p);
+    if (isfinite(r->d) && !outside) draw_marker(d, scale_at(x, r->d), y, isfinite(r->low) ? 4 : 3, looks[r->verdict].marker, (pen){.fill = color});
 }
 
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width)

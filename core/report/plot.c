@@ -289,7 +289,7 @@ static int make(plot *p, reader *r, err *e)
 {
     const plot_options *o = p->o;
     bool steps = !o->over || same(o->over, "step"), cost = same(o->over, "params") || same(o->over, "flops") || same(o->over, "time");
-    table_options t = {.metrics = &o->metric, .n_metrics = o->metric && !steps};
+    table_options t = {.metrics = &o->metric, .n_metrics = o->metric && (o->forest || !steps)};
     int rc = gather(r, o->experiment, &t, false, &p->mem, &p->g, e);
     if (rc == 1) rc = reader_no_experiment(r, o->experiment, e);
     if (rc) return -1;

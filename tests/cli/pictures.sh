@@ -40,6 +40,9 @@ exits 0 ablate plot look --over params --metric PPL -o params.json
 has params.json '"$schema":"https://vega.github.io/schema/vega-lite/v5.json"'
 exits 0 ablate plot look --forest -o forest.svg
 has forest.svg 'A/heads=4'
+exits 0 ablate plot look --forest --metric PPL -o forest.svg
+has forest.svg 'PPL, change in % against'
+exits 1 ablate plot look --forest --metric BLUE -o forest.svg
 exits 0 ablate plot look --over heads -o heads.gp
 if command -v gnuplot >/dev/null; then
     exits 0 gnuplot -e "set terminal svg; set output 'g.svg'" heads.gp

@@ -1,0 +1,68 @@
+/* test_forest.c - a forest plot's scale: one row far from all others leaves these apart from each other, and ends in an arrow. */
+#include "report/forest.h"
+#include "test.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS = 5 };
+
+static char *svg_of(double far_low, double far, double far_high)
+{
+    const forest_row rows[ROWS] = {{"one", -1, -2, -0.5, "-1", FOREST_BETTER},
+                                   {"two", 2, 1, 3, "2", FOREST_WORSE},
+                                   {"three", 3, 2, 4, "3", FOREST_WORSE},
+                                   {"far", far, far_low, far_high, "far", FOREST_WORSE},
+                                   {"late", NAN, NAN, NAN, "to be run", FOREST_UNDECIDED}};
+    str out = {0};
+    drawing *d = forest_draw(rows, ROWS, "axis", "description", 640);
+    drawing_svg(d, SVG_ALONE, &out);
+    drawing_free(d);
+    return out.s;
+}
+
+/* The group of shapes of a row. */
+static char *row_in(const char *svg, const char *name)
+{
+    char *key = xprintf("<g data-row=\"%s\"", name);
+    const char *from = strstr(svg, key), *to = from ? strstr(from, "</g>") : NULL;
+    free(key);
+    CHECK(from && to);
+    return from && to ? xstrndup(from, (size_t)(to - from)) : xstrdup("");
+}
+
+/* Left edge of a row's square, -1 without one. */
+static double square_of(const char *svg, const char *name)
+{
+    char *row = row_in(svg, name);
+    const char *at = strstr(row, "height=\"7.2\"");
+    while (at && at > row && *at != '<') at--;
+    double x = at ? strtod(at + strlen("<rect x=\""), NULL) : -1;
+    free(row);
+    return x;
+}
+/* Paths of a row: two ends and what joins them; an arrow has one more. */
+static int64_t paths_of(const char *svg, const char *name)
+{
+    char *row = row_in(svg, name);
+    int64_t n = 0;
+    for (const char *at = row; (at = strstr(at, "<path")); at++) n++;
+    free(row);
+    return n;
+}
+
+int main(void)
+{
+    char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100), *left = svg_of(-1100, -1000, -900);
+    CHECK(square_of(near, "far") > square_of(near, "three"));
+    CHECK_INT(paths_of(near, "far"), 3);
+    CHECK_NEAR(square_of(far, "far"), -1, 0);
+    CHECK_INT(paths_of(far, "far"), 5); /* two arrows, in one place */
+    CHECK_NEAR(square_of(left, "far"), -1, 0);
+    CHECK(square_of(far, "three") - square_of(far, "two") > 10);
+    CHECK(square_of(left, "three") - square_of(left, "two") > 10);
+    CHECK(square_of(partly, "far") > square_of(partly, "three"));
+    CHECK_INT(paths_of(partly, "far"), 4);
+    char *const all[] = {near, far, partly, left};
+    for (size_t i = 0; i < LENGTH(all); i++) free(all[i]);
+    return test_end();
+}
