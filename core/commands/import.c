@@ -11,7 +11,8 @@ static int import(const invocation *c, void *options)
     for (size_t i = 0; i < c->n_words && !rc; i++) {
         size_t runs = 0;
         rc = db_import(d, c->word[i], &runs, &e);
-        if (!rc) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
+        if (!rc && !runs) call_say(c, "%s: nothing to add, the database has these runs\n", c->word[i]);
+        if (!rc && runs) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
     }
     db_close(d);
     if (!rc) rc = store_comparisons(&c->p.db, &e);
