@@ -116,6 +116,13 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double stats_median(double *x, size_t n)
+{
+    if (!n) return NAN;
+    qsort(x, n, sizeof *x, ascending);
+    return x[n / 2];
+}
+
 /* Quantile q of sorted x[0..n), linear between neighbours. */
 static double quantile(const double *x, size_t n, double q)
 {

@@ -44,6 +44,9 @@ stats_interval stats_bootstrap(stats_score score, const void *options, const dou
 /* Holm (1979): adjusts p[0..n) in place; NaN entries are not tests and stay. Returns the number of tests. */
 size_t stats_holm(double *p, size_t n);
 
+/* The median, of an even number the upper of the middle two; NaN without numbers. Sorts x. No NaN in x. */
+double stats_median(double *x, size_t n);
+
 /* ---- over seeds ---- */
 
 typedef struct {

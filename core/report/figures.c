@@ -2,6 +2,7 @@
 #include "report/figures.h"
 #include "report/forest.h"
 #include "report/heat.h"
+#include "metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,20 +66,13 @@ static const char *names_of(const forest_row *rows, size_t n, enum forest_verdic
     return kept;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_detectable(const gathered *g)
 {
     double *v = xmalloc((g->x.n_rows + 1) * sizeof *v), found;
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (isfinite(g->rows[i].against[g->headline].detectable) && !g->rows[i].row->same_as) v[n++] = g->rows[i].against[g->headline].detectable;
-    qsort(v, n, sizeof *v, by_value);
-    found = n ? v[n / 2] : NAN;
+    found = stats_median(v, n);
     free(v);
     return found;
 }

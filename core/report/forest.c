@@ -1,6 +1,7 @@
 /* forest.c - drawing forest plots. */
 #include "report/forest.h"
 #include "draw/chart.h"
+#include "metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,23 +13,16 @@ static const struct {
              [FOREST_WORSE] = {COLOR_SERIES + 1, 1},
              [FOREST_EQUIVALENT] = {COLOR_SERIES, 3}};
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* One row far from all others must not press them together: the scale ends at ten times the median difference. Beyond it, draw_row draws an arrow. */
 static double widest(const forest_row *rows, size_t n)
 {
-    double *size = xmalloc((n + 1) * sizeof *size), most;
+    double *size = xmalloc((n + 1) * sizeof *size);
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(rows[i].d)) size[count++] = fabs(rows[i].d);
-    qsort(size, count, sizeof *size, by_size);
-    most = count && size[count / 2] > 0 ? 10 * size[count / 2] : INFINITY;
+    double middle = stats_median(size, count);
     free(size);
-    return most;
+    return middle > 0 ? 10 * middle : INFINITY;
 }
 
 static scale find_scale(const forest_row *rows, size_t n, double from, double to)

@@ -74,12 +74,6 @@ static void note_models(const gathered *g, grid *t)
 
 /* ---- the design ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The comparison with the median least detectable difference, typical of the table. NULL: none. */
 static const comparison *typical(const gathered *g)
 {
@@ -88,10 +82,10 @@ static const comparison *typical(const gathered *g)
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (!isnan(g->rows[i].against[g->headline].p) && !g->rows[i].row->same_as) sorted[n++] = g->rows[i].against[g->headline].detectable;
-    qsort(sorted, n, sizeof *sorted, ascending);
+    double middle = stats_median(sorted, n);
     for (size_t i = 0; i < g->x.n_rows && n; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
-        if (!isnan(c->p) && c->detectable == sorted[n / 2]) found = c;
+        if (!isnan(c->p) && c->detectable == middle) found = c;
     }
     free(sorted);
     return found;

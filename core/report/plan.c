@@ -1,4 +1,5 @@
 #include "report/plan.h"
+#include "metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -11,20 +12,13 @@ typedef struct {
     size_t timed;
 } known;
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_u(const gathered *g, size_t metric)
 {
     double *u = xcalloc(g->x.n_rows + 1, sizeof *u), found = 0;
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (!isnan(g->rows[i].against[metric].u) && !g->rows[i].row->same_as) u[n++] = g->rows[i].against[metric].u;
-    qsort(u, n, sizeof *u, ascending);
-    if (n) found = u[n / 2];
+    if (n) found = stats_median(u, n);
     free(u);
     return found;
 }

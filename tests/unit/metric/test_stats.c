@@ -177,8 +177,16 @@ static void check_seeds(void)
     for (size_t n = 0; n < LENGTH(least); n++) CHECK_NEAR(stats_least_p(n), least[n], 1e-15);
 }
 
+static void test_median(void)
+{
+    CHECK_NEAR(stats_median((double[]){3, -1, 2}, 3), 2, 0);
+    CHECK_NEAR(stats_median((double[]){4, 1, 3, 2}, 4), 3, 0);
+    CHECK(isnan(stats_median((double[]){0}, 0)));
+}
+
 int main(void)
 {
+    test_median();
     check_by_hand();
     for (size_t n = 2; n <= 10; n++)
         for (int kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
