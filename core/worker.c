@@ -42,6 +42,11 @@ static void ask_stop(int signal_number)
     stop_asked = 1;
     alarm(STOP_PATIENCE + (unsigned)(2 * longest_step));
 }
+/* mpirun may be asked several times. */
+static void ask_rank_to_stop(int signal_number)
+{
+    if (!stop_asked) ask_stop(signal_number);
+}
 static void step_too_long(int signal_number)
 {
     (void)signal_number;
@@ -357,7 +362,7 @@ static int open_events(job *j, err *e)
     if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
         return fail(e, "%s: %s", j->events, strerror(errno));
     if (j->ranks > 1) {
-        signal(SIGUSR1, ask_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
+        signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     events_open((int)j->fd);
@@ -401,6 +406,7 @@ static int work(const invocation *c, void *options)
     if (r.comm) give_up(&r, &e);
     if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
     if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
+    if (outcome == TRAIN_STOPPED) event_stopped();
     if (outcome == TRAIN_DONE) event_end();
     if (!r.leads && outcome != TRAIN_FAILED) return WORKER_DONE; /* rank 0's status is the run's */
     return outcome == TRAIN_DONE       ? WORKER_DONE

@@ -118,11 +118,13 @@ void event_artifact(const char *kind, const char *path) { pair("artifact", kind,
 void event_error(const char *words) { pair("error", words, NULL); }
 void event_diverged(const char *words) { pair("diverged", words, NULL); }
 
-void event_end(void)
+static void only(const char *kind)
 {
-    str line = begin("end");
+    str line = begin(kind);
     send_line(&line);
 }
+void event_stopped(void) { only("stopped"); }
+void event_end(void) { only("end"); }
 
 int event_split(char *line, char **field, int max)
 {

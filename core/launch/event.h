@@ -12,6 +12,7 @@
  *   artifact  KIND PATH                                  a file that the run wrote
  *   error     WORDS                                      why it failed; the exit status follows
  *   diverged  WORDS
+ *   stopped                                              it was asked to stop, and its checkpoint is written
  *   end                                                  the last line of a worker that finished: without it, exit status 0 means that a
  *                                                        plugin or library called exit
  */
@@ -36,6 +37,7 @@ void event_fact_number(const char *key, double value);
 void event_artifact(const char *kind, const char *path);
 void event_error(const char *words);
 void event_diverged(const char *words);
+void event_stopped(void);
 void event_end(void);
 
 /* ---- host's side ---- */

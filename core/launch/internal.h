@@ -26,6 +26,9 @@ typedef struct {
     bool silent;    /* its silence has been reported */
     double started, first_tick; /* ticks(): of the process, of its first progress */
     bool diverged, ended; /* ended: it has sent its last line */
+    double reported;      /* ticks(): when it said that it was done, stopped or diverged; 0: not yet */
+    double asked_at;      /* ticks(): when it was last asked to stop; 0: never */
+    bool hung;            /* mpirun did not exit after its ranks and was killed */
     char error[2048];
     char scores[256];    /* "  PPL 5.31  BLEU 24.9": its results so far, as text */
     db_provenance facts; /* texts owned by `texts` */
@@ -40,7 +43,11 @@ char **worker_arguments(worker *w, int slot, const launch_options *o, int thread
 int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
 void worker_clear(worker *w);
 /* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
-void worker_ask_stop(const worker *w);
+void worker_ask_stop(worker *w);
+/* SIGKILL; with ranks to mpirun and to a program around it ($ABLATE_MPIRUN). The ranks end with mpirun. */
+void worker_kill(const worker *w);
+/* Whether a process that was asked so ended for that reason: by itself, or by the signal before it could catch it. */
+bool worker_was_asked(int code, int sig);
 
 /* ---- runs of several processes (ranks.c) ---- */
 

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300 }; /* seconds: until a warning; from TERM to KILL; from the interrupt to KILL */
+/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again */
+enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2 };
 
 /* ---- signals: counted, handled in the loop ---- */
 
@@ -138,10 +139,12 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     else if (same(f[0], "error") && n > 1)
         snprintf(w->error, sizeof w->error, "%s", f[1]);
     else if (same(f[0], "end"))
-        w->ended = true;
+        w->ended = true, w->reported = ticks();
+    else if (same(f[0], "stopped"))
+        w->reported = ticks();
     else if (same(f[0], "diverged") && n > 1) {
         snprintf(w->error, sizeof w->error, "%s", f[1]);
-        w->diverged = true;
+        w->diverged = true, w->reported = ticks();
     }
     return 0;
 }
@@ -250,7 +253,7 @@ enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const c
         return *what = "failed", DB_FAILED;
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
-    if (l->out->interrupted && (code == WORKER_STOPPED || sig == SIGTERM))
+    if (l->out->interrupted && worker_was_asked(code, sig))
         return *what = "stopped", DB_QUEUED;
     if (code == WORKER_STOPPED) { /* not by us: restarting it at once could loop forever */
         snprintf(w->error, sizeof w->error, "stopped by another process");
@@ -299,6 +302,7 @@ static int finish(launcher *l, worker *w, err *e)
     w->gone = true;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
     if (w->ranks > 1) ranks_status(&code, &sig);
+    if (w->hung) code = w->diverged ? WORKER_DIVERGED : w->ended ? WORKER_DONE : WORKER_STOPPED, sig = -1;
     enum db_status s = launch_outcome(l, w, code, sig, &what);
     return launch_end(l, w, s, code, sig, what, e);
 }
@@ -310,7 +314,7 @@ static int release_params(launcher *l, worker *w, err *e)
     if (db_holds(l->d, &w->claim)) return -1;
     *e = (err){0};
     if (!w->gone) {
-        kill(w->pid, SIGKILL);
+        worker_kill(w);
         while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
     }
     l->p.running--;
@@ -369,8 +373,10 @@ static void handle_interrupts(launcher *l, int *handled)
         if (!w->pid) continue;
         if (times == 1)
             worker_ask_stop(w);
+        else if (times == 2)
+            kill(w->pid, SIGTERM);
         else
-            kill(w->pid, times == 2 ? SIGTERM : SIGKILL);
+            worker_kill(w);
     }
 }
 
@@ -386,7 +392,18 @@ static void watch_step(launcher *l, worker *w)
     if (!(limit > 0) || silence < limit) return;
     if (!(w->term_at > 0)) w->term_at = ticks(), kill(w->pid, SIGTERM);
     double grace = limit < GRACE ? limit : GRACE;
-    if (ticks() - w->term_at > grace) kill(w->pid, SIGKILL);
+    if (ticks() - w->term_at > grace) worker_kill(w);
+}
+
+/* mpirun can miss a signal while it starts, so it is asked again; and it can stay when its ranks have ended: then it is killed, and
+ * what rank 0 reported counts. */
+static void watch_mpirun(launcher *l, worker *w)
+{
+    bool saves = same(w->phase, "train"); /* a checkpoint */
+    double over = w->reported;
+    if (l->interrupted_at > 0 && !(over > 0) && !saves) over = l->interrupted_at;
+    if (over > 0 && ticks() - over > GRACE) worker_kill(w), w->hung = true;
+    if (w->asked_at > 0 && ticks() - w->asked_at > ASK_AGAIN && !(w->reported > 0)) worker_ask_stop(w);
 }
 
 static void watch(launcher *l)
@@ -394,8 +411,9 @@ static void watch(launcher *l)
     for (int i = 0; i < l->n_workers; i++) {
         worker *w = &l->w[i];
         if (!w->pid) continue;
-        if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) kill(w->pid, SIGKILL);
+        if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) worker_kill(w);
         if (!(l->interrupted_at > 0)) watch_step(l, w);
+        if (w->ranks > 1) watch_mpirun(l, w);
     }
 }
 

@@ -35,13 +35,13 @@ int ranks_command(worker *w, const char *program, char **args, int n, int most)
 }
 
 /* Settings for Open MPI, ignored by others: do not bind processes to one core each, because they have threads; allow more processes than
- * cores; allow root; give a stopped worker time to exit; let a waiting rank give up its core. */
+ * cores; allow root; let a waiting rank give up its core. */
 void ranks_environment(void)
 {
     static const char *const all[][2] = {{"OMPI_MCA_hwloc_base_binding_policy", "none"}, {"PRTE_MCA_hwloc_default_binding_policy", "none"},
                                          {"OMPI_MCA_rmaps_base_oversubscribe", "1"},     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
                                          {"OMPI_ALLOW_RUN_AS_ROOT", "1"},                {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                         {"OMPI_MCA_odls_base_sigkill_timeout", "10"},    {"OMPI_MCA_mpi_yield_when_idle", "1"}};
+                                         {"OMPI_MCA_mpi_yield_when_idle", "1"}};
     for (size_t i = 0; i < LENGTH(all); i++) setenv(all[i][0], all[i][1], 0);
 }
 
@@ -71,4 +71,12 @@ void ranks_status(int *code, int *sig)
     if (*code > 128 && *code < 128 + 65) *sig = *code - 128, *code = -1;
 }
 
-void worker_ask_stop(const worker *w) { kill(w->pid, w->ranks > 1 ? SIGUSR1 : SIGTERM); }
+void worker_ask_stop(worker *w)
+{
+    w->asked_at = ticks();
+    kill(w->pid, w->ranks > 1 ? SIGUSR1 : SIGTERM);
+}
+
+void worker_kill(const worker *w) { kill(w->ranks > 1 ? -w->pid : w->pid, SIGKILL); }
+
+bool worker_was_asked(int code, int sig) { return code == WORKER_STOPPED || sig == SIGTERM || sig == SIGUSR1; }

@@ -145,7 +145,7 @@ static void take_ended(task *t)
             err e = {0};
             if (t->ranked[k]) ranks_status(&code, &sig);
             t->pid[k] = 0, t->left--;
-            if (t->told && (code == WORKER_STOPPED || sig == SIGTERM))
+            if (t->told && worker_was_asked(code, sig))
                 t->again = true; /* this task, or the host's next call, resumes it */
             else if (write_exit(t->spool, t->first + k, code, sig, &e))
                 fprintf(stderr, "ablate: %s\n", e.text);

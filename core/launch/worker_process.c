@@ -47,6 +47,7 @@ static void child(char *const *args, const char *program, bool ranked, int event
         dup2(events, EVENT_FD);
     for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* above all the database's */
     if (ranked) {
+        setpgid(0, 0); /* worker_kill */
         ranks_environment();
         execvp(args[0], args);
     } else {
@@ -109,6 +110,7 @@ int worker_start(worker *w, int slot, const launch_options *o, int threads, err 
     if (w->pid == 0) child(args, o->program, w->ranks > 1, ends[1], log, host);
     close(ends[1]);
     close(log);
+    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* whichever of both comes first */
     if (w->pid < 0) {
         close(ends[0]);
         w->pid = 0;

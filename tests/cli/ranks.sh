@@ -62,6 +62,27 @@ equal "$(points own.db)" "$(points calm.db)" "curves of an undisturbed run and o
 cmp "$(model own.db.runs)" "$(model calm.db.runs)" || wrong "models of an undisturbed run and of a resumed one differ"
 equal "$(find own.db.runs calm.db.runs -type p)" "" "pipes that are left"
 
+# an mpirun that misses the first signal and stays when its ranks have ended: asked again, then killed, and the run is no worse
+cat >stays <<'END'
+#!/usr/bin/env bash
+trap 'asked=$((asked + 1)); [ $asked -lt 2 ] || kill -USR1 $ranks' USR1
+mpirun "$@" &
+ranks=$!
+while kill -0 $ranks 2>/dev/null; do wait $ranks; done
+exec sleep 1000
+END
+chmod +x stays
+ABLATE_MPIRUN=$work/stays "$program" run bits.ini -s steps=1000000 --threads 1 --progress plain --db own.db >out 2>err &
+host=$!
+trains() { [ -n "$(sql "SELECT 1 FROM curves JOIN runs USING (run) WHERE status = 'running' LIMIT 1" own.db)" ]; }
+wait_for 60 trains || wrong "the run under an mpirun that stays does not train: $(cat err)"
+start=$SECONDS
+kill -TERM $host
+wait $host
+equal $? 143 "exit code after SIGTERM under an mpirun that stays"
+[ $((SECONDS - start)) -lt 60 ] || wrong "the job went on for $((SECONDS - start)) s under an mpirun that stays"
+equal "$(sql "SELECT status FROM runs ORDER BY run DESC LIMIT 1" own.db)" queued "the run under an mpirun that stays"
+
 # errors in words
 ABLATE_MPIRUN=no-such-mpirun exits 1 ablate run agree.ini --only a/ranks=2 -s steps=3 --progress plain
 has err "mpirun, which starts a run's ranks"
