@@ -150,18 +150,23 @@ void gathered_free(gathered *g)
     g->judged.json = NULL;
 }
 
-/* The metric of delta and p: the first requested one, the experiment's, the first where higher is better
- * (BLEU, F1, accuracy), or the first. */
+/* PPL and token_accuracy, which every task has: the task's own metric says more. */
+static bool of_every_task(const char *metric) { return same(metric, "PPL") || same(metric, "token_accuracy"); }
+
+/* The metric of delta and p: the first requested one, the experiment's, the task's first where higher is better (BLEU, F1, accuracy), the
+ * task's first (bits_per_byte), or the first. */
 static int choose_headline(const gathered *g, const table_options *o)
 {
     if (!g->n_metrics) return NO_HEADLINE;
     if (o->n_metrics) return 0;
     if (g->judged.metric && index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
     if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
-    int found = NO_HEADLINE;
-    for (size_t m = 0; m < g->n_metrics; m++) /* every task has a token accuracy; its own metric says more */
-        if (same(g->goals[m], "max") && (found < 0 || same(g->metrics[found], "token_accuracy"))) found = (int)m;
-    return found < 0 ? 0 : found;
+    int first = 0;
+    for (size_t m = g->n_metrics; m--;)
+        if (!of_every_task(g->metrics[m])) first = (int)m;
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (!of_every_task(g->metrics[m]) && same(g->goals[m], "max")) return (int)m;
+    return first;
 }
 
 gathered_row *gathered_base(const gathered *g)

@@ -47,6 +47,11 @@ has out bits_per_byte
 exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=bpe -s vocab_size=40
 has out bits_per_byte
 
+echo "rows are compared by the task's own metric"
+{ cat lm.ini; printf '[variant narrow]\nd_ff = 16\n'; } >rows.ini
+exits 0 ablate run rows.ini --threads 1 --progress none --db rows.db
+has out "of bits_per_byte over"
+
 echo "what it writes: the prompt first, the same text for the same seed, the likeliest at temperature 0"
 write() { ablate generate --run lm/base --threads 1 "$@"; }
 exits 0 write --prompt "the c" --tokens 60 --seed 3

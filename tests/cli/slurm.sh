@@ -29,6 +29,8 @@ later() { squeue -h -r -t R -o %i | tail -n 1; }
 wait_for 60 running 1; cancelled=$(later); scancel "$cancelled"               # a task that is cancelled
 sleep 1
 wait_for 60 running 1; again=$(later); scontrol requeue "$again"              # a task that Slurm queues again
+waits_again() { [ "$(squeue -h -j "$again" -o %T)" = PENDING ]; }
+wait_for 30 waits_again && scontrol update JobId="$again" StartTime=now       # not only after two minutes, as Slurm would
 wait $host
 code=$?
 [ $code = 1 ] || wrong "after a kill and a cancellation: found exit code $code, expected 1; $(cat far.err)"
