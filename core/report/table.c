@@ -18,12 +18,35 @@ int table_format_parse(const char *text, enum table_format *out, err *e)
 
 /* ---- notes (those of the statistics: notes.c) ---- */
 
+/* Where runs come from: their machines, devices and commits, each value once. */
+typedef struct {
+    str hosts, devices, commits;
+} origin;
+
+static void add_once(str *list, const char *text, size_t most)
+{
+    char cut[80];
+    snprintf(cut, sizeof cut, "%.*s", (int)most, text ? text : "");
+    if (*cut && !(list->n && strstr(list->s, cut))) str_addf(list, "%s%s", list->n ? ", " : "", cut);
+}
+
+static void add_origin(origin *o, const read_run *run)
+{
+    add_once(&o->hosts, run->host, 79);
+    add_once(&o->devices, run->device, 79);
+    add_once(&o->commits, run->git_commit, 12);
+}
+
+static const char *several(const str *list) { return list->n && strchr(list->s, ',') ? "s" : ""; }
+static void origin_free(origin *o) { str_free(&o->hosts), str_free(&o->devices), str_free(&o->commits); }
+
 /* The first line of a failed run's error. */
 static void note_failures(const gathered *g, grid *t)
 {
     size_t failed = 0, open = 0, recorded = 0, total = 0;
-    const read_run *example = NULL, *from = NULL;
+    const read_run *example = NULL;
     const char *row = NULL;
+    origin from = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         if (g->rows[i].row->same_as) continue;
         failed += g->rows[i].failed;
@@ -31,7 +54,7 @@ static void note_failures(const gathered *g, grid *t)
         for (size_t k = 0; k < g->rows[i].row->n_runs; k++) {
             const read_run *run = &g->rows[i].row->runs[k];
             total++;
-            if (run->recorded) recorded++, from = from ? from : run;
+            if (run->recorded) recorded++, add_origin(&from, run);
             if (run->status == DB_FAILED && !example) example = run, row = g->rows[i].row->name;
         }
     }
@@ -45,10 +68,10 @@ static void note_failures(const gathered *g, grid *t)
     if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded)
         grid_note(t,
-                  "%zu of %zu runs are recorded%s%s%s%.12s, not trained here: "
+                  "%zu of %zu runs are recorded%s%s%s%s%s%s, not trained here: "
                   "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
-                  recorded, total, from->host ? ", from " : "", from->host ? from->host : "",
-                  from->git_commit ? ", commit " : "", from->git_commit ? from->git_commit : "");
+                  recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts), from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "", str_text(&from.commits));
+    origin_free(&from);
 }
 
 static void note_changed(const gathered *g, grid *t)
@@ -129,19 +152,20 @@ static void note_recorded(const gathered *g, grid *t)
         if (g->x.has_recorded) grid_note(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
         return;
     }
-    const read_run *from = NULL;
+    origin from = {0};
     str other = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
         if (!row->recorded) continue;
-        if (!from && row->recorded->n_runs) from = &row->recorded->runs[0];
+        for (size_t k = 0; k < row->recorded->n_runs; k++) add_origin(&from, &row->recorded->runs[k]);
         if (!same(row->recorded->config_hash, row->row->config_hash)) str_addf(&other, "%s%s", other.n ? ", " : "", row->row->name);
     }
-    if (from)
-        grid_note(t, "Recorded: on %s (%s), commit %.12s.", from->host ? from->host : "an unknown machine",
-                  from->device ? from->device : "an unknown device", from->git_commit ? from->git_commit : "unknown");
+    if (from.hosts.n || from.devices.n || from.commits.n)
+        grid_note(t, "Recorded: on %s (%s), commit%s %s.", from.hosts.n ? from.hosts.s : "an unknown machine",
+                  from.devices.n ? from.devices.s : "an unknown device", several(&from.commits), from.commits.n ? from.commits.s : "unknown");
     if (other.n) grid_note(t, "Recorded with other settings: %s.", other.s);
     str_free(&other);
+    origin_free(&from);
 }
 
 static void note_rows(const gathered *g, grid *t)

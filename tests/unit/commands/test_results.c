@@ -50,13 +50,18 @@ static int run(const command *what, const char *words[])
 extern const command ls_command, show_command, log_command, rm_command, query_command, table_command, report_command, record_command, import_command, data_list_command, data_get_command;
 #define RUN(what, ...) run(what, (const char *[]){__VA_ARGS__, NULL})
 
-static void put_tag(int run, const char *tag, const char *value)
+static void change(const char *database, const char *sql)
 {
     sqlite3 *q;
-    char *sql = xprintf("INSERT INTO tag VALUES(%d,'%s','%s')", run, tag, value);
-    CHECK_INT(sqlite3_open(path, &q), SQLITE_OK);
+    CHECK_INT(sqlite3_open(database, &q), SQLITE_OK);
     CHECK_INT(sqlite3_exec(q, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(q);
+}
+
+static void put_tag(int run, const char *tag, const char *value)
+{
+    char *sql = xprintf("INSERT INTO tag VALUES(%d,'%s','%s')", run, tag, value);
+    change(path, sql);
     free(sql);
 }
 
@@ -209,6 +214,9 @@ static void test_record(void)
     CHECK_HAS(err_text, ": nothing to add, the database has these runs");
     CHECK_INT(RUN(&table_command, "table", "--db", other), 0);
     CHECK_HAS(out_text, "6 of 6 runs are recorded, from box");
+    change(other, "UPDATE attempt SET git_commit = CASE WHEN run_id % 2 THEN 'aaaaaaaaaaaaaaa' ELSE 'bbbbbbbbbbbbbbb' END");
+    CHECK_INT(RUN(&table_command, "table", "--db", other), 0);
+    CHECK_HAS(out_text, "6 of 6 runs are recorded, from box, commits aaaaaaaaaaaa, bbbbbbbbbbbb, not trained here");
     CHECK_HAS(out_text, "not trained here: `ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded`");
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
     CHECK_HAS(err_text, "found no recorded runs to compare with");
