@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 1u
+#define AB_ABI_MINOR 2u
 #ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -331,9 +331,8 @@ struct ab_host {                       /* append only: add new functions at the 
     ab_t (*pad)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
                                                                        from x or from mem, not from both */
     ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n] of the query side */
-    ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);  /* [1,B,T,n] -> [1,B,T,d]; padding
-                                                                       passes the state on; decoding carries it. In cross-
-                                                                       attention only over values made from mem */
+    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values made from mem */
+    ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
     ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
     ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
     ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */
@@ -374,10 +373,11 @@ struct ab_host {                       /* append only: add new functions at the 
     void (*share)(ab_ctx *c, const char *name, ab_t x);
     ab_t (*shared)(ab_ctx *c, const char *name);
     const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
-    /* 2.1 */
-    /* [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1, which are numbers
+    /* 2.1 [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1, which are numbers
      * [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a key visible to its query */
     ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+    /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape; decoding carries them */
+    ab_t (*running_sum)(ab_ctx *c, ab_t a);
 };
 
 /* Plugins call the host through these macros. */
@@ -478,6 +478,7 @@ extern const ab_host *ab_host_;
 #define ab_shared(c, name)         ab_host_->shared(AB_AT_(c), name)
 #if AB_TARGET_MINOR >= 1
 #define ab_window(c, s, from, to)  ab_host_->window(AB_AT_(c), s, from, to)
+#define ab_running_sum(c, a)       ab_host_->running_sum(AB_AT_(c), a)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin *: AB_##NAME,

@@ -62,7 +62,7 @@ static void compare_row(const double *step, const double *full, int t, const pai
         check_fail(r,
                    "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix "
                    "positions must come from ab_key, ab_value "
-                   "(remembered), ab_causal_kv_sum or ab_scan",
+                   "(remembered), ab_causal_kv_sum, ab_running_sum or ab_scan",
                    w->words, t, worst);
 }
 

@@ -48,7 +48,7 @@ static double claimed(const probe *q, const param *p, int64_t j)
  * then. */
 static double error_of(probe *q, const param *p, int64_t j, double bound, double *difference)
 {
-    static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5};
+    static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5, 4e-7};
     double g = claimed(q, p, j), best = INFINITY;
     for (size_t i = 0; i < LENGTH(widths) && !(best < bound / 4); i++) {
         double h = widths[i], d = (loss_at(q, p, j, h) - loss_at(q, p, j, -h)) / (2 * h);

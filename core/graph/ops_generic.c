@@ -1,6 +1,7 @@
 /* ops_generic.c - elementwise operations, sums, softmax, product: shape rule and gradient of each together.
  */
 #include "graph/grad.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- elementwise with broadcasting ---- */
@@ -207,6 +208,19 @@ static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
     int ta = (int)v.a.i[0], tb = (int)v.a.i[1];
     if (grad_wanted(c, a.id)) grad_give(c, a.id, ta ? t_matmul(c, b, dy, tb, 1) : t_matmul(c, dy, b, 0, !tb));
     if (grad_wanted(c, b.id)) grad_give(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
+}
+
+/* A product with ones on and below the diagonal. */
+ab_t t_cumsum(ab_ctx *c, ab_t a)
+{
+    GIVEN1(a);
+    int64_t n = tape_at(c, a)->dim[2];
+    double *ones = xcalloc((size_t)(n * n), sizeof *ones);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) ones[i * n + j] = 1;
+    ab_t below = t_const(c, (int64_t[4]){1, 1, n, n}, ones);
+    free(ones);
+    return t_matmul(c, below, a, 0, 0);
 }
 
 const grad_rule generic_rules[OP_COUNT] = {

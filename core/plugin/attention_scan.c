@@ -1,6 +1,7 @@
 /* attention_scan.c - recurrences over a sentence, and the sentences of rows: ab_scan, ab_pad, ab_pack, decoding states. */
 #include "plugin/attention_context.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- running sums and scans ---- */
 
@@ -125,6 +126,26 @@ ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     ab_t len = t_reshape(c, t_to_float(c, t->klen), (int64_t[4]){1, 1, batch, 1});
     scan s = {f, cfg, d, backwards, len, zeros(c, batch, d)};
     return scan_range(c, &s, x, 0, time);
+}
+
+/* In a decoding step each hypothesis adds its query to the sum that its parent carried. */
+ab_t attn_running_sum(ab_ctx *c, ab_t a)
+{
+    if (!a.id) return a;
+    const attn_context *t = c->attn;
+    int64_t d[4];
+    char shape[64];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    if (d[0] != t->batch || d[2] != t->q_time || (!attn_is_self(c) && sides_of(c, a) != FROM_X))
+        return tape_fail(c, "ab_running_sum: %s, expected [%lld,n,%lld,d], made from x", shape_text(d, shape), (long long)t->batch,
+                         (long long)t->q_time);
+    if (!t->decode) return t_cumsum(c, a);
+    int64_t rows = d[0] * d[2];
+    ab_t now = t_reshape(c, t_transpose(c, a, -2, -3), (int64_t[4]){rows, 1, d[1], d[3]});
+    ab_t state = attn_carried(c, rows, 1, d[1], d[3]);
+    ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, t->parents), now);
+    t_state_write(c, state, sum);
+    return t_transpose(c, t_reshape(c, sum, (int64_t[4]){d[0], d[2], d[1], d[3]}), -2, -3);
 }
 
 /* ---- rows and padded sentences ---- */

@@ -173,6 +173,7 @@ ab_host host_table = {
     .shared = host_shared,
     .parameter = h_parameter,
     .window = host_window,
+    .running_sum = host_running_sum,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -181,6 +181,12 @@ ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     ONLY_IN(c, "ab_scan", ATTENTION_HOOKS);
     return attn_scan(c, f, cfg, x, d, back);
 }
+ab_t host_running_sum(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    ONLY_IN(c, "ab_running_sum", ATTENTION_HOOKS);
+    return attn_running_sum(c, a);
+}
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     OWN(x);

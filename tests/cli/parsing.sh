@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parsing from a treebank to trees: learns a toy grammar, scores it, and parses typed sentences. The three linearisations;
+# Parsing from a treebank to trees: learns a toy grammar, scores it, and parses typed sentences. The four linearisations;
 # constrained decoding and the routes of outputs without it; messages about invalid files.
 set -eu
 program=$1 source=$2
@@ -50,6 +50,8 @@ share_embeddings      = target
 [variant xx]
 parsing.linearisation = xx
 share_embeddings      = target
+[variant in_order]
+parsing.linearisation = in_order
 INI
 
 fail() { echo "$*"; exit 1; }
@@ -58,7 +60,7 @@ cat table.txt
 
 # Learned, and every output under constraints is a tree; without them, the ways of outputs add up.
 first_number() { awk -v name="$1" 'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
-for row in base:60 labels:40 xx:25 free:0; do
+for row in base:60 labels:40 xx:25 in_order:60 free:0; do
     "$program" show "toy/${row%:*}" > show.txt
     awk -v f1="$(first_number F1)" -v least="${row#*:}" 'BEGIN { exit !(f1 >= least) }' || fail "$row: F1 $(first_number F1)"
     test "$(first_number outputs_refused)" = 0 || { cat show.txt; fail "$row: outputs that are no trees"; }

@@ -27,7 +27,7 @@ static void back_and_forth(const tree *t)
         if (t->at[i].kind == OPEN && i) labels_add(&known, t->at[i].label);
     }
     tree_write(t, &printed);
-    for (int f = LABELS; f <= WORDS; f++) {
+    for (int f = LABELS; f <= IN_ORDER; f++) {
         buffer_clear(&line);
         buffer_clear(&again);
         linear_write((form)f, t, &known, &line);
@@ -47,14 +47,17 @@ static void back_and_forth(const tree *t)
 }
 
 /* The bytes choose among the allowed tokens: there is one until the end, and the end comes. */
-static void walk(const uint8_t *data, size_t n)
+static void walk(form f, const uint8_t *data, size_t n)
 {
-    static const char *const tokens[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX"};
-    enum { TOKENS = sizeof tokens / sizeof *tokens, WORDS_IN = 5, MOST = 24 };
+    static const char *const labelled[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX"};
+    static const char *const worded[] = {"<pad>", "<unk>", "<s>", "</s>", "(S", ")S", "(NP", ")NP", "a"};
+    enum { TOKENS = sizeof worded / sizeof *worded, WORDS_IN = 5, MOST = 24 };
+    const int32_t ids[WORDS_IN] = {TOKENS - 1, TOKENS - 1, TOKENS - 1, TOKENS - 1, TOKENS - 1};
     char err[256];
-    grammar g = {.form = XX, .unary_cap = 2, .open_cap = 3};
-    must(!grammar_open(&g, tokens, TOKENS, err, sizeof err), "the grammar is refused");
-    void *state = grammar_start(&g, WORDS_IN, NULL, 0, MOST);
+    grammar g = {.form = f, .unary_cap = 2, .open_cap = 3};
+    must(!grammar_open(&g, form_has_words(f) ? worded : labelled, TOKENS, err, sizeof err),
+         "the grammar is refused");
+    void *state = grammar_start(&g, WORDS_IN, ids, WORDS_IN, MOST);
     for (size_t step = 0;; step++) {
         uint8_t mask[TOKENS];
         int32_t may[TOKENS], count = 0;
@@ -82,7 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         while (treebank_next(&b, &t, err, sizeof err) == 1)
             if (t.n) back_and_forth(&t);
     must(!*err || !strncmp(err, "fuzz:", 5), "a refusal without its place");
-    walk(data, n);
+    walk(XX, data, n);
+    walk(WORDS, data, n);
+    walk(IN_ORDER, data, n);
     free(b.text);
     tree_free(&t);
     return 0;

@@ -9,12 +9,12 @@
 
 static int begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* The label that a token closes or, in form `words`, opens; NULL: neither. */
+/* The label that a token closes or, in forms with words, opens; NULL: neither. */
 static const char *bracket_of(form f, const char *token, int *kind)
 {
-    if (f == WORDS && begins(token, BLANK)) token += strlen(BLANK);
+    if (form_has_words(f) && begins(token, BLANK)) token += strlen(BLANK);
     *kind = *token == '(' ? OPEN : CLOSE;
-    int is = f == WORDS ? *token == '(' || *token == ')' : *token == '/';
+    int is = form_has_words(f) ? *token == '(' || *token == ')' : *token == '/';
     return is && token[1] ? token + 1 : NULL;
 }
 
@@ -39,7 +39,7 @@ static void name_brackets(grammar *g, const char *const *tokens)
     }
     for (int32_t i = AB_ID_FIRST; i < g->n_tokens; i++) {
         const char *label = bracket_of(g->form, tokens[i], &kind);
-        if (g->form != WORDS && !label) {
+        if (!form_has_words(g->form) && !label) {
             kind = labels_find(&g->known, slice_of(tokens[i])) >= 0 ? OPEN : LEAF;
             label = tokens[i];
         }
@@ -88,7 +88,7 @@ void grammar_close(grammar *g)
 typedef struct { /* of one sentence, shared by its states */
     int64_t users, n, most;
     int64_t *words_from; /* [n + 1]: words that begin at token i or later */
-    int32_t ids[];       /* [n]: form words: the subwords; else unused */
+    int32_t ids[];       /* [n]: forms with words: the subwords; else unused */
 } input;
 
 typedef struct { /* an open bracket */
@@ -97,28 +97,31 @@ typedef struct { /* an open bracket */
     int32_t height; /* constituents over the same words in the only kid, itself included; 0: a word */
 } node;
 
+enum { NONE = -1 };
 typedef struct {
     input *in;
     int64_t made;  /* tokens so far */
     int64_t place; /* tokens of the input consumed */
     int64_t run;   /* brackets opened in a row */
+    int32_t item;  /* in order: the height of the item completed last; NONE after an opening bracket */
     int64_t depth;
     node open[];
 } state;
 
 void *grammar_start(const grammar *g, int64_t words, const int32_t *ids, int64_t n, int64_t most)
 {
-    if (g->form != WORDS) n = words;
+    int given = form_has_words(g->form);
+    if (!given) n = words;
     input *in = resized(NULL, 1, sizeof *in + (size_t)n * sizeof *in->ids);
     *in = (input){.users = 1, .n = n, .most = most};
     in->words_from = resized(NULL, (size_t)n + 1, sizeof *in->words_from);
     in->words_from[n] = 0;
     for (int64_t i = n - 1; i >= 0; i--) {
-        if (g->form == WORDS) in->ids[i] = ids[i];
-        in->words_from[i] = in->words_from[i + 1] + (g->form != WORDS || i == 0 || g->starts_word[ids[i]]);
+        if (given) in->ids[i] = ids[i];
+        in->words_from[i] = in->words_from[i + 1] + (!given || i == 0 || g->starts_word[ids[i]]);
     }
     state *s = resized(NULL, 1, sizeof *s);
-    *s = (state){.in = in};
+    *s = (state){.in = in, .item = NONE};
     return s;
 }
 
@@ -140,6 +143,36 @@ static node with_kid(node parent, int32_t height)
 }
 static int32_t height_of(node n) { return n.kids == 1 ? n.height + 1 : 1; }
 
+/* Does the next token of the input begin a word? */
+static int at_word(const state *s)
+{
+    return s->place < s->in->n && s->in->words_from[s->place] > s->in->words_from[s->place + 1];
+}
+
+/* The innermost bracket with the item completed last as a child. */
+static node with_item(const state *s)
+{
+    node top = s->open[s->depth - 1];
+    return s->item == NONE ? top : with_kid(top, s->item);
+}
+
+static void advance_in_order(const grammar *g, state *s, int kind, int32_t token)
+{
+    if (kind == OPEN) {
+        s->open[s->depth++] = with_kid((node){.label = g->label[token]}, s->item);
+        s->item = NONE;
+    } else if (kind == CLOSE && s->depth) {
+        s->item = height_of(with_item(s));
+        s->depth--;
+    } else if (kind != CLOSE && s->place < s->in->n) {
+        if (at_word(s)) {
+            if (s->depth) s->open[s->depth - 1] = with_item(s);
+            s->item = 0;
+        }
+        s->place++;
+    }
+}
+
 void *grammar_advance(const grammar *g, const void *from, int32_t token)
 {
     const state *old = from;
@@ -150,14 +183,15 @@ void *grammar_advance(const grammar *g, const void *from, int32_t token)
     s->in->users++;
     s->made++;
     s->run = kind == OPEN ? old->run + 1 : 0;
-    if (kind == OPEN) {
+    if (g->form == IN_ORDER) {
+        advance_in_order(g, s, kind, token);
+    } else if (kind == OPEN) {
         s->open[s->depth++] = (node){.label = g->label[token]};
     } else if (kind == CLOSE && s->depth) {
         node closed = s->open[--s->depth];
         if (s->depth) s->open[s->depth - 1] = with_kid(s->open[s->depth - 1], height_of(closed));
     } else if (kind != CLOSE && s->place < s->in->n) {
-        int first = s->in->words_from[s->place] > s->in->words_from[s->place + 1];
-        if (s->depth && first) s->open[s->depth - 1] = with_kid(s->open[s->depth - 1], 0);
+        if (s->depth && at_word(s)) s->open[s->depth - 1] = with_kid(s->open[s->depth - 1], 0);
         s->place++;
     }
     return s;
@@ -176,17 +210,39 @@ static int64_t least(const grammar *g, const node *below, int64_t n, node top)
     }
 }
 
+/* A bracket has its first child when it opens, so it can close without another word, unless that child is a chain of unary_cap constituents. */
+static void allowed_in_order(const grammar *g, const state *s, uint8_t *mask)
+{
+    const input *in = s->in;
+    int64_t words = in->words_from[s->place], tokens = in->n - s->place, left = in->most - s->made;
+    int begun = s->place > 0 && tokens && !at_word(s);
+    int done = !s->depth && !words && (s->item > 0 || !in->n);
+    int open =
+        !begun && s->item != NONE && (s->item < g->unary_cap || words) && left >= tokens + s->depth + 2;
+    int word = begun || (words && (s->depth || s->item == NONE));
+    int close = !begun && s->depth && height_of(with_item(s)) <= g->unary_cap;
+    if (s->depth == 1 && words) close = close && left >= tokens + 3; /* another bracket must open and close */
+    if (done) mask[AB_ID_END] = 1;
+    if (word) mask[in->ids[s->place]] = 1;
+    if (close) mask[g->closing[s->open[s->depth - 1].label]] = 1;
+    for (size_t i = 0; i < g->opening.n && open; i++) mask[g->opening.at[i]] = 1;
+}
+
 void grammar_allowed(const grammar *g, const void *self, uint8_t *mask)
 {
     const state *s = self;
     const input *in = s->in;
     memset(mask, 0, (size_t)g->n_tokens);
+    if (g->form == IN_ORDER) {
+        allowed_in_order(g, s, mask);
+        return;
+    }
     if (!s->depth && (s->made || !in->n)) {
         mask[AB_ID_END] = 1;
         return;
     }
     int64_t words = in->words_from[s->place], tokens = in->n - s->place;
-    int inside = s->place > 0 && tokens && words == in->words_from[s->place + 1];
+    int inside = s->place > 0 && tokens && !at_word(s);
     int word = s->depth && words, open = words > 0, close = s->depth > 0;
     if (inside) {
         open = close = 0;

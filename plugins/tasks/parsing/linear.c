@@ -31,6 +31,8 @@ void labels_free(labels *l)
     *l = (labels){0};
 }
 
+int form_has_words(form f) { return f >= WORDS; }
+
 /* ---- writing ---- */
 
 static void add(buffer *out, size_t from, const char *before, slice text)
@@ -40,24 +42,36 @@ static void add(buffer *out, size_t from, const char *before, slice text)
     buffer_add(out, text.s, text.n);
 }
 
+typedef struct { /* an open constituent */
+    slice label;
+    int written; /* its opening bracket */
+} opened;
+
 void linear_write(form f, const tree *t, const labels *known, buffer *out)
 {
-    static const char *const opening[] = {"", "", "("}, *const closing[] = {"/", "/", ")"};
+    const char *opening = form_has_words(f) ? "(" : "", *closing = form_has_words(f) ? ")" : "/";
     size_t from = out->n, depth = 0;
-    slice *open = resized(NULL, t->n + 1, sizeof *open);
+    opened *open = resized(NULL, t->n + 1, sizeof *open);
     buffer_add(out, "", 0);
     for (size_t i = 1; i + 1 < t->n; i++) { /* all but TOP */
         const bracket *b = &t->at[i];
         if (b->kind == OPEN) {
-            add(out, from, opening[f], open[depth++] = b->label);
-        } else if (b->kind == CLOSE) {
-            add(out, from, closing[f], open[--depth]);
-        } else if (f == WORDS) {
+            open[depth++] = (opened){b->label, f != IN_ORDER};
+            if (f != IN_ORDER) add(out, from, opening, b->label);
+            continue;
+        }
+        if (b->kind == CLOSE) {
+            add(out, from, closing, open[--depth].label);
+        } else if (form_has_words(f)) {
             add(out, from, "", b->word);
         } else {
             slice tag = f == XX ? slice_of("XX") : b->label;
             int marked = *tag.s == '/' || *tag.s == '\\' || labels_find(known, tag) >= 0;
             add(out, from, marked ? "\\" : "", tag);
+        }
+        if (depth && !open[depth - 1].written) { /* in order, after the first child */
+            add(out, from, opening, open[depth - 1].label);
+            open[depth - 1].written = 1;
         }
     }
     free(open);
@@ -148,13 +162,77 @@ static void read_labels(reading *r, form f, slice token, const labels *known)
     }
 }
 
+/* ---- in order ---- */
+
+typedef struct {   /* tokens to be put into the order of form `words` */
+    slice *token;  /* [n]: all but the opening brackets that move */
+    int64_t *last; /* [n + 1]: the last opening bracket to put before a token, an index of open; or -1 */
+    size_t n;
+    struct {
+        slice token;
+        int64_t earlier; /* the bracket opened before this one in the same place, which is inside it; or -1 */
+    } * open;
+    int64_t n_open;
+} ordering;
+
+/* An opening bracket takes the item completed last, a word or a constituent, as its first child. One with no such item stays where it is, and
+ * *good becomes 0. */
+static void order(ordering *o, const char *line, int *good)
+{
+    const size_t none = SIZE_MAX;
+    size_t *begins = NULL, depth = 0, item = none,
+           cap = 0; /* where open constituents and the last item begin */
+    *o = (ordering){0};
+    for (slice token; (token = next_word(&line)).n;) {
+        if (o->n + (size_t)o->n_open + 2 > cap) {
+            cap = 2 * cap + 64;
+            o->token = resized(o->token, cap, sizeof *o->token);
+            o->last = resized(o->last, cap, sizeof *o->last);
+            o->open = resized(o->open, cap, sizeof *o->open);
+            begins = resized(begins, cap, sizeof *begins);
+            if (!o->n) o->last[0] = -1;
+        }
+        int opens = *token.s == '(' && token.n > 1, closes = *token.s == ')' && token.n > 1;
+        if (opens) begins[depth++] = item != none ? item : o->n;
+        if (opens && item != none) {
+            o->open[o->n_open].token = token;
+            o->open[o->n_open].earlier = o->last[item];
+            o->last[item] = o->n_open++;
+            item = none;
+            continue;
+        }
+        *good &= !opens;
+        if (!closes)
+            item = opens ? none : o->n;
+        else if (depth)
+            item = begins[--depth];
+        o->token[o->n++] = token;
+        o->last[o->n] = -1;
+    }
+    free(begins);
+}
+
+static void read_in_order(reading *r, const char *line)
+{
+    ordering o;
+    order(&o, line, &r->good);
+    for (size_t i = 0; i < o.n + (o.last != NULL); i++) {
+        for (int64_t k = o.last[i]; k >= 0; k = o.open[k].earlier) read_words(r, o.open[k].token);
+        if (i < o.n) read_words(r, o.token[i]);
+    }
+    free(o.token);
+    free(o.last);
+    free(o.open);
+}
+
 int linear_read(form f, const char *line, const sentence *s, const labels *known, tree *t)
 {
     const slice none = {0};
     reading r = {.s = s, .t = t, .good = 1};
     t->n = 0;
     tree_add(t, OPEN, slice_of("TOP"), none);
-    for (slice token; (token = next_word(&line)).n;) {
+    if (f == IN_ORDER) read_in_order(&r, line);
+    for (slice token; f != IN_ORDER && (token = next_word(&line)).n;) {
         if (f == WORDS)
             read_words(&r, token);
         else

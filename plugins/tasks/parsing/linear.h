@@ -3,15 +3,18 @@
  *   labels   S NP DT NN /NP VP VBZ /VP . /S               tags stand for the words (the paper's code)
  *   xx       S NP XX XX /NP VP XX /VP XX /S               Vinyals et al. 2015
  *   words    (S (NP the dog )NP (VP barks )VP . )S
+ *   in_order the (NP dog )NP (S barks (VP )VP . )S      a bracket opens after its first child (Liu and Zhang 2017)
  *
  * TOP is removed in sequences and restored in trees. A tag that looks like a constituent's label or a closing bracket
- * gets a backslash: \X. In form `words`, ( and ) are used for brackets only: trees have -LRB- and -RRB-.
+ * gets a backslash: \X. In forms `words` and `in_order`, ( and ) are used for brackets only: trees have -LRB- and -RRB-.
  */
 #ifndef PARSING_LINEAR_H
 #define PARSING_LINEAR_H
 #include "tree.h"
 
-typedef enum { LABELS, XX, WORDS } form;
+typedef enum { LABELS, XX, WORDS, IN_ORDER } form;
+/* 1: the sequence holds the words themselves, and brackets are ( and ) with a label. */
+int form_has_words(form f);
 
 typedef struct { /* a set of texts, each its own memory; {0} is empty */
     char **at;

@@ -18,15 +18,16 @@ static const ab_param params[] = {
     {"wsj", AB_TEXT, AT(wsj), 0, 0, 0, "",
      "with data = wsj: folder of sections 00 to 24 of the Penn Treebank's Wall Street Journal (LDC99T42: parsed/mrg/wsj)"},
     {"files", AB_TEXT, AT(files), 0, 0, 0, "*", "pattern of the file names to read in a folder"},
-    {"linearisation", AB_CHOICE, AT(linearisation), WORDS, 0, 0, "labels|xx|words",
+    {"linearisation", AB_CHOICE, AT(linearisation), WORDS, 0, 0, "labels|xx|words|in_order",
      "output: labels = constituents and tags; xx = constituents, and XX for every tag; words = constituents and the words "
-     "themselves, one vocabulary for both sides"},
+     "themselves, one vocabulary for both sides; in_order = as words, but a bracket opens after its first child (Liu and Zhang 2017)"},
     {"constrained", AB_BOOL, AT(constrained), 1, 0, 0, NULL,
      "decode under constraints, so that every output is a tree; false: use constraints only to decode again if the beam "
      "has no tree"},
     {"unary_cap", AB_INT, AT(unary_cap), 4, 1, 1000, NULL,
      "constraint: most constituents over the same words [constituents]"},
-    {"open_cap", AB_INT, AT(open_cap), 10, 1, 1000, NULL, "constraint: most brackets opened in a row [brackets]"},
+    {"open_cap", AB_INT, AT(open_cap), 10, 1, 1000, NULL,
+     "constraint: most brackets opened in a row [brackets]; not used by in_order"},
     {"spaces", AB_CHOICE, AT(spaces), JOIN, 0, 0, "join|refuse",
      "if a leaf's word contains a blank: join = replace it by _; refuse = an error"},
     {"train_trees", AB_INT, AT(train_trees), 0, 0, 1000000000, NULL,
@@ -97,7 +98,7 @@ static void get(void *self, ab_split s, int64_t i, ab_example *out)
 static void vocabs(void *self, ab_vocabs *v)
 {
     task *t = self;
-    int words = t->c.linearisation == WORDS;
+    int words = form_has_words((form)t->c.linearisation);
     v->flags = words ? AB_SHARED_VOCAB : 0;
     v->src = AB_VOCAB_SUBWORD;
     v->tgt = words ? AB_VOCAB_SUBWORD : AB_VOCAB_WORDS;

@@ -4,7 +4,7 @@
 #include "metric/tree.h"
 #include "parsing_task.h"
 
-static const char *const forms[] = {"labels", "xx", "words"};
+static const char *const forms[] = {"labels", "xx", "words", "in_order"};
 
 /* ---- sequences of small files ---- */
 
@@ -14,18 +14,18 @@ static void sequences(void)
         "( (S (NP-SBJ-1 (DT the) (NN dog))\n   (VP=2 (VBZ barks) (NP (-NONE- *T*-1))) (. .)) )\n\n"
         "(ROOT (ADVP|PRT (RB up)))(NP (-LRB- -LRB-) (NN|NNS x))\n"
         "( (X (NP (-NONE- *)) (-NONE-|X *)))   (TOP (S (NP a)))(S1 (-LRB- (NN \xe2\x96\x81y\xe2\x96\x81)))";
-    static const char *const expected[][4] = {
+    static const char *const expected[][5] = {
         {"the dog barks .", "S NP DT NN /NP VP VBZ /VP . /S", "S NP XX XX /NP VP XX /VP XX /S",
-         "(S (NP the dog )NP (VP barks )VP . )S"},
-        {"up", "ADVP RB /ADVP", "ADVP XX /ADVP", "(ADVP up )ADVP"},
-        {"-LRB- x", "NP -LRB- NN /NP", "NP XX XX /NP", "(NP -LRB- x )NP"},
-        {"a", "S \\NP /S", "S XX /S", "(S a )S"},
-        {"_y_", "-LRB- NN /-LRB-", "-LRB- XX /-LRB-", "(-LRB- _y_ )-LRB-"},
+         "(S (NP the dog )NP (VP barks )VP . )S", "the (NP dog )NP (S barks (VP )VP . )S"},
+        {"up", "ADVP RB /ADVP", "ADVP XX /ADVP", "(ADVP up )ADVP", "up (ADVP )ADVP"},
+        {"-LRB- x", "NP -LRB- NN /NP", "NP XX XX /NP", "(NP -LRB- x )NP", "-LRB- (NP x )NP"},
+        {"a", "S \\NP /S", "S XX /S", "(S a )S", "a (S )S"},
+        {"_y_", "-LRB- NN /-LRB-", "-LRB- XX /-LRB-", "(-LRB- _y_ )-LRB-", "_y_ (-LRB- )-LRB-"},
     };
     write_text("small/train.ptb", trees);
     write_text("small/dev.ptb", trees);
     write_text("small/test.ptb", "(S (NN a))\r\n(S (NN b))\r\n");
-    for (int f = 0; f < 3; f++) {
+    for (int f = 0; f < (int)LENGTH(forms); f++) {
         char *text = xprintf("data=%s/small linearisation=%s", test_folder, forms[f]);
         parsing_task t = parsing_open(text, "/nowhere", false);
         CHECK_TEXT(t.words, "");
@@ -34,7 +34,11 @@ static void sequences(void)
         for (int i = 0; i < (int)LENGTH(expected); i++)
             check_example(&t, AB_TRAIN, i, expected[i][0],
                           f == 0 && i == 2 ? "NP \\-LRB- NN /NP" : expected[i][f + 1]);
-        check_example(&t, AB_TEST, 1, "b", f == 0 ? "S NN /S" : f == 1 ? "S XX /S" : "(S b )S");
+        check_example(&t, AB_TEST, 1, "b",
+                      f == 0   ? "S NN /S"
+                      : f == 1 ? "S XX /S"
+                      : f == 2 ? "(S b )S"
+                               : "b (S )S");
         parsing_close(&t);
         free(text);
     }
@@ -73,6 +77,22 @@ static void repairs(void)
         {"labels", "the dog", "NP DT \xe2\x81\x87 /NP", "(TOP (NP (DT the)) (XX dog))", 0},
         {"xx", "the dog", "S XX NP XX /NP /S", "(TOP (S (XX the) (NP (XX dog))))", 1},
         {"xx", "the dog", "S XX NP YY /NP /S", "(TOP (S (XX the) (NP (YY dog))))", 0},
+        {"in_order", "the dog barks .", "the (NP dog )NP (S barks (VP )VP . )S",
+         "(TOP (S (NP (XX the) (XX dog)) (VP (XX barks)) (XX .)))", 1},
+        {"in_order", "the dog", "the (NP )NP (S dog )S", "(TOP (S (NP (XX the)) (XX dog)))", 1},
+        {"in_order", "the dog", "the (DT )DT (X )X dog (NN )NN", "(TOP (X (DT (XX the))) (NN (XX dog)))", 1},
+        {"in_order", "the dog barks", "the (NP dog )NP barks (VP )VP",
+         "(TOP (NP (XX the) (XX dog)) (VP (XX barks)))", 1},
+        {"in_order", "the dog barks", "the (S dog (NP )NP", "(TOP (S (XX the) (NP (XX dog)) (XX barks)))", 0},
+        {"in_order", "the dog", "(S the (NP dog )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
+        {"in_order", "the dog", "the (S (NP dog )NP )S", "(TOP (S (XX the) (NP (XX dog))))", 0},
+        {"in_order", "the dog", "the (NP dog )S", "(TOP (NP (XX the) (XX dog)))", 0},
+        {"in_order", "the dog", "the (NP cat )NP", "(TOP (NP (XX the) (XX dog)))", 0},
+        {"in_order", "the dog", "the dog dog (NP )NP (S )S", "(TOP (XX the) (XX dog))", 0},
+        {"in_order", "the dog", "(S (NP", "(TOP (S (NP (XX the) (XX dog))))", 0},
+        {"in_order", "the dog", ")S )NP ( )", "(TOP (XX the) (XX dog))", 0},
+        {"in_order", "the dog", "", "(TOP (XX the) (XX dog))", 0},
+        {"in_order", "the_DT dog_NN", "the (NP dog )NP", "(TOP (NP (DT the) (NN dog)))", 1},
     };
     static const char *const tokens[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX", "DT"};
     char err[256];
@@ -80,7 +100,7 @@ static void repairs(void)
         char *set = xprintf("linearisation=%s", cases[i].form);
         parsing_task t = parsing_open(set, "/nowhere", true);
         CHECK_INT(t.task->count(t.self, AB_TRAIN), 0);
-        if (!same(cases[i].form, "words"))
+        if (!same(cases[i].form, "words") && !same(cases[i].form, "in_order"))
             CHECK_INT(t.task->vocabulary(t.self, tokens, LENGTH(tokens), err, sizeof err), 1);
         char *src = xstrdup(t.task->encode_input(t.self, cases[i].typed));
         CHECK_INT(t.task->accepts(t.self, src, cases[i].output), cases[i].good);
@@ -145,7 +165,8 @@ static void parsed_gold(void)
             int64_t n = t.task->count(t.self, (ab_split)s);
             CHECK_INT(t.task->score(t.self, (ab_split)s, hyp, n, m, 4, t.words, sizeof t.words), 4);
             bool noted = strstr(m[0].signature, "|gold:a parser's output") != NULL;
-            if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test)) printf("%s: %s\n", cases[i].set, m[0].signature);
+            if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test))
+                printf("%s: %s\n", cases[i].set, m[0].signature);
             CHECK_INT(noted, s == AB_DEV ? cases[i].dev : cases[i].test);
         }
         parsing_close(&t);
@@ -284,7 +305,7 @@ int main(void)
     remove_test_folder();
     static const char *const splits[] = {"train", "dev", "test"};
     if (!test_data()) printf("skipped: trees of craft, genia, gum (no $ABLATE_DATA)\n");
-    for (int f = 0; f < 3 && test_data(); f++)
+    for (int f = 0; f < (int)LENGTH(forms) && test_data(); f++)
         for (int k = 0; k < 3; k++) {
             corpus_file("craft", splits[k], f, k == 0 ? 4 : 0);
             corpus_file("genia", splits[k], f, 0);

@@ -227,6 +227,41 @@ static void check_rows(void)
     arena_free(&a);
 }
 
+/* ---- a window that moves: the weights of keys by their places alone, Graves 2013, eq. 46 to 51 ---- */
+
+static void check_window(void)
+{
+    enum { WIDE = 1 + T };
+    const double step = 0.7, width = 1.5, x[T] = {0.3, -2, 1.1, 4, -0.5};
+    settings set = {0};
+    err e = {0};
+    arena a = {0};
+    const plugin *p = plugin_find(AB_ATTENTION, "gaussian_window", &e);
+    void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
+    settings_put(&set, "gaussian_window.step", "0.7", &a);
+    settings_put(&set, "gaussian_window.width", "1.5", &a);
+    CHECK_INT(config_bind(&set, "gaussian_window", p->desc.params, cfg, &a, &e), 0);
+    block_spec s = {p, NULL, cfg, NULL, AB_CROSS, 1, 1, T, WIDE, 1, T, NULL, false, 0};
+    block b;
+    CHECK_INT(block_trace(&b, &s, &e) || block_plan(&b, 1, &e), 0);
+    memset(b.values.value, 0, b.values.total * sizeof(double));
+    double *kv = weights(&b, "kv.w"), *o = weights(&b, "o.w"), *moves = weights(&b, "step.w"), *narrow = weights(&b, "narrow.w");
+    moves[0] = 1, narrow[0] = 0.5;
+    for (int j = 0; j < T; j++) kv[(1 + j) * WIDE + 1 + j] = o[j * WIDE + j] = b.mem[j * WIDE + 1 + j] = 1; /* values: unit vectors */
+    for (int t = 0; t < T; t++) b.x[t * WIDE] = x[t];
+    CHECK_INT(block_run(&b, &e), 0);
+    double centre = 0;
+    for (int t = 0; t < T; t++) {
+        double weight[T], sum = 0;
+        centre += log1p(exp(x[t] + log(expm1(step))));
+        double beta = log1p(exp(0.5 * x[t] + log(expm1(1 / (2 * width * width)))));
+        for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (centre - j) * (centre - j));
+        for (int j = 0; j < T; j++) CHECK_NEAR(b.y[t * WIDE + j], weight[j] / sum, 1e-12);
+    }
+    block_close(&b);
+    arena_free(&a);
+}
+
 int main(void)
 {
     static const struct {
@@ -252,6 +287,7 @@ int main(void)
     check_hook(&g, "rotary_q", "rotary");
     check_hook(&g, "alibi_bias", "alibi");
     check_rows();
+    check_window();
     free(g.lines);
     str_free(&g.text);
     return test_end();

@@ -64,7 +64,7 @@ static const ab_param parsing_params[] = {
     {"wsj", AB_TEXT, offsetof(parsing_cfg, wsj), 0, 0, 0, "", "folder of the sections"},
     {"silver", AB_TEXT, offsetof(parsing_cfg, silver), 0, 0, 0, "", "further training trees"},
     {"gold_repeat", AB_INT, offsetof(parsing_cfg, gold_repeat), 1, 1, 1000, NULL, "gold trees so many times [times]"},
-    {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words", "output"},
+    {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words|in_order", "output"},
     {"constrained", AB_BOOL, offsetof(parsing_cfg, constrained), 1, 0, 0, NULL, "decode under constraints"},
     {0}};
 static const ab_param lm_params[] = {
@@ -135,6 +135,7 @@ static const plugin_schema case_schemas[] = {
     {"attention", "lstm", NULL},
     {"attention", "recurrent", NULL},
     {"attention", "aligned", NULL},
+    {"attention", "gaussian_window", NULL},
     {"attention", "linear", NULL},
     {"attention", "retention", NULL},
     {"attention", "gated_linear", NULL},
