@@ -83,8 +83,8 @@ static void note_changed(const gathered *g, grid *t)
         runs += g->rows[i].changed;
     }
     if (rows)
-        grid_note(t, "† %zu run%s of %zu row%s trained with a plugin whose file has changed since: `ablate run SPEC.ini --rerun changed`.", runs,
-                  runs == 1 ? "" : "s", rows, rows == 1 ? " was" : "s were");
+        grid_note(t, "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since: `ablate run SPEC.ini --rerun changed`.", runs,
+                  runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
 }
 
 /* A device's name without its threads, which do not change results. */
