@@ -229,7 +229,7 @@ static void check_rows(void)
 
 /* ---- a window that moves: the weights of keys by their places alone, Graves 2013, eq. 46 to 51 ---- */
 
-static void check_window(void)
+static void check_window(double most)
 {
     enum { WIDE = 1 + T };
     const double step = 0.7, width = 1.5, x[T] = {0.3, -2, 1.1, 4, -0.5};
@@ -240,6 +240,7 @@ static void check_window(void)
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     settings_put(&set, "gaussian_window.step", "0.7", &a);
     settings_put(&set, "gaussian_window.width", "1.5", &a);
+    settings_put(&set, "gaussian_window.most", arena_printf(&a, "%g", most), &a);
     CHECK_INT(config_bind(&set, "gaussian_window", p->desc.params, cfg, &a, &e), 0);
     block_spec s = {p, NULL, cfg, NULL, AB_CROSS, 1, 1, T, WIDE, 1, T, NULL, false, 0};
     block b;
@@ -253,7 +254,7 @@ static void check_window(void)
     double centre = 0;
     for (int t = 0; t < T; t++) {
         double weight[T], sum = 0;
-        centre += log1p(exp(x[t] + log(expm1(step))));
+        centre += most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
         double beta = log1p(exp(0.5 * x[t] + log(expm1(1 / (2 * width * width)))));
         for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (centre - j) * (centre - j));
         for (int j = 0; j < T; j++) CHECK_NEAR(b.y[t * WIDE + j], weight[j] / sum, 1e-12);
@@ -287,7 +288,8 @@ int main(void)
     check_hook(&g, "rotary_q", "rotary");
     check_hook(&g, "alibi_bias", "alibi");
     check_rows();
-    check_window();
+    check_window(0);
+    check_window(1);
     free(g.lines);
     str_free(&g.text);
     return test_end();
