@@ -7,6 +7,7 @@
 
 typedef struct {
     double step, most, width;
+    int64_t offset;
 } config;
 
 /* log(exp(y) - 1), which softplus maps to y. */
@@ -33,6 +34,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t q = ab_query(c, x), u = ab_key(c, mem), v = ab_value(c, mem);
     ab_t centre = ab_running_sum(c, steps(c, o, x));
+    if (o->offset) centre = ab_add(c, centre, per_query(c, x, "offset", 0));
     ab_t narrow = ab_softplus(c, per_query(c, x, "narrow", before_softplus(1 / (2 * o->width * o->width))));
     ab_t apart = ab_sub(c, centre, ab_to_float(c, ab_kpos(c))); /* [B,H,Tq,Tk] */
     ab_t s = ab_mul_scalar(c, ab_matmul(c, q, u, 0, 1), 1 / sqrt((double)in->d_k));
@@ -43,6 +45,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {
     {"step", AB_REAL, offsetof(config, step), 0.5, 0.001, 100, 0, "initial step of the centre [source tokens per target token]"},
     {"most", AB_REAL, offsetof(config, most), 0, 0, 100, 0, "largest step, where steps saturate [source tokens per target token]; 0 = no bound"},
+    {"offset", AB_BOOL, offsetof(config, offset), 0, 0, 0, 0, "each query also looks a learned distance before or behind the centre"},
     {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0, "initial standard deviation of the window [source tokens]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS,

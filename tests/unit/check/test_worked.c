@@ -241,6 +241,7 @@ static void check_window(double most)
     settings_put(&set, "gaussian_window.step", "0.7", &a);
     settings_put(&set, "gaussian_window.width", "1.5", &a);
     settings_put(&set, "gaussian_window.most", arena_printf(&a, "%g", most), &a);
+    settings_put(&set, "gaussian_window.offset", most > 0 ? "true" : "false", &a);
     CHECK_INT(config_bind(&set, "gaussian_window", p->desc.params, cfg, &a, &e), 0);
     block_spec s = {p, NULL, cfg, NULL, AB_CROSS, 1, 1, T, WIDE, 1, T, NULL, false, 0};
     block b;
@@ -248,6 +249,7 @@ static void check_window(double most)
     memset(b.values.value, 0, b.values.total * sizeof(double));
     double *kv = weights(&b, "kv.w"), *o = weights(&b, "o.w"), *moves = weights(&b, "step.w"), *narrow = weights(&b, "narrow.w");
     moves[0] = 1, narrow[0] = 0.5;
+    if (most > 0) *weights(&b, "offset.w") = 0.25;
     for (int j = 0; j < T; j++) kv[(1 + j) * WIDE + 1 + j] = o[j * WIDE + j] = b.mem[j * WIDE + 1 + j] = 1; /* values: unit vectors */
     for (int t = 0; t < T; t++) b.x[t * WIDE] = x[t];
     CHECK_INT(block_run(&b, &e), 0);
@@ -256,7 +258,8 @@ static void check_window(double most)
         double weight[T], sum = 0;
         centre += most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
         double beta = log1p(exp(0.5 * x[t] + log(expm1(1 / (2 * width * width)))));
-        for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (centre - j) * (centre - j));
+        double place = centre + (most > 0 ? 0.25 * x[t] : 0);
+        for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (place - j) * (place - j));
         for (int j = 0; j < T; j++) CHECK_NEAR(b.y[t * WIDE + j], weight[j] / sum, 1e-12);
     }
     block_close(&b);

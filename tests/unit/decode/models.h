@@ -20,7 +20,7 @@ static const kind_of_model kinds[] = {
     {"additive", "sinusoid", "additive.hidden=5"},
     {"restricted", "rotary", "restricted.r=3"},
     {"restricted", "shaw", "restricted.r=2 attention_encoder=scaled_dot"},
-    {"scaled_dot", "rotary", "attention_cross=gaussian_window gaussian_window.most=1.5"},
+    {"scaled_dot", "rotary", "attention_cross=gaussian_window gaussian_window.most=1.5 gaussian_window.offset=true"},
     {"linear", "sinusoid", ""},
     {"linear", "rotary", "attention_cross=scaled_dot"},
     {"recurrent", "sinusoid", "attention_cross=scaled_dot"},
