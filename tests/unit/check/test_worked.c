@@ -178,8 +178,9 @@ static void check_hook(const golden *g, const char *name, const char *position)
     c->attn = &k;
     c->hook = p->iface.position.rotate ? AB_IN_ROTATE : AB_IN_BIAS;
     double *q = numbers(g, "in", "q", B * H * T * D);
-    y = p->iface.position.rotate ? p->iface.position.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
-                               : p->iface.position.bias(c, cfg, pos, pos);
+    y = p->iface.position.rotate
+            ? p->iface.position.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
+            : p->iface.position.bias(c, cfg, pos, pos);
     t_keep(c, y, "y");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
@@ -208,8 +209,8 @@ static void check_rows(void)
     for (int with_weights = 0; with_weights < 2;
          with_weights++) { /* values: the rows, or unit vectors, which give the weights */
         int64_t d_v = with_weights ? 5 : 2, width = 4 + d_v;
-        block_spec s = {p, NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1,
-                        5, NULL, false, 0};
+        block_spec s = {
+            p, NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1, 5, NULL, false, 0};
         block b;
         CHECK_INT(block_trace(&b, &s, &e) || block_plan(&b, 1, &e), 0);
         memset(b.values.value, 0, b.values.total * sizeof(double));
@@ -247,16 +248,19 @@ static void check_window(double most)
     block b;
     CHECK_INT(block_trace(&b, &s, &e) || block_plan(&b, 1, &e), 0);
     memset(b.values.value, 0, b.values.total * sizeof(double));
-    double *kv = weights(&b, "kv.w"), *o = weights(&b, "o.w"), *moves = weights(&b, "step.w"), *narrow = weights(&b, "narrow.w");
+    double *kv = weights(&b, "kv.w"), *o = weights(&b, "o.w"), *moves = weights(&b, "step.w"),
+           *narrow = weights(&b, "narrow.w");
     moves[0] = 1, narrow[0] = 0.5;
     if (most > 0) *weights(&b, "offset.w") = 0.25;
-    for (int j = 0; j < T; j++) kv[(1 + j) * WIDE + 1 + j] = o[j * WIDE + j] = b.mem[j * WIDE + 1 + j] = 1; /* values: unit vectors */
+    for (int j = 0; j < T; j++)
+        kv[(1 + j) * WIDE + 1 + j] = o[j * WIDE + j] = b.mem[j * WIDE + 1 + j] = 1; /* values: unit vectors */
     for (int t = 0; t < T; t++) b.x[t * WIDE] = x[t];
     CHECK_INT(block_run(&b, &e), 0);
     double centre = 0;
     for (int t = 0; t < T; t++) {
         double weight[T], sum = 0;
-        centre += most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
+        centre +=
+            most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
         double beta = log1p(exp(0.5 * x[t] + log(expm1(1 / (2 * width * width)))));
         double place = centre + (most > 0 ? 0.25 * x[t] : 0);
         for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (place - j) * (place - j));
