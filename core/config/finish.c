@@ -196,8 +196,9 @@ static void select_rows(build *b)
             if (chosen_by(&s->rows[i], s->only[k])) any = s->rows[i].selected = true;
         if (any) continue;
         const char *near = nearest(s->only[k], names, 2 * s->n_rows);
+        const char *several = strchr(s->only[k], ',') ? " (several rows: --only once for each)" : "";
         complain(b, b->only_where, "only",
-                 "found \"%s\", which no row matches, expected a row, a group or a pattern%s%s%s", s->only[k],
+                 "found \"%s\", which no row matches, expected a row, a group or a pattern%s%s%s%s", s->only[k], several,
                  near && *near ? "; did you mean " : "", near ? near : "", near && *near ? "?" : "");
     }
     for (size_t i = 0; i < s->n_rows; i++) {

@@ -98,6 +98,8 @@ exits 2 ablate run good.ini --seeds x
 has err 'seeds: found "x"'
 exits 2 ablate run good.ini --only Z
 has err 'found "Z", which no row matches'
+exits 2 ablate run good.ini --only base,Z
+has err '(several rows: --only once for each)'
 exits 1 ablate table nowhere --db none.db
 has err 'no database at none.db; `ablate run` creates one'
 [ ! -e none.db ] || wrong "a reading command made a database"
