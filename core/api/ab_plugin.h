@@ -291,9 +291,8 @@ struct ab_host {                       /* append only: add new functions at the 
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
     ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
                   size_t cfg_size);                                 /* f depends on *cfg and i only: tables are cached */
-    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in this layer by
-     * the host or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale]; scale 0: zeros;
-     * scale < 0: normal with standard deviation -scale */
+    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in this layer by the host
+     * or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale]; 0: zeros; < 0: normal, deviation -scale */
     ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
     ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);   /* initially `value` everywhere */
     ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
@@ -301,8 +300,7 @@ struct ab_host {                       /* append only: add new functions at the 
     /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x + dropout(s) */
     ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
     ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
-    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one
-     * name share them */
+    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one name share them */
     ab_t (*self_attention)(ab_ctx *c, ab_t x);                      /* values below "self" */
     ab_t (*cross_attention)(ab_ctx *c, ab_t x);                     /* to the encoder's output, if info.cross; below "cross" */
     ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);      /* if info.feed_forward */
@@ -478,6 +476,8 @@ extern const ab_host *ab_host_;
 #define ab_shared(c, name)         ab_host_->shared(AB_AT_(c), name)
 #if AB_TARGET_MINOR >= 1
 #define ab_window(c, s, from, to)  ab_host_->window(AB_AT_(c), s, from, to)
+#endif
+#if AB_TARGET_MINOR >= 2
 #define ab_running_sum(c, a)       ab_host_->running_sum(AB_AT_(c), a)
 #endif
 

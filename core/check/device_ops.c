@@ -48,8 +48,9 @@ static void give_inputs(const lockstep *l, int32_t i)
 }
 
 /* Node `out` of the call at `i`, made on both. Sums may cancel: the error is told in units of the largest result, or of a tenth of
- * the largest input; that of bf16 numbers, which may be rounded up on one side and down on the other, in a thousandth of these units, and in half
- * a thousandth where attention's gradient multiplies twice with what it has rounded. */
+ * the largest input; that of bf16 numbers, which may be rounded up on one side and down on the other, in a thousandth of these units; in half
+ * of that where attention's gradient multiplies twice with what it has rounded, and in a quarter where a score program multiplies that, too
+ * (a distance squared: the device's scores' gradients do not sum to exactly 0, for it takes rowsum(dy y) of a y in bf16). */
 static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
 {
     const node *v = &l->cpu->v[out], *at = &l->cpu->v[i];
@@ -60,7 +61,7 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         return -1;
     }
     double size = fmax(largest(v), 1e-30), worst = 0, unit = v->type == BF16 || l->cpu->compute == BF16 ? 1e3 : 1;
-    if (unit > 1 && (at->op == OP_ATTEND_BACK || at->op == OP_ATTEND_PROGRAM_BACK)) unit *= 2;
+    if (unit > 1) unit *= at->op == OP_ATTEND_BACK ? 2 : at->op == OP_ATTEND_PROGRAM_BACK ? 4 : 1;
     for (int k = 0; k < at->n_in; k++)
         if (at->in[k] && kept(&l->cpu->v[at->in[k]])) size = fmax(size, 0.1 * largest(&l->cpu->v[at->in[k]]));
     int64_t first = 0;

@@ -210,17 +210,20 @@ static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (grad_wanted(c, b.id)) grad_give(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
 }
 
-/* A product with ones on and below the diagonal. */
+ab_t t_before(ab_ctx *c, int64_t n, bool self)
+{
+    double *v = xcalloc((size_t)(n * n), sizeof *v);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i + self; j++) v[i * n + j] = 1;
+    ab_t y = t_const(c, (int64_t[4]){1, 1, n, n}, v);
+    free(v);
+    return y;
+}
+
 ab_t t_cumsum(ab_ctx *c, ab_t a)
 {
     GIVEN1(a);
-    int64_t n = tape_at(c, a)->dim[2];
-    double *ones = xcalloc((size_t)(n * n), sizeof *ones);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) ones[i * n + j] = 1;
-    ab_t below = t_const(c, (int64_t[4]){1, 1, n, n}, ones);
-    free(ones);
-    return t_matmul(c, below, a, 0, 0);
+    return t_matmul(c, t_before(c, tape_at(c, a)->dim[2], true), a, 0, 0);
 }
 
 const grad_rule generic_rules[OP_COUNT] = {

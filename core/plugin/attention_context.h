@@ -93,6 +93,7 @@ typedef struct {
 ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f);
 ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
 ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
+ab_t attn_carried_sum(ab_ctx *c, ab_t now); /* of a decoding step: now [rows,..] added to the sum that each row's parent carried */
 ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
 ab_t attn_output(ab_ctx *c, ab_t y);
 ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads);

@@ -19,6 +19,17 @@ ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e)
     return t_state(c, attn_full_name(c, name), c->compute == F64 ? F64 : F32, a, b, d, e);
 }
 
+ab_t attn_carried_sum(ab_ctx *c, ab_t now)
+{
+    if (!now.id) return now;
+    int64_t d[4];
+    memcpy(d, tape_at(c, now)->dim, sizeof d);
+    ab_t state = attn_carried(c, d[0], d[1], d[2], d[3]);
+    ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, c->attn->parents), now);
+    t_state_write(c, state, sum);
+    return sum;
+}
+
 /* ---- the side that rows, and what was made of them, belong to ---- */
 
 enum { FROM_X = 1, FROM_MEM = 2 };
@@ -142,10 +153,7 @@ ab_t attn_running_sum(ab_ctx *c, ab_t a)
     if (!t->decode) return t_cumsum(c, a);
     int64_t rows = d[0] * d[2];
     ab_t now = t_reshape(c, t_transpose(c, a, -2, -3), (int64_t[4]){rows, 1, d[1], d[3]});
-    ab_t state = attn_carried(c, rows, 1, d[1], d[3]);
-    ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, t->parents), now);
-    t_state_write(c, state, sum);
-    return t_transpose(c, t_reshape(c, sum, (int64_t[4]){d[0], d[2], d[1], d[3]}), -2, -3);
+    return t_transpose(c, t_reshape(c, attn_carried_sum(c, now), (int64_t[4]){d[0], d[2], d[1], d[3]}), -2, -3);
 }
 
 /* ---- rows and padded sentences ---- */

@@ -18,17 +18,6 @@ static ab_t in_chunks(ab_ctx *c, ab_t x)
     return t_reshape(c, x, (int64_t[4]){d[0] * d[1], n, CHUNK, d[3]});
 }
 
-/* [n,n]: 1 below the diagonal, and on it where `self`. */
-static ab_t before(ab_ctx *c, int64_t n, bool self)
-{
-    double *v = xcalloc((size_t)(n * n), sizeof *v);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < i + self; j++) v[i * n + j] = 1;
-    ab_t y = t_const(c, (int64_t[4]){1, 1, n, n}, v);
-    free(v);
-    return y;
-}
-
 /* x [B or 1,H or 1,T,d] for as many sentences and heads as any of the three has. */
 static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
 {
@@ -50,14 +39,14 @@ static ab_t kv_sum_before(ab_ctx *c, ab_t q, ab_t k, ab_t v)
     memcpy(y_dim, tape_at(c, q)->dim, sizeof y_dim);
     y_dim[3] = tape_at(c, v)->dim[3];
     q = in_chunks(c, q), k = in_chunks(c, k), v = in_chunks(c, v);
-    ab_t y = t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), before(c, CHUNK, true)), v, 0, 0);
+    ab_t y = t_matmul(c, t_binary(c, OP_MUL, t_matmul(c, q, k, 0, 1), t_before(c, CHUNK, true)), v, 0, 0);
     if (!y.id) return y;
     memcpy(s, tape_at(c, y)->dim, sizeof s);
     if (s[1] > 1) {
         ab_t own = t_matmul(c, k, v, 1, 0);
         int64_t d_k = tape_at(c, own)->dim[2];
         ab_t flat = t_reshape(c, own, (int64_t[4]){1, s[0], s[1], d_k * s[3]});
-        ab_t state = t_reshape(c, t_matmul(c, before(c, s[1], false), flat, 0, 0), (int64_t[4]){s[0], s[1], d_k, s[3]});
+        ab_t state = t_reshape(c, t_matmul(c, t_before(c, s[1], false), flat, 0, 0), (int64_t[4]){s[0], s[1], d_k, s[3]});
         y = t_binary(c, OP_ADD, y, t_matmul(c, q, state, 0, 0));
     }
     y = t_reshape(c, y, (int64_t[4]){y_dim[0], y_dim[1], s[1] * CHUNK, s[3]});
@@ -88,12 +77,6 @@ ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v)
     if (!attn_steps(c)) return t->info.role == AB_CAUSAL ? kv_sum_before(c, q, k, v) : kv_sum_all(c, q, k, v);
     if (tape_at(c, k)->dim[2] != 1)
         return tape_fail(c, "ab_causal_kv_sum: keys and values must come from ab_key_step and ab_value_step");
-    ab_t now = t_matmul(c, k, v, 1, 0);
-    if (!now.id) return now;
-    int64_t d[4];
-    memcpy(d, tape_at(c, now)->dim, sizeof d);
-    ab_t state = attn_carried(c, d[0], d[1], d[2], d[3]);
-    ab_t sum = t_binary(c, OP_ADD, t_cache_reorder(c, state, t->parents), now);
-    t_state_write(c, state, sum);
+    ab_t sum = attn_carried_sum(c, t_matmul(c, k, v, 1, 0));
     return t_matmul(c, q, sum, 0, 0);
 }

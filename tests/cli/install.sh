@@ -11,6 +11,10 @@ for file in bin/ablate include/ab_plugin.h include/ab_task.h lib/ablate/plugins/
     checks=$((checks + 1))
     [ -s "$at/$file" ] || wrong "$file is missing"
 done
+names() { # MINOR: the newer functions that the header offers to a plugin for hosts of that minor version
+    echo '#include "ab_plugin.h"' | cc -E -dM -DAB_TARGET_MINOR="$1" -I "$at/include" - | grep -oE ' ab_(window|running_sum)\(' | sort | tr -d ' \n' || true
+}
+equal "$(names 0) $(names 1) $(names 2)" " ab_window( ab_running_sum(ab_window(" "newer functions by minor version"
 checks=$((checks + 1)) # a plugin's file, whose sha256 runs record, does not depend on where it was built
 ! grep -qF "$source" "$at"/lib/ablate/plugins/*/*.so || wrong "$(grep -lF "$source" "$at"/lib/ablate/plugins/*/*.so | head -1) contains $source"
 program=$at/bin/ablate

@@ -180,8 +180,8 @@ typedef struct {   /* tokens to be put into the order of form `words` */
 static void order(ordering *o, const char *line, int *good)
 {
     const size_t none = SIZE_MAX;
-    size_t *begins = NULL, depth = 0, item = none,
-           cap = 0; /* where open constituents and the last item begin */
+    size_t *begins = NULL, item = none, depth = 0,
+           cap = 0; /* begins, item: where the open constituents and the last item begin */
     *o = (ordering){0};
     for (slice token; (token = next_word(&line)).n;) {
         if (o->n + (size_t)o->n_open + 2 > cap) {
@@ -231,12 +231,14 @@ int linear_read(form f, const char *line, const sentence *s, const labels *known
     reading r = {.s = s, .t = t, .good = 1};
     t->n = 0;
     tree_add(t, OPEN, slice_of("TOP"), none);
-    if (f == IN_ORDER) read_in_order(&r, line);
-    for (slice token; f != IN_ORDER && (token = next_word(&line)).n;) {
-        if (f == WORDS)
-            read_words(&r, token);
-        else
-            read_labels(&r, f, token, known);
+    if (f == IN_ORDER) {
+        read_in_order(&r, line);
+    } else {
+        for (slice token; (token = next_word(&line)).n;)
+            if (f == WORDS)
+                read_words(&r, token);
+            else
+                read_labels(&r, f, token, known);
     }
     r.good &= r.words == s->n && r.depth == 0;
     while (r.words < s->n) put_word(&r, slice_of("XX"));

@@ -3,7 +3,7 @@
  *   labels   S NP DT NN /NP VP VBZ /VP . /S               tags stand for the words (the paper's code)
  *   xx       S NP XX XX /NP VP XX /VP XX /S               Vinyals et al. 2015
  *   words    (S (NP the dog )NP (VP barks )VP . )S
- *   in_order the (NP dog )NP (S barks (VP )VP . )S      a bracket opens after its first child (Liu and Zhang 2017)
+ *   in_order the (NP dog )NP (S barks (VP )VP . )S        a bracket opens after its first child (Liu and Zhang 2017)
  *
  * TOP is removed in sequences and restored in trees. A tag that looks like a constituent's label or a closing bracket
  * gets a backslash: \X. In forms `words` and `in_order`, ( and ) are used for brackets only: trees have -LRB- and -RRB-.
