@@ -216,8 +216,7 @@ static int open_model(run *r, err *e)
 {
     dtype compute;
     if (device_compute(r->cfg.precision, r->on, &compute, e) ||
-        model_open(&r->model, &r->set, r->src ? vocab_size(r->src) : 0, vocab_size(r->tgt), compute, r->on,
-                   e))
+        train_open_model(&r->model, &r->set, r->src, r->tgt, compute, r->on, e))
         return -1;
     r->model_open = true;
     str plugins = {0};

@@ -37,6 +37,7 @@ typedef struct config {
     double word_dropout;                             /* probability that a source token becomes <unk> */
     double label_smoothing;                          /* eps */
     int64_t label_smoothing_over;                    /* enum config_smoothing */
+    int64_t char_ngrams;                             /* vectors of hashed n-grams; 0: none */
     int64_t share_embeddings;                        /* enum config_share */
     int64_t bias;                                    /* 1: q, k, v and o projections have biases */
     int64_t qkv_init;                                /* enum config_qkv_init */

@@ -59,6 +59,8 @@ const ab_param config_params[] = {
     CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others", "which tokens share eps, in a vocabulary of V: all = eps/V on every token, so the gold "
              "token has 1 - eps + eps/V "
            "(Szegedy et al. 2015, cited by the paper); others = eps/(V-1) on the others, the gold token has 1 - eps (the paper's code)"),
+    INT(char_ngrams, 0, 0, 10000000, NULL, "composes source tokens from characters: the mean vector of a token's n-grams of 2 to 4 characters is added to its own; "
+        "n-grams are hashed to this many vectors [vectors]; 0 = none (Bojanowski et al. 2017, sections 3.2, 4.3)"),
     CHOICE(share_embeddings, SHARE_ALL, "all|target|none", "what shares one embedding table: all = source, target and softmax (section 3.4); "
              "target = target and softmax; none = three tables"),
     BOOL(bias, 1, "biases on the q, k, v and o projections, as in the paper's code; feed-forward sublayers always have biases"),
@@ -126,8 +128,13 @@ bool config_came_later(const char *key, const char *value)
 {
     static const struct {
         const char *key, *value;
-    } later[] = {
-        {"ranks", "1"}, {"parameter_groups", ""}, {"translation.first_pairs", "0"}, {"learned.std", "0"}};
+    } later[] = {{"ranks", "1"},
+                 {"parameter_groups", ""},
+                 {"translation.first_pairs", "0"},
+                 {"learned.std", "0"},
+                 {"char_ngrams", "0"},
+                 {"gaussian_window.most", "0"},
+                 {"gaussian_window.offset", "false"}};
     for (size_t i = 0; i < LENGTH(later); i++)
         if (same(later[i].key, key) && same(later[i].value, value)) return true;
     return false;

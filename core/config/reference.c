@@ -125,9 +125,9 @@ static const char commands_text[] =
     "## Identical runs\n"
     "\n"
     "A row is identified by the SHA-256 of its sorted resolved settings, without the seed and without keys that cannot change a result\n"
-    "(marked * below). Plugin paths count as written. A run also records the SHA-256 of each plugin. If a plugin has changed since, a finished "
-    "run\n"
-    "keeps its place in the table, marked †, and `--rerun changed` trains it again; an unfinished run restarts from step 0.\n";
+    "(marked * below); some newer keys count only when they differ from their default. Plugin paths count as written. A run also records\n"
+    "the SHA-256 of each plugin. If a plugin has changed since, a finished run keeps its place in the table, marked †, and `--rerun changed`\n"
+    "trains it again; an unfinished run restarts from step 0.\n";
 
 static void print_param(FILE *f, const ab_param *p, const char *prefix, const char *mark, arena *a)
 {

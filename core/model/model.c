@@ -55,6 +55,8 @@ static int check_vocabularies(const model *m, err *e)
         return fail(e,
                     "share_embeddings = all needs one vocabulary for both sides, but the source has %lld ids and the target %lld; use target or none",
                     (long long)m->src_vocab, (long long)m->tgt_vocab);
+    if (!model_has_encoder(m) && m->cfg.char_ngrams)
+        return fail(e, "char_ngrams composes tokens of the source, which a decoder-only model has not: found %lld, expected 0", (long long)m->cfg.char_ngrams);
     return 0;
 }
 
@@ -130,6 +132,11 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
     return 0;
 }
 
+void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n)
+{
+    m->ngram.id = id, m->ngram.token = token, m->ngram.n = n;
+}
+
 void model_free(model *m)
 {
     params_free(&m->params);
@@ -175,7 +182,7 @@ int64_t model_count_formula(const config *c, int64_t vocab, bool encoder)
         layers += c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (attn + ln);
         tables += c->share_embeddings != SHARE_ALL;
     }
-    return layers + tables * vocab * d + (same(c->block, "pre_norm") ? stacks * ln : 0);
+    return layers + (tables * vocab + (encoder ? c->char_ngrams : 0)) * d + (same(c->block, "pre_norm") ? stacks * ln : 0);
 }
 
 double model_flops(const model *m, double src_tokens, double tgt_tokens)

@@ -29,6 +29,10 @@ typedef struct model {
     table_cache tables; /* tables of positions, kept across traces */
     bool keep_weights;  /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
+    struct { /* n-gram ngram.id[i] is one of token ngram.token[i]: [n]; NULL: ten of every token, for models that see no text */
+        const int32_t *id, *token;
+        int64_t n;
+    } ngram;
     arena memory;
 } model;
 
@@ -41,6 +45,8 @@ static inline const char *model_precision(const model *m) { return m->params.int
  * ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                const backend *b, err *e);
+/* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each (text/ngrams.h), must outlive the model. */
+void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
 void model_free(model *m);
 static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
 /* A parameter's description for optimizers. */

@@ -2,7 +2,7 @@
  * alike.
  *
  * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters outside layers:
- * embed, src.embed, tgt.embed, softmax, and those of plugins below enc and dec.
+ * embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.
  */
 #include "graph/padding.h"
 #include "model/trace.h"
@@ -50,6 +50,28 @@ static ab_t softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
+/* What its characters add to each source token's vector [V,d]: the mean of its n-grams' (Bojanowski et al. 2017, section 3.2). */
+static ab_t composed_table(tracer *t)
+{
+    model *m = t->m;
+    ab_ctx *c = t->c;
+    int64_t v = m->src_vocab, n = m->ngram.id ? m->ngram.n : 10 * v;
+    int32_t *spread = xmalloc((size_t)(2 * n + 1) * sizeof *spread);
+    double *share = xcalloc((size_t)v, sizeof *share);
+    const int32_t *id = m->ngram.id ? m->ngram.id : spread,
+                  *token = m->ngram.id ? m->ngram.token : spread + n;
+    for (int64_t i = 0; i < n && id == spread; i++)
+        spread[i] = (int32_t)(i % m->cfg.char_ngrams), spread[n + i] = (int32_t)(i / 10);
+    for (int64_t i = 0; i < n; i++) share[token[i]]++;
+    for (int64_t i = 0; i < v; i++) share[i] = share[i] > 0 ? 1 / share[i] : 0;
+    ab_t vectors = table(t, "src.ngrams", m->cfg.char_ngrams);
+    ab_t sums = t_sum_rows_by_id(c, t_embedding(c, vectors, t_ids(c, n, id)), t_ids(c, n, token), v);
+    ab_t y = t_binary(c, OP_MUL, sums, t_const(c, (int64_t[4]){1, 1, v, 1}, share));
+    free(share);
+    free(spread);
+    return y;
+}
+
 /* A device does not sort ids for the gradient itself: model_loss_inputs does. */
 static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
 {
@@ -62,7 +84,10 @@ static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
     ab_ctx *c = t->c;
     c->names = NULL;
     ab_t sorted = sorted_ids(t, ids, role == ROLE_ENCODER ? "src.sorted" : "tgt.sorted");
-    ab_t x = t_embed_tokens(c, tbl, ids, sorted, sqrt((double)t->m->cfg.d_model));
+    double scale = sqrt((double)t->m->cfg.d_model);
+    ab_t x = t_embed_tokens(c, tbl, ids, sorted, scale);
+    if (role == ROLE_ENCODER && t->m->cfg.char_ngrams)
+        x = t_binary(c, OP_ADD, x, t_mul_scalar(c, t_embedding(c, composed_table(t), ids), scale));
     return t_embedded(c, trace_embed_position(t, role, x, pos), t->m->cfg.dropout);
 }
 
@@ -131,7 +156,8 @@ static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
         if (!r->weight) continue;
         if (!c->loss_scale.id) {
             ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1});
-            ab_t tokens = t_sum_to(c, t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out)), (int64_t[4]){1, 1, 1, 1});
+            ab_t tokens = t_sum_to(c, t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out)),
+                                   (int64_t[4]){1, 1, 1, 1});
             c->loss_scale = t_binary(c, OP_MUL, norm, tokens);
         }
         all = sum_of(c, all, t_mul_scalar(c, t_binary(c, OP_MUL, r->value, c->loss_scale), r->weight));
@@ -226,7 +252,8 @@ static void put(ab_ctx *c, const char *name, const void *data, size_t n)
 }
 
 /* First rows and lengths of n sentences; a tape made for more sentences has empty ones at the end. */
-static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
+static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset,
+                          int64_t n)
 {
     size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
     int32_t *at = xmalloc(2 * room * sizeof *at), *len = at + room;

@@ -4,6 +4,7 @@
  * object; the plugin is searched for by name in the program's folder and in folders added by the user (--plugin-path). Plugin
  * paths in the file are those of the training run and only displayed. */
 #include "train/checkpoint.h"
+#include "text/ngrams.h"
 #include "train/train.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -42,12 +43,15 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
         if (!found || same(all[i]->sha256, sha)) found = all[i];
     }
     if (!found && kind != AB_TASK)
-        return fail(e, "%s: was trained with %s = %s, but no plugin of that name is available; give its folder with --plugin-path FOLDER (paths in a "
-            "model file are not followed)",
+        return fail(e,
+                    "%s: was trained with %s = %s, but no plugin of that name is available; give its folder "
+                    "with --plugin-path FOLDER (paths in a "
+                    "model file are not followed)",
                     path, s->key, s->value);
     if (found && sha && !same(found->sha256, sha))
-        log_line(LOG_WARN, "%s: %s '%s' is not the one the model was trained with: %s has sha256 %.12s, expected %.12s", path,
-                 plugin_kind_name(kind), name, found->path, found->sha256, sha);
+        log_line(LOG_WARN,
+                 "%s: %s '%s' is not the one the model was trained with: %s has sha256 %.12s, expected %.12s",
+                 path, plugin_kind_name(kind), name, found->path, found->sha256, sha);
     s->value = found ? arena_strdup(a, found->path) : name;
     return 0;
 }
@@ -87,12 +91,25 @@ int train_same_plugins(const char *path, const char *then, const char *now, err 
         const char *a = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(old, parts[i])),
                    *b = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, parts[i]));
         if (a && !same(a, b))
-            bad = fail(e, "%s: was made with another %s (%s %.12s, now %.12s), so training cannot resume; --rerun all starts again", path,
-                       x->string, parts[i], a, b);
+            bad = fail(e,
+                       "%s: was made with another %s (%s %.12s, now %.12s), so training cannot resume; "
+                       "--rerun all starts again",
+                       path, x->string, parts[i], a, b);
     }
     cJSON_Delete(was);
     cJSON_Delete(is);
     return bad;
+}
+
+int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute,
+                     const backend *b, err *e)
+{
+    if (model_open(m, set, src ? vocab_size(src) : 0, vocab_size(tgt), compute, b, e)) return -1;
+    int32_t *id, *token;
+    if (!m->cfg.char_ngrams) return 0;
+    int64_t n = ngrams_of(src, m->cfg.char_ngrams, &id, &token, &m->memory);
+    model_set_ngrams(m, id, token, n);
+    return 0;
 }
 
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e)
@@ -107,12 +124,12 @@ int train_load(const char *path, model *m, dtype compute, const backend *b, voca
     if (!bad && !meta_text(&meta, "config"))
         bad = fail(e, "%s: contains no settings, so it is not a checkpoint of ablate", path);
     if (!bad)
-        bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) || find_plugins(path, &meta, &set, &a, e) ||
-              (!alone && meta_bytes(&meta, "vocab.src", &bytes, e));
+        bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) ||
+              find_plugins(path, &meta, &set, &a, e) || (!alone && meta_bytes(&meta, "vocab.src", &bytes, e));
     if (!bad && !alone) bad = !(*src = *tgt = vocab_read(bytes.s, bytes.n, e));
     if (!bad && meta_text(&meta, "vocab.tgt"))
         bad = meta_bytes(&meta, "vocab.tgt", &bytes, e) || !(*tgt = vocab_read(bytes.s, bytes.n, e));
-    if (!bad) bad = model_open(m, &set, *src ? vocab_size(*src) : 0, vocab_size(*tgt), compute, b, e);
+    if (!bad) bad = train_open_model(m, &set, *src, *tgt, compute, b, e);
     if (!bad && checkpoint_read(path, &m->params, NULL, 0, e)) {
         model_free(m);
         bad = -1;

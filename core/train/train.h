@@ -53,6 +53,8 @@ double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
  * Reads back every logit, so use it only at the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
+/* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens of them. */
+int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute, const backend *b, err *e);
 /* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src if shared, *src NULL for a
  * decoder-only model), values. Uses the available plugins with the recorded names, with a warning if the recorded sha256 differs;
  * paths in the file are never opened (load.c). */

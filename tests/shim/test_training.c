@@ -24,6 +24,7 @@ static const variant variants[] = {
     {"linear", "sinusoid", "optimizer", "sgd"},       {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},
     {"recurrent", "sinusoid", "optimizer", "sgd"},    {"convolutional", "none", "optimizer", "sgd"},
     {"scaled_dot", "sinusoid", "optimizer", "adafactor"}, {"scaled_dot", "sinusoid", "optimizer", "muon"}, {"scaled_dot", "sinusoid", "optimizer", "lamb"},
+    {"scaled_dot", "sinusoid", "char_ngrams", "9"},
     {"scaled_dot", "sinusoid", "parameter_groups", "norm bias: beta1=0.8 | *.w : lr=2"},
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };

@@ -22,6 +22,7 @@ static const kind_of_model kinds[] = {
     {"restricted", "shaw", "restricted.r=2 attention_encoder=scaled_dot"},
     {"scaled_dot", "rotary",
      "attention_cross=gaussian_window gaussian_window.most=1.5 gaussian_window.offset=true"},
+    {"scaled_dot", "sinusoid", "char_ngrams=7"},
     {"linear", "sinusoid", ""},
     {"linear", "rotary", "attention_cross=scaled_dot"},
     {"recurrent", "sinusoid", "attention_cross=scaled_dot"},

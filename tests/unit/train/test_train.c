@@ -29,7 +29,7 @@ static void empty_folder(const world *w)
 static void open_model(world *w, model *m)
 {
     err e = {0};
-    if (model_open(m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, &cpu_backend, &e))
+    if (train_open_model(m, &w->set, w->src, w->tgt, F32, &cpu_backend, &e))
         broken("%s", e.text);
 }
 
@@ -316,6 +316,9 @@ int main(void)
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
+    put(&w, "char_ngrams", "16"); /* a model that reads the vocabulary's text, too */
+    test_checkpoints(&w);
+    put(&w, "char_ngrams", "0");
     test_other_settings(&w);
     test_early_stopping(&w);
     test_divergence(&w);
