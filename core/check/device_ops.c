@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
+enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3, FIRST_LEAF = 2 /* output of ATTEND_PROGRAM_BACK */ };
 
 typedef struct { /* one tape on both sides, every value kept */
     const pairing *w;
@@ -49,8 +49,8 @@ static void give_inputs(const lockstep *l, int32_t i)
 
 /* Node `out` of the call at `i`, made on both. Sums may cancel: the error is told in units of the largest result, or of a tenth of
  * the largest input; that of bf16 numbers, which may be rounded up on one side and down on the other, in a thousandth of these units; in half
- * of that where attention's gradient multiplies twice with what it has rounded, and in a quarter where a score program multiplies that, too
- * (a distance squared: the device's scores' gradients do not sum to exactly 0, for it takes rowsum(dy y) of a y in bf16). */
+ * of that where attention's gradient multiplies twice with what it has rounded, and in a quarter for the leaves of a score program, which multiplies
+ * that, too (a distance squared: the device's scores' gradients do not sum to exactly 0, for it takes rowsum(dy y) of a y in bf16). */
 static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
 {
     const node *v = &l->cpu->v[out], *at = &l->cpu->v[i];
@@ -61,7 +61,8 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         return -1;
     }
     double size = fmax(largest(v), 1e-30), worst = 0, unit = v->type == BF16 || l->cpu->compute == BF16 ? 1e3 : 1;
-    if (unit > 1) unit *= at->op == OP_ATTEND_BACK ? 2 : at->op == OP_ATTEND_PROGRAM_BACK ? 4 : 1;
+    bool leaf = at->op == OP_ATTEND_PROGRAM_BACK && out - i >= FIRST_LEAF;
+    if (unit > 1 && (at->op == OP_ATTEND_BACK || at->op == OP_ATTEND_PROGRAM_BACK)) unit *= leaf ? 4 : 2;
     for (int k = 0; k < at->n_in; k++)
         if (at->in[k] && kept(&l->cpu->v[at->in[k]])) size = fmax(size, 0.1 * largest(&l->cpu->v[at->in[k]]));
     int64_t first = 0;

@@ -88,6 +88,16 @@ static int find_plugins(model *m, err *e)
     return e && e->text[0] ? -1 : 0;
 }
 
+/* Ten n-grams of every token: for models that see no text. */
+static void spread_ngrams(model *m)
+{
+    enum { OF_A_TOKEN = 10 };
+    int64_t n = m->cfg.char_ngrams ? OF_A_TOKEN * m->src_vocab : 0;
+    int32_t *id = arena_alloc(&m->memory, (size_t)(2 * n + 1) * sizeof *id), *token = id + n;
+    for (int64_t i = 0; i < n; i++) id[i] = (int32_t)(i % m->cfg.char_ngrams), token[i] = (int32_t)(i / OF_A_TOKEN);
+    model_set_ngrams(m, id, token, n);
+}
+
 /* A plugin's first complaint about its sizes comes here, before anything runs. */
 static int learn_parameters(model *m, err *e)
 {
@@ -116,7 +126,9 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
         fail(e, "seed = %s: expected an integer", seed);
         goto out;
     }
-    if (find_plugins(m, e) || check_vocabularies(m, e) || learn_parameters(m, e) || groups_make(m, e)) goto out;
+    if (find_plugins(m, e) || check_vocabularies(m, e)) goto out;
+    spread_ngrams(m);
+    if (learn_parameters(m, e) || groups_make(m, e)) goto out;
     return 0;
 out:
     model_free(m);

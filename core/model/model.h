@@ -29,7 +29,7 @@ typedef struct model {
     table_cache tables; /* tables of positions, kept across traces */
     bool keep_weights;  /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
-    struct { /* n-gram ngram.id[i] is one of token ngram.token[i]: [n]; NULL: ten of every token, for models that see no text */
+    struct { /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that see no text */
         const int32_t *id, *token;
         int64_t n;
     } ngram;

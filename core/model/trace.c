@@ -55,20 +55,15 @@ static ab_t composed_table(tracer *t)
 {
     model *m = t->m;
     ab_ctx *c = t->c;
-    int64_t v = m->src_vocab, n = m->ngram.id ? m->ngram.n : 10 * v;
-    int32_t *spread = xmalloc((size_t)(2 * n + 1) * sizeof *spread);
+    int64_t v = m->src_vocab, n = m->ngram.n;
     double *share = xcalloc((size_t)v, sizeof *share);
-    const int32_t *id = m->ngram.id ? m->ngram.id : spread,
-                  *token = m->ngram.id ? m->ngram.token : spread + n;
-    for (int64_t i = 0; i < n && id == spread; i++)
-        spread[i] = (int32_t)(i % m->cfg.char_ngrams), spread[n + i] = (int32_t)(i / 10);
-    for (int64_t i = 0; i < n; i++) share[token[i]]++;
+    for (int64_t i = 0; i < n; i++) share[m->ngram.token[i]]++;
     for (int64_t i = 0; i < v; i++) share[i] = share[i] > 0 ? 1 / share[i] : 0;
     ab_t vectors = table(t, "src.ngrams", m->cfg.char_ngrams);
-    ab_t sums = t_sum_rows_by_id(c, t_embedding(c, vectors, t_ids(c, n, id)), t_ids(c, n, token), v);
+    ab_t sums = t_sum_rows_by_id(c, t_embedding(c, vectors, t_ids(c, n, m->ngram.id)),
+                                 t_ids(c, n, m->ngram.token), v);
     ab_t y = t_binary(c, OP_MUL, sums, t_const(c, (int64_t[4]){1, 1, v, 1}, share));
     free(share);
-    free(spread);
     return y;
 }
 

@@ -1,4 +1,4 @@
-/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocab.c only. */
+/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocab.c; symbol_length also for ngrams.c. */
 #ifndef ABLATE_SYMBOLS_H
 #define ABLATE_SYMBOLS_H
 #include "text/vocab.h"

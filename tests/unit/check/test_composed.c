@@ -39,15 +39,20 @@ static void open_one(model *m, const pairing *w)
     if (e.text[0]) exit(test_end());
 }
 
+/* How many n-grams share token[i]'s mean. */
+static int shared_by(int i)
+{
+    int all = 0;
+    for (int k = 0; k < N; k++) all += token[k] == token[i];
+    return all;
+}
+
 /* The rows of x [CHECK_VOCAB, d] that `mean` [BUCKETS, d] adds up to. */
 static void add_means(model *m, const double *mean, double *x)
 {
     int64_t d = m->cfg.d_model;
-    for (int i = 0; i < N; i++) {
-        int all = 0;
-        for (int k = 0; k < N; k++) all += token[k] == token[i];
-        for (int64_t j = 0; j < d; j++) x[token[i] * d + j] += mean[id[i] * d + j] / all;
-    }
+    for (int i = 0; i < N; i++)
+        for (int64_t j = 0; j < d; j++) x[token[i] * d + j] += mean[id[i] * d + j] / shared_by(i);
 }
 
 static void compare(const char *position)
@@ -71,11 +76,8 @@ static void compare(const char *position)
                  *vectors = values_of(&composed, "src.ngrams", true);
     int64_t d = plain.cfg.d_model, bad = 0;
     double sums[BUCKETS][64] = {0}, size = 0;
-    for (int i = 0; i < N; i++) {
-        int all = 0;
-        for (int k = 0; k < N; k++) all += token[k] == token[i];
-        for (int64_t j = 0; j < d; j++) sums[id[i]][j] += table[token[i] * d + j] / all;
-    }
+    for (int i = 0; i < N; i++)
+        for (int64_t j = 0; j < d; j++) sums[id[i]][j] += table[token[i] * d + j] / shared_by(i);
     for (int b = 0; b < BUCKETS; b++)
         for (int64_t j = 0; j < d; j++)
             bad += !(fabs(sums[b][j] - vectors[b * d + j]) < 1e-10), size += fabs(sums[b][j]);
