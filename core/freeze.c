@@ -16,14 +16,18 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
-/* Would this row's plugins refuse each other? Words, or NULL. */
+/* Does a part of this row refuse another one? Words, or NULL. */
 static const char *not_applicable(const spec_row *row, arena *a)
 {
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
     static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     err e = {0};
     const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
-    bool encoder = plugin_task_has_source(settings_get(&row->placed, "task"));
+    const char *task = settings_get(&row->placed, "task");
+    const char *ngrams = settings_get(&row->settings, "char_ngrams");
+    bool encoder = plugin_task_has_source(task);
+    if (!encoder && ngrams && !same(ngrams, "0"))
+        return arena_printf(a, "char_ngrams composes tokens of the source, and task %s has no source", task);
     for (int i = 0; i < 3 && pos; i++) {
         if (!encoder && roles[i] != AB_CAUSAL) continue;
         const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);

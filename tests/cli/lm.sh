@@ -51,6 +51,9 @@ echo "rows are compared by the task's own metric"
 { cat lm.ini; printf '[variant narrow]\nd_ff = 16\n'; } >rows.ini
 exits 0 ablate run rows.ini --threads 1 --progress none --db rows.db
 has out "of bits_per_byte over"
+{ cat lm.ini; printf '[variant composed]\nchar_ngrams = 50\n'; } >composed.ini
+exits 0 ablate run composed.ini --threads 1 --progress none --db rows.db
+has out "n/a composed: char_ngrams composes tokens of the source, and task lm has no source"
 
 echo "what it writes: the prompt first, the same text for the same seed, the likeliest at temperature 0"
 write() { ablate generate --run lm/base --threads 1 "$@"; }
