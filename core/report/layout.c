@@ -60,15 +60,18 @@ static void put_measure(grid *t, size_t column, const gathered_row *row, const m
         grid_put(t, column, "…");
 }
 
-static int decimals_for(const gathered *g, size_t metric)
+static int decimals_for(const gathered *g, size_t metric) /* of a column */
 {
+    bool best_is_most = same(g->goals[metric], "max"); /* then the best row tells whether these are percentages */
+    double largest = 0;
     int most = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const measure *m = &g->rows[i].of[metric];
         int d = m->n ? decimals_of(g->metrics[metric], g->goals[metric], m->mean) : 0;
         if (d > most) most = d;
+        if (m->n && fabs(m->mean) > largest) largest = fabs(m->mean);
     }
-    return most;
+    return best_is_most && most ? decimals_of(g->metrics[metric], g->goals[metric], largest) : most;
 }
 
 /* ---- our rows ---- */

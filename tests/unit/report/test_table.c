@@ -314,6 +314,23 @@ static void test_devices(void)
     free(t);
 }
 
+/* A row near 0 does not give the others more digits: the best row's size counts for metrics that are better when larger. */
+static void test_near_zero(void)
+{
+    change("UPDATE result SET value=0.0612 WHERE metric_id=0 AND run_id IN(SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id WHERE "
+           "v.name='A/heads=1')");
+    char *t = print("every", TABLE_TEXT, false, "token_accuracy");
+    char *l = line(t, "(A)   heads=1 ");
+    CHECK_HAS(l, " 0.1");
+    CHECK(!strstr(l, "0.06"));
+    free(l);
+    l = line(t, "base");
+    CHECK_HAS(l, "50.0");
+    CHECK(!strstr(l, "50.00"));
+    free(l);
+    free(t);
+}
+
 static void test_words(void)
 {
     char *t = print("thre", TABLE_TEXT, false, NULL);
@@ -413,6 +430,7 @@ int main(void)
         test_view();
         test_devices();
         test_words();
+        test_near_zero();
     }
     test_grid();
     test_significance();
