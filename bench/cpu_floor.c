@@ -1,5 +1,5 @@
-/* cpu_floor.c - upper limits of one core of this machine for each of its instruction sets: multiply-adds in registers, and bytes from
- * memory. They are the floors in docs/performance.md.
+/* cpu_floor.c - upper limits of one core of this machine for each of its instruction sets: multiply-adds in registers,
+ * and bytes from memory. They are the floors in docs/performance.md.
  *
  *     bench_cpu_floor [seconds per line]
  *
@@ -21,7 +21,8 @@ static double seconds_now(void)
 }
 
 /* The best rate of `work`, given its operations per call. */
-static void report(const char *name, const char *unit, double operations, void (*work)(void *), void *with, double seconds)
+static void report(const char *name, const char *unit, double operations, void (*work)(void *), void *with,
+                   double seconds)
 {
     double best = 1e30, until = seconds_now() + seconds;
     do {
@@ -40,16 +41,16 @@ enum { CHAINS = 12, TURNS = 1000000 };
 #define EVERY_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define KEEP(i)        __asm__ volatile("" : "+x"(x##i)); /* so that no turn is left out */
 /* A function NAME for the set TARGET: chains of VECTOR that start at SPLAT(i), each turn x = NEXT(x). */
-#define CHAINS_OF(NAME, TARGET, VECTOR, SPLAT, NEXT)                                                                                 \
-    __attribute__((target(TARGET))) static void NAME(void *unused)                                                                   \
-    {                                                                                                                                \
-        const VECTOR a = SPLAT(0.999f), b = SPLAT(1e-7f);                                                                            \
-        VECTOR x0 = a, x1 = b, x2 = a, x3 = b, x4 = a, x5 = b, x6 = a, x7 = b, x8 = a, x9 = b, x10 = a, x11 = b;                     \
-        (void)unused;                                                                                                                \
-        for (long n = 0; n < TURNS; n++) {                                                                                           \
-            EVERY_CHAIN(NEXT)                                                                                                        \
-            EVERY_CHAIN(KEEP)                                                                                                        \
-        }                                                                                                                            \
+#define CHAINS_OF(NAME, TARGET, VECTOR, SPLAT, NEXT)                                                                   \
+    __attribute__((target(TARGET))) static void NAME(void *unused)                                                     \
+    {                                                                                                                  \
+        const VECTOR a = SPLAT(0.999f), b = SPLAT(1e-7f);                                                              \
+        VECTOR x0 = a, x1 = b, x2 = a, x3 = b, x4 = a, x5 = b, x6 = a, x7 = b, x8 = a, x9 = b, x10 = a, x11 = b;       \
+        (void)unused;                                                                                                  \
+        for (long n = 0; n < TURNS; n++) {                                                                             \
+            EVERY_CHAIN(NEXT)                                                                                          \
+            EVERY_CHAIN(KEEP)                                                                                          \
+        }                                                                                                              \
     }
 #ifdef __x86_64__
 #define SSE(i)  x##i = _mm_add_ps(_mm_mul_ps(x##i, a), b);
@@ -66,7 +67,8 @@ static void registers(double seconds)
     report("generic: fp32 in registers (SSE2)", "GFLOP/s", 4 * turns, multiply_sse, NULL, seconds);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         report("avx2: fp32 in registers", "GFLOP/s", 8 * turns, multiply_avx2, NULL, seconds);
-    if (__builtin_cpu_supports("avx512f")) report("avx512: fp32 in registers", "GFLOP/s", 16 * turns, multiply_avx512, NULL, seconds);
+    if (__builtin_cpu_supports("avx512f"))
+        report("avx512: fp32 in registers", "GFLOP/s", 16 * turns, multiply_avx512, NULL, seconds);
     if (__builtin_cpu_supports("avx512bf16"))
         report("avx512_bf16: bf16 in registers (vdpbf16ps)", "GFLOP/s", 32 * turns, multiply_bf16, NULL, seconds);
 }

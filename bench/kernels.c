@@ -5,7 +5,7 @@
  * One line per kernel: least time of several runs, and the arithmetic and memory traffic of its shapes (every view
  * read or written once).
  */
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -133,11 +133,8 @@ static void time_rows(int64_t d, int64_t d_ff)
                  .a = a,
                  .training = true};
     time_call("DROPOUT d_ff", cpu_DROPOUT, &drop);
-    call relu = {.op = OP_RELU_BACK,
-                 .n_in = 2,
-                 .n_out = 1,
-                 .in = {rows_view(d_ff), rows_view(d_ff)},
-                 .out = {rows_view(d_ff)}};
+    call relu = {
+        .op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {rows_view(d_ff), rows_view(d_ff)}, .out = {rows_view(d_ff)}};
     time_call("RELU_BACK d_ff", cpu_RELU_BACK, &relu);
     release(&norm, 1);
     back.n_in = 0;
@@ -147,8 +144,7 @@ static void time_rows(int64_t d, int64_t d_ff)
 static void time_attention(int64_t d, int64_t heads, bool causal)
 {
     int64_t n = n_rows / length, d_k = d / heads;
-    view off = new_view(I32, 1, n + 1), qkv = rows_view(3 * d), y = rows_view(d),
-         lse = new_view(F32, n_rows, heads);
+    view off = new_view(I32, 1, n + 1), qkv = rows_view(3 * d), y = rows_view(d), lse = new_view(F32, n_rows, heads);
     for (int64_t b = 0; b < n; b++) /* lengths around the mean */
         ((int32_t *)off.data)[b + 1] =
             (int32_t)((b + 1) * length + (b + 1 < n ? b * 7 % (length / 2 + 1) - length / 4 : 0));
@@ -183,8 +179,7 @@ static void time_vocabulary(int64_t d, int64_t v)
     for (int64_t r = 0; r < n_rows; r++) ((int32_t *)ids.data)[r] = (int32_t)(r * r % v);
     call embed = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3}};
     time_call("EMBED", cpu_EMBED_TOKENS, &embed);
-    call back = {
-        .op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {table, y, ids}, .out = {table}, .a.f = {3}};
+    call back = {.op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {table, y, ids}, .out = {table}, .a.f = {3}};
     time_call("EMBED_TOKENS_BACK, added", cpu_EMBED_TOKENS_BACK, &back);
     view logits = rows_view(v);
     call ce = {.op = OP_CE,
@@ -211,8 +206,8 @@ int main(int argc, char **argv)
     cpu_threads((int)threads);
     cpu_seconds = threads == 1;
     if (argc > 5) only = argv[5];
-    printf("%s; %s, %lld rows, sentences of %lld\n", cpu_description(), dtype_name(row_type),
-           (long long)n_rows, (long long)length);
+    printf("%s; %s, %lld rows, sentences of %lld\n", cpu_description(), dtype_name(row_type), (long long)n_rows,
+           (long long)length);
     const int64_t sizes[][3] = {{128, 512, 4}, {256, 1024, 4}, {512, 2048, 8}}; /* d_model, d_ff, heads */
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         int64_t d = sizes[i][0], d_ff = sizes[i][1], heads = sizes[i][2];

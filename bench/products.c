@@ -2,21 +2,22 @@
  *
  *     bench_products [train|step|decode] [fp32|bf16] [threads] [only lines that contain this]
  *
- * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs. `train` has 4,000
- * rows and weights that change before every product, as between steps; `step` has them come from memory too, as in a step, where other
- * operations lie between two uses of an operand; `decode` has few rows and constant weights, forward only.
- * ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of a core.
+ * One line per shape: forward, gradient of the rows, gradient of the weights in GFLOP/s, the median of several runs.
+ * `train` has 4,000 rows and weights that change before every product, as between steps; `step` has them come from
+ * memory too, as in a step, where other operations lie between two uses of an operand; `decode` has few rows and
+ * constant weights, forward only. ABLATE_ISA=avx2 and the like select the kernels. bench_cpu_floor prints the limits of
+ * a core.
  */
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { MOST_RUNS = 41, MOST_COPIES = 16, COLD_BYTES = 192 << 20 }; /* COLD_BYTES: more than a third-level cache holds */
 #define SECONDS 0.25
-static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},  {512, 128},   {256, 256},  {256, 768},  {256, 1024},
-                                    {1024, 256}, {512, 512},  {512, 1536}, {512, 2048},  {2048, 512}, {128, 10000}, {256, 10000},
-                                    {512, 10000}};
+static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},   {512, 128},   {256, 256},
+                                    {256, 768},  {256, 1024}, {1024, 256},  {512, 512},   {512, 1536},
+                                    {512, 2048}, {2048, 512}, {128, 10000}, {256, 10000}, {512, 10000}};
 static const int64_t few[] = {1, 4, 12, 32, 64, 128, 256};
 static params store = {.version = 1};
 static bool changes; /* weights, before every product */
@@ -24,7 +25,10 @@ static bool cold;    /* operands are in memory, in no cache */
 
 static view filled(dtype type, int64_t rows, int64_t width)
 {
-    view v = {.data = cpu_backend.alloc((size_t)(rows * width) * dtype_size(type)), .dim = {1, 1, rows, width}, .type = type, .param = -1};
+    view v = {.data = cpu_backend.alloc((size_t)(rows * width) * dtype_size(type)),
+              .dim = {1, 1, rows, width},
+              .type = type,
+              .param = -1};
     rng r = rng_seed(1, (uint64_t)(rows * width));
     for (int64_t i = 0; i < rows * width; i++) {
         float x = (float)(rng_uniform(&r) - 0.5);
@@ -73,9 +77,16 @@ static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gra
     if (copies > MOST_COPIES) copies = MOST_COPIES;
     call f[MOST_COPIES], dx[MOST_COPIES], dw[MOST_COPIES];
     for (int i = 0; i < copies; i++) {
-        view x = filled(type, rows, k), y = filled(type, rows, n), b = filled(F32, 1, n), w = filled(F32, tied ? n : k, tied ? k : n);
+        view x = filled(type, rows, k), y = filled(type, rows, n), b = filled(F32, 1, n),
+             w = filled(F32, tied ? n : k, tied ? k : n);
         w.param = next++;
-        f[i] = (call){.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.i = {tied, 0}, .training = gradients};
+        f[i] = (call){.op = OP_LINEAR,
+                      .n_in = 3,
+                      .n_out = 1,
+                      .in = {x, w, b},
+                      .out = {y},
+                      .a.i = {tied, 0},
+                      .training = gradients};
         dx[i] = (call){.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.i = {tied}};
         dw[i] = (call){.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
     }
@@ -97,8 +108,8 @@ int main(int argc, char **argv)
     const char *only = argc > 4 ? argv[4] : "";
     cpu_threads(argc > 3 ? atoi(argv[3]) : 0);
     changes = train;
-    printf("%s; %s, GFLOP/s\n%-24s %8s%s\n", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n", "forward",
-           train ? "       dx       dw" : "");
+    printf("%s; %s, GFLOP/s\n%-24s %8s%s\n", cpu_description(), type == BF16 ? "bf16" : "fp32", "rows x k -> n",
+           "forward", train ? "       dx       dw" : "");
     for (size_t i = 0; i < LENGTH(shapes); i++)
         for (size_t j = 0; j < (train ? 1 : LENGTH(few)); j++)
             print_shape(type, train ? 4000 : few[j], shapes[i][0], shapes[i][1], train, only);

@@ -1,8 +1,8 @@
 /* main.c - the command line: finds the places and calls the command. */
-#include "commands/options.h"
-#include "cpu/cpu.h"
-#include "device/device.h"
-#include "version.h"
+#include "cli/options.h"
+#include "tensor/cpu/cpu.h"
+#include "tensor/device/device.h"
+#include "cli/version.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static void find_places(places *p)
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
     if (!is_folder(p->db.recorded)) { /* of an installed copy */
         const char *slash = strrchr(program, '/');
-        p->db.recorded = arena_printf(&paths, "%.*s/../share/ablate/experiments/recorded", slash ? (int)(slash - program) : 0, program);
+        p->db.recorded = arena_printf(&paths, "%.*s/../share/ablate/experiments/recorded",
+                                      slash ? (int)(slash - program) : 0, program);
     }
     const char *db = getenv("ABLATE_DB");
     if (db && *db) p->db.path = db;
@@ -76,7 +77,8 @@ static int no_command(char **argv)
         fputs(str_text(&group), asked ? stdout : stderr);
     } else {
         const char *near = nearest(argv[1], names, n);
-        fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        fprintf(stderr, "ablate: unknown command '%s'%s%s%s\n", argv[1], near ? "; did you mean '" : "",
+                near ? near : "", near ? "'?" : "");
     }
     str_free(&group);
     return asked ? 0 : 2;
@@ -86,10 +88,12 @@ int main(int argc, char **argv)
 {
     places p = {0};
     wait_asleep(argv);
-    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free}); /* else JSON that memory is refused for reads as none */
+    /* else JSON that memory is refused for reads as none */
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);
     bool help = same(argv[1], "help");
-    if (same(argv[1], "--help") || same(argv[1], "-h") || (help && argc == 2)) return all_written(print(commands_overview, stdout));
+    if (same(argv[1], "--help") || same(argv[1], "-h") || (help && argc == 2))
+        return all_written(print(commands_overview, stdout));
     err e = {0};
     if (cpu_use(NULL, &e)) {
         fprintf(stderr, "ablate: %s\n", e.text);

@@ -25,16 +25,16 @@ compile() {
         xargs -P"$(nproc)" -I{} sh -c '"$@" -c "$0" -o "'"$folder"'/$(basename "$0").o"' {} "$cc" "${flags[@]}" "${level[@]}"
 }
 level=()
-compile common core/base/*.c core/graph/*.c core/cpu/{cpu,isa,machine}.c
+compile common core/base/*.c core/tensor/graph/*.c core/tensor/cpu/{cpu,isa,machine}.c
 level=("${fast[@]}")
 kernels=()
-for source in core/cpu/*.c; do
+for source in core/tensor/cpu/*.c; do
     case $(basename "$source") in cpu.c | isa.c | machine.c) ;; *) kernels+=("$source") ;; esac
 done
 compile set "${kernels[@]}"
 "${cc%gcc}ld" -r -o "$work/set.all" "$work"/set/*.o
 "${cc%gcc}objcopy" --redefine-sym cpu_table=cpu_table_generic --keep-global-symbol=cpu_table_generic "$work/set.all" "$work/set.o"
-echo "core/base, core/graph and core/cpu compile for $("$cc" -dumpmachine)"
+echo "core/base, core/tensor/graph and core/tensor/cpu compile for $("$cc" -dumpmachine)"
 
 if ! command -v qemu-aarch64 >/dev/null; then
     echo "not run: no qemu-aarch64 (Debian: qemu-user)"

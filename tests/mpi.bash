@@ -11,7 +11,7 @@ mpi_missing() {
     command -v mpirun >/dev/null || { echo "mpirun is missing (Debian: libopenmpi-dev, openmpi-bin)"; return; }
     [ -e "$module" ] && return
     command -v mpicc >/dev/null || { echo "mpicc is missing (Debian: libopenmpi-dev)"; return; }
-    mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" "$2/core/comm/mpi.c" || echo "the MPI module does not compile"
+    mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" "$2/core/tensor/comm/mpi.c" || echo "the MPI module does not compile"
 }
 # To be called in the test's own shell.
 mpi_use() {

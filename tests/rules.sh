@@ -154,15 +154,15 @@ tree() {
     mkdir -p "$t"/core/{base,graph,cpu,plugin,text,data,metric,results,model,train} "$t/.ci" "$t/plugins/optim"
     echo '#include <stdio.h>' >"$t/core/base/base.h"
     echo '#include "base/base.h"' >"$t/core/graph/op.h"
-    printf '#include "graph/op.h"\n#include "base/base.h"\n#include "fused.h"\n' >"$t/core/cpu/cpu.c"
+    printf '#include "tensor/graph/op.h"\n#include "base/base.h"\n#include "fused.h"\n' >"$t/core/cpu/cpu.c"
     echo >"$t/core/cpu/fused.h"
-    printf '#include "text/vocab.h"\n' >"$t/core/data/data.c"
-    printf '#include "graph/op.h"\nvoid *p(void) { return dlopen("x", 1); }\n' >"$t/core/plugin/load.c"
+    printf '#include "text/tokens/vocab.h"\n' >"$t/core/data/data.c"
+    printf '#include "tensor/graph/op.h"\nvoid *p(void) { return dlopen("x", 1); }\n' >"$t/core/plugin/load.c"
     echo >"$t/core/text/vocab.h"
     printf '#include <sqlite3.h>\nconst char *q = "SELECT 1";\n' >"$t/core/results/db.c"
-    printf '%s\n' '#include "data/data.h"' '// exit(1) and dlopen(' '/* cudaMalloc' ' SELECT x */' 'int on_exit(int);' \
+    printf '%s\n' '#include "text/data/data.h"' '// exit(1) and dlopen(' '/* cudaMalloc' ' SELECT x */' 'int on_exit(int);' \
         'char *s = "exit(1), select one, an update of it";' >"$t/core/train/train.c"
-    printf '#include "run.h"\n#include "train/train.h"\nint main(void) { exit(0); }\n' >"$t/core/main.c"
+    printf '#include "run.h"\n#include "network/train/train.h"\nint main(void) { exit(0); }\n' >"$t/core/main.c"
     echo >"$t/core/run.h"
     echo "cd ../""shared" >"$t/.ci/run"
 }
@@ -188,13 +188,13 @@ if ! perl "$work/rules.pl" "$work/clean"; then
     failed=1
 fi
 long=$(printf '%201s' '' | tr ' ' x)
-refused 'train stands above model' core/model/m.c '#include "train/train.h"\n'
-refused 'model stands above graph' core/graph/g.c 'int x;\n# include <model/model.h>\n'
-refused 'metric stands beside results' core/results/r.c '#include "metric/bleu.h"\n'
-refused 'data stands beside text' core/text/t.c '#include "data/data.h"\n'
-refused 'cpu may include base and graph' core/cpu/c.c '#include "plugin/plugin.h"\n'
-refused 'comm may include base and graph' core/comm/c.c '#include "cpu/cpu.h"\n'
-refused 'base may include no other folder' core/base/b.c '#include "graph/op.h"\n'
+refused 'train stands above model' core/model/m.c '#include "network/train/train.h"\n'
+refused 'model stands above graph' core/graph/g.c 'int x;\n# include <network/model/model.h>\n'
+refused 'metric stands beside results' core/results/r.c '#include "text/metric/bleu.h"\n'
+refused 'data stands beside text' core/text/t.c '#include "text/data/data.h"\n'
+refused 'cpu may include base and graph' core/cpu/c.c '#include "network/plugin/plugin.h"\n'
+refused 'comm may include base and graph' core/comm/c.c '#include "tensor/cpu/cpu.h"\n'
+refused 'base may include no other folder' core/base/b.c '#include "tensor/graph/op.h"\n'
 refused 'above every folder' core/train/t.c '#include "run.h"\n'
 refused 'has no place' core/extra/x.c '#include "base/base.h"\n'
 refused 'by way of ..' core/train/t.c '#include "../model/model.h"\n'

@@ -4,13 +4,13 @@
  *
  *     cc -shared -fPIC -I<include> mine.c -o mine.so
  *
- * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs.
- * The author of a layer writes only the forward pass, with the host's tensor operations below. The host derives the backward pass,
- * step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check`.
+ * The host reads the constant and checks it (magic, version, sizes, parameter table) before any plugin code runs. The
+ * author of a layer writes only the forward pass, with the host's tensor operations below. The host derives the
+ * backward pass, step-by-step decoding, INI keys, the entry in `ablate plugins` and `ablate check`.
  *
- * Tensors. An ab_t names a value of the graph being built. It belongs to its context and is valid as long as the context; plugins
- * never free tensors. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads, time, width per
- * head; axis -1 is the last. "Rows" are packed real tokens [rows, d_model], without padding.
+ * Tensors. An ab_t names a value of the graph being built. It belongs to its context and is valid as long as the
+ * context; plugins never free tensors. Shapes have up to four axes, aligned at the right: [B,H,T,d] is batch, heads,
+ * time, width per head; axis -1 is the last. "Rows" are packed real tokens [rows, d_model], without padding.
  * Errors. ab_t 0 is the failed tensor: an operation on it returns it, and the context keeps the first error with
  * the plugin's file and line and both shapes. Plugins need no error handling of their own.
  */
@@ -21,49 +21,52 @@
 
 #define AB_ABI_MAJOR 2u
 #define AB_ABI_MINOR 2u
-#ifndef AB_TARGET_MINOR                /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
+#ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
-#define AB_MAGIC 0x41424c54u           /* 'ABLT' */
+#define AB_MAGIC 0x41424c54u /* 'ABLT' */
 
-typedef struct ab_ctx ab_ctx;          /* one graph being built */
-typedef struct { int32_t id; } ab_t;   /* one tensor of it; 0 = failed */
+typedef struct ab_ctx ab_ctx; /* one graph being built */
+typedef struct {
+    int32_t id;
+} ab_t; /* one tensor of it; 0 = failed */
 typedef struct ab_host ab_host;
 
-/* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this list ------------- */
+/* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this
+ * list */
 /* AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); description. */
-#define AB_KINDS(X)                                                                                                                \
-    X(ATTENTION, attention, "a layer's token mixer: how positions exchange information")                                           \
-    X(POSITION, position, "positional encoding: embeddings, rotations, score biases")                                              \
-    X(FEED_FORWARD, feed_forward, "a layer's feed-forward, applied to each position separately")                                   \
-    X(NORM, norm, "normalisation of each position's values")                                                                       \
-    X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                                         \
-    X(OPTIMIZER, optimizer, "the update of the parameters")                                                                        \
-    X(SCHEDULE, schedule, "the learning rate of each update")                                                                      \
+#define AB_KINDS(X)                                                                                                    \
+    X(ATTENTION, attention, "a layer's token mixer: how positions exchange information")                               \
+    X(POSITION, position, "positional encoding: embeddings, rotations, score biases")                                  \
+    X(FEED_FORWARD, feed_forward, "a layer's feed-forward, applied to each position separately")                       \
+    X(NORM, norm, "normalisation of each position's values")                                                           \
+    X(BLOCK, block, "the order of a layer: its sublayers, norms and residual connections")                             \
+    X(OPTIMIZER, optimizer, "the update of the parameters")                                                            \
+    X(SCHEDULE, schedule, "the learning rate of each update")                                                          \
     X(TASK, task, "data, vocabularies and the score")
 #define AB_KIND_ENUM_(NAME, name, doc) AB_##NAME,
 typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
 
-/* ---- hooks: the plugin functions that the host calls ---------------------------------------------------------------------------- */
-/* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that names
- * function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
- * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions, which get no
- * ab_ctx. */
-#define AB_HOOKS(X)                                                                                                                \
-    X(FORWARD, "an attention's forward")                                                                                           \
-    X(STEP, "a step of ab_scan")                                                                                                   \
-    X(EMBED, "a position's embed")                                                                                                 \
-    X(ROTATE, "a position's rotate")                                                                                               \
-    X(BIAS, "a position's bias")                                                                                                   \
-    X(SCORES, "a position's scores")                                                                                               \
-    X(VALUES, "a position's values")                                                                                               \
-    X(FEED_FORWARD, "a feed-forward's forward")                                                                                    \
-    X(NORM, "a norm's forward")                                                                                                    \
-    X(ADD_NORM, "a norm's add")                                                                                                    \
-    X(BLOCK, "a block's forward")                                                                                                  \
-    X(FINISH, "a block's finish")                                                                                                  \
-    X(REFERENCE, "an operation's reference")                                                                                       \
-    X(GRAD, "an operation's grad")                                                                                                 \
+/* ---- hooks: the plugin functions that the host calls ------------------------------------------------------------- */
+/* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
+ * names function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
+ * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions,
+ * which get no ab_ctx. */
+#define AB_HOOKS(X)                                                                                                    \
+    X(FORWARD, "an attention's forward")                                                                               \
+    X(STEP, "a step of ab_scan")                                                                                       \
+    X(EMBED, "a position's embed")                                                                                     \
+    X(ROTATE, "a position's rotate")                                                                                   \
+    X(BIAS, "a position's bias")                                                                                       \
+    X(SCORES, "a position's scores")                                                                                   \
+    X(VALUES, "a position's values")                                                                                   \
+    X(FEED_FORWARD, "a feed-forward's forward")                                                                        \
+    X(NORM, "a norm's forward")                                                                                        \
+    X(ADD_NORM, "a norm's add")                                                                                        \
+    X(BLOCK, "a block's forward")                                                                                      \
+    X(FINISH, "a block's finish")                                                                                      \
+    X(REFERENCE, "an operation's reference")                                                                           \
+    X(GRAD, "an operation's grad")                                                                                     \
     X(UPDATE, "an optimizer's update")
 #define AB_HOOK_ENUM_(NAME, doc) AB_IN_##NAME,
 typedef enum { AB_IN_HOST, AB_HOOKS(AB_HOOK_ENUM_) AB_HOOK_COUNT } ab_hook;
@@ -73,428 +76,510 @@ typedef enum { AB_IN_HOST, AB_HOOKS(AB_HOOK_ENUM_) AB_HOOK_COUNT } ab_hook;
 typedef enum { AB_INT = 1, AB_REAL, AB_BOOL, AB_CHOICE, AB_TEXT } ab_type;
 /* Storage in the config struct: AB_INT, AB_BOOL and AB_CHOICE (index into choices) int64_t; AB_REAL double;
  * AB_TEXT const char * (owned by the host, lives as long as the config). */
-typedef struct {                       /* one INI key; {0} ends the table */
+typedef struct { /* one INI key; {0} ends the table */
     const char *name;
     ab_type type;
-    size_t offset;                     /* offsetof(config, field) */
-    double def, min, max;              /* AB_CHOICE: def is the index; AB_TEXT, AB_BOOL: min and max unused */
-    const char *choices;               /* AB_CHOICE: "post|pre"; AB_TEXT: the default text or NULL;
+    size_t offset;        /* offsetof(config, field) */
+    double def, min, max; /* AB_CHOICE: def is the index; AB_TEXT, AB_BOOL: min and max unused */
+    const char *choices;  /* AB_CHOICE: "post|pre"; AB_TEXT: the default text or NULL;
                                           AB_INT: words for the values -1, -2, ... ("auto") or NULL */
-    const char *doc;                   /* description with the unit in brackets: "longest sequence [tokens]". Required. */
+    /* description with the unit in brackets: "longest sequence [tokens]". Required. */
+    const char *doc;
 } ab_param;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };      /* roles: encoder self, decoder self (masked), encoder-decoder */
-enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };  /* a position's hooks */
+/* roles: encoder self, decoder self (masked), encoder-decoder */
+enum { AB_SELF = 1, AB_CAUSAL = 2, AB_CROSS = 4 };
+/* a position's hooks */
+enum { AB_POS_EMBED = 1, AB_POS_ROTATE = 2, AB_POS_BIAS = 4, AB_POS_SCORES = 8, AB_POS_VALUES = 16 };
 
-typedef struct {                       /* the place of this call in the model */
+typedef struct { /* the place of this call in the model */
     int64_t heads, d_k, d_v, d_model, d_ff;
-    int64_t layer, n_layers;           /* layer counts from 0 */
-    uint32_t role;                     /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
-    uint32_t training;                 /* 1: dropout is on */
-    double dropout;                    /* inside this sublayer: attention_dropout in an attention, relu_dropout in a feed-forward, else 0 */
-    uint32_t cross, feed_forward;      /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
+    int64_t layer, n_layers; /* layer counts from 0 */
+    /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
+    uint32_t role;
+    uint32_t training; /* 1: dropout is on */
+    /* inside this sublayer: attention_dropout in an attention, relu_dropout in a feed-forward, else 0 */
+    double dropout;
+    /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
+    uint32_t cross, feed_forward;
 } ab_info;
 
 typedef struct {
-    uint32_t roles;                    /* supported roles */
-    uint32_t accepts;                  /* supported position hooks; the host rejects incompatible pairs before the run */
-    /* x: rows of the query side; mem: rows of the key side (the same ab_t as x in self-attention). Returns rows [rows, d_model]. */
+    uint32_t roles; /* supported roles */
+    /* supported position hooks; the host rejects incompatible pairs before the run */
+    uint32_t accepts;
+    /* x: rows of the query side; mem: rows of the key side (the same ab_t as x in self-attention). Returns rows [rows,
+     * d_model]. */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x, ab_t mem);
 } ab_attention_plugin;
 
-/* ---- positional encodings: every hook may be NULL, which leaves the value unchanged -------------------------------- */
-/* A position or attention with a table of limited length declares it as an AB_INT parameter "max_len" [tokens]. The host rejects a run
- * with longer sentences before training and names this key. */
+/* ---- positional encodings: every hook may be NULL, which leaves the value unchanged ------------------------------ */
+/* A position or attention with a table of limited length declares it as an AB_INT parameter "max_len" [tokens]. The
+ * host rejects a run with longer sentences before training and names this key. */
 
-enum { AB_RELATIVE = 1 };              /* claim: shifting all positions changes nothing; `ablate check` tests it */
+enum { AB_RELATIVE = 1 }; /* claim: shifting all positions changes nothing; `ablate check` tests it */
 typedef struct {
     uint32_t claims;
-    ab_t (*embed)(ab_ctx *c, const void *cfg, ab_t x, ab_t pos);                    /* rows [rows,d_model], ids [rows] */
-    ab_t (*rotate)(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos);                  /* [B,H,T,d], ids [T] */
-    ab_t (*bias)(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos);                 /* ids -> [1, H or 1, Tq, Tk] */
-    ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos);   /* s [B,H,Tq,Tk] */
-    ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);           /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
+    /* rows [rows,d_model], ids [rows] */
+    ab_t (*embed)(ab_ctx *c, const void *cfg, ab_t x, ab_t pos);
+    ab_t (*rotate)(ab_ctx *c, const void *cfg, ab_t qk, ab_t pos);  /* [B,H,T,d], ids [T] */
+    ab_t (*bias)(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos); /* ids -> [1, H or 1, Tq, Tk] */
+    ab_t (*scores)(ab_ctx *c, const void *cfg, ab_t s, ab_t q, ab_t k, ab_t qpos, ab_t kpos); /* s [B,H,Tq,Tk] */
+    /* y [B,H,Tq,d_v], p [B,H,Tq,Tk] */
+    ab_t (*values)(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t kpos);
 } ab_position_plugin;
 
-/* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same shape --------------- */
+/* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same
+ * shape */
 
-typedef struct {                       /* acts on each row separately */
-    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* NULL: layers have no feed-forward */
+typedef struct {                                         /* acts on each row separately */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x); /* NULL: layers have no feed-forward */
 } ab_feed_forward_plugin;
 
-typedef struct {                       /* acts on each row separately */
+typedef struct { /* acts on each row separately */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
-    ab_t (*add)(ab_ctx *c, const void *cfg, ab_t x, ab_t s);        /* forward of x + dropout(s) as one operation; or NULL */
+    /* forward of x + dropout(s) as one operation; or NULL */
+    ab_t (*add)(ab_ctx *c, const void *cfg, ab_t x, ab_t s);
 } ab_norm_plugin;
 
 typedef struct {
-    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);            /* one layer, built with the functions tagged [block] */
-    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x);             /* after the last layer of a stack; NULL: nothing */
+    /* one layer, built with the functions tagged [block] */
+    ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
+    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x); /* after the last layer of a stack; NULL: nothing */
 } ab_block_plugin;
 
-/* ---- optimizers --------------------------------------------------------------------------------------------------- */
+/* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
-typedef enum {                         /* the purpose of a parameter */
-    AB_WEIGHT = 1,                     /* one or several product matrices: the last two axes are [inputs, outputs] */
-    AB_BIAS,                           /* a vector [1,1,1,n] other than a norm's gain */
-    AB_GAIN,                           /* a norm's gain or bias, or another vector with a non-zero initial value */
-    AB_EMBEDDING,                      /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
-    AB_TABLE                           /* a position's values */
+typedef enum {                /* the purpose of a parameter */
+               AB_WEIGHT = 1, /* one or several product matrices: the last two axes are [inputs, outputs] */
+               AB_BIAS,       /* a vector [1,1,1,n] other than a norm's gain */
+               AB_GAIN,       /* a norm's gain or bias, or another vector with a non-zero initial value */
+               AB_EMBEDDING,  /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
+               AB_TABLE       /* a position's values */
 } ab_parameter_kind;
-typedef struct {                       /* one parameter, as an update sees it */
-    const char *name;                  /* "dec.0.self.qkv.w" */
+typedef struct {      /* one parameter, as an update sees it */
+    const char *name; /* "dec.0.self.qkv.w" */
     ab_parameter_kind kind;
     int64_t dim[4];
-    int64_t n_parts, part[3];          /* number and outputs of the matrices side by side in it (queries, keys, values); 1: only itself */
+    /* number and outputs of the matrices side by side in it (queries, keys, values); 1: only itself */
+    int64_t n_parts, part[3];
 } ab_parameter;
 
-/* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set: update is called
- * for each parameter with its shape, and may use all [any] functions without randomness: matmul, sums over axes, norms. */
+/* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set:
+ * update is called for each parameter with its shape, and may use all [any] functions without randomness: matmul, sums
+ * over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
 typedef struct {
     uint32_t flags;
-    uint32_t n_slots;                  /* state vectors per parameter, initially 0; at most 4 */
-    const char *const *slots;          /* their names in checkpoints, all different ("m", "v") */
+    uint32_t n_slots;         /* state vectors per parameter, initially 0; at most 4 */
+    const char *const *slots; /* their names in checkpoints, all different ("m", "v") */
     /* p, g, slot[i]: parameter, gradient, state, all of one shape; lr, step (1, 2, ...): one element each.
      * Return new values with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
     void (*update)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
-    /* Sets the shape of slot i of a parameter; depends on *cfg and *of only. On entry dim is the parameter's. An axis of 0 means that the
-     * parameter has no such slot; slot[i] is then the tensor 0. NULL, and always with AB_ELEMENTWISE: slots have their parameter's shape. */
+    /* Sets the shape of slot i of a parameter; depends on *cfg and *of only. On entry dim is the parameter's. An axis
+     * of 0 means that the parameter has no such slot; slot[i] is then the tensor 0. NULL, and always with
+     * AB_ELEMENTWISE: slots have their parameter's shape. */
     void (*slot_shape)(const void *cfg, const ab_parameter *of, uint32_t i, int64_t dim[4]);
 } ab_optimizer_plugin;
 
-/* ---- schedules ------------------------------------------------------------------------------------------------------------------ */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
-typedef struct {                       /* the run's keys: lr, lr_min, warmup and steps [updates], d_model */
+typedef struct { /* the run's keys: lr, lr_min, warmup and steps [updates], d_model */
     double lr, lr_min;
     int64_t warmup, steps, d_model;
 } ab_run_plan;
 typedef struct {
-    /* The learning rate of update `step` (1, 2, ... steps). Depends on its arguments only: a resumed run asks for later steps only. */
+    /* The learning rate of update `step` (1, 2, ... steps). Depends on its arguments only: a resumed run asks for later
+     * steps only. */
     double (*lr)(const void *cfg, const ab_run_plan *plan, int64_t step);
 } ab_schedule_plugin;
 
 #include "ab_task.h" /* tasks: data, vocabularies and the score */
 
-/* ---- fused operations: a reference in host operations, and optional kernels -------------------------------------------------- */
+/* ---- fused operations: a reference in host operations, and optional kernels -------------------------------------- */
 /* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
- * Threads: one call at a time per tape, but tapes of several runs or threads may call the same kernel at once: no static state.
- *     A CPU kernel may start an OpenMP region; it returns when all output is written.
+ * Threads: one call at a time per tape, but tapes of several runs or threads may call the same kernel at once: no
+ *     static state. A CPU kernel may start an OpenMP region; it returns when all output is written.
  * Aliasing: out never shares memory with an input. Inputs are read-only and may be views of the same memory.
- * Determinism: the same call gives the same bits; sums in a fixed order, no floating-point atomics.
- * Errors: returns 0, or -1 for an unsupported type, before writing anything: the reference then runs. No other error is allowed,
+ * Determinism: the same call gives the same bits; sums in a fixed order, no floating-point atomics. Errors: returns 0,
+ * or -1 for an unsupported type, before writing anything: the reference then runs. No other error is allowed,
  *     because the reference determines the shapes. */
 
-typedef struct { void *data; int64_t dim[4]; int32_t dtype; } ab_view;     /* dtype: 0 float, 1 double, 2 bfloat16, 3 int32 */
-typedef struct {                       /* one kernel call */
-    const ab_view *in; int n_in; ab_view out;
+/* dtype: 0 float, 1 double, 2 bfloat16, 3 int32 */
+typedef struct {
+    void *data;
+    int64_t dim[4];
+    int32_t dtype;
+} ab_view;
+typedef struct { /* one kernel call */
+    const ab_view *in;
+    int n_in;
+    ab_view out;
     const void *attr;
-    void *stream;                      /* CUDA: launch on this stream, never wait */
+    void *stream; /* CUDA: launch on this stream, never wait */
 } ab_run;
 typedef struct {
     const char *name, *doc;
-    int n_in;                          /* at most 4 */
-    /* The definition, and the tests' reference. With a kernel it also runs outside a model: it may use only its inputs and attr
-     * (no ab_info, no learned values, no attention context). */
+    int n_in; /* at most 4 */
+    /* The definition, and the tests' reference. With a kernel it also runs outside a model: it may use only its inputs
+     * and attr (no ab_info, no learned values, no attention context). */
     ab_t (*reference)(ab_ctx *c, const ab_t *in, const void *attr);
     /* Writes the gradients of the inputs to din[] (leave id 0 for none). NULL: the gradient of the reference. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
-    int (*cpu)(const ab_run *r);       /* 0, or -1 for an unsupported type; then, or if NULL, the reference runs */
+    int (*cpu)(const ab_run *r); /* 0, or -1 for an unsupported type; then, or if NULL, the reference runs */
     int (*cuda)(const ab_run *r);
 } ab_op;
 
-/* ---- the one exported symbol ----------------------------------------------------------------------------------------------- */
+/* ---- the one exported symbol ------------------------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t magic, major, minor, size, iface_size;
     ab_kind kind;
-    const char *name, *doc, *paper, *version;          /* name and doc are required; paper: "Vaswani et al. 2017, eq. 1" */
+    /* name and doc are required; paper: "Vaswani et al. 2017, eq. 1" */
+    const char *name, *doc, *paper, *version;
     size_t cfg_size;
     const ab_param *params;
-    const ab_op *const *ops;           /* fused operations that `ablate check` tests separately; NULL-terminated, or NULL */
-    const void *iface;                 /* the kind's interface: ab_attention_plugin, ... */
-    const ab_host **host;              /* the host fills this before it calls any function */
+    /* fused operations that `ablate check` tests separately; NULL-terminated, or NULL */
+    const ab_op *const *ops;
+    const void *iface;    /* the kind's interface: ab_attention_plugin, ... */
+    const ab_host **host; /* the host fills this before it calls any function */
 } ab_plugin;
 
-/* ---- the host's functions ---------------------------------------------------------------------------------------------------- */
+/* ---- the host's functions ---------------------------------------------------------------------------------------- */
 
-typedef enum {                         /* ab_map: one input, elementwise */
-    AB_EXP = 1, AB_LOG, AB_TANH, AB_SIGMOID, AB_RELU, AB_SQRT, AB_SQUARE, AB_ABS, AB_SIGN, AB_COS, AB_SIN, AB_ELU1, AB_RECIP
-} ab_fn;                               /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
+typedef enum { /* ab_map: one input, elementwise */
+               AB_EXP = 1,
+               AB_LOG,
+               AB_TANH,
+               AB_SIGMOID,
+               AB_RELU,
+               AB_SQRT,
+               AB_SQUARE,
+               AB_ABS,
+               AB_SIGN,
+               AB_COS,
+               AB_SIN,
+               AB_ELU1,
+               AB_RECIP
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_SIGN: -1, 0, 1, no gradient; AB_RECIP: 1/x */
 
-typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;   /* *_STEP: in decoding, this step only */
+/* *_STEP: in decoding, this step only */
+typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;
 
 typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 
-typedef struct {                       /* a corpus score, for tasks */
-    double value; char signature[160];
-    const double *stats;               /* [n][10], owned by the host until the next call */
+typedef struct { /* a corpus score, for tasks */
+    double value;
+    char signature[160];
+    const double *stats; /* [n][10], owned by the host until the next call */
 } ab_bleu;
 
-typedef struct {                       /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
-    double f1, strict_f1;              /* strict: gold brackets of errors and skips count as missed */
-    int64_t errors, skipped;           /* sentences: no tree, or words differ from the gold tree; no words that count */
+typedef struct {
+    /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
+    double f1, strict_f1;    /* strict: gold brackets of errors and skips count as missed */
+    int64_t errors, skipped; /* sentences: no tree, or words differ from the gold tree; no words that count */
     /* The arrays are owned by the host until the next call. */
-    const double *stats;               /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
-    const double *strict;              /* [n][3] the same, but gold is always counted */
-    const double *complete;            /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
+    const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
+    const double *strict; /* [n][3] the same, but gold is always counted */
+    /* [n][2] for AB_SUM_RATIO: every bracket matches; sentence counts (no error, no skip) */
+    const double *complete;
 } ab_f1;
 
 /* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
-struct ab_host {                       /* append only: add new functions at the end and raise AB_ABI_MINOR */
+struct ab_host { /* append only: add new functions at the end and raise AB_ABI_MINOR */
     uint32_t size, minor;
     ab_ctx *(*at)(ab_ctx *c, const char *file, int line);
-    int64_t (*dim)(ab_ctx *c, ab_t x, int axis);                    /* axis -1 is the last */
-    const ab_info *(*info)(ab_ctx *c);                              /* [model] */
-    ab_t (*fail)(ab_ctx *c, const char *message);                   /* [any] reports an error; returns the failed tensor */
+    int64_t (*dim)(ab_ctx *c, ab_t x, int axis); /* axis -1 is the last */
+    const ab_info *(*info)(ab_ctx *c);           /* [model] */
+    /* [any] reports an error; returns the failed tensor */
+    ab_t (*fail)(ab_ctx *c, const char *message);
     /* elementwise, with broadcasting over axes of length 1 [any] */
     ab_t (*add)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*sub)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*mul)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
-    ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b);                       /* the smaller; ties give the gradient to a */
-    ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b);                       /* the larger; ties give the gradient to a */
-    ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);         /* a where condition (0 or 1) is 1, else b; both finite */
-    ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b);                        /* a < b as 0 or 1; no gradient */
+    ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b); /* the smaller; ties give the gradient to a */
+    ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b); /* the larger; ties give the gradient to a */
+    /* a where condition (0 or 1) is 1, else b; both finite */
+    ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
+    ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b); /* a < b as 0 or 1; no gradient */
     ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
     ab_t (*add_scalar)(ab_ctx *c, ab_t a, double by);
     ab_t (*map)(ab_ctx *c, ab_t a, ab_fn f);
-    ab_t (*gelu)(ab_ctx *c, ab_t a);                                /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */
-    ab_t (*silu)(ab_ctx *c, ab_t a);                                /* a sigmoid(a) */
-    ab_t (*softplus)(ab_ctx *c, ab_t a);                            /* log(1 + exp(a)) */
-    ab_t (*dropout)(ab_ctx *c, ab_t a, double p);                   /* identity when not training */
+    ab_t (*gelu)(ab_ctx *c, ab_t a);              /* a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) */
+    ab_t (*silu)(ab_ctx *c, ab_t a);              /* a sigmoid(a) */
+    ab_t (*softplus)(ab_ctx *c, ab_t a);          /* log(1 + exp(a)) */
+    ab_t (*dropout)(ab_ctx *c, ab_t a, double p); /* identity when not training */
     /* over an axis [any] */
-    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                       /* the axis remains, with length 1 */
-    ab_t (*cumsum)(ab_ctx *c, ab_t a);                              /* running sums along axis -2 */
-    ab_t (*softmax)(ab_ctx *c, ab_t s);                             /* over the last axis; -inf has weight 0 */
-    ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);      /* the last two axes; the others broadcast */
+    ab_t (*sum)(ab_ctx *c, ab_t a, int axis);                  /* the axis remains, with length 1 */
+    ab_t (*cumsum)(ab_ctx *c, ab_t a);                         /* running sums along axis -2 */
+    ab_t (*softmax)(ab_ctx *c, ab_t s);                        /* over the last axis; -inf has weight 0 */
+    ab_t (*matmul)(ab_ctx *c, ab_t a, ab_t b, int ta, int tb); /* the last two axes; the others broadcast */
     /* shapes [any] */
     ab_t (*reshape)(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
     ab_t (*transpose)(ab_ctx *c, ab_t a, int axis1, int axis2);
     ab_t (*slice)(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
     ab_t (*concat)(ab_ctx *c, ab_t a, ab_t b, int axis);
-    ab_t (*detach)(ab_ctx *c, ab_t a);                              /* the same values, no gradient */
-    ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value);       /* a constant */
-    ab_t (*rotate_half)(ab_ctx *c, ab_t a);                                /* (x1,x2) -> (-x2,x1), halves of the last axis */
+    ab_t (*detach)(ab_ctx *c, ab_t a);                                    /* the same values, no gradient */
+    ab_t (*full)(ab_ctx *c, int rank, const int64_t *dims, double value); /* a constant */
+    /* (x1,x2) -> (-x2,x1), halves of the last axis */
+    ab_t (*rotate_half)(ab_ctx *c, ab_t a);
     /* ids and tables [any] */
-    ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);                  /* [n,d],[T] -> [T,d] */
-    ab_t (*to_float)(ab_ctx *c, ab_t ids);                              /* ids as numbers */
-    ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                       /* [T],[n] -> [T,n] */
-    ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos);                   /* k - q as numbers [Tq,Tk] */
-    ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
-    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);                      /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */
-    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);         /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*embedding)(ab_ctx *c, ab_t table, ab_t ids);         /* [n,d],[T] -> [T,d] */
+    ab_t (*to_float)(ab_ctx *c, ab_t ids);                      /* ids as numbers */
+    ab_t (*outer)(ab_ctx *c, ab_t a, ab_t b);                   /* [T],[n] -> [T,n] */
+    ab_t (*relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos); /* k - q as numbers [Tq,Tk] */
+    /* ids [Tq,Tk]: clamp(k - q, -clip, clip) + clip */
+    ab_t (*clipped_relative_position)(ab_ctx *c, ab_t qpos, ab_t kpos, int64_t clip);
+    /* [..,Tq,n],[Tq,Tk] -> [..,Tq,Tk]; or ids [..,Tq,Tk] */
+    ab_t (*gather)(ab_ctx *c, ab_t x, ab_t ids);
+    /* adjoint of gather: [..,Tq,Tk] -> [..,Tq,n] */
+    ab_t (*scatter_add)(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
     ab_t (*consts)(ab_ctx *c, int rank, const int64_t *dims, const double *v);
-    ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i), const void *cfg,
-                  size_t cfg_size);                                 /* f depends on *cfg and i only: tables are cached */
-    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in this layer by the host
-     * or the other plugin (attention, position) is an error. Initially uniform in [-scale, scale]; 0: zeros; < 0: normal, deviation -scale */
+    ab_t (*table)(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *cfg, const int64_t *i),
+                  const void *cfg,
+                  /* f depends on *cfg and i only: tables are cached */
+                  size_t cfg_size);
+    /* [model] learned values, named below the calling layer. The same name gives the same value; a name already used in
+     * this layer by the host or the other plugin (attention, position) is an error. Initially uniform in [-scale,
+     * scale]; 0: zeros; < 0: normal, deviation -scale */
     ab_t (*param)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale);
-    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);   /* initially `value` everywhere */
-    ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);   /* [..,n] -> [..,width], Glorot uniform */
-    ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);  /* max(0, linear) in one operation */
-    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x + dropout(s) */
+    /* initially `value` everywhere */
+    ab_t (*param_full)(ab_ctx *c, const char *name, int rank, const int64_t *dims, double value);
+    /* [..,n] -> [..,width], Glorot uniform */
+    ab_t (*linear)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+    /* max(0, linear) in one operation */
+    ab_t (*linear_relu)(ab_ctx *c, ab_t x, const char *name, int64_t width, int bias);
+    /* [model] rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]; with s, of x +
+     * dropout(s) */
     ab_t (*layer_norm)(ab_ctx *c, ab_t x, ab_t gain, ab_t bias, double eps);
     ab_t (*add_layer_norm)(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double eps);
-    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with one name share them */
-    ab_t (*self_attention)(ab_ctx *c, ab_t x);                      /* values below "self" */
-    ab_t (*cross_attention)(ab_ctx *c, ab_t x);                     /* to the encoder's output, if info.cross; below "cross" */
-    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);      /* if info.feed_forward */
-    ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);         /* the run's norm */
-    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);     /* norm(x + dropout(s)), one operation if the norm has `add` */
-    ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s);                 /* x + dropout(s) */
+    /* [block] the layer's parts. `name` places the learned values below the layer ("ffn", "self.ln"): two calls with
+     * one name share them */
+    ab_t (*self_attention)(ab_ctx *c, ab_t x); /* values below "self" */
+    /* to the encoder's output, if info.cross; below "cross" */
+    ab_t (*cross_attention)(ab_ctx *c, ab_t x);
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name); /* if info.feed_forward */
+    ab_t (*normalize)(ab_ctx *c, ab_t x, const char *name);    /* the run's norm */
+    /* norm(x + dropout(s)), one operation if the norm has `add` */
+    ab_t (*add_normalize)(ab_ctx *c, ab_t x, ab_t s, const char *name);
+    ab_t (*add_dropout)(ab_ctx *c, ab_t x, ab_t s); /* x + dropout(s) */
     /* [any] */
     ab_t (*call)(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size);
-    void (*assign)(ab_ctx *c, ab_t to, ab_t value);                 /* [update] sets p or slot to this value after the update */
+    /* [update] sets p or slot to this value after the update */
+    void (*assign)(ab_ctx *c, ab_t to, ab_t value);
     /* the attention context, through which a plugin's forward also serves decoding [attention] */
-    ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);         /* linear, split heads, rotate, cache in decoding */
-    ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale);        /* scale q.k + position + mask: [B,H,Tq,Tk] */
-    ab_t (*mask)(ab_ctx *c, ab_t s);                                /* -inf for invisible keys (future, padding) */
-    ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);            /* only the position hooks bias and scores, no mask */
-    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);                         /* p.v, with the position's contribution to values */
-    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);/* softmax(scores).v, as one fused operation if possible */
-    ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);              /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv],
-                                                                       from ab_key_step, ab_value_step: decoding carries the sum */
-    ab_t (*output)(ab_ctx *c, ab_t y);                              /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    ab_t (*project)(ab_ctx *c, ab_t x, ab_projection what);  /* linear, split heads, rotate, cache in decoding */
+    ab_t (*scores)(ab_ctx *c, ab_t q, ab_t k, double scale); /* scale q.k + position + mask: [B,H,Tq,Tk] */
+    ab_t (*mask)(ab_ctx *c, ab_t s);                         /* -inf for invisible keys (future, padding) */
+    /* only the position hooks bias and scores, no mask */
+    ab_t (*position)(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+    /* p.v, with the position's contribution to values */
+    ab_t (*weighted_sum)(ab_ctx *c, ab_t p, ab_t v);
+    /* softmax(scores).v, as one fused operation if possible */
+    ab_t (*attend)(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+    /* q_t . sum over visible j of k_j v_j^T: [B,H,Tq,dv], from ab_key_step, ab_value_step: decoding carries the sum */
+    ab_t (*causal_kv_sum)(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+    /* [B,H,T,d_v] -> rows [rows,d_model]: merge heads, linear */
+    ab_t (*output)(ab_ctx *c, ab_t y);
     /* the separate steps of ab_query, ab_key, ab_value and ab_output, for custom projections */
-    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);             /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
-    ab_t (*rotate)(ab_ctx *c, ab_t x);                              /* the position's rotation of queries or keys (self-attention) */
-    ab_t (*remember)(ab_ctx *c, ab_t x);                            /* keys, values or similar [B,n,T,d]: returns x; in decoding, where x
-                                                                       is this step's, all steps so far. Call order identifies a cache */
-    ab_t (*merge)(ab_ctx *c, ab_t y);                               /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
-    ab_t (*pad)(ab_ctx *c, ab_t rows);                           /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made
-                                                                       from x or from mem, not from both */
-    ab_t (*pack)(ab_ctx *c, ab_t x);                                /* [1,B,T,n] -> rows [rows,n] of the query side */
-    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values made from mem */
+    /* rows [rows, heads d] made from x or mem -> [B,heads,T,d] */
+    ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);
+    /* the position's rotation of queries or keys (self-attention) */
+    ab_t (*rotate)(ab_ctx *c, ab_t x);
+    /* keys, values or similar [B,n,T,d]: returns x; in decoding, where x is this step's, all steps so far. Call order
+     * identifies a cache */
+    ab_t (*remember)(ab_ctx *c, ab_t x);
+    /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
+    ab_t (*merge)(ab_ctx *c, ab_t y);
+    /* rows [rows,n] -> [1,B,T,n], zeros at padding; rows made from x or from mem, not from both */
+    ab_t (*pad)(ab_ctx *c, ab_t rows);
+    ab_t (*pack)(ab_ctx *c, ab_t x); /* [1,B,T,n] -> rows [rows,n] of the query side */
+    /* [1,B,T,n] -> [1,B,T,d]; padding passes the state on; decoding carries it. In cross-attention only over values
+     * made from mem */
     ab_t (*scan)(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
-    ab_t (*qpos)(ab_ctx *c);                                        /* positions of the queries: ids [Tq] */
-    ab_t (*kpos)(ab_ctx *c);                                        /* positions of the keys: ids [Tk] */
-    ab_t (*klen)(ab_ctx *c);                                        /* visible keys per sentence, as numbers [B,1,1,1] */
+    ab_t (*qpos)(ab_ctx *c); /* positions of the queries: ids [Tq] */
+    ab_t (*kpos)(ab_ctx *c); /* positions of the keys: ids [Tk] */
+    /* visible keys per sentence, as numbers [B,1,1,1] */
+    ab_t (*klen)(ab_ctx *c);
     /* [task] */
-    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out, char *err, size_t n_err);
-    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);  /* one block; free with free_lines */
+    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
+                char *err, size_t n_err);
+    /* one block; free with free_lines */
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
     void (*free_lines)(char **lines);
     int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
-    /* [attention] layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the
-     * device has it. Restricted like ab_scan */
-    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z h, where
-     * a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and uniform in 1/sqrt(d) */
+    /* [attention] layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation
+     * if the device has it. Restricted like ab_scan */
+    /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + z
+     * h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u` and
+     * uniform in 1/sqrt(d) */
     ab_t (*gru)(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
-    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the sentence. W and b
-     * are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */
+    /* rows [rows,width], a convolution: y_t = b + sum over j = -before .. behind of x_{t+j} W_j, zeros around the
+     * sentence. W and b are the linear named `name` with (before + 1 + behind) n inputs, oldest position first */
     ab_t (*conv)(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
-    /* [any] order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient of max.
-     * ids, unless NULL, receives the original indices of the values, as ids of the same shape */
-    ab_t (*max)(ab_ctx *c, ab_t a, int axis);                       /* the axis remains, with length 1 */
-    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);         /* the k largest of the last axis, largest first: [..,k] */
-    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids);     /* sorts the last axis */
+    /* [any] order along an axis. NaN counts as largest. Among equal values the first comes first and takes the gradient
+     * of max. ids, unless NULL, receives the original indices of the values, as ids of the same shape */
+    ab_t (*max)(ab_ctx *c, ab_t a, int axis); /* the axis remains, with length 1 */
+    /* the k largest of the last axis, largest first: [..,k] */
+    ab_t (*top_k)(ab_ctx *c, ab_t a, int64_t k, ab_t *ids);
+    ab_t (*sort)(ab_ctx *c, ab_t a, int descending, ab_t *ids); /* sorts the last axis */
     /* [any] computed ids. gather and scatter_add also take ids for each batch and head, [B or 1,H or 1,Tq,Tk] */
-    ab_t (*to_ids)(ab_ctx *c, ab_t a);                              /* the nearest integers as ids; no gradient */
-    ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n);                /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
-    ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);/* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
-    /* [model] noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside training every
-     * number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in (0,1)) */
+    ab_t (*to_ids)(ab_ctx *c, ab_t a);               /* the nearest integers as ids; no gradient */
+    ab_t (*one_hot)(ab_ctx *c, ab_t ids, int64_t n); /* [..,T] -> [..,T,n]: 1 at the id, else 0 */
+    /* adjoint of embedding: [T,d],[T] -> [n,d], rows summed by id */
+    ab_t (*scatter_rows)(ab_ctx *c, ab_t rows, ab_t ids, int64_t n);
+    /* [model] noise, different in every call and reproducible from the run's seed and step, as dropout is. Outside
+     * training every number is the mean, so that results repeat: 0 for AB_NORMAL (variance 1), 1/2 for AB_UNIFORM (in
+     * (0,1)) */
     ab_t (*noise)(ab_ctx *c, ab_noise what, int rank, const int64_t *dims);
     /* [model] the tokens of x's rows */
-    ab_t (*tokens)(ab_ctx *c);                                      /* ids [rows]; in a decoder, the token before each target */
-    ab_t (*row_mask)(ab_ctx *c);                                    /* [rows,1]: 1 for a row with a token, 0 for a padding row */
-    /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged over calls
-     * (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss. No effect outside training */
+    /* ids [rows]; in a decoder, the token before each target */
+    ab_t (*tokens)(ab_ctx *c);
+    /* [rows,1]: 1 for a row with a token, 0 for a padding row */
+    ab_t (*row_mask)(ab_ctx *c);
+    /* [model] values recorded in training besides the loss, as curves named PLUGIN.name: one number per call, averaged
+     * over calls (layers) with the same name. add_loss also adds weight times value, a mean over tokens, to the loss.
+     * No effect outside training */
     void (*add_loss)(ab_ctx *c, const char *name, ab_t value, double weight);
     void (*log)(ab_ctx *c, const char *name, ab_t value);
-    /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self, cross, ffn) of an
-     * earlier layer of this stack shared under this name */
+    /* [model] values across layers: `shared` returns the last value that the same plugin in the same place (self,
+     * cross, ffn) of an earlier layer of this stack shared under this name */
     void (*share)(ab_ctx *c, const char *name, ab_t x);
     ab_t (*shared)(ab_ctx *c, const char *name);
-    const ab_parameter *(*parameter)(ab_ctx *c);                    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
-    /* 2.1 [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1, which are numbers
-     * [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a key visible to its query */
+    /* [update] the parameter being updated; not with AB_ELEMENTWISE */
+    const ab_parameter *(*parameter)(ab_ctx *c);
+    /* 2.1 [attention] restricts scores [..,Tq,Tk] to windows: a query sees only the keys at positions from .. to - 1,
+     * which are numbers [B or 1,1,Tq or 1,1]. Fused attention takes O(Tq (to - from)) time. Every window must contain a
+     * key visible to its query */
     ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
-    /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape; decoding carries them */
+    /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape;
+     * decoding carries them */
     ab_t (*running_sum)(ab_ctx *c, ab_t a);
 };
 
 /* Plugins call the host through these macros. */
 extern const ab_host *ab_host_;
-#define AB_AT_(c)                  ab_host_->at(c, __FILE__, __LINE__)
-#define AB_DIMS_(...)              (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
-#define ab_dim(c, x, i)            ab_host_->dim(AB_AT_(c), x, i)
-#define ab_info(c)                 ab_host_->info(AB_AT_(c))
-#define ab_fail(c, message)        ab_host_->fail(AB_AT_(c), message)
-#define ab_add(c, a, b)            ab_host_->add(AB_AT_(c), a, b)
-#define ab_sub(c, a, b)            ab_host_->sub(AB_AT_(c), a, b)
-#define ab_mul(c, a, b)            ab_host_->mul(AB_AT_(c), a, b)
-#define ab_div(c, a, b)            ab_host_->div(AB_AT_(c), a, b)
-#define ab_minimum(c, a, b)          ab_host_->minimum(AB_AT_(c), a, b)
-#define ab_maximum(c, a, b)        ab_host_->maximum(AB_AT_(c), a, b)
-#define ab_where(c, condition, a, b) ab_host_->where(AB_AT_(c), condition, a, b)
-#define ab_cumsum(c, a)            ab_host_->cumsum(AB_AT_(c), a)
-#define ab_detach(c, a)            ab_host_->detach(AB_AT_(c), a)
-#define ab_full(c, value, ...)     ab_host_->full(AB_AT_(c), AB_DIMS_(__VA_ARGS__), value)
-#define ab_heads(c, rows, n)       ab_host_->heads(AB_AT_(c), rows, n)
-#define ab_rotate(c, x)            ab_host_->rotate(AB_AT_(c), x)
-#define ab_remember(c, x)          ab_host_->remember(AB_AT_(c), x)
-#define ab_merge(c, y)             ab_host_->merge(AB_AT_(c), y)
-#define ab_less_than(c, a, b)           ab_host_->less_than(AB_AT_(c), a, b)
-#define ab_mul_scalar(c, a, k)          ab_host_->mul_scalar(AB_AT_(c), a, k)
-#define ab_add_scalar(c, a, k)          ab_host_->add_scalar(AB_AT_(c), a, k)
-#define ab_map(c, a, f)            ab_host_->map(AB_AT_(c), a, f)
-#define ab_gelu(c, a)              ab_host_->gelu(AB_AT_(c), a)
-#define ab_silu(c, a)              ab_host_->silu(AB_AT_(c), a)
-#define ab_softplus(c, a)          ab_host_->softplus(AB_AT_(c), a)
-#define ab_dropout(c, a, p)        ab_host_->dropout(AB_AT_(c), a, p)
-#define ab_sum_axis(c, a, axis)    ab_host_->sum(AB_AT_(c), a, axis)
-#define ab_softmax(c, s)           ab_host_->softmax(AB_AT_(c), s)
-#define ab_matmul(c, a, b, ta, tb) ab_host_->matmul(AB_AT_(c), a, b, ta, tb)
-#define ab_reshape(c, a, ...)      ab_host_->reshape(AB_AT_(c), a, AB_DIMS_(__VA_ARGS__))
-#define ab_transpose(c, a, i, j)        ab_host_->transpose(AB_AT_(c), a, i, j)
-#define ab_slice(c, a, axis, i, n) ab_host_->slice(AB_AT_(c), a, axis, i, n)
-#define ab_concat(c, a, b, axis)     ab_host_->concat(AB_AT_(c), a, b, axis)
-#define ab_rotate_half(c, a)              ab_host_->rotate_half(AB_AT_(c), a)
-#define ab_embedding(c, t, i)           ab_host_->embedding(AB_AT_(c), t, i)
-#define ab_to_float(c, i)              ab_host_->to_float(AB_AT_(c), i)
-#define ab_outer(c, a, b)          ab_host_->outer(AB_AT_(c), a, b)
+#define AB_AT_(c) ab_host_->at(c, __FILE__, __LINE__)
+#define AB_DIMS_(...)                                                                                                  \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+#define ab_dim(c, x, i)                          ab_host_->dim(AB_AT_(c), x, i)
+#define ab_info(c)                               ab_host_->info(AB_AT_(c))
+#define ab_fail(c, message)                      ab_host_->fail(AB_AT_(c), message)
+#define ab_add(c, a, b)                          ab_host_->add(AB_AT_(c), a, b)
+#define ab_sub(c, a, b)                          ab_host_->sub(AB_AT_(c), a, b)
+#define ab_mul(c, a, b)                          ab_host_->mul(AB_AT_(c), a, b)
+#define ab_div(c, a, b)                          ab_host_->div(AB_AT_(c), a, b)
+#define ab_minimum(c, a, b)                      ab_host_->minimum(AB_AT_(c), a, b)
+#define ab_maximum(c, a, b)                      ab_host_->maximum(AB_AT_(c), a, b)
+#define ab_where(c, condition, a, b)             ab_host_->where(AB_AT_(c), condition, a, b)
+#define ab_cumsum(c, a)                          ab_host_->cumsum(AB_AT_(c), a)
+#define ab_detach(c, a)                          ab_host_->detach(AB_AT_(c), a)
+#define ab_full(c, value, ...)                   ab_host_->full(AB_AT_(c), AB_DIMS_(__VA_ARGS__), value)
+#define ab_heads(c, rows, n)                     ab_host_->heads(AB_AT_(c), rows, n)
+#define ab_rotate(c, x)                          ab_host_->rotate(AB_AT_(c), x)
+#define ab_remember(c, x)                        ab_host_->remember(AB_AT_(c), x)
+#define ab_merge(c, y)                           ab_host_->merge(AB_AT_(c), y)
+#define ab_less_than(c, a, b)                    ab_host_->less_than(AB_AT_(c), a, b)
+#define ab_mul_scalar(c, a, k)                   ab_host_->mul_scalar(AB_AT_(c), a, k)
+#define ab_add_scalar(c, a, k)                   ab_host_->add_scalar(AB_AT_(c), a, k)
+#define ab_map(c, a, f)                          ab_host_->map(AB_AT_(c), a, f)
+#define ab_gelu(c, a)                            ab_host_->gelu(AB_AT_(c), a)
+#define ab_silu(c, a)                            ab_host_->silu(AB_AT_(c), a)
+#define ab_softplus(c, a)                        ab_host_->softplus(AB_AT_(c), a)
+#define ab_dropout(c, a, p)                      ab_host_->dropout(AB_AT_(c), a, p)
+#define ab_sum_axis(c, a, axis)                  ab_host_->sum(AB_AT_(c), a, axis)
+#define ab_softmax(c, s)                         ab_host_->softmax(AB_AT_(c), s)
+#define ab_matmul(c, a, b, ta, tb)               ab_host_->matmul(AB_AT_(c), a, b, ta, tb)
+#define ab_reshape(c, a, ...)                    ab_host_->reshape(AB_AT_(c), a, AB_DIMS_(__VA_ARGS__))
+#define ab_transpose(c, a, i, j)                 ab_host_->transpose(AB_AT_(c), a, i, j)
+#define ab_slice(c, a, axis, i, n)               ab_host_->slice(AB_AT_(c), a, axis, i, n)
+#define ab_concat(c, a, b, axis)                 ab_host_->concat(AB_AT_(c), a, b, axis)
+#define ab_rotate_half(c, a)                     ab_host_->rotate_half(AB_AT_(c), a)
+#define ab_embedding(c, t, i)                    ab_host_->embedding(AB_AT_(c), t, i)
+#define ab_to_float(c, i)                        ab_host_->to_float(AB_AT_(c), i)
+#define ab_outer(c, a, b)                        ab_host_->outer(AB_AT_(c), a, b)
 #define ab_relative_position(c, q, k)            ab_host_->relative_position(AB_AT_(c), q, k)
-#define ab_clipped_relative_position(c, q, k, n)        ab_host_->clipped_relative_position(AB_AT_(c), q, k, n)
-#define ab_gather(c, x, i)           ab_host_->gather(AB_AT_(c), x, i)
-#define ab_scatter_add(c, p, i, n)      ab_host_->scatter_add(AB_AT_(c), p, i, n)
-#define ab_const(c, v, ...)        ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
+#define ab_clipped_relative_position(c, q, k, n) ab_host_->clipped_relative_position(AB_AT_(c), q, k, n)
+#define ab_gather(c, x, i)                       ab_host_->gather(AB_AT_(c), x, i)
+#define ab_scatter_add(c, p, i, n)               ab_host_->scatter_add(AB_AT_(c), p, i, n)
+#define ab_const(c, v, ...)                      ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
 /* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
-#define ab_table(c, f, cfg, ...)   ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
-#define ab_weight(c, name, s, ...) ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
-#define ab_weight_full(c, name, v, ...) ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
-#define ab_linear_relu(c, x, name, n, bias) ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)
-#define ab_layer_norm(c, x, gain, bias, eps) ab_host_->layer_norm(AB_AT_(c), x, gain, bias, eps)
+#define ab_table(c, f, cfg, ...)                    ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+#define ab_weight(c, name, s, ...)                  ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
+#define ab_weight_full(c, name, v, ...)             ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
+#define ab_linear_relu(c, x, name, n, bias)         ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)
+#define ab_layer_norm(c, x, gain, bias, eps)        ab_host_->layer_norm(AB_AT_(c), x, gain, bias, eps)
 #define ab_add_layer_norm(c, x, s, gain, bias, eps) ab_host_->add_layer_norm(AB_AT_(c), x, s, gain, bias, eps)
-#define ab_self_attention(c, x)    ab_host_->self_attention(AB_AT_(c), x)
-#define ab_cross_attention(c, x)   ab_host_->cross_attention(AB_AT_(c), x)
-#define ab_feed_forward(c, x, name) ab_host_->feed_forward(AB_AT_(c), x, name)
-#define ab_normalize(c, x, name)   ab_host_->normalize(AB_AT_(c), x, name)
-#define ab_add_normalize(c, x, s, name) ab_host_->add_normalize(AB_AT_(c), x, s, name)
-#define ab_add_dropout(c, x, s)    ab_host_->add_dropout(AB_AT_(c), x, s)
-#define ab_linear(c, x, name, n, bias) ab_host_->linear(AB_AT_(c), x, name, n, bias)
-#define ab_call(c, op, attr, n, ...) ab_host_->call(AB_AT_(c), op, (const ab_t[]){__VA_ARGS__}, attr, n)
-#define ab_assign(c, to, value)    ab_host_->assign(AB_AT_(c), to, value)
-#define ab_query(c, x)             ab_host_->project(AB_AT_(c), x, AB_QUERY)
-#define ab_key(c, x)               ab_host_->project(AB_AT_(c), x, AB_KEY)
-#define ab_value(c, x)             ab_host_->project(AB_AT_(c), x, AB_VALUE)
-#define ab_key_step(c, x)           ab_host_->project(AB_AT_(c), x, AB_KEY_STEP)
-#define ab_value_step(c, x)         ab_host_->project(AB_AT_(c), x, AB_VALUE_STEP)
-#define ab_scores(c, q, k, s)      ab_host_->scores(AB_AT_(c), q, k, s)
-#define ab_mask(c, s)              ab_host_->mask(AB_AT_(c), s)
-#define ab_position(c, s, q, k)    ab_host_->position(AB_AT_(c), s, q, k)
-#define ab_weighted_sum(c, p, v)            ab_host_->weighted_sum(AB_AT_(c), p, v)
-#define ab_attend(c, q, k, v, s)   ab_host_->attend(AB_AT_(c), q, k, v, s)
-#define ab_causal_kv_sum(c, q, k, v)      ab_host_->causal_kv_sum(AB_AT_(c), q, k, v)
-#define ab_output(c, y)            ab_host_->output(AB_AT_(c), y)
-#define ab_pad(c, x)            ab_host_->pad(AB_AT_(c), x)
-#define ab_pack(c, x)              ab_host_->pack(AB_AT_(c), x)
-#define ab_scan(c, f, cfg, x, d, back) ab_host_->scan(AB_AT_(c), f, cfg, x, d, back)
-#define ab_qpos(c)                 ab_host_->qpos(AB_AT_(c))
-#define ab_kpos(c)                 ab_host_->kpos(AB_AT_(c))
-#define ab_klen(c)                 ab_host_->klen(AB_AT_(c))
-#define ab_gru(c, x, in, u, d, back) ab_host_->gru(AB_AT_(c), x, in, u, d, back)
-#define ab_this_parameter(c)       ab_host_->parameter(AB_AT_(c))
-#define ab_conv(c, x, name, n, before, behind) ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
-#define ab_max_axis(c, a, axis)    ab_host_->max(AB_AT_(c), a, axis)
-#define ab_top_k(c, a, k, ids)     ab_host_->top_k(AB_AT_(c), a, k, ids)
-#define ab_sort(c, a, descending, ids) ab_host_->sort(AB_AT_(c), a, descending, ids)
-#define ab_to_ids(c, a)            ab_host_->to_ids(AB_AT_(c), a)
-#define ab_one_hot(c, ids, n)      ab_host_->one_hot(AB_AT_(c), ids, n)
-#define ab_scatter_rows(c, rows, ids, n) ab_host_->scatter_rows(AB_AT_(c), rows, ids, n)
-#define ab_uniform(c, ...)         ab_host_->noise(AB_AT_(c), AB_UNIFORM, AB_DIMS_(__VA_ARGS__))
-#define ab_normal(c, ...)          ab_host_->noise(AB_AT_(c), AB_NORMAL, AB_DIMS_(__VA_ARGS__))
-#define ab_tokens(c)               ab_host_->tokens(AB_AT_(c))
-#define ab_row_mask(c)             ab_host_->row_mask(AB_AT_(c))
-#define ab_add_loss(c, name, value, weight) ab_host_->add_loss(AB_AT_(c), name, value, weight)
-#define ab_log(c, name, value)     ab_host_->log(AB_AT_(c), name, value)
-#define ab_share(c, name, x)       ab_host_->share(AB_AT_(c), name, x)
-#define ab_shared(c, name)         ab_host_->shared(AB_AT_(c), name)
+#define ab_self_attention(c, x)                     ab_host_->self_attention(AB_AT_(c), x)
+#define ab_cross_attention(c, x)                    ab_host_->cross_attention(AB_AT_(c), x)
+#define ab_feed_forward(c, x, name)                 ab_host_->feed_forward(AB_AT_(c), x, name)
+#define ab_normalize(c, x, name)                    ab_host_->normalize(AB_AT_(c), x, name)
+#define ab_add_normalize(c, x, s, name)             ab_host_->add_normalize(AB_AT_(c), x, s, name)
+#define ab_add_dropout(c, x, s)                     ab_host_->add_dropout(AB_AT_(c), x, s)
+#define ab_linear(c, x, name, n, bias)              ab_host_->linear(AB_AT_(c), x, name, n, bias)
+#define ab_call(c, op, attr, n, ...)                ab_host_->call(AB_AT_(c), op, (const ab_t[]){__VA_ARGS__}, attr, n)
+#define ab_assign(c, to, value)                     ab_host_->assign(AB_AT_(c), to, value)
+#define ab_query(c, x)                              ab_host_->project(AB_AT_(c), x, AB_QUERY)
+#define ab_key(c, x)                                ab_host_->project(AB_AT_(c), x, AB_KEY)
+#define ab_value(c, x)                              ab_host_->project(AB_AT_(c), x, AB_VALUE)
+#define ab_key_step(c, x)                           ab_host_->project(AB_AT_(c), x, AB_KEY_STEP)
+#define ab_value_step(c, x)                         ab_host_->project(AB_AT_(c), x, AB_VALUE_STEP)
+#define ab_scores(c, q, k, s)                       ab_host_->scores(AB_AT_(c), q, k, s)
+#define ab_mask(c, s)                               ab_host_->mask(AB_AT_(c), s)
+#define ab_position(c, s, q, k)                     ab_host_->position(AB_AT_(c), s, q, k)
+#define ab_weighted_sum(c, p, v)                    ab_host_->weighted_sum(AB_AT_(c), p, v)
+#define ab_attend(c, q, k, v, s)                    ab_host_->attend(AB_AT_(c), q, k, v, s)
+#define ab_causal_kv_sum(c, q, k, v)                ab_host_->causal_kv_sum(AB_AT_(c), q, k, v)
+#define ab_output(c, y)                             ab_host_->output(AB_AT_(c), y)
+#define ab_pad(c, x)                                ab_host_->pad(AB_AT_(c), x)
+#define ab_pack(c, x)                               ab_host_->pack(AB_AT_(c), x)
+#define ab_scan(c, f, cfg, x, d, back)              ab_host_->scan(AB_AT_(c), f, cfg, x, d, back)
+#define ab_qpos(c)                                  ab_host_->qpos(AB_AT_(c))
+#define ab_kpos(c)                                  ab_host_->kpos(AB_AT_(c))
+#define ab_klen(c)                                  ab_host_->klen(AB_AT_(c))
+#define ab_gru(c, x, in, u, d, back)                ab_host_->gru(AB_AT_(c), x, in, u, d, back)
+#define ab_this_parameter(c)                        ab_host_->parameter(AB_AT_(c))
+#define ab_conv(c, x, name, n, before, behind)      ab_host_->conv(AB_AT_(c), x, name, n, before, behind)
+#define ab_max_axis(c, a, axis)                     ab_host_->max(AB_AT_(c), a, axis)
+#define ab_top_k(c, a, k, ids)                      ab_host_->top_k(AB_AT_(c), a, k, ids)
+#define ab_sort(c, a, descending, ids)              ab_host_->sort(AB_AT_(c), a, descending, ids)
+#define ab_to_ids(c, a)                             ab_host_->to_ids(AB_AT_(c), a)
+#define ab_one_hot(c, ids, n)                       ab_host_->one_hot(AB_AT_(c), ids, n)
+#define ab_scatter_rows(c, rows, ids, n)            ab_host_->scatter_rows(AB_AT_(c), rows, ids, n)
+#define ab_uniform(c, ...)                          ab_host_->noise(AB_AT_(c), AB_UNIFORM, AB_DIMS_(__VA_ARGS__))
+#define ab_normal(c, ...)                           ab_host_->noise(AB_AT_(c), AB_NORMAL, AB_DIMS_(__VA_ARGS__))
+#define ab_tokens(c)                                ab_host_->tokens(AB_AT_(c))
+#define ab_row_mask(c)                              ab_host_->row_mask(AB_AT_(c))
+#define ab_add_loss(c, name, value, weight)         ab_host_->add_loss(AB_AT_(c), name, value, weight)
+#define ab_log(c, name, value)                      ab_host_->log(AB_AT_(c), name, value)
+#define ab_share(c, name, x)                        ab_host_->share(AB_AT_(c), name, x)
+#define ab_shared(c, name)                          ab_host_->shared(AB_AT_(c), name)
 #if AB_TARGET_MINOR >= 1
-#define ab_window(c, s, from, to)  ab_host_->window(AB_AT_(c), s, from, to)
+#define ab_window(c, s, from, to) ab_host_->window(AB_AT_(c), s, from, to)
 #endif
 #if AB_TARGET_MINOR >= 2
-#define ab_running_sum(c, a)       ab_host_->running_sum(AB_AT_(c), a)
+#define ab_running_sum(c, a) ab_host_->running_sum(AB_AT_(c), a)
 #endif
 
-#define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin *: AB_##NAME,
-#define AB_KIND_(x) _Generic((x), AB_KINDS(AB_KIND_CASE_) default: AB_NO_KIND)
+#define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin * : AB_##NAME,
+#define AB_KIND_(x)                    _Generic((x), AB_KINDS(AB_KIND_CASE_) default : AB_NO_KIND)
 /* AB_PLUGIN(config, params, &self, .name = "mine", .doc = "what it does", .paper = "who, when"); */
-#define AB_PLUGIN(cfg_t, table, iface_, ...)                                                                         \
-    __attribute__((visibility("hidden"))) const ab_host *ab_host_;                                                   \
-    __attribute__((visibility("default"))) const ab_plugin ab_plugin_v2 = {.magic = AB_MAGIC,                        \
-                                                                           .major = AB_ABI_MAJOR,                    \
-                                                                           .minor = AB_TARGET_MINOR,                 \
-                                                                           .size = sizeof(ab_plugin),                \
-                                                                           .iface_size = sizeof(*(iface_)),          \
-                                                                           .kind = AB_KIND_(iface_),                 \
-                                                                           .cfg_size = sizeof(cfg_t),                \
-                                                                           .params = (table),                        \
-                                                                           .iface = (iface_),                        \
-                                                                           .host = &ab_host_,                        \
+#define AB_PLUGIN(cfg_t, table, iface_, ...)                                                                           \
+    __attribute__((visibility("hidden"))) const ab_host *ab_host_;                                                     \
+    __attribute__((visibility("default"))) const ab_plugin ab_plugin_v2 = {.magic = AB_MAGIC,                          \
+                                                                           .major = AB_ABI_MAJOR,                      \
+                                                                           .minor = AB_TARGET_MINOR,                   \
+                                                                           .size = sizeof(ab_plugin),                  \
+                                                                           .iface_size = sizeof(*(iface_)),            \
+                                                                           .kind = AB_KIND_(iface_),                   \
+                                                                           .cfg_size = sizeof(cfg_t),                  \
+                                                                           .params = (table),                          \
+                                                                           .iface = (iface_),                          \
+                                                                           .host = &ab_host_,                          \
                                                                            __VA_ARGS__}
 #endif

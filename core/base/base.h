@@ -14,54 +14,61 @@
 #include <stdio.h>
 
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
-#define LENGTH(a) (sizeof(a) / sizeof *(a))
+#define LENGTH(a)         (sizeof(a) / sizeof *(a))
 
 /* ---- errors ---- */
 
-typedef struct { char text[2048]; } err;              /* text[0] == 0: no error */
-int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);      /* keeps the first error; e may be NULL; returns -1 */
+typedef struct {
+    char text[2048];
+} err;                                                    /* text[0] == 0: no error */
+int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first error; e may be NULL; returns -1 */
 /* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 _Noreturn void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
 
 /* ---- memory: never NULL ---- */
 
-_Noreturn void out_of_memory(size_t n);               /* n: bytes requested (0: not known); exit code 1 */
+_Noreturn void out_of_memory(size_t n); /* n: bytes requested (0: not known); exit code 1 */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
-char *xprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);         /* the caller frees */
+char *xprintf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* the caller frees */
 /* Grows array `p` of `size`-byte elements, capacity *cap, to hold n elements; returns it. */
 void *grow(void *p, size_t *cap, size_t n, size_t size);
 
 typedef struct arena_block arena_block;
-typedef struct { arena_block *head; } arena;          /* {0} is an empty arena; its contents are freed together */
-void *arena_alloc(arena *a, size_t n);                /* zeroed, 16-byte aligned */
+typedef struct {
+    arena_block *head;
+} arena;                               /* {0} is an empty arena; its contents are freed together */
+void *arena_alloc(arena *a, size_t n); /* zeroed, 16-byte aligned */
 char *arena_strdup(arena *a, const char *s);
 char *arena_strndup(arena *a, const char *s, size_t n);
 char *arena_printf(arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void arena_free(arena *a);                            /* the arena is empty and usable afterwards */
+void arena_free(arena *a); /* the arena is empty and usable afterwards */
 
 /* ---- strings ---- */
 
-typedef struct { char *s; size_t n, cap; } str;       /* {0} is empty; s is NUL-terminated after the first addition */
+typedef struct {
+    char *s;
+    size_t n, cap;
+} str; /* {0} is empty; s is NUL-terminated after the first addition */
 void str_add(str *b, const char *s);
 void str_addn(str *b, const char *s, size_t n);
 void str_addc(str *b, char c);
 void str_addf(str *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void str_clear(str *b);                               /* keeps the memory */
+void str_clear(str *b); /* keeps the memory */
 void str_free(str *b);
-const char *str_text(const str *b);                   /* never NULL */
+const char *str_text(const str *b); /* never NULL */
 
-char *trim(char *s);                                  /* in place; returns the first non-blank */
-bool same(const char *a, const char *b);              /* NULL equals NULL only */
+char *trim(char *s);                     /* in place; returns the first non-blank */
+bool same(const char *a, const char *b); /* NULL equals NULL only */
 bool has_prefix(const char *s, const char *prefix);
 bool has_suffix(const char *s, const char *suffix);
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
-bool parse_int(const char *s, int64_t *out);          /* also 1e6, 4k and 2M when exact */
-bool parse_real(const char *s, double *out);          /* finite only */
+bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
+bool parse_real(const char *s, double *out); /* finite only */
 /* Shortest text that reads back as the same double ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
 /* The candidate nearest to `given` by edit distance, or NULL if all are further than 1 + length / 3. */
@@ -73,44 +80,52 @@ void json_number(str *b, double x);
 
 /* ---- files ---- */
 
-int file_read(const char *path, str *out, err *e);    /* whole file; out is cleared first */
+int file_read(const char *path, str *out, err *e); /* whole file; out is cleared first */
 /* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */
 int file_write(const char *path, const void *data, size_t n, err *e);
 bool file_exists(const char *path);
 bool is_folder(const char *path);
-int make_folders(const char *path, err *e);           /* like mkdir -p */
-char *path_join(const char *a, const char *b);        /* the caller frees; an absolute b wins */
+int make_folders(const char *path, err *e);    /* like mkdir -p */
+char *path_join(const char *a, const char *b); /* the caller frees; an absolute b wins */
 /* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
-int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e); /* the same for a text in memory; name: for errors */
+/* the same for a text in memory; name: for errors */
+int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e);
 
 /* ---- hashes ---- */
 
-typedef struct { uint32_t h[8]; uint64_t n; unsigned char block[64]; } sha256;
+typedef struct {
+    uint32_t h[8];
+    uint64_t n;
+    unsigned char block[64];
+} sha256;
 void sha256_init(sha256 *s);
 void sha256_add(sha256 *s, const void *data, size_t n);
-void sha256_hex(sha256 *s, char out[65]);             /* finishes s */
+void sha256_hex(sha256 *s, char out[65]); /* finishes s */
 void sha256_of(const void *data, size_t n, char out[65]);
 int sha256_file(const char *path, char out[65], err *e);
-uint64_t hash64(const void *data, size_t n);          /* FNV-1a, for tables in memory */
+uint64_t hash64(const void *data, size_t n); /* FNV-1a, for tables in memory */
 
 /* ---- random numbers: counter based (Salmon et al. 2011), the same bits on every device ---- */
 
-#define PHILOX_ROUNDS 7                               /* the fewest rounds that pass BigCrush in that paper */
-/* Four random words for counter (c0,c1,c2,c3) and key (k0,k1). Dropout uses: key = seed, counter = (block, op, step, 0). */
+#define PHILOX_ROUNDS 7 /* the fewest rounds that pass BigCrush in that paper */
+/* Four random words for counter (c0,c1,c2,c3) and key (k0,k1). Dropout uses: key = seed, counter = (block, op, step,
+ * 0). */
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-typedef struct { uint64_t s[2]; } rng;                /* a small sequential generator for shuffles and resampling */
+typedef struct {
+    uint64_t s[2];
+} rng; /* a small sequential generator for shuffles and resampling */
 rng rng_seed(uint64_t seed, uint64_t stream);
 uint64_t rng_next(rng *r);
-uint64_t rng_below(rng *r, uint64_t n);               /* unbiased, n > 0 */
-double rng_uniform(rng *r);                           /* [0,1) */
+uint64_t rng_below(rng *r, uint64_t n); /* unbiased, n > 0 */
+double rng_uniform(rng *r);             /* [0,1) */
 double rng_normal(rng *r);
 
 /* ---- time and log ---- */
 
-double now(void);                                     /* seconds since 1970 */
-double ticks(void);                                   /* monotonic seconds */
+double now(void);   /* seconds since 1970 */
+double ticks(void); /* monotonic seconds */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
-void log_to(FILE *f, enum log_level least);           /* default: stderr, LOG_INFO; not thread-safe */
+void log_to(FILE *f, enum log_level least); /* default: stderr, LOG_INFO; not thread-safe */
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 #endif

@@ -126,8 +126,7 @@ int file_write(const char *path, const void *data, size_t n, err *e)
     bool there = !lstat(path, &info), link = there && S_ISLNK(info.st_mode);
     if (there && (stat(path, &info) || !S_ISREG(info.st_mode))) return write_into(path, data, n, e);
     char *target = link ? realpath(path, NULL) : xstrdup(path); /* a link stays: its file is replaced */
-    int rc = target ? replace_file(target, data, n, e)
-                    : fail(e, "%s: cannot be written: %s", path, strerror(errno));
+    int rc = target ? replace_file(target, data, n, e) : fail(e, "%s: cannot be written: %s", path, strerror(errno));
     free(target);
     return rc;
 }

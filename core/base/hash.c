@@ -21,8 +21,8 @@ static void compress(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64], v[8];
     for (int i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
+               block[4 * i + 3];
     for (int i = 16; i < 64; i++) {
         uint32_t s0 = right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3;
         uint32_t s1 = right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10;
@@ -31,8 +31,7 @@ static void compress(uint32_t state[8], const unsigned char *block)
     memcpy(v, state, sizeof v);
     for (int i = 0; i < 64; i++) {
         uint32_t a = v[0], b = v[1], c = v[2], e = v[4];
-        uint32_t t1 =
-            v[7] + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & v[5]) ^ (~e & v[6])) + K[i] + w[i];
+        uint32_t t1 = v[7] + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & v[5]) ^ (~e & v[6])) + K[i] + w[i];
         uint32_t t2 = (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += t1;

@@ -10,8 +10,7 @@
 void str_addn(str *b, const char *s, size_t n)
 {
     uintptr_t from = (uintptr_t)s, own = (uintptr_t)b->s;
-    bool inside =
-        b->s && from >= own && from <= own + b->n; /* adding a part of itself: it moves with the bytes */
+    bool inside = b->s && from >= own && from <= own + b->n; /* adding a part of itself: it moves with the bytes */
     b->s = grow(b->s, &b->cap, b->n + n + 1, 1);
     if (inside) s = b->s + (from - own);
     if (n) memmove(b->s + b->n, s, n);
@@ -200,8 +199,7 @@ static size_t distance(const char *a, const char *b, size_t *rows)
         for (size_t j = 1; j <= m; j++) {
             size_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
             d = least(d, 1 + least(last[j], row[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d = least(d, before[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d = least(d, before[j - 2] + 1);
             row[j] = d;
         }
         size_t *spare = before;

@@ -47,8 +47,7 @@ static inline float vexpf(float x)
     p = p * (r * r) + r + 1.0f;
     /* times 2^n in two steps, because 2^n itself can exceed the range of normal numbers at both ends */
     int32_t power = (int32_t)(float_bits(shifted) - 0x4b400000u), half = power >> 1;
-    return p * float_of_bits((uint32_t)(half + 127) << 23) *
-           float_of_bits((uint32_t)(power - half + 127) << 23);
+    return p * float_of_bits((uint32_t)(half + 127) << 23) * float_of_bits((uint32_t)(power - half + 127) << 23);
 }
 
 /* Natural logarithm within 2 ulp, for subnormal arguments too; log(0) = -infinity, NaN below 0,

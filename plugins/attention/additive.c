@@ -15,10 +15,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem), s = {0};
     double scale = sqrt(6.0 / (double)(in->d_k + o->hidden));
-    ab_t wq =
-        ab_matmul(c, q, ab_weight(c, "wq", scale, in->heads, in->d_k, o->hidden), 0, 0); /* [B,H,Tq,hidden] */
-    ab_t wk =
-        ab_matmul(c, k, ab_weight(c, "wk", scale, in->heads, in->d_k, o->hidden), 0, 0); /* [B,H,Tk,hidden] */
+    ab_t wq = ab_matmul(c, q, ab_weight(c, "wq", scale, in->heads, in->d_k, o->hidden), 0, 0); /* [B,H,Tq,hidden] */
+    ab_t wk = ab_matmul(c, k, ab_weight(c, "wk", scale, in->heads, in->d_k, o->hidden), 0, 0); /* [B,H,Tk,hidden] */
     ab_t out = ab_weight(c, "score", sqrt(3.0 / (double)o->hidden), in->heads, 1, o->hidden);
     for (int64_t i = 0; i < o->hidden; i++) {
         ab_t row = ab_transpose(c, ab_slice(c, wk, -1, i, 1), -1, -2); /* [B,H,1,Tk] */
@@ -30,12 +28,11 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
-static const ab_param params[] = {{"hidden", AB_INT, offsetof(config, hidden), 8, 1, 512, 0,
-                                   "width of the scoring layer, per head [units]"},
-                                  {0}};
+static const ab_param params[] = {
+    {"hidden", AB_INT, offsetof(config, hidden), 8, 1, 512, 0, "width of the scoring layer, per head [units]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES |
-                                             AB_POS_VALUES,
-                                  .forward = forward};
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "additive", .doc = "additive attention with one hidden layer",
           .paper = "Bahdanau et al. 2015, section 3.1", .version = "1.0");

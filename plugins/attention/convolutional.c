@@ -1,12 +1,12 @@
-/* A convolution instead of self-attention (the paper's Table 1, "Convolutional"): each position sees the `width` positions around it,
- * in the decoder the `width` positions up to itself.
+/* A convolution instead of self-attention (the paper's Table 1, "Convolutional"): each position sees the `width`
+ * positions around it, in the decoder the `width` positions up to itself.
  *
  *     y_t = b + sum over j of W_j x_{t + D j},  j = -(width - 1) / 2 .. width / 2, in the decoder -(width - 1) .. 0
  *
- * D is the dilation, `dilation` growth^layer: with growth = width, a stack of layers reaches width^layers positions. Separable: each
- * feature is convolved by itself (depthwise, W_j diagonal), then features are mixed at each position (pointwise). With glu the
- * convolution is twice as wide, and one half gates the other. Sentences are padded with zeros on both sides (Gehring et al. 2017,
- * section 3; Kalchbrenner et al. 2016, section 3.3, for the decoder).
+ * D is the dilation, `dilation` growth^layer: with growth = width, a stack of layers reaches width^layers positions.
+ * Separable: each feature is convolved by itself (depthwise, W_j diagonal), then features are mixed at each position
+ * (pointwise). With glu the convolution is twice as wide, and one half gates the other. Sentences are padded with zeros
+ * on both sides (Gehring et al. 2017, section 3; Kalchbrenner et al. 2016, section 3.3, for the decoder).
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -18,7 +18,10 @@ typedef struct {
 
 /* ---- earlier and later positions, [1,B,T,n] ---- */
 
-static ab_t zeros(ab_ctx *c, ab_t x, int64_t time) { return ab_full(c, 0, 1, ab_dim(c, x, -3), time, ab_dim(c, x, -1)); }
+static ab_t zeros(ab_ctx *c, ab_t x, int64_t time)
+{
+    return ab_full(c, 0, 1, ab_dim(c, x, -3), time, ab_dim(c, x, -1));
+}
 
 /* y_t = x_{t + by} for all positions at once, zeros outside. A sentence's padding is already zero. */
 static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
@@ -43,8 +46,8 @@ typedef struct {
     int64_t n, reach;
 } places;
 
-/* reach: distance of the farthest earlier position that is needed. A single position is a decoding step or a sentence of one token; the
- * carried state serves both. */
+/* reach: distance of the farthest earlier position that is needed. A single position is a decoding step or a sentence
+ * of one token; the carried state serves both. */
 static places places_of(ab_ctx *c, ab_t rows, int64_t reach)
 {
     places p = {.x = ab_pad(c, rows), .n = ab_dim(c, rows, -1), .reach = reach};
@@ -98,7 +101,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
         y = ab_conv(c, x, "w", wide, before, behind);
     } else {
         places p = places_of(c, x, before * dilation);
-        ab_t seen = o->separable ? depthwise(c, &p, o->width, before, dilation) : side_by_side(c, &p, o->width, before, dilation);
+        ab_t seen = o->separable ? depthwise(c, &p, o->width, before, dilation)
+                                 : side_by_side(c, &p, o->width, before, dilation);
         y = ab_linear(c, seen, "w", wide, 1);
     }
     return o->glu ? ab_mul(c, ab_slice(c, y, -1, 0, d), ab_map(c, ab_slice(c, y, -1, d, d), AB_SIGMOID)) : y;
@@ -106,11 +110,14 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {
     {"width", AB_INT, offsetof(config, width), 3, 1, 255, 0, "positions under the kernel, k in Table 1 [tokens]"},
-    {"glu", AB_BOOL, offsetof(config, glu), 0, 0, 0, 0, "gated linear unit on twice the width: a sigmoid(b) (Gehring et al. 2017, section 3.2)"},
+    {"glu", AB_BOOL, offsetof(config, glu), 0, 0, 0, 0,
+     "gated linear unit on twice the width: a sigmoid(b) (Gehring et al. 2017, section 3.2)"},
     {"dilation", AB_INT, offsetof(config, dilation), 1, 1, MOST_DILATION, 0,
      "distance between positions under the kernel; 1: contiguous (Kalchbrenner et al. 2016, section 3.5) [tokens]"},
-    {"growth", AB_INT, offsetof(config, growth), 1, 1, 256, 0, "layer i (0, 1, ...) has dilation `dilation` growth^i, at most 4096 [none]"},
-    {"separable", AB_BOOL, offsetof(config, separable), 0, 0, 0, 0, "convolve each feature by itself, then mix features at each position (Chollet 2017)"},
+    {"growth", AB_INT, offsetof(config, growth), 1, 1, 256, 0,
+     "layer i (0, 1, ...) has dilation `dilation` growth^i, at most 4096 [none]"},
+    {"separable", AB_BOOL, offsetof(config, separable), 0, 0, 0, 0,
+     "convolve each feature by itself, then mix features at each position (Chollet 2017)"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "convolutional", .doc = "convolution instead of self-attention",

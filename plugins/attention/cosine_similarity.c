@@ -12,7 +12,8 @@ static ab_t inverse_length(ab_ctx *c, ab_t x)
     return ab_div(c, ab_full(c, 1, 1), ab_map(c, squares, AB_SQRT));
 }
 
-/* Dividing the products by the lengths, instead of the vectors, leaves the projections unchanged, so that attention can be fused. */
+/* Dividing the products by the lengths, instead of the vectors, leaves the projections unchanged, so that attention can
+ * be fused. */
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);
@@ -27,7 +28,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {
     {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "initial value of the learned factor [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "cosine_similarity", .doc = "attention by the cosine of query and key, times a learned factor per head",
+AB_PLUGIN(config, params, &self, .name = "cosine_similarity",
+          .doc = "attention by the cosine of query and key, times a learned factor per head",
           .paper = "Henry et al. 2020, Query-Key Normalization for Transformers, section 3");

@@ -2,10 +2,12 @@
  *
  *     y_i = q_i S_i,  S_i = exp(g_i) S_{i-1} + k_i' v_i        S [d_k,d_v], g_i <= 0 decays the rows of S
  *
- * In the encoder, which has no causal mask, the sum runs over both directions and later positions decay in the same way: the weight of j
- * for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once are computed in chunks (Yang et al. 2024,
- * section 3.2): as attention within a chunk, and by passing states between chunks, which takes log2(chunks) rounds of doubling. The cost
- * is O(n) except for these rounds.
+ * In the encoder, which has no causal mask, the sum runs over both directions and later positions decay in the same
+ * way: the weight of j
+ * for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once are computed in chunks
+ * (Yang et al. 2024,
+ * section 3.2): as attention within a chunk, and by passing states between chunks, which takes log2(chunks) rounds of
+ * doubling. The cost is O(n) except for these rounds.
  */
 #ifndef DECAY_H
 #define DECAY_H
@@ -33,7 +35,9 @@ static ab_t decay_one(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g)
 {
     decay_shape s = {ab_dim(c, k, -3), ab_dim(c, k, -1), ab_dim(c, v, -1), ab_dim(c, g, -1)};
     int64_t batch = ab_dim(c, k, -4);
-    ab_t x = ab_concat(c, ab_concat(c, ab_reshape(c, k, 1, batch, 1, s.heads * s.d_k), ab_reshape(c, v, 1, batch, 1, s.heads * s.d_v), -1),
+    ab_t x = ab_concat(c,
+                       ab_concat(c, ab_reshape(c, k, 1, batch, 1, s.heads * s.d_k),
+                                 ab_reshape(c, v, 1, batch, 1, s.heads * s.d_v), -1),
                        ab_reshape(c, g, 1, batch, 1, s.heads * s.d_g), -1);
     ab_t state = ab_scan(c, decay_step, &s, x, s.heads * s.d_k * s.d_v, 0);
     return ab_matmul(c, q, ab_reshape(c, state, batch, s.heads, s.d_k, s.d_v), 0, 0);
@@ -63,8 +67,8 @@ static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? ab_concat(c, kept, none, -3) : ab_concat(c, none, kept, -3);
 }
 
-/* State from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its border [N,n,d_k,d_v];
- * through: the factor on a state that crosses the chunk [N,n,d_k or 1,1]. */
+/* State from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its
+ * border [N,n,d_k,d_v]; through: the factor on a state that crosses the chunk [N,n,d_k or 1,1]. */
 static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
 {
     int64_t n = ab_dim(c, own, -3);
@@ -75,38 +79,45 @@ static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
     return decay_shift(c, own, direction);
 }
 
-/* The output from positions of one direction. q_near, k_near: queries and keys scaled so that their product has the decay between two
- * positions of a chunk; q_border, k_border: scaled by the decay from and to the chunk's border. */
-static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_border, ab_t k_border, ab_t through, ab_t v, int direction)
+/* The output from positions of one direction. q_near, k_near: queries and keys scaled so that their product has the
+ * decay between two positions of a chunk; q_border, k_border: scaled by the decay from and to the chunk's border. */
+static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_border, ab_t k_border, ab_t through,
+                       ab_t v, int direction)
 {
     ab_t within = ab_matmul(c, ab_mul(c, ab_matmul(c, q_near, k_near, 0, 1), seen), v, 0, 0);
     if (ab_dim(c, v, -3) == 1) return within;
-    return ab_add(c, within, ab_matmul(c, q_border, decay_states(c, ab_matmul(c, k_border, v, 1, 0), through, direction), 0, 0));
+    return ab_add(c, within,
+                  ab_matmul(c, q_border, decay_states(c, ab_matmul(c, k_border, v, 1, 0), through, direction), 0, 0));
 }
 
-/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1]: log of the share kept at a step -> [B,H,T,d_v]. chunk times |g| must stay below 40,
+/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1]: log of the share kept at a step -> [B,H,T,d_v]. chunk times |g|
+ * must stay below 40,
  * or exp overflows. Keys and values at padding must be zero; those of ab_key_step, ab_value_step and ab_heads are. */
 static ab_t decayed_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g, int64_t chunk)
 {
-    int64_t batch = ab_dim(c, q, -4), heads = ab_dim(c, q, -3), time = ab_dim(c, q, -2), d_v = ab_dim(c, v, -1), unused = 0;
+    int64_t batch = ab_dim(c, q, -4), heads = ab_dim(c, q, -3), time = ab_dim(c, q, -2), d_v = ab_dim(c, v, -1),
+            unused = 0;
     if (time == 1) return decay_one(c, q, k, v, g); /* a decoding step, or sentences of one token */
     if (chunk > time) chunk = time;
-    q = decay_chunks(c, q, chunk), k = decay_chunks(c, k, chunk), v = decay_chunks(c, v, chunk), g = decay_chunks(c, g, chunk);
+    q = decay_chunks(c, q, chunk), k = decay_chunks(c, k, chunk), v = decay_chunks(c, v, chunk),
+    g = decay_chunks(c, g, chunk);
     ab_t b = ab_cumsum(c, g), all = ab_slice(c, b, -2, chunk - 1, 1), rest = ab_sub(c, all, b);
-    ab_t shrink = ab_map(c, b, AB_EXP), grow = ab_map(c, ab_mul_scalar(c, b, -1), AB_EXP), to_end = ab_map(c, rest, AB_EXP);
+    ab_t shrink = ab_map(c, b, AB_EXP), grow = ab_map(c, ab_mul_scalar(c, b, -1), AB_EXP),
+         to_end = ab_map(c, rest, AB_EXP);
     ab_t through = ab_transpose(c, ab_map(c, all, AB_EXP), -1, -2);
     ab_t q_shrunk = ab_mul(c, q, shrink), k_shrunk = ab_mul(c, k, shrink);
-    ab_t y = decay_half(c, q_shrunk, ab_mul(c, k, grow), ab_table(c, decay_not_behind, &unused, chunk, chunk), q_shrunk, ab_mul(c, k, to_end),
-                        through, v, 1);
+    ab_t y = decay_half(c, q_shrunk, ab_mul(c, k, grow), ab_table(c, decay_not_behind, &unused, chunk, chunk), q_shrunk,
+                        ab_mul(c, k, to_end), through, v, 1);
     if (ab_info(c)->role != AB_CAUSAL)
-        y = ab_add(c, y, decay_half(c, ab_mul(c, q, grow), k_shrunk, ab_table(c, decay_behind, &unused, chunk, chunk), ab_mul(c, q, to_end),
-                                    k_shrunk, through, v, -1));
+        y = ab_add(c, y,
+                   decay_half(c, ab_mul(c, q, grow), k_shrunk, ab_table(c, decay_behind, &unused, chunk, chunk),
+                              ab_mul(c, q, to_end), k_shrunk, through, v, -1));
     y = ab_reshape(c, y, batch, heads, ab_dim(c, y, -3) * chunk, d_v);
     return ab_slice(c, y, -2, 0, time);
 }
 
-/* Normalises each head's values to mean 0 and variance 1: the group norm of both papers, without gain. eps is 1e-4, because with the usual
- * 1e-5 rounding errors show where a head's values are nearly equal. */
+/* Normalises each head's values to mean 0 and variance 1: the group norm of both papers, without gain. eps is 1e-4,
+ * because with the usual 1e-5 rounding errors show where a head's values are nearly equal. */
 static ab_t decay_normalize(ab_ctx *c, ab_t y)
 {
     double d = (double)ab_dim(c, y, -1);

@@ -14,8 +14,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES |
-                                             AB_POS_VALUES,
-                                  .forward = forward};
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "dot", .doc = "dot-product attention without the scale",
           .paper = "Luong et al. 2015, section 3.1", .version = "1.0");

@@ -1,6 +1,7 @@
-/* Cross-attention with a soft window that moves along the source: each target position moves the window's centre k by a learned step > 0,
- * and the scores are q_t.u_j / sqrt(d_k) - b_t (k_t - j)^2, per head. Graves 2013, eq. 46 to 51, with the product of query and key
- * in place of the weight a. A model that copies its input can keep its place this way; its steps are 0 or 1, so `most` = 1 suits it.
+/* Cross-attention with a soft window that moves along the source: each target position moves the window's centre k by a
+ * learned step > 0, and the scores are q_t.u_j / sqrt(d_k) - b_t (k_t - j)^2, per head. Graves 2013, eq. 46 to 51, with
+ * the product of query and key in place of the weight a. A model that copies its input can keep its place this way; its
+ * steps are 0 or 1, so `most` = 1 suits it.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -42,14 +43,19 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
-static const ab_param params[] = {
-    {"step", AB_REAL, offsetof(config, step), 0.5, 0.001, 100, 0, "initial step of the centre, at most 0.99 `most` [source tokens per target token]"},
-    {"most", AB_REAL, offsetof(config, most), 0, 0, 100, 0, "largest step, where steps saturate [source tokens per target token]; 0 = no bound"},
-    {"offset", AB_BOOL, offsetof(config, offset), 0, 0, 0, 0, "each query also looks a learned distance before or behind the centre"},
-    {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0, "initial standard deviation of the window [source tokens]"},
-    {0}};
+static const ab_param params[] = {{"step", AB_REAL, offsetof(config, step), 0.5, 0.001, 100, 0,
+                                   "initial step of the centre, at most 0.99 `most` [source tokens per target token]"},
+                                  {"most", AB_REAL, offsetof(config, most), 0, 0, 100, 0,
+                                   "largest step, where steps saturate [source tokens per target token]; 0 = no bound"},
+                                  {"offset", AB_BOOL, offsetof(config, offset), 0, 0, 0, 0,
+                                   "each query also looks a learned distance before or behind the centre"},
+                                  {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0,
+                                   "initial standard deviation of the window [source tokens]"},
+                                  {0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS,
-                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "gaussian_window", .doc = "cross-attention in a soft window that moves along the source",
+AB_PLUGIN(config, params, &self, .name = "gaussian_window",
+          .doc = "cross-attention in a soft window that moves along the source",
           .paper = "Graves 2013 (Generating Sequences With Recurrent Neural Networks), section 5.1");

@@ -1,5 +1,6 @@
-/* Grouped-query attention: fewer heads of keys and values than of queries; each serves a group of query heads. kv_heads = 1 is multi-query
- * attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches as many values per position. */
+/* Grouped-query attention: fewer heads of keys and values than of queries; each serves a group of query heads. kv_heads
+ * = 1 is multi-query attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches as many
+ * values per position. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -48,8 +49,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {{"kv_heads", AB_INT, offsetof(config, kv_heads), 1, 1, 1024, 0,
                                    "heads of keys and values, reduced to a divisor of `heads`; 1: multi-query [heads]"},
                                   {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS,
-                                         .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "grouped_query", .doc = "attention with fewer heads of keys and values than of queries",
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "grouped_query",
+          .doc = "attention with fewer heads of keys and values than of queries",
           .paper = "Ainslie et al. 2023 (GQA), section 2.2; Shazeer 2019 (multi-query)");

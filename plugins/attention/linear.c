@@ -18,10 +18,8 @@ static double one(const void *cfg, const int64_t *i)
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const config *o = cfg;
-    ab_t q = ab_map(c, ab_query(c, x), AB_ELU1), k = ab_map(c, ab_key_step(c, mem), AB_ELU1),
-         v = ab_value_step(c, mem);
-    ab_t ones =
-        ab_add(c, ab_mul_scalar(c, ab_slice(c, v, -1, 0, 1), 0), ab_table(c, one, o, 1, 1)); /* [B,H,Tk,1] */
+    ab_t q = ab_map(c, ab_query(c, x), AB_ELU1), k = ab_map(c, ab_key_step(c, mem), AB_ELU1), v = ab_value_step(c, mem);
+    ab_t ones = ab_add(c, ab_mul_scalar(c, ab_slice(c, v, -1, 0, 1), 0), ab_table(c, one, o, 1, 1)); /* [B,H,Tk,1] */
     ab_t weight = ab_add_scalar(c, ab_causal_kv_sum(c, q, k, ones), o->eps);
     return ab_output(c, ab_div(c, ab_causal_kv_sum(c, q, k, v), weight));
 }

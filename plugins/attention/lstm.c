@@ -1,6 +1,7 @@
 /* A long short-term memory instead of self-attention; in the encoder, half of the width runs in each direction.
  *
- *     i, f, o = sigmoid(W x + U h), g = tanh(W x + U h), m' = f m + i g, h' = o tanh(m')      Gers et al. 2000, eq. 1 to 7
+ *     i, f, o = sigmoid(W x + U h), g = tanh(W x + U h), m' = f m + i g, h' = o tanh(m')      Gers et al. 2000, eq. 1
+ *     to 7
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -20,8 +21,10 @@ static ab_t step(ab_ctx *c, const void *cfg, ab_t x, ab_t state)
 {
     const cell *l = cfg;
     int64_t d = l->d;
-    ab_t h = ab_slice(c, state, -1, 0, d), m = ab_slice(c, state, -1, d, d), a = ab_add(c, x, ab_matmul(c, h, l->u, 0, 0));
-    m = ab_add(c, ab_mul(c, part(c, a, d, 1, AB_SIGMOID), m), ab_mul(c, part(c, a, d, 0, AB_SIGMOID), part(c, a, d, 3, AB_TANH)));
+    ab_t h = ab_slice(c, state, -1, 0, d), m = ab_slice(c, state, -1, d, d),
+         a = ab_add(c, x, ab_matmul(c, h, l->u, 0, 0));
+    m = ab_add(c, ab_mul(c, part(c, a, d, 1, AB_SIGMOID), m),
+               ab_mul(c, part(c, a, d, 0, AB_SIGMOID), part(c, a, d, 3, AB_TANH)));
     return ab_concat(c, ab_mul(c, part(c, a, d, 2, AB_SIGMOID), ab_map(c, m, AB_TANH)), m, -1);
 }
 
@@ -44,9 +47,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_linear(c, ab_concat(c, there, back, -1), "out", in->d_model, 1);
 }
 
-static const ab_param params[] = {
-    {"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto", "size of the state, both directions together; auto: d_model [units]"},
-    {0}};
+static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
+                                   "size of the state, both directions together; auto: d_model [units]"},
+                                  {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "lstm", .doc = "long short-term memory instead of self-attention",
           .paper = "Hochreiter and Schmidhuber 1997; Gers et al. 2000");

@@ -26,6 +26,5 @@ static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1,
                                    "size of the state, both directions together; auto: d_model [units]"},
                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "recurrent",
-          .doc = "gated recurrent unit instead of self-attention",
+AB_PLUGIN(config, params, &self, .name = "recurrent", .doc = "gated recurrent unit instead of self-attention",
           .paper = "Cho et al. 2014, eq. 5 to 8; Vaswani et al. 2017, Table 1", .version = "1.0");

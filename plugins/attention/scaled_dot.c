@@ -17,8 +17,8 @@ static const ab_param params[] = {{"temperature", AB_REAL, offsetof(config, temp
                                    "divides the logits before the softmax [none]"},
                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES |
-                                             AB_POS_VALUES,
-                                  .forward = forward};
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "scaled_dot", .doc = "scaled dot-product attention",
           .paper = "Vaswani et al. 2017, eq. 1", .version = "1.0");

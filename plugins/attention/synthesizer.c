@@ -1,6 +1,7 @@
 /* Synthesizer: attention weights without products of queries and keys.
  *
- *     dense:  scores_i = W2 relu(W1 x_i + b), from the query's row       random: scores = R, learned for every pair of positions
+ *     dense:  scores_i = W2 relu(W1 x_i + b), from the query's row       random: scores = R, learned for every pair of
+ *     positions
  *
  * A table of max_len columns (and rows, if random) holds the scores of each head; a sentence uses its first columns.
  */
@@ -16,7 +17,9 @@ static ab_t dense(ab_ctx *c, const config *o, ab_t x) /* [B,H,Tq,max_len] */
 {
     const ab_info *in = ab_info(c);
     ab_t hidden = ab_heads(c, ab_linear_relu(c, x, "hidden", in->heads * in->d_k, 1), in->heads);
-    return ab_matmul(c, hidden, ab_weight(c, "places", sqrt(6.0 / (double)(in->d_k + o->max_len)), in->heads, in->d_k, o->max_len), 0, 0);
+    return ab_matmul(c, hidden,
+                     ab_weight(c, "places", sqrt(6.0 / (double)(in->d_k + o->max_len)), in->heads, in->d_k, o->max_len),
+                     0, 0);
 }
 
 static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
@@ -42,15 +45,18 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t v = ab_remember(c, ab_heads(c, ab_linear(c, mem, "v", in->heads * in->d_v, 1), in->heads));
     ab_t s = columns(c, o->kind == DENSE ? dense(c, o, x) : random_table(c, o), ab_dim(c, v, -2));
-    ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1); /* adds the batch axis: a random table has none, its mask does */
+    /* adds the batch axis: a random table has none, its mask does */
+    ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1);
     ab_t p = ab_softmax(c, ab_mask(c, ab_add(c, s, none)));
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
 static const ab_param params[] = {
-    {"kind", AB_CHOICE, offsetof(config, kind), DENSE, 0, 0, "dense|random", "scores from the query's row, or from a learned table"},
+    {"kind", AB_CHOICE, offsetof(config, kind), DENSE, 0, 0, "dense|random",
+     "scores from the query's row, or from a learned table"},
     {"max_len", AB_INT, offsetof(config, max_len), 256, 1, 1 << 16, 0, "longest sentence [tokens]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "synthesizer", .doc = "attention weights without keys: from each query alone, or learned",
+AB_PLUGIN(config, params, &self, .name = "synthesizer",
+          .doc = "attention weights without keys: from each query alone, or learned",
           .paper = "Tay et al. 2020 (Synthesizer), eq. 3 and 5");

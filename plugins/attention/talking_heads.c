@@ -26,7 +26,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
                                          .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "talking_heads", .doc = "attention with scores and weights mixed over the heads",
+AB_PLUGIN(config, params, &self, .name = "talking_heads",
+          .doc = "attention with scores and weights mixed over the heads",
           .paper = "Shazeer et al. 2020, Talking-Heads Attention, section 4");

@@ -1,10 +1,12 @@
-/* Mixture of experts: a gate sends each row to its `top_k` experts, ReLU feed-forwards of width d_ff, and weights their outputs (Shazeer
- * et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer), section 2.2.
+/* Mixture of experts: a gate sends each row to its `top_k` experts, ReLU feed-forwards of width d_ff, and weights their
+ * outputs (Shazeer et al. 2017, section 2). The load-balancing loss is that of Fedus et al. 2022 (Switch Transformer),
+ * section 2.2.
  *
- * In training an expert takes at most `capacity` times its even share of rows, those with the largest gate weights (Riquelme et al. 2021,
- * section 4); a row that no expert takes skips the sublayer through the residual connection. So only the top_k experts of a row are
- * computed. In evaluation and decoding, where a row's result must not depend on other rows, there is no capacity: every expert is
- * computed for every row, and experts that the gate did not choose have weight 0. */
+ * In training an expert takes at most `capacity` times its even share of rows, those with the largest gate weights
+ * (Riquelme et al. 2021, section 4); a row that no expert takes skips the sublayer through the residual connection. So
+ * only the top_k experts of a row are computed. In evaluation and decoding, where a row's result must not depend on
+ * other rows, there is no capacity: every expert is computed for every row, and experts that the gate did not choose
+ * have weight 0. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +17,9 @@ typedef struct {
 } config;
 
 typedef struct {
-    ab_t p;       /* [rows,experts] softmax of the gate */
-    ab_t chosen;  /* [rows,experts] 1 where a row goes, else 0 */
-    ab_t weight;  /* [rows,experts] 0 where it does not go */
+    ab_t p;      /* [rows,experts] softmax of the gate */
+    ab_t chosen; /* [rows,experts] 1 where a row goes, else 0 */
+    ab_t weight; /* [rows,experts] 0 where it does not go */
 } gating;
 
 static int64_t choices(const config *o) { return o->top_k < o->experts ? o->top_k : o->experts; }
@@ -28,8 +30,10 @@ static gating gate(ab_ctx *c, const config *o, ab_t x)
     ab_t logits = ab_linear(c, x, "gate", o->experts, 0), ids;
     if (o->noise > 0) logits = ab_add(c, logits, ab_mul_scalar(c, ab_normal(c, rows, o->experts), o->noise));
     ab_t p = ab_softmax(c, logits), best = ab_top_k(c, p, k, &ids);
-    if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1)); /* for k = 1 keep p itself, or the gate gets no gradient */
-    return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts), ab_scatter_add(c, best, ids, o->experts)};
+    /* for k = 1 keep p itself, or the gate gets no gradient */
+    if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1));
+    return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts),
+                    ab_scatter_add(c, best, ids, o->experts)};
 }
 
 static ab_t expert(ab_ctx *c, ab_t x, int64_t e)
@@ -61,10 +65,12 @@ static ab_t all_rows(ab_ctx *c, const config *o, ab_t x, ab_t weight)
 
 static ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
 
-/* experts times the sum over experts of (share of choices x mean of p): 1 when both are even. Rows without a token do not count. */
+/* experts times the sum over experts of (share of choices x mean of p): 1 when both are even. Rows without a token do
+ * not count. */
 static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)
 {
-    ab_t n = sum(c, mask), choice = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), mean = ab_sum_axis(c, ab_mul(c, g->p, mask), -2);
+    ab_t n = sum(c, mask), choice = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2),
+         mean = ab_sum_axis(c, ab_mul(c, g->p, mask), -2);
     ab_t share = ab_div(c, ab_mul(c, choice, mean), ab_mul(c, n, n));
     return ab_mul_scalar(c, sum(c, share), (double)o->experts / (double)choices(o));
 }
@@ -93,10 +99,14 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
 static const ab_param params[] = {
     {"experts", AB_INT, offsetof(config, experts), 4, 1, 64, 0, "number of feed-forwards, each of width d_ff [count]"},
     {"top_k", AB_INT, offsetof(config, top_k), 2, 1, 64, 0, "experts per row, at most `experts` [count]"},
-    {"capacity", AB_REAL, offsetof(config, capacity), 1.25, 0.1, 64, 0, "most rows that an expert takes in training, relative to an even share [ratio]"},
+    {"capacity", AB_REAL, offsetof(config, capacity), 1.25, 0.1, 64, 0,
+     "most rows that an expert takes in training, relative to an even share [ratio]"},
     {"balance", AB_REAL, offsetof(config, balance), 0.01, 0, 100, 0, "weight of the load-balancing loss [none]"},
-    {"noise", AB_REAL, offsetof(config, noise), 0, 0, 10, 0, "standard deviation of normal noise on the gate's logits in training [none]"},
+    {"noise", AB_REAL, offsetof(config, noise), 0, 0, 10, 0,
+     "standard deviation of normal noise on the gate's logits in training [none]"},
     {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
-AB_PLUGIN(config, params, &self, .name = "moe", .doc = "mixture of experts: a gate chooses the experts for each row",
-          .paper = "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, section 2.2");
+AB_PLUGIN(
+    config, params, &self, .name = "moe", .doc = "mixture of experts: a gate chooses the experts for each row",
+    .paper =
+        "Shazeer et al. 2017, Outrageously Large Neural Networks; Fedus et al. 2022, Switch Transformers, section 2.2");

@@ -1,9 +1,11 @@
-/* Adafactor: keeps a matrix's mean squared gradients per row and column only. Shazeer and Stern 2018, algorithms 4 and 5.
+/* Adafactor: keeps a matrix's mean squared gradients per row and column only. Shazeer and Stern 2018, algorithms 4 and
+ * 5.
  *
  *     b = 1 - step^decay_rate,   R = b R + (1 - b) mean over columns of (g g + eps1),   C likewise over rows
  *     u = g / sqrt(R C / mean(R)),   u /= max(1, rms(u) / clip),   p -= lr max(eps2, rms(p)) u
  *
- * Vectors keep all of them. Each matrix of a stack is factored separately. lr comes from the schedule instead of the paper's relative steps.
+ * Vectors keep all of them. Each matrix of a stack is factored separately. lr comes from the schedule instead of the
+ * paper's relative steps.
  */
 #include "ab_plugin.h"
 
@@ -24,7 +26,10 @@ static void slot_shape(const void *cfg, const ab_parameter *of, uint32_t i, int6
     if (i == MOMENTUM && !(o->beta1 > 0)) dim[3] = 0;
 }
 
-static ab_t mean(ab_ctx *c, ab_t x, int axis) { return ab_mul_scalar(c, ab_sum_axis(c, x, axis), 1.0 / (double)ab_dim(c, x, axis)); }
+static ab_t mean(ab_ctx *c, ab_t x, int axis)
+{
+    return ab_mul_scalar(c, ab_sum_axis(c, x, axis), 1.0 / (double)ab_dim(c, x, axis));
+}
 
 static ab_t rms(ab_ctx *c, ab_t x) /* of all elements: one number */
 {
@@ -47,7 +52,8 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
     ab_t rest = ab_map(c, ab_mul_scalar(c, ab_map(c, step, AB_LOG), o->decay_rate), AB_EXP);
     ab_t squares = ab_add_scalar(c, ab_map(c, g, AB_SQUARE), o->eps1), v;
     if (factored(ab_this_parameter(c))) {
-        ab_t rows = keep(c, slot[ROWS], mean(c, squares, -1), rest), columns = keep(c, slot[COLUMNS], mean(c, squares, -2), rest);
+        ab_t rows = keep(c, slot[ROWS], mean(c, squares, -1), rest),
+             columns = keep(c, slot[COLUMNS], mean(c, squares, -2), rest);
         v = ab_mul(c, ab_div(c, rows, mean(c, rows, -2)), columns);
     } else {
         v = keep(c, slot[ALL], squares, rest);
@@ -62,14 +68,19 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 
 static const char *const slots[] = {"rows", "columns", "all", "momentum"};
 static const ab_param params[] = {
-    {"decay_rate", AB_REAL, offsetof(config, decay_rate), -0.8, -1, -0.1, 0, "exponent of the step in the decay of mean squares [none] (section 7.2)"},
+    {"decay_rate", AB_REAL, offsetof(config, decay_rate), -0.8, -1, -0.1, 0,
+     "exponent of the step in the decay of mean squares [none] (section 7.2)"},
     {"eps1", AB_REAL, offsetof(config, eps1), 1e-30, 1e-36, 1, 0, "added to squared gradients [none]"},
-    {"eps2", AB_REAL, offsetof(config, eps2), 1e-3, 1e-12, 1, 0, "with relative: lower bound on a parameter's root mean square [none]"},
-    {"clip", AB_REAL, offsetof(config, clip), 1, 0.01, 1000, 0, "largest root mean square of a change, before the learning rate [none] (section 6)"},
+    {"eps2", AB_REAL, offsetof(config, eps2), 1e-3, 1e-12, 1, 0,
+     "with relative: lower bound on a parameter's root mean square [none]"},
+    {"clip", AB_REAL, offsetof(config, clip), 1, 0.01, 1000, 0,
+     "largest root mean square of a change, before the learning rate [none] (section 6)"},
     {"beta1", AB_REAL, offsetof(config, beta1), 0, 0, 0.9999, 0, "decay of the mean change; 0: no momentum [none]"},
     {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
-    {"relative", AB_BOOL, offsetof(config, relative), 1, 0, 0, 0, "learning rate relative to the parameter's root mean square [true or false] (section 8)"},
+    {"relative", AB_BOOL, offsetof(config, relative), 1, 0, 0, 0,
+     "learning rate relative to the parameter's root mean square [true or false] (section 8)"},
     {0}};
 static const ab_optimizer_plugin self = {.n_slots = 4, .slots = slots, .update = update, .slot_shape = slot_shape};
-AB_PLUGIN(config, params, &self, .name = "adafactor", .doc = "Adam-like steps with mean squared gradients per row and column only",
+AB_PLUGIN(config, params, &self, .name = "adafactor",
+          .doc = "Adam-like steps with mean squared gradients per row and column only",
           .paper = "Shazeer and Stern 2018, algorithms 4 and 5", .version = "1.0");

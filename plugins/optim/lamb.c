@@ -40,7 +40,8 @@ static const ab_param params[] = {
     {"beta2", AB_REAL, offsetof(config, beta2), 0.999, 1e-6, 0.9999999, 0, "decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 1e-12, 1, 0, "added to the root [none]"},
     {"decay", AB_REAL, offsetof(config, decay), 0.01, 0, 1, 0, "weight decay, part of the scaled change [none]"},
-    {"unscaled", AB_BOOL, offsetof(config, unscaled), 0, 0, 0, 0, "do not scale the changes of biases and norms, as in the paper's code [true or false]"},
+    {"unscaled", AB_BOOL, offsetof(config, unscaled), 0, 0, 0, 0,
+     "do not scale the changes of biases and norms, as in the paper's code [true or false]"},
     {0}};
 static const ab_optimizer_plugin self = {.n_slots = 2, .slots = slots, .update = update};
 AB_PLUGIN(config, params, &self, .name = "lamb", .doc = "Adam's change scaled to the norm of its parameter",

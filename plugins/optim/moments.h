@@ -1,4 +1,5 @@
-/* moments.h - Adam's moments and its change, shared by adam.c, adamw.c, lamb.c and muon.c. Kingma and Ba 2015, algorithm 1. */
+/* moments.h - Adam's moments and its change, shared by adam.c, adamw.c, lamb.c and muon.c. Kingma and Ba 2015,
+ * algorithm 1. */
 #ifndef MOMENTS_H
 #define MOMENTS_H
 #include "ab_plugin.h"
@@ -18,7 +19,8 @@ static inline ab_t adam_change(ab_ctx *c, adam_constants o, ab_t g, const ab_t *
 {
     ab_t m = ab_add(c, ab_mul_scalar(c, slot[0], o.beta1), ab_mul_scalar(c, g, 1 - o.beta1));
     ab_t v = ab_add(c, ab_mul_scalar(c, slot[1], o.beta2), ab_mul_scalar(c, ab_map(c, g, AB_SQUARE), 1 - o.beta2));
-    ab_t m_hat = ab_div(c, m, one_minus_power(c, o.beta1, step)), v_hat = ab_div(c, v, one_minus_power(c, o.beta2, step));
+    ab_t m_hat = ab_div(c, m, one_minus_power(c, o.beta1, step)),
+         v_hat = ab_div(c, v, one_minus_power(c, o.beta2, step));
     ab_assign(c, slot[0], m);
     ab_assign(c, slot[1], v);
     return ab_div(c, m_hat, ab_add_scalar(c, ab_map(c, v_hat, AB_SQRT), o.eps));

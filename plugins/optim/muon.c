@@ -1,10 +1,12 @@
-/* Muon: five Newton-Schulz steps make the momentum of a hidden matrix nearly orthogonal; other parameters use AdamW. Jordan 2024
- * (https://kellerjordan.github.io/posts/muon/).
+/* Muon: five Newton-Schulz steps make the momentum of a hidden matrix nearly orthogonal; other parameters use AdamW.
+ * Jordan 2024 (https://kellerjordan.github.io/posts/muon/).
  *
- *     m = mu m + (1 - mu) g,   x = (1 - mu) g + mu m (Nesterov) or m,   x /= |x|,   five times x = a x + (b A + c A A) x with A = x x'
+ *     m = mu m + (1 - mu) g,   x = (1 - mu) g + mu m (Nesterov) or m,   x /= |x|,   five times x = a x + (b A + c A A)
+ *     x with A = x x'
  *     p -= lr sqrt(max(1, outputs / inputs)) x
  *
- * Matrices side by side in one parameter (queries, keys, values) are orthogonalised separately. AdamW's learning rate is adam_lr times lr.
+ * Matrices side by side in one parameter (queries, keys, values) are orthogonalised separately. AdamW's learning rate
+ * is adam_lr times lr.
  */
 #include "moments.h"
 
@@ -22,7 +24,10 @@ static void slot_shape(const void *cfg, const ab_parameter *of, uint32_t i, int6
     if (i == SQUARES && orthogonal(of)) dim[3] = 0;
 }
 
-static ab_t between(ab_ctx *c, ab_t a, ab_t b, double beta) { return ab_add(c, ab_mul_scalar(c, a, beta), ab_mul_scalar(c, b, 1 - beta)); }
+static ab_t between(ab_ctx *c, ab_t a, ab_t b, double beta)
+{
+    return ab_add(c, ab_mul_scalar(c, a, beta), ab_mul_scalar(c, b, 1 - beta));
+}
 
 /* U V' of x = U S V', nearly: singular values end between about 0.7 and 1.2. Works on the smaller Gram matrix. */
 static ab_t orthogonalise(ab_ctx *c, ab_t x, int64_t steps)
@@ -60,7 +65,8 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 {
     const config *o = cfg;
     int matrix = orthogonal(ab_this_parameter(c));
-    ab_t change = matrix ? matrix_change(c, o, g, slot[MOMENTUM]) : adam_change(c, (adam_constants){o->beta1, o->beta2, o->eps}, g, slot, step);
+    ab_t change = matrix ? matrix_change(c, o, g, slot[MOMENTUM])
+                         : adam_change(c, (adam_constants){o->beta1, o->beta2, o->eps}, g, slot, step);
     if (!matrix) lr = ab_mul_scalar(c, lr, o->adam_lr);
     if (o->decay > 0) change = ab_add(c, change, ab_mul_scalar(c, p, o->decay));
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, change, lr)));
@@ -72,11 +78,14 @@ static const ab_param params[] = {
     {"nesterov", AB_BOOL, offsetof(config, nesterov), 1, 0, 0, 0, "look ahead along the momentum [true or false]"},
     {"steps", AB_INT, offsetof(config, steps), 5, 1, 20, 0, "Newton-Schulz steps [steps]"},
     {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},
-    {"adam_lr", AB_REAL, offsetof(config, adam_lr), 0.015, 0, 1000, 0, "AdamW's learning rate for all but hidden matrices, as a factor of lr [none]"},
+    {"adam_lr", AB_REAL, offsetof(config, adam_lr), 0.015, 0, 1000, 0,
+     "AdamW's learning rate for all but hidden matrices, as a factor of lr [none]"},
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 1e-6, 0.999999, 0, "AdamW: decay of the mean gradient [none]"},
-    {"beta2", AB_REAL, offsetof(config, beta2), 0.95, 1e-6, 0.9999999, 0, "AdamW: decay of the mean squared gradient [none]"},
+    {"beta2", AB_REAL, offsetof(config, beta2), 0.95, 1e-6, 0.9999999, 0,
+     "AdamW: decay of the mean squared gradient [none]"},
     {"eps", AB_REAL, offsetof(config, eps), 1e-10, 1e-12, 1, 0, "AdamW: added to the root [none]"},
     {0}};
 static const ab_optimizer_plugin self = {.n_slots = 2, .slots = slots, .update = update, .slot_shape = slot_shape};
-AB_PLUGIN(config, params, &self, .name = "muon", .doc = "orthogonalised momentum for hidden matrices, AdamW for the rest",
-          .paper = "Jordan 2024", .version = "1.0");
+AB_PLUGIN(config, params, &self, .name = "muon",
+          .doc = "orthogonalised momentum for hidden matrices, AdamW for the rest", .paper = "Jordan 2024",
+          .version = "1.0");

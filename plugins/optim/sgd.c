@@ -18,11 +18,10 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"v"};
-static const ab_param params[] = {{"momentum", AB_REAL, offsetof(config, momentum), 0.9, 0, 0.9999, 0,
-                                   "decay of the momentum [none]"},
-                                  {"nesterov", AB_BOOL, offsetof(config, nesterov), 0, 0, 1, 0,
-                                   "look ahead along the momentum [true or false]"},
-                                  {0}};
+static const ab_param params[] = {
+    {"momentum", AB_REAL, offsetof(config, momentum), 0.9, 0, 0.9999, 0, "decay of the momentum [none]"},
+    {"nesterov", AB_BOOL, offsetof(config, nesterov), 0, 0, 1, 0, "look ahead along the momentum [true or false]"},
+    {0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 1, .slots = slots, .update = update};
 AB_PLUGIN(config, params, &self, .name = "sgd", .doc = "stochastic gradient descent with momentum",
           .paper = "Sutskever et al. 2013", .version = "1.0");

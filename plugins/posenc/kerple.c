@@ -1,4 +1,5 @@
-/* The logarithmic variant of KERPLE: adds -r1 log(1 + r2 |i - j|) to the scores, with r1, r2 > 0 learned per head. Softplus of the learned
+/* The logarithmic variant of KERPLE: adds -r1 log(1 + r2 |i - j|) to the scores, with r1, r2 > 0 learned per head.
+ * Softplus of the learned
  * value keeps them positive; the paper's code clamps them at 0.01. */
 #include "ab_plugin.h"
 
@@ -6,7 +7,10 @@ typedef struct {
     int64_t unused;
 } config;
 
-static ab_t positive(ab_ctx *c, const char *name) { return ab_softplus(c, ab_weight(c, name, 1, ab_info(c)->heads, 1, 1)); }
+static ab_t positive(ab_ctx *c, const char *name)
+{
+    return ab_softplus(c, ab_weight(c, name, 1, ab_info(c)->heads, 1, 1));
+}
 
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
@@ -18,5 +22,6 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 
 static const ab_param params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
-AB_PLUGIN(config, params, &self, .name = "kerple", .doc = "bias by the logarithm of the distance, with slope and scale learned per head",
+AB_PLUGIN(config, params, &self, .name = "kerple",
+          .doc = "bias by the logarithm of the distance, with slope and scale learned per head",
           .paper = "Chi et al. 2022 (KERPLE), eq. 4, logarithmic variant");

@@ -1,4 +1,5 @@
-/* Relative positions: a learned vector per clipped distance, added to keys and to values. Shaw et al. 2018, eq. 3 and 4. */
+/* Relative positions: a learned vector per clipped distance, added to keys and to values. Shaw et al. 2018, eq. 3 and
+ * 4. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -20,7 +21,8 @@ static ab_t values(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t k
     const config *o = cfg;
     int64_t n = 2 * o->clip + 1, d = ab_dim(c, y, -1);
     ab_t e = ab_weight(c, "rel_v", 1 / sqrt((double)d), n, d);
-    return ab_add(c, y, ab_matmul(c, ab_scatter_add(c, p, ab_clipped_relative_position(c, qpos, kpos, o->clip), n), e, 0, 0));
+    return ab_add(c, y,
+                  ab_matmul(c, ab_scatter_add(c, p, ab_clipped_relative_position(c, qpos, kpos, o->clip), n), e, 0, 0));
 }
 
 static const ab_param params[] = {

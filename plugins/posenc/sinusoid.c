@@ -26,8 +26,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
 }
 
 static const ab_param params[] = {
-    {"base", AB_REAL, offsetof(config, base), 10000, 2, 1e7, 0,
-     "base of the frequencies base^(-2i / d) [tokens]"},
+    {"base", AB_REAL, offsetof(config, base), 10000, 2, 1e7, 0, "base of the frequencies base^(-2i / d) [tokens]"},
     {"max_len", AB_INT, offsetof(config, max_len), 1024, 1, 1 << 20, 0, "longest sequence [tokens]"},
     {0}};
 static const ab_position_plugin self = {.embed = embed};

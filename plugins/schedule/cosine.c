@@ -17,5 +17,6 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 
 static const ab_param params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "cosine", .doc = "linear increase over warmup, then half a cosine down to lr_min at the last update",
+AB_PLUGIN(config, params, &self, .name = "cosine",
+          .doc = "linear increase over warmup, then half a cosine down to lr_min at the last update",
           .paper = "Loshchilov and Hutter 2017 (SGDR), eq. 5");

@@ -17,5 +17,6 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 
 static const ab_param params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
-AB_PLUGIN(config, params, &self, .name = "linear", .doc = "linear increase over warmup, then linear decrease to lr_min at the last update",
+AB_PLUGIN(config, params, &self, .name = "linear",
+          .doc = "linear increase over warmup, then linear decrease to lr_min at the last update",
           .paper = "Devlin et al. 2019 (BERT), appendix A.2");

@@ -16,5 +16,6 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
 static const ab_param params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
 AB_PLUGIN(config, params, &self, .name = "noam",
-          .doc = "linear increase over warmup, then decrease with the inverse square root of the update; lr is the factor on d_model^-0.5",
+          .doc = "linear increase over warmup, then decrease with the inverse square root of the update; lr is the "
+                 "factor on d_model^-0.5",
           .paper = "Vaswani et al. 2017, section 5.3, eq. 3");

@@ -1,4 +1,5 @@
-/* memory.h - the end of the program when memory is refused to a task, as the host ends it: with a message and exit code 1. */
+/* memory.h - the end of the program when memory is refused to a task, as the host ends it: with a message and exit code
+ * 1. */
 #ifndef ABLATE_TASKS_MEMORY_H
 #define ABLATE_TASKS_MEMORY_H
 #include <stdio.h>

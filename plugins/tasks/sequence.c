@@ -16,7 +16,8 @@ typedef struct {
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
     {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort|recall",
-     "output: copy = the input; reverse = the input backwards; sort = the input sorted; recall = the only symbol in an input of blanks, "
+     "output: copy = the input; reverse = the input backwards; sort = the input sorted; recall = the only symbol in an "
+     "input of blanks, "
      "at position min_length or later, in inputs of the longest length"},
     {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "number of different symbols [symbols]"},
     {"min_length", AB_INT, AT(min_length), 1, 1, 10000, NULL, "shortest input [symbols]"},
@@ -30,8 +31,7 @@ static const ab_param params[] = {
     {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "size of the training set [examples]"},
     {"test_examples", AB_INT, AT(test_examples), 600, 1, 1000000, NULL,
      "size of the dev set and of each length range of the test set [examples]"},
-    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run",
-     "seed of the data; run = the run's own seed"},
+    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
 /* Length ranges of the test set: as in training, then longer ones, in two halves or in steps. */
@@ -95,8 +95,8 @@ static char *to_line(const int64_t *symbols, int64_t n)
     return line;
 }
 
-/* recall: position of the symbol. Log-uniform in training, so that a stack with a short reach sees enough near positions; each position
- * in turn in the test set. */
+/* recall: position of the symbol. Log-uniform in training, so that a stack with a short reach sees enough near
+ * positions; each position in turn in the test set. */
 static int64_t place_of(const split *s, uint64_t *rng, int64_t nearest, int64_t farthest)
 {
     if (s->each_place) return nearest + s->n % (farthest - nearest + 1);
@@ -114,8 +114,7 @@ static void make_recall(split *s, const config *c, uint64_t *rng, int64_t neares
     s->tgt[s->n++] = to_line(symbols + place - 1, 1);
 }
 
-static void make(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest,
-                 int64_t *symbols)
+static void make(split *s, const config *c, uint64_t *rng, int64_t shortest, int64_t longest, int64_t *symbols)
 {
     int64_t n = between(rng, shortest, longest);
     for (int64_t i = 0; i < n; i++) symbols[i] = between(rng, 0, c->alphabet - 1);
@@ -179,8 +178,7 @@ static void close_task(void *self)
     free(t);
 }
 
-static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err,
-                     size_t n_err)
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     (void)host;
     const config *c = cfg;
@@ -194,8 +192,10 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     int64_t steps = c->test_step ? (c->test_length - c->max_length + c->test_step - 1) / c->test_step : 0;
     if (steps >= MOST_RANGES) {
         snprintf(err, n_err,
-                 "sequence.test_step = %lld makes %lld steps from max_length = %lld to test_length = %lld; expected at most %d",
-                 (long long)c->test_step, (long long)steps, (long long)c->max_length, (long long)c->test_length, MOST_RANGES - 1);
+                 "sequence.test_step = %lld makes %lld steps from max_length = %lld to test_length = %lld; expected at "
+                 "most %d",
+                 (long long)c->test_step, (long long)steps, (long long)c->max_length, (long long)c->test_length,
+                 MOST_RANGES - 1);
         return -1;
     }
     task *t = calloc(1, sizeof *t);
@@ -243,7 +243,8 @@ static ab_metric accuracy(const char *name, const split *x, const char *const *h
     return m;
 }
 
-/* The largest distance from the first position such that at least 90 % of the symbols are right at every distance up to it. */
+/* The largest distance from the first position such that at least 90 % of the symbols are right at every distance up to
+ * it. */
 static ab_metric reach(const task *t, const split *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};
@@ -261,8 +262,8 @@ static ab_metric reach(const task *t, const split *x, const char *const *hyp)
     return m;
 }
 
-static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max,
-                 char *err, size_t n_err)
+static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
 {
     task *t = self;
     const split *x = &t->split[s];
@@ -284,13 +285,13 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
 }
 
 static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
-                             .src_vocab = AB_VOCAB_WORDS,
-                             .tgt_vocab = AB_VOCAB_WORDS,
-                             .open = open_task,
-                             .count = count,
-                             .get = get,
-                             .score = score,
-                             .close = close_task};
+                                    .src_vocab = AB_VOCAB_WORDS,
+                                    .tgt_vocab = AB_VOCAB_WORDS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .score = score,
+                                    .close = close_task};
 
 AB_PLUGIN(config, params, &self, .name = "sequence",
           .doc = "copy, reverse or sort symbols, or recall one symbol over a distance, with lengths beyond training in "

@@ -1,7 +1,8 @@
-/* amx.c - AMX on processors without it: preload this library, and the program finds AMX tiles and uses them. Each of their instructions
- * raises SIGILL, and the handler here computes what it would have done, after Intel's Software Developer's Manual (volume 2, chapter 3 and
- * "TDPBF16PS", "TILELOADD", ...). So the kernels are tested as they were compiled. A processor that has AMX is left alone. The rest
- * of a machine with AMX is expected of this one: AVX-512 with bf16. Of the products only TDPBF16PS is here; any other ends the program with SIGILL.
+/* amx.c - AMX on processors without it: preload this library, and the program finds AMX tiles and uses them. Each of
+ * their instructions raises SIGILL, and the handler here computes what it would have done, after Intel's Software
+ * Developer's Manual (volume 2, chapter 3 and "TDPBF16PS", "TILELOADD", ...). So the kernels are tested as they were
+ * compiled. A processor that has AMX is left alone. The rest of a machine with AMX is expected of this one: AVX-512
+ * with bf16. Of the products only TDPBF16PS is here; any other ends the program with SIGILL.
  */
 #include <cpuid.h>
 #include <dlfcn.h>
@@ -57,9 +58,8 @@ long syscall(long number, ...)
     va_start(list, number);
     for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
     va_end(list);
-    return emulated && number == SYS_arch_prctl && a[0] == 0x1023
-               ? 0
-               : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return emulated && number == SYS_arch_prctl && a[0] == 0x1023 ? 0
+                                                                  : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* The program's handler of SIGILL comes after the one below. */
@@ -101,8 +101,8 @@ static bool move(int t, uint8_t *memory, int64_t stride, bool load)
     return true;
 }
 
-/* TDPBF16PS: the sums of the even and of the odd products of a row, by fused multiply-adds, then both added to c; rounded to nearest,
- * numbers below 2^-126 count as zero and become zero. */
+/* TDPBF16PS: the sums of the even and of the odd products of a row, by fused multiply-adds, then both added to c;
+ * rounded to nearest, numbers below 2^-126 count as zero and become zero. */
 __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
 {
     int m = config.rows[c], n = config.row_bytes[c] / 4, k = config.row_bytes[a] / 4;

@@ -1,6 +1,7 @@
-/* test_dnn.c - asks the real cuDNN, where one is found, whether it has engines for our graphs on GPUs that are only described to it:
- * it plans and compiles them, up to loading the code. Needs no GPU; some libcuda.so.1 must be there, CUDA's stub is enough. */
-#include "cuda/cudnn/dnn_attend.h"
+/* test_dnn.c - asks the real cuDNN, where one is found, whether it has engines for our graphs on GPUs that are only
+ * described to it: it plans and compiles them, up to loading the code. Needs no GPU; some libcuda.so.1 must be there,
+ * CUDA's stub is enough. */
+#include "tensor/cuda/cudnn/dnn_attend.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,21 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/cudnn/dnn.h"
-#include "cuda/layers.h"
-#include "graph/tape.h"
+#include "tensor/cuda/cudnn/dnn.h"
+#include "tensor/cuda/layers.h"
+#include "tensor/graph/tape.h"
 
-#define DEVICE(name, version, multiprocessors, shared, l2)                                                                 \
-    "{\"deviceName\":\"" name "\",\"cudaDeviceId\":0,\"deviceVer\":" version ",\"driverVer\":13000,\"regsPerBlock\":65536,"     \
-    "\"multiProcessorCount\":" multiprocessors ",\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,"                          \
-    "\"maxSharedMemoryPerBlockOptin\":" shared ",\"reservedSharedMemoryPerBlock\":1024,\"oversizedSharedMemoryPerBlock\":0,"     \
-    "\"maxRegistersPerSM\":65536,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,"   \
-    "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":80000000000,\"smClockRateKHz\":1500000,"                     \
-    "\"memClockRateKHz\":2600000,\"l2CacheSize\":" l2 ",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64]}"
+#define DEVICE(name, version, multiprocessors, shared, l2)                                                             \
+    "{\"deviceName\":\"" name "\",\"cudaDeviceId\":0,\"deviceVer\":" version                                           \
+    ",\"driverVer\":13000,\"regsPerBlock\":65536,"                                                                     \
+    "\"multiProcessorCount\":" multiprocessors ",\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,"                   \
+    "\"maxSharedMemoryPerBlockOptin\":" shared                                                                         \
+    ",\"reservedSharedMemoryPerBlock\":1024,\"oversizedSharedMemoryPerBlock\":0,"                                      \
+    "\"maxRegistersPerSM\":65536,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,"            \
+    "\"pciDeviceId\":0,"                                                                                               \
+    "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":80000000000,\"smClockRateKHz\":1500000,"             \
+    "\"memClockRateKHz\":2600000,\"l2CacheSize\":" l2                                                                  \
+    ",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64]}"
 static const char h200[] = DEVICE("NVIDIA H200", "900", "132", "232448", "62914560");
 static const char a100[] = DEVICE("NVIDIA A100", "800", "108", "166912", "41943040");
 
@@ -32,35 +37,50 @@ static void expect(int found, int expected, const char *what, const err *e)
     done++;
     if (found == expected) return;
     failed++;
-    printf("%s: found %d, expected %d (0: there is a plan, 1: none)%s%s\n", what, found, expected, e->text[0] ? ": " : "", e->text);
+    printf("%s: found %d, expected %d (0: there is a plan, 1: none)%s%s\n", what, found, expected,
+           e->text[0] ? ": " : "", e->text);
 }
 
 static void check_attention(const char *name, const char *device, int d, bool causal, bool backward, int expected)
 {
     enum { HEADS = 8, SENTENCES = 16, LONGEST = 1024, ROWS = 25000 };
     int64_t width = HEADS * d;
-    gpu_attention a = {.type = BF16, .heads = HEADS, .d_k = d, .d_v = d, .sentences = SENTENCES, .rows = ROWS, .keys = ROWS, .causal = causal,
-                       .scale = 0.125f, .q = {NULL, 3 * width}, .y = {NULL, width}};
+    gpu_attention a = {.type = BF16,
+                       .heads = HEADS,
+                       .d_k = d,
+                       .d_v = d,
+                       .sentences = SENTENCES,
+                       .rows = ROWS,
+                       .keys = ROWS,
+                       .causal = causal,
+                       .scale = 0.125f,
+                       .q = {NULL, 3 * width},
+                       .y = {NULL, width}};
     a.k = a.v = a.dq = a.dk = a.dv = a.q, a.dy = a.y;
     attend_extent x = {.queries = LONGEST, .keys = LONGEST};
     size_t workspace = 0;
     err e = {{0}};
     char what[128];
-    snprintf(what, sizeof what, "attention, %s, d %d%s%s", name, d, causal ? ", causal" : "", backward ? ", backward" : "");
+    snprintf(what, sizeof what, "attention, %s, d %d%s%s", name, d, causal ? ", causal" : "",
+             backward ? ", backward" : "");
     expect(dnn_attend_supported(&a, &x, backward, device, &workspace, &e), expected, what, &e);
     /* the backward pass that sums in a fixed order keeps what the header of dnn_attend.c says */
     size_t least = backward && !expected ? (size_t)SENTENCES * HEADS * LONGEST * LONGEST * 2 : 0;
     done++;
-    if (workspace < least || workspace > least + (1 << 20)) failed++, printf("%s: a workspace of %zu bytes, expected %zu and little more\n", what, workspace, least);
+    if (workspace < least || workspace > least + (1 << 20))
+        failed++, printf("%s: a workspace of %zu bytes, expected %zu and little more\n", what, workspace, least);
 }
 
-static void check_convolution(const char *name, const char *device, int n, int d, int before, int behind, dtype type, conv_kind which, int expected)
+static void check_convolution(const char *name, const char *device, int n, int d, int before, int behind, dtype type,
+                              conv_kind which, int expected)
 {
     static const char *const kinds[] = {"", ", gradient of rows", ", gradient of weights"};
-    conv_shape s = {.which = which, .type = type, .n = n, .d = d, .batch = 64, .time = 60, .before = before, .behind = behind};
+    conv_shape s = {
+        .which = which, .type = type, .n = n, .d = d, .batch = 64, .time = 60, .before = before, .behind = behind};
     err e = {{0}};
     char what[160];
-    snprintf(what, sizeof what, "convolution, %s, %s, %d to %d, %d before, %d behind%s", name, dtype_name(type), n, d, before, behind, kinds[which]);
+    snprintf(what, sizeof what, "convolution, %s, %s, %d to %d, %d before, %d behind%s", name, dtype_name(type), n, d,
+             before, behind, kinds[which]);
     expect(dnn_conv_supported(&s, device, &e), expected, what, &e);
 }
 
@@ -79,13 +99,17 @@ int main(void)
             check_attention("A100", a100, d, causal, false, 0);
             check_attention("A100", a100, d, causal, true, 1); /* not in a fixed order on packed rows */
         }
-    static const struct { int n, d, before, behind; } windows[] = {{512, 512, 1, 1}, {512, 512, 2, 0}, {128, 64, 6, 0}, {24, 24, 1, 1}};
+    static const struct {
+        int n, d, before, behind;
+    } windows[] = {{512, 512, 1, 1}, {512, 512, 2, 0}, {128, 64, 6, 0}, {24, 24, 1, 1}};
     for (size_t i = 0; i < LENGTH(windows); i++)
         for (int which = CONV_FORWARD; which <= CONV_DW; which++)
             for (int type = 0; type < 2; type++) {
                 dtype t = type ? BF16 : F32;
-                check_convolution("H200", h200, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t, (conv_kind)which, 0);
-                check_convolution("A100", a100, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t, (conv_kind)which, 0);
+                check_convolution("H200", h200, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t,
+                                  (conv_kind)which, 0);
+                check_convolution("A100", a100, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t,
+                                  (conv_kind)which, 0);
             }
     printf("%d checks, %d failed\n", done, failed);
     return failed || !done;

@@ -1,12 +1,14 @@
 /* fault.c - a library to preload: the Nth call of one kind fails, once or from then on. After SQLite's fault loops.
  *
- *   ABLATE_FAULT=KIND:N        KIND is malloc, open, write, fsync, rename, fork, mmap or sqlite; N = 0 counts and fails nothing
- *   ABLATE_FAULT=KIND:N:on     every later call of the kind fails too: a full disk, an exhausted memory
- *   ABLATE_FAULT_COUNT=FILE    the counter, shared by the processes of a command; the file holds calls, faults and what was called
- *   ABLATE_FAULT_PLACES=1      calls are counted by their place: a call whose stack was seen before counts nothing. So a program of a million
+ *   ABLATE_FAULT=KIND:N        KIND is malloc, open, write, fsync, rename, fork, mmap or sqlite; N = 0 counts and fails
+ *   nothing ABLATE_FAULT=KIND:N:on     every later call of the kind fails too: a full disk, an exhausted memory
+ *   ABLATE_FAULT_COUNT=FILE    the counter, shared by the processes of a command; the file holds calls, faults and what
+ *   was called ABLATE_FAULT_PLACES=1      calls are counted by their place: a call whose stack was seen before counts
+ *   nothing. So a program of a million
  *                              allocations has some thousand places, and a loop over them ends.
  *
- * "write" is write and pwrite, and stdio's functions that write; of stdio the call fails and the stream keeps the error, as on a full disk.
+ * "write" is write and pwrite, and stdio's functions that write; of stdio the call fails and the stream keeps the
+ * error, as on a full disk.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,8 +25,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A place is its innermost eight frames, after two of this file: who handles a failure is near, and callers further out would only
- * multiply the places. */
+/* A place is its innermost eight frames, after two of this file: who handles a failure is near, and callers further out
+ * would only multiply the places. */
 enum { SEEN = 1 << 16, FRAMES = 2 + 8 };
 typedef struct {
     _Atomic long calls, faults;
@@ -100,11 +102,11 @@ __attribute__((constructor)) static void start(void)
     count = p;
 }
 
-#define FAIL(of, why, result)                                                                                                              \
+#define FAIL(of, why, result)                                                                                          \
     if (due(of, __func__)) return errno = (why), (result)
 /* The library's own function of the caller's name. */
-#define REAL(name)                                                                                                                         \
-    static __typeof__(name) *real;                                                                                                         \
+#define REAL(name)                                                                                                     \
+    static __typeof__(name) *real;                                                                                     \
     if (!real) inside++, *(void **)&real = dlsym(RTLD_NEXT, #name), inside--
 
 /* ---- malloc ---- */
@@ -143,16 +145,16 @@ int posix_memalign(void **p, size_t align, size_t n)
 
 /* ---- open ---- */
 
-#define OPEN(name)                                                                                                                         \
-    int name(const char *path, int flags, ...)                                                                                             \
-    {                                                                                                                                      \
-        va_list more;                                                                                                                      \
-        va_start(more, flags);                                                                                                             \
-        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;                                                                  \
-        va_end(more);                                                                                                                      \
-        FAIL("open", EMFILE, -1);                                                                                                          \
-        REAL(name);                                                                                                 \
-        return real(path, flags, mode);                                                                                                    \
+#define OPEN(name)                                                                                                     \
+    int name(const char *path, int flags, ...)                                                                         \
+    {                                                                                                                  \
+        va_list more;                                                                                                  \
+        va_start(more, flags);                                                                                         \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;                                              \
+        va_end(more);                                                                                                  \
+        FAIL("open", EMFILE, -1);                                                                                      \
+        REAL(name);                                                                                                    \
+        return real(path, flags, mode);                                                                                \
     }
 OPEN(open)
 OPEN(open64)
@@ -202,7 +204,8 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
     return real(fd, data, n, at);
 }
 
-/* The stream remembers, as after a write that the kernel refused. Standard error is left alone: it has the words to be checked. */
+/* The stream remembers, as after a write that the kernel refused. Standard error is left alone: it has the words to be
+ * checked. */
 static int stream_fails(FILE *f, const char *name)
 {
     if (f == stderr || !due("write", name)) return 0;

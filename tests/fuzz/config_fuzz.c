@@ -1,6 +1,6 @@
-/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with words; what was read is written as JSON that reads back to
- * the same hash. */
-#include "config/config.h"
+/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with words; what was read is
+ * written as JSON that reads back to the same hash. */
+#include "network/settings/config.h"
 #include "file.h"
 #include <string.h>
 

@@ -1,11 +1,13 @@
 /* evalb_fuzz.c - bytes as an EVALB parameter file, read and used for a score, or refused with its path in front. */
 #include "file.h"
-#include "metric/evalb/evalb.h"
+#include "text/metric/evalb/evalb.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const gold[] = {"(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))", "(TOP (S (NP (NN x))))"};
-    static const char *const test[] = {"(TOP (S (NP (DT the) (NN dog)) (ADVP (VBZ barks)) (, .)))", "(TOP (S (NP (NN y)))"};
+    static const char *const gold[] = {"(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))",
+                                       "(TOP (S (NP (NN x))))"};
+    static const char *const test[] = {"(TOP (S (NP (DT the) (NN dog)) (ADVP (VBZ barks)) (, .)))",
+                                       "(TOP (S (NP (NN y)))"};
     evalb_params p;
     evalb_result all, cut;
     err e = {0};

@@ -1,7 +1,7 @@
 /* event_fuzz.c - bytes as lines of a worker's pipe: split into fields that stay inside the line; statistics are as many
  * numbers as the line has, whatever it claims. */
 #include "file.h"
-#include "launch/event.h"
+#include "lab/launch/event.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     size_t length = strlen(line);
     int fields = event_split(line, field, n % 2 ? 10 : 8);
     must(fields >= 1 && fields <= 10, "a wrong number of fields");
-    for (int i = 0; i < fields; i++) must(field[i] >= line && field[i] + strlen(field[i]) <= line + length, "a field outside its line");
+    for (int i = 0; i < fields; i++)
+        must(field[i] >= line && field[i] + strlen(field[i]) <= line + length, "a field outside its line");
     if (fields == 10) {
         size_t rows = strtoull(field[7], NULL, 10), width = strtoull(field[8], NULL, 10);
         double *v = event_stats(field[9], rows, width);

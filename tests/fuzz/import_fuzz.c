@@ -1,6 +1,7 @@
-/* import_fuzz.c - bytes as a recorded experiment: taken into a database whose checks hold afterwards, or refused with words and nothing taken. */
+/* import_fuzz.c - bytes as a recorded experiment: taken into a database whose checks hold afterwards, or refused with
+ * words and nothing taken. */
 #include "file.h"
-#include "results/internal.h"
+#include "lab/results/internal.h"
 
 static char path[64];
 static void remove_it(void) { unlink(path); }
@@ -29,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (import_file(d, fuzz_file(data, n), &taken, &e))
         must(e.text[0], "refused without a word");
     else
-        must(!sql_int(d->q, &none, &broken_keys, "SELECT 1 FROM pragma_foreign_key_check LIMIT 1", ""), "foreign keys do not hold");
+        must(!sql_int(d->q, &none, &broken_keys, "SELECT 1 FROM pragma_foreign_key_check LIMIT 1", ""),
+             "foreign keys do not hold");
     must(!sql_do(d->q, &none, "ROLLBACK", ""), none.text);
     sql_int(d->q, &none, &after, "SELECT count(*) FROM run", "");
     must(before == after, "something stays after a rollback");

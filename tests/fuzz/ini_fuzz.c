@@ -1,15 +1,15 @@
-/* ini_fuzz.c - bytes as an experiment's INI, by its path: read, or refused with words; what was read is printed as an INI that reads back to rows
- * of the same hashes. */
-#include "config/spec.h"
+/* ini_fuzz.c - bytes as an experiment's INI, by its path: read, or refused with words; what was read is printed as an
+ * INI that reads back to rows of the same hashes. */
+#include "lab/config/spec.h"
 #include "file.h"
 
 static const ab_param width[] = {{"width", AB_INT, 0, 4, 1, 64, NULL, "of the window [tokens]"}, {0}};
 static const ab_param alphabet[] = {{"alphabet", AB_INT, 0, 8, 2, 100, NULL, "symbols"}, {0}};
-static const plugin_schema list[] = {{"attention", "scaled_dot", NULL}, {"attention", "restricted", width}, {"position", "sinusoid", NULL},
-                                     {"position", "none", NULL},        {"feed_forward", "relu", NULL},     {"norm", "layer_norm", NULL},
-                                     {"block", "post_norm", NULL},      {"block", "pre_norm", NULL},        {"optimizer", "adam", NULL},
-                                     {"schedule", "noam", NULL},        {"task", "sequence", alphabet},
-                                     {"task", "translation", NULL}};
+static const plugin_schema list[] = {
+    {"attention", "scaled_dot", NULL}, {"attention", "restricted", width}, {"position", "sinusoid", NULL},
+    {"position", "none", NULL},        {"feed_forward", "relu", NULL},     {"norm", "layer_norm", NULL},
+    {"block", "post_norm", NULL},      {"block", "pre_norm", NULL},        {"optimizer", "adam", NULL},
+    {"schedule", "noam", NULL},        {"task", "sequence", alphabet},     {"task", "translation", NULL}};
 static const plugin_schemas plugins = {.list = list, .n = sizeof list / sizeof *list};
 
 static void back_and_forth(const spec *s)
@@ -23,7 +23,8 @@ static void back_and_forth(const spec *s)
     str errors = {0};
     must(!spec_parse(&again, text, "printed.ini", NULL, &plugins, &errors), str_text(&errors));
     must(again.n_rows == s->n_rows, "another number of rows comes back");
-    for (size_t i = 0; i < s->n_rows; i++) must(same(again.rows[i].hash, s->rows[i].hash), "a row comes back with another hash");
+    for (size_t i = 0; i < s->n_rows; i++)
+        must(same(again.rows[i].hash, s->rows[i].hash), "a row comes back with another hash");
     spec_free(&again);
     str_free(&errors);
     free(text);

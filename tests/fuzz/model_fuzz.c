@@ -1,6 +1,6 @@
 /* model_fuzz.c - bytes as a model's file: its text entries and the values of two parameters, or refused with words. */
 #include "file.h"
-#include "train/checkpoint.h"
+#include "network/train/checkpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -55,8 +55,7 @@ static void walk(form f, const uint8_t *data, size_t n)
     const int32_t ids[WORDS_IN] = {TOKENS - 1, TOKENS - 1, TOKENS - 1, TOKENS - 1, TOKENS - 1};
     char err[256];
     grammar g = {.form = f, .unary_cap = 2, .open_cap = 3};
-    must(!grammar_open(&g, form_has_words(f) ? worded : labelled, TOKENS, err, sizeof err),
-         "the grammar is refused");
+    must(!grammar_open(&g, form_has_words(f) ? worded : labelled, TOKENS, err, sizeof err), "the grammar is refused");
     void *state = grammar_start(&g, WORDS_IN, ids, WORDS_IN, MOST);
     for (size_t step = 0;; step++) {
         uint8_t mask[TOKENS];

@@ -1,8 +1,9 @@
-/* vocab_fuzz.c - bytes as a stored vocabulary: refused with words, or it encodes and decodes any line with ids inside the vocabulary, and is
- * written as bytes that read back to the same size. The first byte says the kind; the header with its sha256, past which random bytes would never come, is put
- * before the rest here. From 8 on the bytes are taken as they are. */
+/* vocab_fuzz.c - bytes as a stored vocabulary: refused with words, or it encodes and decodes any line with ids inside
+ * the vocabulary, and is written as bytes that read back to the same size. The first byte says the kind; the header
+ * with its sha256, past which random bytes would never come, is put before the rest here. From 8 on the bytes are taken
+ * as they are. */
 #include "file.h"
-#include "text/vocab.h"
+#include "text/tokens/vocab.h"
 #include <string.h>
 
 static const char *const kinds[] = {"bpe", "unigram", "words", "char"};
@@ -31,7 +32,8 @@ static void with_header(const uint8_t *data, size_t n, str *out)
     char sum[65];
     size_t size = n > 1 ? data[1] : 0;
     sha256_of(data + 1, n - 1, sum);
-    str_addf(out, "%s %s %zu %s %zu %s\n", magic(), kinds[data[0] % 4], size, data[0] & 4 ? "lower" : "mixed", n - 1, sum);
+    str_addf(out, "%s %s %zu %s %zu %s\n", magic(), kinds[data[0] % 4], size, data[0] & 4 ? "lower" : "mixed", n - 1,
+             sum);
     str_addn(out, (const char *)data + 1, n - 1);
 }
 
@@ -51,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         str back = {0};
         err why = {0};
         if (!vocab_encode(v, lines[i], &ids, &why)) vocab_decode(v, ids.id, ids.n, &back);
-        for (int64_t k = 0; k < ids.n; k++) must(ids.id[k] >= 0 && ids.id[k] < vocab_size(v), "an id outside the vocabulary");
+        for (int64_t k = 0; k < ids.n; k++)
+            must(ids.id[k] >= 0 && ids.id[k] < vocab_size(v), "an id outside the vocabulary");
         id_list_free(&ids);
         str_free(&back);
     }

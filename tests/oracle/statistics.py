@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/metric/statistics_scipy.tsv: scipy's and statsmodels' opinion on the statistics of core/metric.
+"""Writes tests/unit/statistics/statistics_scipy.tsv: scipy's and statsmodels' opinion on the statistics of core/metric.
 
 usage: statistics.py > ../unit/metric/statistics_scipy.tsv      (scipy, statsmodels)
 

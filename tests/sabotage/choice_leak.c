@@ -16,6 +16,5 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {
     {"mask", AB_CHOICE, offsetof(config, mask), 0, 0, 0, "causal|none", "which scores are left out"}, {0}};
-static const ab_attention_plugin self = {
-    .roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "choice_leak", .doc = "an unmasked branch behind a choice");

@@ -1,4 +1,5 @@
-/* A mixture of experts that drops rows in evaluation as well: an expert has room for half of the rows, the likeliest. */
+/* A mixture of experts that drops rows in evaluation as well: an expert has room for half of the rows, the
+ * likeliest. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -25,12 +25,10 @@ static int cpu(const ab_run *r)
     const ab_view *g = r->in, *step = r->in + 1;
     if (g->dtype == 1) {
         double by = factor(*(const double *)step->data);
-        for (int64_t i = 0; i < g->dim[3]; i++)
-            ((double *)r->out.data)[i] = by * ((const double *)g->data)[i];
+        for (int64_t i = 0; i < g->dim[3]; i++) ((double *)r->out.data)[i] = by * ((const double *)g->data)[i];
     } else {
         double by = factor((double)*(const float *)step->data);
-        for (int64_t i = 0; i < g->dim[3]; i++)
-            ((float *)r->out.data)[i] = (float)by * ((const float *)g->data)[i];
+        for (int64_t i = 0; i < g->dim[3]; i++) ((float *)r->out.data)[i] = (float)by * ((const float *)g->data)[i];
     }
     return 0;
 }

@@ -30,8 +30,7 @@ static int cpu(const ab_run *r)
     return 0;
 }
 
-static const ab_op gate = {
-    .name = "gate", .doc = "by a b", .n_in = 2, .reference = lower, .grad = grad, .cpu = cpu};
+static const ab_op gate = {.name = "gate", .doc = "by a b", .n_in = 2, .reference = lower, .grad = grad, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
@@ -40,10 +39,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_call(c, &gate, &o->by, sizeof o->by, y, ab_map(c, y, AB_TANH)));
 }
 
-static const ab_param params[] = {
-    {"by", AB_REAL, offsetof(config, by), 1.5, 0, 10, 0, "factor before the gate [none]"}, {0}};
+static const ab_param params[] = {{"by", AB_REAL, offsetof(config, by), 1.5, 0, 10, 0, "factor before the gate [none]"},
+                                  {0}};
 static const ab_op *const ops[] = {&gate, NULL};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS,
-                                  .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "honest", .doc = "a gate on the attention's output", .ops = ops);

@@ -1,4 +1,5 @@
-/* Nothing is wrong here: an operation whose meaning is its input itself at this setting, beside another use of that input. */
+/* Nothing is wrong here: an operation whose meaning is its input itself at this setting, beside another use of that
+ * input. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -6,7 +7,10 @@ typedef struct {
     double by;
 } config;
 
-static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr) { return ab_mul_scalar(c, in[0], *(const double *)attr); }
+static ab_t lower(ab_ctx *c, const ab_t *in, const void *attr)
+{
+    return ab_mul_scalar(c, in[0], *(const double *)attr);
+}
 
 static int cpu(const ab_run *r)
 {
@@ -36,5 +40,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{"by", AB_REAL, offsetof(config, by), 1, 0.1, 10, 0, "factor [none]"}, {0}};
 static const ab_op *const ops[] = {&times, NULL};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "identity_op", .doc = "one times the attention's output", .ops = ops);

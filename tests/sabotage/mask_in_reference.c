@@ -1,4 +1,5 @@
-/* The meaning of an operation with a kernel masks by sentences that a gradient, or a kernel that declines, does not know. */
+/* The meaning of an operation with a kernel masks by sentences that a gradient, or a kernel that declines, does not
+ * know. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -17,7 +18,8 @@ static int cpu(const ab_run *r)
     return -1;
 }
 
-static const ab_op op = {.name = "masked_softmax", .doc = "softmax(mask(s))", .n_in = 1, .reference = lower, .cpu = cpu};
+static const ab_op op = {
+    .name = "masked_softmax", .doc = "softmax(mask(s))", .n_in = 1, .reference = lower, .cpu = cpu};
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
@@ -28,5 +30,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{0}};
 static const ab_op *const ops[] = {&op, NULL};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "mask_in_reference", .doc = "a softmax of its own", .ops = ops);

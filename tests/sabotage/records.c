@@ -1,4 +1,5 @@
-/* Nothing is wrong here: noise, tokens, a loss of its own whose gradient counts, numbers for the log, a value from the layer before. */
+/* Nothing is wrong here: noise, tokens, a loss of its own whose gradient counts, numbers for the log, a value from the
+ * layer before. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -13,8 +13,7 @@ typedef struct {
 } task;
 static const ab_param params[] = {{0}};
 
-static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err,
-                     size_t n)
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n)
 {
     (void)cfg, (void)host, (void)env, (void)err, (void)n;
     static int opened;
@@ -34,8 +33,8 @@ static void get(void *self, ab_split s, int64_t i, ab_example *out)
     (void)s;
     *out = (ab_example){"a source", ((task *)self)->text[i]};
 }
-static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max,
-                 char *err, size_t n_err)
+static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
 {
     (void)s, (void)max, (void)err, (void)n_err;
     task *t = self;
@@ -52,9 +51,9 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
 }
 static void close_task(void *self) { free(self); }
 static const ab_task_plugin self = {.src_vocab = AB_VOCAB_WORDS,
-                             .tgt_vocab = AB_VOCAB_WORDS,
-                             .open = open_task,
-                             .count = count,
-                             .get = get,
-                             .score = score,
-                             .close = close_task};
+                                    .tgt_vocab = AB_VOCAB_WORDS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .score = score,
+                                    .close = close_task};

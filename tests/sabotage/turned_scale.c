@@ -15,6 +15,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 static const ab_param params[] = {
     {"scale", AB_REAL, offsetof(config, scale), -0.5, -2, 0, 0, "factor on the scores [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                  .forward = forward};
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "turned_scale", .doc = "scores times zero and less");

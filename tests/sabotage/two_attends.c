@@ -1,5 +1,5 @@
-/* Nothing is wrong here: two fused attentions of one layer, where the keys of one are the values of the other and the other way round.
- * In decoding each has a past of its own. */
+/* Nothing is wrong here: two fused attentions of one layer, where the keys of one are the values of the other and the
+ * other way round. In decoding each has a past of its own. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -18,5 +18,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 }
 
 static const ab_param params[] = {{0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "two_attends", .doc = "keys and values change places");

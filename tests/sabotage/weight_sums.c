@@ -1,4 +1,5 @@
-/* Nothing is wrong here: sums and differences of learned values, whose gradients are one another's, scaled or dropped out. */
+/* Nothing is wrong here: sums and differences of learned values, whose gradients are one another's, scaled or dropped
+ * out. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -22,6 +23,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 
 static const ab_param params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
-                                  .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
-                                  .forward = forward};
+                                         .accepts =
+                                             AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,
+                                         .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "weight_sums", .doc = "learned values added to one another");

@@ -53,5 +53,4 @@ static const ab_op *const ops[] = {NULL};
 #endif
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
-AB_PLUGIN(config, params, &self, .name = "wrong_gradient", .doc = "half the gradient of a square",
-          .ops = ops);
+AB_PLUGIN(config, params, &self, .name = "wrong_gradient", .doc = "half the gradient of a square", .ops = ops);

@@ -1,8 +1,8 @@
-/* by_cxx.h - a compiler of generated kernels for the emulation, in NVRTC's place (compiled.h): the C++ compiler makes a shared object, in which a
- * function launches the kernel. */
+/* by_cxx.h - a compiler of generated kernels for the emulation, in NVRTC's place (compiled.h): the C++ compiler makes a
+ * shared object, in which a function launches the kernel. */
 #ifndef ABLATE_BY_CXX_H
 #define ABLATE_BY_CXX_H
-#include "cuda/compiled.h"
+#include "tensor/cuda/compiled.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +10,11 @@
 static const char launcher_by_cxx[] =
     "\n#include <utility>\n"
     "template <class... P, size_t... I>\n"
-    "static int launch_with(void (*kernel)(P...), unsigned blocks, unsigned threads, void **arguments, std::index_sequence<I...>)\n{\n"
+    "static int launch_with(void (*kernel)(P...), unsigned blocks, unsigned threads, void **arguments, "
+    "std::index_sequence<I...>)\n{\n"
     "    return gpu_call(\"generated\", kernel, dim3(blocks), dim3(threads), 0, *(P *)arguments[I]...);\n}\n"
-    "template <class... P> static int launch(void (*kernel)(P...), unsigned blocks, unsigned threads, void **arguments)\n{\n"
+    "template <class... P> static int launch(void (*kernel)(P...), unsigned blocks, unsigned threads, void "
+    "**arguments)\n{\n"
     "    return launch_with(kernel, blocks, threads, arguments, std::index_sequence_for<P...>());\n}\n";
 
 static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
@@ -24,8 +26,9 @@ static int compile_by_cxx(const char *source, const char *expression, int capabi
     char *text = xprintf("%s%sextern \"C\" int launch_it(unsigned blocks, unsigned threads, void **arguments)\n{\n"
                          "    return launch(%s, blocks, threads, arguments);\n}\n",
                          source, launcher_by_cxx, expression);
-    char *command = xprintf("c++ -std=gnu++17 -O1 -w -ffp-contract=off -fPIC -shared -DGPU_ON_CPU -I%s/core -I%s/tests/shim -o %s %s", SOURCE_DIR, SOURCE_DIR,
-                            library, file);
+    char *command = xprintf(
+        "c++ -std=gnu++17 -O1 -w -ffp-contract=off -fPIC -shared -DGPU_ON_CPU -I%s/core -I%s/tests/shim -o %s %s",
+        SOURCE_DIR, SOURCE_DIR, library, file);
     char *clear = xprintf("rm -rf %s", folder);
     int bad = file_write(file, text, strlen(text), e);
     if (!bad && system(command)) bad = fail(e, "%s: does not compile", command);

@@ -1,5 +1,5 @@
-/* emulated_module.c - makes the emulated GPU's functions visible to the stand-ins of cuDNN and cuBLASLt, which it loads itself, and to generated
- * kernels, which the C++ compiler makes: the program opens its module for itself alone. */
+/* emulated_module.c - makes the emulated GPU's functions visible to the stand-ins of cuDNN and cuBLASLt, which it loads
+ * itself, and to generated kernels, which the C++ compiler makes: the program opens its module for itself alone. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

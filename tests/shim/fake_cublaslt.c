@@ -1,16 +1,16 @@
-/* fake_cublaslt.c - a stand-in for libcublasLt in tests without a GPU: a product is computed in plain loops, and candidates differ in what
- * FAKE_CUBLASLT, words of name=number, says when a call is made:
+/* fake_cublaslt.c - a stand-in for libcublasLt in tests without a GPU: a product is computed in plain loops, and
+ * candidates differ in what FAKE_CUBLASLT, words of name=number, says when a call is made:
  *
- *     fail=N     the first N candidates cannot multiply      check=M    no algorithm takes M rows
- *     tiles=N    the first N have bits that depend on the number of rows, as an algorithm has that divides k by the number of tiles
- *     fast=N     candidate N is fast, the others sleep       refuse=S   the heuristic's status
+ *     fail=N     the first N candidates cannot multiply      check=M    no algorithm takes M rows tiles=N    the first
+ *     N have bits that depend on the number of rows, as an algorithm has that divides k by the number of tiles fast=N
+ *       candidate N is fast, the others sleep       refuse=S   the heuristic's status
  *     describe=S the status of describing a matrix           plain=1    no bits of a ReLU, no gradients with a product
  *
- * Candidate 2 adds partial sums over k. A workspace belongs to the stream that used it first. fake_cublaslt_used() is the candidate that
- * multiplied last, from 1 on.
+ * Candidate 2 adds partial sums over k. A workspace belongs to the stream that used it first. fake_cublaslt_used() is
+ * the candidate that multiplied last, from 1 on.
  */
-#include "cuda/product.h"
-#include "cuda/runtime.h"
+#include "tensor/cuda/product.h"
+#include "tensor/cuda/runtime.h"
 #include <cublasLt.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -64,10 +64,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *h)
     *h = (cublasLtHandle_t)&used;
     return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t h)
-{
-    return h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
-}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t h) { return h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE; }
 
 static cublasStatus_t make(void *to, const void *value, size_t bytes)
 {
@@ -77,8 +74,8 @@ static cublasStatus_t make(void *to, const void *value, size_t bytes)
     memcpy(to, &p, sizeof p);
     return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *m, cudaDataType type, uint64_t rows,
-                                          uint64_t cols, int64_t ld)
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *m, cudaDataType type, uint64_t rows, uint64_t cols,
+                                          int64_t ld)
 {
     if (knob("describe")) return (cublasStatus_t)knob("describe");
     if ((int64_t)rows > ld) return CUBLAS_STATUS_INVALID_VALUE;
@@ -96,9 +93,8 @@ static cublasStatus_t take(void *to, size_t size, const void *value, size_t byte
     return CUBLAS_STATUS_SUCCESS;
 }
 #define TAKE(field) return take(&(field), sizeof(field), value, bytes)
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t at,
-                                                cublasLtMatrixLayoutAttribute_t name, const void *value,
-                                                size_t bytes)
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t at, cublasLtMatrixLayoutAttribute_t name,
+                                                const void *value, size_t bytes)
 {
     matrix *m = (void *)at;
     if (name == CUBLASLT_MATRIX_LAYOUT_COLS) TAKE(m->cols);
@@ -107,8 +103,7 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t at,
     return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute,
-                                        cudaDataType_t scale)
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute, cudaDataType_t scale)
 {
     if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
     return make(d, &(desc){0, 0, CUBLASLT_EPILOGUE_DEFAULT, NULL, NULL, 0}, sizeof(desc));
@@ -140,51 +135,47 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
-                                                    cublasLtMatmulPreferenceAttributes_t name,
-                                                    const void *value, size_t bytes)
+                                                    cublasLtMatmulPreferenceAttributes_t name, const void *value,
+                                                    size_t bytes)
 {
     (void)name;
     return p && value && (bytes == 4 || bytes == 8) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmulDesc_t d,
-                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t e,
-                                              cublasLtMatmulPreference_t p, int most,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                              cublasLtMatrixLayout_t e, cublasLtMatmulPreference_t p, int most,
                                               cublasLtMatmulHeuristicResult_t *out, int *n)
 {
     if (knob("refuse")) return (cublasStatus_t)knob("refuse");
-    if (knob("plain") && (((const desc *)(const void *)d)->epilogue & (128 | CUBLASLT_EPILOGUE_BGRADA))) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (knob("plain") && (((const desc *)(const void *)d)->epilogue & (128 | CUBLASLT_EPILOGUE_BGRADA)))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     *n = h && d && a && b && c && e && p ? most < OFFERED ? most : OFFERED : 0;
     memset(out, 0, (size_t)*n * sizeof *out);
     for (int i = 0; i < *n; i++) out[i].algo.data[0] = (uint64_t)i + 1;
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
-                                                    cublasLtMatmulAlgoConfigAttributes_t name, void *to,
-                                                    size_t bytes, size_t *written)
+                                                    cublasLtMatmulAlgoConfigAttributes_t name, void *to, size_t bytes,
+                                                    size_t *written)
 {
-    bool narrow =
-             name == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID || name == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+    bool narrow = name == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID || name == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
          splits = algo->data[0] == 2;
-    int32_t v = name == CUBLASLT_ALGO_CONFIG_ID           ? (int32_t)algo->data[0]
-                : name == CUBLASLT_ALGO_CONFIG_SPLITK_NUM ? splits ? 4 : 1
-                : name == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME
-                    ? splits ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : 0
-                    : 7;
+    int32_t v = name == CUBLASLT_ALGO_CONFIG_ID                 ? (int32_t)algo->data[0]
+                : name == CUBLASLT_ALGO_CONFIG_SPLITK_NUM       ? splits ? 4 : 1
+                : name == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME ? splits ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : 0
+                                                                : 7;
     if (bytes != (narrow ? 2 : 4)) return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(to, &v, *written = bytes);
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t h, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
-                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-                                       cublasLtMatrixLayout_t e, const cublasLtMatmulAlgo_t *algo,
-                                       cublasLtMatmulHeuristicResult_t *out)
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t e,
+                                       const cublasLtMatmulAlgo_t *algo, cublasLtMatmulHeuristicResult_t *out)
 {
     const matrix *rows = (const void *)c;
     out->workspaceSize = 1024;
-    bool bad = !h || !d || !a || !b || !e || !algo->data[0] ||
-               (knob("check") && (int64_t)rows->cols == knob("check"));
+    bool bad = !h || !d || !a || !b || !e || !algo->data[0] || (knob("check") && (int64_t)rows->cols == knob("check"));
     return bad ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
 }
 
@@ -203,9 +194,8 @@ static void put(void *p, int64_t at, int type, float x)
     if (type == 0)
         ((float *)p)[at] = x;
     else
-        ((uint16_t *)p)[at] = (bits & 0x7fffffffu) > 0x7f800000u
-                                  ? 0x7fff
-                                  : (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+        ((uint16_t *)p)[at] =
+            (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
 /* Types are those of product.h. k in steps of one: a row's bits do not depend on the number of rows. */
@@ -217,18 +207,17 @@ static void multiply(void *arg)
         for (int64_t i = 0; i < p->m && row; i++) {
             memset(row, 0, (size_t)p->n * sizeof *row);
             for (int64_t k = 0; k < p->k; k++) {
-                float x =
-                    element(p->a, b * p->step_a + (p->turn_a ? k * p->row_a + i : i * p->row_a + k), p->type);
+                float x = element(p->a, b * p->step_a + (p->turn_a ? k * p->row_a + i : i * p->row_a + k), p->type);
                 for (int64_t j = 0; j < p->n; j++)
                     row[j] +=
-                        x * element(p->b, b * p->step_b + (p->turn_b ? j * p->row_b + k : k * p->row_b + j),
-                                    p->type);
+                        x * element(p->b, b * p->step_b + (p->turn_b ? j * p->row_b + k : k * p->row_b + j), p->type);
             }
             for (int64_t j = 0; j < p->n; j++) {
                 int64_t at = b * p->step_c + i * p->row_c + j;
                 float y = p->alpha * row[j] + (p->beta != 0 ? p->beta * element(p->c, at, p->type_c) : 0) +
                           (p->bias ? element(p->bias, j, p->type_c) : 0);
-                unsigned char *bits = p->bits ? (unsigned char *)p->bits + i * RELU_BITS(p->n) / 8 + j / 8 : NULL, bit = (unsigned char)(1 << j % 8);
+                unsigned char *bits = p->bits ? (unsigned char *)p->bits + i * RELU_BITS(p->n) / 8 + j / 8 : NULL,
+                              bit = (unsigned char)(1 << j % 8);
                 if (p->positive && !(*bits & bit)) y = 0;
                 if (bits && p->relu) *bits = (unsigned char)(y > 0 ? *bits | bit : *bits & ~bit);
                 put(p->c, at, p->type_c, p->relu && !(y > 0) ? 0 : y);
@@ -242,17 +231,17 @@ static void multiply(void *arg)
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t how, const void *alpha, const void *a,
-                              cublasLtMatrixLayout_t at_a, const void *b, cublasLtMatrixLayout_t at_b,
-                              const void *beta, const void *c, cublasLtMatrixLayout_t at_c, void *out,
-                              cublasLtMatrixLayout_t at_out, const cublasLtMatmulAlgo_t *algo, void *work,
-                              size_t bytes, cudaStream_t stream)
+                              cublasLtMatrixLayout_t at_a, const void *b, cublasLtMatrixLayout_t at_b, const void *beta,
+                              const void *c, cublasLtMatrixLayout_t at_c, void *out, cublasLtMatrixLayout_t at_out,
+                              const cublasLtMatmulAlgo_t *algo, void *work, size_t bytes, cudaStream_t stream)
 {
     const desc *d = (const void *)how;
     const matrix *ours_b = (const void *)at_a, *ours_a = (const void *)at_b, *ours_c = (const void *)at_c;
     int64_t which = (int64_t)algo->data[0];
     if (!h || at_c != at_out || c != out || !work || bytes < 1024 || stream != gpu_stream() || !owns(stream, work))
         return CUBLAS_STATUS_INVALID_VALUE;
-    bool relu = d->epilogue & CUBLASLT_EPILOGUE_RELU, sums = d->epilogue & CUBLASLT_EPILOGUE_BGRADA, aux = d->epilogue & 128;
+    bool relu = d->epilogue & CUBLASLT_EPILOGUE_RELU, sums = d->epilogue & CUBLASLT_EPILOGUE_BGRADA,
+         aux = d->epilogue & 128;
     if (aux && (!d->bits || d->line != RELU_BITS((int64_t)ours_c->rows))) return CUBLAS_STATUS_INVALID_VALUE;
     if (which <= knob("fail")) return CUBLAS_STATUS_EXECUTION_FAILED;
     product p = {.m = (int64_t)ours_c->cols,

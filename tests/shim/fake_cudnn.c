@@ -1,10 +1,10 @@
-/* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: the backend API's graphs, computed operation by operation in plain
- * loops (fake_graph.c), and recurrent layers (fake_rnn.c). What a graph means is tested so; whether the real library has an engine
- * for it, tests/cuda/test_dnn.c asks the library itself.
+/* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: the backend API's graphs, computed operation by
+ * operation in plain loops (fake_graph.c), and recurrent layers (fake_rnn.c). What a graph means is tested so; whether
+ * the real library has an engine for it, tests/cuda/test_dnn.c asks the library itself.
  *
- * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work happens as a launch does
- * (gpu_host_call), on memory that the host cannot reach otherwise. Of two engines the first says that it is not deterministic, and
- * its results are garbage.
+ * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work happens as a
+ * launch does (gpu_host_call), on memory that the host cannot reach otherwise. Of two engines the first says that it is
+ * not deterministic, and its results are garbage.
  */
 #include "fake_cudnn.h"
 #include <stdarg.h>
@@ -23,7 +23,10 @@ cudnnStatus_t fake_refuse(const char *fmt, ...)
 }
 
 size_t cudnnGetVersion(void) { return 91900; }
-const char *cudnnGetErrorString(cudnnStatus_t s) { return s == CUDNN_STATUS_SUCCESS ? "success" : "refused by the stand-in"; }
+const char *cudnnGetErrorString(cudnnStatus_t s)
+{
+    return s == CUDNN_STATUS_SUCCESS ? "success" : "refused by the stand-in";
+}
 void cudnnGetLastErrorString(char *to, size_t n) { snprintf(to, n, "%s", last_error); }
 
 static int a_handle;
@@ -32,10 +35,14 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
     *handle = (cudnnHandle_t)&a_handle;
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return handle == (cudnnHandle_t)&a_handle ? CUDNN_STATUS_SUCCESS : fake_refuse("no handle"); }
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+    return handle == (cudnnHandle_t)&a_handle ? CUDNN_STATUS_SUCCESS : fake_refuse("no handle");
+}
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
-    return handle == (cudnnHandle_t)&a_handle && stream == gpu_stream() ? CUDNN_STATUS_SUCCESS : fake_refuse("not the backend's stream");
+    return handle == (cudnnHandle_t)&a_handle && stream == gpu_stream() ? CUDNN_STATUS_SUCCESS
+                                                                        : fake_refuse("not the backend's stream");
 }
 
 /* ---- descriptors: a kind and attributes ---- */
@@ -92,10 +99,13 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
 {
     fake *d = descriptor;
     if (!d || d->finalized) return fake_refuse("attribute %d of a descriptor that is final", (int)name);
-    if ((size_t)type >= sizeof sizes / sizeof *sizes || !sizes[type]) return fake_refuse("attribute %d has type %d", (int)name, (int)type);
-    if (fake_find(d, name) || d->n == FAKE_ATTRIBUTES || n < 0 || !values) return fake_refuse("attribute %d is set twice, or to nothing", (int)name);
+    if ((size_t)type >= sizeof sizes / sizeof *sizes || !sizes[type])
+        return fake_refuse("attribute %d has type %d", (int)name, (int)type);
+    if (fake_find(d, name) || d->n == FAKE_ATTRIBUTES || n < 0 || !values)
+        return fake_refuse("attribute %d is set twice, or to nothing", (int)name);
     for (int64_t i = 0; type == CUDNN_TYPE_BACKEND_DESCRIPTOR && i < n; i++)
-        if (!((fake *const *)values)[i] || !((fake *const *)values)[i]->finalized) return fake_refuse("attribute %d is not final", (int)name);
+        if (!((fake *const *)values)[i] || !((fake *const *)values)[i]->finalized)
+            return fake_refuse("attribute %d is not final", (int)name);
     fake_attribute *a = &d->at[d->n++];
     *a = (fake_attribute){name, type, n, malloc(sizes[type] * (size_t)n + 1)};
     memcpy(a->values, values, sizes[type] * (size_t)n);
@@ -104,33 +114,37 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
 
 /* ---- what must be there ---- */
 
-typedef struct { int name, type, n; } need; /* n: 0 any number */
+typedef struct {
+    int name, type, n;
+} need; /* n: 0 any number */
 static cudnnStatus_t check(const fake *d, const need *needs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const fake_attribute *a = fake_find(d, needs[i].name);
         if (!a) return fake_refuse("descriptor %d lacks attribute %d", (int)d->type, needs[i].name);
         if ((int)a->type != needs[i].type || (needs[i].n && a->n != needs[i].n))
-            return fake_refuse("attribute %d has type %d and %lld values, expected %d and %d", needs[i].name, (int)a->type, (long long)a->n,
-                               needs[i].type, needs[i].n);
+            return fake_refuse("attribute %d has type %d and %lld values, expected %d and %d", needs[i].name,
+                               (int)a->type, (long long)a->n, needs[i].type, needs[i].n);
     }
     return CUDNN_STATUS_SUCCESS;
 }
 #define CHECK_ALL(...) check(d, (const need[]){__VA_ARGS__}, sizeof((const need[]){__VA_ARGS__}) / sizeof(need))
-#define D CUDNN_TYPE_BACKEND_DESCRIPTOR
+#define D              CUDNN_TYPE_BACKEND_DESCRIPTOR
 
 static cudnnStatus_t check_tensor(fake *d)
 {
-    cudnnStatus_t s = CHECK_ALL({CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1}, {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4},
-                                {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4}, {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1},
-                                {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1});
+    cudnnStatus_t s = CHECK_ALL(
+        {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1}, {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4},
+        {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4}, {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1},
+        {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1});
     const int64_t *dim = fake_get(d, CUDNN_ATTR_TENSOR_DIMENSIONS);
     for (int i = 0; s == CUDNN_STATUS_SUCCESS && i < 4; i++)
         if (dim[i] < 1) s = fake_refuse("axis %d of a tensor has length %lld", i, (long long)dim[i]);
     const fake *offsets = fake_descriptor(d, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
     if (s == CUDNN_STATUS_SUCCESS && offsets) {
         const int64_t *n = fake_get(offsets, CUDNN_ATTR_TENSOR_DIMENSIONS);
-        if (n[0] != dim[0] + 1) s = fake_refuse("offsets of %lld entries, expected %lld", (long long)n[0], (long long)dim[0] + 1);
+        if (n[0] != dim[0] + 1)
+            s = fake_refuse("offsets of %lld entries, expected %lld", (long long)n[0], (long long)dim[0] + 1);
     }
     return s;
 }
@@ -140,7 +154,8 @@ static cudnnStatus_t check_kind(fake *d)
     switch (d->type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR: return check_tensor(d);
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1}, {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1});
+        return CHECK_ALL({CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1},
+                         {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1});
     case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1},
                          {CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1});
@@ -148,13 +163,14 @@ static cudnnStatus_t check_kind(fake *d)
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1},
                          {CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1},
-                         {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1}, {CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2},
+                         {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1},
+                         {CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2},
                          {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2},
                          {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2},
                          {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2});
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, D, 1}, {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, D, 1},
-                         {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, D, 1});
+        return CHECK_ALL({CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, D, 1},
+                         {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, D, 1}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, D, 1});
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_OPERATION_REDUCTION_DESC, D, 1}, {CUDNN_ATTR_OPERATION_REDUCTION_XDESC, D, 1},
                          {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, D, 1});
@@ -164,22 +180,30 @@ static cudnnStatus_t check_kind(fake *d)
         return CHECK_ALL({CUDNN_ATTR_OPERATION_MATMUL_DESC, D, 1}, {CUDNN_ATTR_OPERATION_MATMUL_ADESC, D, 1},
                          {CUDNN_ATTR_OPERATION_MATMUL_BDESC, D, 1}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, D, 1});
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, D, 1});
+        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, D, 1});
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, D, 1});
+        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, D, 1});
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, D, 1}, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, D, 1});
+        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, D, 1},
+                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, D, 1});
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: return CHECK_ALL({CUDNN_ATTR_OPERATIONGRAPH_OPS, D, 0});
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, D, 1}, {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1},
+        return CHECK_ALL({CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, D, 1},
+                         {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1},
                          {CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, D, 1});
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, D, 1}, {CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, D, 1});
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 0}, {CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 0},
+        return CHECK_ALL({CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 0},
+                         {CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 0},
                          {CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1});
     case CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR:
         return d->n == 1 ? CUDNN_STATUS_SUCCESS : fake_refuse("a device is described by its handle or by a text");
@@ -224,7 +248,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
         *n = 1;
     } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE && type == CUDNN_TYPE_NUMERICAL_NOTE) {
         *n = 1;
-        *(cudnnBackendNumericalNote_t *)to = d->engine ? CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP : CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+        *(cudnnBackendNumericalNote_t *)to =
+            d->engine ? CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP : CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
     } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64) {
         *n = 1;
         *(int64_t *)to = FAKE_WORKSPACE;

@@ -1,7 +1,7 @@
 /* fake_cudnn.h - the stand-in's descriptors, for its files (fake_cudnn.c has the reasons). */
 #ifndef ABLATE_FAKE_CUDNN_H
 #define ABLATE_FAKE_CUDNN_H
-#include "cuda/runtime.h"
+#include "tensor/cuda/runtime.h"
 #include <cudnn.h>
 #include <stdbool.h>
 
@@ -23,6 +23,6 @@ typedef struct fake {
 
 cudnnStatus_t fake_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const fake_attribute *fake_find(const fake *d, int name);
-const void *fake_get(const fake *d, int name);     /* its values, or NULL */
-fake *fake_descriptor(const fake *d, int name);    /* its one value, a descriptor */
+const void *fake_get(const fake *d, int name);  /* its values, or NULL */
+fake *fake_descriptor(const fake *d, int name); /* its one value, a descriptor */
 #endif

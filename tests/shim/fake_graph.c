@@ -1,7 +1,9 @@
-/* fake_graph.c - runs a graph of the backend API: every tensor is an array of doubles over its axes, rounded to its type.
+/* fake_graph.c - runs a graph of the backend API: every tensor is an array of doubles over its axes, rounded to its
+ * type.
  *
- * What no sentence owns is not a number: elements of a ragged tensor past an entry's end are read as NaN and never written, a
- * product is NaN outside of the rows and columns that its overrides count. So a mask that is missing shows in the results.
+ * What no sentence owns is not a number: elements of a ragged tensor past an entry's end are read as NaN and never
+ * written, a product is NaN outside of the rows and columns that its overrides count. So a mask that is missing shows
+ * in the results.
  */
 #include "fake_cudnn.h"
 #include <math.h>
@@ -13,7 +15,7 @@ typedef struct {
     const fake *d;
     int64_t dim[4], stride[4], count;
     cudnnDataType_t type;
-    void *data;             /* NULL: inner */
+    void *data; /* NULL: inner */
     bool by_value;
     const int32_t *offsets; /* of a ragged one */
     double *v;
@@ -92,7 +94,8 @@ static value *value_of(machine *m, const fake *d)
     for (int i = 0; i < m->n; i++)
         if (m->values[i].d == d) return &m->values[i];
     value *t = &m->values[m->n++];
-    const bool *virtual = fake_get(d, CUDNN_ATTR_TENSOR_IS_VIRTUAL), *by_value = fake_get(d, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+    const bool *virtual = fake_get(d, CUDNN_ATTR_TENSOR_IS_VIRTUAL),
+               *by_value = fake_get(d, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
     const fake *offsets = fake_descriptor(d, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
     t->d = d;
     memcpy(t->dim, fake_get(d, CUDNN_ATTR_TENSOR_DIMENSIONS), sizeof t->dim);
@@ -115,14 +118,16 @@ static value *operand(machine *m, const fake *op, int name)
     return d ? value_of(m, d) : NULL;
 }
 
-/* Rounds what was computed, and writes it to memory where the tensor has some. rows: the first so many of the third axis, or NULL. */
+/* Rounds what was computed, and writes it to memory where the tensor has some. rows: the first so many of the third
+ * axis, or NULL. */
 static void finish(value *t, const value *rows)
 {
     int64_t entry;
     for (int64_t i = 0; i < t->count; i++) {
         t->v[i] = rounded(t->v[i], t->type);
         int64_t at = t->data ? place(t, i, &entry) : -1;
-        if (at >= 0 && (!rows || (double)(i / t->dim[3] % t->dim[2]) < rows->v[entry])) write(t->data, at, t->type, t->v[i]);
+        if (at >= 0 && (!rows || (double)(i / t->dim[3] % t->dim[2]) < rows->v[entry]))
+            write(t->data, at, t->type, t->v[i]);
     }
 }
 
@@ -162,8 +167,10 @@ static void run_map(machine *m, const fake *op)
 {
     const fake *how = fake_descriptor(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
     cudnnPointwiseMode_t mode = *(const cudnnPointwiseMode_t *)fake_get(how, CUDNN_ATTR_POINTWISE_MODE);
-    value *x = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC), *b = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    value *t = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_TDESC), *y = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    value *x = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
+          *b = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+    value *t = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_TDESC),
+          *y = operand(m, op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
     const int64_t *axis = fake_get(how, CUDNN_ATTR_POINTWISE_AXIS);
     for (int64_t i = 0; i < y->count; i++) {
         int64_t step = 1;
@@ -179,12 +186,15 @@ static void run_reduce(machine *m, const fake *op)
 {
     const fake *how = fake_descriptor(op, CUDNN_ATTR_OPERATION_REDUCTION_DESC);
     cudnnReduceTensorOp_t what = *(const cudnnReduceTensorOp_t *)fake_get(how, CUDNN_ATTR_REDUCTION_OPERATOR);
-    value *x = operand(m, op, CUDNN_ATTR_OPERATION_REDUCTION_XDESC), *y = operand(m, op, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+    value *x = operand(m, op, CUDNN_ATTR_OPERATION_REDUCTION_XDESC),
+          *y = operand(m, op, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
     for (int64_t i = 0; i < y->count; i++) {
         double r = what == CUDNN_REDUCE_TENSOR_MAX ? -(double)INFINITY : 0;
         for (int64_t j = 0; j < x->dim[3]; j++) {
             double a = x->v[i * x->dim[3] + j];
-            r = what == CUDNN_REDUCE_TENSOR_MAX ? (a > r || isnan(a) ? a : r) : what == CUDNN_REDUCE_TENSOR_ADD ? r + a : (double)NAN;
+            r = what == CUDNN_REDUCE_TENSOR_MAX   ? (a > r || isnan(a) ? a : r)
+                : what == CUDNN_REDUCE_TENSOR_ADD ? r + a
+                                                  : (double)NAN;
         }
         y->v[i] = r;
     }
@@ -194,7 +204,8 @@ static void run_reduce(machine *m, const fake *op)
 /* The same storage under other axes, entry by entry of the first one. */
 static void run_relayout(machine *m, const fake *op)
 {
-    value *x = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC), *y = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
+    value *x = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC),
+          *y = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
     int64_t each = x->count / x->dim[0], most = 0, entry;
     value a = *x, b = *y;
     a.offsets = b.offsets = NULL, a.stride[0] = b.stride[0] = 0;
@@ -218,7 +229,8 @@ static int64_t limit(const value *over, int64_t entry, int64_t all)
 }
 static void run_product(machine *m, const fake *op)
 {
-    value *a = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_ADESC), *b = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+    value *a = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_ADESC),
+          *b = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
     value *y = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
     value *rows = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC);
     value *columns = operand(m, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC);
@@ -240,15 +252,16 @@ static void run_product(machine *m, const fake *op)
     finish(y, rows);
 }
 
-/* y[b,k,t] = sum over c, r of x[b,c,t + r - before] w[k,c,r]: what each of the three kinds of convolution adds to its result. */
+/* y[b,k,t] = sum over c, r of x[b,c,t + r - before] w[k,c,r]: what each of the three kinds of convolution adds to its
+ * result. */
 static void run_convolution(machine *m, const fake *op, int conv, int x_name, int w_name, int y_name)
 {
     const int64_t *before = fake_get(fake_descriptor(op, conv), CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
     const int64_t *behind = fake_get(fake_descriptor(op, conv), CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
     value *x = operand(m, op, x_name), *w = operand(m, op, w_name), *y = operand(m, op, y_name);
-    value *out = op->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? y
+    value *out = op->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? y
                  : op->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? x
-                                                                                           : w;
+                                                                                            : w;
     int64_t C = x->dim[1], T = x->dim[2], R = w->dim[2], K = w->dim[0];
     if (w->dim[1] != C || y->dim[1] != K || y->dim[2] != T + before[0] + behind[0] - R + 1) {
         gpu_refuse("a convolution of shapes that do not fit");
@@ -262,7 +275,8 @@ static void run_convolution(machine *m, const fake *op, int conv, int x_name, in
                     for (int64_t r = 0; r < R; r++) {
                         int64_t s = t + r - before[0];
                         if (s < 0 || s >= T) continue;
-                        double *px = &x->v[(b * C + c) * T + s], *pw = &w->v[(k * C + c) * R + r], *py = &y->v[(b * K + k) * y->dim[2] + t];
+                        double *px = &x->v[(b * C + c) * T + s], *pw = &w->v[(k * C + c) * R + r],
+                               *py = &y->v[(b * K + k) * y->dim[2] + t];
                         if (out == y)
                             *py += *px * *pw;
                         else if (out == x)
@@ -281,16 +295,19 @@ static void run_operation(machine *m, const fake *op)
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: run_relayout(m, op); break;
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: run_product(m, op); break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
+        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
         break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
+        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
         break;
     default:
-        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
+        run_convolution(m, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
     }
 }
 
@@ -304,7 +321,8 @@ static void run_job(void *arg)
     for (int64_t i = 0; i < ops->n; i++) run_operation(&m, ((fake *const *)ops->values)[i]);
     for (int i = 0; i < m.n; i++) {
         value *t = &m.values[i];
-        for (int64_t k = 0; k < t->count && !config->engine && t->data && !t->by_value && t->type != CUDNN_DATA_INT32; k++) {
+        for (int64_t k = 0; k < t->count && !config->engine && t->data && !t->by_value && t->type != CUDNN_DATA_INT32;
+             k++) {
             int64_t entry, at = place(t, k, &entry);
             if (at >= 0) write(t->data, at, t->type, (double)NAN);
         }
@@ -315,10 +333,12 @@ static void run_job(void *arg)
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack)
 {
     const fake *p = plan, *v = pack;
-    const fake_attribute *ids = fake_find(v, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS), *at = fake_find(v, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    const fake_attribute *ids = fake_find(v, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS),
+                         *at = fake_find(v, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     job j = {.plan = p, .workspace = *(void *const *)fake_get(v, CUDNN_ATTR_VARIANT_PACK_WORKSPACE)};
     if (!handle || !p->finalized || !v->finalized) return fake_refuse("executed before it was final");
-    if (ids->n != at->n || ids->n > MOST || !j.workspace) return fake_refuse("%lld numbers for %lld pointers", (long long)ids->n, (long long)at->n);
+    if (ids->n != at->n || ids->n > MOST || !j.workspace)
+        return fake_refuse("%lld numbers for %lld pointers", (long long)ids->n, (long long)at->n);
     j.n_given = ids->n;
     for (int64_t i = 0; i < ids->n; i++) {
         j.id[i] = ((const int64_t *)ids->values)[i];

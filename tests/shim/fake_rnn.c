@@ -1,11 +1,11 @@
-/* fake_rnn.c - the stand-in's recurrent layers: CUDNN_GRU of one layer in one direction in fp32, with one bias on the input's side, as
- * cuDNN documents it (cudnnRNNMode_t), and the descriptors that it needs.
+/* fake_rnn.c - the stand-in's recurrent layers: CUDNN_GRU of one layer in one direction in fp32, with one bias on the
+ * input's side, as cuDNN documents it (cudnnRNNMode_t), and the descriptors that it needs.
  *
  *     r = sigmoid(W_r x + R_r h + b_r), i likewise; n = tanh(W_n x + r (R_n h) + b_n); h' = (1 - i) n + i h
  *
- * Whatever else the library can do is refused, so is all that its documentation forbids. Matrices lie in the space of weights in an
- * odd order and with gaps; padding is not a number in y, and is not looked at in x and dy; workspace is spoilt. The reserve space
- * knows which call was the last to write it, and what y was.
+ * Whatever else the library can do is refused, so is all that its documentation forbids. Matrices lie in the space of
+ * weights in an odd order and with gaps; padding is not a number in y, and is not looked at in x and dy; workspace is
+ * spoilt. The reserve space knows which call was the last to write it, and what y was.
  */
 #include "fake_cudnn.h"
 #include <math.h>
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { IDS = 6, GATES = 3, RELATIVE_POSITION = 12 /* floats */ };
-enum { R, I, N, U, H, KEPT }; /* kept of each unit; U: what r scales; after the gradient of data R, I, N, U are those of their inputs */
+/* kept of each unit; U: what r scales; after the gradient of data R, I, N, U are those of their inputs */
+enum { R, I, N, U, H, KEPT };
 
 /* ---- tensors and dropout ---- */
 
@@ -21,7 +22,9 @@ struct cudnnTensorStruct {
     cudnnDataType_t type;
     int n, dim[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
 };
-struct cudnnDropoutStruct { bool set; };
+struct cudnnDropoutStruct {
+    bool set;
+};
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *d)
 {
@@ -33,17 +36,20 @@ cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t d)
     free(d);
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t d, cudnnDataType_t type, int n, const int dim[], const int stride[])
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t d, cudnnDataType_t type, int n, const int dim[],
+                                         const int stride[])
 {
     if (!d || n < 3 || n > CUDNN_DIM_MAX) return fake_refuse("a tensor of %d axes", n);
     *d = (struct cudnnTensorStruct){.type = type, .n = n};
     for (int i = 0; i < n; i++) {
-        if (dim[i] < 1 || stride[i] < 1) return fake_refuse("axis %d has length %d and stride %d", i, dim[i], stride[i]);
+        if (dim[i] < 1 || stride[i] < 1)
+            return fake_refuse("axis %d has length %d and stride %d", i, dim[i], stride[i]);
         d->dim[i] = dim[i], d->stride[i] = stride[i];
     }
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t d, int wanted, cudnnDataType_t *type, int *n, int dim[], int stride[])
+cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t d, int wanted, cudnnDataType_t *type, int *n,
+                                         int dim[], int stride[])
 {
     if (!d || wanted < 1 || wanted > CUDNN_DIM_MAX) return fake_refuse("%d axes asked for", wanted);
     *type = d->type, *n = d->n;
@@ -61,11 +67,12 @@ cudnnStatus_t cudnnDestroyDropoutDescriptor(cudnnDropoutDescriptor_t d)
     free(d);
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t handle, float p, void *states, size_t bytes,
-                                        unsigned long long seed)
+cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t handle, float p, void *states,
+                                        size_t bytes, unsigned long long seed)
 {
     (void)seed;
-    if (!d || !handle || p != 0 || states || bytes) return fake_refuse("dropout between layers is not for this stand-in");
+    if (!d || !handle || p != 0 || states || bytes)
+        return fake_refuse("dropout between layers is not for this stand-in");
     d->set = true;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -87,17 +94,21 @@ cudnnStatus_t cudnnDestroyRNNDescriptor(cudnnRNNDescriptor_t l)
     free(l);
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t l, cudnnRNNAlgo_t algorithm, cudnnRNNMode_t cell, cudnnRNNBiasMode_t bias,
-                                       cudnnDirectionMode_t direction, cudnnRNNInputMode_t input, cudnnDataType_t data,
-                                       cudnnDataType_t precision, cudnnMathType_t math, int32_t n, int32_t d, int32_t projected,
-                                       int32_t layers, cudnnDropoutDescriptor_t dropout, uint32_t flags)
+cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t l, cudnnRNNAlgo_t algorithm, cudnnRNNMode_t cell,
+                                       cudnnRNNBiasMode_t bias, cudnnDirectionMode_t direction,
+                                       cudnnRNNInputMode_t input, cudnnDataType_t data, cudnnDataType_t precision,
+                                       cudnnMathType_t math, int32_t n, int32_t d, int32_t projected, int32_t layers,
+                                       cudnnDropoutDescriptor_t dropout, uint32_t flags)
 {
-    if (!l || algorithm != CUDNN_RNN_ALGO_STANDARD || cell != CUDNN_GRU || direction != CUDNN_UNIDIRECTIONAL || input != CUDNN_LINEAR_INPUT)
+    if (!l || algorithm != CUDNN_RNN_ALGO_STANDARD || cell != CUDNN_GRU || direction != CUDNN_UNIDIRECTIONAL ||
+        input != CUDNN_LINEAR_INPUT)
         return fake_refuse("a layer of another kind than one GRU forwards");
-    if (bias != CUDNN_RNN_SINGLE_INP_BIAS) return fake_refuse("bias mode %d, expected one bias on the input's side", (int)bias);
+    if (bias != CUDNN_RNN_SINGLE_INP_BIAS)
+        return fake_refuse("bias mode %d, expected one bias on the input's side", (int)bias);
     if (data != CUDNN_DATA_FLOAT || precision != CUDNN_DATA_FLOAT || math != CUDNN_FMA_MATH)
         return fake_refuse("a GRU in other numbers than fp32 without tensor cores");
-    if (n < 1 || d < 1 || projected != d || layers != 1 || !dropout || !dropout->set || flags > CUDNN_RNN_PADDED_IO_ENABLED)
+    if (n < 1 || d < 1 || projected != d || layers != 1 || !dropout || !dropout->set ||
+        flags > CUDNN_RNN_PADDED_IO_ENABLED)
         return fake_refuse("a GRU of %d from %d, projected to %d, %d layers, flags %u", d, n, projected, layers, flags);
     *l = (struct cudnnRNNStruct){.set = true, .padded = flags == CUDNN_RNN_PADDED_IO_ENABLED, .n = n, .d = d};
     return CUDNN_STATUS_SUCCESS;
@@ -106,7 +117,9 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t l, cudnnRNNAlgo_t al
 /* Where matrix `id` (or its bias) begins in the space of weights [floats]; id < 0: the space's length. */
 static size_t weight_at(int n, int d, int id, bool bias)
 {
-    static const struct { int id, bias; } order[] = {{4, 0}, {1, 1}, {0, 0}, {5, 0}, {2, 1}, {2, 0}, {3, 0}, {0, 1}, {1, 0}};
+    static const struct {
+        int id, bias;
+    } order[] = {{4, 0}, {1, 1}, {0, 0}, {5, 0}, {2, 1}, {2, 0}, {3, 0}, {0, 1}, {1, 0}};
     size_t at = RELATIVE_POSITION;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (order[i].id == id && order[i].bias == bias) return at;
@@ -129,11 +142,14 @@ static void say(cudnnTensorDescriptor_t d, void **at, int rows, int cols, const 
     if (d && !rows) *d = (struct cudnnTensorStruct){.n = 0};
     if (at) *at = rows ? (float *)(uintptr_t)space + offset : NULL;
 }
-cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t handle, cudnnRNNDescriptor_t l, int32_t layer, size_t bytes, const void *space, int32_t id,
-                                      cudnnTensorDescriptor_t matrix, void **matrix_at, cudnnTensorDescriptor_t bias, void **bias_at)
+cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t handle, cudnnRNNDescriptor_t l, int32_t layer, size_t bytes,
+                                      const void *space, int32_t id, cudnnTensorDescriptor_t matrix, void **matrix_at,
+                                      cudnnTensorDescriptor_t bias, void **bias_at)
 {
-    if (!handle || !l || !l->set || layer != 0 || id < 0 || id >= IDS) return fake_refuse("matrix %d of layer %d", id, layer);
-    if (bytes < weight_bytes(l)) return fake_refuse("a space of weights of %zu bytes, expected %zu", bytes, weight_bytes(l));
+    if (!handle || !l || !l->set || layer != 0 || id < 0 || id >= IDS)
+        return fake_refuse("matrix %d of layer %d", id, layer);
+    if (bytes < weight_bytes(l))
+        return fake_refuse("a space of weights of %zu bytes, expected %zu", bytes, weight_bytes(l));
     if (!matrix != !matrix_at || !bias != !bias_at) return fake_refuse("an address without its shape");
     say(matrix, matrix_at, l->d, id < GATES ? l->n : l->d, space, weight_at(l->n, l->d, id, false));
     say(bias, bias_at, id < GATES ? l->d : 0, 1, space, weight_at(l->n, l->d, id, true));
@@ -160,10 +176,11 @@ cudnnStatus_t cudnnDestroyRNNDataDescriptor(cudnnRNNDataDescriptor_t x)
     free(x);
     return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t x, cudnnDataType_t type, cudnnRNNDataLayout_t layout, int time, int batch,
-                                        int width, const int length[], void *fill)
+cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t x, cudnnDataType_t type, cudnnRNNDataLayout_t layout,
+                                        int time, int batch, int width, const int length[], void *fill)
 {
-    if (!x || type != CUDNN_DATA_FLOAT || (int)layout < 0 || layout > CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED || fill)
+    if (!x || type != CUDNN_DATA_FLOAT || (int)layout < 0 || layout > CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED ||
+        fill)
         return fake_refuse("rows of another type than fp32, or in layout %d", (int)layout);
     if (time < 1 || batch < 1 || width < 1 || !length) return fake_refuse("rows [%d,%d,%d]", time, batch, width);
     bool packed = layout == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED; /* the longest first, none empty */
@@ -197,10 +214,11 @@ static size_t reserve_bytes(const struct cudnnRNNStruct *l, const struct cudnnRN
 {
     return (HEAD + cells_of(x) * KEPT * (size_t)l->d) * sizeof(float);
 }
-cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnForwardMode_t mode, cudnnRNNDataDescriptor_t x,
-                                        size_t *work, size_t *reserve)
+cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnForwardMode_t mode,
+                                        cudnnRNNDataDescriptor_t x, size_t *work, size_t *reserve)
 {
-    if (!handle || !l || !l->set || !x || !x->set || x->width != l->n || !work) return fake_refuse("the memory of no layer");
+    if (!handle || !l || !l->set || !x || !x->set || x->width != l->n || !work)
+        return fake_refuse("the memory of no layer");
     *work = work_bytes(x, mode);
     if (reserve) *reserve = mode == CUDNN_FWD_MODE_TRAINING ? reserve_bytes(l, x) : 0;
     return CUDNN_STATUS_SUCCESS;
@@ -228,32 +246,39 @@ static struct {
 static bool fits(const struct cudnnRNNStruct *l, const struct cudnnRNNDataStruct *x, const struct cudnnRNNDataStruct *y,
                  const struct cudnnTensorStruct *h)
 {
-    bool alike = l && x && y && l->set && x->set && y->set && x->width == l->n && y->width == l->d && x->time == y->time &&
-                 x->batch == y->batch && x->layout == y->layout && !memcmp(x->length, y->length, (size_t)x->batch * sizeof *x->length);
+    bool alike = l && x && y && l->set && x->set && y->set && x->width == l->n && y->width == l->d &&
+                 x->time == y->time && x->batch == y->batch && x->layout == y->layout &&
+                 !memcmp(x->length, y->length, (size_t)x->batch * sizeof *x->length);
     if (!alike || (x->layout != CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED) != l->padded) return false;
-    return h && h->type == CUDNN_DATA_FLOAT && h->n == 3 && h->dim[0] == 1 && h->dim[1] == x->batch && h->dim[2] == l->d &&
-           h->stride[0] == x->batch * l->d && h->stride[1] == l->d && h->stride[2] == 1;
+    return h && h->type == CUDNN_DATA_FLOAT && h->n == 3 && h->dim[0] == 1 && h->dim[1] == x->batch &&
+           h->dim[2] == l->d && h->stride[0] == x->batch * l->d && h->stride[1] == l->d && h->stride[2] == 1;
 }
 static bool aligned(const void *p) { return p && (uintptr_t)p % 16 == 0; }
 
 /* What all three calls are given. */
 static cudnnStatus_t check_call(cudnnHandle_t handle, const struct cudnnRNNStruct *l, const int32_t *lengths,
-                                const struct cudnnRNNDataStruct *x, const struct cudnnRNNDataStruct *y, const struct cudnnTensorStruct *h,
-                                size_t weights, cudnnForwardMode_t mode, size_t work, const void *work_at, size_t reserve, const void *reserve_at)
+                                const struct cudnnRNNDataStruct *x, const struct cudnnRNNDataStruct *y,
+                                const struct cudnnTensorStruct *h, size_t weights, cudnnForwardMode_t mode, size_t work,
+                                const void *work_at, size_t reserve, const void *reserve_at)
 {
-    if (!handle || lengths || !fits(l, x, y, h)) return fake_refuse("layer, rows and states do not fit, or lengths on the device");
+    if (!handle || lengths || !fits(l, x, y, h))
+        return fake_refuse("layer, rows and states do not fit, or lengths on the device");
     if (weights < weight_bytes(l)) return fake_refuse("%zu bytes of weights, expected %zu", weights, weight_bytes(l));
-    if (work < work_bytes(x, mode) || !aligned(work_at)) return fake_refuse("a workspace of %zu bytes, expected %zu", work, work_bytes(x, mode));
-    if (mode != CUDNN_FWD_MODE_TRAINING || (reserve >= reserve_bytes(l, x) && aligned(reserve_at))) return CUDNN_STATUS_SUCCESS;
+    if (work < work_bytes(x, mode) || !aligned(work_at))
+        return fake_refuse("a workspace of %zu bytes, expected %zu", work, work_bytes(x, mode));
+    if (mode != CUDNN_FWD_MODE_TRAINING || (reserve >= reserve_bytes(l, x) && aligned(reserve_at)))
+        return CUDNN_STATUS_SUCCESS;
     return fake_refuse("a reserve space of %zu bytes, expected %zu", reserve, reserve_bytes(l, x));
 }
 /* Was `by` the last to write this reserve space, for this shape? */
 static bool in_order(const struct cudnnRNNStruct *l, const struct cudnnRNNDataStruct *x, const void *reserve, int by)
 {
-    return last.reserve == reserve && last.by == by && last.n == l->n && last.d == l->d && last.time == x->time && last.batch == x->batch;
+    return last.reserve == reserve && last.by == by && last.n == l->n && last.d == l->d && last.time == x->time &&
+           last.batch == x->batch;
 }
 
-static cudnnStatus_t run(void (*body)(void *), const struct cudnnRNNStruct *l, const struct cudnnRNNDataStruct *x, const job *from, int by)
+static cudnnStatus_t run(void (*body)(void *), const struct cudnnRNNStruct *l, const struct cudnnRNNDataStruct *x,
+                         const job *from, int by)
 {
     size_t lengths = (size_t)x->batch * sizeof(int), bytes = sizeof(job) + lengths;
     job *j = malloc(bytes);
@@ -262,7 +287,9 @@ static cudnnStatus_t run(void (*body)(void *), const struct cudnnRNNStruct *l, c
     memcpy(j->length, x->length, lengths);
     gpu_host_call(body, j, bytes);
     free(j);
-    if (from->reserve) last.reserve = from->reserve, last.by = by, last.n = l->n, last.d = l->d, last.time = x->time, last.batch = x->batch;
+    if (from->reserve)
+        last.reserve = from->reserve, last.by = by, last.n = l->n, last.d = l->d, last.time = x->time,
+        last.batch = x->batch;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -275,7 +302,10 @@ static size_t cell_of(const job *j, int t, int b)
         for (int k = 0; k < j->batch; k++) at += j->length[k] > s;
     return at + (size_t)b;
 }
-static float *kept(const job *j, size_t cell, int what) { return j->reserve + HEAD + (cell * KEPT + (size_t)what) * (size_t)j->d; }
+static float *kept(const job *j, size_t cell, int what)
+{
+    return j->reserve + HEAD + (cell * KEPT + (size_t)what) * (size_t)j->d;
+}
 static const float *matrix(const job *j, int id, int row, int cols)
 {
     return j->weights + weight_at(j->n, j->d, id, false) + (size_t)row * (size_t)cols;
@@ -292,7 +322,8 @@ static void begin(const job *j) { memset(j->work, 0xff, j->work_bytes); }
 /* Has it been written by whom it should, and is y what it was? */
 static bool reserve_is(const job *j, int by)
 {
-    bool whole = j->reserve[0] == (float)by && j->reserve[1] == (float)j->n && j->reserve[2] == (float)j->d && j->reserve[3] == (float)j->cells;
+    bool whole = j->reserve[0] == (float)by && j->reserve[1] == (float)j->n && j->reserve[2] == (float)j->d &&
+                 j->reserve[3] == (float)j->cells;
     for (int b = 0; b < j->batch && whole; b++)
         for (int t = 0; t < j->length[b] && whole; t++) {
             size_t cell = cell_of(j, t, b);
@@ -303,7 +334,8 @@ static bool reserve_is(const job *j, int by)
 }
 static void sign(const job *j, int by)
 {
-    j->reserve[0] = (float)by, j->reserve[1] = (float)j->n, j->reserve[2] = (float)j->d, j->reserve[3] = (float)j->cells;
+    j->reserve[0] = (float)by, j->reserve[1] = (float)j->n, j->reserve[2] = (float)j->d,
+    j->reserve[3] = (float)j->cells;
 }
 
 /* ---- forward ---- */
@@ -330,7 +362,8 @@ static void run_forward(void *arg)
     const job *j = arg;
     begin(j);
     for (size_t i = 0; i < weight_at(j->n, j->d, -1, false); i++)
-        if (!isfinite(j->weights[i])) gpu_refuse("the stand-in for cuDNN: the space of weights has bytes that nobody wrote");
+        if (!isfinite(j->weights[i]))
+            gpu_refuse("the stand-in for cuDNN: the space of weights has bytes that nobody wrote");
     memset(j->y, 0xff, j->cells * (size_t)j->d * sizeof(float));
     for (int b = 0; b < j->batch; b++)
         for (int t = 0; t < j->length[b]; t++)
@@ -338,9 +371,10 @@ static void run_forward(void *arg)
     if (j->training) sign(j, BY_FORWARD);
 }
 
-cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnForwardMode_t mode, const int32_t lengths[],
-                              cudnnRNNDataDescriptor_t x, const void *x_at, cudnnRNNDataDescriptor_t y, void *y_at, cudnnTensorDescriptor_t h,
-                              const void *hx, void *hy, cudnnTensorDescriptor_t c, const void *cx, void *cy, size_t weights,
+cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnForwardMode_t mode,
+                              const int32_t lengths[], cudnnRNNDataDescriptor_t x, const void *x_at,
+                              cudnnRNNDataDescriptor_t y, void *y_at, cudnnTensorDescriptor_t h, const void *hx,
+                              void *hy, cudnnTensorDescriptor_t c, const void *cx, void *cy, size_t weights,
                               const void *weights_at, size_t work, void *work_at, size_t reserve, void *reserve_at)
 {
     cudnnStatus_t s = check_call(handle, l, lengths, x, y, h, weights, mode, work, work_at, reserve, reserve_at);
@@ -348,7 +382,12 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudn
     if (!aligned(x_at) || !aligned(y_at) || !aligned(weights_at) || hx || hy || c || cx || cy)
         return fake_refuse("rows or weights are missing, or states are not");
     bool training = mode == CUDNN_FWD_MODE_TRAINING;
-    job j = {.training = training, .x = x_at, .y = y_at, .weights = weights_at, .work = work_at, .work_bytes = work_bytes(x, mode),
+    job j = {.training = training,
+             .x = x_at,
+             .y = y_at,
+             .weights = weights_at,
+             .work = work_at,
+             .work_bytes = work_bytes(x, mode),
              .reserve = training ? reserve_at : NULL};
     return run(run_forward, l, x, &j, BY_FORWARD);
 }
@@ -358,10 +397,12 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudn
 /* dh [d] of this state becomes that of the one before it. */
 static void data_cell(const job *j, size_t cell, const float *before, double *dh, double *dh_before)
 {
-    float *dx = j->dx + cell * (size_t)j->n, *r = kept(j, cell, R), *i = kept(j, cell, I), *n = kept(j, cell, N), *u = kept(j, cell, U);
+    float *dx = j->dx + cell * (size_t)j->n, *r = kept(j, cell, R), *i = kept(j, cell, I), *n = kept(j, cell, N),
+          *u = kept(j, cell, U);
     for (int k = 0; k < j->d; k++) {
         double h = before ? (double)before[k] : 0, K = (double)n[k], Z = (double)i[k], Q = (double)r[k];
-        double dn = dh[k] * (1 - Z) * (1 - K * K), dr = dn * (double)u[k] * Q * (1 - Q), di = dh[k] * (h - K) * Z * (1 - Z);
+        double dn = dh[k] * (1 - Z) * (1 - K * K), dr = dn * (double)u[k] * Q * (1 - Q),
+               di = dh[k] * (h - K) * Z * (1 - Z);
         dh_before[k] = dh[k] * Z;
         r[k] = (float)dr, i[k] = (float)di, n[k] = (float)dn, u[k] = (float)(dn * Q);
     }
@@ -374,7 +415,8 @@ static void data_cell(const job *j, size_t cell, const float *before, double *dh
     }
     for (int g = 0; g < GATES; g++)
         for (int k = 0; k < j->d; k++)
-            for (int m = 0; m < j->d; m++) dh_before[m] += (double)recurrent[g][k] * (double)matrix(j, GATES + g, k, j->d)[m];
+            for (int m = 0; m < j->d; m++)
+                dh_before[m] += (double)recurrent[g][k] * (double)matrix(j, GATES + g, k, j->d)[m];
     memcpy(dh, dh_before, (size_t)j->d * sizeof *dh);
 }
 static void run_data(void *arg)
@@ -396,18 +438,27 @@ static void run_data(void *arg)
     sign(j, BY_DATA);
 }
 
-cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t l, const int32_t lengths[], cudnnRNNDataDescriptor_t y,
-                                      const void *y_at, const void *dy, cudnnRNNDataDescriptor_t x, void *dx, cudnnTensorDescriptor_t h,
-                                      const void *hx, const void *dhy, void *dhx, cudnnTensorDescriptor_t c, const void *cx, const void *dcy,
-                                      void *dcx, size_t weights, const void *weights_at, size_t work, void *work_at, size_t reserve,
-                                      void *reserve_at)
+cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t l, const int32_t lengths[],
+                                      cudnnRNNDataDescriptor_t y, const void *y_at, const void *dy,
+                                      cudnnRNNDataDescriptor_t x, void *dx, cudnnTensorDescriptor_t h, const void *hx,
+                                      const void *dhy, void *dhx, cudnnTensorDescriptor_t c, const void *cx,
+                                      const void *dcy, void *dcx, size_t weights, const void *weights_at, size_t work,
+                                      void *work_at, size_t reserve, void *reserve_at)
 {
-    cudnnStatus_t s = check_call(handle, l, lengths, x, y, h, weights, CUDNN_FWD_MODE_TRAINING, work, work_at, reserve, reserve_at);
+    cudnnStatus_t s =
+        check_call(handle, l, lengths, x, y, h, weights, CUDNN_FWD_MODE_TRAINING, work, work_at, reserve, reserve_at);
     if (s != CUDNN_STATUS_SUCCESS) return s;
-    if (!aligned(y_at) || !aligned(dy) || !aligned(dx) || !aligned(weights_at) || hx || dhy || dhx || c || cx || dcy || dcx)
+    if (!aligned(y_at) || !aligned(dy) || !aligned(dx) || !aligned(weights_at) || hx || dhy || dhx || c || cx || dcy ||
+        dcx)
         return fake_refuse("rows or weights are missing, or states are not");
-    if (!in_order(l, x, reserve_at, BY_FORWARD)) return fake_refuse("a gradient of data without its forward pass for training");
-    job j = {.y = (float *)(uintptr_t)y_at, .dy = dy, .dx = dx, .weights = weights_at, .work = work_at, .reserve = reserve_at,
+    if (!in_order(l, x, reserve_at, BY_FORWARD))
+        return fake_refuse("a gradient of data without its forward pass for training");
+    job j = {.y = (float *)(uintptr_t)y_at,
+             .dy = dy,
+             .dx = dx,
+             .weights = weights_at,
+             .work = work_at,
+             .reserve = reserve_at,
              .work_bytes = work_bytes(x, CUDNN_FWD_MODE_TRAINING)};
     return run(run_data, l, x, &j, BY_DATA);
 }
@@ -431,7 +482,8 @@ static void run_weights(void *arg)
             const float *in[GATES] = {kept(j, cell, R), kept(j, cell, I), kept(j, cell, N)};
             const float *recurrent[GATES] = {in[0], in[1], kept(j, cell, U)};
             for (int g = 0; g < GATES; g++) {
-                add_outer(j->gradients + weight_at(j->n, j->d, g, false), in[g], j->x + cell * (size_t)j->n, j->d, j->n);
+                add_outer(j->gradients + weight_at(j->n, j->d, g, false), in[g], j->x + cell * (size_t)j->n, j->d,
+                          j->n);
                 add_outer(j->gradients + weight_at(j->n, j->d, g, true), in[g], &one, j->d, 1);
                 if (t)
                     add_outer(j->gradients + weight_at(j->n, j->d, GATES + g, false), recurrent[g],
@@ -440,17 +492,24 @@ static void run_weights(void *arg)
         }
 }
 
-cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnWgradMode_t mode, const int32_t lengths[],
-                                         cudnnRNNDataDescriptor_t x, const void *x_at, cudnnTensorDescriptor_t h, const void *hx,
-                                         cudnnRNNDataDescriptor_t y, const void *y_at, size_t weights, void *gradients, size_t work,
-                                         void *work_at, size_t reserve, void *reserve_at)
+cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t l, cudnnWgradMode_t mode,
+                                         const int32_t lengths[], cudnnRNNDataDescriptor_t x, const void *x_at,
+                                         cudnnTensorDescriptor_t h, const void *hx, cudnnRNNDataDescriptor_t y,
+                                         const void *y_at, size_t weights, void *gradients, size_t work, void *work_at,
+                                         size_t reserve, void *reserve_at)
 {
-    cudnnStatus_t s = check_call(handle, l, lengths, x, y, h, weights, CUDNN_FWD_MODE_TRAINING, work, work_at, reserve, reserve_at);
+    cudnnStatus_t s =
+        check_call(handle, l, lengths, x, y, h, weights, CUDNN_FWD_MODE_TRAINING, work, work_at, reserve, reserve_at);
     if (s != CUDNN_STATUS_SUCCESS) return s;
     if (mode != CUDNN_WGRAD_MODE_ADD) return fake_refuse("gradients of weights that are not added");
-    if (!aligned(x_at) || !aligned(y_at) || !aligned(gradients) || hx) return fake_refuse("rows or gradients are missing, or states are not");
+    if (!aligned(x_at) || !aligned(y_at) || !aligned(gradients) || hx)
+        return fake_refuse("rows or gradients are missing, or states are not");
     if (!in_order(l, x, reserve_at, BY_DATA)) return fake_refuse("a gradient of weights before that of data");
-    job j = {.x = x_at, .y = (float *)(uintptr_t)y_at, .gradients = gradients, .work = work_at, .reserve = reserve_at,
+    job j = {.x = x_at,
+             .y = (float *)(uintptr_t)y_at,
+             .gradients = gradients,
+             .work = work_at,
+             .reserve = reserve_at,
              .work_bytes = work_bytes(x, CUDNN_FWD_MODE_TRAINING)};
     return run(run_weights, l, x, &j, BY_DATA);
 }

@@ -1,9 +1,10 @@
 /* gpu_emulation.cc - kernels on the CPU, and the runtime of runtime.h over plain memory: for tests only (see gpu.h).
  *
- * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block, gpu_streams.cc says when a launch is run.
+ * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block, gpu_streams.cc says when a
+ * launch is run.
  */
 #include "gpu_streams.h"
-#include "cuda/uploads.h"
+#include "tensor/cuda/uploads.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <map>
@@ -21,12 +22,16 @@ const char *gpu_label = "";
 
 /* ---- memory: inaccessible to the host between launches, under the address sanitizer ---- */
 
-namespace {
+namespace
+{
 std::map<char *, size_t> blocks;
 std::string error;
 bool has_error, refused;
 std::map<std::pair<std::string, std::string>, int64_t> tally; /* launches by label and name */
-struct scratch_block { void *data; size_t bytes; } scratch[GPU_LANES][16];
+struct scratch_block {
+    void *data;
+    size_t bytes;
+} scratch[GPU_LANES][16];
 std::vector<void *> outgrown; /* scratch that captured graphs may still use */
 gpu_counter counter;
 unsigned tickets[GPU_LANES][GPU_TICKETS];
@@ -87,12 +92,13 @@ static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<voi
 void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> what)
 {
     size_t threads = (size_t)block.x * block.y * block.z;
-    if (!threads || threads > GPU_MOST_THREADS || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535 ||
-        smem > 227 << 10) {
+    if (!threads || threads > GPU_MOST_THREADS || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 ||
+        grid.z > 65535 || smem > 227 << 10) {
         gpu_refuse("a launch with a grid, a block or shared memory that no GPU takes");
         return;
     }
-    do_or_write(name, [=] { run_grid(grid, block, smem, what); }, (int64_t)grid.x * grid.y * grid.z * (int64_t)(threads / 32));
+    do_or_write(
+        name, [=] { run_grid(grid, block, smem, what); }, (int64_t)grid.x * grid.y * grid.z * (int64_t)(threads / 32));
 }
 
 /* ---- runtime.h ---- */
@@ -241,18 +247,21 @@ void gpu_set_counter(uint64_t seed, uint64_t step)
     gpu_copy_in(&counter, &c, sizeof c);
 }
 void gpu_shared_memory(const void *, size_t) {}
-/* Code for the emulation is a shared object, whose section headers come last; a kernel in it is a function that launches itself. */
+/* Code for the emulation is a shared object, whose section headers come last; a kernel in it is a function that
+ * launches itself. */
 int gpu_capability(void) { return 90; }
 void *gpu_load_kernel(const void *image, const char *name)
 {
     Elf64_Ehdr head;
-    if (strncmp((const char *)image, ELFMAG, SELFMAG)) return gpu_refuse("code that was compiled at run time is none"), nullptr;
+    if (strncmp((const char *)image, ELFMAG, SELFMAG))
+        return gpu_refuse("code that was compiled at run time is none"), nullptr;
     memcpy(&head, image, sizeof head);
     size_t bytes = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
     int file = memfd_create(name, 0); /* stays open: the loader knows a library by its path */
     std::string path = "/proc/self/fd/" + std::to_string(file);
     bool there = file >= 0 && write(file, image, bytes) == (ssize_t)bytes;
-    void *library = there ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr, *kernel = library ? dlsym(library, name) : nullptr;
+    void *library = there ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr,
+         *kernel = library ? dlsym(library, name) : nullptr;
     if (!kernel) gpu_refuse("code that was compiled at run time is no shared object of the emulation");
     return kernel;
 }

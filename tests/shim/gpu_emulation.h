@@ -15,7 +15,7 @@
 #define __forceinline__ __attribute__((unused))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __shared__ static
+#define __shared__   static
 #define __align__(n) alignas(n)
 #define __constant__ static
 
@@ -23,12 +23,24 @@ struct dim3 {
     unsigned x, y, z;
     constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
-struct gpu_index { unsigned x, y, z; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(16) int4 { int x, y, z, w; };
+struct gpu_index {
+    unsigned x, y, z;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
 static inline float4 make_float4(float x, float y, float z, float w) { return float4{x, y, z, w}; }
 static inline float2 make_float2(float x, float y) { return float2{x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return uint4{x, y, z, w}; }
@@ -37,8 +49,8 @@ extern gpu_index threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 extern unsigned char *gpu_dynamic; /* dynamic shared memory of the block under way */
 
-void gpu_barrier();                                                     /* all live threads of the block */
-void gpu_warp_barrier(unsigned mask);                                   /* the live ones of the warp */
+void gpu_barrier();                   /* all live threads of the block */
+void gpu_warp_barrier(unsigned mask); /* the live ones of the warp */
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes); /* from: lane, or < 0 for none */
 void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
@@ -81,9 +93,24 @@ static inline float __fdividef(float a, float b) { return a / b; }
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
-static inline long long __double_as_longlong(double x) { long long u; memcpy(&u, &x, 8); return u; }
-static inline unsigned __float_as_uint(float x) { unsigned u; memcpy(&u, &x, 4); return u; }
-static inline float __uint_as_float(unsigned u) { float x; memcpy(&x, &u, 4); return x; }
+static inline long long __double_as_longlong(double x)
+{
+    long long u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+static inline unsigned __float_as_uint(float x)
+{
+    unsigned u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+static inline float __uint_as_float(unsigned u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
 template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcg(const T *p) { return *p; }
 static inline void __threadfence() {}
@@ -96,7 +123,9 @@ static inline unsigned atomicInc(unsigned *p, unsigned most) /* fibers take turn
 template <class T> static inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> static inline T max(T a, T b) { return a < b ? b : a; }
 
-struct alignas(2) bf16 { uint16_t bits; };
+struct alignas(2) bf16 {
+    uint16_t bits;
+};
 static inline float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
 static inline bf16 to_bf16(float x)
 {
@@ -107,11 +136,12 @@ static inline bf16 to_bf16(float x)
 static inline void mma_16816(float d[4], const unsigned a[4], const unsigned b[2]) { gpu_mma(d, a, b); }
 
 /* Arguments are copied when launched, as CUDA does. */
-template <class... P, class... A> static inline int gpu_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
+template <class... P, class... A>
+static inline int gpu_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
 {
     gpu_launch(name, grid, block, smem, [=] { kernel(a...); });
     return gpu_launched();
 }
 #define LAUNCH(kernel, grid, block, smem, ...) gpu_call(#kernel, (kernel), (grid), (block), (smem), __VA_ARGS__)
-#define DYN_SMEM(T, name) T *name = (T *)gpu_dynamic
+#define DYN_SMEM(T, name)                      T *name = (T *)gpu_dynamic
 #endif

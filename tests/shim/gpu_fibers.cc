@@ -1,6 +1,8 @@
-/* gpu_fibers.cc - the threads of a block as fibers on the CPU: barriers, warp exchanges, and the order in which they run.
+/* gpu_fibers.cc - the threads of a block as fibers on the CPU: barriers, warp exchanges, and the order in which they
+ * run.
  *
- * Each thread of a block is a fiber with its own stack; a fiber yields at a barrier or a warp exchange until all threads have arrived.
+ * Each thread of a block is a fiber with its own stack; a fiber yields at a barrier or a warp exchange until all
+ * threads have arrived.
  */
 #include "gpu_fibers.h"
 #include <sys/mman.h>
@@ -11,7 +13,8 @@ dim3 blockDim, gridDim;
 unsigned char *gpu_dynamic;
 [[noreturn]] void broken_kernel(const char *what)
 {
-    fprintf(stderr, "kernel on the CPU: %s (block %u,%u,%u thread %u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x);
+    fprintf(stderr, "kernel on the CPU: %s (block %u,%u,%u thread %u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z,
+            threadIdx.x);
     abort();
 }
 
@@ -20,8 +23,8 @@ unsigned char *gpu_dynamic;
 enum { MOST = GPU_MOST_THREADS, STACK = 256 << 10 };
 
 #ifdef __x86_64__
-/* Pushes the callee-saved registers on this stack, stores its top in *from, and continues at `to`. swapcontext would make a system call for
- * the signal mask each time, which would dominate a test's run time. */
+/* Pushes the callee-saved registers on this stack, stores its top in *from, and continues at `to`. swapcontext would
+ * make a system call for the signal mask each time, which would dominate a test's run time. */
 typedef void *gpu_place;
 extern "C" void gpu_swap(gpu_place *from, gpu_place *to);
 asm(R"(
@@ -45,7 +48,8 @@ gpu_swap:
 )");
 static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
 {
-    void **top = (void **)(stack + size - 64); /* 16-byte aligned: at its first instruction a function has 8 bytes less */
+    /* 16-byte aligned: at its first instruction a function has 8 bytes less */
+    void **top = (void **)(stack + size - 64);
     *--top = nullptr;
     *--top = (void *)start;
     for (int i = 0; i < 6; i++) *--top = nullptr;
@@ -64,12 +68,13 @@ static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
 }
 #endif
 
-namespace {
+namespace
+{
 struct fiber {
     gpu_place at; /* where it continues */
     char *stack;
     bool made, done;
-    int waits; /* 0 runs, 1 at the block's barrier, 2 at its warp's */
+    int waits;  /* 0 runs, 1 at the block's barrier, 2 at its warp's */
     void *fake; /* for the address sanitizer */
 };
 struct warp {
@@ -233,6 +238,7 @@ void gpu_run_block(int threads, const std::function<void()> &what)
         }
         unsigned now = barrier_round;
         for (int w = 0; w < n_threads / 32; w++) now += warps[w].round;
-        if (live == before && rounds == now) broken_kernel("its threads wait for each other: a barrier that not all reach");
+        if (live == before && rounds == now)
+            broken_kernel("its threads wait for each other: a barrier that not all reach");
     }
 }

@@ -4,8 +4,8 @@
 #ifndef GPU_ON_CPU
 #define GPU_ON_CPU
 #endif
-#include "cuda/gpu.h"
-#include "cuda/runtime.h"
+#include "tensor/cuda/gpu.h"
+#include "tensor/cuda/runtime.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define GPU_ASAN 1
@@ -20,8 +20,8 @@
 #endif
 
 enum { GPU_MOST_THREADS = 1024 }; /* per block */
-/* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. A barrier that some threads never
- * reach is a broken kernel. */
+/* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. A barrier that
+ * some threads never reach is a broken kernel. */
 void gpu_run_block(int threads, const std::function<void()> &body);
 /* Prints the error with the current block and thread, and aborts. */
 [[noreturn]] void broken_kernel(const char *what);

@@ -1,6 +1,6 @@
 /* gpu_streams.cc - see gpu_streams.h. */
 #include "gpu_streams.h"
-#include "cuda/uploads.h"
+#include "tensor/cuda/uploads.h"
 #include <deque>
 #include <vector>
 
@@ -12,12 +12,7 @@ int gpu_side_stuck;
 
 namespace
 {
-enum {
-    SEES = 0 /* side_sees of runtime.cu */,
-    SEEN = GPU_SIDES,
-    MARK = 2 * GPU_SIDES,
-    EVENTS = MARK + GPU_MARKS
-};
+enum { SEES = 0 /* side_sees of runtime.cu */, SEEN = GPU_SIDES, MARK = 2 * GPU_SIDES, EVENTS = MARK + GPU_MARKS };
 enum what { WORK, RECORD, WAIT };
 struct action {
     what kind;
@@ -103,8 +98,7 @@ static void note_in_graph(const action &a)
 {
     auto *e = &recorded[a.event];
     if (a.kind == WAIT) {
-        if (e->graph != number)
-            gpu_refuse("a stream waits for what is not in the graph that is being written");
+        if (e->graph != number) gpu_refuse("a stream waits for what is not in the graph that is being written");
         if (!a.lane && part[e->lane].joined < e->at) part[e->lane].joined = e->at;
         part[a.lane].in = true;
     }
@@ -184,8 +178,7 @@ void *gpu_captured(void)
     graph *g = written;
     written = NULL;
     for (int i = 1; i < GPU_LANES; i++)
-        if (part[i].joined != part[i].given)
-            gpu_refuse("a side stream was not joined in the graph that was written");
+        if (part[i].joined != part[i].given) gpu_refuse("a side stream was not joined in the graph that was written");
     if (!gpu_launched()) return g;
     delete g;
     return NULL;

@@ -1,8 +1,9 @@
 /* gpu_streams.h - streams, events and graphs of the emulated GPU (gpu_streams.cc), for gpu_emulation.cc.
  *
- * Work is given to a stream, in a graph or not, and runs at once or when something waits for it (gpu_when of runtime.h). So do waits for
- * events: an event stands for what its stream had been given when it was recorded. As on a GPU, a graph has to be written by streams that are
- * forked from the first one and joined with it again, and waits in it are for events in it.
+ * Work is given to a stream, in a graph or not, and runs at once or when something waits for it (gpu_when of
+ * runtime.h). So do waits for events: an event stands for what its stream had been given when it was recorded. As on a
+ * GPU, a graph has to be written by streams that are forked from the first one and joined with it again, and waits in
+ * it are for events in it.
  */
 #ifndef GPU_STREAMS_H
 #define GPU_STREAMS_H

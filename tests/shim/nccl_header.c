@@ -1,11 +1,12 @@
 /* nccl_header.c - compiled where NCCL's header is: what cuda/nccl.h declares is what that says. */
 #include <nccl.h>
-#include "cuda/nccl.h"
+#include "tensor/cuda/nccl.h"
 
 _Static_assert((int)NCCL_SUCCESS == (int)ncclSuccess && (int)NCCL_INVALID_USAGE == (int)ncclInvalidUsage, "codes");
 _Static_assert((int)NCCL_REMOTE_ERROR == (int)ncclRemoteError && (int)NCCL_IN_PROGRESS == (int)ncclInProgress, "codes");
 _Static_assert((int)NCCL_INT8 == (int)ncclInt8 && (int)NCCL_FLOAT32 == (int)ncclFloat32, "types of elements");
-_Static_assert(sizeof(nccl_code) == sizeof(ncclResult_t) && sizeof(nccl_type) == sizeof(ncclDataType_t), "enumerations");
+_Static_assert(sizeof(nccl_code) == sizeof(ncclResult_t) && sizeof(nccl_type) == sizeof(ncclDataType_t),
+               "enumerations");
 _Static_assert(sizeof(nccl_id) == sizeof(ncclUniqueId) && _Alignof(nccl_id) == _Alignof(ncclUniqueId), "the id");
 #define SAME(function, type) _Static_assert(__builtin_types_compatible_p(__typeof__(&function), type), #function)
 SAME(ncclGetVersion, ncclResult_t (*)(int *));

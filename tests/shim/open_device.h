@@ -1,8 +1,8 @@
 /* open_device.h - the CUDA backend and the plugins, as the program opens them. */
 #ifndef ABLATE_OPEN_DEVICE_H
 #define ABLATE_OPEN_DEVICE_H
-#include "cuda/module.h"
-#include "plugin/plugin.h"
+#include "tensor/cuda/module.h"
+#include "network/plugin/plugin.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* planted.cu - kernels with a mistake each, to see that the test build finds it (planted.sh). usage: planted MISTAKE
- * Ends with 0 when nothing was found, 1 when the two orders of the threads disagree; otherwise the program is ended on the way. */
-#include "cuda/gpu.h"
+ * Ends with 0 when nothing was found, 1 when the two orders of the threads disagree; otherwise the program is ended on
+ * the way. */
+#include "tensor/cuda/gpu.h"
 #include <string.h>
 
 enum { N = 128 };

@@ -1,9 +1,10 @@
 /* shim_test.h - the CUDA backend's operations against the CPU's, on the same random numbers.
  *
- * A test builds `call`s over host memory (tensor, randoms, ids_below), and check_call does the rest: it copies every view to
- * device memory, runs the CPU's kernel on the host and the GPU's on the copy, and compares all views, inputs too (an operation
- * may write to a state). The GPU's part is run three times: as it is, with the fibers in reverse order, and from a graph; the
- * three must agree bit for bit. Built with GPU_ON_CPU it tests the kernels on the CPU; without, on a real GPU.
+ * A test builds `call`s over host memory (tensor, randoms, ids_below), and check_call does the rest: it copies every
+ * view to device memory, runs the CPU's kernel on the host and the GPU's on the copy, and compares all views, inputs
+ * too (an operation may write to a state). The GPU's part is run three times: as it is, with the fibers in reverse
+ * order, and from a graph; the three must agree bit for bit. Built with GPU_ON_CPU it tests the kernels on the CPU;
+ * without, on a real GPU.
  *
  *     int main(void)
  *     {
@@ -17,9 +18,9 @@
  */
 #ifndef ABLATE_SHIM_TEST_H
 #define ABLATE_SHIM_TEST_H
-#include "cpu/cpu.h"
-#include "cuda/ops.h"
-#include "cuda/runtime.h"
+#include "tensor/cpu/cpu.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/runtime.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,12 @@ static rng dice;
         checks_done++;                                                                                                 \
         if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
     } while (0)
-/* Failure expected: rc is -1 and the words contain `part`. The refusal is forgotten, so that no later check is failed by it. */
+/* Failure expected: rc is -1 and the words contain `part`. The refusal is forgotten, so that no later check is failed
+ * by it. */
 #define CHECK_REFUSED(rc, e, part)                                                                                     \
     do {                                                                                                               \
-        CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"", rc, (e)->text, part); \
+        CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"",    \
+                   rc, (e)->text, part);                                                                               \
         gpu_clear_refusal();                                                                                           \
     } while (0)
 
@@ -121,7 +124,8 @@ static inline view ids_of(int64_t n, const int32_t *id)
     memcpy(v.data, id, (size_t)n * sizeof *id);
     return v;
 }
-/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows that end by `rows` at the latest; dummies may follow. */
+/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows that end by `rows` at the latest; dummies may
+ * follow. */
 static inline view offsets(int64_t sentences, int64_t longest, int64_t rows)
 {
     view v = tensor(I32, 1, 1, 1, sentences + 1);
@@ -147,12 +151,13 @@ typedef struct { /* a host block, its copy on the device, and what came back in 
     void *host, *device;
     size_t bytes;
     char *before, *back[3];
-    view v;          /* as the call sees it */
+    view v;           /* as the call sees it */
     const char *role; /* "in" or "out" */
     int index;
 } check_block;
 
-/* Different enough to be told: |found - expected| is beyond `tolerance` times the largest number of the tensor, to which
+/* Different enough to be told: |found - expected| is beyond `tolerance` times the largest number of the tensor, to
+ * which
  * bf16 adds 1/128 of the number itself. Infinities and NaN must be the same. */
 static inline bool differs(dtype type, double found, double expected, double largest, double tolerance)
 {
@@ -179,9 +184,11 @@ static inline void check_views(const char *what, const view *found, const view *
             wrong++;
         }
     char shape[64];
-    CHECK_THAT(!wrong, "%s: %lld of %lld elements of %s %s differ; the first at %lld: found %.9g, expected %.9g (largest %.3g)", what,
-               (long long)wrong, (long long)size_of(expected), dtype_name(expected->type), shape_text(expected->dim, shape),
-               (long long)first, get(found, first < 0 ? 0 : first), get(expected, first < 0 ? 0 : first), largest);
+    CHECK_THAT(!wrong,
+               "%s: %lld of %lld elements of %s %s differ; the first at %lld: found %.9g, expected %.9g (largest %.3g)",
+               what, (long long)wrong, (long long)size_of(expected), dtype_name(expected->type),
+               shape_text(expected->dim, shape), (long long)first, get(found, first < 0 ? 0 : first),
+               get(expected, first < 0 ? 0 : first), largest);
 }
 
 static inline int check_collect(call *k, check_block b[MAX_IN + MAX_OUT])
@@ -193,7 +200,10 @@ static inline int check_collect(call *k, check_block b[MAX_IN + MAX_OUT])
         int j = 0;
         while (j < n && b[j].host != v->data) j++;
         if (!v->data || (j < n && b[j].bytes >= bytes_of_view(v))) continue;
-        b[j] = (check_block){.host = v->data, .bytes = bytes_of_view(v), .v = *v, .role = is_in ? "in" : "out",
+        b[j] = (check_block){.host = v->data,
+                             .bytes = bytes_of_view(v),
+                             .v = *v,
+                             .role = is_in ? "in" : "out",
                              .index = is_in ? i : i - k->n_in};
         if (j == n) n++;
     }
@@ -207,9 +217,9 @@ static inline void *check_device(const check_block *b, int n, const void *host)
     return NULL;
 }
 
-/* Runs `on_cpu` on the call and `on_gpu` on its copy (see above). Views that name the same host memory share on the device too;
- * all begin at the start of a block from malloc. Prints both values of the first element that differs. Seed and step of the
- * call are put into the device's counter. */
+/* Runs `on_cpu` on the call and `on_gpu` on its copy (see above). Views that name the same host memory share on the
+ * device too; all begin at the start of a block from malloc. Prints both values of the first element that differs. Seed
+ * and step of the call are put into the device's counter. */
 static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, call *k, double tolerance)
 {
     check_block b[MAX_IN + MAX_OUT] = {{0}};
@@ -242,8 +252,10 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
 #ifdef GPU_ON_CPU
     gpu_reversed = 0;
 #endif
-    CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text, gpu_error() ? gpu_error() : "no error noted");
-    gpu_clear_refusal(); /* this check's, not the next one's; an error of the device stays, and all that follows fails */
+    CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text,
+               gpu_error() ? gpu_error() : "no error noted");
+    /* this check's, not the next one's; an error of the device stays, and all that follows fails */
+    gpu_clear_refusal();
     rc |= on_cpu(k, &e);
     CHECK_THAT(!rc, "%s: the CPU's kernel failed: %s", what, e.text);
     for (int j = 0; j < n; j++) {
@@ -253,7 +265,8 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
         found.data = b[j].back[0];
         if (!rc) {
             check_views(name, &found, &b[j].v, tolerance);
-            CHECK_THAT(!memcmp(b[j].back[0], b[j].back[1], b[j].bytes), "%s: other bits with the fibers reversed", name);
+            CHECK_THAT(!memcmp(b[j].back[0], b[j].back[1], b[j].bytes), "%s: other bits with the fibers reversed",
+                       name);
             CHECK_THAT(!memcmp(b[j].back[0], b[j].back[2], b[j].bytes), "%s: other bits from a graph", name);
         }
         gpu_release(b[j].device);
@@ -268,7 +281,8 @@ static inline void check_same_bits(const char *what, const void *found, const vo
     const unsigned char *a = found, *b = expected;
     size_t at = 0;
     while (at + 1 < bytes && a[at] == b[at]) at++;
-    CHECK_THAT(!bytes || a[at] == b[at], "%s: byte %zu of %zu: found %02x, expected %02x", what, at, bytes, a[at], b[at]);
+    CHECK_THAT(!bytes || a[at] == b[at], "%s: byte %zu of %zu: found %02x, expected %02x", what, at, bytes, a[at],
+               b[at]);
 }
 
 /* With batch_invariant, the last of what axis 0 of all views counts has the same bits alone as among the others. */
@@ -304,18 +318,21 @@ static inline view padded(const view *x, int64_t padding)
 {
     view y = tensor(x->type, 1, 1, x->dim[2], x->dim[3] + padding);
     size_t one = dtype_size(x->type), from = (size_t)x->dim[3] * one, to = (size_t)y.dim[3] * one;
-    for (int64_t r = 0; r < x->dim[2]; r++) memcpy((char *)y.data + (size_t)r * to, (const char *)x->data + (size_t)r * from, from);
+    for (int64_t r = 0; r < x->dim[2]; r++)
+        memcpy((char *)y.data + (size_t)r * to, (const char *)x->data + (size_t)r * from, from);
     return y;
 }
 static inline view unpadded(const view *y, int64_t padding)
 {
     view x = tensor(y->type, 1, 1, y->dim[2], y->dim[3] - padding);
     size_t one = dtype_size(x.type), to = (size_t)x.dim[3] * one, from = (size_t)y->dim[3] * one;
-    for (int64_t r = 0; r < x.dim[2]; r++) memcpy((char *)x.data + (size_t)r * to, (const char *)y->data + (size_t)r * from, to);
+    for (int64_t r = 0; r < x.dim[2]; r++)
+        memcpy((char *)x.data + (size_t)r * to, (const char *)y->data + (size_t)r * from, to);
     return x;
 }
 
-/* A CPU kernel on a call whose views `of` have rows with `columns` of padding: it gets them without. For check_call, set `without` before. */
+/* A CPU kernel on a call whose views `of` have rows with `columns` of padding: it gets them without. For check_call,
+ * set `without` before. */
 typedef struct {
     kernel plain;
     const view *of[3]; /* of the call that is checked; NULL ends them */

@@ -1,11 +1,12 @@
-/* standin_nccl.c - libnccl.so.2 for tests without GPUs: ncclSend and ncclRecv between processes of one machine, which really carry what is sent.
+/* standin_nccl.c - libnccl.so.2 for tests without GPUs: ncclSend and ncclRecv between processes of one machine, which
+ * really carry what is sent.
  *
- * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's messages are carried when
- * the emulated GPU comes to them, which the host waits for. A rank that has ended is told of as NCCL tells it: calls succeed,
- * ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end.
+ * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's
+ * messages are carried when the emulated GPU comes to them, which the host waits for. A rank that has ended is told of
+ * as NCCL tells it: calls succeed, ncclCommGetAsyncError says ncclRemoteError, and the stream never comes to an end.
  */
-#include "cuda/nccl.h"
-#include "cuda/runtime.h"
+#include "tensor/cuda/nccl.h"
+#include "tensor/cuda/runtime.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +19,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST = 8, RING = 1 << 15, QUEUE = 2 * MOST, DECIDE = 512 /* looks at the rings between looks at who is alive */ };
+enum {
+    MOST = 8,
+    RING = 1 << 15,
+    QUEUE = 2 * MOST,
+    DECIDE = 512 /* looks at the rings between looks at who is alive */
+};
 
 typedef struct {
     _Atomic uint64_t written, read;
@@ -110,7 +116,11 @@ nccl_code ncclCommDestroy(nccl_comm c)
     return NCCL_SUCCESS;
 }
 
-nccl_code ncclCommAbort(nccl_comm c) { c->at->aborted = 1; return NCCL_SUCCESS; }
+nccl_code ncclCommAbort(nccl_comm c)
+{
+    c->at->aborted = 1;
+    return NCCL_SUCCESS;
+}
 nccl_code ncclCommGetAsyncError(nccl_comm c, nccl_code *found)
 {
     if (someone_gone(c)) lose(c);
@@ -119,7 +129,9 @@ nccl_code ncclCommGetAsyncError(nccl_comm c, nccl_code *found)
 
 const char *ncclGetErrorString(nccl_code code)
 {
-    return code == NCCL_SUCCESS ? "no error" : code == NCCL_REMOTE_ERROR ? "remote process exited or there was a network error" : "invalid usage";
+    return code == NCCL_SUCCESS        ? "no error"
+           : code == NCCL_REMOTE_ERROR ? "remote process exited or there was a network error"
+                                       : "invalid usage";
 }
 
 /* ---- messages ---- */

@@ -1,7 +1,7 @@
-/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one pass backwards takes, empty ones and none, heads of
- * every width, q, k and v in one tensor or in two, among columns that are nobody's and at addresses that 16-byte loads cannot take. Rows
- * without a sentence are NaN on the way in: nobody may look at them. */
-#include "cuda/attention.h"
+/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one pass backwards takes,
+ * empty ones and none, heads of every width, q, k and v in one tensor or in two, among columns that are nobody's and at
+ * addresses that 16-byte loads cannot take. Rows without a sentence are NaN on the way in: nobody may look at them. */
+#include "tensor/cuda/attention.h"
 #include "shim_test.h"
 
 typedef struct {
@@ -34,7 +34,8 @@ static view offsets_of(int n, const int32_t *length, int64_t *longest)
 static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t width)
 {
     view v = randoms(tensor(type, 1, 1, rows + dummies, width));
-    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(dummies * width) * dtype_size(type));
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff,
+           (size_t)(dummies * width) * dtype_size(type));
     return v;
 }
 
@@ -52,8 +53,15 @@ static void check_setting(dtype type, const setting *s)
     attr a = {.f = {s->p, times / sqrt((double)s->d_k), 21},
               .i = {s->gap, k_column, k_column + q_width + s->gap, s->heads, s->d_k, s->d_v, s->causal, longest}};
     view y = tensor(type, 1, 1, rows, v_width), lse = tensor(F32, 1, 1, rows, s->heads);
-    call forward = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a,
-                    .training = true, .seed = 0x123456789abcdef0u, .step = 7};
+    call forward = {.op = OP_ATTEND,
+                    .n_in = 5,
+                    .n_out = 2,
+                    .in = {q, kv, kv, q_off, k_off},
+                    .out = {y, lse},
+                    .a = a,
+                    .training = true,
+                    .seed = 0x123456789abcdef0u,
+                    .step = 7};
     check_call(name, cpu_ATTEND, cuda_ATTEND, &forward, type == F32 ? 1e-5 : 4e-3);
 
     view dy = rows_with_dummies(type, used_q, 3, v_width), dq = tensor(type, 1, 1, rows, q.dim[3]);
@@ -71,8 +79,10 @@ static void check_setting(dtype type, const setting *s)
 static void check_company(dtype type)
 {
     enum { LONG = 37, BEFORE = 5, ROWS = 63, HEADS = 2, WIDTH = HEADS * 16 };
-    view q = randoms(tensor(type, 1, 1, ROWS, 3 * WIDTH)), y = tensor(type, 1, 1, ROWS, WIDTH), lse = tensor(F32, 1, 1, ROWS, HEADS);
-    view all = ids_of(5, (int32_t[]){0, BEFORE, BEFORE + LONG, BEFORE + LONG + 1, ROWS}), alone = ids_of(2, (int32_t[]){0, LONG});
+    view q = randoms(tensor(type, 1, 1, ROWS, 3 * WIDTH)), y = tensor(type, 1, 1, ROWS, WIDTH),
+         lse = tensor(F32, 1, 1, ROWS, HEADS);
+    view all = ids_of(5, (int32_t[]){0, BEFORE, BEFORE + LONG, BEFORE + LONG + 1, ROWS}),
+         alone = ids_of(2, (int32_t[]){0, LONG});
     size_t row = (size_t)WIDTH * dtype_size(type);
     char *bits[2];
     float sum[2][ROWS * HEADS];
@@ -82,7 +92,11 @@ static void check_company(dtype type)
         out.data = gpu_alloc(bytes_of_view(&y)), sums.data = gpu_alloc(bytes_of_view(&lse));
         off.data = gpu_copy_of(off.data, bytes_of_view(&off));
         x.dim[2] = out.dim[2] = sums.dim[2] = run ? LONG : ROWS;
-        call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {x, x, x, off, off}, .out = {out, sums},
+        call k = {.op = OP_ATTEND,
+                  .n_in = 5,
+                  .n_out = 2,
+                  .in = {x, x, x, off, off},
+                  .out = {out, sums},
                   .a = {.f = {0, 0.3}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 16, 16, 1, LONG}}};
         err e = {{0}};
         CHECK_THAT(!cuda_ATTEND(&k, &e), "%s", e.text);
@@ -91,15 +105,20 @@ static void check_company(dtype type)
         gpu_copy_out(sum[run], sums.data, bytes_of_view(&sums));
         gpu_release(x.data), gpu_release(out.data), gpu_release(sums.data), gpu_release(off.data);
     }
-    CHECK_THAT(!memcmp(bits[0] + BEFORE * row, bits[1], LONG * row), "%s: other bits in company than alone", dtype_name(type));
-    CHECK_THAT(!memcmp(sum[0] + BEFORE * HEADS, sum[1], LONG * HEADS * sizeof(float)), "%s: other sums in company than alone", dtype_name(type));
+    CHECK_THAT(!memcmp(bits[0] + BEFORE * row, bits[1], LONG * row), "%s: other bits in company than alone",
+               dtype_name(type));
+    CHECK_THAT(!memcmp(sum[0] + BEFORE * HEADS, sum[1], LONG * HEADS * sizeof(float)),
+               "%s: other sums in company than alone", dtype_name(type));
     free(bits[0]), free(bits[1]);
     free(q.data), free(y.data), free(lse.data), free(all.data), free(alone.data);
 }
 
 /* ---- tables of tiles ---- */
 
-typedef struct { int32_t own, n_own, other, n_other, first, n, sentence, whole; } listed; /* attend_place of attend_tile.h */
+/* attend_place of attend_tile.h */
+typedef struct {
+    int32_t own, n_own, other, n_other, first, n, sentence, whole;
+} listed;
 
 /* What the table must have, found sentence by sentence; returns how many. */
 static int64_t expected_tiles(const gpu_tile_shape *s, const int32_t *own, const int32_t *other, listed *at)
@@ -107,7 +126,8 @@ static int64_t expected_tiles(const gpu_tile_shape *s, const int32_t *own, const
     int64_t n = 0;
     for (int b = 0; b <= s->sentences; b++) {
         bool dummies = b == s->sentences;
-        int32_t mine = (dummies ? s->own_rows : own[b + 1]) - own[b], theirs = (dummies ? s->other_rows : other[b + 1]) - other[b];
+        int32_t mine = (dummies ? s->own_rows : own[b + 1]) - own[b],
+                theirs = (dummies ? s->other_rows : other[b + 1]) - other[b];
         int32_t longest = s->both && theirs > mine ? theirs : mine;
         if (!s->both && dummies) theirs = 0;
         bool whole = s->both && !dummies && longest <= s->whole;
@@ -119,10 +139,15 @@ static int64_t expected_tiles(const gpu_tile_shape *s, const int32_t *own, const
     return n;
 }
 
-static void check_table(const char *name, int sentences, int rows, bool both, int whole, const view *own, const view *other)
+static void check_table(const char *name, int sentences, int rows, bool both, int whole, const view *own,
+                        const view *other)
 {
-    gpu_tile_shape s = {.sentences = sentences, .own_rows = (int)get(own, sentences) + 40, .other_rows = (int)get(other, sentences) + 100,
-                        .rows = rows, .both = both, .whole = whole};
+    gpu_tile_shape s = {.sentences = sentences,
+                        .own_rows = (int)get(own, sentences) + 40,
+                        .other_rows = (int)get(other, sentences) + 100,
+                        .rows = rows,
+                        .both = both,
+                        .whole = whole};
     s.own = gpu_copy_of(own->data, bytes_of_view(own)), s.other = gpu_copy_of(other->data, bytes_of_view(other));
     size_t bytes = gpu_tile_bytes(&s);
     int32_t *to = gpu_alloc(bytes), *found = xmalloc(bytes);
@@ -130,12 +155,14 @@ static void check_table(const char *name, int sentences, int rows, bool both, in
     int64_t n = expected_tiles(&s, own->data, other->data, expected), wrong = -1;
     CHECK_THAT(!gpu_list_tiles(1, &s, &to), "%s: %s", name, gpu_error());
     gpu_copy_out(found, to, bytes);
-    CHECK_THAT(found[0] == n && (size_t)(n + 1) * sizeof(listed) <= bytes, "%s: %d tiles in %zu bytes, expected %lld", name, found[0], bytes, (long long)n);
+    CHECK_THAT(found[0] == n && (size_t)(n + 1) * sizeof(listed) <= bytes, "%s: %d tiles in %zu bytes, expected %lld",
+               name, found[0], bytes, (long long)n);
     for (int64_t i = 0; i < n && found[0] == n && wrong < 0; i++)
         if (memcmp((listed *)found + 1 + i, &expected[i], sizeof *expected)) wrong = i;
     const listed *f = (listed *)found + 1 + (wrong < 0 ? 0 : wrong), *e = &expected[wrong < 0 ? 0 : wrong];
-    CHECK_THAT(wrong < 0, "%s: tile %lld is %d %d | %d %d | %d %d | %d %d, expected %d %d | %d %d | %d %d | %d %d", name, (long long)wrong, f->own, f->n_own,
-               f->other, f->n_other, f->first, f->n, f->sentence, f->whole, e->own, e->n_own, e->other, e->n_other, e->first, e->n, e->sentence, e->whole);
+    CHECK_THAT(wrong < 0, "%s: tile %lld is %d %d | %d %d | %d %d | %d %d, expected %d %d | %d %d | %d %d | %d %d",
+               name, (long long)wrong, f->own, f->n_own, f->other, f->n_other, f->first, f->n, f->sentence, f->whole,
+               e->own, e->n_own, e->other, e->n_other, e->first, e->n, e->sentence, e->whole);
     gpu_release((void *)s.own), gpu_release((void *)s.other), gpu_release(to);
     free(found), free(expected);
 }
@@ -171,9 +198,14 @@ static void check_tables(void)
 static void check_warps(void)
 {
     enum { ROWS = 25000, SENTENCES = 12500, USUAL = 1000, HEADS = 8, WIDTH = HEADS * 8 };
-    view q = tensor(BF16, 1, 1, ROWS, 3 * WIDTH), y = tensor(BF16, 1, 1, ROWS, WIDTH), lse = tensor(F32, 1, 1, ROWS, HEADS);
+    view q = tensor(BF16, 1, 1, ROWS, 3 * WIDTH), y = tensor(BF16, 1, 1, ROWS, WIDTH),
+         lse = tensor(F32, 1, 1, ROWS, HEADS);
     view off = tensor(I32, 1, 1, 1, SENTENCES + 1);
-    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off, y, lse, y}, .out = {y, lse},
+    call k = {.op = OP_ATTEND,
+              .n_in = 5,
+              .n_out = 2,
+              .in = {q, q, q, off, off, y, lse, y},
+              .out = {y, lse},
               .a = {.f = {0, 1}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 8, 8, 0, 64, 64}}};
     int64_t tiles = USUAL * 2 /* of sentences of 25 rows */, warps[2];
     err e = {{0}};
@@ -185,8 +217,10 @@ static void check_warps(void)
         warps[back] = gpu_done.warps - before.warps;
     }
     gpu_dry = 0;
-    CHECK_THAT(warps[0] <= 2 * tiles * HEADS, "forward: %lld warps for %lld tiles of %d heads", (long long)warps[0], (long long)tiles, HEADS);
-    CHECK_THAT(warps[1] <= 2 * 2 * USUAL * HEADS, "backward: %lld warps for %d sentences of %d heads", (long long)warps[1], USUAL, HEADS);
+    CHECK_THAT(warps[0] <= 2 * tiles * HEADS, "forward: %lld warps for %lld tiles of %d heads", (long long)warps[0],
+               (long long)tiles, HEADS);
+    CHECK_THAT(warps[1] <= 2 * 2 * USUAL * HEADS, "backward: %lld warps for %d sentences of %d heads",
+               (long long)warps[1], USUAL, HEADS);
     free(q.data), free(y.data), free(lse.data), free(off.data);
 }
 #endif
@@ -195,7 +229,11 @@ static void check_refusals(void)
 {
     view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4});
     view y = tensor(F32, 1, 1, 4, 4), lse = tensor(F32, 1, 1, 4, 1);
-    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+    call k = {.op = OP_ATTEND,
+              .n_in = 5,
+              .n_out = 2,
+              .in = {q, q, q, off, off},
+              .out = {y, lse},
               .a = {.f = {0, 1}, .i = {0, 4, 8, 1, 4, 4, 0, 4}}};
     err e = {{0}};
     k.a.i[4] = 513;
@@ -225,9 +263,39 @@ int main(void)
         {"d 512", 1, 512, 512, 0, true, true, 0.1, 1, {17}, {0}},
         {"d 64 and 512", 1, 64, 512, 0, false, false, 0, 1, {5}, {33}},
         {"d 510 and 1", 1, 510, 1, 0, true, false, 0.5, 1, {17}, {0}},
-        {"short and long, causal, dropout", 3, 16, 24, 8, true, true, 0.25, 10, {1, 70, 64, 65, 33, 0, 48, 2, 63, 17}, {0}},
-        {"short and long, cross", 2, 8, 8, 0, false, false, 0.25, 10, {64, 1, 65, 64, 33, 0, 16, 2, 70, 40}, {64, 70, 3, 65, 48, 5, 0, 63, 1, 17}},
-        {"short and long, cross, causal", 1, 32, 32, 0, false, true, 0.25, 6, {64, 20, 65, 33, 1, 50}, {20, 64, 30, 48, 60, 49}},
+        {"short and long, causal, dropout",
+         3,
+         16,
+         24,
+         8,
+         true,
+         true,
+         0.25,
+         10,
+         {1, 70, 64, 65, 33, 0, 48, 2, 63, 17},
+         {0}},
+        {"short and long, cross",
+         2,
+         8,
+         8,
+         0,
+         false,
+         false,
+         0.25,
+         10,
+         {64, 1, 65, 64, 33, 0, 16, 2, 70, 40},
+         {64, 70, 3, 65, 48, 5, 0, 63, 1, 17}},
+        {"short and long, cross, causal",
+         1,
+         32,
+         32,
+         0,
+         false,
+         true,
+         0.25,
+         6,
+         {64, 20, 65, 33, 1, 50},
+         {20, 64, 30, 48, 60, 49}},
         {"d 128, cross, dropout", 1, 128, 128, 0, false, true, 0.1, 3, {60, 17, 1}, {33, 64, 50}},
         {"one sentence of one", 1, 64, 64, 0, true, true, 0, 1, {1}, {0}},
         {"no sentence at all", 2, 16, 16, 0, true, true, 0.1, 0, {0}, {0}},

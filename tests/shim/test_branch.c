@@ -1,10 +1,11 @@
-/* test_branch.c - weight gradients beside the chain of the backward pass (cuda/branch.h): whole training steps have the same bits with
- * and without them, kernel after kernel, while graphs are written and from these. On the emulated GPU also with the side streams' work as late
- * and as early as may be, which gives other bits where something is not waited for; first it is shown that it does. */
-#include "cuda/ops.h"
+/* test_branch.c - weight gradients beside the chain of the backward pass (cuda/branch.h): whole training steps have the
+ * same bits with and without them, kernel after kernel, while graphs are written and from these. On the emulated GPU
+ * also with the side streams' work as late and as early as may be, which gives other bits where something is not waited
+ * for; first it is shown that it does. */
+#include "tensor/cuda/ops.h"
 #include "open_device.h"
 #include "test.h"
-#include "train/train.h"
+#include "network/train/train.h"
 #include "world.h"
 
 #ifdef GPU_ON_CPU
@@ -122,17 +123,14 @@ static void check_own_memory(void)
     for (int s = 0; s < GPU_SIDES; s++) {
         CHECK_THAT(!gpu_side_begin((gpu_side)s), "side stream %d cannot be opened: %s", s, gpu_error());
         CHECK_THAT(gpu_stream() != stream, "side stream %d is the stream", s);
-        CHECK_THAT(gpu_scratch(SCRATCH_SUMS, 1000) != scratch,
-                   "side stream %d has the stream's scratch memory", s);
-        CHECK_THAT(gpu_scratch(SCRATCH_PRODUCT, 1000) != workspace,
-                   "side stream %d has the stream's workspace", s);
+        CHECK_THAT(gpu_scratch(SCRATCH_SUMS, 1000) != scratch, "side stream %d has the stream's scratch memory", s);
+        CHECK_THAT(gpu_scratch(SCRATCH_PRODUCT, 1000) != workspace, "side stream %d has the stream's workspace", s);
         CHECK_THAT(gpu_tickets() >= tickets + GPU_TICKETS || gpu_tickets() + GPU_TICKETS <= tickets,
                    "side stream %d has the stream's tickets", s);
         gpu_side_end();
         gpu_side_join((gpu_side)s);
     }
-    CHECK_THAT(gpu_stream() == stream && gpu_tickets() == tickets &&
-                   gpu_scratch(SCRATCH_SUMS, 1000) == scratch,
+    CHECK_THAT(gpu_stream() == stream && gpu_tickets() == tickets && gpu_scratch(SCRATCH_SUMS, 1000) == scratch,
                "the side streams were not left");
 }
 
@@ -147,7 +145,8 @@ typedef struct {
 
 static float number(int i) { return (float)(i % 7) - 3; }
 
-/* A weight that is used twice: its two gradients are added. A gradient that nobody reads, but whose sums are: the next value gets its memory. */
+/* A weight that is used twice: its two gradients are added. A gradient that nobody reads, but whose sums are: the next
+ * value gets its memory. */
 static void run_small(const backend *on, small_result *r)
 {
     static const int64_t square[4] = {1, 1, SIDE, SIDE}, one[4] = {1, 1, 1, 1};
@@ -155,13 +154,11 @@ static void run_small(const backend *on, small_result *r)
     err e = {0};
     float numbers[SIDE * SIDE];
     ab_ctx *c = tape_new(&s, on, F32, true);
-    ab_t x = t_input(c, "x", F32, PHASE_STEP, 1, 1, SIDE, SIDE), w = t_param(c, "w", square, 0.5, 0),
-         none = {0};
+    ab_t x = t_input(c, "x", F32, PHASE_STEP, 1, 1, SIDE, SIDE), w = t_param(c, "w", square, 0.5, 0), none = {0};
     ab_t y = t_linear(c, t_linear(c, x, w, none, 0, 0), w, none, 0, 0);
     ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, y, y), one);
     CHECK_INT(tape_backward(c, loss), 0);
-    ab_t unread = tape_push(c, OP_LINEAR_DW, F32, square, 2, (ab_t[]){x, x}, NULL),
-         sums = tape_part(c, unread, 1);
+    ab_t unread = tape_push(c, OP_LINEAR_DW, F32, square, 2, (ab_t[]){x, x}, NULL), sums = tape_part(c, unread, 1);
     tape_at(c, sums)->type = F32;
     memcpy(tape_at(c, sums)->dim, (int64_t[4]){1, 1, 1, SIDE}, sizeof one);
     t_keep(c, sums, "sums");
@@ -196,12 +193,10 @@ static void check_small(const backend *on)
         in_order(GPU_AT_ONCE);
         CHECK_THAT(!memcmp(found.gradient, expected.gradient, sizeof found.gradient),
                    "%s: the gradient of a weight that is used twice is another", order_names[order]);
-        CHECK_THAT(!memcmp(found.sums, expected.sums, sizeof found.sums), "%s: other sums",
-                   order_names[order]);
+        CHECK_THAT(!memcmp(found.sums, expected.sums, sizeof found.sums), "%s: other sums", order_names[order]);
         int wrong = 0;
         for (int i = 0; i < SIDE * SIDE; i++) wrong += found.next[i] != number(i) + (float)found.reused;
-        CHECK_THAT(!wrong, "%s: %d numbers were overwritten by a gradient that was late", order_names[order],
-                   wrong);
+        CHECK_THAT(!wrong, "%s: %d numbers were overwritten by a gradient that was late", order_names[order], wrong);
     }
     unsetenv("ABLATE_BRANCH");
 }
@@ -269,14 +264,13 @@ static outcome train(world *w, dtype compute, const backend *on)
 
 static void check_same(const char *what, const outcome *found, const outcome *expected)
 {
-    CHECK_THAT(found->total == expected->total && found->total > 0, "%s: %zu values, expected %zu", what,
-               found->total, expected->total);
+    CHECK_THAT(found->total == expected->total && found->total > 0, "%s: %zu values, expected %zu", what, found->total,
+               expected->total);
     if (found->total != expected->total || !found->values) return;
     size_t other = 0;
     for (size_t i = 0; i < found->total; i++)
         other += memcmp(&found->values[i], &expected->values[i], sizeof(float)) != 0;
-    CHECK_THAT(!other, "%s: %zu of %zu values have other bits than without a branch", what, other,
-               found->total);
+    CHECK_THAT(!other, "%s: %zu of %zu values have other bits than without a branch", what, other, found->total);
     for (int i = 0; i < STEPS; i++)
         for (int k = 0; k < 2; k++) CHECK_NEAR(found->losses[i][k], expected->losses[i][k], 0);
 }
@@ -292,14 +286,12 @@ static void check_way(const char *what, world *w, dtype compute, const backend *
 #ifdef GPU_ON_CPU
     int64_t ran = gpu_beside.launches - before.launches, overtaken = gpu_beside.overtaken - before.overtaken;
     int64_t least = STEPS * o.gradients;
-    CHECK_THAT(o.gradients > 0 && ran >= least,
-               "%s: %lld launches beside the stream's, expected at least %lld", what, (long long)ran,
-               (long long)least);
+    CHECK_THAT(o.gradients > 0 && ran >= least, "%s: %lld launches beside the stream's, expected at least %lld", what,
+               (long long)ran, (long long)least);
     if (gpu_when == GPU_SIDES_LATE) {
         printf("  %s: %lld weight gradients a step, each overtaken by up to %.1f launches\n", what,
                (long long)o.gradients, (double)overtaken / (double)ran);
-        CHECK_THAT(overtaken >= 2 * ran,
-                   "%s: %lld launches were overtaken by %lld, expected at least two each", what,
+        CHECK_THAT(overtaken >= 2 * ran, "%s: %lld launches were overtaken by %lld, expected at least two each", what,
                    (long long)ran, (long long)overtaken);
     }
 #endif
@@ -317,16 +309,13 @@ static const variant variants[] = {
     {BF16,
      {{"share_embeddings", "all"},
       {"clip_norm", "0.5"}}}, /* the embedding's gradient is added to the output's, which is a product's */
-    {F32,
-     {{"share_embeddings", "none"},
-      {"dropout", "0"}}}, /* gradients that products read are added to in place */
+    {F32, {{"share_embeddings", "none"}, {"dropout", "0"}}}, /* gradients that products read are added to in place */
     {BF16, {{"block", "pre_norm"}, {"share_embeddings", "all"}, {"attention_encoder", "additive"}}},
 };
 
 static void check_variant(const variant *v, const backend *on)
 {
-    static const char *const common[][2] = {
-        {"task", "sequence"}, {"warmup", "4"}, {"lr", "0.5"}, {"steps", "4"}};
+    static const char *const common[][2] = {{"task", "sequence"}, {"warmup", "4"}, {"lr", "0.5"}, {"steps", "4"}};
     char what[128] = "";
     world w;
     world_open(&w, common, LENGTH(common), "64");

@@ -1,7 +1,8 @@
-/* `ablate check --device` of every plugin that comes with ablate: operations, losses, gradients and updates on the CUDA backend agree with the
- * CPU, and an operation that is a little wrong is found, by name. All that fuses attention on the CPU has a kernel here too. */
-#include "check/check.h"
-#include "cpu/cpu.h"
+/* `ablate check --device` of every plugin that comes with ablate: operations, losses, gradients and updates on the CUDA
+ * backend agree with the CPU, and an operation that is a little wrong is found, by name. All that fuses attention on
+ * the CPU has a kernel here too. */
+#include "network/check/check.h"
+#include "tensor/cpu/cpu.h"
 #include "open_device.h"
 #include "test.h"
 
@@ -15,15 +16,16 @@ static int slightly(const call *k, err *e)
     return 0;
 }
 
-/* The rows `device_ops` and `device` (of an optimizer, `device` alone). Where the first fails the second is not made. */
+/* The rows `device_ops` and `device` (of an optimizer, `device` alone). Where the first fails the second is not
+ * made. */
 static void check_rows(const plugin *p, int expected, const char *words)
 {
     check_result r[CHECK_MOST];
     size_t n = check_plugin(p, r), seen = 0;
     for (size_t i = 0; i < n; i++) {
         if (strncmp(r[i].name, "device", 6)) continue;
-        printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name,
-               r[i].measured, r[i].bound, r[i].words);
+        printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name, r[i].measured,
+               r[i].bound, r[i].words);
         CHECK_INT(r[i].outcome, seen && expected == CHECK_FAIL ? CHECK_NONE : expected);
         if (!seen++) CHECK_HAS(r[i].words, words);
     }
@@ -61,8 +63,7 @@ static void check_every_plugin(void)
 static void check_same_fusion(void)
 {
     for (op o = 0; o < OP_COUNT; o++)
-        if (!strncmp(op_names[o], "ATTEND", 6))
-            CHECK_INT(device->kernels[o] != NULL, cpu_backend.kernels[o] != NULL);
+        if (!strncmp(op_names[o], "ATTEND", 6)) CHECK_INT(device->kernels[o] != NULL, cpu_backend.kernels[o] != NULL);
 }
 
 int main(void)

@@ -1,9 +1,10 @@
-/* test_choice.c - what cublaslt.c does with a library that refuses, fails, or changes a row's bits with the number of rows: the next
- * algorithm, then our own kernels, never an error; and the file of choices. The library is fake_cublaslt.c. */
-#include "cuda/product.h"
+/* test_choice.c - what cublaslt.c does with a library that refuses, fails, or changes a row's bits with the number of
+ * rows: the next algorithm, then our own kernels, never an error; and the file of choices. The library is
+ * fake_cublaslt.c. */
+#include "tensor/cuda/product.h"
 #include "shim_test.h"
 #ifdef HAVE_CUBLASLT
-#include "cuda/cublaslt.h"
+#include "tensor/cuda/cublaslt.h"
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -77,7 +78,8 @@ static void check_made(const char *what, product_count before, int64_t library, 
     CHECK_THAT(!gpu_error(), "%s: an error stayed: %s", what, gpu_error());
 }
 
-/* A candidate that fails is followed by the next one, and the last by our own kernels; what failed once is not tried again. */
+/* A candidate that fails is followed by the next one, and the last by our own kernels; what failed once is not tried
+ * again. */
 static void test_failures(void)
 {
     problem q = problem_of(20, 24, 16);
@@ -108,7 +110,8 @@ static void test_failures(void)
     problem_free(&q);
 }
 
-/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: an exact product takes the fifth for every number of rows. */
+/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: an exact product takes the fifth for
+ * every number of rows. */
 static void test_exact(void)
 {
     problem q = problem_of(300, 24, 16);
@@ -135,25 +138,35 @@ static void test_exact(void)
     problem_free(&q);
 }
 
-/* max(0, x W + b), the gradient below it and that of W with the sums over rows: by the library at once, or with kernels behind its plain
- * products where it takes no more; the same numbers. */
+/* max(0, x W + b), the gradient below it and that of W with the sums over rows: by the library at once, or with kernels
+ * behind its plain products where it takes no more; the same numbers. */
 static void run_at_once(const char *what, int expected, view found[3], const view in[5])
 {
     int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];
     err e = {{0}};
-    view g[5], y = {.dim = {1, 1, rows, n}, .type = BF16, .param = -1}, out[3] = {y, {.dim = {1, 1, k, n}, .param = -1}, {.dim = {1, 1, 1, n}, .param = -1}};
+    view g[5], y = {.dim = {1, 1, rows, n}, .type = BF16, .param = -1},
+               out[3] = {y, {.dim = {1, 1, k, n}, .param = -1}, {.dim = {1, 1, 1, n}, .param = -1}};
     out[1].type = out[2].type = F32;
     for (int i = 0; i < 5; i++) g[i] = in[i], g[i].data = gpu_copy_of(in[i].data, bytes_of_view(&in[i]));
     for (int i = 0; i < 3; i++) out[i].data = gpu_alloc(bytes_of_view(&out[i]));
     y.data = gpu_alloc(bytes_of_view(&y));
     product_count before = product_counts();
-    call forward = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {g[0], g[1], g[2]}, .out = {y}, .a.i = {0, 1}, .training = true};
-    call back = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .in = {g[3], g[4], {.param = -1}, y}, .out = {out[0]}, .training = true};
-    call weights = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .in = {g[0], out[0]}, .out = {out[1], out[2]}, .training = true};
-    CHECK_THAT(!cuda_LINEAR(&forward, &e) && !cuda_LINEAR_DX(&back, &e) && !cuda_LINEAR_DW(&weights, &e), "%s: %s", what, e.text);
+    call forward = {
+        .op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {g[0], g[1], g[2]}, .out = {y}, .a.i = {0, 1}, .training = true};
+    call back = {.op = OP_LINEAR_DX,
+                 .n_in = 4,
+                 .n_out = 1,
+                 .in = {g[3], g[4], {.param = -1}, y},
+                 .out = {out[0]},
+                 .training = true};
+    call weights = {
+        .op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .in = {g[0], out[0]}, .out = {out[1], out[2]}, .training = true};
+    CHECK_THAT(!cuda_LINEAR(&forward, &e) && !cuda_LINEAR_DX(&back, &e) && !cuda_LINEAR_DW(&weights, &e), "%s: %s",
+               what, e.text);
     int64_t library = product_counts().library - before.library, at_once = product_counts().at_once - before.at_once;
-    CHECK_THAT(library == 3 && at_once == expected, "%s: %lld products by the library, %lld of them with more, expected 3, %d", what,
-               (long long)library, (long long)at_once, expected);
+    CHECK_THAT(library == 3 && at_once == expected,
+               "%s: %lld products by the library, %lld of them with more, expected 3, %d", what, (long long)library,
+               (long long)at_once, expected);
     for (int i = 0; i < 3; i++) {
         found[i] = out[i], found[i].data = xmalloc(bytes_of_view(&out[i]));
         gpu_copy_out(found[i].data, out[i].data, bytes_of_view(&out[i]));
@@ -167,8 +180,9 @@ static void test_at_once(void)
 {
     enum { ROWS = 70, K = 24, N = 40, D = 16 };
     static const char *const parts[] = {"dx", "dW", "sums over rows"};
-    view in[5] = {randoms(tensor(BF16, 1, 1, ROWS, K)), randoms(tensor(F32, 1, 1, K, N)), randoms(tensor(F32, 1, 1, 1, N)),
-                  randoms(tensor(BF16, 1, 1, ROWS, D)), randoms(tensor(F32, 1, 1, N, D))};
+    view in[5] = {randoms(tensor(BF16, 1, 1, ROWS, K)), randoms(tensor(F32, 1, 1, K, N)),
+                  randoms(tensor(F32, 1, 1, 1, N)), randoms(tensor(BF16, 1, 1, ROWS, D)),
+                  randoms(tensor(F32, 1, 1, N, D))};
     view at_once[3], apart[3];
     reopen("");
     run_at_once("at once", 3, at_once, in);
@@ -176,7 +190,8 @@ static void test_at_once(void)
     run_at_once("one after another", 0, apart, in);
     int64_t zeros = 0;
     for (int64_t j = 0; j < size_of(&apart[0]); j++) zeros += get(&apart[0], j) == 0;
-    CHECK_THAT(zeros > ROWS * N / 4, "%lld of %d elements below the ReLU are 0, expected about half", (long long)zeros, ROWS * N);
+    CHECK_THAT(zeros > ROWS * N / 4, "%lld of %d elements below the ReLU are 0, expected about half", (long long)zeros,
+               ROWS * N);
     for (int i = 0; i < 3; i++) {
         check_views(parts[i], &at_once[i], &apart[i], 1e-6);
         free(at_once[i].data);
@@ -185,7 +200,8 @@ static void test_at_once(void)
     for (int i = 0; i < 5; i++) free(in[i].data);
 }
 
-/* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an error with its line. */
+/* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an
+ * error with its line. */
 static void test_file(void)
 {
     problem q = problem_of(20, 24, 16);

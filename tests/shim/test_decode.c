@@ -1,6 +1,7 @@
-/* Beam search on the device: the CPU's outputs, with and without a mask, in one batch and in several, from models that keep keys and values, that look at
- * all of the past as one tensor (whose tapes are made anew) and that carry sums along. */
-#include "decode/models.h"
+/* Beam search on the device: the CPU's outputs, with and without a mask, in one batch and in several, from models that
+ * keep keys and values, that look at all of the past as one tensor (whose tapes are made anew) and that carry sums
+ * along. */
+#include "network/decode/models.h"
 #include "open_device.h"
 
 enum { V = 90, N = 5, LONGEST = 6, NBEST = 2, BEAM = 3 };
@@ -47,8 +48,10 @@ static void check_same(const hypothesis *found, const hypothesis *expected, doub
     }
 }
 
-/* Composed attention adds over as many keys as the batch's longest sentence has: its last digits depend on the batch. */
-static void compare(const backend *device, const kind_of_model *k, int64_t max_extra, const decode_mask *mask, double parts_apart)
+/* Composed attention adds over as many keys as the batch's longest sentence has: its last digits depend on the
+ * batch. */
+static void compare(const backend *device, const kind_of_model *k, int64_t max_extra, const decode_mask *mask,
+                    double parts_apart)
 {
     hypothesis cpu[N * NBEST], gpu[N * NBEST], parts[N * NBEST];
     beam_options o = {.beam = BEAM, .alpha = 0.6, .max_extra = max_extra, .nbest = NBEST, .mask = mask};
@@ -99,7 +102,9 @@ int main(void)
     compare(device, &(kind_of_model){"scaled_dot", "sinusoid", "layers=1"}, 3, &alternation, 0);
     if (test_long()) {
         compare(device, &kinds[0], 4, NULL, 0);
-        compare(device, &(kind_of_model){"additive", "sinusoid", "additive.hidden=5 layers=1 attention_encoder=scaled_dot"}, 12, NULL, 1e-5);
+        compare(device,
+                &(kind_of_model){"additive", "sinusoid", "additive.hidden=5 layers=1 attention_encoder=scaled_dot"}, 12,
+                NULL, 1e-5);
         compare(device, &(kind_of_model){"linear", "sinusoid", "layers=1"}, 4, NULL, 1e-5);
     }
     check_refused(device);

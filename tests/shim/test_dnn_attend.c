@@ -1,5 +1,6 @@
-/* test_dnn_attend.c - ATTEND and ATTEND_BACK by cuDNN: without a GPU the meaning of its graphs, which a stand-in computes operation by
- * operation (fake_cudnn.c); on a GPU cuDNN itself. Rows without a sentence are NaN on the way in. */
+/* test_dnn_attend.c - ATTEND and ATTEND_BACK by cuDNN: without a GPU the meaning of its graphs, which a stand-in
+ * computes operation by operation (fake_cudnn.c); on a GPU cuDNN itself. Rows without a sentence are NaN on the way
+ * in. */
 #ifndef HAVE_CUDNN
 #include <stdio.h>
 int main(void)
@@ -8,7 +9,7 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/cudnn/dnn_attend.h"
+#include "tensor/cuda/cudnn/dnn_attend.h"
 #include "shim_test.h"
 
 enum { SENTENCES = 6, DUMMIES = 5 };
@@ -36,7 +37,8 @@ static view offsets_of(const int32_t *length, int64_t *longest)
 static view rows_with_dummies(dtype type, int64_t rows, int64_t width)
 {
     view v = randoms(tensor(type, 1, 1, rows + DUMMIES, width));
-    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(DUMMIES * width) * dtype_size(type));
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff,
+           (size_t)(DUMMIES * width) * dtype_size(type));
     return v;
 }
 
@@ -52,8 +54,9 @@ static void expect_calls(const char *name, dnn_attend_count *before, bool of_cud
 {
     dnn_attend_count now = dnn_attend_counts();
     int64_t library = now.library - before->library, own = now.own - before->own;
-    CHECK_THAT((library > 0) == of_cudnn && (own > 0) == !of_cudnn, "%s: cuDNN was called %lld times and our kernels %lld times, expected %s alone",
-               name, (long long)library, (long long)own, of_cudnn ? "cuDNN" : "ours");
+    CHECK_THAT((library > 0) == of_cudnn && (own > 0) == !of_cudnn,
+               "%s: cuDNN was called %lld times and our kernels %lld times, expected %s alone", name,
+               (long long)library, (long long)own, of_cudnn ? "cuDNN" : "ours");
     *before = now;
 }
 
@@ -65,12 +68,21 @@ static void check_setting(dtype type, const setting *s)
     view q_off = offsets_of(s->q, &queries), k_off = offsets_of(s->self ? s->q : s->k, &keys);
     int64_t used_q = (int64_t)get(&q_off, SENTENCES), used_k = (int64_t)get(&k_off, SENTENCES);
     int64_t K = s->heads * s->d_k, U = s->heads * s->d_v;
-    view q = rows_with_dummies(type, used_q, K + (s->self ? K + U : 0)), kv = s->self ? q : rows_with_dummies(type, used_k, K + U);
-    attr a = {.f = {s->dropout, s->scale, 21},
-              .i = {0, s->self ? K : 0, s->self ? 2 * K : K, s->heads, s->d_k, s->d_v, s->causal, keys + 3, queries + 2}};
+    view q = rows_with_dummies(type, used_q, K + (s->self ? K + U : 0)),
+         kv = s->self ? q : rows_with_dummies(type, used_k, K + U);
+    attr a = {
+        .f = {s->dropout, s->scale, 21},
+        .i = {0, s->self ? K : 0, s->self ? 2 * K : K, s->heads, s->d_k, s->d_v, s->causal, keys + 3, queries + 2}};
     view y = tensor(type, 1, 1, used_q + DUMMIES, U), lse = tensor(F32, 1, 1, used_q + DUMMIES, s->heads);
-    call forward = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, kv, kv, q_off, k_off}, .out = {y, lse}, .a = a,
-                    .training = true, .seed = 0x123456789abcdef0u, .step = 7};
+    call forward = {.op = OP_ATTEND,
+                    .n_in = 5,
+                    .n_out = 2,
+                    .in = {q, kv, kv, q_off, k_off},
+                    .out = {y, lse},
+                    .a = a,
+                    .training = true,
+                    .seed = 0x123456789abcdef0u,
+                    .step = 7};
     bool taken = s->taken && type == BF16;
     dnn_attend_count before = dnn_attend_counts();
     check_call(name, cpu_ATTEND, cuda_ATTEND, &forward, type == F32 ? 1e-5 : 1e-2);
@@ -96,7 +108,8 @@ static void check_choice(void)
         const char *wish;
         int64_t longest;
         bool expected;
-    } cases[] = {{NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"two-pass", 512, false}, {"cudnn", 40, true}};
+    } cases[] = {
+        {NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"two-pass", 512, false}, {"cudnn", 40, true}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         if (cases[i].wish)
             setenv("ABLATE_ATTENTION", cases[i].wish, 1);
@@ -104,20 +117,31 @@ static void check_choice(void)
             unsetenv("ABLATE_ATTENTION");
         view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16);
         view lse = tensor(F32, 1, 1, 4, 1);
-        call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+        call k = {.op = OP_ATTEND,
+                  .n_in = 5,
+                  .n_out = 2,
+                  .in = {q, q, q, off, off},
+                  .out = {y, lse},
                   .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, cases[i].longest, 4}}};
         int64_t before = dnn_attend_counts().library;
         check_call("choice", cpu_ATTEND, cuda_ATTEND, &k, 1e-2);
-        CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected, "ABLATE_ATTENTION=%s and %lld tokens: cuDNN was %scalled",
-                   cases[i].wish ? cases[i].wish : "(not set)", (long long)cases[i].longest, cases[i].expected ? "not " : "");
+        CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected,
+                   "ABLATE_ATTENTION=%s and %lld tokens: cuDNN was %scalled",
+                   cases[i].wish ? cases[i].wish : "(not set)", (long long)cases[i].longest,
+                   cases[i].expected ? "not " : "");
         free(q.data), free(off.data), free(y.data), free(lse.data);
     }
 }
 
 static void check_wish(void)
 {
-    view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16), lse = tensor(F32, 1, 1, 4, 1);
-    call k = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {q, q, q, off, off}, .out = {y, lse},
+    view q = randoms(tensor(BF16, 1, 1, 4, 48)), off = ids_of(2, (int32_t[]){0, 4}), y = tensor(BF16, 1, 1, 4, 16),
+         lse = tensor(F32, 1, 1, 4, 1);
+    call k = {.op = OP_ATTEND,
+              .n_in = 5,
+              .n_out = 2,
+              .in = {q, q, q, off, off},
+              .out = {y, lse},
               .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, 4, 4}}};
     err e = {{0}};
     setenv("ABLATE_ATTENTION", "cudn", 1);

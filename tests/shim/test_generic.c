@@ -4,7 +4,8 @@
 static attr of(double f, int64_t i) { return (attr){.f = {f}, .i = {i}}; }
 
 /* One call: out is made, everything is freed. */
-static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out, double tolerance)
+static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out,
+                  double tolerance)
 {
     call k = {.op = o, .n_in = n_in, .n_out = 1, .a = a, .training = true, .seed = 0x123456789abcdefULL, .step = 77};
     for (int i = 0; i < n_in; i++) k.in[i] = in[i];
@@ -19,9 +20,12 @@ static const struct {
     const char *name;
     op o;
     kernel cpu, gpu;
-} binary[] = {{"ADD", OP_ADD, cpu_ADD, cuda_ADD},       {"SUB", OP_SUB, cpu_SUB, cuda_SUB},
-              {"MUL", OP_MUL, cpu_MUL, cuda_MUL},       {"DIV", OP_DIV, cpu_DIV, cuda_DIV},
-              {"MINIMUM", OP_MINIMUM, cpu_MINIMUM, cuda_MINIMUM}, {"LESS_THAN", OP_LESS_THAN, cpu_LESS_THAN, cuda_LESS_THAN}};
+} binary[] = {{"ADD", OP_ADD, cpu_ADD, cuda_ADD},
+              {"SUB", OP_SUB, cpu_SUB, cuda_SUB},
+              {"MUL", OP_MUL, cpu_MUL, cuda_MUL},
+              {"DIV", OP_DIV, cpu_DIV, cuda_DIV},
+              {"MINIMUM", OP_MINIMUM, cpu_MINIMUM, cuda_MINIMUM},
+              {"LESS_THAN", OP_LESS_THAN, cpu_LESS_THAN, cuda_LESS_THAN}};
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 
@@ -39,9 +43,10 @@ static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool
         for (int64_t j = 0; j < size_of(&b); j++) set(&b, j, get(&b, j) + (get(&b, j) < 0 ? -1 : 1));
     if (binary[i].o == OP_MINIMUM || binary[i].o == OP_LESS_THAN) /* some equal ones */
         for (int64_t j = 0; j < size_of(&a) && j < size_of(&b); j += 3) set(&a, j, get(&b, j));
-    snprintf(what, sizeof what, "%s %s [%d,%d,%d,%d] ones %02x%s", binary[i].name, dtype_name(t), (int)d[0], (int)d[1], (int)d[2],
-             (int)d[3], ones, in_place ? " in place" : "");
-    check(what, binary[i].o, binary[i].cpu, binary[i].gpu, of(0, 0), 2, (view[]){a, b}, in_place ? a : tensor_of(t, dy), 1e-7);
+    snprintf(what, sizeof what, "%s %s [%d,%d,%d,%d] ones %02x%s", binary[i].name, dtype_name(t), (int)d[0], (int)d[1],
+             (int)d[2], (int)d[3], ones, in_place ? " in place" : "");
+    check(what, binary[i].o, binary[i].cpu, binary[i].gpu, of(0, 0), 2, (view[]){a, b}, in_place ? a : tensor_of(t, dy),
+          1e-7);
 }
 
 static void test_binary(void)
@@ -58,7 +63,9 @@ static void test_binary(void)
         check_binary(i, F32, (int64_t[4]){1, 1, 1, 8195}, 0xf0, false);
         check_binary(i, F32, (int64_t[4]){1, 2, 0, 8}, 0, false);
     }
-    for (int i = 0; i < 3; i++) check_binary(i, F32, (int64_t[4]){1, 2, 31, 9}, 0, true), check_binary(i, F32, (int64_t[4]){1, 2, 5, 64}, 0xe0, true);
+    for (int i = 0; i < 3; i++)
+        check_binary(i, F32, (int64_t[4]){1, 2, 31, 9}, 0, true),
+            check_binary(i, F32, (int64_t[4]){1, 2, 5, 64}, 0xe0, true);
     for (unsigned ones = 0; ones < 256; ones += 15) check_binary(0, BF16, (int64_t[4]){2, 2, 3, 16}, ones, false);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, false);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, true);
@@ -74,7 +81,8 @@ static void test_one_input(void)
     for (size_t i = 0; i < LENGTH(lengths); i++) {
         int64_t n = lengths[i];
         view x = randoms(tensor(F32, 1, 1, 2, n)), y = randoms(tensor(F32, 1, 1, 2, n));
-        check("MUL_SCALAR", OP_MUL_SCALAR, cpu_MUL_SCALAR, cuda_MUL_SCALAR, of(-1.7, 0), 1, &x, tensor(F32, 1, 1, 2, n), 1e-7);
+        check("MUL_SCALAR", OP_MUL_SCALAR, cpu_MUL_SCALAR, cuda_MUL_SCALAR, of(-1.7, 0), 1, &x, tensor(F32, 1, 1, 2, n),
+              1e-7);
         check("ADD_SCALAR in place", OP_ADD_SCALAR, cpu_ADD_SCALAR, cuda_ADD_SCALAR, of(0.3, 0), 1, &y, y, 1e-7);
     }
     for (int f = AB_EXP; f <= AB_RECIP; f++)
@@ -93,7 +101,8 @@ static void test_one_input(void)
             cpu_MAP(&k, &e);
             check(what, OP_MAP, cpu_MAP, cuda_MAP, of(0, f), 1, &x, i % 2 ? x : tensor(F32, 1, 1, 1, n), 1e-6);
             snprintf(what, sizeof what, "MAP_BACK %d, %d numbers", f, (int)n);
-            check(what, OP_MAP_BACK, cpu_MAP_BACK, cuda_MAP_BACK, of(0, f), 3, (view[]){x2, y, dy}, tensor(F32, 1, 1, 1, n), 4e-6);
+            check(what, OP_MAP_BACK, cpu_MAP_BACK, cuda_MAP_BACK, of(0, f), 3, (view[]){x2, y, dy},
+                  tensor(F32, 1, 1, 1, n), 4e-6);
         }
 }
 
@@ -104,10 +113,12 @@ static void test_relu_back(void)
         for (int t = F32; t <= BF16; t += BF16) {
             view y = randoms(tensor((dtype)t, 1, 1, 5, widths[i])), dy = randoms(tensor((dtype)t, 1, 1, 5, widths[i]));
             set(&y, 0, 0);
-            check("RELU_BACK", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy}, tensor((dtype)t, 1, 1, 5, widths[i]), 0);
+            check("RELU_BACK", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy},
+                  tensor((dtype)t, 1, 1, 5, widths[i]), 0);
         }
     view y = randoms(tensor(BF16, 1, 1, 0, 8)), dy = tensor(BF16, 1, 1, 0, 8);
-    check("RELU_BACK of no rows", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy}, tensor(BF16, 1, 1, 0, 8), 0);
+    check("RELU_BACK of no rows", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy},
+          tensor(BF16, 1, 1, 0, 8), 0);
 }
 
 static void test_copies(void)
@@ -118,8 +129,10 @@ static void test_copies(void)
         for (size_t i = 0; i < LENGTH(lengths); i++) {
             int64_t n = lengths[i];
             char what[64];
-            snprintf(what, sizeof what, "CAST %s to %s, %d numbers", dtype_name(pairs[p][0]), dtype_name(pairs[p][1]), (int)n);
-            view x = pairs[p][0] == I32 ? ids_below(tensor(I32, 1, 1, 1, n), 1000) : randoms(tensor(pairs[p][0], 1, 1, 1, n));
+            snprintf(what, sizeof what, "CAST %s to %s, %d numbers", dtype_name(pairs[p][0]), dtype_name(pairs[p][1]),
+                     (int)n);
+            view x = pairs[p][0] == I32 ? ids_below(tensor(I32, 1, 1, 1, n), 1000)
+                                        : randoms(tensor(pairs[p][0], 1, 1, 1, n));
             check(what, OP_CAST, cpu_CAST, cuda_CAST, of(0, 0), 1, &x, tensor(pairs[p][1], 1, 1, 1, n), 0);
             view to = tensor(pairs[p][1], 1, 1, 1, n), value = tensor(pairs[p][0], 1, 1, 1, n);
             if (pairs[p][0] == I32)
@@ -127,8 +140,9 @@ static void test_copies(void)
             else
                 randoms(value);
             bool state = i % 2;
-            check(state ? "STATE_WRITE" : "ASSIGN", state ? OP_STATE_WRITE : OP_ASSIGN, state ? cpu_STATE_WRITE : cpu_ASSIGN, state ? cuda_STATE_WRITE : cuda_ASSIGN,
-                  of(0, 0), 2, (view[]){to, value}, to, 0);
+            check(state ? "STATE_WRITE" : "ASSIGN", state ? OP_STATE_WRITE : OP_ASSIGN,
+                  state ? cpu_STATE_WRITE : cpu_ASSIGN, state ? cuda_STATE_WRITE : cuda_ASSIGN, of(0, 0), 2,
+                  (view[]){to, value}, to, 0);
         }
 }
 
@@ -142,10 +156,12 @@ static void test_dropout(void)
                 check("DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(i % 2 ? 0.1 : 0.37, 3 + (int64_t)i), 1, &x,
                       in_place ? x : tensor((dtype)t, 1, 1, 1, lengths[i]), 1e-7);
             }
-    view x = randoms(tensor(F32, 1, 1, 3, 5)), y = randoms(tensor(BF16, 1, 1, 3, 5)), z = randoms(tensor(BF16, 1, 1, 3, 180001));
+    view x = randoms(tensor(F32, 1, 1, 3, 5)), y = randoms(tensor(BF16, 1, 1, 3, 5)),
+         z = randoms(tensor(BF16, 1, 1, 3, 180001));
     check("long DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0.5, 9), 1, &z, tensor(BF16, 1, 1, 3, 180001), 0);
     view w = randoms(tensor(F32, 1, 1, 3, 5));
-    check("DROPOUT of less than one in 65536", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(1e-5, 9), 1, &w, tensor(F32, 1, 1, 3, 5), 0);
+    check("DROPOUT of less than one in 65536", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(1e-5, 9), 1, &w,
+          tensor(F32, 1, 1, 3, 5), 0);
     check("DROPOUT 0", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &x, tensor(F32, 1, 1, 3, 5), 0);
     check("DROPOUT 0 in place", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &y, y, 0);
 }
@@ -154,11 +170,17 @@ static void test_dropout(void)
 static void test_unaligned(void)
 {
     enum { N = 40 };
-    view x = randoms(tensor(F32, 1, 1, 1, N + 1)), y = tensor(F32, 1, 1, 1, N), z = tensor(F32, 1, 1, 1, N), v = {.dim = {1, 1, 1, N}, .type = F32};
+    view x = randoms(tensor(F32, 1, 1, 1, N + 1)), y = tensor(F32, 1, 1, 1, N), z = tensor(F32, 1, 1, 1, N),
+         v = {.dim = {1, 1, 1, N}, .type = F32};
     float *g = gpu_copy_of(x.data, bytes_of_view(&x)), *h = gpu_alloc(N * 4);
     for (int f = 0; f < 3; f++) {
         call k = {.op = OP_ADD, .n_in = f ? 1 : 2, .n_out = 1, .in = {v, v}, .out = {v}, .a = of(1.5, AB_TANH)};
-        kernel cpu = f == 0 ? cpu_ADD : f == 1 ? cpu_MUL_SCALAR : cpu_MAP, gpu = f == 0 ? cuda_ADD : f == 1 ? cuda_MUL_SCALAR : cuda_MAP;
+        kernel cpu = f == 0   ? cpu_ADD
+                     : f == 1 ? cpu_MUL_SCALAR
+                              : cpu_MAP,
+               gpu = f == 0   ? cuda_ADD
+                     : f == 1 ? cuda_MUL_SCALAR
+                              : cuda_MAP;
         err e = {{0}};
         k.in[0].data = (float *)x.data + 1, k.in[1].data = x.data, k.out[0].data = y.data;
         CHECK_THAT(!cpu(&k, &e), "CPU: %s", e.text);
@@ -188,7 +210,8 @@ static void check_sums(const int64_t d[4], unsigned ones)
 static void test_exact_sums(int64_t among, int64_t summed, int64_t kept)
 {
     char what[128];
-    snprintf(what, sizeof what, "exact SUM_TO of %lld x %lld among %lld", (long long)summed, (long long)kept, (long long)among);
+    snprintf(what, sizeof what, "exact SUM_TO of %lld x %lld among %lld", (long long)summed, (long long)kept,
+             (long long)among);
     call k = {.op = OP_SUM_TO, .n_in = 1, .n_out = 1};
     k.in[0] = randoms(tensor(F32, among, 1, summed, kept)), k.out[0] = tensor(F32, among, 1, 1, kept);
     check_alone(what, cuda_SUM_TO, &k);
@@ -210,8 +233,9 @@ static void test_sums(void)
     static const struct {
         int64_t dim[4];
         unsigned ones;
-    } long_ones[] = {{{1, 1, 1, 9000}, 8}, {{1, 1, 2, 12289}, 8}, {{1, 1, 300, 40}, 4}, {{1, 2, 1200, 3}, 5}, {{1, 2, 700, 1}, 4},
-                     {{5, 1, 1, 300}, 9}, {{1, 1, 1, 70000}, 8}, {{1, 1, 700, 33}, 4}, {{2, 1, 300, 12}, 13}};
+    } long_ones[] = {{{1, 1, 1, 9000}, 8},  {{1, 1, 2, 12289}, 8}, {{1, 1, 300, 40}, 4},
+                     {{1, 2, 1200, 3}, 5},  {{1, 2, 700, 1}, 4},   {{5, 1, 1, 300}, 9},
+                     {{1, 1, 1, 70000}, 8}, {{1, 1, 700, 33}, 4},  {{2, 1, 300, 12}, 13}};
     for (size_t i = 0; i < LENGTH(long_ones); i++) check_sums(long_ones[i].dim, long_ones[i].ones);
     check_sums((int64_t[4]){1, 1, 0, 8}, 4);
 }
@@ -224,32 +248,41 @@ static void check_softmax(int64_t rows, int64_t n, bool in_place)
     view x = randoms_in(tensor(F32, 1, 1, rows, n), -6, 6);
     for (int64_t r = 0; r < rows; r++) /* some rows see nothing, some little */
         for (int64_t j = 0; j < n; j++)
-            if (r % 4 == 1 || (r % 4 == 2 && rng_below(&dice, 3)) || (r % 4 == 3 && j > n / 2)) set(&x, r * n + j, -INFINITY);
+            if (r % 4 == 1 || (r % 4 == 2 && rng_below(&dice, 3)) || (r % 4 == 3 && j > n / 2))
+                set(&x, r * n + j, -INFINITY);
     view y = tensor(F32, 1, 1, rows, n), dy = randoms(tensor(F32, 1, 1, rows, n));
     call k = {.op = OP_SOFTMAX, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}};
     err e = {{0}};
     cpu_SOFTMAX(&k, &e);
     snprintf(what, sizeof what, "SOFTMAX [%d,%d]", (int)rows, (int)n);
-    check(what, OP_SOFTMAX, cpu_SOFTMAX, cuda_SOFTMAX, of(0, 0), 1, &x, in_place ? x : tensor(F32, 1, 1, rows, n), 2e-6);
+    check(what, OP_SOFTMAX, cpu_SOFTMAX, cuda_SOFTMAX, of(0, 0), 1, &x, in_place ? x : tensor(F32, 1, 1, rows, n),
+          2e-6);
     snprintf(what, sizeof what, "SOFTMAX_BACK [%d,%d]", (int)rows, (int)n);
-    check(what, OP_SOFTMAX_BACK, cpu_SOFTMAX_BACK, cuda_SOFTMAX_BACK, of(0, 0), 2, (view[]){y, dy}, tensor(F32, 1, 1, rows, n), 2e-6);
+    check(what, OP_SOFTMAX_BACK, cpu_SOFTMAX_BACK, cuda_SOFTMAX_BACK, of(0, 0), 2, (view[]){y, dy},
+          tensor(F32, 1, 1, rows, n), 2e-6);
 }
 
 static void test_softmax(void)
 {
-    static const int64_t widths[] = {1, 2, 28, 31, 33, 64, 65, 127, 129, 132, 256, 257, 260, 512, 513, 516, 1023, 1024, 1025, 2500};
-    for (size_t i = 0; i < LENGTH(widths); i++) check_softmax(i % 4 ? 5 : 9, widths[i], i % 2), check_softmax(1, widths[i], false);
+    static const int64_t widths[] = {1,   2,   28,  31,  33,  64,  65,   127,  129,  132,
+                                     256, 257, 260, 512, 513, 516, 1023, 1024, 1025, 2500};
+    for (size_t i = 0; i < LENGTH(widths); i++)
+        check_softmax(i % 4 ? 5 : 9, widths[i], i % 2), check_softmax(1, widths[i], false);
     check_softmax(0, 8, false);
 }
 
 /* Sentences of a padded batch may be empty: their queries see no key at all, and weigh nothing. */
 static void test_nothing_seen(void)
 {
-    view s = randoms(tensor(F32, 3, 2, 4, 5)), q = ids_of(4, (int32_t[]){0, 1, 2, 3}), k = ids_of(5, (int32_t[]){0, 1, 2, 3, 4});
-    view len = ids_of(3, (int32_t[]){0, 5, 2}), seen = tensor(F32, 3, 2, 4, 5), y = tensor(F32, 3, 2, 4, 5), dy = randoms(tensor(F32, 3, 2, 4, 5));
+    view s = randoms(tensor(F32, 3, 2, 4, 5)), q = ids_of(4, (int32_t[]){0, 1, 2, 3}),
+         k = ids_of(5, (int32_t[]){0, 1, 2, 3, 4});
+    view len = ids_of(3, (int32_t[]){0, 5, 2}), seen = tensor(F32, 3, 2, 4, 5), y = tensor(F32, 3, 2, 4, 5),
+         dy = randoms(tensor(F32, 3, 2, 4, 5));
     view dx = tensor(F32, 3, 2, 4, 5);
-    void *g_seen = gpu_alloc(bytes_of_view(&seen)), *g_y = gpu_alloc(bytes_of_view(&y)), *g_dx = gpu_alloc(bytes_of_view(&y));
-    void *g_s = gpu_copy_of(s.data, bytes_of_view(&s)), *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)), *g_q = gpu_copy_of(q.data, 16);
+    void *g_seen = gpu_alloc(bytes_of_view(&seen)), *g_y = gpu_alloc(bytes_of_view(&y)),
+         *g_dx = gpu_alloc(bytes_of_view(&y));
+    void *g_s = gpu_copy_of(s.data, bytes_of_view(&s)), *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)),
+         *g_q = gpu_copy_of(q.data, 16);
     void *g_k = gpu_copy_of(k.data, 20), *g_len = gpu_copy_of(len.data, 12);
     err e = {{0}};
     call mask = {.op = OP_MASK, .n_in = 4, .n_out = 1, .in = {s, q, k, len}, .out = {seen}};
@@ -257,22 +290,29 @@ static void test_nothing_seen(void)
     call back = {.op = OP_SOFTMAX_BACK, .n_in = 2, .n_out = 1, .in = {y, dy}, .out = {dx}};
     for (int device = 0; device < 2; device++) {
         if (device) {
-            mask.in[0].data = g_s, mask.in[1].data = g_q, mask.in[2].data = g_k, mask.in[3].data = g_len, mask.out[0].data = g_seen;
-            soft.in[0].data = g_seen, soft.out[0].data = g_y, back.in[0].data = g_y, back.in[1].data = g_dy, back.out[0].data = g_dx;
-            CHECK_THAT(!cuda_MASK(&mask, &e) && !cuda_SOFTMAX(&soft, &e) && !cuda_SOFTMAX_BACK(&back, &e), "GPU: %s", e.text);
+            mask.in[0].data = g_s, mask.in[1].data = g_q, mask.in[2].data = g_k, mask.in[3].data = g_len,
+            mask.out[0].data = g_seen;
+            soft.in[0].data = g_seen, soft.out[0].data = g_y, back.in[0].data = g_y, back.in[1].data = g_dy,
+            back.out[0].data = g_dx;
+            CHECK_THAT(!cuda_MASK(&mask, &e) && !cuda_SOFTMAX(&soft, &e) && !cuda_SOFTMAX_BACK(&back, &e), "GPU: %s",
+                       e.text);
             gpu_copy_out(y.data, g_y, bytes_of_view(&y));
             gpu_copy_out(dx.data, g_dx, bytes_of_view(&dx));
         } else {
-            CHECK_THAT(!cpu_MASK(&mask, &e) && !cpu_SOFTMAX(&soft, &e) && !cpu_SOFTMAX_BACK(&back, &e), "CPU: %s", e.text);
+            CHECK_THAT(!cpu_MASK(&mask, &e) && !cpu_SOFTMAX(&soft, &e) && !cpu_SOFTMAX_BACK(&back, &e), "CPU: %s",
+                       e.text);
         }
         for (int64_t i = 0; i < 40; i++) {
-            CHECK_THAT(get(&y, i) == 0, "%s: weight %d of a query that sees nothing: found %g, expected 0", device ? "GPU" : "CPU", (int)i, get(&y, i));
-            CHECK_THAT(get(&dx, i) == 0, "%s: gradient %d there: found %g, expected 0", device ? "GPU" : "CPU", (int)i, get(&dx, i));
+            CHECK_THAT(get(&y, i) == 0, "%s: weight %d of a query that sees nothing: found %g, expected 0",
+                       device ? "GPU" : "CPU", (int)i, get(&y, i));
+            CHECK_THAT(get(&dx, i) == 0, "%s: gradient %d there: found %g, expected 0", device ? "GPU" : "CPU", (int)i,
+                       get(&dx, i));
         }
         for (int64_t r = 8; r < 24; r++) {
             double sum = 0;
             for (int64_t j = 0; j < 5; j++) sum += get(&y, r * 5 + j);
-            CHECK_THAT(fabs(sum - 1) < 1e-6, "%s: the weights of row %d sum to %.9g, expected 1", device ? "GPU" : "CPU", (int)r, sum);
+            CHECK_THAT(fabs(sum - 1) < 1e-6, "%s: the weights of row %d sum to %.9g, expected 1",
+                       device ? "GPU" : "CPU", (int)r, sum);
         }
     }
     release_views(&(call){.n_in = 8, .in = {s, q, k, len, seen, y, dy, dx}});
@@ -306,7 +346,8 @@ static void test_words(void)
     CHECK_REFUSED(cuda_MAP(&k, &e), &e, "unknown function number 99");
     k = (call){.op = OP_CAST, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}}, e.text[0] = 0;
     CHECK_REFUSED(cuda_CAST(&k, &e), &e, "no copy from fp64 to fp32");
-    ab_op none = {.name = "mine"}, refuses = {.name = "mine", .cuda = declines}, works = {.name = "mine", .cuda = doubles};
+    ab_op none = {.name = "mine"}, refuses = {.name = "mine", .cuda = declines},
+          works = {.name = "mine", .cuda = doubles};
     k = (call){.op = OP_CALL, .n_in = 1, .n_out = 1, .in = {y}, .out = {y}, .call = &none}, e.text[0] = 0;
     CHECK_REFUSED(cuda_CALL(&k, &e), &e, "operation 'mine' has no CUDA kernel");
     k.call = &refuses, e.text[0] = 0;

@@ -1,14 +1,16 @@
-/* test_launches.c - what a training step and a step of decoding ask of a GPU: launches of kernels (zeroing and copies within the device are launches, too) and
- * copies from the host, of the paper's base model and of the small one of the benchmark (docs/performance.md). Neither depends on widths,
- * rows or the vocabulary, so these are small, and nothing is run: the emulation counts. With an argument: by operation and kernel. */
-#include "cuda/runtime.h"
-#include "decode/beam.h"
+/* test_launches.c - what a training step and a step of decoding ask of a GPU: launches of kernels (zeroing and copies
+ * within the device are launches, too) and copies from the host, of the paper's base model and of the small one of the
+ * benchmark (docs/performance.md). Neither depends on widths, rows or the vocabulary, so these are small, and nothing
+ * is run: the emulation counts. With an argument: by operation and kernel. */
+#include "tensor/cuda/runtime.h"
+#include "network/decode/beam.h"
 #include "open_device.h"
 #include "test.h"
-#include "train/train.h"
+#include "network/train/train.h"
 #include "world.h"
 
-static const char *const settings_of_all[][2] = {{"task", "sequence"}, {"batch_tokens", "512"}, {"share_embeddings", "all"}};
+static const char *const settings_of_all[][2] = {
+    {"task", "sequence"}, {"batch_tokens", "512"}, {"share_embeddings", "all"}};
 
 enum { WORDS = 1000 /* more than the data's: as with a real vocabulary, ids have two bytes */ };
 
@@ -47,13 +49,15 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
     batch_options how = {.batch_tokens = 512, .round = train_step_round(&m, 512, 1), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     bool none = false;
-    for (int64_t step = 1; step <= 2; step++) CHECK_INT(step_of(s, batches, step, &e), 0); /* kernel after kernel; written into a graph */
+    /* kernel after kernel; written into a graph */
+    for (int64_t step = 1; step <= 2; step++) CHECK_INT(step_of(s, batches, step, &e), 0);
     gpu_tally before = gpu_done;
     gpu_each_launch(print, &none);
     CHECK_INT(step_of(s, batches, 3, &e), 0);
     CHECK_TEXT(e.text, "");
     gpu_tally t = {.launches = gpu_done.launches - before.launches, .copies_in = gpu_done.copies_in - before.copies_in};
-    printf("%s: %lld launches and %lld copies from the host a step\n", name, (long long)t.launches, (long long)t.copies_in);
+    printf("%s: %lld launches and %lld copies from the host a step\n", name, (long long)t.launches,
+           (long long)t.copies_in);
     gpu_each_launch(print, &wordy);
     batcher_free(batches);
     train_step_close(s);
@@ -66,14 +70,16 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
 static gpu_tally at_choice, decoding; /* up to the last choice; of the last step that a graph ran */
 static int64_t choices;
 
-/* The device's, then other continuations in the place of what nobody has computed: they go on from one another, and none ends. */
+/* The device's, then other continuations in the place of what nobody has computed: they go on from one another, and
+ * none ends. */
 static int counted_choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
 {
     bool none = false;
     int rc = device->choose(c, logits, type, out, e);
     for (int64_t i = 0; i < c->sentences * c->wanted; i++)
         out[i] = (continuation){-1 - (double)(i % c->wanted), (int32_t)(i % c->beam), (int32_t)(10 + i % c->wanted)};
-    decoding = (gpu_tally){.launches = gpu_done.launches - at_choice.launches, .copies_in = gpu_done.copies_in - at_choice.copies_in};
+    decoding = (gpu_tally){.launches = gpu_done.launches - at_choice.launches,
+                           .copies_in = gpu_done.copies_in - at_choice.copies_in};
     at_choice = gpu_done;
     gpu_each_launch(print, choices++ == 5 ? &wordy : &none);
     gpu_label = "beside operations";
@@ -89,14 +95,17 @@ static gpu_tally count_decoding(const char *name, world *w, const backend *on)
     err e = {0};
     hypothesis out[SENTENCES];
     pairs p = {.n = SENTENCES, .src = src, .tgt = src, .src_at = src_at, .tgt_at = src_at};
-    for (int i = 0; i < SENTENCES * (LENGTH_OF_ALL + 1); i++) src[i] = (i + 1) % (LENGTH_OF_ALL + 1) ? 10 + i % 7 : AB_ID_END;
+    for (int i = 0; i < SENTENCES * (LENGTH_OF_ALL + 1); i++)
+        src[i] = (i + 1) % (LENGTH_OF_ALL + 1) ? 10 + i % 7 : AB_ID_END;
     for (int i = 0; i <= SENTENCES; i++) src_at[i] = i * (LENGTH_OF_ALL + 1);
     CHECK_INT(model_open(&m, &w->set, WORDS, WORDS, BF16, on, &e), 0);
     choices = 0;
-    CHECK_INT(beam_search(&m, &p, &(beam_options){.beam = 4, .alpha = 0.6, .max_extra = 4, .nbest = 1}, out, NULL, &e), 0);
+    CHECK_INT(beam_search(&m, &p, &(beam_options){.beam = 4, .alpha = 0.6, .max_extra = 4, .nbest = 1}, out, NULL, &e),
+              0);
     CHECK_TEXT(e.text, "");
     CHECK(choices > 6);
-    printf("%s: %lld launches and %lld copies from the host a step of decoding\n", name, (long long)decoding.launches, (long long)decoding.copies_in);
+    printf("%s: %lld launches and %lld copies from the host a step of decoding\n", name, (long long)decoding.launches,
+           (long long)decoding.copies_in);
     hypotheses_free(out, SENTENCES);
     model_free(&m);
     return decoding;
@@ -129,9 +138,12 @@ int main(int argc, char **argv)
     put(&w, "heads", "4"), put(&w, "layers", "3");
     gpu_tally small = count_step("small", &w, &on), small_decoding = count_decoding("small", &w, &on);
     CHECK_THAT(base.launches <= 330, "a base step has %lld launches, expected at most 330", (long long)base.launches);
-    CHECK_THAT(small.launches <= 200, "a small step has %lld launches, expected at most 200", (long long)small.launches);
-    CHECK_THAT(base_decoding.launches <= 100, "a base step of decoding has %lld launches", (long long)base_decoding.launches);
-    CHECK_THAT(small_decoding.launches <= 60, "a small step of decoding has %lld launches", (long long)small_decoding.launches);
+    CHECK_THAT(small.launches <= 200, "a small step has %lld launches, expected at most 200",
+               (long long)small.launches);
+    CHECK_THAT(base_decoding.launches <= 100, "a base step of decoding has %lld launches",
+               (long long)base_decoding.launches);
+    CHECK_THAT(small_decoding.launches <= 60, "a small step of decoding has %lld launches",
+               (long long)small_decoding.launches);
     CHECK_INT(base_decoding.copies_in, 1);
     CHECK_INT(small_decoding.copies_in, 1);
     CHECK_INT(base.copies_in, 1);

@@ -1,6 +1,6 @@
-/* test_layers.c - GRU, CONV and their gradients by cuDNN against the layers' definition (layer_reference.h): without a GPU by a
- * stand-in (fake_rnn.c, fake_graph.c), which is as strict as the library's documentation; on a GPU by cuDNN itself. Rows without a
- * sentence are NaN on the way in. */
+/* test_layers.c - GRU, CONV and their gradients by cuDNN against the layers' definition (layer_reference.h): without a
+ * GPU by a stand-in (fake_rnn.c, fake_graph.c), which is as strict as the library's documentation; on a GPU by cuDNN
+ * itself. Rows without a sentence are NaN on the way in. */
 #ifndef HAVE_CUDNN
 #include <stdio.h>
 int main(void)
@@ -9,9 +9,9 @@ int main(void)
     return 77;
 }
 #else
-#include "cuda/cudnn/dnn.h"
-#include "cuda/cudnn/dnn_attend.h"
-#include "cuda/views.h"
+#include "tensor/cuda/cudnn/dnn.h"
+#include "tensor/cuda/cudnn/dnn_attend.h"
+#include "tensor/cuda/views.h"
 #include "layer_reference.h"
 #include "shim_test.h"
 #include <sys/wait.h>
@@ -60,7 +60,8 @@ static int reference_of_conv(const call *k, err *e)
 {
     (void)e;
     bool back = k->op == OP_CONV_BACK;
-    float *x = floats_of(&k->in[0], F32), *w = floats_of(&k->in[1], k->in[0].type), *dy = back ? floats_of(&k->in[3], F32) : NULL;
+    float *x = floats_of(&k->in[0], F32), *w = floats_of(&k->in[1], k->in[0].type),
+          *dy = back ? floats_of(&k->in[3], F32) : NULL;
     layer_shape s = shape_of(&k->in[0], width_of(&k->in[1]), &k->in[2]);
     conv_layer l = {w, k->a.i[0], k->a.i[1]};
     float *out[MAX_OUT];
@@ -124,13 +125,17 @@ static call gru_call_of(const layer *l, const batch *b, int64_t rows, bool back)
 {
     int64_t n = l->n, d = l->d;
     view off = offsets_of(b);
-    call k = {.op = back ? OP_GRU_BACK : OP_GRU, .n_in = back ? 6 : 5, .n_out = back ? 4 : 1, .a = {.i = {l->backwards, b->longest}}};
+    call k = {.op = back ? OP_GRU_BACK : OP_GRU,
+              .n_in = back ? 6 : 5,
+              .n_out = back ? 4 : 1,
+              .a = {.i = {l->backwards, b->longest}}};
     k.in[0] = rows_for(l->type, &off, rows, n), k.in[1] = parameter(n, 3 * d), k.in[2] = parameter(1, 3 * d);
     k.in[3] = parameter(d, 3 * d), k.in[4] = off;
     k.out[0] = tensor(l->type, 1, 1, rows, back ? n : d);
     if (!back) return k;
     k.in[5] = rows_for(l->type, &off, rows, d);
-    k.out[1] = tensor(F32, 1, 1, n, 3 * d), k.out[2] = tensor(F32, 1, 1, 1, 3 * d), k.out[3] = tensor(F32, 1, 1, d, 3 * d);
+    k.out[1] = tensor(F32, 1, 1, n, 3 * d), k.out[2] = tensor(F32, 1, 1, 1, 3 * d),
+    k.out[3] = tensor(F32, 1, 1, d, 3 * d);
     return k;
 }
 
@@ -138,7 +143,9 @@ static call conv_call_of(const layer *l, const batch *b, int64_t rows, bool back
 {
     int64_t n = l->n, d = l->d, window = l->before + 1 + l->behind;
     view off = offsets_of(b);
-    call k = {.op = back ? OP_CONV_BACK : OP_CONV, .n_in = back ? 4 : 3, .n_out = back ? 2 : 1,
+    call k = {.op = back ? OP_CONV_BACK : OP_CONV,
+              .n_in = back ? 4 : 3,
+              .n_out = back ? 2 : 1,
               .a = {.i = {l->before, l->behind, b->longest}}};
     k.in[0] = rows_for(l->type, &off, rows, n), k.in[1] = parameter(window * n, d), k.in[2] = off;
     k.out[0] = tensor(l->type, 1, 1, rows, back ? n : d);
@@ -154,14 +161,18 @@ static void check_layer(const layer *l, const batch *b, bool conv)
     for (int back = 0; back < 2; back++) {
         char name[200];
         call k = (conv ? conv_call_of : gru_call_of)(l, b, used_by(&off) + DUMMIES, back);
-        snprintf(name, sizeof name, "%s%s, %s, %s, [%lld to %lld]", conv ? "CONV" : "GRU", back ? "_BACK" : "", b->name, dtype_name(l->type),
-                 (long long)l->n, (long long)l->d);
+        snprintf(name, sizeof name, "%s%s, %s, %s, [%lld to %lld]", conv ? "CONV" : "GRU", back ? "_BACK" : "", b->name,
+                 dtype_name(l->type), (long long)l->n, (long long)l->d);
         size_t used = strlen(name);
         if (conv)
-            snprintf(name + used, sizeof name - used, ", %lld before, %lld behind", (long long)l->before, (long long)l->behind);
+            snprintf(name + used, sizeof name - used, ", %lld before, %lld behind", (long long)l->before,
+                     (long long)l->behind);
         else
             snprintf(name + used, sizeof name - used, ", %s", l->backwards ? "backwards" : "forwards");
-        check_call(name, conv ? reference_of_conv : reference_of_gru, conv ? back ? cuda_CONV_BACK : cuda_CONV : back ? cuda_GRU_BACK : cuda_GRU,
+        check_call(name, conv ? reference_of_conv : reference_of_gru,
+                   conv   ? back ? cuda_CONV_BACK : cuda_CONV
+                   : back ? cuda_GRU_BACK
+                          : cuda_GRU,
                    &k, 2e-5);
         release_views(&k);
     }
@@ -199,7 +210,8 @@ static void check_other_batch(const char *name, const layer *l, kernel reference
     static const batch one = {"", 8, 5, {8, 1, 3, 0, 2}}, two = {"", 8, 5, {0, 5, 1, 6, 1}};
     enum { ROWS = 15 };
     err e = {{0}};
-    call a = (conv ? conv_call_of : gru_call_of)(l, &one, ROWS, back), b = (conv ? conv_call_of : gru_call_of)(l, &two, ROWS, back), g = a;
+    call a = (conv ? conv_call_of : gru_call_of)(l, &one, ROWS, back),
+         b = (conv ? conv_call_of : gru_call_of)(l, &two, ROWS, back), g = a;
     for (int i = 0; i < g.n_in; i++) g.in[i].data = gpu_alloc(bytes_of_view(&g.in[i]));
     for (int i = 0; i < g.n_out; i++) g.out[i].data = gpu_alloc(bytes_of_view(&g.out[i]));
     put_on_device(&a, &g);
@@ -226,11 +238,13 @@ static void test_other_batches(void)
 {
     for (int t = 0; t < 2; t++)
         for (int backwards = 0; backwards < 2; backwards++) {
-            layer l = {.type = t ? BF16 : F32, .n = 6, .d = 8, .backwards = backwards, .before = 1 + backwards, .behind = 1};
+            layer l = {
+                .type = t ? BF16 : F32, .n = 6, .d = 8, .backwards = backwards, .before = 1 + backwards, .behind = 1};
             check_other_batch("a graph of GRU on another batch", &l, reference_of_gru, cuda_GRU, false, false);
             check_other_batch("a graph of GRU_BACK on another batch", &l, reference_of_gru, cuda_GRU_BACK, false, true);
             check_other_batch("a graph of CONV on another batch", &l, reference_of_conv, cuda_CONV, true, false);
-            check_other_batch("a graph of CONV_BACK on another batch", &l, reference_of_conv, cuda_CONV_BACK, true, true);
+            check_other_batch("a graph of CONV_BACK on another batch", &l, reference_of_conv, cuda_CONV_BACK, true,
+                              true);
         }
 }
 
@@ -286,8 +300,10 @@ static void test_without(void)
         layer l = {.type = F32, .n = 3, .d = 2};
         setenv("ABLATE_CUDNN", "none", 1);
         call k = gru_call_of(&l, &batches[0], 18, false), c = conv_call_of(&l, &batches[0], 18, true);
-        bool offered = cuda_supports(OP_GRU) || cuda_supports(OP_GRU_BACK) || cuda_supports(OP_CONV) || cuda_supports(OP_CONV_BACK);
-        bool right = !offered && cuda_supports(OP_LINEAR) && cuda_GRU(&k, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
+        bool offered = cuda_supports(OP_GRU) || cuda_supports(OP_GRU_BACK) || cuda_supports(OP_CONV) ||
+                       cuda_supports(OP_CONV_BACK);
+        bool right =
+            !offered && cuda_supports(OP_LINEAR) && cuda_GRU(&k, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
         e.text[0] = 0;
         right = right && cuda_CONV_BACK(&c, &e) == -1 && strstr(e.text, "ABLATE_CUDNN=none");
         release_views(&k), release_views(&c);

@@ -1,5 +1,6 @@
-/* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call. Needs no GPU. */
-#include "cuda/cublaslt.h"
+/* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call. Needs no
+ * GPU. */
+#include "tensor/cuda/cublaslt.h"
 #include "test.h"
 #include <dlfcn.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ static void test_wish(void)
     str path = {0};
     setenv("ABLATE_CUBLASLT", "/no/such/libcublasLt.so.13", 1);
     CHECK(lt_load(&path, &e) == NULL);
-    CHECK_HAS(e.text, "ABLATE_CUBLASLT names a file that cannot be loaded: /no/such/libcublasLt.so.13: cannot open shared object file");
+    CHECK_HAS(e.text, "ABLATE_CUBLASLT names a file that cannot be loaded: /no/such/libcublasLt.so.13: cannot open "
+                      "shared object file");
     CHECK_INT(strstr(e.text, "python") != NULL, 0); /* nothing else is tried */
     e.text[0] = 0;
     setenv("ABLATE_CUBLASLT", SOURCE_DIR "/README.md", 1);
@@ -26,12 +28,14 @@ static void test_wish(void)
     str_free(&path);
 }
 
-/* A library that lies beside the program (or module) is taken first, one of Python's packages where there is no other. */
+/* A library that lies beside the program (or module) is taken first, one of Python's packages where there is no
+ * other. */
 static void test_places(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
-    char *lib = xprintf("%s/lib/python3.11/site-packages/nvidia/cublas/lib", folder), *file = xprintf("%s/libcublasLt.so.12", lib);
+    char *lib = xprintf("%s/lib/python3.11/site-packages/nvidia/cublas/lib", folder),
+         *file = xprintf("%s/libcublasLt.so.12", lib);
     err e = {{0}};
     str path = {0};
     CHECK_INT(make_folders(lib, &e), 0);
@@ -47,7 +51,8 @@ static void test_places(void)
         CHECK_HAS(e.text, file); /* was tried, and is none */
     }
     remove(file);
-    for (char *end = lib + strlen(lib); strlen(lib) >= strlen(folder); *end = 0) { /* folder after folder, from the inside */
+    for (char *end = lib + strlen(lib); strlen(lib) >= strlen(folder); *end = 0) {
+        /* folder after folder, from the inside */
         remove(lib);
         end = strrchr(lib, '/');
     }

@@ -1,7 +1,8 @@
-/* test_optim.c - optimizers' updates and sums over flat vectors: the CUDA backend against the CPU's; generated updates against interpreted ones. */
-#include "cuda/compiled.h"
-#include "cuda/generic.h"
-#include "cuda/optim.h"
+/* test_optim.c - optimizers' updates and sums over flat vectors: the CUDA backend against the CPU's; generated updates
+ * against interpreted ones. */
+#include "tensor/cuda/compiled.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/optim.h"
 #include "shim_test.h"
 #ifdef GPU_ON_CPU
 #include "by_cxx.h"
@@ -10,12 +11,24 @@
 enum { TILE = 64, STEPS = 5, SLOTS = 4, VECTORS = 2 + SLOTS };
 
 /* Enough of a backend for a tape of elementwise operations, in device memory. */
-static int copy_out(void *to, const void *from, size_t bytes, err *e) { return launched(gpu_copy_out(to, from, bytes), e); }
+static int copy_out(void *to, const void *from, size_t bytes, err *e)
+{
+    return launched(gpu_copy_out(to, from, bytes), e);
+}
 static const backend on_gpu = {.name = "gpu",
-                               .kernels = {[OP_ADD] = cuda_ADD, [OP_SUB] = cuda_SUB, [OP_MUL] = cuda_MUL, [OP_DIV] = cuda_DIV,
-                                           [OP_MINIMUM] = cuda_MINIMUM, [OP_LESS_THAN] = cuda_LESS_THAN, [OP_MUL_SCALAR] = cuda_MUL_SCALAR,
-                                           [OP_ADD_SCALAR] = cuda_ADD_SCALAR, [OP_MAP] = cuda_MAP, [OP_MAP_BACK] = cuda_MAP_BACK,
-                                           [OP_CAST] = cuda_CAST, [OP_SUM_TO] = cuda_SUM_TO, [OP_BROADCAST_TO] = cuda_BROADCAST_TO,
+                               .kernels = {[OP_ADD] = cuda_ADD,
+                                           [OP_SUB] = cuda_SUB,
+                                           [OP_MUL] = cuda_MUL,
+                                           [OP_DIV] = cuda_DIV,
+                                           [OP_MINIMUM] = cuda_MINIMUM,
+                                           [OP_LESS_THAN] = cuda_LESS_THAN,
+                                           [OP_MUL_SCALAR] = cuda_MUL_SCALAR,
+                                           [OP_ADD_SCALAR] = cuda_ADD_SCALAR,
+                                           [OP_MAP] = cuda_MAP,
+                                           [OP_MAP_BACK] = cuda_MAP_BACK,
+                                           [OP_CAST] = cuda_CAST,
+                                           [OP_SUM_TO] = cuda_SUM_TO,
+                                           [OP_BROADCAST_TO] = cuda_BROADCAST_TO,
                                            [OP_ASSIGN] = cuda_ASSIGN},
                                .alloc = gpu_alloc,
                                .release = gpu_release,
@@ -36,8 +49,14 @@ typedef void (*update)(const given *u);
 static ab_t add(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_ADD, a, b); }
 static ab_t mul(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_MUL, a, b); }
 static ab_t quotient(const given *u, ab_t a, ab_t b) { return t_binary(u->c, OP_DIV, a, b); }
-static ab_t between(const given *u, ab_t m, ab_t x, double beta) { return add(u, t_mul_scalar(u->c, m, beta), t_mul_scalar(u->c, x, 1 - beta)); }
-static void move(const given *u, ab_t change) { t_assign(u->c, u->p, t_binary(u->c, OP_SUB, u->p, mul(u, change, u->lr))); }
+static ab_t between(const given *u, ab_t m, ab_t x, double beta)
+{
+    return add(u, t_mul_scalar(u->c, m, beta), t_mul_scalar(u->c, x, 1 - beta));
+}
+static void move(const given *u, ab_t change)
+{
+    t_assign(u->c, u->p, t_binary(u->c, OP_SUB, u->p, mul(u, change, u->lr)));
+}
 
 static ab_t one_minus_power(const given *u, double beta)
 {
@@ -74,7 +93,8 @@ static void everything(const given *u)
     for (int f = AB_EXP; f <= AB_RECIP; f++) {
         bool positive = f == AB_LOG || f == AB_SQRT || f == AB_RECIP;
         ab_t in = positive ? t_add_scalar(c, t_map(c, x, AB_ABS), 0.5) : x, y = t_map(c, in, (ab_fn)f);
-        ab_t back = tape_push(c, OP_MAP_BACK, F32, (int64_t[4]){1, 1, 1, TILE}, 3, (ab_t[]){in, y, u->g}, &(attr){.i = {f}});
+        ab_t back =
+            tape_push(c, OP_MAP_BACK, F32, (int64_t[4]){1, 1, 1, TILE}, 3, (ab_t[]){in, y, u->g}, &(attr){.i = {f}});
         sum = add(u, sum, add(u, t_mul_scalar(c, y, 0.1), t_mul_scalar(c, back, 0.1)));
     }
     ab_t least = t_binary(c, OP_MINIMUM, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);
@@ -83,8 +103,9 @@ static void everything(const given *u)
     ab_t repeated = t_broadcast_to(c, half, (int64_t[4]){1, 1, 1, TILE});
     t_assign(c, u->slot[0], quotient(u, least, add(u, t_map(c, u->p, AB_SQUARE), half)));
     t_assign(c, u->slot[1], t_binary(c, OP_SUB, half, mul(u, less, repeated)));
-    t_assign(c, u->slot[2], u->slot[3]);     /* these two change places ... */
-    t_assign(c, u->slot[3], t_reshape(c, t_reshape(c, u->slot[2], (int64_t[4]){1, 1, TILE, 1}), (int64_t[4]){1, 1, 1, TILE}));
+    t_assign(c, u->slot[2], u->slot[3]); /* these two change places ... */
+    t_assign(c, u->slot[3],
+             t_reshape(c, t_reshape(c, u->slot[2], (int64_t[4]){1, 1, TILE, 1}), (int64_t[4]){1, 1, 1, TILE}));
     t_assign(c, u->p, t_map(c, sum, AB_TANH));
 }
 static void same_value_twice(const given *u)
@@ -112,7 +133,11 @@ static void takes(const given *u, int many) /* operations */
 }
 static void takes_128(const given *u) { takes(u, UPDATE_STEPS); }
 static void takes_129(const given *u) { takes(u, UPDATE_STEPS + 1); }
-static void sums_up(const given *u) { t_assign(u->c, u->p, t_broadcast_to(u->c, t_sum_to(u->c, u->g, (int64_t[4]){1, 1, 1, 1}), (int64_t[4]){1, 1, 1, TILE})); }
+static void sums_up(const given *u)
+{
+    t_assign(u->c, u->p,
+             t_broadcast_to(u->c, t_sum_to(u->c, u->g, (int64_t[4]){1, 1, 1, 1}), (int64_t[4]){1, 1, 1, TILE}));
+}
 static void reads_scalars(const given *u, int many)
 {
     ab_t x = u->p;
@@ -129,7 +154,7 @@ static void sets_up(const given *u, int many) /* operations on the learning rate
 }
 static void sets_up_24(const given *u) { sets_up(u, UPDATE_SETUP); }
 static void sets_up_25(const given *u) { sets_up(u, UPDATE_SETUP + 1); } /* by launches of their own */
-static void adagrad(const given *u) /* a sum takes a square as it is rounded */
+static void adagrad(const given *u)                                      /* a sum takes a square as it is rounded */
 {
     ab_t v = add(u, u->slot[1], t_map(u->c, u->g, AB_SQUARE));
     t_assign(u->c, u->slot[1], v);
@@ -156,7 +181,8 @@ static int open_side(side *d, const backend *b, update f, int64_t n)
     ab_ctx *c = d->u.c = tape_new(&d->s, b, F32, false);
     d->u.p = t_input(c, "p", F32, PHASE_STEP, 1, 1, 1, TILE);
     ab_t g = t_input(c, "g", F32, PHASE_STEP, 1, 1, 1, TILE);
-    for (int i = 0; i < SLOTS; i++) d->u.slot[i] = t_input(c, arena_printf(&c->memory, "slot%d", i), F32, PHASE_STEP, 1, 1, 1, TILE);
+    for (int i = 0; i < SLOTS; i++)
+        d->u.slot[i] = t_input(c, arena_printf(&c->memory, "slot%d", i), F32, PHASE_STEP, 1, 1, 1, TILE);
     d->u.lr = t_input(c, "lr", F32, PHASE_SETUP, 1, 1, 1, 1);
     d->u.step = t_input(c, "step", F32, PHASE_SETUP, 1, 1, 1, 1);
     d->scale = t_input(c, "scale", F32, PHASE_SETUP, 1, 1, 1, 1);
@@ -171,7 +197,8 @@ static int run_side(side *d, int64_t n, int step)
     ab_ctx *c = d->u.c;
     run_options r = {0};
     float lr = 0.01f / (float)step, at = (float)step, scale = 0.25f;
-    tape_write(c, d->u.lr, &lr, sizeof lr), tape_write(c, d->u.step, &at, sizeof at), tape_write(c, d->scale, &scale, sizeof scale);
+    tape_write(c, d->u.lr, &lr, sizeof lr), tape_write(c, d->u.step, &at, sizeof at),
+        tape_write(c, d->scale, &scale, sizeof scale);
     tiling t = {.n_vectors = VECTORS, .count = n, .tile = TILE, .type = F32};
     const ab_t id[VECTORS] = {d->u.p, d->u.g, d->u.slot[0], d->u.slot[1], d->u.slot[2], d->u.slot[3]};
     for (int i = 0; i < VECTORS; i++) t.vector[i].id = id[i].id, t.vector[i].data = d->vector[i];
@@ -197,8 +224,8 @@ static void check_shadow(const char *what, int64_t n, const view *values, const 
     gpu_copy_out(found, shadow, (size_t)n * 2);
     for (int64_t i = n - 1; i >= 0; i--)
         if (found[i] != bf16_of_float((float)get(values, i))) wrong++, first = i;
-    CHECK_THAT(!wrong, "%s: bf16 copy: %d wrong, the first at %d: found %04x, expected %04x", what, (int)wrong, (int)first, found[first],
-               bf16_of_float((float)get(values, first)));
+    CHECK_THAT(!wrong, "%s: bf16 copy: %d wrong, the first at %d: found %04x, expected %04x", what, (int)wrong,
+               (int)first, found[first], bf16_of_float((float)get(values, first)));
     free(found);
 }
 
@@ -233,8 +260,9 @@ static void check_update(const char *name, update f, int64_t n, int64_t off, dou
             if (!i && with_shadow) check_shadow(what, n, &found, gpu.s.shadow);
             free(found.data);
         }
-        CHECK_THAT(gpu.s.shadow_version == (with_shadow ? gpu.s.version + 1 : 0), "%s: the bf16 copy is of version %d, expected %d", what,
-                   (int)gpu.s.shadow_version, with_shadow ? (int)gpu.s.version + 1 : 0);
+        CHECK_THAT(gpu.s.shadow_version == (with_shadow ? gpu.s.version + 1 : 0),
+                   "%s: the bf16 copy is of version %d, expected %d", what, (int)gpu.s.shadow_version,
+                   with_shadow ? (int)gpu.s.version + 1 : 0);
         gpu.s.version++;
     }
     gpu_release(shadow);
@@ -248,11 +276,18 @@ static void test_updates(void)
         const char *name;
         update f;
         double tolerance;
-    } all[] = {{"adam", adam, 2e-6}, {"adamw", adamw, 2e-6}, {"sgd", sgd, 1e-6}, {"lion", lion, 1e-6}, {"everything", everything, 2e-5},
-               {"same value twice", same_value_twice, 1e-7}, {"31 numbers kept", keeps_31, 1e-6}, {"128 operations", takes_128, 1e-5}};
+    } all[] = {{"adam", adam, 2e-6},
+               {"adamw", adamw, 2e-6},
+               {"sgd", sgd, 1e-6},
+               {"lion", lion, 1e-6},
+               {"everything", everything, 2e-5},
+               {"same value twice", same_value_twice, 1e-7},
+               {"31 numbers kept", keeps_31, 1e-6},
+               {"128 operations", takes_128, 1e-5}};
     static const int64_t lengths[] = {1, 3, 64, 1027, 4 * TILE + 16};
     for (size_t i = 0; i < LENGTH(all); i++) {
-        for (size_t j = 0; j < LENGTH(lengths); j++) check_update(all[i].name, all[i].f, lengths[j], 0, all[i].tolerance);
+        for (size_t j = 0; j < LENGTH(lengths); j++)
+            check_update(all[i].name, all[i].f, lengths[j], 0, all[i].tolerance);
         check_update(all[i].name, all[i].f, 1100, 1, all[i].tolerance);
     }
     check_update("adam", adam, 270001, 0, 2e-6); /* more than the blocks of one launch do at once */
@@ -271,14 +306,16 @@ static void check_words(const char *name, update f, const char *words)
 /* ---- generated code ---- */
 
 #ifdef GPU_ON_CPU
-/* What NVRTC, where it is, makes of it cannot run here, but must be code. The first program alone, or all: they take it seconds. */
+/* What NVRTC, where it is, makes of it cannot run here, but must be code. The first program alone, or all: they take it
+ * seconds. */
 static bool all_by_nvrtc;
 static int compile_by_both(const char *source, const char *expression, int capability, str *image, str *name, err *e)
 {
     err why = {{0}};
     if ((all_by_nvrtc || kernel_compilations() == 1) && kernel_compiler_found(&why)) {
         int bad = kernel_compile(source, expression, capability, image, name, &why);
-        CHECK_THAT(!bad && image->n > 1000 && strstr(str_text(name), "written_update"), "%zu bytes, kernel \"%s\": %s", image->n, str_text(name), why.text);
+        CHECK_THAT(!bad && image->n > 1000 && strstr(str_text(name), "written_update"), "%zu bytes, kernel \"%s\": %s",
+                   image->n, str_text(name), why.text);
     }
     return compile_by_cxx(source, expression, capability, image, name, e);
 }
@@ -322,7 +359,8 @@ static void check_written(const char *name, update f, int64_t n, int64_t off, bo
         }
         free(v.data);
     }
-    for (int k = 0; k < 2; k++) s[k].s.value = s[k].vector[0], s[k].s.shadow = with_shadow ? (uint16_t *)block[k][VECTORS] + off : NULL;
+    for (int k = 0; k < 2; k++)
+        s[k].s.value = s[k].vector[0], s[k].s.shadow = with_shadow ? (uint16_t *)block[k][VECTORS] + off : NULL;
     for (int step = 1; step <= STEPS; step++) {
         for (int k = 0; k < 2; k++) {
             gpu_wait(); /* earlier writes are no launches of this update */
@@ -349,8 +387,9 @@ static void check_written(const char *name, update f, int64_t n, int64_t off, bo
 /* Before a compiler is loaded: what a user without one is told. */
 static void test_compiler_missing(void)
 {
-    static const char *const cases[][3] = {{"ABLATE_NVRTC", "/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"},
-                                           {"ABLATE_OPTIMIZER", "quick", "ABLATE_OPTIMIZER is \"quick\", expected \"compiled\" or \"interpreted\""}};
+    static const char *const cases[][3] = {
+        {"ABLATE_NVRTC", "/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"},
+        {"ABLATE_OPTIMIZER", "quick", "ABLATE_OPTIMIZER is \"quick\", expected \"compiled\" or \"interpreted\""}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         setenv("ABLATE_OPTIMIZER", "compiled", 1);
         setenv(cases[i][0], cases[i][1], 1);
@@ -364,9 +403,18 @@ static void test_written(void)
     static const struct {
         const char *name;
         update f;
-    } all[] = {{"adam", adam}, {"everything", everything}, {"adamw", adamw}, {"sgd", sgd}, {"lion", lion}, {"adagrad", adagrad},
-               {"same value twice", same_value_twice}, {"31 numbers kept", keeps_31}, {"128 operations", takes_128}, {"32 scalars", reads_32},
-               {"24 operations of the setup", sets_up_24}, {"25 operations of the setup", sets_up_25}};
+    } all[] = {{"adam", adam},
+               {"everything", everything},
+               {"adamw", adamw},
+               {"sgd", sgd},
+               {"lion", lion},
+               {"adagrad", adagrad},
+               {"same value twice", same_value_twice},
+               {"31 numbers kept", keeps_31},
+               {"128 operations", takes_128},
+               {"32 scalars", reads_32},
+               {"24 operations of the setup", sets_up_24},
+               {"25 operations of the setup", sets_up_25}};
     static const int64_t lengths[] = {1, 3, 64, 1027, 4 * TILE + 16};
     size_t some = LENGTH(all);
     bool all_of_them = true;
@@ -390,7 +438,8 @@ static void test_written(void)
     if (all_of_them) check_written("adam", adam, 270001, 0, true);
     if (all_of_them) check_written("adam without a bf16 copy", adam, 1027, 0, false);
     int64_t programs = (int64_t)some + all_of_them;
-    CHECK_THAT(kernel_compilations() == programs, "%d compilations, expected one for each of %d programs", (int)kernel_compilations(), (int)programs);
+    CHECK_THAT(kernel_compilations() == programs, "%d compilations, expected one for each of %d programs",
+               (int)kernel_compilations(), (int)programs);
 }
 
 /* ---- sums ---- */
@@ -404,7 +453,8 @@ static void test_sums(void)
             view v = randoms(tensor(F32, 1, 1, 1, n + off)), w = randoms(tensor(F32, 1, 1, 1, n + off));
             float *g = gpu_copy_of(v.data, bytes_of_view(&v)), *h = gpu_copy_of(w.data, bytes_of_view(&w));
             double found = cuda_sum_squares(g + off, n, F32), expected = cpu_sum_squares((float *)v.data + off, n, F32);
-            CHECK_THAT(fabs(found - expected) <= 1e-12 * expected, "sum of %d squares: found %.17g, expected %.17g", (int)n, found, expected);
+            CHECK_THAT(fabs(found - expected) <= 1e-12 * expected, "sum of %d squares: found %.17g, expected %.17g",
+                       (int)n, found, expected);
 #ifdef GPU_ON_CPU
             gpu_reversed = 1;
 #endif
@@ -428,14 +478,16 @@ static void test_clip(void)
     static const struct {
         double sum;
         float scale, clip, expected;
-    } cases[] = {{100, 0.5f, 1, 0.1f}, {100, 0.5f, 6, 0.5f}, {0, 0.5f, 1, 0.5f}, {1e-12, 2, 1e-7f, 0.1f}, {1e60, 1, 1, 1e-30f}};
+    } cases[] = {
+        {100, 0.5f, 1, 0.1f}, {100, 0.5f, 6, 0.5f}, {0, 0.5f, 1, 0.5f}, {1e-12, 2, 1e-7f, 0.1f}, {1e60, 1, 1, 1e-30f}};
     double *sum = gpu_alloc(sizeof *sum);
     float *scale = gpu_alloc(sizeof *scale), found;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         gpu_copy_in(sum, &cases[i].sum, sizeof *sum);
         gpu_clip_scale(scale, sum, cases[i].scale, cases[i].clip);
         gpu_copy_out(&found, scale, sizeof found);
-        CHECK_THAT(fabsf(found - cases[i].expected) <= 1e-6f * cases[i].expected, "clip %d: found %g, expected %g", (int)i, found, cases[i].expected);
+        CHECK_THAT(fabsf(found - cases[i].expected) <= 1e-6f * cases[i].expected, "clip %d: found %g, expected %g",
+                   (int)i, found, cases[i].expected);
     }
     gpu_release(sum), gpu_release(scale);
 }
@@ -449,7 +501,8 @@ int main(void)
     check_words("long", takes_129, "the update: it needs more than 128 operations");
     check_words("a sum", sums_up, "a GPU runs only elementwise updates, but this one has SUM_TO");
     check_words("scalars", reads_33, "it reads more than 32 scalars");
-    check_words("a long constant", long_constant, "it reads fp32 [64], which is neither a vector of the update nor one fp32 number");
+    check_words("a long constant", long_constant,
+                "it reads fp32 [64], which is neither a vector of the update nor one fp32 number");
     test_written();
     test_sums();
     test_clip();

@@ -1,6 +1,7 @@
-/* test_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL of the CUDA backend against the CPU's, and the products under them.
- * Here our own kernels multiply; built for a GPU it is cuBLASLt, or our own ones with ABLATE_PRODUCT=own. */
-#include "cuda/product.h"
+/* test_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL of the CUDA backend against the CPU's, and the products
+ * under them. Here our own kernels multiply; built for a GPU it is cuBLASLt, or our own ones with
+ * ABLATE_PRODUCT=own. */
+#include "tensor/cuda/product.h"
 #include "shim_test.h"
 
 static const dtype types[] = {F32, BF16};
@@ -12,8 +13,8 @@ static view matrix(dtype type, int64_t rows, int64_t width) { return randoms(ten
 static void test_linear(dtype type, int64_t rows, int64_t n, int64_t k, int turned, int bias, int relu)
 {
     char what[160];
-    snprintf(what, sizeof what, "linear %s %lld x %lld x %lld turned %d bias %d relu %d", dtype_name(type), (long long)rows, (long long)n,
-             (long long)k, turned, bias, relu);
+    snprintf(what, sizeof what, "linear %s %lld x %lld x %lld turned %d bias %d relu %d", dtype_name(type),
+             (long long)rows, (long long)n, (long long)k, turned, bias, relu);
     call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.i = {turned, relu}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = bias ? matrix(F32, 1, n) : none, c.out[0] = tensor(type, 1, 1, rows, n);
@@ -26,8 +27,8 @@ enum { NO_BASE, IN_PLACE, ELSEWHERE };
 static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int turned, int base)
 {
     char what[160];
-    snprintf(what, sizeof what, "linear_dx %s %lld x %lld x %lld turned %d base %d", dtype_name(type), (long long)rows, (long long)n,
-             (long long)k, turned, base);
+    snprintf(what, sizeof what, "linear_dx %s %lld x %lld x %lld turned %d base %d", dtype_name(type), (long long)rows,
+             (long long)n, (long long)k, turned, base);
     call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.i = {turned}}};
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
@@ -41,8 +42,8 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
 static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int turned)
 {
     char what[160];
-    snprintf(what, sizeof what, "linear_dw %s %lld x %lld x %lld turned %d", dtype_name(type), (long long)rows, (long long)n, (long long)k,
-             turned);
+    snprintf(what, sizeof what, "linear_dw %s %lld x %lld x %lld turned %d", dtype_name(type), (long long)rows,
+             (long long)n, (long long)k, turned);
     call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .a = {.i = {turned}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = matrix(type, rows, n);
     c.out[0] = turned ? tensor(F32, 1, 1, n, k) : tensor(F32, 1, 1, k, n);
@@ -57,18 +58,22 @@ static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int6
     char what[3][80];
     static const char *const names[3] = {"linear", "linear_dx", "linear_dw"};
     for (int i = 0; i < 3; i++)
-        snprintf(what[i], sizeof what[i], "%s %s %lld x %lld x %lld padding %lld", names[i], dtype_name(type), (long long)rows, (long long)words, (long long)k, (long long)padding);
+        snprintf(what[i], sizeof what[i], "%s %s %lld x %lld x %lld padding %lld", names[i], dtype_name(type),
+                 (long long)rows, (long long)words, (long long)k, (long long)padding);
     view logits = matrix(type, rows, words);
     call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.i = {1, 0, padding}}};
-    c.in[0] = matrix(type, rows, k), c.in[1] = matrix(F32, words, k), c.in[2] = none, c.out[0] = tensor(type, 1, 1, rows, words + padding);
+    c.in[0] = matrix(type, rows, k), c.in[1] = matrix(F32, words, k), c.in[2] = none,
+    c.out[0] = tensor(type, 1, 1, rows, words + padding);
     without = (without_padding){cpu_LINEAR, {&c.out[0]}, padding};
     check_call(what[0], cpu_without_padding, cuda_LINEAR, &c, type == F32 ? 1e-6 : 1e-3);
     release_views(&c);
-    c.op = OP_LINEAR_DX, c.in[0] = padded(&logits, padding), c.in[1] = matrix(F32, words, k), c.out[0] = tensor(type, 1, 1, rows, k);
+    c.op = OP_LINEAR_DX, c.in[0] = padded(&logits, padding), c.in[1] = matrix(F32, words, k),
+    c.out[0] = tensor(type, 1, 1, rows, k);
     without = (without_padding){cpu_LINEAR_DX, {&c.in[0]}, padding};
     check_call(what[1], cpu_without_padding, cuda_LINEAR_DX, &c, type == F32 ? 1e-6 : 1e-3);
     release_views(&c);
-    c.op = OP_LINEAR_DW, c.n_in = 2, c.in[0] = matrix(type, rows, k), c.in[1] = padded(&logits, padding), c.out[0] = tensor(F32, 1, 1, words, k);
+    c.op = OP_LINEAR_DW, c.n_in = 2, c.in[0] = matrix(type, rows, k), c.in[1] = padded(&logits, padding),
+    c.out[0] = tensor(F32, 1, 1, words, k);
     without = (without_padding){cpu_LINEAR_DW, {&c.in[1]}, padding};
     check_call(what[2], cpu_without_padding, cuda_LINEAR_DW, &c, 2e-6);
     release_views(&c);
@@ -77,7 +82,8 @@ static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int6
 
 static void test_linears(void)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1}, {5, 7, 3}, {64, 64, 32}, {65, 66, 33}, {100, 37, 131}, {3, 136, 8}, {0, 9, 4}, {128, 8, 72}};
+    static const int64_t shapes[][3] = {{1, 1, 1},      {5, 7, 3},   {64, 64, 32}, {65, 66, 33},
+                                        {100, 37, 131}, {3, 136, 8}, {0, 9, 4},    {128, 8, 72}};
     for (size_t t = 0; t < 2; t++)
         for (size_t i = 0; i < LENGTH(shapes); i++)
             for (int turned = 0; turned < 2; turned++) {
@@ -96,7 +102,8 @@ static void test_exact(dtype type, int64_t n, int64_t k)
 {
     enum { ROWS = 150 };
     static const int64_t some[] = {1, 2, 17, 64, 65, 128, 149};
-    view x = matrix(type, ROWS, k), w = matrix(F32, k, n), b = matrix(F32, 1, n), y = tensor(type, 1, 1, ROWS, n), z = tensor(type, 1, 1, ROWS, n);
+    view x = matrix(type, ROWS, k), w = matrix(F32, k, n), b = matrix(F32, 1, n), y = tensor(type, 1, 1, ROWS, n),
+         z = tensor(type, 1, 1, ROWS, n);
     call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .batch_invariant = true};
     c.in[0] = x, c.in[1] = w, c.in[2] = b, c.out[0] = y;
     size_t one = dtype_size(type), row = (size_t)n * one;
@@ -133,7 +140,8 @@ static void test_as_bf16(void)
     err e = {{0}};
     c.in[1].param = 0;
     const char *expected = (char *)s.shadow + 2 * AT, *found = cuda_as_bf16(&c, 1, &e);
-    CHECK_THAT(found == expected, "a parameter in bf16: found %p, expected %p (%s)", (const void *)found, (const void *)expected, e.text);
+    CHECK_THAT(found == expected, "a parameter in bf16: found %p, expected %p (%s)", (const void *)found,
+               (const void *)expected, e.text);
     found = cuda_as_bf16(&c, 0, &e);
     CHECK_THAT(found == h.data, "a bf16 input: found %p, expected %p (%s)", (const void *)found, h.data, e.text);
     c.in[1].param = -1;
@@ -146,13 +154,15 @@ static void test_as_bf16(void)
         gpu_copy_out(back, cast[i - 1], (size_t)size_of(from) * 2);
         for (int64_t j = 0; j < size_of(from); j++) {
             uint16_t wanted = bf16_of_float((float)get(from, j));
-            CHECK_THAT(back[j] == wanted, "input %d cast to bf16, element %lld: found %04x, expected %04x", i, (long long)j, back[j], wanted);
+            CHECK_THAT(back[j] == wanted, "input %d cast to bf16, element %lld: found %04x, expected %04x", i,
+                       (long long)j, back[j], wanted);
         }
         gpu_release(c.in[i].data);
     }
     view ids = {.data = h.data, .dim = {1, 1, 1, 3}, .type = I32, .param = -1};
     c.in[1] = ids;
-    CHECK_THAT(!cuda_as_bf16(&c, 1, &e) && strstr(e.text, "int32, expected bf16 or fp32"), "ids as bf16: found \"%s\"", e.text);
+    CHECK_THAT(!cuda_as_bf16(&c, 1, &e) && strstr(e.text, "int32, expected bf16 or fp32"), "ids as bf16: found \"%s\"",
+               e.text);
     gpu_release(s.shadow);
     free(v.data), free(b.data), free(h.data);
 }
@@ -162,8 +172,9 @@ static void test_as_bf16(void)
 static void test_matmul(const int64_t a[2], const int64_t b[2], int64_t m, int64_t n, int64_t k, int turn_a, int turn_b)
 {
     char what[160];
-    snprintf(what, sizeof what, "matmul [%lld,%lld] x [%lld,%lld], %lld x %lld x %lld, turned %d %d", (long long)a[0], (long long)a[1],
-             (long long)b[0], (long long)b[1], (long long)m, (long long)n, (long long)k, turn_a, turn_b);
+    snprintf(what, sizeof what, "matmul [%lld,%lld] x [%lld,%lld], %lld x %lld x %lld, turned %d %d", (long long)a[0],
+             (long long)a[1], (long long)b[0], (long long)b[1], (long long)m, (long long)n, (long long)k, turn_a,
+             turn_b);
     call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.i = {turn_a, turn_b}}};
     c.in[0] = randoms(turn_a ? tensor(F32, a[0], a[1], k, m) : tensor(F32, a[0], a[1], m, k));
     c.in[1] = randoms(turn_b ? tensor(F32, b[0], b[1], n, k) : tensor(F32, b[0], b[1], k, n));
@@ -175,13 +186,15 @@ static void test_matmul(const int64_t a[2], const int64_t b[2], int64_t m, int64
 static void test_matmuls(void)
 {
     static const int64_t batches[][2] = {{1, 1}, {2, 3}, {1, 3}, {2, 1}, {3, 1}};
-    static const int pairs[][2] = {{0, 0}, {1, 1}, {1, 0}, {0, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 1}, {2, 3}, {3, 2}, {2, 4}};
+    static const int pairs[][2] = {{0, 0}, {1, 1}, {1, 0}, {0, 1}, {1, 2}, {2, 1},
+                                   {1, 3}, {3, 1}, {2, 3}, {3, 2}, {2, 4}};
     for (size_t p = 0; p < LENGTH(pairs); p++) {
         const int64_t *a = batches[pairs[p][0]], *b = batches[pairs[p][1]];
         int64_t lengths[3];
         for (int i = 0; i < 3; i++) lengths[i] = 1 + (int64_t)rng_below(&dice, 70);
         int64_t other[2] = {b[0] == 3 && a[0] == 1 ? 3 : b[0], b[1]};
-        for (int turns = 0; turns < 4; turns++) test_matmul(a, other, lengths[0], lengths[1], lengths[2], turns % 2, turns / 2);
+        for (int turns = 0; turns < 4; turns++)
+            test_matmul(a, other, lengths[0], lengths[1], lengths[2], turns % 2, turns / 2);
     }
     test_matmul(batches[1], batches[0], 4, 16, 8, 0, 0);
     test_matmul(batches[1], batches[1], 4, 16, 0, 0, 0);
@@ -212,13 +225,32 @@ static void test_strides(dtype type, dtype type_c, int exact)
 {
     enum { M = 70, N = 37, K = 45, RELATIVE_POSITION = 3, BATCH = 2 };
     int turn_a = !exact && rng_below(&dice, 2), turn_b = (int)rng_below(&dice, 2);
-    int64_t row_a = (turn_a ? M : K) + RELATIVE_POSITION, row_b = (turn_b ? K : N) + RELATIVE_POSITION, row_c = N + RELATIVE_POSITION, batch = exact ? 1 : BATCH;
-    int64_t rows_a = turn_a ? K : M, apart = (int64_t)rng_below(&dice, 2); /* batches do not begin at multiples of 16 bytes then */
-    view a = matrix(type, rows_a * batch + 1, row_a), b = matrix(type, turn_b ? N : K, row_b), c = matrix(type_c, M * batch, row_c);
-    view bias = matrix(type_c, 1, N), back = tensor(type_c, 1, 1, M * batch, row_c), expected = tensor(type_c, 1, 1, M * batch, row_c);
-    product p = {.m = M, .n = N, .k = K, .row_a = row_a, .row_b = row_b, .row_c = row_c, .turn_a = turn_a, .turn_b = turn_b, .batch = batch,
-                 .step_a = rows_a * row_a + apart, .step_b = 0, .step_c = size_of(&c) / batch, .type = (int)type, .type_c = (int)type_c,
-                 .alpha = 0.5f, .beta = 2, .relu = 1, .exact = exact};
+    int64_t row_a = (turn_a ? M : K) + RELATIVE_POSITION, row_b = (turn_b ? K : N) + RELATIVE_POSITION,
+            row_c = N + RELATIVE_POSITION, batch = exact ? 1 : BATCH;
+    /* batches do not begin at multiples of 16 bytes then */
+    int64_t rows_a = turn_a ? K : M, apart = (int64_t)rng_below(&dice, 2);
+    view a = matrix(type, rows_a * batch + 1, row_a), b = matrix(type, turn_b ? N : K, row_b),
+         c = matrix(type_c, M * batch, row_c);
+    view bias = matrix(type_c, 1, N), back = tensor(type_c, 1, 1, M * batch, row_c),
+         expected = tensor(type_c, 1, 1, M * batch, row_c);
+    product p = {.m = M,
+                 .n = N,
+                 .k = K,
+                 .row_a = row_a,
+                 .row_b = row_b,
+                 .row_c = row_c,
+                 .turn_a = turn_a,
+                 .turn_b = turn_b,
+                 .batch = batch,
+                 .step_a = rows_a * row_a + apart,
+                 .step_b = 0,
+                 .step_c = size_of(&c) / batch,
+                 .type = (int)type,
+                 .type_c = (int)type_c,
+                 .alpha = 0.5f,
+                 .beta = 2,
+                 .relu = 1,
+                 .exact = exact};
     p.a = gpu_copy_of(a.data, bytes_of_view(&a)), p.b = gpu_copy_of(b.data, bytes_of_view(&b));
     p.c = gpu_copy_of(c.data, bytes_of_view(&c)), p.bias = gpu_copy_of(bias.data, bytes_of_view(&bias));
     product_count before = product_counts();
@@ -232,12 +264,14 @@ static void test_strides(dtype type, dtype type_c, int exact)
             double sum = 0;
             const int64_t r = i % M, of = i / M * p.step_a;
             for (int64_t q = 0; q < K && j < N; q++)
-                sum += get(&a, of + (turn_a ? q * row_a + r : r * row_a + q)) * get(&b, turn_b ? j * row_b + q : q * row_b + j);
+                sum += get(&a, of + (turn_a ? q * row_a + r : r * row_a + q)) *
+                       get(&b, turn_b ? j * row_b + q : q * row_b + j);
             double y = j < N ? fmax(0, 0.5 * sum + 2 * get(&c, i * row_c + j) + get(&bias, j)) : get(&c, i * row_c + j);
             set(&expected, i * row_c + j, y);
         }
     check_views("a product with strides", &back, &expected, type_c == F32 ? 1e-6 : 1e-4);
-    gpu_release((void *)(uintptr_t)p.a), gpu_release((void *)(uintptr_t)p.b), gpu_release((void *)(uintptr_t)p.bias), gpu_release(p.c);
+    gpu_release((void *)(uintptr_t)p.a), gpu_release((void *)(uintptr_t)p.b), gpu_release((void *)(uintptr_t)p.bias),
+        gpu_release(p.c);
     free(a.data), free(b.data), free(c.data), free(bias.data), free(back.data), free(expected.data);
 }
 

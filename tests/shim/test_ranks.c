@@ -1,9 +1,11 @@
-/* Ranks on the emulated GPU, over a libnccl.so.2 that carries messages between processes (standin_nccl.c): 1, 2 and 4 ranks agree to rounding at one
- * global batch, the same ranks give the same bits, also with weight gradients on a branch and whenever streams do their work, buckets set out
- * complete and before the backward pass is over, a rank that is killed or silent is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the buckets. */
+/* Ranks on the emulated GPU, over a libnccl.so.2 that carries messages between processes (standin_nccl.c): 1, 2 and 4
+ * ranks agree to rounding at one global batch, the same ranks give the same bits, also with weight gradients on a
+ * branch and whenever streams do their work, buckets set out complete and before the backward pass is over, a rank that
+ * is killed or silent is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the
+ * buckets. */
 #include "open_device.h"
 #include "test.h"
-#include "train/train.h"
+#include "network/train/train.h"
 #include "world.h"
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,9 +13,10 @@
 #include <unistd.h>
 
 enum { UPDATES = 4, BATCH_TOKENS = 64, MOST_VALUES = 1 << 16, MOST_RANKS = 4 };
-static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"}, {"d_model", "24"}, {"d_ff", "96"}, {"heads", "2"}, {"warmup", "4"},
-                                       {"lr", "0.5"}, {"steps", "4"}, {"batch_tokens", "64"}, {"dropout", "0"}, {"precision", "fp32"},
-                                       {"optimizer", "sgd"}}; /* Adam makes full steps out of rounding errors */
+static const char *const small[][2] = {
+    {"task", "sequence"},  {"layers", "1"},     {"d_model", "24"}, {"d_ff", "96"},         {"heads", "2"},
+    {"warmup", "4"},       {"lr", "0.5"},       {"steps", "4"},    {"batch_tokens", "64"}, {"dropout", "0"},
+    {"precision", "fp32"}, {"optimizer", "sgd"}}; /* Adam makes full steps out of rounding errors */
 
 typedef struct {
     double losses[UPDATES], ppl;
@@ -23,7 +26,7 @@ typedef struct {
 } outcome;
 typedef struct {
     world *w;
-    int order; /* gpu_when */
+    int order;               /* gpu_when */
     int ranks, dies, sleeps; /* this rank ends after its second update, or joins and sends nothing; 0: none does */
     const char *folder;
     outcome *of; /* [ranks], in shared memory */
@@ -32,8 +35,12 @@ typedef struct {
 static int steps(const job *j, model *m, const comm *c, int rank, outcome *o, err *e)
 {
     train_step *s = train_step_open(m, e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(m, BATCH_TOKENS, j->ranks), .seed = 1, .rank = rank,
-                         .ranks = j->ranks, .train = true};
+    batch_options how = {.batch_tokens = BATCH_TOKENS,
+                         .round = train_step_round(m, BATCH_TOKENS, j->ranks),
+                         .seed = 1,
+                         .rank = rank,
+                         .ranks = j->ranks,
+                         .train = true};
     batcher *batches = s ? batcher_new(&j->w->data.split[AB_TRAIN], &how, e) : NULL;
     int bad = !batches;
     if (s) train_step_share(s, c);
@@ -42,7 +49,8 @@ static int steps(const job *j, model *m, const comm *c, int rank, outcome *o, er
         double loss[1];
         batch b;
         batcher_next(batches, &b);
-        bad = train_step_gradient(s, &b, step, e) || train_step_update(s, (double)b.all_predicted, step, e) || train_step_losses(s, &sums, e) != 1;
+        bad = train_step_gradient(s, &b, step, e) || train_step_update(s, (double)b.all_predicted, step, e) ||
+              train_step_losses(s, &sums, e) != 1;
         if (!bad) loss[0] = sums[0][1], bad = comm_add(c, loss, 1, e);
         if (!bad) o->losses[step - 1] = loss[0] / (double)b.all_predicted;
         if (step == 2 && j->dies && rank == j->dies) raise(SIGKILL);
@@ -70,7 +78,8 @@ static void train(const job *j, int rank)
     if (j->sleeps) gpu_side_stuck = 1; /* where a GPU lets the host go on the emulation would wait */
 #endif
     if (j->sleeps && rank == j->sleeps) sleep(60);
-    int bad = !on || (joins && !c) || model_open(&m, &j->w->set, vocab_size(j->w->src), vocab_size(j->w->tgt), F32, on, &e);
+    int bad =
+        !on || (joins && !c) || model_open(&m, &j->w->set, vocab_size(j->w->src), vocab_size(j->w->tgt), F32, on, &e);
     if (!bad) bad = steps(j, &m, c, rank, o, &e);
     pairs dev = j->w->data.split[AB_DEV];
     if (dev.n > 4) dev.n = 4;
@@ -125,7 +134,8 @@ static void check_agree(job *j, outcome *one)
         for (int r = 0; r < ranks; r++) {
             CHECK_TEXT(of[r].words, "");
             CHECK_INT(of[r].total, one->total);
-            CHECK_THAT(!memcmp(of[r].values, of[0].values, one->total * sizeof(float)), "rank %d of %d: other parameters than rank 0", r, ranks);
+            CHECK_THAT(!memcmp(of[r].values, of[0].values, one->total * sizeof(float)),
+                       "rank %d of %d: other parameters than rank 0", r, ranks);
             CHECK_NEAR(of[r].ppl, of[0].ppl, 0);
         }
         for (int i = 0; i < UPDATES; i++) CHECK_NEAR(of[0].losses[i] / one->losses[i], 1, 1e-6);
@@ -138,7 +148,8 @@ static void check_agree(job *j, outcome *one)
 /* Also with weight gradients on a branch, when the side streams do their work as late and as early as they may. */
 static void check_same_bits(job *j)
 {
-    static const char *const names[] = {"the same again", "a branch, side streams late", "a branch, side streams early"};
+    static const char *const names[] = {"the same again", "a branch, side streams late",
+                                        "a branch, side streams early"};
     j->ranks = 2, run(j);
     outcome first = j->of[0];
     CHECK(first.total > 0);
@@ -172,7 +183,7 @@ static void check_losses_of_ranks(job *j)
 
 static struct {
     const params *p;
-    float *sent; /* what each bucket held when it set out */
+    float *sent;          /* what each bucket held when it set out */
     size_t n, first_open; /* elements sent; those not written yet at the first one */
 } seen;
 
@@ -190,7 +201,8 @@ static int note(void *v, size_t n, dtype type, err *e)
 static int nothing(err *e) { return (void)e, 0; }
 static const comm_module noting = {.name = "a test", .sum_begin = note, .progress = nothing, .sum_end = nothing};
 
-/* Three steps: kernel after kernel, while graphs are written, and from these. A branch's gradients are in time for their bucket, too. */
+/* Three steps: kernel after kernel, while graphs are written, and from these. A branch's gradients are in time for
+ * their bucket, too. */
 static void check_buckets(world *w, bool with_branch)
 {
     const cuda_module *module;
@@ -204,7 +216,8 @@ static void check_buckets(world *w, bool with_branch)
 #endif
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, on, &e), 0);
     train_step *s = train_step_open(&m, &e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
+    batch_options how = {
+        .batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     size_t bytes = m.params.total * sizeof(float);
     float *none = xmalloc(bytes), *grad = xmalloc(bytes);
@@ -222,9 +235,10 @@ static void check_buckets(world *w, bool with_branch)
         CHECK_TEXT(e.text, "");
         CHECK_INT(seen.n, m.params.total);
         CHECK_INT(memcmp(seen.sent, grad, bytes), 0);
-        CHECK_THAT(early == m.params.total && seen.first_open > m.params.total / 2,
-                   "step %d: %zu of %zu elements set out before the end of the backward pass, %zu were open at the first", step, early,
-                   m.params.total, seen.first_open);
+        CHECK_THAT(
+            early == m.params.total && seen.first_open > m.params.total / 2,
+            "step %d: %zu of %zu elements set out before the end of the backward pass, %zu were open at the first",
+            step, early, m.params.total, seen.first_open);
         free(seen.sent);
     }
     free(none);
@@ -250,7 +264,8 @@ int main(void)
     setenv("OMP_NUM_THREADS", "1", 1);
     plugin_add_folder(BUILD_DIR "/plugins");
     world_open(&w, small, LENGTH(small), "64");
-    job j = {.w = &w, .folder = mkdtemp(folder),
+    job j = {.w = &w,
+             .folder = mkdtemp(folder),
              .of = mmap(NULL, MOST_RANKS * sizeof(outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
 #ifdef GPU_ON_CPU
     check_agree(&j, one);

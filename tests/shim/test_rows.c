@@ -1,5 +1,6 @@
-/* test_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE of the CUDA backend against the CPU's. */
-#include "cuda/rows.h"
+/* test_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE of the CUDA backend
+ * against the CPU's. */
+#include "tensor/cuda/rows.h"
 #include "shim_test.h"
 
 static const dtype types[] = {F32, BF16};
@@ -16,10 +17,17 @@ static const char *const ways[] = {"without s", "with s", "dropped", "not traini
 static void test_norm(dtype type, int64_t rows, int64_t width, int way)
 {
     char what[128];
-    snprintf(what, sizeof what, "norm %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width, ways[way]);
-    view x = rows_of(type, rows, width), s = way == WITHOUT_S ? none : rows_of(type, rows, width), gain = rows_of(F32, 1, width);
-    call k = {.op = OP_NORM, .n_in = 4, .n_out = 3, .a = {.f = {way >= DROPPED ? 0.3 : 0, 1e-6}, .i = {5}}, .seed = 77 + (1ull << 40),
-              .step = 3, .training = way != NOT_TRAINING};
+    snprintf(what, sizeof what, "norm %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width,
+             ways[way]);
+    view x = rows_of(type, rows, width), s = way == WITHOUT_S ? none : rows_of(type, rows, width),
+         gain = rows_of(F32, 1, width);
+    call k = {.op = OP_NORM,
+              .n_in = 4,
+              .n_out = 3,
+              .a = {.f = {way >= DROPPED ? 0.3 : 0, 1e-6}, .i = {5}},
+              .seed = 77 + (1ull << 40),
+              .step = 3,
+              .training = way != NOT_TRAINING};
     k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = rows_of(F32, 1, width);
     k.out[0] = like(&x), k.out[1] = s.data ? like(&x) : none, k.out[2] = tensor(F32, 1, 1, rows, 2);
     /* one or two columns: 1 / sd may be anything up to 1000, and what is normalised is noise */
@@ -30,10 +38,16 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
 static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
 {
     char what[128];
-    snprintf(what, sizeof what, "norm_back %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width, ways[way]);
+    snprintf(what, sizeof what, "norm_back %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width,
+             ways[way]);
     view z = rows_of(type, rows, width), stats = randoms_in(tensor(F32, 1, 1, rows, 2), 0.3, 1.2);
-    call k = {.op = OP_NORM_BACK, .n_in = 4, .n_out = 5, .a = {.f = {way >= DROPPED ? 0.25 : 0}, .i = {9, way != WITHOUT_S}}, .seed = 5,
-              .step = 1ull << 20, .training = way != NOT_TRAINING};
+    call k = {.op = OP_NORM_BACK,
+              .n_in = 4,
+              .n_out = 5,
+              .a = {.f = {way >= DROPPED ? 0.25 : 0}, .i = {9, way != WITHOUT_S}},
+              .seed = 5,
+              .step = 1ull << 20,
+              .training = way != NOT_TRAINING};
     k.in[0] = z, k.in[1] = stats, k.in[2] = rows_of(F32, 1, width), k.in[3] = rows_of(type, rows, width);
     k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
     k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
@@ -71,7 +85,13 @@ static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool
     snprintf(what, sizeof what, "dropadd %s [%lld,%lld] p %g%s", dtype_name(type), (long long)rows, (long long)width, p,
              in_place ? " in place" : "");
     view x = rows_of(type, rows, width);
-    call k = {.op = OP_DROPOUT_ADD, .n_in = 2, .n_out = 1, .a = {.f = {p}, .i = {2}}, .seed = 1ull << 33, .step = 12, .training = true};
+    call k = {.op = OP_DROPOUT_ADD,
+              .n_in = 2,
+              .n_out = 1,
+              .a = {.f = {p}, .i = {2}},
+              .seed = 1ull << 33,
+              .step = 12,
+              .training = true};
     k.in[0] = x, k.in[1] = rows_of(type, rows, width), k.out[0] = in_place ? x : like(&x);
     check_call(what, cpu_DROPOUT_ADD, cuda_DROPOUT_ADD, &k, 1e-6);
     release_views(&k);
@@ -134,8 +154,15 @@ static int embed_in_parts(const call *k, err *e)
         double token = get(id, row) < 0 ? 0 : k->a.f[0] * get(table, (int64_t)get(id, row) * y->dim[3] + column);
         set(&sum, i, token + get(positions, (int64_t)get(place, row) * y->dim[3] + column));
     }
-    call drop = {.op = OP_DROPOUT, .n_in = 1, .n_out = 1, .in = {sum}, .out = {sum}, .a = {.f = {k->a.f[1]}, .i = {k->a.i[0]}},
-                 .training = k->training, .seed = k->seed, .step = k->step};
+    call drop = {.op = OP_DROPOUT,
+                 .n_in = 1,
+                 .n_out = 1,
+                 .in = {sum},
+                 .out = {sum},
+                 .a = {.f = {k->a.f[1]}, .i = {k->a.i[0]}},
+                 .training = k->training,
+                 .seed = k->seed,
+                 .step = k->step};
     int rc = cpu_DROPOUT(&drop, e);
     for (int64_t i = 0; i < size_of(y); i++) set(y, i, get(&sum, i));
     free(sum.data);
@@ -146,8 +173,15 @@ static void test_embed_fused(dtype type, int64_t rows, int64_t words, int64_t wi
 {
     enum { PLACES = 7 };
     char what[128];
-    snprintf(what, sizeof what, "embed %s [%lld,%lld] with positions, dropout %g", dtype_name(type), (long long)rows, (long long)width, p);
-    call k = {.op = OP_EMBED_TOKENS, .n_in = 5, .n_out = 1, .a = {.f = {3, p}, .i = {4}}, .training = true, .seed = 3, .step = 1};
+    snprintf(what, sizeof what, "embed %s [%lld,%lld] with positions, dropout %g", dtype_name(type), (long long)rows,
+             (long long)width, p);
+    call k = {.op = OP_EMBED_TOKENS,
+              .n_in = 5,
+              .n_out = 1,
+              .a = {.f = {3, p}, .i = {4}},
+              .training = true,
+              .seed = 3,
+              .step = 1};
     k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
     k.in[3] = rows_of(F32, PLACES, width), k.in[4] = ids_below(tensor(I32, 1, 1, 1, rows), PLACES);
     check_call(what, embed_in_parts, cuda_EMBED_TOKENS, &k, 1e-6);
@@ -159,14 +193,15 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
     test_embed_fused(type, rows, words, width, 0);
     test_embed_fused(type, rows, words, width, 0.3);
     char what[128];
-    snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows, (long long)width, (long long)words);
+    snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows,
+             (long long)width, (long long)words);
     call k = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .a = {.f = {sqrt((double)width)}}};
     k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
     check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
     for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
-        snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type), (long long)rows,
-                 (long long)width, (long long)words, base);
+        snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type),
+                 (long long)rows, (long long)width, (long long)words, base);
         call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.f = {1.5}}};
         b.in[0] = base ? rows_of(F32, words, width) : none;
         b.in[1] = rows_of(type, rows, width), b.in[2] = some_ids(rows, words);
@@ -184,10 +219,12 @@ enum { NO_GRADIENT, IN_PLACE, ELSEWHERE };
 static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padding)
 {
     char what[160];
-    snprintf(what, sizeof what, "ce %s [%lld,%lld] padding %lld", dtype_name(type), (long long)rows, (long long)words, (long long)padding);
+    snprintf(what, sizeof what, "ce %s [%lld,%lld] padding %lld", dtype_name(type), (long long)rows, (long long)words,
+             (long long)padding);
     view x = randoms(tensor(type, 1, 1, rows, words));
     call k = {.op = OP_CE, .n_in = 3, .n_out = 2, .a = {.f = {0.1}, .i = {0, 1, padding}}, .training = true};
-    k.in[0] = padded(&x, padding), k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
+    k.in[0] = padded(&x, padding), k.in[1] = some_ids(rows, words),
+    k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2), k.out[1] = tensor(type, 1, 1, rows, words + padding);
     without = (without_padding){cpu_CE, {&k.in[0], &k.out[1]}, padding};
     check_call(what, cpu_without_padding, cuda_CE, &k, 1e-5);
@@ -198,14 +235,19 @@ static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padd
 static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, int others, int gradient, double size)
 {
     char what[160];
-    snprintf(what, sizeof what, "ce %s [%lld,%lld] smoothing %g others %d gradient %d logits to %g", dtype_name(type), (long long)rows,
-             (long long)words, smoothing, others, gradient, size);
+    snprintf(what, sizeof what, "ce %s [%lld,%lld] smoothing %g others %d gradient %d logits to %g", dtype_name(type),
+             (long long)rows, (long long)words, smoothing, others, gradient, size);
     view x = randoms_in(tensor(type, 1, 1, rows, words), -size, size);
-    call k = {.op = OP_CE, .n_in = 3, .n_out = 2, .a = {.f = {smoothing}, .i = {others, gradient != NO_GRADIENT}}, .training = true};
+    call k = {.op = OP_CE,
+              .n_in = 3,
+              .n_out = 2,
+              .a = {.f = {smoothing}, .i = {others, gradient != NO_GRADIENT}},
+              .training = true};
     k.in[0] = x, k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2);
     k.out[1] = gradient == IN_PLACE ? x : gradient == ELSEWHERE ? like(&x) : none;
-    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near the rounding of 1/V on all differ by that */
+    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near the rounding of 1/V on all differ
+     * by that */
     check_call(what, cpu_CE, cuda_CE, &k, 1e-5);
     release_views(&k);
 }
@@ -242,18 +284,24 @@ static void test_strange_ids(void)
     for (int i = 0; i < 4 * WIDTH; i++) table[i] = (float)i;
     void *d_id = gpu_copy_of(id, sizeof id), *d_table = gpu_copy_of(table, sizeof table), *d_y = gpu_alloc(sizeof y);
     void *d_loss = gpu_alloc(sizeof loss), *d_norm = gpu_copy_of(&one, sizeof one);
-    gpu_embed(&(gpu_embedding){.type = F32, .rows = 3, .words = 4, .width = WIDTH, .table = d_table, .id = d_id, .by = 2, .y = d_y});
+    gpu_embed(&(gpu_embedding){
+        .type = F32, .rows = 3, .words = 4, .width = WIDTH, .table = d_table, .id = d_id, .by = 2, .y = d_y});
     gpu_copy_out(y, d_y, sizeof y);
     for (int i = 0; i < WIDTH; i++) {
-        CHECK_THAT(y[i] == 2 * table[WIDTH + i], "embed, id 1, column %d: found %g, expected %g", i, (double)y[i], (double)(2 * table[WIDTH + i]));
-        CHECK_THAT(isnan(y[WIDTH + i]), "embed, id past the table, column %d: found %g, expected NaN", i, (double)y[WIDTH + i]);
+        CHECK_THAT(y[i] == 2 * table[WIDTH + i], "embed, id 1, column %d: found %g, expected %g", i, (double)y[i],
+                   (double)(2 * table[WIDTH + i]));
+        CHECK_THAT(isnan(y[WIDTH + i]), "embed, id past the table, column %d: found %g, expected NaN", i,
+                   (double)y[WIDTH + i]);
         CHECK_THAT(y[2 * WIDTH + i] == 0, "embed, no id, column %d: found %g, expected 0", i, (double)y[2 * WIDTH + i]);
     }
     gpu_ce(F32, 3, 4, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
     gpu_copy_out(loss, d_loss, sizeof loss);
-    CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0], (double)loss[1]);
-    CHECK_THAT(isnan(loss[2]) && isnan(loss[3]), "ce, target past the vocabulary: found %g and %g, expected NaN", (double)loss[2], (double)loss[3]);
-    CHECK_THAT(loss[4] == 0 && loss[5] == 0, "ce, no target: found %g and %g, expected 0", (double)loss[4], (double)loss[5]);
+    CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0],
+               (double)loss[1]);
+    CHECK_THAT(isnan(loss[2]) && isnan(loss[3]), "ce, target past the vocabulary: found %g and %g, expected NaN",
+               (double)loss[2], (double)loss[3]);
+    CHECK_THAT(loss[4] == 0 && loss[5] == 0, "ce, no target: found %g and %g, expected 0", (double)loss[4],
+               (double)loss[5]);
     gpu_release(d_id), gpu_release(d_table), gpu_release(d_y), gpu_release(d_loss), gpu_release(d_norm);
 }
 
@@ -261,9 +309,11 @@ static void test_strange_ids(void)
 static void test_unaligned(void)
 {
     enum { ROWS = 11, WIDTH = 40, N = ROWS * WIDTH };
-    view x = rows_of(BF16, 1, N + 8), s = rows_of(BF16, 1, N + 8), g = rows_of(F32, 1, WIDTH), id = some_ids(ROWS, WIDTH);
+    view x = rows_of(BF16, 1, N + 8), s = rows_of(BF16, 1, N + 8), g = rows_of(F32, 1, WIDTH),
+         id = some_ids(ROWS, WIDTH);
     gpu_dropping drop = {.place = 3, .least = 20000, .scale = 1.4f};
-    char *dx = gpu_alloc(2 * N + 16), *ds = gpu_alloc(2 * N + 16), *y = gpu_alloc(2 * N + 16), *z = gpu_alloc(2 * N + 16);
+    char *dx = gpu_alloc(2 * N + 16), *ds = gpu_alloc(2 * N + 16), *y = gpu_alloc(2 * N + 16),
+         *z = gpu_alloc(2 * N + 16);
     float *gain = gpu_copy_of(g.data, bytes_of_view(&g)), *stats = gpu_alloc(ROWS * 8), *losses = gpu_alloc(ROWS * 8);
     float *dgain = gpu_alloc(4 * WIDTH), *dbias = gpu_alloc(4 * WIDTH), *sums = gpu_alloc(gpu_norm_sums(ROWS, WIDTH));
     void *target = gpu_copy_of(id.data, bytes_of_view(&id));
@@ -286,8 +336,8 @@ static void test_unaligned(void)
     for (int i = 0; i < 5; i++) {
         int at = 0;
         while (at < N - 1 && back[0][i][at] == back[1][i][at]) at++;
-        CHECK_THAT(back[0][i][at] == back[1][i][at], "%s, unaligned: element %d: found %04x, expected %04x", names[i], at, back[1][i][at],
-                   back[0][i][at]);
+        CHECK_THAT(back[0][i][at] == back[1][i][at], "%s, unaligned: element %d: found %04x, expected %04x", names[i],
+                   at, back[1][i][at], back[0][i][at]);
     }
     void *all[] = {dx, ds, y, z, gain, stats, losses, dgain, dbias, sums, target};
     for (size_t i = 0; i < LENGTH(all); i++) gpu_release(all[i]);

@@ -1,9 +1,10 @@
-/* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: scores that go through programs, with gradients into leaves of every shape, into
- * numbers that are gathered by distance and through weights that are summed by it; windows; as many values at once as a program may have. */
-#include "cuda/compiled.h"
-#include "cuda/score_program.h"
-#include "cuda/score_written.h"
-#include "graph/score.h"
+/* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: scores that go through programs, with
+ * gradients into leaves of every shape, into numbers that are gathered by distance and through weights that are summed
+ * by it; windows; as many values at once as a program may have. */
+#include "tensor/cuda/compiled.h"
+#include "tensor/cuda/score_program.h"
+#include "tensor/cuda/score_written.h"
+#include "tensor/graph/score.h"
 #include "shim_test.h"
 #ifdef GPU_ON_CPU
 #include "by_cxx.h"
@@ -35,13 +36,20 @@ static ab_t bent(ab_ctx *c, ab_t s, const ab_t *l)
     (void)l;
     return t_mul_scalar(c, t_map(c, t_mul_scalar(c, s, 0.5), AB_TANH), 2);
 }
-static ab_t sloped(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, t_binary(c, OP_MUL, l[0], t_map(c, l[1], AB_ABS))); }
+static ab_t sloped(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    return t_binary(c, OP_ADD, s, t_binary(c, OP_MUL, l[0], t_map(c, l[1], AB_ABS)));
+}
 static ab_t all_four(ab_ctx *c, ab_t s, const ab_t *l)
 {
     ab_t x = t_binary(c, OP_MUL, s, t_map(c, l[0], AB_SIGMOID));
-    return t_binary(c, OP_SUB, t_binary(c, OP_MUL, x, l[1]), t_binary(c, OP_MINIMUM, l[2], t_binary(c, OP_MUL, l[3], x)));
+    return t_binary(c, OP_SUB, t_binary(c, OP_MUL, x, l[1]),
+                    t_binary(c, OP_MINIMUM, l[2], t_binary(c, OP_MUL, l[3], x)));
 }
-static ab_t two_gathered(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, t_binary(c, OP_MUL, s, l[1]), l[0]); }
+static ab_t two_gathered(ab_ctx *c, ab_t s, const ab_t *l)
+{
+    return t_binary(c, OP_ADD, t_binary(c, OP_MUL, s, l[1]), l[0]);
+}
 /* Hidden where the distance is over the limit. */
 static ab_t within(ab_ctx *c, ab_t s, const ab_t *l)
 {
@@ -58,7 +66,8 @@ static ab_t many_values(ab_ctx *c, ab_t s, const ab_t *l)
     return t_mul_scalar(c, y, 1.0 / MANY);
 }
 static double apart(int64_t i, int64_t j) { return (double)(j - i); }
-static double later_only(int64_t i, int64_t j) { return (double)(j - i - 20); } /* no query of a short sentence sees anything */
+/* no query of a short sentence sees anything */
+static double later_only(int64_t i, int64_t j) { return (double)(j - i - 20); }
 static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
 static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
 
@@ -71,12 +80,22 @@ static const score_case cases[] = {
     {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}},
     {"bent", bent, {{0}}, {0}, false, {0}},
     {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}},
-    {"of head, query, key and pair", all_four, {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}}, {0}, false, {0}},
+    {"of head, query, key and pair",
+     all_four,
+     {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}},
+     {0},
+     false,
+     {0}},
     {"of query, key and sentence", all_four, {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}}, {0}, false, {0}},
     {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}},
     {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}},
     {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}},
-    {"window beyond the sentence", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {later_only, five, hide}},
+    {"window beyond the sentence",
+     within,
+     {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}},
+     {true, true, true},
+     false,
+     {later_only, five, hide}},
     {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}},
 };
 
@@ -130,7 +149,8 @@ static view offsets_of(int n, const int32_t *length, int64_t *longest)
 static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t width)
 {
     view v = randoms_in(tensor(type, 1, 1, rows + dummies, width), -1, 1);
-    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff, (size_t)(dummies * width) * dtype_size(type));
+    memset((char *)v.data + (size_t)(rows * width) * dtype_size(type), 0xff,
+           (size_t)(dummies * width) * dtype_size(type));
     return v;
 }
 static view nothing(void) { return (view){.type = F32, .param = -1}; }
@@ -171,7 +191,8 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
 }
 #endif
 
-static int written; /* how many passes check_case also compares with the program written out: 1 forward, 2 backward too */
+/* how many passes check_case also compares with the program written out: 1 forward, 2 backward too */
+static int written;
 
 static void check_case(dtype type, const score_case *s, const setting *how)
 {
@@ -187,8 +208,15 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     view kv = how->self ? q : rows_with_dummies(type, used_k, 19, 2 * width);
     int64_t k_column = how->self ? how->gap + width : 0;
     score_program *f = program_of(s, c);
-    call k = {.op = OP_ATTEND_PROGRAM, .n_in = PROGRAM_LSE, .n_out = 3, .in = {q, kv, kv, q_off, k_off}, .training = true, .seed = 99, .step = 3,
-              .a = {.f = {how->p, 1 / sqrt((double)how->d), 21}, .i = {how->gap, k_column, k_column + width, HEADS, how->d, how->d, how->causal, z.tk, z.tq}},
+    call k = {.op = OP_ATTEND_PROGRAM,
+              .n_in = PROGRAM_LSE,
+              .n_out = 3,
+              .in = {q, kv, kv, q_off, k_off},
+              .training = true,
+              .seed = 99,
+              .step = 3,
+              .a = {.f = {how->p, 1 / sqrt((double)how->d), 21},
+                    .i = {how->gap, k_column, k_column + width, HEADS, how->d, how->d, how->causal, z.tk, z.tq}},
               .call_attr = f};
     bool gathers = s->counts;
     k.in[PROGRAM_IDS] = nothing();
@@ -215,16 +243,22 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     call back = k;
     back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
     back.in[PROGRAM_LSE] = lse, back.in[PROGRAM_DY] = dy, back.in[PROGRAM_Y] = y, back.in[PROGRAM_Z] = sums;
-    back.in[PROGRAM_D_COUNTS] = s->counts ? randoms_in(tensor(F32, sums.dim[0], sums.dim[1], sums.dim[2], sums.dim[3]), -1, 1) : nothing();
-    back.out[0] = dq, back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
+    back.in[PROGRAM_D_COUNTS] =
+        s->counts ? randoms_in(tensor(F32, sums.dim[0], sums.dim[1], sums.dim[2], sums.dim[3]), -1, 1) : nothing();
+    back.out[0] = dq,
+    back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         const int64_t *d = k.in[PROGRAM_LEAF + i].dim;
         back.out[PROGRAM_D_LEAF + i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
-    /* bf16: a query's sum of dy y is of a rounded y. Its error, 2^-9 / sqrt(3) of |dy y| as a vector, is in all pairs of the query, and sums over queries
+    /* bf16: a query's sum of dy y is of a rounded y. Its error, 2^-9 / sqrt(3) of |dy y| as a vector, is in all pairs
+     * of the query, and sums over queries
      * that nearly cancel, as a head's number is, keep it: 5e-4 of 0.045 was found. */
-    check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back, type == F32 ? 3e-5 : s->leaf[0][0] && !s->constant[0] ? 2e-2 : 1e-2);
+    check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back,
+               type == F32                        ? 3e-5
+               : s->leaf[0][0] && !s->constant[0] ? 2e-2
+                                                  : 1e-2);
 #ifdef GPU_ON_CPU
     if (written > 1) check_written(name, cuda_ATTEND_PROGRAM_BACK, &back);
 #endif
@@ -242,10 +276,15 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
     snprintf(name, sizeof name, "step %d, %s, width %d, %s", time, s->name, (int)d, dtype_name(type));
     sizes z = {.sentences = ROWS, .tq = 1, .tk = CAPACITY};
     int64_t width = HEADS * d;
-    call k = {.op = OP_ATTEND_PROGRAM_STEP, .n_in = PROGRAM_LSE, .n_out = 3, .a = {.f = {0, 0.3}, .i = {0, width, 2 * width, HEADS, d, d, 1, CAPACITY, 1}},
-              .in = {randoms_in(tensor(type, 1, 1, ROWS, 3 * width), -1, 1), randoms_in(tensor(type, 1, ROWS, CAPACITY, 2 * width), -1, 1),
+    call k = {.op = OP_ATTEND_PROGRAM_STEP,
+              .n_in = PROGRAM_LSE,
+              .n_out = 3,
+              .a = {.f = {0, 0.3}, .i = {0, width, 2 * width, HEADS, d, d, 1, CAPACITY, 1}},
+              .in = {randoms_in(tensor(type, 1, 1, ROWS, 3 * width), -1, 1),
+                     randoms_in(tensor(type, 1, ROWS, CAPACITY, 2 * width), -1, 1),
                      ids_below(tensor(I32, 1, 1, ROWS, CAPACITY), ROWS), ids_of(1, &time), nothing(), nothing()},
-              .out = {tensor(type, 1, 1, ROWS, width), nothing(), s->counts ? tensor(F32, ROWS, HEADS, 1, DISTANCES) : nothing()},
+              .out = {tensor(type, 1, 1, ROWS, width), nothing(),
+                      s->counts ? tensor(F32, ROWS, HEADS, 1, DISTANCES) : nothing()},
               .call_attr = program_of(s, c)};
     bool gathers = s->counts;
     for (int i = 0; i < SCORE_LEAVES; i++) {
@@ -281,8 +320,9 @@ static void check_compiled(bool all)
     char *pattern = xprintf("%s/*.cubin", kept);
     glob_t files = {0};
     bool found = !glob(pattern, 0, NULL, &files);
-    CHECK_THAT(found && (int64_t)files.gl_pathc == kernel_compilations(), "%s: %zu files, expected one for each of %lld compilations", pattern,
-               files.gl_pathc, (long long)kernel_compilations());
+    CHECK_THAT(found && (int64_t)files.gl_pathc == kernel_compilations(),
+               "%s: %zu files, expected one for each of %lld compilations", pattern, files.gl_pathc,
+               (long long)kernel_compilations());
     CHECK_THAT(!system(command), "%s failed", command);
     globfree(&files);
     free(kept), free(command), free(pattern);
@@ -295,7 +335,8 @@ static void check_compiled(bool all)
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static params none;
-        static const char *const kernels[] = {"score_forward<bf16, 64, 1, written_program>", "score_back_q<float, 64, 1, written_program>",
+        static const char *const kernels[] = {"score_forward<bf16, 64, 1, written_program>",
+                                              "score_back_q<float, 64, 1, written_program>",
                                               "score_back_k<bf16, 64, 2, written_program>"};
         if (!all && i) break;
         ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
@@ -305,7 +346,8 @@ static void check_compiled(bool all)
         score_source(&f, &source);
         for (size_t k = 0; k < (all ? sizeof kernels / sizeof *kernels : 1); k++) {
             int bad = kernel_compile(str_text(&source), kernels[k], 90, &image, &name, &e);
-            CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "written_program"), "%s: %s", cases[i].name, e.text);
+            CHECK_THAT(!bad && image.n > 1000 && strstr(str_text(&name), "written_program"), "%s: %s", cases[i].name,
+                       e.text);
         }
         str_free(&source);
         tape_free(c);

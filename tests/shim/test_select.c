@@ -1,9 +1,10 @@
-/* test_select.c - a step of beam search on the device. The likeliest tokens of many rows against select_best of decode/select.h, row by row: the same
- * ids and logits, ties and masks and all, and the log of the sum. Those of a sentence merged against a search through all of them. Where rows go on. */
-#include "cuda/select.h"
-#include "decode/select.h"
+/* test_select.c - a step of beam search on the device. The likeliest tokens of many rows against select_best of
+ * decode/select.h, row by row: the same ids and logits, ties and masks and all, and the log of the sum. Those of a
+ * sentence merged against a search through all of them. Where rows go on. */
+#include "tensor/cuda/select.h"
+#include "network/decode/select.h"
 #include "shim_test.h"
-#include "text/vocab.h"
+#include "text/tokens/vocab.h"
 
 typedef struct {
     int64_t rows, v;
@@ -12,8 +13,8 @@ typedef struct {
     int shift; /* numbers by which the logits begin behind a multiple of 16 bytes */
 } setting;
 
-static void check_row(const char *name, dtype type, const setting *s, int64_t r, const view *logits, const uint8_t *allowed,
-                      const gpu_choice *found, double found_sum)
+static void check_row(const char *name, dtype type, const setting *s, int64_t r, const view *logits,
+                      const uint8_t *allowed, const gpu_choice *found, double found_sum)
 {
     choice want[SELECT_MOST];
     double sum = 0;
@@ -22,8 +23,9 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
     int64_t n = select_best(row, type, s->v, allowed ? allowed + r * s->v : NULL, s->k, want, &sum, scratch);
     for (int64_t i = 0; i < s->k; i++) {
         choice w = i < n ? want[i] : (choice){-INFINITY, -1};
-        CHECK_THAT(found[i].id == w.id && (double)found[i].logit == w.logit, "%s, row %lld, choice %lld: found %d (%g), expected %d (%g)", name,
-                   (long long)r, (long long)i, found[i].id, (double)found[i].logit, w.id, w.logit);
+        CHECK_THAT(found[i].id == w.id && (double)found[i].logit == w.logit,
+                   "%s, row %lld, choice %lld: found %d (%g), expected %d (%g)", name, (long long)r, (long long)i,
+                   found[i].id, (double)found[i].logit, w.id, w.logit);
     }
     bool same = found_sum == sum || (isnan(found_sum) && isnan(sum)) || fabs(found_sum - sum) <= 1e-6 * (1 + fabs(sum));
     CHECK_THAT(same, "%s, row %lld, log of the sum: found %.9g, expected %.9g", name, (long long)r, found_sum, sum);
@@ -38,9 +40,11 @@ static gpu_limits masks_of(const setting *s, const uint8_t *allowed)
     int32_t *line_of = xcalloc((size_t)s->rows + 1, sizeof *line_of);
     for (int64_t r = 0; r < s->rows; r++) {
         line_of[r] = (int32_t)(s->rows - 1 - r);
-        for (int64_t i = 0; i < s->v; i++) line[line_of[r] * words + i / 32] |= (uint32_t)allowed[r * s->v + i] << i % 32;
+        for (int64_t i = 0; i < s->v; i++)
+            line[line_of[r] * words + i / 32] |= (uint32_t)allowed[r * s->v + i] << i % 32;
     }
-    gpu_limits l = {.line = gpu_copy_of(line, (size_t)n * sizeof *line), .line_of = gpu_copy_of(line_of, (size_t)s->rows * sizeof *line_of)};
+    gpu_limits l = {.line = gpu_copy_of(line, (size_t)n * sizeof *line),
+                    .line_of = gpu_copy_of(line_of, (size_t)s->rows * sizeof *line_of)};
     free(line), free(line_of);
     return l;
 }
@@ -62,7 +66,8 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
 #ifdef GPU_ON_CPU
         gpu_reversed = run;
 #endif
-        int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type), allowed ? &limits : NULL, never, s->k, best, log_sum);
+        int rc = gpu_select_best((int)type, s->rows, s->v, x + (size_t)s->shift * dtype_size(type),
+                                 allowed ? &limits : NULL, never, s->k, best, log_sum);
         CHECK_THAT(!rc, "%s: %s", name, rc ? gpu_error() : "");
         gpu_copy_out(host[run], best, bytes);
         gpu_copy_out(sums[run], log_sum, (size_t)s->rows * sizeof *log_sum);
@@ -71,8 +76,10 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
 #ifdef GPU_ON_CPU
     gpu_reversed = 0;
 #endif
-    CHECK_THAT(!memcmp(host[0], host[1], (size_t)out * sizeof **host), "%s: other choices with the fibers reversed", name);
-    CHECK_THAT(!memcmp(sums[0], sums[1], (size_t)s->rows * sizeof **sums), "%s: other sums with the fibers reversed", name);
+    CHECK_THAT(!memcmp(host[0], host[1], (size_t)out * sizeof **host), "%s: other choices with the fibers reversed",
+               name);
+    CHECK_THAT(!memcmp(sums[0], sums[1], (size_t)s->rows * sizeof **sums), "%s: other sums with the fibers reversed",
+               name);
     for (int64_t r = 0; r < s->rows; r++) check_row(name, type, s, r, logits, allowed, host[0] + r * s->k, sums[0][r]);
     gpu_release(x), gpu_release((void *)limits.line), gpu_release((void *)limits.line_of);
     for (int run = 0; run < 2; run++) free(host[run]), free(sums[run]);
@@ -81,12 +88,15 @@ static void check_rows(const char *name, dtype type, const setting *s, const vie
 static void check_setting(dtype type, const setting *s)
 {
     char name[128];
-    snprintf(name, sizeof name, "%lld of %lld, best %d%s%s, %s", (long long)s->rows, (long long)s->v, s->k, s->ties ? ", ties" : "",
-             s->masked ? ", masked" : "", dtype_name(type));
+    snprintf(name, sizeof name, "%lld of %lld, best %d%s%s, %s", (long long)s->rows, (long long)s->v, s->k,
+             s->ties ? ", ties" : "", s->masked ? ", masked" : "", dtype_name(type));
     view logits = tensor(type, 1, 1, 1, s->shift + s->rows * s->v);
     uint8_t *allowed = s->masked ? xmalloc((size_t)(s->rows * s->v) + 1) : NULL;
     for (int64_t i = 0; i < size_of(&logits); i++)
-        set(&logits, i, s->ties ? (double)rng_below(&dice, 3) - 1 : rng_below(&dice, 50) ? 4 * rng_normal(&dice) : -INFINITY);
+        set(&logits, i,
+            s->ties                ? (double)rng_below(&dice, 3) - 1
+            : rng_below(&dice, 50) ? 4 * rng_normal(&dice)
+                                   : -INFINITY);
     for (int64_t i = 0; allowed && i < s->rows * s->v; i++) allowed[i] = rng_below(&dice, i / s->v % 2 ? 20 : 3) == 0;
     check_rows(name, type, s, &logits, allowed);
     free(allowed);
@@ -101,9 +111,12 @@ static void check_odd_rows(dtype type)
     view x = tensor(type, 1, 1, ODD, V);
     for (int64_t i = 0; i < ODD * V; i++) set(&x, i, -INFINITY);
     set(&x, 0 * V + 70, 3);
-    set(&x, 1 * V + 70, 3), set(&x, 1 * V + VOCAB_PAD, 9), set(&x, 1 * V + VOCAB_BOS, 9); /* count, but are never chosen */
-    for (int64_t i = 0; i < V; i++) set(&x, 3 * V + i, i % 2 ? 0. : -0.), set(&x, 4 * V + i, -1e30), set(&x, 5 * V + i, (double)i * 100);
-    for (int64_t i = 0; i < 20; i++) set(&x, 6 * V + 8 * i, (double)(i + 1)); /* all of the best in few threads' parts */
+    /* count, but are never chosen */
+    set(&x, 1 * V + 70, 3), set(&x, 1 * V + VOCAB_PAD, 9), set(&x, 1 * V + VOCAB_BOS, 9);
+    for (int64_t i = 0; i < V; i++)
+        set(&x, 3 * V + i, i % 2 ? 0. : -0.), set(&x, 4 * V + i, -1e30), set(&x, 5 * V + i, (double)i * 100);
+    /* all of the best in few threads' parts */
+    for (int64_t i = 0; i < 20; i++) set(&x, 6 * V + 8 * i, (double)(i + 1));
     check_rows(type == F32 ? "odd rows, fp32" : "odd rows, bf16", type, &s, &x, NULL);
     set(&x, 2 * V + 80, NAN);
     double *log_sum = gpu_alloc(sizeof *log_sum), sum = 0;
@@ -128,21 +141,23 @@ static continuation next_of(const double *log_prob, const gpu_choice *best, cons
     for (int h = 0; h < BEAM; h++) {
         gpu_choice c = taken[h] < WANTED ? best[h * WANTED + taken[h]] : (gpu_choice){0, -1};
         double then = log_prob[h] + ((double)c.logit - log_sum[h]);
-        if (!isinf(log_prob[h]) && c.id >= 0 && (most.parent < 0 || then > most.log_prob)) most = (continuation){then, h, c.id};
+        if (!isinf(log_prob[h]) && c.id >= 0 && (most.parent < 0 || then > most.log_prob))
+            most = (continuation){then, h, c.id};
     }
     if (most.parent >= 0) taken[most.parent]++;
     return most;
 }
 
-/* Of the last sentences all rows are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 one; row 3 of sentence 2 has three tokens it may go
- * on with; a logit of sentence 3 is no number. */
+/* Of the last sentences all rows are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 one; row 3 of
+ * sentence 2 has three tokens it may go on with; a logit of sentence 3 is no number. */
 static void check_merging(dtype type)
 {
     const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
     view logits = tensor(type, 1, 1, ROWS, V);
     double log_prob[ROWS], log_sum[ROWS];
     for (int64_t i = 0; i < size_of(&logits); i++) set(&logits, i, (double)rng_below(&dice, 4));
-    for (int r = 0; r < ROWS; r++) log_prob[r] = r < BEAM || (r > BEAM && r < 2 * BEAM) ? -INFINITY : -(double)rng_below(&dice, 3);
+    for (int r = 0; r < ROWS; r++)
+        log_prob[r] = r < BEAM || (r > BEAM && r < 2 * BEAM) ? -INFINITY : -(double)rng_below(&dice, 3);
     for (int64_t r = 5 * BEAM; r < ROWS; r++) {
         int64_t first = r / BEAM * BEAM;
         log_prob[r] = log_prob[first];
@@ -161,9 +176,11 @@ static void check_merging(dtype type)
     int rc = gpu_select_best((int)type, ROWS, V, x, &limits, never, WANTED, best, sums) ||
              gpu_merge_choices(SENTENCES, BEAM, WANTED, WANTED, best, sums, so_far, out);
     CHECK_THAT(!rc, "merging: %s", rc ? gpu_error() : "");
-    gpu_copy_out(found, out, sizeof found), gpu_copy_out(log_sum, sums, sizeof log_sum), gpu_copy_out(found_best, best, sizeof found_best);
+    gpu_copy_out(found, out, sizeof found), gpu_copy_out(log_sum, sums, sizeof log_sum),
+        gpu_copy_out(found_best, best, sizeof found_best);
     for (int i = 0; i < 2 * BEAM * WANTED; i++)
-        CHECK_THAT(i / WANTED == BEAM || found_best[i].id == -1, "row %d has no hypothesis, but choice %d", i / WANTED, found_best[i].id);
+        CHECK_THAT(i / WANTED == BEAM || found_best[i].id == -1, "row %d has no hypothesis, but choice %d", i / WANTED,
+                   found_best[i].id);
     for (int i = 0; i < WANTED; i++) {
         int id = found_best[(ROWS - 1) * WANTED + i].id;
         CHECK_THAT(i < 5 ? (id >= 36 && id < 40) || id == 296 : id == -1, "masked row, choice %d: found %d", i, id);
@@ -178,7 +195,8 @@ static void check_merging(dtype type)
                 continue;
             }
             bool alike = is.parent == want.parent && is.id == want.id && is.log_prob == want.log_prob;
-            CHECK_THAT(alike, "%s, sentence %d, %d: found %d of %d (%.17g), expected %d of %d (%.17g)", dtype_name(type), b, i, is.id, is.parent, is.log_prob, want.id, want.parent, want.log_prob);
+            CHECK_THAT(alike, "%s, sentence %d, %d: found %d of %d (%.17g), expected %d of %d (%.17g)",
+                       dtype_name(type), b, i, is.id, is.parent, is.log_prob, want.id, want.parent, want.log_prob);
         }
     }
     gpu_release(best), gpu_release(sums), gpu_release(so_far), gpu_release(out), gpu_release(x);
@@ -194,7 +212,8 @@ static void check_following(void)
     int64_t wrong = 0;
     for (int i = 0; i < ROWS * CAPACITY; i++) from[i] = (int32_t)rng_below(&dice, 1000);
     for (int r = 0; r < ROWS; r++) parents[r] = (int32_t)(r / BEAM * BEAM + (int)rng_below(&dice, BEAM));
-    int32_t *device_from = gpu_copy_of(from, sizeof from), *device_parents = gpu_copy_of(parents, sizeof parents), *to = gpu_alloc(sizeof found);
+    int32_t *device_from = gpu_copy_of(from, sizeof from), *device_parents = gpu_copy_of(parents, sizeof parents),
+            *to = gpu_alloc(sizeof found);
     CHECK_THAT(!gpu_follow(to, device_from, device_parents, ROWS, CAPACITY, STEP), "following: %s", gpu_error());
     gpu_copy_out(found, to, sizeof found);
     for (int i = 0; i < ROWS * CAPACITY; i++) {
@@ -209,10 +228,11 @@ int main(void)
 {
     start();
     static const setting settings[] = {
-        {1, 5, 8, false, false, 0},      {3, 16, 64, false, false, 0},   {2, 63, 4, false, true, 0},      {2, 1000, 8, false, false, 0},
-        {2, 1000, 64, true, true, 0},    {2, 1001, 42, true, false, 0},  {3, 4096, 8, false, true, 0},    {1, 5003, 8, false, false, 0},
-        {1, 10240, 8, false, false, 0},  {1, 10240, 16, true, false, 0}, {2, 1024, 8, false, false, 1},   {5, 200, 1, true, true, 3},
-        {0, 100, 4, false, false, 0},    {2, 100, 0, false, false, 0},
+        {1, 5, 8, false, false, 0},     {3, 16, 64, false, false, 0},  {2, 63, 4, false, true, 0},
+        {2, 1000, 8, false, false, 0},  {2, 1000, 64, true, true, 0},  {2, 1001, 42, true, false, 0},
+        {3, 4096, 8, false, true, 0},   {1, 5003, 8, false, false, 0}, {1, 10240, 8, false, false, 0},
+        {1, 10240, 16, true, false, 0}, {2, 1024, 8, false, false, 1}, {5, 200, 1, true, true, 3},
+        {0, 100, 4, false, false, 0},   {2, 100, 0, false, false, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         check_setting(F32, &settings[i]);

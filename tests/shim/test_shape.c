@@ -1,12 +1,13 @@
 /* test_shape.c - axes, ids and tables, heads and decoding's states of the CUDA backend against the CPU's. */
 #include "shim_test.h"
-#include "cuda/generic.h"
+#include "tensor/cuda/generic.h"
 
 static attr of(int64_t a, int64_t b) { return (attr){.i = {a, b}}; }
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 static view any(view v) { return v.type == I32 ? ids_below(v, 1000) : randoms(v); }
 
-static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out, double tolerance)
+static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out,
+                  double tolerance)
 {
     call k = {.op = o, .n_in = n_in, .n_out = 1, .a = a};
     for (int i = 0; i < n_in; i++) k.in[i] = in[i];
@@ -22,7 +23,8 @@ static void check_swap(dtype t, const int64_t d[4], int a, int b)
     char what[128];
     int64_t dy[4] = {d[0], d[1], d[2], d[3]};
     dy[4 + a] = d[4 + b], dy[4 + b] = d[4 + a];
-    snprintf(what, sizeof what, "TRANSPOSE %s [%d,%d,%d,%d] axes %d %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], a, b);
+    snprintf(what, sizeof what, "TRANSPOSE %s [%d,%d,%d,%d] axes %d %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2],
+             (int)d[3], a, b);
     view x = any(tensor_of(t, d));
     check(what, OP_TRANSPOSE, cpu_TRANSPOSE, cuda_TRANSPOSE, of(a, b), 1, &x, tensor_of(t, dy), 0);
 }
@@ -30,8 +32,10 @@ static void check_swap(dtype t, const int64_t d[4], int a, int b)
 static void check_along(dtype t, const int64_t d[4], int axis)
 {
     char what[128];
-    int64_t n = d[4 + axis], from = n / 3, some = n - from - n / 4, e[4] = {d[0], d[1], d[2], d[3]}, y[4] = {d[0], d[1], d[2], d[3]};
-    snprintf(what, sizeof what, "SLICE, PAD, CONCAT %s [%d,%d,%d,%d] axis %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2], (int)d[3], axis);
+    int64_t n = d[4 + axis], from = n / 3, some = n - from - n / 4, e[4] = {d[0], d[1], d[2], d[3]},
+            y[4] = {d[0], d[1], d[2], d[3]};
+    snprintf(what, sizeof what, "SLICE, PAD, CONCAT %s [%d,%d,%d,%d] axis %d", dtype_name(t), (int)d[0], (int)d[1],
+             (int)d[2], (int)d[3], axis);
     e[4 + axis] = some;
     view x = any(tensor_of(t, d)), part = any(tensor_of(t, e)), a = any(tensor_of(t, d)), b = any(tensor_of(t, e));
     check(what, OP_SLICE, cpu_SLICE, cuda_SLICE, of(axis, from), 1, &x, tensor_of(t, e), 0);
@@ -43,7 +47,8 @@ static void check_along(dtype t, const int64_t d[4], int axis)
 static void test_axes(void)
 {
     static const dtype types[] = {F32, BF16, I32};
-    static const int64_t shapes[][4] = {{2, 3, 4, 5}, {2, 8, 7, 64}, {3, 2, 40, 33}, {1, 1, 70, 66}, {1, 5, 1, 9}, {2, 4, 16, 16}, {1, 2, 3, 1}, {1, 1, 1, 1}};
+    static const int64_t shapes[][4] = {{2, 3, 4, 5}, {2, 8, 7, 64},  {3, 2, 40, 33}, {1, 1, 70, 66},
+                                        {1, 5, 1, 9}, {2, 4, 16, 16}, {1, 2, 3, 1},   {1, 1, 1, 1}};
     for (size_t t = 0; t < LENGTH(types); t++)
         for (size_t i = 0; i < LENGTH(shapes); i++) {
             for (int a = -4; a < 0; a++)
@@ -56,7 +61,8 @@ static void test_axes(void)
     for (size_t i = 0; i < LENGTH(halves); i++)
         for (int t = F32; t <= BF16; t += BF16) {
             view x = randoms(tensor((dtype)t, 2, 1, 7, 2 * halves[i]));
-            check("ROTATE_HALF", OP_ROTATE_HALF, cpu_ROTATE_HALF, cuda_ROTATE_HALF, of(0, 0), 1, &x, tensor((dtype)t, 2, 1, 7, 2 * halves[i]), 0);
+            check("ROTATE_HALF", OP_ROTATE_HALF, cpu_ROTATE_HALF, cuda_ROTATE_HALF, of(0, 0), 1, &x,
+                  tensor((dtype)t, 2, 1, 7, 2 * halves[i]), 0);
         }
 }
 
@@ -67,25 +73,31 @@ static void check_rows(dtype t, int64_t rows, int64_t width, int64_t n)
     char what[128];
     snprintf(what, sizeof what, "EMBEDDING %s [%d,%d] by %d ids", dtype_name(t), (int)rows, (int)width, (int)n);
     view table = any(tensor(t, 1, 1, rows, width)), ids = ids_below(tensor(I32, 1, 1, 1, n), rows);
-    check(what, OP_EMBEDDING, cpu_EMBEDDING, cuda_EMBEDDING, of(0, 0), 2, (view[]){table, ids}, tensor(t, 1, 1, n, width), 0);
+    check(what, OP_EMBEDDING, cpu_EMBEDDING, cuda_EMBEDDING, of(0, 0), 2, (view[]){table, ids},
+          tensor(t, 1, 1, n, width), 0);
 }
 
 /* `most`: ids are below it, so that some are frequent. */
 static void check_rows_back(int64_t rows, int64_t width, int64_t n, int64_t most)
 {
     char what[128];
-    snprintf(what, sizeof what, "EMBEDDING_BACK [%d,%d] from %d ids below %d", (int)rows, (int)width, (int)n, (int)most);
+    snprintf(what, sizeof what, "EMBEDDING_BACK [%d,%d] from %d ids below %d", (int)rows, (int)width, (int)n,
+             (int)most);
     view dy = randoms_in(tensor(F32, 1, 1, n, width), 0.1, 1), ids = ids_below(tensor(I32, 1, 1, 1, n), most);
-    check(what, OP_EMBEDDING_BACK, cpu_EMBEDDING_BACK, cuda_EMBEDDING_BACK, of(0, 0), 2, (view[]){dy, ids}, tensor(F32, 1, 1, rows, width), 2e-6);
+    check(what, OP_EMBEDDING_BACK, cpu_EMBEDDING_BACK, cuda_EMBEDDING_BACK, of(0, 0), 2, (view[]){dy, ids},
+          tensor(F32, 1, 1, rows, width), 2e-6);
 }
 
 static void test_rows(void)
 {
     static const int64_t widths[] = {1, 3, 8, 33, 64};
     for (size_t i = 0; i < LENGTH(widths); i++) {
-        check_rows(F32, 20, widths[i], 33), check_rows(BF16, 7, widths[i], 50), check_rows(F32, 1, widths[i], 1), check_rows(I32, 9, widths[i], 0);
-        check_rows_back(20, widths[i], 33, 20), check_rows_back(700, widths[i], 70, 700), check_rows_back(3, widths[i], 200, 3);
-        check_rows_back(40, widths[i], 100, 2), check_rows_back(5, widths[i], 0, 5), check_rows_back(1, widths[i], 1, 1);
+        check_rows(F32, 20, widths[i], 33), check_rows(BF16, 7, widths[i], 50), check_rows(F32, 1, widths[i], 1),
+            check_rows(I32, 9, widths[i], 0);
+        check_rows_back(20, widths[i], 33, 20), check_rows_back(700, widths[i], 70, 700),
+            check_rows_back(3, widths[i], 200, 3);
+        check_rows_back(40, widths[i], 100, 2), check_rows_back(5, widths[i], 0, 5),
+            check_rows_back(1, widths[i], 1, 1);
     }
     check_rows_back(300, 600, 97, 300);
     check_rows_back(255, 4, 1300, 255), check_rows_back(256, 4, 1030, 30), check_rows_back(257, 4, 600, 257);
@@ -95,20 +107,24 @@ static void test_rows(void)
 /* Sorted by id, in order within an id, what is out of range at the end; against a plain loop. */
 static void check_order(int64_t n, int64_t rows, bool some_outside)
 {
-    int32_t *id = xmalloc((size_t)n * 4 + 4), *order = xmalloc((size_t)n * 4 + 4), *start = xmalloc((size_t)rows * 4 + 4), *key = xmalloc((size_t)n * 4 + 4);
+    int32_t *id = xmalloc((size_t)n * 4 + 4), *order = xmalloc((size_t)n * 4 + 4),
+            *start = xmalloc((size_t)rows * 4 + 4), *key = xmalloc((size_t)n * 4 + 4);
     for (int64_t i = 0; i < n; i++) id[i] = (int32_t)rng_below(&dice, (uint64_t)rows);
     for (int64_t i = 0; i < n && some_outside; i += 5) id[i] = i % 2 ? -1 - (int32_t)i : (int32_t)(rows + i % 3);
     void *g = gpu_copy_of(id, (size_t)n * 4);
     gpu_order o;
     CHECK_THAT(!gpu_rows_by_id(g, n, rows, &o), "%s", gpu_error());
-    gpu_copy_out(order, o.order, (size_t)n * 4), gpu_copy_out(start, o.start, (size_t)(rows + 1) * 4), gpu_copy_out(key, o.key, (size_t)n * 4);
+    gpu_copy_out(order, o.order, (size_t)n * 4), gpu_copy_out(start, o.start, (size_t)(rows + 1) * 4),
+        gpu_copy_out(key, o.key, (size_t)n * 4);
     int64_t at = 0;
     for (int64_t v = 0; v <= rows; v++) {
-        CHECK_THAT(start[v] == at, "%d ids below %d: start of %d: found %d, expected %d", (int)n, (int)rows, (int)v, start[v], (int)at);
+        CHECK_THAT(start[v] == at, "%d ids below %d: start of %d: found %d, expected %d", (int)n, (int)rows, (int)v,
+                   start[v], (int)at);
         for (int64_t i = 0; i < n; i++) {
             bool here = v < rows ? id[i] == v : id[i] < 0 || id[i] >= rows;
             if (!here) continue;
-            CHECK_THAT(order[at] == i && key[at] == v, "%d ids below %d: place %d: found position %d of id %d, expected %d of %d", (int)n, (int)rows,
+            CHECK_THAT(order[at] == i && key[at] == v,
+                       "%d ids below %d: place %d: found position %d of id %d, expected %d of %d", (int)n, (int)rows,
                        (int)at, order[at], key[at], (int)i, (int)v);
             at++;
         }
@@ -123,7 +139,8 @@ static void test_order(void)
 #ifdef GPU_ON_CPU
         gpu_reversed = reversed;
 #endif
-        check_order(1, 1, false), check_order(600, 40, true), check_order(512, 255, true), check_order(1200, 256, true), check_order(40, 700, true);
+        check_order(1, 1, false), check_order(600, 40, true), check_order(512, 255, true), check_order(1200, 256, true),
+            check_order(40, 700, true);
         check_order(30, 66000, true), check_order(9000, 250, true);
     }
 #ifdef GPU_ON_CPU
@@ -135,7 +152,8 @@ static void test_order(void)
 static void test_sum_onto(void)
 {
     enum { T = 150, ROWS = 12, D = 9 };
-    view dy = randoms_in(tensor(BF16, 1, 1, T, D), 0.1, 1), table = randoms(tensor(F32, 1, 1, ROWS, D)), ids = ids_below(tensor(I32, 1, 1, 1, T), 5);
+    view dy = randoms_in(tensor(BF16, 1, 1, T, D), 0.1, 1), table = randoms(tensor(F32, 1, 1, ROWS, D)),
+         ids = ids_below(tensor(I32, 1, 1, 1, T), 5);
     view expected = tensor(F32, 1, 1, ROWS, D);
     for (int i = 0; i < T; i += 7) set(&ids, i, i % 2 ? -1 : ROWS);
     for (int i = 0; i < ROWS * D; i++) set(&expected, i, get(&table, i));
@@ -146,7 +164,8 @@ static void test_sum_onto(void)
                 if (get(&ids, i) == v) sum += get(&dy, i * D + j);
             set(&expected, v * D + j, get(&table, v * D + j) + 3 * sum);
         }
-    void *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)), *g_table = gpu_copy_of(table.data, bytes_of_view(&table)), *g_ids = gpu_copy_of(ids.data, T * 4);
+    void *g_dy = gpu_copy_of(dy.data, bytes_of_view(&dy)), *g_table = gpu_copy_of(table.data, bytes_of_view(&table)),
+         *g_ids = gpu_copy_of(ids.data, T * 4);
     CHECK_THAT(!gpu_sum_rows_by_id(g_table, 1, g_dy, BF16, g_ids, NULL, T, ROWS, D, 3), "%s", gpu_error());
     gpu_copy_out(table.data, g_table, bytes_of_view(&table));
     check_views("sum of rows onto a table", &table, &expected, 1e-6);
@@ -158,31 +177,39 @@ static void test_sum_onto(void)
 
 static void check_pairs(int64_t n_q, int64_t n_k)
 {
-    view q = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k = ids_below(tensor(I32, 1, 1, 1, n_k), 60), i = ids_below(tensor(I32, 1, 1, 3, n_k), 500);
+    view q = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k = ids_below(tensor(I32, 1, 1, 1, n_k), 60),
+         i = ids_below(tensor(I32, 1, 1, 3, n_k), 500);
     view q2 = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k2 = ids_below(tensor(I32, 1, 1, 1, n_k), 60);
-    check("RELATIVE_POSITION", OP_RELATIVE_POSITION, cpu_RELATIVE_POSITION, cuda_RELATIVE_POSITION, of(0, 0), 2, (view[]){q, k}, tensor(F32, 1, 1, n_q, n_k), 0);
-    check("CLIPPED_RELATIVE_POSITION", OP_CLIPPED_RELATIVE_POSITION, cpu_CLIPPED_RELATIVE_POSITION, cuda_CLIPPED_RELATIVE_POSITION, of(16, 0), 2, (view[]){q2, k2}, tensor(I32, 1, 1, n_q, n_k), 0);
+    check("RELATIVE_POSITION", OP_RELATIVE_POSITION, cpu_RELATIVE_POSITION, cuda_RELATIVE_POSITION, of(0, 0), 2,
+          (view[]){q, k}, tensor(F32, 1, 1, n_q, n_k), 0);
+    check("CLIPPED_RELATIVE_POSITION", OP_CLIPPED_RELATIVE_POSITION, cpu_CLIPPED_RELATIVE_POSITION,
+          cuda_CLIPPED_RELATIVE_POSITION, of(16, 0), 2, (view[]){q2, k2}, tensor(I32, 1, 1, n_q, n_k), 0);
     check("TO_FLOAT", OP_TO_FLOAT, cpu_TO_FLOAT, cuda_TO_FLOAT, of(0, 0), 1, &i, tensor(F32, 1, 1, 3, n_k), 0);
 }
 
 static void check_choice(int64_t a, int64_t b, int64_t n_q, int64_t n_k, int64_t n)
 {
     char what[128];
-    snprintf(what, sizeof what, "GATHER, SCATTER_ADD [%d,%d,%d] %d keys, %d ids", (int)a, (int)b, (int)n_q, (int)n_k, (int)n);
-    view x = randoms(tensor(F32, a, b, n_q, n)), ids = ids_below(tensor(I32, 1, 1, n_q, n_k), n), p = randoms_in(tensor(F32, a, b, n_q, n_k), 0.1, 1);
+    snprintf(what, sizeof what, "GATHER, SCATTER_ADD [%d,%d,%d] %d keys, %d ids", (int)a, (int)b, (int)n_q, (int)n_k,
+             (int)n);
+    view x = randoms(tensor(F32, a, b, n_q, n)), ids = ids_below(tensor(I32, 1, 1, n_q, n_k), n),
+         p = randoms_in(tensor(F32, a, b, n_q, n_k), 0.1, 1);
     view ids2 = ids_below(tensor(I32, 1, 1, n_q, n_k), n);
     check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, n_q, n_k), 0);
-    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(n, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, n_q, n), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(n, 0), 2, (view[]){p, ids2},
+          tensor(F32, a, b, n_q, n), 0);
 }
 
 static void check_own_ids(int64_t a, int64_t b, int64_t own_a, int64_t own_b)
 {
     char what[128];
     snprintf(what, sizeof what, "GATHER, SCATTER_ADD [%d,%d] by ids [%d,%d]", (int)a, (int)b, (int)own_a, (int)own_b);
-    view x = randoms(tensor(F32, a, b, 3, 6)), ids = ids_below(tensor(I32, own_a, own_b, 3, 35), 6), p = randoms_in(tensor(F32, a, b, 3, 35), 0.1, 1);
+    view x = randoms(tensor(F32, a, b, 3, 6)), ids = ids_below(tensor(I32, own_a, own_b, 3, 35), 6),
+         p = randoms_in(tensor(F32, a, b, 3, 35), 0.1, 1);
     view ids2 = ids_below(tensor(I32, own_a, own_b, 3, 35), 6);
     check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, 3, 35), 0);
-    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(6, 0), 2, (view[]){p, ids2}, tensor(F32, a, b, 3, 6), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(6, 0), 2, (view[]){p, ids2},
+          tensor(F32, a, b, 3, 6), 0);
 }
 
 static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
@@ -201,7 +228,13 @@ static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
 
 static void check_noise(int64_t n, int64_t normal)
 {
-    call k = {.op = OP_RANDOM, .n_out = 1, .a = of(3, normal), .training = true, .seed = 0x123456789abcull, .step = 7, .out = {tensor(F32, 1, 1, 1, n)}};
+    call k = {.op = OP_RANDOM,
+              .n_out = 1,
+              .a = of(3, normal),
+              .training = true,
+              .seed = 0x123456789abcull,
+              .step = 7,
+              .out = {tensor(F32, 1, 1, 1, n)}};
     check_call(normal ? "RANDOM normal" : "RANDOM uniform", cpu_RANDOM, cuda_RANDOM, &k, 1e-6);
     release_views(&k);
 }
@@ -209,22 +242,28 @@ static void check_noise(int64_t n, int64_t normal)
 static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, bool causal)
 {
     char what[128];
-    snprintf(what, sizeof what, "MASK [%d,%d,%d,%d]%s", (int)batch, (int)heads, (int)n_q, (int)n_k, causal ? " causal" : "");
-    view s = randoms(tensor(F32, batch, heads, n_q, n_k)), q = ids_below(tensor(I32, 1, 1, 1, n_q), n_q + 1), k = tensor(I32, 1, 1, 1, n_k);
+    snprintf(what, sizeof what, "MASK [%d,%d,%d,%d]%s", (int)batch, (int)heads, (int)n_q, (int)n_k,
+             causal ? " causal" : "");
+    view s = randoms(tensor(F32, batch, heads, n_q, n_k)), q = ids_below(tensor(I32, 1, 1, 1, n_q), n_q + 1),
+         k = tensor(I32, 1, 1, 1, n_k);
     view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2); /* none, all, and one more than there are */
     for (int64_t i = 0; i < n_k; i++) set(&k, i, (double)i);
-    check(what, OP_MASK, cpu_MASK, cuda_MASK, of(causal, 0), 4, (view[]){s, q, k, len}, tensor(F32, batch, heads, n_q, n_k), 0);
+    check(what, OP_MASK, cpu_MASK, cuda_MASK, of(causal, 0), 4, (view[]){s, q, k, len},
+          tensor(F32, batch, heads, n_q, n_k), 0);
 }
 
 static void test_ids(void)
 {
     check_pairs(7, 9), check_pairs(1, 64), check_pairs(33, 33), check_pairs(0, 5);
-    check_choice(2, 3, 5, 7, 4), check_choice(1, 2, 9, 40, 33), check_choice(1, 1, 3, 65, 65), check_choice(2, 1, 4, 31, 200), check_choice(0, 1, 3, 3, 2);
+    check_choice(2, 3, 5, 7, 4), check_choice(1, 2, 9, 40, 33), check_choice(1, 1, 3, 65, 65),
+        check_choice(2, 1, 4, 31, 200), check_choice(0, 1, 3, 3, 2);
     for (int64_t own = 0; own < 4; own++) check_own_ids(2, 3, own & 1 ? 2 : 1, own & 2 ? 3 : 1);
-    for (int odd = 0; odd < 2; odd++) check_top_k(5, 7, 3, odd), check_top_k(2, 40, 40, odd), check_top_k(1, 300, 20, odd), check_top_k(3, 1, 1, odd);
+    for (int odd = 0; odd < 2; odd++)
+        check_top_k(5, 7, 3, odd), check_top_k(2, 40, 40, odd), check_top_k(1, 300, 20, odd), check_top_k(3, 1, 1, odd);
     for (int normal = 0; normal < 2; normal++) check_noise(1, normal), check_noise(1027, normal);
     for (int causal = 0; causal < 2; causal++)
-        check_mask(3, 2, 5, 7, causal), check_mask(4, 1, 8, 12, causal), check_mask(1, 3, 1, 33, causal), check_mask(0, 3, 2, 3, causal);
+        check_mask(3, 2, 5, 7, causal), check_mask(4, 1, 8, 12, causal), check_mask(1, 3, 1, 33, causal),
+            check_mask(0, 3, 2, 3, causal);
     float found[4]; /* ids out of range are loud */
     void *x = gpu_copy_of((float[]){1, 2}, 8), *ids = gpu_copy_of((int32_t[]){1, -1, 2, 0}, 16), *y = gpu_alloc(16);
     gpu_pick(y, x, 1, (gpu_chosen){.ids = ids, .n_q = 1, .n_k = 4, .heads = 1, .n = 2});
@@ -240,24 +279,29 @@ static void test_ids(void)
 
 /* ---- HEADS, MERGE ---- */
 
-static void check_heads(dtype t, int64_t batch, int64_t heads, int64_t time, int64_t width, int64_t col, int64_t after, int64_t first)
+static void check_heads(dtype t, int64_t batch, int64_t heads, int64_t time, int64_t width, int64_t col, int64_t after,
+                        int64_t first)
 {
     char what[128];
     int64_t cols = col + heads * width + after, rows = batch * time + 3;
-    snprintf(what, sizeof what, "HEADS, MERGE %s [%d,%d,%d,%d] from column %d of %d", dtype_name(t), (int)batch, (int)heads, (int)time,
-             (int)width, (int)col, (int)cols);
-    view x = randoms(tensor(t, 1, 1, rows, cols)), off = offsets(batch, time + (first != 0), rows - 2 - first), off2 = tensor(I32, 1, 1, 1, batch + 1);
+    snprintf(what, sizeof what, "HEADS, MERGE %s [%d,%d,%d,%d] from column %d of %d", dtype_name(t), (int)batch,
+             (int)heads, (int)time, (int)width, (int)col, (int)cols);
+    view x = randoms(tensor(t, 1, 1, rows, cols)), off = offsets(batch, time + (first != 0), rows - 2 - first),
+         off2 = tensor(I32, 1, 1, 1, batch + 1);
     for (int64_t i = 0; i <= batch; i++) set(&off, i, get(&off, i) + (double)first), set(&off2, i, get(&off, i));
     view y = randoms(tensor(F32, batch, heads, time, width));
-    check(what, OP_HEADS, cpu_HEADS, cuda_HEADS, (attr){.i = {col, heads, width, time}}, 2, (view[]){x, off}, tensor(F32, batch, heads, time, width), 0);
+    check(what, OP_HEADS, cpu_HEADS, cuda_HEADS, (attr){.i = {col, heads, width, time}}, 2, (view[]){x, off},
+          tensor(F32, batch, heads, time, width), 0);
     check(what, OP_MERGE, cpu_MERGE, cuda_MERGE, of(col, 0), 2, (view[]){y, off2}, tensor(t, 1, 1, rows, cols), 0);
 }
 
 static void test_heads(void)
 {
     for (int t = F32; t <= BF16; t += BF16) {
-        check_heads((dtype)t, 4, 2, 7, 16, 0, 0, 0), check_heads((dtype)t, 5, 3, 6, 8, 24, 24, 0), check_heads((dtype)t, 3, 2, 5, 7, 3, 1, 0);
-        check_heads((dtype)t, 1, 1, 9, 1, 0, 0, 0), check_heads((dtype)t, 6, 1, 4, 5, 0, 2, 2), check_heads((dtype)t, 9, 4, 3, 32, 128, 0, 1);
+        check_heads((dtype)t, 4, 2, 7, 16, 0, 0, 0), check_heads((dtype)t, 5, 3, 6, 8, 24, 24, 0),
+            check_heads((dtype)t, 3, 2, 5, 7, 3, 1, 0);
+        check_heads((dtype)t, 1, 1, 9, 1, 0, 0, 0), check_heads((dtype)t, 6, 1, 4, 5, 0, 2, 2),
+            check_heads((dtype)t, 9, 4, 3, 32, 128, 0, 1);
     }
     view x = tensor(F32, 1, 1, 4, 8), off = ids_of(3, (int32_t[]){0, 2, 4}), y = tensor(F32, 2, 2, 2, 8);
     err e = {{0}};
@@ -270,29 +314,38 @@ static void test_heads(void)
 
 /* ---- decoding ---- */
 
-static void check_remember(dtype cache_type, int64_t rows, int64_t cached, int64_t cap, int64_t heads, int64_t seen, int64_t width, int64_t now)
+static void check_remember(dtype cache_type, int64_t rows, int64_t cached, int64_t cap, int64_t heads, int64_t seen,
+                           int64_t width, int64_t now)
 {
     char what[128];
-    snprintf(what, sizeof what, "KV_CACHE_APPEND %s, %d rows, time %d of %d", dtype_name(cache_type), (int)rows, (int)now, (int)cap);
-    view x = randoms(tensor(F32, rows, heads, 1, width)), cache = randoms(tensor(cache_type, 1, cached, cap, heads * width));
+    snprintf(what, sizeof what, "KV_CACHE_APPEND %s, %d rows, time %d of %d", dtype_name(cache_type), (int)rows,
+             (int)now, (int)cap);
+    view x = randoms(tensor(F32, rows, heads, 1, width)),
+         cache = randoms(tensor(cache_type, 1, cached, cap, heads * width));
     view who = ids_below(tensor(I32, 1, 1, rows, cap), cached), time = ids_of(1, (int32_t[]){(int32_t)now});
-    check(what, OP_KV_CACHE_APPEND, cpu_KV_CACHE_APPEND, cuda_KV_CACHE_APPEND, of(0, 0), 4, (view[]){x, cache, who, time}, tensor(F32, rows, heads, seen, width), 0);
+    check(what, OP_KV_CACHE_APPEND, cpu_KV_CACHE_APPEND, cuda_KV_CACHE_APPEND, of(0, 0), 4,
+          (view[]){x, cache, who, time}, tensor(F32, rows, heads, seen, width), 0);
 }
 
 static void check_recall(dtype t, const int64_t d[4], int64_t rows)
 {
     view state = any(tensor_of(t, d)), parents = ids_below(tensor(I32, 1, 1, 1, rows), rows);
-    check("CACHE_REORDER", OP_CACHE_REORDER, cpu_CACHE_REORDER, cuda_CACHE_REORDER, of(0, 0), 2, (view[]){state, parents}, tensor_of(t, d), 0);
+    check("CACHE_REORDER", OP_CACHE_REORDER, cpu_CACHE_REORDER, cuda_CACHE_REORDER, of(0, 0), 2,
+          (view[]){state, parents}, tensor_of(t, d), 0);
 }
 
 static void test_decoding(void)
 {
     for (int t = F32; t <= BF16; t += BF16)
         for (int64_t now = 0; now < 5; now += 2)
-            check_remember((dtype)t, 6, 8, 7, 3, now + 1 + now % 4, 5, now), check_remember((dtype)t, 1, 1, 5, 1, 5, 8, now);
-    check_recall(F32, (int64_t[4]){6, 2, 3, 5}, 6), check_recall(F32, (int64_t[4]){1, 4, 3, 8}, 4), check_recall(BF16, (int64_t[4]){1, 1, 5, 7}, 5);
-    view x = tensor(F32, 2, 1, 1, 4), cache = tensor(F32, 1, 2, 3, 4), who = ids_below(tensor(I32, 1, 1, 2, 3), 2), time = ids_of(1, (int32_t[]){0});
-    call k = {.op = OP_KV_CACHE_APPEND, .n_in = 4, .n_out = 1, .in = {x, cache, who, time}, .out = {tensor(F32, 2, 1, 9, 4)}};
+            check_remember((dtype)t, 6, 8, 7, 3, now + 1 + now % 4, 5, now),
+                check_remember((dtype)t, 1, 1, 5, 1, 5, 8, now);
+    check_recall(F32, (int64_t[4]){6, 2, 3, 5}, 6), check_recall(F32, (int64_t[4]){1, 4, 3, 8}, 4),
+        check_recall(BF16, (int64_t[4]){1, 1, 5, 7}, 5);
+    view x = tensor(F32, 2, 1, 1, 4), cache = tensor(F32, 1, 2, 3, 4), who = ids_below(tensor(I32, 1, 1, 2, 3), 2),
+         time = ids_of(1, (int32_t[]){0});
+    call k = {
+        .op = OP_KV_CACHE_APPEND, .n_in = 4, .n_out = 1, .in = {x, cache, who, time}, .out = {tensor(F32, 2, 1, 9, 4)}};
     err e = {{0}};
     CHECK_REFUSED(cuda_KV_CACHE_APPEND(&k, &e), &e, "9 steps are read, but the cache has 3");
     release_views(&k);

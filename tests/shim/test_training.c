@@ -1,14 +1,15 @@
-/* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update, dev perplexity and
- * decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the device are equal bit for bit. Where all
- * values are packed rows, one graph serves all batches. Generated updates of every elementwise optimizer have the interpreter's bits. */
-#include "cpu/cpu.h"
-#include "cuda/compiled.h"
-#include "decode/beam.h"
-#include "decode/sample.h"
+/* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update,
+ * dev perplexity and decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the
+ * device are equal bit for bit. Where all values are packed rows, one graph serves all batches. Generated updates of
+ * every elementwise optimizer have the interpreter's bits. */
+#include "tensor/cpu/cpu.h"
+#include "tensor/cuda/compiled.h"
+#include "network/decode/beam.h"
+#include "network/decode/sample.h"
 #include "open_device.h"
 #include "test.h"
-#include "train/optim.h"
-#include "train/train.h"
+#include "network/train/optim.h"
+#include "network/train/train.h"
 #include "world.h"
 #ifdef GPU_ON_CPU
 #include "by_cxx.h"
@@ -18,19 +19,27 @@ typedef struct {
     const char *attention, *position, *more, *value; /* one setting more */
 } variant;
 static const variant variants[] = {
-    {"scaled_dot", "sinusoid", "clip_norm", "0.5"}, {"scaled_dot", "learned", "block", "pre_norm"},
-    {"scaled_dot", "rotary", "optimizer", "adamw"}, {"scaled_dot", "shaw", "share_embeddings", "none"},
-    {"scaled_dot", "alibi", "attention_dropout", "0.2"}, {"additive", "sinusoid", "optimizer", "lion"},
-    {"linear", "sinusoid", "optimizer", "sgd"},       {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},
-    {"recurrent", "sinusoid", "optimizer", "sgd"},    {"convolutional", "none", "optimizer", "sgd"},
-    {"scaled_dot", "sinusoid", "optimizer", "adafactor"}, {"scaled_dot", "sinusoid", "optimizer", "muon"}, {"scaled_dot", "sinusoid", "optimizer", "lamb"},
+    {"scaled_dot", "sinusoid", "clip_norm", "0.5"},
+    {"scaled_dot", "learned", "block", "pre_norm"},
+    {"scaled_dot", "rotary", "optimizer", "adamw"},
+    {"scaled_dot", "shaw", "share_embeddings", "none"},
+    {"scaled_dot", "alibi", "attention_dropout", "0.2"},
+    {"additive", "sinusoid", "optimizer", "lion"},
+    {"linear", "sinusoid", "optimizer", "sgd"},
+    {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},
+    {"recurrent", "sinusoid", "optimizer", "sgd"},
+    {"convolutional", "none", "optimizer", "sgd"},
+    {"scaled_dot", "sinusoid", "optimizer", "adafactor"},
+    {"scaled_dot", "sinusoid", "optimizer", "muon"},
+    {"scaled_dot", "sinusoid", "optimizer", "lamb"},
     {"scaled_dot", "sinusoid", "char_ngrams", "9"},
     {"scaled_dot", "sinusoid", "parameter_groups", "norm bias: beta1=0.8 | *.w : lr=2"},
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };
 
-static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"}, {"d_model", "24"}, {"d_ff", "40"}, {"heads", "2"},
-                                       {"warmup", "4"}, {"lr", "0.5"}, {"beam", "3"}, {"steps", "4"}, {"batch_tokens", "64"}};
+static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"},       {"d_model", "24"}, {"d_ff", "40"},
+                                       {"heads", "2"},       {"warmup", "4"},       {"lr", "0.5"},     {"beam", "3"},
+                                       {"steps", "4"},       {"batch_tokens", "64"}};
 
 typedef struct {
     double losses[2 * UPDATES][2];
@@ -52,8 +61,8 @@ static void outcome_free(outcome *o)
 static bool alone;        /* models are decoders alone, which leave a batch's sources */
 static int64_t spare_ids; /* the vocabulary has so many more than the data */
 
-/* What may differ from the CPU, relative. On a GPU products are cuBLASLt's, which adds in another order than any of our kernels; the emulated
- * one is held to what it has. What is found is printed in either case. */
+/* What may differ from the CPU, relative. On a GPU products are cuBLASLt's, which adds in another order than any of our
+ * kernels; the emulated one is held to what it has. What is found is printed in either case. */
 #ifdef GPU_ON_CPU
 static const double loss_apart[2] = {2e-5, 2e-2}, values_apart[2] = {1e-2, 1e-1}, score_apart = 1e-4; /* fp32, bf16 */
 enum { NEAR_TIES = 0 };
@@ -76,9 +85,12 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
 {
     model m;
     *o = (outcome){0};
-    if (model_open(&m, &w->set, alone ? 0 : vocab_size(w->src) + spare_ids, vocab_size(w->tgt) + spare_ids, compute, on, e)) return -1;
+    if (model_open(&m, &w->set, alone ? 0 : vocab_size(w->src) + spare_ids, vocab_size(w->tgt) + spare_ids, compute, on,
+                   e))
+        return -1;
     train_step *s = train_step_open(&m, e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
+    batch_options how = {
+        .batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = s ? batcher_new(&w->data.split[AB_TRAIN], &how, e) : NULL;
     int bad = !batches;
     for (int step = 1; step <= UPDATES && !bad; step++) {
@@ -93,7 +105,8 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     }
     const double(*sums)[2];
     int n = bad ? -1 : train_step_losses(s, &sums, e);
-    for (o->n_losses = 0; o->n_losses < n; o->n_losses++) memcpy(o->losses[o->n_losses], sums[o->n_losses], sizeof *sums);
+    for (o->n_losses = 0; o->n_losses < n; o->n_losses++)
+        memcpy(o->losses[o->n_losses], sums[o->n_losses], sizeof *sums);
     bad = bad || n < 0;
     pairs *dev = &w->data.split[AB_DEV];
     if (!bad) o->ppl = train_perplexity(&m, dev, NULL, e);
@@ -115,8 +128,8 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     return bad || !v ? -1 : 0;
 }
 
-/* Length of the difference over that of the values. Not the largest difference: where the true gradient is zero (a bias of keys)
- * Adam makes steps of full size out of rounding errors. */
+/* Length of the difference over that of the values. Not the largest difference: where the true gradient is zero (a bias
+ * of keys) Adam makes steps of full size out of rounding errors. */
 static double apart(const outcome *a, const outcome *b)
 {
     double sum = 0, size = 0;
@@ -132,8 +145,8 @@ static bool same_ids(const hypothesis *a, const hypothesis *b)
     return a->n == b->n && !memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
 }
 
-/* The same outputs. Of two hypotheses with nearly the same score a GPU may prefer the other one: that is told, and no failure, unless it
- * happens to every second sentence. */
+/* The same outputs. Of two hypotheses with nearly the same score a GPU may prefer the other one: that is told, and no
+ * failure, unless it happens to every second sentence. */
 static void check_outputs(const outcome *a, const outcome *b)
 {
     int64_t others = 0;
@@ -144,7 +157,8 @@ static void check_outputs(const outcome *a, const outcome *b)
         CHECK_NEAR(b->out[i].score, a->out[i].score, score_apart);
         others += !same_ids(&a->out[i], &b->out[i]);
     }
-    printf("  scores apart %.2g; %" PRId64 " of %" PRId64 " outputs are others of nearly the same score\n", most, others, a->n_out);
+    printf("  scores apart %.2g; %" PRId64 " of %" PRId64 " outputs are others of nearly the same score\n", most,
+           others, a->n_out);
     CHECK(others <= (NEAR_TIES ? a->n_out / 2 : 0));
 }
 
@@ -175,8 +189,8 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
         CHECK_NEAR(gpu.ppl / cpu.ppl, 1, 3 * allowed);
         CHECK_INT(gpu.total, cpu.total);
         CHECK_NEAR(apart(&cpu, &gpu), 0, values_apart[compute != F32]);
-        printf("  losses apart %.2g of %.2g, perplexity %.2g of %.2g, values %.2g of %.2g\n", most, allowed, fabs(gpu.ppl / cpu.ppl - 1), 3 * allowed,
-               apart(&cpu, &gpu), values_apart[compute != F32]);
+        printf("  losses apart %.2g of %.2g, perplexity %.2g of %.2g, values %.2g of %.2g\n", most, allowed,
+               fabs(gpu.ppl / cpu.ppl - 1), 3 * allowed, apart(&cpu, &gpu), values_apart[compute != F32]);
         CHECK_INT(memcmp(gpu.values, again.values, gpu.total * sizeof *gpu.values), 0);
         CHECK_INT(memcmp(gpu.losses, again.losses, sizeof gpu.losses), 0);
         if (compute == F32) check_outputs(&cpu, &gpu);
@@ -233,18 +247,21 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     some.n = 16;
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, device, &e), 0);
     train_step *s = train_step_open(&m, &e);
-    batch_options how = {.batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
+    batch_options how = {
+        .batch_tokens = BATCH_TOKENS, .round = train_step_round(&m, BATCH_TOKENS, 1), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     int64_t before = graphs_made(device);
     sizes z = all_twice(s, batches, &e);
     int64_t trained = graphs_made(device);
-    double first = train_step_perplexity(s, &some, NULL, &e), after = graphs_made(device), second = train_step_perplexity(s, &some, NULL, &e);
+    double first = train_step_perplexity(s, &some, NULL, &e), after = graphs_made(device),
+           second = train_step_perplexity(s, &some, NULL, &e);
     int64_t training = trained - before, perplexity = graphs_made(device) - trained;
     CHECK_NEAR(second, first, 0);
     if (one) CHECK_INT(graphs_made(device), after); /* kept from the first call */
     CHECK_TEXT(e.text, "");
-    printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n", v->attention, v->position,
-           (long long)z.fewest, (long long)z.most, (long long)z.shortest, (long long)z.longest, (long long)training, (long long)perplexity);
+    printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n",
+           v->attention, v->position, (long long)z.fewest, (long long)z.most, (long long)z.shortest,
+           (long long)z.longest, (long long)training, (long long)perplexity);
     CHECK(z.fewest < z.most && z.shortest + 4 < z.longest);
     if (one) {
         CHECK_INT(training, 1);
@@ -307,9 +324,10 @@ static void compare_generated(const char *optimizer, const char *groups, const b
     unsetenv("ABLATE_OPTIMIZER");
     CHECK_INT(found.n, expected.n);
     while (at + 1 < found.n && found.s[at] == expected.s[at]) at++;
-    CHECK_THAT(found.s[at] == expected.s[at], "%s: byte %zu of %zu: found %02x, expected %02x", optimizer, at, found.n, (unsigned char)found.s[at],
-               (unsigned char)expected.s[at]);
-    printf("%s, %s: %zu bytes by generated code, %lld compilations\n", optimizer, groups, found.n, (long long)(kernel_compilations() - before));
+    CHECK_THAT(found.s[at] == expected.s[at], "%s: byte %zu of %zu: found %02x, expected %02x", optimizer, at, found.n,
+               (unsigned char)found.s[at], (unsigned char)expected.s[at]);
+    printf("%s, %s: %zu bytes by generated code, %lld compilations\n", optimizer, groups, found.n,
+           (long long)(kernel_compilations() - before));
     CHECK(kernel_compilations() > before);
     str_free(&found), str_free(&expected);
     world_close(&w);
@@ -317,8 +335,10 @@ static void compare_generated(const char *optimizer, const char *groups, const b
 
 static void compare_all_generated(const backend *device)
 {
-    static const char *const all[][2] = {{"adam", "norm bias: beta1=0.8 | *.w : lr=2"}, {"adamw", "norm bias: decay=0 | embedding: lr=0.5"},
-                                         {"sgd", "embedding: nesterov=true"}, {"lion", "*.w : decay=0.1"}};
+    static const char *const all[][2] = {{"adam", "norm bias: beta1=0.8 | *.w : lr=2"},
+                                         {"adamw", "norm bias: decay=0 | embedding: lr=0.5"},
+                                         {"sgd", "embedding: nesterov=true"},
+                                         {"lion", "*.w : decay=0.1"}};
     err e = {0};
     setenv("ABLATE_KERNELS", "", 1);
 #ifdef GPU_ON_CPU

@@ -1,8 +1,8 @@
-/* layer_reference.h - the layers along sentences as op.h defines them (GRU, GRU_BACK, CONV, CONV_BACK), one number at a time: what
- * kernels are compared with.
+/* layer_reference.h - the layers along sentences as op.h defines them (GRU, GRU_BACK, CONV, CONV_BACK), one number at a
+ * time: what kernels are compared with.
  *
- * Rows are packed: sentence s has rows offset[s] .. offset[s + 1] - 1; rows past the last offset belong to none. Parameters and rows
- * are fp32, sums are made in double. Every result is written whole.
+ * Rows are packed: sentence s has rows offset[s] .. offset[s + 1] - 1; rows past the last offset belong to none.
+ * Parameters and rows are fp32, sums are made in double. Every result is written whole.
  */
 #ifndef ABLATE_TEST_LAYER_REFERENCE_H
 #define ABLATE_TEST_LAYER_REFERENCE_H
@@ -60,7 +60,8 @@ static inline void reference_gru(const layer_shape *s, const gru_layer *l, const
     for (int64_t b = 0; b < s->sentences; b++) {
         int64_t first = s->offset[b], end = s->offset[b + 1];
         for (int64_t t = 0; t < end - first; t++) {
-            int64_t row = l->backwards ? end - 1 - t : first + t, before = gru_row_before(row, first, end, l->backwards);
+            int64_t row = l->backwards ? end - 1 - t : first + t,
+                    before = gru_row_before(row, first, end, l->backwards);
             const float *h = before < 0 ? NULL : y + before * s->d;
             for (int64_t j = 0; j < s->d; j++) {
                 gru_unit g = gru_forward(s, l, x + row * s->n, h, j);
@@ -76,7 +77,8 @@ typedef struct {
 } gru_sums;
 
 /* One row's part, given the gradient of its state in dh[0]; that of the state before it comes to dh[1]. */
-static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const float *x, const float *h, double *dx, gru_sums *g)
+static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const float *x, const float *h, double *dx,
+                                gru_sums *g)
 {
     int64_t n = s->n, d = s->d;
     double *dh = g->dh, *dh_before = g->dh + d;
@@ -108,20 +110,22 @@ static inline void layer_store(float *to, const double *from, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = (float)from[i];
 }
 
-static inline void reference_gru_back(const layer_shape *s, const gru_layer *l, const float *x, const float *dy, float *dx, float *dw,
-                                      float *db, float *du)
+static inline void reference_gru_back(const layer_shape *s, const gru_layer *l, const float *x, const float *dy,
+                                      float *dx, float *dw, float *db, float *du)
 {
     int64_t n = s->n, d = s->d;
     double *block = calloc((size_t)(s->rows * n + n * 3 * d + 3 * d + d * 3 * d + 2 * d) + 1, sizeof *block);
     float *y = malloc((size_t)(s->rows * d) * sizeof *y + 1);
     if (!block || !y) abort();
-    gru_sums g = {.dx = block, .dw = g.dx + s->rows * n, .db = g.dw + n * 3 * d, .du = g.db + 3 * d, .dh = g.du + d * 3 * d};
+    gru_sums g = {
+        .dx = block, .dw = g.dx + s->rows * n, .db = g.dw + n * 3 * d, .du = g.db + 3 * d, .dh = g.du + d * 3 * d};
     reference_gru(s, l, x, y);
     for (int64_t b = 0; b < s->sentences; b++) {
         int64_t first = s->offset[b], end = s->offset[b + 1];
         memset(g.dh, 0, (size_t)d * sizeof *g.dh);
         for (int64_t t = 0; t < end - first; t++) { /* the last state first */
-            int64_t row = l->backwards ? first + t : end - 1 - t, before = gru_row_before(row, first, end, l->backwards);
+            int64_t row = l->backwards ? first + t : end - 1 - t,
+                    before = gru_row_before(row, first, end, l->backwards);
             for (int64_t j = 0; j < d; j++) g.dh[j] += (double)dy[row * d + j];
             gru_row_back(s, l, x + row * n, before < 0 ? NULL : y + before * d, g.dx + row * n, &g);
             memcpy(g.dh, g.dh + d, (size_t)d * sizeof *g.dh);
@@ -159,10 +163,12 @@ static inline void reference_conv(const layer_shape *s, const conv_layer *l, con
             }
 }
 
-static inline void reference_conv_back(const layer_shape *s, const conv_layer *l, const float *x, const float *dy, float *dx, float *dw)
+static inline void reference_conv_back(const layer_shape *s, const conv_layer *l, const float *x, const float *dy,
+                                       float *dx, float *dw)
 {
     int64_t weights = (l->before + 1 + l->behind) * s->n * s->d;
-    double *block = calloc((size_t)(s->rows * s->n + weights) + 1, sizeof *block), *in_x = block, *in_w = block + s->rows * s->n;
+    double *block = calloc((size_t)(s->rows * s->n + weights) + 1, sizeof *block), *in_x = block,
+           *in_w = block + s->rows * s->n;
     if (!block) abort();
     for (int64_t b = 0; b < s->sentences; b++)
         for (int64_t row = s->offset[b]; row < s->offset[b + 1]; row++)

@@ -10,49 +10,49 @@
 
 static int test_failed, test_done;
 
-#define CHECK(cond)                                                                                          \
-    do {                                                                                                     \
-        test_done++;                                                                                         \
-        if (!(cond)) test_failed++, printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);              \
+#define CHECK(cond)                                                                                                    \
+    do {                                                                                                               \
+        test_done++;                                                                                                   \
+        if (!(cond)) test_failed++, printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #cond);                        \
     } while (0)
-#define CHECK_INT(found, expected)                                                                           \
-    do {                                                                                                     \
-        int64_t f_ = (int64_t)(found), e_ = (int64_t)(expected);                                             \
-        test_done++;                                                                                         \
-        if (f_ != e_)                                                                                        \
-            test_failed++, printf("%s:%d: %s: found %" PRId64 ", expected %" PRId64 "\n", __FILE__,          \
-                                  __LINE__, #found, f_, e_);                                                 \
+#define CHECK_INT(found, expected)                                                                                     \
+    do {                                                                                                               \
+        int64_t f_ = (int64_t)(found), e_ = (int64_t)(expected);                                                       \
+        test_done++;                                                                                                   \
+        if (f_ != e_)                                                                                                  \
+            test_failed++,                                                                                             \
+                printf("%s:%d: %s: found %" PRId64 ", expected %" PRId64 "\n", __FILE__, __LINE__, #found, f_, e_);    \
     } while (0)
-#define CHECK_NEAR(found, expected, tolerance)                                                               \
-    do {                                                                                                     \
-        double f_ = (double)(found), e_ = (double)(expected), t_ = (double)(tolerance);                      \
-        test_done++;                                                                                         \
-        if (!(fabs(f_ - e_) <= t_))                                                                          \
-            test_failed++, printf("%s:%d: %s: found %.17g, expected %.17g, differ by %.3g, allowed %.3g\n",  \
-                                  __FILE__, __LINE__, #found, f_, e_, fabs(f_ - e_), t_);                    \
+#define CHECK_NEAR(found, expected, tolerance)                                                                         \
+    do {                                                                                                               \
+        double f_ = (double)(found), e_ = (double)(expected), t_ = (double)(tolerance);                                \
+        test_done++;                                                                                                   \
+        if (!(fabs(f_ - e_) <= t_))                                                                                    \
+            test_failed++, printf("%s:%d: %s: found %.17g, expected %.17g, differ by %.3g, allowed %.3g\n", __FILE__,  \
+                                  __LINE__, #found, f_, e_, fabs(f_ - e_), t_);                                        \
     } while (0)
-#define CHECK_TEXT(found, expected)                                                                          \
-    do {                                                                                                     \
-        const char *f_ = (found), *e_ = (expected);                                                          \
-        test_done++;                                                                                         \
-        if (!f_ || strcmp(f_, e_))                                                                           \
-            test_failed++, printf("%s:%d: %s\n  found    \"%s\"\n  expected \"%s\"\n", __FILE__, __LINE__,   \
-                                  #found, f_ ? f_ : "(null)", e_);                                           \
+#define CHECK_TEXT(found, expected)                                                                                    \
+    do {                                                                                                               \
+        const char *f_ = (found), *e_ = (expected);                                                                    \
+        test_done++;                                                                                                   \
+        if (!f_ || strcmp(f_, e_))                                                                                     \
+            test_failed++, printf("%s:%d: %s\n  found    \"%s\"\n  expected \"%s\"\n", __FILE__, __LINE__, #found,     \
+                                  f_ ? f_ : "(null)", e_);                                                             \
     } while (0)
-#define CHECK_HAS(text, part)                                                                                \
-    do {                                                                                                     \
-        const char *f_ = (text), *e_ = (part);                                                               \
-        test_done++;                                                                                         \
-        if (!f_ || !strstr(f_, e_))                                                                          \
-            test_failed++, printf("%s:%d: %s\n  found           \"%s\"\n  expected within \"%s\"\n",         \
-                                  __FILE__, __LINE__, #text, f_ ? f_ : "(null)", e_);                        \
+#define CHECK_HAS(text, part)                                                                                          \
+    do {                                                                                                               \
+        const char *f_ = (text), *e_ = (part);                                                                         \
+        test_done++;                                                                                                   \
+        if (!f_ || !strstr(f_, e_))                                                                                    \
+            test_failed++, printf("%s:%d: %s\n  found           \"%s\"\n  expected within \"%s\"\n", __FILE__,         \
+                                  __LINE__, #text, f_ ? f_ : "(null)", e_);                                            \
     } while (0)
 
 /* A condition with words of its own that print what was found and expected. */
-#define CHECK_THAT(condition, ...)                                                                                          \
-    do {                                                                                                                    \
-        test_done++;                                                                                                        \
-        if (!(condition)) test_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n');          \
+#define CHECK_THAT(condition, ...)                                                                                     \
+    do {                                                                                                               \
+        test_done++;                                                                                                   \
+        if (!(condition)) test_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n');    \
     } while (0)
 
 /* The real corpora, or NULL: then the caller prints what it skips. */

@@ -1,8 +1,9 @@
-/* world.h - the task `sequence` with its data and vocabularies, and settings of a small model to be changed: for tests that train. */
+/* world.h - the task `sequence` with its data and vocabularies, and settings of a small model to be changed: for tests
+ * that train. */
 #ifndef ABLATE_TEST_WORLD_H
 #define ABLATE_TEST_WORLD_H
-#include "data/dataset.h"
-#include "model/model.h"
+#include "text/data/dataset.h"
+#include "network/model/model.h"
 
 typedef struct {
     arena memory;

@@ -1,4 +1,5 @@
-/* known.h - the set of tokens (characters, or words between blanks) that occur in a text, to find tokens unseen in training. */
+/* known.h - the set of tokens (characters, or words between blanks) that occur in a text, to find tokens unseen in
+ * training. */
 #ifndef LM_KNOWN_H
 #define LM_KNOWN_H
 #include <stddef.h>

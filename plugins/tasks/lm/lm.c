@@ -1,7 +1,8 @@
 /* lm.c - a language model of one text: characters, words or subwords, each predicted from those before it.
  *
- * A line end is a token (AB_ID_END), so the lines of a file, read as windows of one text, give the whole file. Text that the training
- * vocabulary lacks costs 8 bits per byte in addition to its unknown token, so that bits per byte cover the whole text. */
+ * A line end is a token (AB_ID_END), so the lines of a file, read as windows of one text, give the whole file. Text
+ * that the training vocabulary lacks costs 8 bits per byte in addition to its unknown token, so that bits per byte
+ * cover the whole text. */
 #include "ab_plugin.h"
 #include "known.h"
 #include "tasks/memory.h"
@@ -21,13 +22,16 @@ typedef struct {
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
     {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word|bpe",
-     "what a token is: a character, a word between blanks, or a subword as set by vocab (bpe or unigram) and vocab_size"},
-    {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window, the text that the model sees at once [tokens]"},
+     "what a token is: a character, a word between blanks, or a subword as set by vocab (bpe or unigram) and "
+     "vocab_size"},
+    {"context", AB_INT, AT(context), 64, 2, 65536, NULL,
+     "length of a window, the text that the model sees at once [tokens]"},
     {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
      "text to train on, in the data folder unless the path begins with / or . [file]"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "", "text to validate on [file]; empty: the end of `file`"},
     {"test", AB_TEXT, AT(test), 0, 0, 0, "", "text to test on [file]; empty: none, dev is scored instead"},
-    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "share of `file`, at its end, used for validation, in whole lines [part]"},
+    {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
+     "share of `file`, at its end, used for validation, in whole lines [part]"},
     {0}};
 
 typedef struct {
@@ -47,7 +51,8 @@ typedef struct {
 
 /* ---- reading ---- */
 
-static int read_file(task *t, const ab_env *env, const char *key, const char *name, char ***lines, int64_t *n, char *err, size_t n_err)
+static int read_file(task *t, const ab_env *env, const char *key, const char *name, char ***lines, int64_t *n,
+                     char *err, size_t n_err)
 {
     char path[4096];
     int own = *name == '/' || *name == '.';
@@ -83,7 +88,8 @@ static int64_t cut(char **line, int64_t n, double part)
 
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
 
-/* Bytes of a line that a model of this unit predicts, line end included; between words one blank counts, however many the file has. */
+/* Bytes of a line that a model of this unit predicts, line end included; between words one blank counts, however many
+ * the file has. */
 static void measure(const task *t, const known *k, text *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
@@ -124,8 +130,10 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
         train->n = cut(train->line, all, t->c.dev_part);
         *dev = (text){.line = train->line + train->n, .n = all - train->n};
         if (!train->n || !dev->n) {
-            snprintf(err, n_err, "lm.file = %s: %lld lines leave %lld to train on and %lld to validate on (lm.dev_part = %g); expected some of each", t->c.file,
-                     (long long)all, (long long)train->n, (long long)dev->n, t->c.dev_part);
+            snprintf(err, n_err,
+                     "lm.file = %s: %lld lines leave %lld to train on and %lld to validate on (lm.dev_part = %g); "
+                     "expected some of each",
+                     t->c.file, (long long)all, (long long)train->n, (long long)dev->n, t->c.dev_part);
             return -1;
         }
     }
@@ -155,11 +163,15 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 }
 
 static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
-static void get(void *self, ab_split s, int64_t i, ab_example *out) { *out = (ab_example){NULL, ((task *)self)->split[s].line[i]}; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    *out = (ab_example){NULL, ((task *)self)->split[s].line[i]};
+}
 
 static void vocabs(void *self, ab_vocabs *v)
 {
-    static const ab_vocab kinds[] = {[UNIT_CHAR] = AB_VOCAB_CHARS, [UNIT_WORD] = AB_VOCAB_WORDS, [UNIT_BPE] = AB_VOCAB_SUBWORD};
+    static const ab_vocab kinds[] = {
+        [UNIT_CHAR] = AB_VOCAB_CHARS, [UNIT_WORD] = AB_VOCAB_WORDS, [UNIT_BPE] = AB_VOCAB_SUBWORD};
     const config *c = &((task *)self)->c;
     v->tgt = kinds[c->unit];
     v->window = c->context;
@@ -168,8 +180,8 @@ static void vocabs(void *self, ab_vocabs *v)
 /* ---- scores ---- */
 
 /* Bits per unit for `whole` units of the text, shared among the windows by their tokens. stats [n][2]. */
-static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n, double scale, double more,
-                       double tokens, double whole, double *stats)
+static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n,
+                       double scale, double more, double tokens, double whole, double *stats)
 {
     ab_metric m = {.better = AB_LOWER, .sum = AB_SUM_RATIO, .n_stats = 2, .stats = stats};
     double part = 0;
@@ -186,7 +198,8 @@ static ab_metric ratio(const char *name, const char *unit, const char *signature
     return m;
 }
 
-static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err, size_t n_err)
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
 {
     enum { FIGURES = 3 };
     static const double bits = 1.4426950408889634; /* 1 / ln 2 */
@@ -203,14 +216,20 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     double *stats = realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats);
     if (!stats) out_of_memory();
     t->stats = stats;
-    snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s", (long long)t->c.context, names[split]);
+    snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s",
+             (long long)t->c.context, names[split]);
     int made = 0;
     if (made < max)
-        out[made] = ratio("bits_per_byte", "bits/byte", how, x, n, bits, of->unknown_bits, tokens, of->bytes, stats + 2 * n * made), made++;
+        out[made] = ratio("bits_per_byte", "bits/byte", how, x, n, bits, of->unknown_bits, tokens, of->bytes,
+                          stats + 2 * n * made),
+        made++;
     if (made < max && t->c.unit == UNIT_CHAR)
-        out[made] = ratio("bits_per_char", "bits/char", how, x, n, bits, of->unknown_bits, tokens, of->characters, stats + 2 * n * made), made++;
+        out[made] = ratio("bits_per_char", "bits/char", how, x, n, bits, of->unknown_bits, tokens, of->characters,
+                          stats + 2 * n * made),
+        made++;
     if (made < max) {
-        snprintf(how, sizeof how, "windows of %lld, one after the other; -ln p of each token, line ends counted; %s", (long long)t->c.context, names[split]);
+        snprintf(how, sizeof how, "windows of %lld, one after the other; -ln p of each token, line ends counted; %s",
+                 (long long)t->c.context, names[split]);
         out[made] = ratio("loss", "nats/token", how, x, n, 1, 0, tokens, tokens, stats + 2 * n * made), made++;
     }
     return made;
@@ -226,4 +245,5 @@ static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "lm",
-          .doc = "decoder-only language model of a text, in characters, words or subwords; scored by bits per byte", .version = "1.0");
+          .doc = "decoder-only language model of a text, in characters, words or subwords; scored by bits per byte",
+          .version = "1.0");

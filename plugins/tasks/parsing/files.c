@@ -60,8 +60,7 @@ static void add_pattern(paths *p, const char *pattern)
     globfree(&found);
 }
 
-static int add_sections(paths *p, const places *in, const char *key, int from, int to, char *err,
-                        size_t n_err)
+static int add_sections(paths *p, const places *in, const char *key, int from, int to, char *err, size_t n_err)
 {
     for (int section = from; section <= to; section++) {
         char folder[PATH];
@@ -85,11 +84,10 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     size_t before = p->n;
     int from, to, fields = in->wsj ? sscanf(entry, "%d-%d%c", &from, &to, &rest) : 0;
     if (in->wsj && fields == 1 && strspn(entry, "0123456789") == strlen(entry)) to = from, fields = 2;
-    if (fields == 2 && from >= 0 && from <= to && to <= 24)
-        return add_sections(p, in, key, from, to, err, n_err);
+    if (fields == 2 && from >= 0 && from <= to && to <= 24) return add_sections(p, in, key, from, to, err, n_err);
     int absolute = *entry == '/' || *entry == '.';
-    int used = absolute ? snprintf(path, sizeof path, "%s", entry)
-                        : snprintf(path, sizeof path, "%s/%s", in->data_dir, entry);
+    int used =
+        absolute ? snprintf(path, sizeof path, "%s", entry) : snprintf(path, sizeof path, "%s/%s", in->data_dir, entry);
     if (used >= PATH) {
         snprintf(err, n_err, "%s: a path of %d bytes; expected at most %d", key, used, PATH - 1);
         return -1;
@@ -113,8 +111,7 @@ int paths_find(paths *p, const places *in, const char *key, const char *list, ch
         char entry[PATH];
         size_t n = strcspn(at, "+");
         if (!n || n >= sizeof entry) {
-            snprintf(err, n_err,
-                     "%s = %s: a file's name is missing; expected files, patterns or folders joined by +",
+            snprintf(err, n_err, "%s = %s: a file's name is missing; expected files, patterns or folders joined by +",
                      key, list);
             return -1;
         }

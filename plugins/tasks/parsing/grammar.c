@@ -210,15 +210,15 @@ static int64_t least(const grammar *g, const node *below, int64_t n, node top)
     }
 }
 
-/* A bracket has its first child when it opens, so it can close without another word, unless that child is a chain of unary_cap constituents. */
+/* A bracket has its first child when it opens, so it can close without another word, unless that child is a chain of
+ * unary_cap constituents. */
 static void allowed_in_order(const grammar *g, const state *s, uint8_t *mask)
 {
     const input *in = s->in;
     int64_t words = in->words_from[s->place], tokens = in->n - s->place, left = in->most - s->made;
     int begun = s->place > 0 && tokens && !at_word(s);
     int done = !s->depth && !words && (s->item > 0 || !in->n);
-    int open =
-        !begun && s->item != NONE && (s->item < g->unary_cap || words) && left >= tokens + s->depth + 2;
+    int open = !begun && s->item != NONE && (s->item < g->unary_cap || words) && left >= tokens + s->depth + 2;
     int word = begun || (words && (s->depth || s->item == NONE));
     int close = !begun && s->depth && height_of(with_item(s)) <= g->unary_cap;
     if (s->depth == 1 && words) close = close && left >= tokens + 3; /* another bracket must open and close */
@@ -251,8 +251,7 @@ void grammar_allowed(const grammar *g, const void *self, uint8_t *mask)
         node top = s->open[s->depth - 1], parent = s->depth > 1 ? s->open[s->depth - 2] : (node){0};
         int64_t left = in->most - s->made, needed = tokens + s->depth;
         word = word && least(g, s->open, s->depth - 1, with_kid(top, 0)) < words;
-        open = open && s->run < g->open_cap && left >= needed + 2 &&
-               least(g, s->open, s->depth, (node){0}) <= words;
+        open = open && s->run < g->open_cap && left >= needed + 2 && least(g, s->open, s->depth, (node){0}) <= words;
         close = top.kids && height_of(top) <= g->unary_cap;
         if (s->depth == 1)
             close = close && !words;

@@ -1,13 +1,13 @@
 /* grammar.h - constrained decoding: which tokens may come next in a linearised tree.
  *
- * An output is one tree over exactly the sentence's words. A word (its next subword in form `words`) may come
- * only inside a bracket, and no bracket opens inside a word. Only the innermost bracket can be closed, if it is not
- * empty; the outermost one only when no word is left. EOS comes when all brackets are closed. At most open_cap
- * brackets open in a row, and at most unary_cap constituents cover the same words. A token that would leave too few words
- * or tokens to close the open brackets is not allowed, so every output is complete and some token is always allowed.
+ * An output is one tree over exactly the sentence's words. A word (its next subword in form `words`) may come only
+ * inside a bracket, and no bracket opens inside a word. Only the innermost bracket can be closed, if it is not empty;
+ * the outermost one only when no word is left. EOS comes when all brackets are closed. At most open_cap brackets open
+ * in a row, and at most unary_cap constituents cover the same words. A token that would leave too few words or tokens
+ * to close the open brackets is not allowed, so every output is complete and some token is always allowed.
  *
- * In form `in_order` a bracket opens only after an item, a word or a closed constituent, which becomes its first child. Without an open bracket it must
- * open, unless the item is a constituent over the whole sentence. open_cap is not used.
+ * In form `in_order` a bracket opens only after an item, a word or a closed constituent, which becomes its first child.
+ * Without an open bracket it must open, unless the item is a constituent over the whole sentence. open_cap is not used.
  */
 #ifndef PARSING_GRAMMAR_H
 #define PARSING_GRAMMAR_H
@@ -35,7 +35,8 @@ typedef struct {
 int grammar_open(grammar *g, const char *const *tokens, int64_t n, char *err, size_t n_err);
 void grammar_close(grammar *g);
 
-/* States as in ab_task_plugin. ids [n] are read in forms with words only; `words`, the sentence's word count, in the others. */
+/* States as in ab_task_plugin. ids [n] are read in forms with words only; `words`, the sentence's word count, in the
+ * others. */
 void *grammar_start(const grammar *g, int64_t words, const int32_t *ids, int64_t n, int64_t most);
 void *grammar_advance(const grammar *g, const void *state, int32_t token);
 void grammar_allowed(const grammar *g, const void *state, uint8_t *mask);

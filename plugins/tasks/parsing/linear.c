@@ -175,8 +175,8 @@ typedef struct {   /* tokens to be put into the order of form `words` */
     int64_t n_open;
 } ordering;
 
-/* An opening bracket takes the item completed last, a word or a constituent, as its first child. One with no such item stays where it is, and
- * *good becomes 0. */
+/* An opening bracket takes the item completed last, a word or a constituent, as its first child. One with no such item
+ * stays where it is, and *good becomes 0. */
 static void order(ordering *o, const char *line, int *good)
 {
     const size_t none = SIZE_MAX;

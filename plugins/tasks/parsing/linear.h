@@ -6,7 +6,8 @@
  *   in_order the (NP dog )NP (S barks (VP )VP . )S        a bracket opens after its first child (Liu and Zhang 2017)
  *
  * TOP is removed in sequences and restored in trees. A tag that looks like a constituent's label or a closing bracket
- * gets a backslash: \X. In forms `words` and `in_order`, ( and ) are used for brackets only: trees have -LRB- and -RRB-.
+ * gets a backslash: \X. In forms `words` and `in_order`, ( and ) are used for brackets only: trees have -LRB- and
+ * -RRB-.
  */
 #ifndef PARSING_LINEAR_H
 #define PARSING_LINEAR_H

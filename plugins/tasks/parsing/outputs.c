@@ -101,7 +101,8 @@ static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int
     }
     /* GUM's trees are a parser's output: scores on them measure agreement with a parser. */
     snprintf(signature, sizeof signature, "evalb:COLLINS|tags:gold|sentences:%lld|skipped:%lld|errors:%lld%s",
-             (long long)n, (long long)f->skipped, (long long)f->errors, t->split[which].gum ? "|gold:a parser's output" : "");
+             (long long)n, (long long)f->skipped, (long long)f->errors,
+             t->split[which].gum ? "|gold:a parser's output" : "");
     const ab_metric all[] = {
         figure("F1", AB_SUM_F1, 3, stats, n, signature),
         figure("F1_strict", AB_SUM_F1, 3, strict, n,
@@ -114,8 +115,8 @@ static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int
     return k;
 }
 
-int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab_metric *out, int max,
-                 char *err, size_t n_err)
+int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
+               size_t n_err)
 {
     task *t = self;
     const split *s = &t->split[which];

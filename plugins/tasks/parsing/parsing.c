@@ -63,15 +63,13 @@ static void close_task(void *self)
     free(t);
 }
 
-static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err,
-                     size_t n_err)
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     const config *c = cfg;
     task *t = resized(NULL, 1, sizeof *t);
-    *t = (task){
-        .host = host,
-        .c = *c,
-        .grammar = {.form = (form)c->linearisation, .unary_cap = c->unary_cap, .open_cap = c->open_cap}};
+    *t = (task){.host = host,
+                .c = *c,
+                .grammar = {.form = (form)c->linearisation, .unary_cap = c->unary_cap, .open_cap = c->open_cap}};
     if (!env->no_data && task_read(t, env, err, n_err)) {
         close_task(t);
         return -1;
@@ -114,11 +112,12 @@ static int vocabulary(void *self, const char *const *tokens, int64_t n, char *er
     if (grammar_open(&t->grammar, tokens, n, err, n_err)) return -1;
     for (size_t i = 0; i < t->trained.n; i++) {
         if (labels_find(&t->grammar.known, slice_of(t->trained.at[i])) >= 0) continue;
-        snprintf(err, n_err,
-                 "the vocabulary has no separate token for the bracket of %s; parsing does not support lowercase = true "
-                 "or vocab = char, and "
-                 "vocab = words needs a larger vocab_size",
-                 t->trained.at[i]);
+        snprintf(
+            err, n_err,
+            "the vocabulary has no separate token for the bracket of %s; parsing does not support lowercase = true "
+            "or vocab = char, and "
+            "vocab = words needs a larger vocab_size",
+            t->trained.at[i]);
         return -1;
     }
     for (size_t i = 0; i < t->grammar.known.n; i++) labels_add(&t->seen, slice_of(t->grammar.known.at[i]));
@@ -151,22 +150,22 @@ static void release(void *self, void *state)
 }
 
 static const ab_task_plugin self = {.src_vocab = AB_VOCAB_SUBWORD,
-                             .tgt_vocab = AB_VOCAB_WORDS,
-                             .open = open_task,
-                             .count = count,
-                             .get = get,
-                             .score = task_score,
-                             .close = close_task,
-                             .vocabs = vocabs,
-                             .vocabulary = vocabulary,
-                             .start = start,
-                             .advance = advance,
-                             .allowed = allowed,
-                             .release = release,
-                             .accepts = task_accepts,
-                             .encode_input = task_prepare,
-                             .format_output = task_present,
-                             .reference_line = task_shown};
+                                    .tgt_vocab = AB_VOCAB_WORDS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .score = task_score,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .vocabulary = vocabulary,
+                                    .start = start,
+                                    .advance = advance,
+                                    .allowed = allowed,
+                                    .release = release,
+                                    .accepts = task_accepts,
+                                    .encode_input = task_prepare,
+                                    .format_output = task_present,
+                                    .reference_line = task_shown};
 
 AB_PLUGIN(config, params, &self, .name = "parsing",
           .doc = "parse sentences into constituency trees; scored by EVALB's F1",

@@ -82,8 +82,8 @@ static int read_files(task *t, split *s, const places *in, const char *key, find
 static int read_split(task *t, ab_split which, const places *in, const char *given, char *err, size_t n_err)
 {
     static const char *const keys[AB_SPLITS] = {"parsing.train", "parsing.dev", "parsing.test"};
-    static const char *const names[AB_SPLITS] = {"train", "dev", "test"}, *const sections[AB_SPLITS] = {
-                                                                              "2-21", "22", "23"};
+    static const char *const names[AB_SPLITS] = {"train", "dev", "test"}, *const sections[AB_SPLITS] = {"2-21", "22",
+                                                                                                        "23"};
     char usual[4096];
     if (in->wsj)
         snprintf(usual, sizeof usual, "%s", sections[which]);
@@ -128,14 +128,16 @@ static void write_sequences(task *t)
 static int read_synthetic(task *t, char *err, size_t n_err)
 {
     enum { SEED = 1, HELD_OUT = 400, TRAIN = 4000, MOST = 100000 };
-    int64_t wanted[AB_SPLITS] = {[AB_TRAIN] = t->c.train_trees ? t->c.train_trees : TRAIN, [AB_DEV] = HELD_OUT, [AB_TEST] = HELD_OUT};
+    int64_t wanted[AB_SPLITS] = {
+        [AB_TRAIN] = t->c.train_trees ? t->c.train_trees : TRAIN, [AB_DEV] = HELD_OUT, [AB_TEST] = HELD_OUT};
     static const ab_split order[] = {AB_DEV, AB_TEST, AB_TRAIN};
     buffer text = {0};
     treebank b = {0};
     tree x = {0};
     int got = 1;
     if (wanted[AB_TRAIN] > MOST || synthetic_trees(SEED, wanted[AB_TRAIN] + 2 * HELD_OUT, &text)) {
-        snprintf(err, n_err, "parsing.train_trees = %lld: expected at most %d of the synthetic treebank", (long long)wanted[AB_TRAIN], MOST);
+        snprintf(err, n_err, "parsing.train_trees = %lld: expected at most %d of the synthetic treebank",
+                 (long long)wanted[AB_TRAIN], MOST);
         got = -1;
     } else if (treebank_take(&b, "synthetic", text.s, text.n, err, n_err))
         got = -1;
@@ -164,7 +166,8 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err)
     for (int k = 0; k < AB_SPLITS && synthetic; k++) {
         static const char *const keys[AB_SPLITS] = {"train", "dev", "test"};
         if (!strcmp(given[k], "auto")) continue;
-        snprintf(err, n_err, "parsing.%s = %s: parsing.data = synthetic makes its own trees; expected auto", keys[k], given[k]);
+        snprintf(err, n_err, "parsing.%s = %s: parsing.data = synthetic makes its own trees; expected auto", keys[k],
+                 given[k]);
         return -1;
     }
     if (synthetic && read_synthetic(t, err, n_err)) return -1;

@@ -15,13 +15,15 @@ typedef struct {
     int class;
 } noun;
 static const noun nouns[] = {
-    {{"man", "men"}, ACTOR},        {{"woman", "women"}, ACTOR},   {{"child", "children"}, ACTOR}, {{"teacher", "teachers"}, ACTOR},
-    {{"dog", "dogs"}, ACTOR},       {{"cat", "cats"}, ACTOR},      {{"duck", "ducks"}, ACTOR},     {{"horse", "horses"}, ACTOR},
-    {{"guard", "guards"}, ACTOR},   {{"judge", "judges"}, ACTOR},  {{"house", "houses"}, PLACE},   {{"garden", "gardens"}, PLACE},
-    {{"park", "parks"}, PLACE},     {{"river", "rivers"}, PLACE},  {{"school", "schools"}, PLACE}, {{"market", "markets"}, PLACE},
-    {{"hammer", "hammers"}, TOOL},  {{"rope", "ropes"}, TOOL},     {{"stick", "sticks"}, TOOL},    {{"net", "nets"}, TOOL},
-    {{"mirror", "mirrors"}, TOOL},  {{"tail", "tails"}, PART},     {{"hat", "hats"}, PART},        {{"scar", "scars"}, PART},
-    {{"beard", "beards"}, PART},    {{"collar", "collars"}, PART},
+    {{"man", "men"}, ACTOR},          {{"woman", "women"}, ACTOR},   {{"child", "children"}, ACTOR},
+    {{"teacher", "teachers"}, ACTOR}, {{"dog", "dogs"}, ACTOR},      {{"cat", "cats"}, ACTOR},
+    {{"duck", "ducks"}, ACTOR},       {{"horse", "horses"}, ACTOR},  {{"guard", "guards"}, ACTOR},
+    {{"judge", "judges"}, ACTOR},     {{"house", "houses"}, PLACE},  {{"garden", "gardens"}, PLACE},
+    {{"park", "parks"}, PLACE},       {{"river", "rivers"}, PLACE},  {{"school", "schools"}, PLACE},
+    {{"market", "markets"}, PLACE},   {{"hammer", "hammers"}, TOOL}, {{"rope", "ropes"}, TOOL},
+    {{"stick", "sticks"}, TOOL},      {{"net", "nets"}, TOOL},       {{"mirror", "mirrors"}, TOOL},
+    {{"tail", "tails"}, PART},        {{"hat", "hats"}, PART},       {{"scar", "scars"}, PART},
+    {{"beard", "beards"}, PART},      {{"collar", "collars"}, PART},
 };
 
 enum { ALONE = 1, OBJECT = 2, MOVING = 4, SAYING = 8 };
@@ -179,7 +181,8 @@ static void noun_phrase(maker *m, int number, int depth)
 /* An object, followed by a phrase that attaches to it or to the verb, depending on the phrase's words. */
 static void object(maker *m, int moving, int depth)
 {
-    int number = chance(m, 35), kind = below(m, 100), place = kind >= 30 && kind < 55, tool = kind < 15, part = kind >= 15 && kind < 30;
+    int number = chance(m, 35), kind = below(m, 100), place = kind >= 30 && kind < 55, tool = kind < 15,
+        part = kind >= 15 && kind < 30;
     if (part || (place && !moving)) begin(m, "NP");
     if (tool || part || place)
         plain_phrase(m, number, ACTOR);

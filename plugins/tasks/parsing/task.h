@@ -21,7 +21,7 @@ typedef struct {
     const ab_host *host;
     config c;
     split split[AB_SPLITS];
-    int64_t n_gold; /* of the training trees: those of `train`; silver ones follow */
+    int64_t n_gold;       /* of the training trees: those of `train`; silver ones follow */
     labels seen, trained; /* constituents' labels: of all splits, of train */
     labels symbols;       /* form words: the brackets of train */
     grammar grammar;
@@ -37,7 +37,8 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err);
 /* Functions of ab_task_plugin (outputs.c). */
 int task_accepts(void *self, const char *src, const char *output);
 const char *task_shown(void *self, ab_split which, int64_t i, const char *output);
-int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err, size_t n_err);
+int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
+               size_t n_err);
 const char *task_prepare(void *self, const char *typed);
 const char *task_present(void *self, const char *typed, const char *output);
 #endif

@@ -10,12 +10,7 @@
 /* Bytes of the UTF-8 character at s, or 0 if it is invalid (RFC 3629). */
 static size_t character(const unsigned char *s, size_t n)
 {
-    size_t length = s[0] < 0x80   ? 1
-                    : s[0] < 0xc2 ? 0
-                    : s[0] < 0xe0 ? 2
-                    : s[0] < 0xf0 ? 3
-                    : s[0] < 0xf5 ? 4
-                                  : 0;
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
     if (length > n) return 0;
     for (size_t i = 1; i < length; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
@@ -24,10 +19,9 @@ static size_t character(const unsigned char *s, size_t n)
     return overlong || outside ? 0 : length;
 }
 
-static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt,
-                  ...) __attribute__((format(printf, 6, 7)));
-static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt,
-                  ...)
+static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+static int refuse(const treebank *b, size_t line, size_t column, char *err, size_t n_err, const char *fmt, ...)
 {
     int used = snprintf(err, n_err, "%s:%zu:%zu: ", b->path, line, column);
     va_list args;
@@ -93,8 +87,7 @@ static void skip_blanks(treebank *b)
 static slice token(treebank *b)
 {
     size_t from = b->at;
-    while (b->at < b->n && !is_blank(b->text[b->at]) && b->text[b->at] != '(' && b->text[b->at] != ')')
-        b->at++;
+    while (b->at < b->n && !is_blank(b->text[b->at]) && b->text[b->at] != '(' && b->text[b->at] != ')') b->at++;
     return (slice){b->text + from, b->at - from};
 }
 
@@ -129,8 +122,7 @@ static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
         skip_blanks(b);
     }
     if (b->at == b->n)
-        return refuse(b, p.line, p.column, err, n_err,
-                      "the file ends after this word; expected a closing bracket");
+        return refuse(b, p.line, p.column, err, n_err, "the file ends after this word; expected a closing bracket");
     if (b->text[b->at] == '(') {
         p = here(b);
         return refuse(b, p.line, p.column, err, n_err, "a bracket with more than its word");
@@ -156,8 +148,8 @@ static int check_label(const treebank *b, const tree *t, slice label, place p, i
         return refuse(b, p.line, p.column, err, n_err, "a bracket without a label inside a tree");
     if (label.n && !word_follows && (*label.s == '/' || *label.s == '\\'))
         return refuse(b, p.line, p.column, err, n_err,
-                      "the label %.*s begins with %c, which marks closing brackets and tags", (int)label.n,
-                      label.s, *label.s);
+                      "the label %.*s begins with %c, which marks closing brackets and tags", (int)label.n, label.s,
+                      *label.s);
     return 0;
 }
 
@@ -190,8 +182,7 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
                 continue;
             }
             if (depth + !has_outer(t) == MOST_DEPTH) /* cleaning adds TOP */
-                return refuse(b, p.line, p.column, err, n_err, "brackets nested more than %d deep",
-                              MOST_DEPTH);
+                return refuse(b, p.line, p.column, err, n_err, "brackets nested more than %d deep", MOST_DEPTH);
             open[depth++] = p;
             tree_add(t, OPEN, label, (slice){0});
         } else if (c == ')') {
@@ -254,8 +245,7 @@ int treebank_next(treebank *b, tree *t, char *err, size_t n_err)
     if (b->text[b->at] != '(') {
         place p = here(b);
         return refuse(b, p.line, p.column, err, n_err, "%s; expected a tree, in brackets",
-                      b->text[b->at] == ')' ? "a closing bracket that no bracket opens"
-                                            : "a word outside brackets");
+                      b->text[b->at] == ')' ? "a closing bracket that no bracket opens" : "a word outside brackets");
     }
     if (next_tree(b, t, open, err, n_err)) return -1;
     clean(t);

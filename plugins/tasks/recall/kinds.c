@@ -1,5 +1,6 @@
-/* kinds.c - the generators. Multi-query associative recall after Arora et al. 2023 ("Zoology", section 4 and its public code's distribution);
- * selective copy, fuzzy and noisy recall, compression and memorisation after Poli et al. 2024 ("MAD", section 3); induction after Dao et al. 2022 (H3). */
+/* kinds.c - the generators. Multi-query associative recall after Arora et al. 2023 ("Zoology", section 4 and its public
+ * code's distribution); selective copy, fuzzy and noisy recall, compression and memorisation after Poli et al. 2024
+ * ("MAD", section 3); induction after Dao et al. 2022 (H3). */
 #include "kinds.h"
 #include "tasks/memory.h"
 #include <math.h>
@@ -28,7 +29,8 @@ uint64_t recall_next(uint64_t *state)
 int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((recall_next(state) >> 11) % (uint64_t)n); }
 static double uniform(uint64_t *state) { return (double)(recall_next(state) >> 11) * 0x1p-53; }
 
-/* n different numbers of from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are drawn again. */
+/* n different numbers of from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are drawn
+ * again. */
 static void distinct(uint64_t *random, int64_t from, int64_t of, int64_t n, int32_t *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -98,7 +100,8 @@ static void make_copy(const recall *r, uint64_t *random, int32_t *in, int32_t *l
 static void make_noisy(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
     const recall_config *c = &r->c;
-    int64_t plain = c->vocab - c->noise_vocab, half = plain / 2, pairs = c->length / 2, sure = recall_below(random, pairs - 1), seen = 0;
+    int64_t plain = c->vocab - c->noise_vocab, half = plain / 2, pairs = c->length / 2,
+            sure = recall_below(random, pairs - 1), seen = 0;
     int32_t value[half], shown[half];
     for (int64_t k = 0; k < half; k++) value[k] = -1;
     for (int64_t i = 0; i < pairs; i++) {
@@ -128,7 +131,8 @@ typedef struct {
 static motif_pair new_pair(const recall_config *c, uint64_t *random, int testing)
 {
     int64_t half = (c->vocab - 1) / 2;
-    motif_pair p = {.k = testing ? c->motif : 1 + recall_below(random, c->motif), .v = 1 + recall_below(random, c->motif)};
+    motif_pair p = {.k = testing ? c->motif : 1 + recall_below(random, c->motif),
+                    .v = 1 + recall_below(random, c->motif)};
     distinct(random, 0, half, p.k, p.key);
     distinct(random, half, c->vocab - 1 - half, p.v, p.value);
     return p;
@@ -210,9 +214,11 @@ recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_er
 {
     const char *wanted = unfit(c);
     if (wanted) {
-        snprintf(err, n_err, "recall.length = %lld, vocab = %lld, pairs = %lld, copies = %lld, motif = %lld, noise_vocab = %lld: expected %s",
-                 (long long)c->length, (long long)c->vocab, (long long)c->pairs, (long long)c->copies, (long long)c->motif, (long long)c->noise_vocab,
-                 wanted);
+        snprintf(err, n_err,
+                 "recall.length = %lld, vocab = %lld, pairs = %lld, copies = %lld, motif = %lld, noise_vocab = %lld: "
+                 "expected %s",
+                 (long long)c->length, (long long)c->vocab, (long long)c->pairs, (long long)c->copies,
+                 (long long)c->motif, (long long)c->noise_vocab, wanted);
         return NULL;
     }
     recall *r = calloc(1, sizeof *r);

@@ -15,22 +15,29 @@ enum { ANSWERS, EVERYTHING };
 #define AT(field) offsetof(config, field)
 static const ab_param params[] = {
     {"kind", AB_CHOICE, AT(r.kind), MQAR, 0, 0, "mqar|induction|selective_copy|fuzzy|noisy|compression|memorisation",
-     "mqar: values of many keys (Zoology); induction: what followed the last symbol earlier; selective_copy: symbols among blanks; fuzzy: keys and values of "
-     "several symbols; noisy: pairs among noise; compression: repeat the whole sequence; memorisation: facts that are the same in all examples (MAD)"},
+     "mqar: values of many keys (Zoology); induction: what followed the last symbol earlier; selective_copy: symbols "
+     "among blanks; fuzzy: keys and values of "
+     "several symbols; noisy: pairs among noise; compression: repeat the whole sequence; memorisation: facts that are "
+     "the same in all examples (MAD)"},
     {"vocab", AB_INT, AT(r.vocab), 8192, 3, 1000000, NULL, "size of the vocabulary [symbols]"},
     {"length", AB_INT, AT(r.length), 64, 2, 65536, NULL, "length of an example [symbols]"},
     {"pairs", AB_INT, AT(r.pairs), 4, 1, 16384, NULL, "mqar: key-value pairs, each queried once [pairs]"},
     {"power", AB_REAL, AT(r.power), 0.01, 1e-6, 100, NULL,
-     "mqar: a query i positions after the pairs has weight i^(power - 1), so near ones are frequent, like repeated bigrams in text; 1: uniform [exponent]"},
-    {"random_filler", AB_BOOL, AT(r.random_filler), 0, 0, 0, NULL, "mqar: random symbols between the queries instead of symbol 0"},
+     "mqar: a query i positions after the pairs has weight i^(power - 1), so near ones are frequent, like repeated "
+     "bigrams in text; 1: uniform [exponent]"},
+    {"random_filler", AB_BOOL, AT(r.random_filler), 0, 0, 0, NULL,
+     "mqar: random symbols between the queries instead of symbol 0"},
     {"copies", AB_INT, AT(r.copies), 16, 1, 16384, NULL, "selective_copy: symbols to copy [symbols]"},
-    {"motif", AB_INT, AT(r.motif), 3, 1, 8, NULL, "fuzzy: longest key and value; dev and test have only keys of this length [symbols]"},
+    {"motif", AB_INT, AT(r.motif), 3, 1, 8, NULL,
+     "fuzzy: longest key and value; dev and test have only keys of this length [symbols]"},
     {"noise", AB_REAL, AT(r.noise), 0.2, 0, 0.99, NULL, "noisy: share of pairs replaced by noise [probability]"},
-    {"noise_vocab", AB_INT, AT(r.noise_vocab), 16, 1, 100000, NULL, "noisy: symbols of `vocab` that are noise [symbols]"},
+    {"noise_vocab", AB_INT, AT(r.noise_vocab), 16, 1, 100000, NULL,
+     "noisy: symbols of `vocab` that are noise [symbols]"},
     {"train_on", AB_CHOICE, AT(train_on), ANSWERS, 0, 0, "answers|everything",
      "what training predicts: answers only (Zoology), or every next symbol (MAD); dev and test always use the answers"},
     {"train_examples", AB_INT, AT(train_examples), 20000, 1, 100000000, NULL, "size of the training set [examples]"},
-    {"test_examples", AB_INT, AT(test_examples), 1000, 1, 10000000, NULL, "size of the dev set and of the test set [examples]"},
+    {"test_examples", AB_INT, AT(test_examples), 1000, 1, 10000000, NULL,
+     "size of the dev set and of the test set [examples]"},
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
@@ -103,7 +110,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     recall *r = recall_new(&c->r, seed, err, n_err);
     if (!r) return -1;
     task *t = need(calloc(1, sizeof *t));
-    for (int s = 0; s < AB_SPLITS && !env->no_data; s++) fill(&t->split[s], r, c, (ab_split)s, seed + (uint64_t)s + 1); /* separate streams */
+    /* separate streams */
+    for (int s = 0; s < AB_SPLITS && !env->no_data; s++) fill(&t->split[s], r, c, (ab_split)s, seed + (uint64_t)s + 1);
     t->symbol = need(calloc((size_t)c->r.vocab, sizeof *t->symbol));
     for (; t->vocab < c->r.vocab; t->vocab++) {
         enum { DIGITS = 12 };
@@ -128,7 +136,8 @@ static void vocabs(void *self, ab_vocabs *v)
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->vocab;
 }
 
-static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err, size_t n_err)
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
 {
     (void)split, (void)err, (void)n_err;
     task *t = self;
@@ -140,9 +149,19 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
         whole += wholes[2 * i] = x[i].right == x[i].tokens;
         wholes[2 * i + 1] = 1;
     }
-    ab_metric m[] = {{.name = "accuracy", .signature = "answers that are the likeliest symbol", .unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2,
-                      .stats = answers, .value = asked > 0 ? 100 * right / asked : 0},
-                     {.name = "solved", .signature = "examples with all answers right", .unit = "%", .sum = AB_SUM_RATIO, .n_stats = 2, .stats = wholes,
+    ab_metric m[] = {{.name = "accuracy",
+                      .signature = "answers that are the likeliest symbol",
+                      .unit = "%",
+                      .sum = AB_SUM_RATIO,
+                      .n_stats = 2,
+                      .stats = answers,
+                      .value = asked > 0 ? 100 * right / asked : 0},
+                     {.name = "solved",
+                      .signature = "examples with all answers right",
+                      .unit = "%",
+                      .sum = AB_SUM_RATIO,
+                      .n_stats = 2,
+                      .stats = wholes,
                       .value = n ? 100 * whole / (double)n : 0}};
     int made = 0;
     for (; made < 2 && made < max; made++) out[made] = m[made];
@@ -159,5 +178,6 @@ static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
                                     .score_likelihoods = score};
 
 AB_PLUGIN(config, params, &self, .name = "recall",
-          .doc = "synthetic recall for decoder-only models: associative recall, induction, copying, compression, memorisation; scored by accuracy of answers",
+          .doc = "synthetic recall for decoder-only models: associative recall, induction, copying, compression, "
+                 "memorisation; scored by accuracy of answers",
           .paper = "Arora et al. 2023; Poli et al. 2024; Dao et al. 2022", .version = "1.0");

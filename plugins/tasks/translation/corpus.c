@@ -23,8 +23,7 @@ const corpus_defaults *corpus_find(const char *name)
 
 enum { PATH = 4096 };
 
-static void file_path(char path[PATH], const corpus_place *at, const char *stem, size_t n,
-                      const char *language)
+static void file_path(char path[PATH], const corpus_place *at, const char *stem, size_t n, const char *language)
 {
     int absolute = *stem == '/', in_data_dir = !strchr(at->data, '/');
     if (absolute)
@@ -39,15 +38,14 @@ static void file_path(char path[PATH], const corpus_place *at, const char *stem,
 static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
                    size_t n_err)
 {
-    int used = snprintf(err, n_err, "no file %s (%s = %s; data folder %s)", path, key,
-                        stems, at->data_dir);
+    int used = snprintf(err, n_err, "no file %s (%s = %s; data folder %s)", path, key, stems, at->data_dir);
     if (used < 0 || (size_t)used >= n_err) return -1;
     if (at->can_get) {
         snprintf(err + used, n_err - (size_t)used, "; `ablate data get %s` fetches this corpus", at->data);
         return -1;
     }
-    used += snprintf(err + used, n_err - (size_t)used,
-                     "; data may be a folder there, a path with a '/', synthetic, or");
+    used +=
+        snprintf(err + used, n_err - (size_t)used, "; data may be a folder there, a path with a '/', synthetic, or");
     for (size_t i = 0; i < sizeof known / sizeof *known && (size_t)used < n_err; i++)
         used += snprintf(err + used, n_err - (size_t)used, "%s %s", i ? "," : "", known[i].name);
     return -1;
@@ -100,8 +98,7 @@ int corpus_read(split *s, const corpus_place *at, const char *key, const char *s
     for (const char *stem = stems;; stem++) {
         size_t n = strcspn(stem, "+");
         if (!n) {
-            snprintf(err, n_err,
-                     "%s = %s: a file name is missing; expected names without extension, joined by +", key,
+            snprintf(err, n_err, "%s = %s: a file name is missing; expected names without extension, joined by +", key,
                      stems);
             return -1;
         }

@@ -28,7 +28,6 @@ typedef struct { /* where to read; also for messages */
 
 /* Appends the pairs of FOLDER/STEM.src and FOLDER/STEM.tgt for each stem of "a+b+c". Returns 0, or -1 with a message
  * in err: a missing file, or two files of different length. */
-int corpus_read(split *s, const corpus_place *at, const char *key, const char *stems, char *err,
-                size_t n_err);
+int corpus_read(split *s, const corpus_place *at, const char *key, const char *stems, char *err, size_t n_err);
 void split_free(split *s, const ab_host *host);
 #endif

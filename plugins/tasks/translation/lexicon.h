@@ -4,14 +4,7 @@
 #define LEXICON_H
 
 enum { MALE, FEMALE, NEUTER }; /* grammatical gender of the target side */
-enum {
-    PERSON = 1,
-    ANIMAL = 2,
-    THING = 4,
-    MACHINE = 8,
-    PLACE = 16,
-    CLAUSE = 32
-}; /* what a word may combine with */
+enum { PERSON = 1, ANIMAL = 2, THING = 4, MACHINE = 8, PLACE = 16, CLAUSE = 32 }; /* what a word may combine with */
 enum { LIVING = PERSON | ANIMAL };
 
 typedef struct {
@@ -95,8 +88,7 @@ static const adjective adjectives[] = {
     {"quiet", "still", LIVING | PLACE},
 };
 
-static const pair adverbs[] = {
-    {"today", "heute"}, {"often", "oft"}, {"now", "jetzt"}, {"yesterday", "gestern"}};
+static const pair adverbs[] = {{"today", "heute"}, {"often", "oft"}, {"now", "jetzt"}, {"yesterday", "gestern"}};
 static const pair places[] = {{"in", "in"}, {"near", "bei"}, {"behind", "hinter"}};
 static const pair joins[] = {{"because", "weil"}, {"while", "während"}, {"when", "wenn"}};
 
@@ -117,8 +109,7 @@ static const char *const endings[DETERMINERS][3][4] = {
     {{"e", "e", "e", "en"}, {"en", "e", "e", "en"}, {"en", "en", "en", "en"}},
     {{"", "", "", "e"}, {"", "", "", "e"}, {"", "", "", "en"}},
 };
-static const char *const determiners_src[DETERMINERS][2] = {
-    {"the", "the"}, {"a", ""}, {"this", "these"}, {"", "two"}};
+static const char *const determiners_src[DETERMINERS][2] = {{"the", "the"}, {"a", ""}, {"this", "these"}, {"", "two"}};
 static const char *const relatives[4] = {"der", "die", "das", "die"};
 static const char *const pronouns[4] = {"er", "sie", "es", "sie"};
 #endif

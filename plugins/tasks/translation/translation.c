@@ -27,8 +27,7 @@ static const ab_param params[] = {
     {"src", AB_TEXT, AT(src), 0, 0, 0, "en", "source language: the extension of its files"},
     {"tgt", AB_TEXT, AT(tgt), 0, 0, 0, "auto",
      "target language: the extension of its files; auto = fr for names that end in -fr, else de"},
-    {"train", AB_TEXT, AT(train), 0, 0, 0, "auto",
-     "training files without extension, joined by +; auto = train"},
+    {"train", AB_TEXT, AT(train), 0, 0, 0, "auto", "training files without extension, joined by +; auto = train"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "auto",
      "dev files without extension, joined by +; auto = val (Multi30k), newstest2013 (WMT14), else dev"},
     {"test", AB_TEXT, AT(test), 0, 0, 0, "auto",
@@ -39,8 +38,7 @@ static const ab_param params[] = {
     {"lowercase", AB_BOOL, AT(lowercase), 0, 0, 0, NULL, "BLEU ignores case"},
     {"first_pairs", AB_INT, AT(first_pairs), 0, 0, 1000000000, NULL,
      "corpus: only this many pairs of the training set are used, from its start; 0 = all [pairs]"},
-    {"train_pairs", AB_INT, AT(train_pairs), 6000, 1, 10000000, NULL,
-     "synthetic: size of the training set [pairs]"},
+    {"train_pairs", AB_INT, AT(train_pairs), 6000, 1, 10000000, NULL, "synthetic: size of the training set [pairs]"},
     {"dev_pairs", AB_INT, AT(dev_pairs), 500, 1, 1000000, NULL, "synthetic: size of the dev set [pairs]"},
     {"test_pairs", AB_INT, AT(test_pairs), 500, 1, 1000000, NULL, "synthetic: size of the test set [pairs]"},
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run",
@@ -69,9 +67,7 @@ static int open_synthetic(task *t, const config *c, const ab_env *env, char *err
     char **src = calloc((size_t)all, sizeof *src), **tgt = calloc((size_t)all, sizeof *tgt);
     /* test and dev first, so that they stay the same when the training set grows */
     static const int order[] = {AB_TEST, AB_DEV, AB_TRAIN};
-    int rc = src && tgt
-                 ? synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt)
-                 : -1;
+    int rc = src && tgt ? synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt) : -1;
     if (rc)
         snprintf(err, n_err,
                  "the grammar cannot generate %lld different pairs; ask for fewer (train_pairs, dev_pairs, "
@@ -99,29 +95,26 @@ static int ends_in(const char *s, const char *end)
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static int open_corpus(task *t, const config *c, const corpus_defaults *d, const ab_env *env, char *err,
-                       size_t n_err)
+static int open_corpus(task *t, const config *c, const corpus_defaults *d, const ab_env *env, char *err, size_t n_err)
 {
     const char *tgt = !is_auto(c->tgt) ? c->tgt : ends_in(c->data, "-fr") ? "fr" : "de";
     corpus_place at = {t->host, env->data_dir, c->data, c->src, tgt, d->can_get};
     const char *const keys[AB_SPLITS] = {"translation.train", "translation.dev", "translation.test"};
-    const char *const given[AB_SPLITS] = {c->train, c->dev, c->test}, *const usual[AB_SPLITS] = {
-                                                                          d->train, d->dev, d->test};
+    const char *const given[AB_SPLITS] = {c->train, c->dev, c->test}, *const usual[AB_SPLITS] = {d->train, d->dev,
+                                                                                                 d->test};
     for (int i = 0; i < AB_SPLITS; i++)
-        if (corpus_read(&t->split[i], &at, keys[i], is_auto(given[i]) ? usual[i] : given[i], err, n_err))
-            return -1;
+        if (corpus_read(&t->split[i], &at, keys[i], is_auto(given[i]) ? usual[i] : given[i], err, n_err)) return -1;
     int64_t *n = &t->split[AB_TRAIN].n;
     if (c->first_pairs > *n) {
-        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs", (long long)c->first_pairs,
-                 (long long)*n);
+        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs",
+                 (long long)c->first_pairs, (long long)*n);
         return -1;
     }
     if (c->first_pairs) *n = c->first_pairs;
     return 0;
 }
 
-static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err,
-                     size_t n_err)
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
 {
     const config *c = cfg;
     task *t = calloc(1, sizeof *t);
@@ -150,8 +143,8 @@ static void get(void *self, ab_split s, int64_t i, ab_example *out)
     *out = (ab_example){x->src[i], x->tgt[i]};
 }
 
-static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max,
-                 char *err, size_t n_err)
+static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
 {
     task *t = self;
     const split *x = &t->split[s];
@@ -162,20 +155,24 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
     if (max < 1) return 0;
     ab_bleu b;
     if (t->host->bleu(hyp, (const char *const *)x->tgt, n, t->tok, t->lowercase, &b, err, n_err)) return -1;
-    *out = (ab_metric){
-        .name = "BLEU", .unit = "%", .value = b.value, .sum = AB_SUM_BLEU, .n_stats = b.stats ? 10 : 0, .stats = b.stats};
+    *out = (ab_metric){.name = "BLEU",
+                       .unit = "%",
+                       .value = b.value,
+                       .sum = AB_SUM_BLEU,
+                       .n_stats = b.stats ? 10 : 0,
+                       .stats = b.stats};
     memcpy(out->signature, b.signature, sizeof out->signature);
     return 1;
 }
 
 static const ab_task_plugin self = {.flags = AB_SHARED_VOCAB,
-                             .src_vocab = AB_VOCAB_SUBWORD,
-                             .tgt_vocab = AB_VOCAB_SUBWORD,
-                             .open = open_task,
-                             .count = count,
-                             .get = get,
-                             .score = score,
-                             .close = close_task};
+                                    .src_vocab = AB_VOCAB_SUBWORD,
+                                    .tgt_vocab = AB_VOCAB_SUBWORD,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .score = score,
+                                    .close = close_task};
 
 AB_PLUGIN(config, params, &self, .name = "translation", .doc = "translate sentences; scored by BLEU",
           .paper = "Vaswani et al. 2017, section 5");

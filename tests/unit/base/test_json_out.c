@@ -6,19 +6,18 @@ static void strings(void)
 {
     static const struct {
         const char *text, *json;
-    } cases[] = {
-        {"", "\"\""},
-        {"heads", "\"heads\""},
-        {"a\"b\\c/d", "\"a\\\"b\\\\c/d\""},
-        {"\n\r\t\b\f\x01\x1f\x7f", "\"\\n\\r\\t\\b\\f\\u0001\\u001f\x7f\""},
-        {"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80", "\"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80\""},
-        {"\xff", "\"\xef\xbf\xbd\""},                                 /* no UTF-8 at all */
-        {"\xc3", "\"\xef\xbf\xbd\""},                                 /* cut short */
-        {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 /* overlong */
-        {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* surrogate */
-        {"\xe2\x86q", "\"\xef\xbf\xbd\xef\xbf\xbdq\""},
-        {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* past U+10FFFF */
-        {NULL, "null"}};
+    } cases[] = {{"", "\"\""},
+                 {"heads", "\"heads\""},
+                 {"a\"b\\c/d", "\"a\\\"b\\\\c/d\""},
+                 {"\n\r\t\b\f\x01\x1f\x7f", "\"\\n\\r\\t\\b\\f\\u0001\\u001f\x7f\""},
+                 {"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80", "\"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80\""},
+                 {"\xff", "\"\xef\xbf\xbd\""},                                 /* no UTF-8 at all */
+                 {"\xc3", "\"\xef\xbf\xbd\""},                                 /* cut short */
+                 {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 /* overlong */
+                 {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* surrogate */
+                 {"\xe2\x86q", "\"\xef\xbf\xbd\xef\xbf\xbdq\""},
+                 {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* past U+10FFFF */
+                 {NULL, "null"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         str b = {0};
         json_string(&b, cases[i].text);

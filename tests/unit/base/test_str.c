@@ -15,8 +15,7 @@ static void adding(void)
     str_addn(&b, "; rest", 1);
     CHECK_TEXT(b.s, "heads=8;");
     CHECK_INT(b.n, 8);
-    for (int i = 0; i < 10; i++)
-        str_addn(&b, b.s, b.n); /* a string doubled by itself, through several moves */
+    for (int i = 0; i < 10; i++) str_addn(&b, b.s, b.n); /* a string doubled by itself, through several moves */
     CHECK_INT(b.n, 8 * 1024);
     CHECK_INT(memcmp(b.s + b.n - 8, "heads=8;", 9), 0);
     str_clear(&b);
@@ -137,9 +136,8 @@ static void reals(void)
         if (!parse_real(good[i].text, &x)) printf("refused: \"%s\"\n", good[i].text);
         CHECK_NEAR(x, good[i].value, 0);
     }
-    static const char *const bad[] = {"",         " 1",    "1 ",     "nan",   "inf", "-inf",
-                                      "infinity", "1e400", "-1e400", "0x1p3", "1d3", "1.2.3",
-                                      "1e",       ".",     "-.",     "4k",    "1f",  "0,5"};
+    static const char *const bad[] = {"",      " 1",  "1 ",    "nan", "inf", "-inf", "infinity", "1e400", "-1e400",
+                                      "0x1p3", "1d3", "1.2.3", "1e",  ".",   "-.",   "4k",       "1f",    "0,5"};
     for (size_t i = 0; i < LENGTH(bad); i++) {
         double x = -77;
         if (parse_real(bad[i], &x)) printf("taken: \"%s\"\n", bad[i]);
@@ -190,8 +188,7 @@ static void shortest(void)
         wrong += !parse_real(format_real(x, text), &back) || back != x;
         char full[40];
         snprintf(full, sizeof full, "%.17g", x);
-        longer +=
-            fabs(x) < 1e16 && strlen(text) > strlen(full); /* above, powers of ten are written as such */
+        longer += fabs(x) < 1e16 && strlen(text) > strlen(full); /* above, powers of ten are written as such */
     }
     CHECK_INT(wrong, 0);
     CHECK_INT(longer, 0);
@@ -199,8 +196,7 @@ static void shortest(void)
 
 static void nearest_name(void)
 {
-    static const char *const keys[] = {"d_model",         "d_ff",  "heads", NULL, "dropout",
-                                       "label_smoothing", "warmup"};
+    static const char *const keys[] = {"d_model", "d_ff", "heads", NULL, "dropout", "label_smoothing", "warmup"};
     size_t n = LENGTH(keys);
     CHECK_TEXT(nearest("head", keys, n), "heads");
     CHECK_TEXT(nearest("haeds", keys, n), "heads");

@@ -40,8 +40,7 @@ static void ends(void)
     CHECK_NEAR(vlogf(0x1p-149f), log(0x1p-149), 1e-5);
     CHECK(vtanhf(INFINITY) == 1 && vtanhf(-INFINITY) == -1 && isnan(vtanhf(NAN)) && vtanhf(0) == 0);
     CHECK(signbit(vtanhf(-0.0f)) && vtanhf(20) == 1 && vtanhf(-20) == -1 && vtanhf(1e-20f) == 1e-20f);
-    CHECK(vsigmoidf(0) == 0.5f && vsigmoidf(INFINITY) == 1 && vsigmoidf(-INFINITY) == 0 &&
-          isnan(vsigmoidf(NAN)));
+    CHECK(vsigmoidf(0) == 0.5f && vsigmoidf(INFINITY) == 1 && vsigmoidf(-INFINITY) == 0 && isnan(vsigmoidf(NAN)));
     CHECK(vsigmoidf(-95) > 0);
 }
 
@@ -54,8 +53,8 @@ static bf16 nearest_bf16(float x)
         uint32_t upper = (float_bits(x) >> 16) + (uint32_t)step;
         if (upper > 0xffff || ((upper ^ float_bits(x) >> 16) & 0x8000)) continue;
         /* infinity stands for the number one step past the largest: there the rounding goes over */
-        double value = (upper & 0x7fff) == 0x7f80 ? (upper & 0x8000 ? -0x1p128 : 0x1p128)
-                                                  : (double)from_bf16((bf16)upper);
+        double value =
+            (upper & 0x7fff) == 0x7f80 ? (upper & 0x8000 ? -0x1p128 : 0x1p128) : (double)from_bf16((bf16)upper);
         if (isnan(value)) continue;
         double d = fabs(value - (double)x);
         if (d < least || (d == least && !(upper & 1))) least = d, best = (uint16_t)upper;
@@ -88,8 +87,7 @@ static void halves(void)
     CHECK_INT(to_bf16(float_of_bits(0x3f818000)), 0x3f82); /* a tie, up to even */
     CHECK_INT(to_bf16(float_of_bits(0x3f808001)), 0x3f81);
     CHECK_INT(to_bf16(3.4e38f), 0x7f80);
-    CHECK(
-        isnan(from_bf16(to_bf16(float_of_bits(0x7f800001))))); /* cut off without care it would be infinity */
+    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0x7f800001))))); /* cut off without care it would be infinity */
     CHECK(isnan(from_bf16(to_bf16(float_of_bits(0xffffffff))))); /* rounded without care it would be zero */
 }
 

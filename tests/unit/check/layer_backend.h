@@ -1,9 +1,9 @@
-/* layer_backend.h - the CPU backend with the layers that it has not, GRU and CONV, by their definition (layer_reference.h); and the
- * same as a device, with a memory of its own that is the host's after all. */
+/* layer_backend.h - the CPU backend with the layers that it has not, GRU and CONV, by their definition
+ * (layer_reference.h); and the same as a device, with a memory of its own that is the host's after all. */
 #ifndef ABLATE_TEST_LAYER_BACKEND_H
 #define ABLATE_TEST_LAYER_BACKEND_H
 #include "base/vmath.h"
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "layer_reference.h"
 
 /* ---- views as fp32 ---- */
@@ -15,7 +15,8 @@ static inline float *fp32_room(const view *v) { return xcalloc((size_t)elements_
 static inline float *fp32_of(const view *v)
 {
     float *x = fp32_room(v);
-    for (int64_t i = 0; i < elements_of(v); i++) x[i] = v->type == BF16 ? from_bf16(((bf16 *)v->data)[i]) : ((float *)v->data)[i];
+    for (int64_t i = 0; i < elements_of(v); i++)
+        x[i] = v->type == BF16 ? from_bf16(((bf16 *)v->data)[i]) : ((float *)v->data)[i];
     return x;
 }
 
@@ -37,7 +38,8 @@ static inline int layer_of(const view *x, int64_t d, const view *offset, int64_t
 {
     *s = (layer_shape){x->dim[2], x->dim[3], d, offset->dim[3] - 1, offset->data};
     for (int64_t b = 0; b < s->sentences; b++)
-        if (s->offset[b + 1] - s->offset[b] > longest) return fail(e, "a sentence is longer than %lld rows", (long long)longest);
+        if (s->offset[b + 1] - s->offset[b] > longest)
+            return fail(e, "a sentence is longer than %lld rows", (long long)longest);
     return 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef ABLATE_TEST_PARSING_H
 #define ABLATE_TEST_PARSING_H
 #include "services.h"
-#include "config/config.h"
+#include "network/settings/config.h"
 #include <unistd.h>
 
 typedef struct {
@@ -76,8 +76,7 @@ static inline void write_bytes(const char *name, const void *text, size_t n)
 static inline void write_text(const char *name, const char *text) { write_bytes(name, text, strlen(text)); }
 
 /* Checks source and target of example i of a split. */
-static inline void check_example(const parsing_task *t, ab_split s, int64_t i, const char *src,
-                                 const char *tgt)
+static inline void check_example(const parsing_task *t, ab_split s, int64_t i, const char *src, const char *tgt)
 {
     ab_example x = {0};
     CHECK(t->self != NULL);

@@ -2,13 +2,13 @@
  * name. */
 #ifndef ABLATE_TEST_SERVICES_H
 #define ABLATE_TEST_SERVICES_H
-#include "check/check.h"
-#include "metric/bleu.h"
-#include "metric/f1.h"
+#include "network/check/check.h"
+#include "text/metric/bleu.h"
+#include "text/metric/f1.h"
 #include "test.h"
 
-static inline int give_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok,
-                            int lowercase, ab_bleu *out, char *words, size_t n_words)
+static inline int give_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
+                            ab_bleu *out, char *words, size_t n_words)
 {
     static double *stats;
     bleu_options o;

@@ -1,6 +1,6 @@
-/* char_ngrams: a model that composes source tokens of n-grams is the model whose source table has the means added to it, gradients
- * included; a decoder-only model has no source to compose. */
-#include "check/internal.h"
+/* char_ngrams: a model that composes source tokens of n-grams is the model whose source table has the means added to
+ * it, gradients included; a decoder-only model has no source to compose. */
+#include "network/check/internal.h"
 #include "test.h"
 #include <math.h>
 #include <string.h>
@@ -58,22 +58,19 @@ static void add_means(model *m, const double *mean, double *x)
 static void compare(const char *position)
 {
     model composed, plain;
-    pairing with = {.position = position, .key = "char_ngrams", .value = "5"},
-            without = {.position = position};
+    pairing with = {.position = position, .key = "char_ngrams", .value = "5"}, without = {.position = position};
     open_one(&composed, &with);
     open_one(&plain, &without);
     model_set_ngrams(&composed, id, token, N);
     for (size_t k = 0; k < plain.params.n; k++) {
         const param *p = &plain.params.p[k];
-        memcpy((double *)plain.params.value + p->at, values_of(&composed, p->name, false),
-               p->count * sizeof(double));
+        memcpy((double *)plain.params.value + p->at, values_of(&composed, p->name, false), p->count * sizeof(double));
     }
     add_means(&composed, values_of(&composed, "src.ngrams", false), values_of(&plain, "src.embed", false));
     composed.params.version++, plain.params.version++;
     double expected = loss_of(&plain), found = loss_of(&composed);
     CHECK_NEAR(found, expected, 1e-10 * fabs(expected));
-    const double *table = values_of(&plain, "src.embed", true),
-                 *vectors = values_of(&composed, "src.ngrams", true);
+    const double *table = values_of(&plain, "src.embed", true), *vectors = values_of(&composed, "src.ngrams", true);
     int64_t d = plain.cfg.d_model, bad = 0;
     double sums[BUCKETS][64] = {0}, size = 0;
     for (int i = 0; i < N; i++)
@@ -93,13 +90,11 @@ static void check_decoder_only(void)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_param *p = config_params; p->name; p++)
-        settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "char_ngrams", "8", &a);
     CHECK_INT(model_open(&m, &set, 0, 20, F32, &cpu_backend, &e), -1);
-    CHECK_TEXT(
-        e.text,
-        "char_ngrams composes tokens of the source, which a decoder-only model has not: found 8, expected 0");
+    CHECK_TEXT(e.text,
+               "char_ngrams composes tokens of the source, which a decoder-only model has not: found 8, expected 0");
     arena_free(&a);
 }
 

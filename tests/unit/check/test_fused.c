@@ -1,7 +1,7 @@
-/* Fused attention against composed, in fp64 and fp32, at every instruction set of this machine: what the kernels make of rotations, windows, tables of
- * vectors by id and score programs. `ablate check` does the same at the set in use. */
-#include "check/internal.h"
-#include "cpu/cpu.h"
+/* Fused attention against composed, in fp64 and fp32, at every instruction set of this machine: what the kernels make
+ * of rotations, windows, tables of vectors by id and score programs. `ablate check` does the same at the set in use. */
+#include "network/check/internal.h"
+#include "tensor/cpu/cpu.h"
 #include "services.h"
 #include "test.h"
 
@@ -22,7 +22,8 @@ int main(void)
             check_result r = {.outcome = CHECK_OK, .bound = 1, .measured = -1};
             CHECK_TEXT(e.text, "");
             if (p) check_fused(p, &r);
-            printf("%s, %s: %s %.2g %s\n", cpu_isa_name(isa), parts[i].name, r.outcome == CHECK_OK ? "ok" : "fails", r.measured, r.words);
+            printf("%s, %s: %s %.2g %s\n", cpu_isa_name(isa), parts[i].name, r.outcome == CHECK_OK ? "ok" : "fails",
+                   r.measured, r.words);
             CHECK_INT(r.outcome, CHECK_OK);
             CHECK(r.measured > 0 && r.measured <= 1);
         }

@@ -1,16 +1,18 @@
-/* ab_gru and ab_conv as one operation each, on a backend that offers them (layer_backend.h), against the same layers composed of other
- * operations: outputs, and every gradient; in every role, in whole models, and in what `ablate check` makes of such a device. */
-#include "check/internal.h"
+/* ab_gru and ab_conv as one operation each, on a backend that offers them (layer_backend.h), against the same layers
+ * composed of other operations: outputs, and every gradient; in every role, in whole models, and in what `ablate check`
+ * makes of such a device. */
+#include "network/check/internal.h"
 #include "services.h"
 #include "layer_backend.h"
-#include "plugin/attention_context.h"
+#include "network/plugin/attention_context.h"
 
 static backend layers; /* the CPU, with layers */
 
 /* ---- one layer ---- */
 
 enum { N = 5, SENTENCES = 4, DUMMIES = 3, QUERY_ROWS = 12, KEY_ROWS = 14 };
-static const int32_t query_offset[] = {0, 4, 5, 7, QUERY_ROWS - DUMMIES}, key_offset[] = {0, 2, 7, 8, KEY_ROWS - DUMMIES};
+static const int32_t query_offset[] = {0, 4, 5, 7, QUERY_ROWS - DUMMIES},
+                     key_offset[] = {0, 2, 7, 8, KEY_ROWS - DUMMIES};
 
 typedef struct {
     const char *words;
@@ -19,12 +21,18 @@ typedef struct {
     int64_t d, before, behind; /* of a GRU: behind 1 for backwards */
 } layer_case;
 static const layer_case cases[] = {
-    {"gru, encoder, forwards", AB_SELF, false, 4, 0, 0},    {"gru, encoder, backwards", AB_SELF, false, 4, 0, 1},
-    {"gru, decoder", AB_CAUSAL, false, 7, 0, 0},            {"gru of one unit", AB_SELF, false, 1, 0, 0},
-    {"gru over memory, forwards", AB_CROSS, false, 6, 0, 0}, {"gru over memory, backwards", AB_CROSS, false, 6, 0, 1},
-    {"conv 1 + 1 + 1, encoder", AB_SELF, true, 6, 1, 1},    {"conv 2 + 1 + 3, encoder", AB_SELF, true, 6, 2, 3},
-    {"conv 0 + 1 + 2, encoder", AB_SELF, true, 4, 0, 2},    {"conv 2 + 1, decoder", AB_CAUSAL, true, 5, 2, 0},
-    {"conv 1 of 1, decoder", AB_CAUSAL, true, 3, 0, 0},     {"conv 6 + 1 + 6, over memory", AB_CROSS, true, 4, 6, 6},
+    {"gru, encoder, forwards", AB_SELF, false, 4, 0, 0},
+    {"gru, encoder, backwards", AB_SELF, false, 4, 0, 1},
+    {"gru, decoder", AB_CAUSAL, false, 7, 0, 0},
+    {"gru of one unit", AB_SELF, false, 1, 0, 0},
+    {"gru over memory, forwards", AB_CROSS, false, 6, 0, 0},
+    {"gru over memory, backwards", AB_CROSS, false, 6, 0, 1},
+    {"conv 1 + 1 + 1, encoder", AB_SELF, true, 6, 1, 1},
+    {"conv 2 + 1 + 3, encoder", AB_SELF, true, 6, 2, 3},
+    {"conv 0 + 1 + 2, encoder", AB_SELF, true, 4, 0, 2},
+    {"conv 2 + 1, decoder", AB_CAUSAL, true, 5, 2, 0},
+    {"conv 1 of 1, decoder", AB_CAUSAL, true, 3, 0, 0},
+    {"conv 6 + 1 + 6, over memory", AB_CROSS, true, 4, 6, 6},
 };
 
 typedef struct {
@@ -51,17 +59,18 @@ static void open_desk(desk *d, uint32_t role, const backend *b, dtype compute)
     if (cross) d->mem = d->over = t_input(c, "mem", type, PHASE_STEP, 1, 1, KEY_ROWS, N);
     tape_at(c, d->over)->needs = true;
     ab_t q_off = t_ids(c, SENTENCES + 1, query_offset), k_off = cross ? t_ids(c, SENTENCES + 1, key_offset) : q_off;
-    d->k = (attn_context){.info = {.heads = 1, .d_k = N, .d_v = N, .d_model = N, .n_layers = 1, .role = role, .training = 1},
-                 .x = d->x,
-                 .mem = d->mem,
-                 .q_rows = QUERY_ROWS,
-                 .k_rows = cross ? KEY_ROWS : QUERY_ROWS,
-                 .batch = SENTENCES,
-                 .q_time = 5,
-                 .k_time = cross ? 6 : 5,
-                 .q_off = q_off,
-                 .k_off = k_off,
-                 .klen = lengths_of(c, cross ? key_offset : query_offset)};
+    d->k = (attn_context){
+        .info = {.heads = 1, .d_k = N, .d_v = N, .d_model = N, .n_layers = 1, .role = role, .training = 1},
+        .x = d->x,
+        .mem = d->mem,
+        .q_rows = QUERY_ROWS,
+        .k_rows = cross ? KEY_ROWS : QUERY_ROWS,
+        .batch = SENTENCES,
+        .q_time = 5,
+        .k_time = cross ? 6 : 5,
+        .q_off = q_off,
+        .k_off = k_off,
+        .klen = lengths_of(c, cross ? key_offset : query_offset)};
     c->attn = &d->k;
     c->hook = AB_IN_FORWARD;
 }
@@ -154,14 +163,15 @@ static void check_gap(const char *words, const char *what, gap g, double least, 
     double relative = g.apart / fmax(g.size, least);
     CHECK_NEAR(relative, 0, allowed);
     if (!(relative <= allowed))
-        printf("  %s, %s: in one operation %.9g, composed %.9g (largest %.3g)\n", words, what, g.found, g.expected, g.size);
+        printf("  %s, %s: in one operation %.9g, composed %.9g (largest %.3g)\n", words, what, g.found, g.expected,
+               g.size);
 }
 
 static void compare_desks(const layer_case *l, const desk *one, const desk *many, double allowed)
 {
     const node *a = tape_at(one->c, tape_find(one->c, "loss")), *b = tape_at(many->c, tape_find(many->c, "loss"));
-    printf("%s, %s: loss %.9g, composed %.9g, allowed %.0e\n", l->words, dtype_name(one->c->compute), check_number(a->data, a->type, 0),
-           check_number(b->data, b->type, 0), allowed);
+    printf("%s, %s: loss %.9g, composed %.9g, allowed %.0e\n", l->words, dtype_name(one->c->compute),
+           check_number(a->data, a->type, 0), check_number(b->data, b->type, 0), allowed);
     check_gap(l->words, "the loss", gap_between(a->data, a->type, b->data, b->type, 1), 1, allowed);
     a = tape_at(one->c, tape_find(one->c, "d rows")), b = tape_at(many->c, tape_find(many->c, "d rows"));
     CHECK_INT(node_count(a), node_count(b));
@@ -371,14 +381,15 @@ static double apart(const params *a, const params *b)
     return sqrt(sum / size);
 }
 
-/* In fp32 every gradient; in bf16, where a unit of a ReLU may be off on one side and on on the other, the gradient as a whole, as
- * `ablate check` does. */
+/* In fp32 every gradient; in bf16, where a unit of a ReLU may be off on one side and on on the other, the gradient as a
+ * whole, as `ablate check` does. */
 static void compare_models(const model_case *k)
 {
     run one, many, one_bf16, many_bf16;
     err e = {0};
     int bad = run_model(&one.m, &one.p, k, &layers, F32, &e) || run_model(&many.m, &many.p, k, &cpu_backend, F32, &e) ||
-              run_model(&one_bf16.m, &one_bf16.p, k, &layers, BF16, &e) || run_model(&many_bf16.m, &many_bf16.p, k, &cpu_backend, BF16, &e);
+              run_model(&one_bf16.m, &one_bf16.p, k, &layers, BF16, &e) ||
+              run_model(&many_bf16.m, &many_bf16.p, k, &cpu_backend, BF16, &e);
     CHECK_TEXT(e.text, "");
     if (bad) return;
     CHECK_INT(count_op(one.p.c, OP_GRU), k->gru);
@@ -386,12 +397,14 @@ static void compare_models(const model_case *k)
     CHECK_INT(count_layers(one_bf16.p.c), k->gru + k->conv);
     CHECK_INT(count_layers(many.p.c) + count_layers(many_bf16.p.c), 0);
     double a = pass_loss(&one.p), b = pass_loss(&many.p), c = pass_loss(&one_bf16.p), d = pass_loss(&many_bf16.p);
-    printf("%s: loss %.9g, composed %.9g, allowed 2e-6; in bf16 %.9g, composed %.9g, allowed 1e-2\n", k->words, a, b, c, d);
+    printf("%s: loss %.9g, composed %.9g, allowed 2e-6; in bf16 %.9g, composed %.9g, allowed 1e-2\n", k->words, a, b, c,
+           d);
     CHECK_NEAR(a / b, 1, 2e-6);
     CHECK_NEAR(c / b, 1, 1e-2);
     compare_gradients(k, &one.m.params, &many.m.params, 2e-5);
     double rounded = apart(&one_bf16.m.params, &many.m.params);
-    printf("  gradient in bf16 away from fp32: %.2g, composed %.2g, allowed 0.3\n", rounded, apart(&many_bf16.m.params, &many.m.params));
+    printf("  gradient in bf16 away from fp32: %.2g, composed %.2g, allowed 0.3\n", rounded,
+           apart(&many_bf16.m.params, &many.m.params));
     CHECK_NEAR(rounded, 0, 0.3);
     close_run(&one), close_run(&many), close_run(&one_bf16), close_run(&many_bf16);
 }

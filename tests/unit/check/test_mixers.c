@@ -1,8 +1,8 @@
-/* Token mixers against their formulas, written out here position by position: the weights are those that the plugin drew, and the
- * two sentences have different lengths. */
+/* Token mixers against their formulas, written out here position by position: the weights are those that the plugin
+ * drew, and the two sentences have different lengths. */
 #include "services.h"
-#include "check/block.h"
-#include "config/config.h"
+#include "network/check/block.h"
+#include "network/settings/config.h"
 #include <math.h>
 
 enum { H = 2, D = 3, WIDTH = 6, SENTENCES = 2, MOST_ROWS = 75 };
@@ -25,7 +25,8 @@ static const double *values(mixer *m, const char *name)
 }
 
 /* Column j of row i times the linear `name`, so many columns wide; with its bias, where it has one. */
-static double product(mixer *m, const double *row, int64_t inputs, const char *name, int64_t columns, int64_t j, bool bias)
+static double product(mixer *m, const double *row, int64_t inputs, const char *name, int64_t columns, int64_t j,
+                      bool bias)
 {
     char w[32], b[32];
     snprintf(w, sizeof w, "%s.w", name), snprintf(b, sizeof b, "%s.b", name);
@@ -70,7 +71,8 @@ static void decayed_row(mixer *m, bool gated, int64_t i, double *out)
     for (int64_t h = 0; h < H; h++) {
         double mean = 0, variance = 0, *v = y + h * D;
         for (int64_t j = 0; j < m->n; j++)
-            for (int64_t d = 0; d < D && visible(m, i, j); d++) v[d] += decayed_weight(m, gated, h, i, j) * projected(m, j, 2, h, d);
+            for (int64_t d = 0; d < D && visible(m, i, j); d++)
+                v[d] += decayed_weight(m, gated, h, i, j) * projected(m, j, 2, h, d);
         for (int64_t d = 0; d < D; d++) mean += v[d] / D;
         for (int64_t d = 0; d < D; d++) variance += (v[d] - mean) * (v[d] - mean) / D;
         for (int64_t d = 0; d < D; d++) v[d] = (v[d] - mean) / sqrt(variance + 1e-4);
@@ -140,7 +142,10 @@ static double dense_score(mixer *m, int64_t h, int64_t i, int64_t j)
     }
     return s;
 }
-static double random_score(mixer *m, int64_t h, int64_t i, int64_t j) { return values(m, "pairs")[(i * H + h) * PLACES + j]; }
+static double random_score(mixer *m, int64_t h, int64_t i, int64_t j)
+{
+    return values(m, "pairs")[(i * H + h) * PLACES + j];
+}
 static double kerple_score(mixer *m, int64_t h, int64_t i, int64_t j)
 {
     double s = 0, r1 = log(1 + exp(values(m, "kerple_r1")[h])), r2 = log(1 + exp(values(m, "kerple_r2")[h]));
@@ -148,7 +153,8 @@ static double kerple_score(mixer *m, int64_t h, int64_t i, int64_t j)
     return s - r1 * log(1 + r2 * fabs((double)(i - j)));
 }
 
-static void weighted(mixer *m, int64_t i, double *out, double (*score)(mixer *m, int64_t h, int64_t i, int64_t j), bool own_values)
+static void weighted(mixer *m, int64_t i, double *out, double (*score)(mixer *m, int64_t h, int64_t i, int64_t j),
+                     bool own_values)
 {
     double y[H * D] = {0};
     for (int64_t h = 0; h < H; h++) {
@@ -156,7 +162,8 @@ static void weighted(mixer *m, int64_t i, double *out, double (*score)(mixer *m,
         for (int64_t j = 0; j < m->n; j++) sum += visible(m, i, j) ? exp(score(m, h, i, j)) : 0;
         for (int64_t j = 0; j < m->n; j++)
             for (int64_t d = 0; d < D && visible(m, i, j); d++) {
-                double v = own_values ? product(m, row_of(m, j), WIDTH, "v", H * D, h * D + d, true) : projected(m, j, 2, h, d);
+                double v = own_values ? product(m, row_of(m, j), WIDTH, "v", H * D, h * D + d, true)
+                                      : projected(m, j, 2, h, d);
                 y[h * D + d] += exp(score(m, h, i, j)) / sum * v;
             }
     }
@@ -180,7 +187,8 @@ static void compare(mixer *m, const form *f)
     const int32_t *lengths = f->lengths ? f->lengths : usual;
     int64_t numbers = (lengths[0] + lengths[1]) * WIDTH;
     for (int64_t i = 0; i < numbers; i++) m->b.x[i] = cos((double)(i * i + 3 * i));
-    for (size_t i = 0; i < m->b.values.total; i++) ((double *)m->b.values.value)[i] += 0.05 * sin((double)i); /* biases begin at 0 */
+    /* biases begin at 0 */
+    for (size_t i = 0; i < m->b.values.total; i++) ((double *)m->b.values.value)[i] += 0.05 * sin((double)i);
     err e = {0};
     CHECK_INT(block_run(&m->b, &e), 0);
     memcpy(found, m->b.y, (size_t)numbers * sizeof *found);
@@ -198,14 +206,24 @@ static void check_form(const form *f, uint32_t role)
     err e = {0};
     arena a = {0};
     settings set = {0};
-    const plugin *p = plugin_find(AB_ATTENTION, f->attention, &e), *position = f->position ? plugin_find(AB_POSITION, f->position, &e) : NULL;
+    const plugin *p = plugin_find(AB_ATTENTION, f->attention, &e),
+                 *position = f->position ? plugin_find(AB_POSITION, f->position, &e) : NULL;
     CHECK_TEXT(e.text, "");
     if (!p) return;
     for (size_t i = 0; i < LENGTH(f->set) && f->set[i][0]; i++) settings_put(&set, f->set[i][0], f->set[i][1], &a);
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     CHECK_INT(config_bind(&set, p->desc.name, p->desc.params, cfg, &a, &e), 0);
-    block_spec s = {.attention = p, .position = position, .attention_cfg = cfg, .role = role, .heads = H, .d_k = D, .d_v = D, .d_model = WIDTH,
-                    .batch = SENTENCES, .time = f->lengths ? f->lengths[0] : usual[0], .length = f->lengths ? f->lengths : usual};
+    block_spec s = {.attention = p,
+                    .position = position,
+                    .attention_cfg = cfg,
+                    .role = role,
+                    .heads = H,
+                    .d_k = D,
+                    .d_v = D,
+                    .d_model = WIDTH,
+                    .batch = SENTENCES,
+                    .time = f->lengths ? f->lengths[0] : usual[0],
+                    .length = f->lengths ? f->lengths : usual};
     mixer m = {.role = role};
     if (block_trace(&m.b, &s, &e) || block_plan(&m.b, 1, &e)) {
         printf("%s: %s\n", f->name, e.text);
@@ -214,7 +232,8 @@ static void check_form(const form *f, uint32_t role)
     }
     int failed = test_failed;
     compare(&m, f);
-    printf("%-20s %-8s %s\n", f->name, role == AB_CAUSAL ? "causal" : "full", test_failed == failed ? "as expected" : "differs");
+    printf("%-20s %-8s %s\n", f->name, role == AB_CAUSAL ? "causal" : "full",
+           test_failed == failed ? "as expected" : "differs");
     block_close(&m.b);
     arena_free(&a);
 }
@@ -228,9 +247,19 @@ int main(void)
         {"linear", "linear", NULL, {{0}}, linear, NULL},
         {"linear, two chunks", "linear", NULL, {{0}}, linear, over_chunks},
         {"dilated", "convolutional", NULL, {{"convolutional.dilation", "2"}}, dilated, NULL},
-        {"separable", "convolutional", NULL, {{"convolutional.dilation", "2"}, {"convolutional.separable", "true"}}, separable, NULL},
+        {"separable",
+         "convolutional",
+         NULL,
+         {{"convolutional.dilation", "2"}, {"convolutional.separable", "true"}},
+         separable,
+         NULL},
         {"dense synthesizer", "synthesizer", NULL, {{"synthesizer.max_len", "9"}}, dense, NULL},
-        {"random synthesizer", "synthesizer", NULL, {{"synthesizer.max_len", "9"}, {"synthesizer.kind", "random"}}, random_table, NULL},
+        {"random synthesizer",
+         "synthesizer",
+         NULL,
+         {{"synthesizer.max_len", "9"}, {"synthesizer.kind", "random"}},
+         random_table,
+         NULL},
         {"kerple", "scaled_dot", "kerple", {{0}}, kerple, NULL},
     };
     use_plugins();

@@ -1,8 +1,8 @@
 /* Constrained decoding of the task parsing: whatever the model, every output is a tree over the sentence's
  * words. */
-#include "cpu/cpu.h"
-#include "decode/constrain.h"
-#include "metric/tree.h"
+#include "tensor/cpu/cpu.h"
+#include "network/decode/constrain.h"
+#include "text/metric/tree.h"
 #include "parsing_task.h"
 
 static const char *const forms[] = {"labels", "xx", "words", "in_order"};
@@ -25,9 +25,9 @@ static opened open_form(int form, vocab_kind kind, const char *more)
     opened o = {.t = parsing_open(set, "/nowhere", false)};
     err e = {0};
     CHECK_TEXT(o.t.words, "");
-    CHECK_INT(dataset_vocabs(o.t.task, o.t.self, false, kind, kind == TOKENS_WORDS ? 0 : 70, false, NULL,
-                             &o.src, &o.tgt, &e),
-              0);
+    CHECK_INT(
+        dataset_vocabs(o.t.task, o.t.self, false, kind, kind == TOKENS_WORDS ? 0 : 70, false, NULL, &o.src, &o.tgt, &e),
+        0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(task_rules_open(&o.rules, o.t.task, o.t.self, o.src, o.tgt, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -141,8 +141,7 @@ static void walks(void)
         for (size_t k = 0; k < LENGTH(cases); k++)
             for (int words = 0; words < 2; words++) {
                 opened o = open_form(f, words ? TOKENS_WORDS : TOKENS_BPE, cases[k].set);
-                for (int i = 0; i < 150; i++)
-                    walk(&o, f, &r, cases[k].extra, cases[k].unary_cap, cases[k].open_cap);
+                for (int i = 0; i < 150; i++) walk(&o, f, &r, cases[k].extra, cases[k].unary_cap, cases[k].open_cap);
                 close_form(&o);
             }
 }
@@ -247,8 +246,7 @@ static void gold_trees(const char *data, const char *train, const char *form, in
             if (state) t.task->release(t.self, state);
             refused += !ok;
         }
-    printf("%s as %s: the constraints exclude %lld of %lld trees\n", train, form, (long long)refused,
-           (long long)n);
+    printf("%s as %s: the constraints exclude %lld of %lld trees\n", train, form, (long long)refused, (long long)n);
     CHECK_INT(refused, exceptions);
     free(mask);
     id_list_free(&ids);

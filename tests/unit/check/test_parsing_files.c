@@ -36,8 +36,7 @@ static void file_lists(void)
         snprintf(name, sizeof name, "wsj/%02d/wsj_%02d01.mrg", s, s);
         write_text(name, text);
     }
-    char *wsj = xprintf("data=wsj wsj=%s/wsj", test_folder),
-         *some = xprintf("%s train=0-1+24+here/a.ptb", wsj);
+    char *wsj = xprintf("data=wsj wsj=%s/wsj", test_folder), *some = xprintf("%s train=0-1+24+here/a.ptb", wsj);
     parsing_task t = parsing_open(wsj, test_folder, false);
     CHECK_TEXT(t.words, "");
     if (t.self) {
@@ -82,7 +81,8 @@ static void silver_trees(void)
         CHECK_INT(t.task->count(t.self, AB_DEV), 3);
         CHECK_INT(t.task->count(t.self, AB_TEST), 3);
         for (int64_t i = 0; i < (int64_t)LENGTH(expected); i++) {
-            char *tgt = xprintf("(%s %s )%s", same(expected[i], "e") ? "X" : "S", expected[i], same(expected[i], "e") ? "X" : "S");
+            char *tgt = xprintf("(%s %s )%s", same(expected[i], "e") ? "X" : "S", expected[i],
+                                same(expected[i], "e") ? "X" : "S");
             check_example(&t, AB_TRAIN, i, expected[i], tgt);
             free(tgt);
         }
@@ -110,12 +110,10 @@ static void refused(const char *text, const char *const *says)
 static void missing(void)
 {
     refused("data=wsj", (const char *const[]){"parsing.wsj", "LDC99T42", NULL});
-    refused("data=wsj wsj=/nowhere",
-            (const char *const[]){"parsing.train", "/nowhere/02/*.mrg", "00 to 24", NULL});
+    refused("data=wsj wsj=/nowhere", (const char *const[]){"parsing.train", "/nowhere/02/*.mrg", "00 to 24", NULL});
     refused("data=craftt",
             (const char *const[]){"parsing.train", "craftt/train.ptb", "$ABLATE_DATA", test_folder, NULL});
-    refused("data=here train=here/a.ptb++here/b.mrg",
-            (const char *const[]){"parsing.train", "name is missing", NULL});
+    refused("data=here train=here/a.ptb++here/b.mrg", (const char *const[]){"parsing.train", "name is missing", NULL});
     refused("data=here train=here/a.ptb dev=here/a.ptb test=here/a.ptb silver=nowhere.ptb",
             (const char *const[]){"parsing.silver", "nowhere.ptb", NULL});
     refused("data=here train=here files=*.xyz", (const char *const[]){"here/*.xyz", NULL});

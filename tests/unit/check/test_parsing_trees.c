@@ -1,7 +1,7 @@
 /* The task parsing: treebanks to sequences and back to the same trees. With $ABLATE_DATA every tree of CRAFT, GENIA and
  * GUM. */
-#include "data/dataset.h"
-#include "metric/tree.h"
+#include "text/data/dataset.h"
+#include "text/metric/tree.h"
 #include "parsing_task.h"
 
 static const char *const forms[] = {"labels", "xx", "words", "in_order"};
@@ -32,13 +32,8 @@ static void sequences(void)
         if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), LENGTH(expected));
         /* -LRB- is a constituent in the last tree, so the tag of that name is marked */
         for (int i = 0; i < (int)LENGTH(expected); i++)
-            check_example(&t, AB_TRAIN, i, expected[i][0],
-                          f == 0 && i == 2 ? "NP \\-LRB- NN /NP" : expected[i][f + 1]);
-        check_example(&t, AB_TEST, 1, "b",
-                      f == 0   ? "S NN /S"
-                      : f == 1 ? "S XX /S"
-                      : f == 2 ? "(S b )S"
-                               : "b (S )S");
+            check_example(&t, AB_TRAIN, i, expected[i][0], f == 0 && i == 2 ? "NP \\-LRB- NN /NP" : expected[i][f + 1]);
+        check_example(&t, AB_TEST, 1, "b", f == 0 ? "S NN /S" : f == 1 ? "S XX /S" : f == 2 ? "(S b )S" : "b (S )S");
         parsing_close(&t);
         free(text);
     }
@@ -54,8 +49,7 @@ static void repairs(void)
     } cases[] = {
         {"words", "the dog barks .", "(S (NP the dog )NP (VP barks )VP . )S",
          "(TOP (S (NP (XX the) (XX dog)) (VP (XX barks)) (XX .)))", 1},
-        {"words", "the dog barks .", "(S (NP the dog", "(TOP (S (NP (XX the) (XX dog) (XX barks) (XX .))))",
-         0},
+        {"words", "the dog barks .", "(S (NP the dog", "(TOP (S (NP (XX the) (XX dog) (XX barks) (XX .))))", 0},
         {"words", "the dog", "(S (NP the dog )S )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
         {"words", "the dog", "(S (NP the cat )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
         {"words", "the dog", "(S (NP the \xe2\x81\x87 )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 1},
@@ -81,8 +75,8 @@ static void repairs(void)
          "(TOP (S (NP (XX the) (XX dog)) (VP (XX barks)) (XX .)))", 1},
         {"in_order", "the dog", "the (NP )NP (S dog )S", "(TOP (S (NP (XX the)) (XX dog)))", 1},
         {"in_order", "the dog", "the (DT )DT (X )X dog (NN )NN", "(TOP (X (DT (XX the))) (NN (XX dog)))", 1},
-        {"in_order", "the dog barks", "the (NP dog )NP barks (VP )VP",
-         "(TOP (NP (XX the) (XX dog)) (VP (XX barks)))", 1},
+        {"in_order", "the dog barks", "the (NP dog )NP barks (VP )VP", "(TOP (NP (XX the) (XX dog)) (VP (XX barks)))",
+         1},
         {"in_order", "the dog barks", "the (S dog (NP )NP", "(TOP (S (XX the) (NP (XX dog)) (XX barks)))", 0},
         {"in_order", "the dog", "(S the (NP dog )NP )S", "(TOP (S (NP (XX the) (XX dog))))", 0},
         {"in_order", "the dog", "the (S (NP dog )NP )S", "(TOP (S (XX the) (NP (XX dog))))", 0},
@@ -116,8 +110,8 @@ static void scores(void)
 {
     char *set = xprintf("data=%s/small linearisation=words", test_folder);
     parsing_task t = parsing_open(set, "/nowhere", false);
-    const char *hyp[] = {"(S (NP the dog )NP (VP barks )VP . )S", "(ADVP up )ADVP", "(NP -LRB- x",
-                         "(NP a )NP", "(S _y_ )S"};
+    const char *hyp[] = {"(S (NP the dog )NP (VP barks )VP . )S", "(ADVP up )ADVP", "(NP -LRB- x", "(NP a )NP",
+                         "(S _y_ )S"};
     ab_metric m[8];
     CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.words, sizeof t.words), 4);
     /* gold 3 + 1 + 1 + 1 + 1, found the same; matched S NP VP ADVP NP; the last label is cut to nothing, as
@@ -165,8 +159,7 @@ static void parsed_gold(void)
             int64_t n = t.task->count(t.self, (ab_split)s);
             CHECK_INT(t.task->score(t.self, (ab_split)s, hyp, n, m, 4, t.words, sizeof t.words), 4);
             bool noted = strstr(m[0].signature, "|gold:a parser's output") != NULL;
-            if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test))
-                printf("%s: %s\n", cases[i].set, m[0].signature);
+            if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test)) printf("%s: %s\n", cases[i].set, m[0].signature);
             CHECK_INT(noted, s == AB_DEV ? cases[i].dev : cases[i].test);
         }
         parsing_close(&t);
@@ -212,8 +205,8 @@ static void expected_tree(const tree *t, str *typed, str *gold)
 
 static void corpus_file(const char *data, const char *name, int f, int64_t exceptions)
 {
-    char *set = xprintf("data=%s train=%s/%s.ptb dev=%s/%s.ptb test=%s/%s.ptb train_trees=0 linearisation=%s",
-                        data, data, name, data, name, data, name, forms[f]);
+    char *set = xprintf("data=%s train=%s/%s.ptb dev=%s/%s.ptb test=%s/%s.ptb train_trees=0 linearisation=%s", data,
+                        data, name, data, name, data, name, forms[f]);
     char *path = xprintf("%s/%s/%s.ptb", test_data(), data, name);
     parsing_task t = parsing_open(set, test_data(), false);
     CHECK_TEXT(t.words, "");
@@ -229,8 +222,7 @@ static void corpus_file(const char *data, const char *name, int f, int64_t excep
         ab_example ex;
         t.task->get(t.self, AB_DEV, (int64_t)i, &ex);
         if (tree_read(&x, lines[i], NULL, NULL) != TREE_GOOD) {
-            if (f == 0)
-                printf("exception: %s:%zu: a leaf with a blank in its word, joined by _\n", path, i + 1);
+            if (f == 0) printf("exception: %s:%zu: a leaf with a blank in its word, joined by _\n", path, i + 1);
             other++;
             continue;
         }
@@ -277,16 +269,15 @@ static void through_vocabulary(void)
             CHECK_INT(t.task->accepts(t.self, x.src, str_text(&back)), 1);
             int64_t opened = 0, tokens = 0;
             for (const char *at = x.tgt; (at = strchr(at, '(')); at++) opened++;
-            for (int64_t k = 0; k < ids.n; k++)
-                tokens += has_prefix(vocab_token(tgt, ids.id[k]), "\xe2\x96\x81(");
+            for (int64_t k = 0; k < ids.n; k++) tokens += has_prefix(vocab_token(tgt, ids.id[k]), "\xe2\x96\x81(");
             CHECK_INT(tokens, opened);
             if (s != AB_TRAIN && strstr(str_text(&back), VOCAB_UNK_TEXT))
                 unknown++;
             else
                 CHECK_TEXT(str_text(&back), x.tgt);
         }
-    printf("gum through a vocabulary of 4000 subwords: %lld trees, %lld with an unknown character\n",
-           (long long)n, (long long)unknown);
+    printf("gum through a vocabulary of 4000 subwords: %lld trees, %lld with an unknown character\n", (long long)n,
+           (long long)unknown);
     CHECK(unknown < 50);
     vocab_free(tgt);
     id_list_free(&ids);

@@ -1,5 +1,6 @@
-/* Every plugin of the project passes the conformance check. A name as argument: only that one. Attention meets two positions in the short
- * suite, all in the long one, and one under AddressSanitizer, where double precision is ten times slower. */
+/* Every plugin of the project passes the conformance check. A name as argument: only that one. Attention meets two
+ * positions in the short suite, all in the long one, and one under AddressSanitizer, where double precision is ten
+ * times slower. */
 #include "services.h"
 
 int main(int argc, char **argv)
@@ -19,8 +20,8 @@ int main(int argc, char **argv)
         check_result r[CHECK_MOST];
         double start = ticks();
         size_t n = check_plugin(all[i], r);
-        char *title = xprintf("%s/%s (%.2f s)", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name,
-                              ticks() - start);
+        char *title =
+            xprintf("%s/%s (%.2f s)", plugin_kind_name(all[i]->desc.kind), all[i]->desc.name, ticks() - start);
         size_t failed = 0;
         for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
         CHECK_THAT(n > 0 && !failed, "%s: %zu of %zu checks failed", title, failed, n);

@@ -1,8 +1,9 @@
-/* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the mixture of experts:
- * training without a full expert is evaluation, a full one drops rows, and only the experts that a row goes to are counted. */
-#include "check/internal.h"
+/* What plugins leave beside their results: recorded numbers and losses against the values they are made of; and the
+ * mixture of experts: training without a full expert is evaluation, a full one drops rows, and only the experts that a
+ * row goes to are counted. */
+#include "network/check/internal.h"
 #include "services.h"
-#include "model/costs.h"
+#include "network/model/costs.h"
 #include <string.h>
 
 static const model_kind exact = {.compute = F64};
@@ -47,14 +48,16 @@ static void check_recorded(void)
     model m;
     pass p;
     open_both(&m, &p, BUILD_DIR "/sabotage/records.so", NULL, NULL, true);
-    double layers = (double)(m.cfg.layers_encoder + m.cfg.layers_decoder), added = 0.7 * layers * kept(&p, RECORDED "records.size");
+    double layers = (double)(m.cfg.layers_encoder + m.cfg.layers_decoder),
+           added = 0.7 * layers * kept(&p, RECORDED "records.size");
     CHECK(kept(&p, RECORDED "records.size") > 0);
     CHECK(isfinite(kept(&p, RECORDED "records.hidden")));
     CHECK_NEAR(kept(&p, "auxiliary"), added * (double)p.p.real_rows, 1e-9);
     CHECK_NEAR(pass_loss(&p), sum_of_rows(&p) + kept(&p, "auxiliary"), 1e-9);
     close_both(&m, &p);
     open_both(&m, &p, BUILD_DIR "/sabotage/records.so", NULL, NULL, false);
-    CHECK(isnan(kept(&p, RECORDED "records.size")) && isnan(kept(&p, "auxiliary"))); /* in evaluation nothing is recorded */
+    /* in evaluation nothing is recorded */
+    CHECK(isnan(kept(&p, RECORDED "records.size")) && isnan(kept(&p, "auxiliary")));
     close_both(&m, &p);
 }
 
@@ -64,7 +67,8 @@ static void check_capacity(const char *capacity, bool drops)
     pass training, plain;
     open_both(&m, &training, "moe", "moe.capacity", capacity, true);
     open_both(&n, &plain, "moe", "moe.capacity", capacity, false);
-    double apart = fabs(sum_of_rows(&training) - sum_of_rows(&plain)), dropped = kept(&training, RECORDED "moe.dropped");
+    double apart = fabs(sum_of_rows(&training) - sum_of_rows(&plain)),
+           dropped = kept(&training, RECORDED "moe.dropped");
     printf("capacity %s: %.3g of the choices dropped, training and evaluation %.3g apart\n", capacity, dropped, apart);
     CHECK(drops ? dropped > 0.1 && dropped < 1 : fabs(dropped) < 1e-12);
     CHECK(drops ? apart > 1e-6 : apart < 1e-10);
@@ -80,7 +84,10 @@ static double feed_forward_flops(const char *feed_forward, const char *key, cons
     err e = {0};
     model_costs costs;
     open_both(&m, &p, feed_forward, key, value, true);
-    CHECK_INT(model_count_costs(&m, &(model_shape){.batch = 8, .src_rows = 256, .tgt_rows = 256, .src_time = 32, .tgt_time = 32}, &costs, &e), 0);
+    CHECK_INT(model_count_costs(
+                  &m, &(model_shape){.batch = 8, .src_rows = 256, .tgt_rows = 256, .src_time = 32, .tgt_time = 32},
+                  &costs, &e),
+              0);
     CHECK_TEXT(e.text, "");
     close_both(&m, &p);
     return costs.forward[COST_FEED_FORWARD];
@@ -89,7 +96,8 @@ static double feed_forward_flops(const char *feed_forward, const char *key, cons
 /* 1.25 times two of 16 experts, and the gate; all of them would be 16 times one. */
 static void check_active(void)
 {
-    double one = feed_forward_flops("relu", NULL, NULL), four = feed_forward_flops("moe", NULL, NULL), sixteen = feed_forward_flops("moe", "moe.experts", "16");
+    double one = feed_forward_flops("relu", NULL, NULL), four = feed_forward_flops("moe", NULL, NULL),
+           sixteen = feed_forward_flops("moe", "moe.experts", "16");
     printf("feed-forward: relu %.4g FLOPs, two of 4 experts %.4g, two of 16 %.4g\n", one, four, sixteen);
     CHECK(four > 2.4 * one && sixteen < 1.6 * four);
 }

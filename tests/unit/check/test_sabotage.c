@@ -16,9 +16,7 @@ static const struct {
     {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch are mixed"}},
     {"decode_breaks", "decode", {"decode_breaks with ", "decoding step", "ab_key, ab_value"}},
     {"wrong_shape", "build", {"wrong_shape.c:12: ", "[2,3,4,6]", "[2,1,4,6]"}},
-    {"wrong_gradient",
-     "gradient",
-     {"wrong_gradient with ", "the gradient of ", "differences of the loss give"}},
+    {"wrong_gradient", "gradient", {"wrong_gradient with ", "the gradient of ", "differences of the loss give"}},
     {"wrong_op_gradient", "op_gradients", {"operation 'square'", "its grad for input 0"}},
     {"wrong_kernel", "kernels", {"operation 'squash'", "differs from its reference"}},
     {"keeps_state", "same_seed", {"keeps_state with ", "two runs with one seed differ"}},
@@ -36,7 +34,9 @@ static const struct {
     {"whole_norm", "elementwise", {"AB_ELEMENTWISE"}},
     {"zero_norm", "zero", {"a value of 0 with a gradient of 0 becomes"}},
     {"counts_parameters", "apart", {"of 'tall.w' is", "among other parameters", "from one parameter to the next"}},
-    {"slot_size", "parameters", {"parameter 'tall.w'", "slot_size.c:", "ab_assign: [9,1] takes a value of shape [9,4]"}},
+    {"slot_size",
+     "parameters",
+     {"parameter 'tall.w'", "slot_size.c:", "ab_assign: [9,1] takes a value of shape [9,4]"}},
     {"shaped_tiles", "load", {"has slot_shape, but is elementwise"}},
     {"ascends", "minimises", {"after 400 updates"}},
     {"hidden_state", "resumes", {"state outside the slots"}},
@@ -60,7 +60,9 @@ static const struct {
     {"long_overflow", "long", {"loss or gradient in fp32 differs from fp64 by nan"}},
     {"nameless_slots", "load", {"slot 0 of optimizer 'nameless_slots' has no name"}},
     {"equal_slots", "load", {"optimizer 'equal_slots' has two slots named 'm'"}},
-    {"assigns", "build", {"assigns.c:12: ab_assign was called in an attention's forward", "may be called in an optimizer's update"}},
+    {"assigns",
+     "build",
+     {"assigns.c:12: ab_assign was called in an attention's forward", "may be called in an optimizer's update"}},
     {"hosts_name", "build", {"two owners, the attention and the norm", "'enc.0.self.ln.g'"}},
     {"positions_name", "build", {"positions_name with shaw", "two owners, the attention and the position", ".rel_k'"}},
     {"ffn_mixes_rows", "future", {"ffn_mixes_rows: changing target tokens"}},
@@ -68,17 +70,26 @@ static const struct {
     {"records", NULL, {0}},
     {"shared_missing", "build", {"shared_missing.c:11: ab_shared: no earlier layer has shared 'value' (in enc.0.ffn)"}},
     {"log_rows", "build", {"log_rows.c:11: ab_log: 'rows' has shape [8,12], expected one number"}},
-    {"noise_in_reference", "build", {"noise_in_reference.c:11: ab_uniform or ab_normal was called in an operation's reference", "inputs and attr"}},
+    {"noise_in_reference",
+     "build",
+     {"noise_in_reference.c:11: ab_uniform or ab_normal was called in an operation's reference", "inputs and attr"}},
     {"ffn_width", "build", {"feed_forward 'ffn_width' returned [8,16]", "expected rows [8,12]"}},
     {"norm_over_rows", "future", {"norm_over_rows: changing target tokens"}},
     {"norm_add", "fused", {"norm_add: fused and composed operations differ"}},
     {"block_skips", "sublayers", {"no learned value below dec.1.cross.", "ab_cross_attention if"}},
     {"block_cross", "build", {"block_cross.c:11: ab_cross_attention: this layer reads no encoder"}},
-    {"norm_attends", "build", {"norm_attends.c:11: ab_self_attention was called in a norm's forward; it may be called in a block's forward"}},
+    {"norm_attends",
+     "build",
+     {"norm_attends.c:11: ab_self_attention was called in a norm's forward; it may be called in a block's forward"}},
     {"rate_negative", "parameters", {"the rate is -", "expected a number >= 0"}},
     {"rate_remembers", "stateless", {"there is state between calls"}},
-    {"info_in_reference", "build", {"info_in_reference.c:11: ab_info was called in an operation's reference", "inputs and attr"}},
-    {"mask_in_reference", "build", {"mask_in_reference.c:11: ab_mask was called in an operation's reference", "an attention's forward", "inputs and attr"}},
+    {"info_in_reference",
+     "build",
+     {"info_in_reference.c:11: ab_info was called in an operation's reference", "inputs and attr"}},
+    {"mask_in_reference",
+     "build",
+     {"mask_in_reference.c:11: ab_mask was called in an operation's reference", "an attention's forward",
+      "inputs and attr"}},
 };
 
 /* Under AddressSanitizer, where double precision is ten times slower, attention meets one position instead of all. */
@@ -102,8 +113,8 @@ static void check_case(size_t i)
         check_pairings_at_most(pairings);
         for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
         const check_result *expected = cases[i].check ? result_of(r, n, cases[i].check) : NULL;
-        bool right = failed == (cases[i].check != NULL) &&
-                     (!cases[i].check || (expected && expected->outcome == CHECK_FAIL));
+        bool right =
+            failed == (cases[i].check != NULL) && (!cases[i].check || (expected && expected->outcome == CHECK_FAIL));
         if (!right) check_print(cases[i].file, r, n, stdout);
         CHECK(right);
         words = expected ? expected->words : "";
@@ -117,8 +128,8 @@ static void check_case(size_t i)
 /* The command's exit status. */
 static void check_status(void)
 {
-    static const char good[] = "attention/scaled_dot", none[] = "attention/scaled_dott", bad[] = BUILD_DIR "/sabotage/wrong_shape.so",
-                      refused[] = BUILD_DIR "/sabotage/newer_major.so";
+    static const char good[] = "attention/scaled_dot", none[] = "attention/scaled_dott",
+                      bad[] = BUILD_DIR "/sabotage/wrong_shape.so", refused[] = BUILD_DIR "/sabotage/newer_major.so";
     CHECK_INT(check_plugins((const char *[]){good}, 1), 0);
     CHECK_INT(check_plugins((const char *[]){bad}, 1), 1);
     CHECK_INT(check_plugins((const char *[]){good, refused}, 2), 1);

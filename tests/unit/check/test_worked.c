@@ -5,8 +5,8 @@
  * The rows given to the plugin are q, k and v side by side, and all weights are identities: so the plugin's
  * own projections find exactly these. */
 #include "services.h"
-#include "check/block.h"
-#include "config/config.h"
+#include "network/check/block.h"
+#include "network/settings/config.h"
 
 enum { B = 2, H = 2, T = 5, D = 4, WIDTH = 3 * H * D };
 typedef struct {
@@ -22,8 +22,7 @@ static double *numbers(const golden *g, const char *side, const char *name, int6
     size_t before = strlen(side) + 1;
     for (size_t i = 0; i < g->n; i++) {
         char *s = g->lines[i];
-        if (!has_prefix(s, side) || !has_prefix(s + before, name) || s[before + strlen(name)] != ' ')
-            continue;
+        if (!has_prefix(s, side) || !has_prefix(s + before, name) || s[before + strlen(name)] != ' ') continue;
         s += before + strlen(name);
         int64_t count = 1, axes = strtoll(s, &s, 10), k = 0;
         for (int64_t a = 0; a < axes; a++) count *= strtoll(s, &s, 10);
@@ -114,8 +113,7 @@ static void check_form(const golden *g, const char *name, const char *attention,
     const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSITION, position, &e);
     CHECK_TEXT(e.text, "");
     if (!pa || !pp) return;
-    const plugin *owner =
-        same(position, "none") ? pa : pp; /* of the one setting that differs from its default */
+    const plugin *owner = same(position, "none") ? pa : pp; /* of the one setting that differs from its default */
     block_spec s = {pa,
                     pp,
                     settings_for(pa, owner == pa ? setting[0] : NULL, setting[1], &a),
@@ -178,9 +176,8 @@ static void check_hook(const golden *g, const char *name, const char *position)
     c->attn = &k;
     c->hook = p->iface.position.rotate ? AB_IN_ROTATE : AB_IN_BIAS;
     double *q = numbers(g, "in", "q", B * H * T * D);
-    y = p->iface.position.rotate
-            ? p->iface.position.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
-            : p->iface.position.bias(c, cfg, pos, pos);
+    y = p->iface.position.rotate ? p->iface.position.rotate(c, cfg, t_const(c, (int64_t[4]){B, H, T, D}, q), pos)
+                                 : p->iface.position.bias(c, cfg, pos, pos);
     t_keep(c, y, "y");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
@@ -189,8 +186,7 @@ static void check_hook(const golden *g, const char *name, const char *position)
     /* keys after the query: the paper has none; the plugin takes the distance, the golden numbers its
      * negative */
     for (int64_t i = 0; i < node_count(v); i++)
-        CHECK_NEAR(((const double *)v->data)[i], p->iface.position.bias ? -fabs(expected[i]) : expected[i],
-                   2e-8);
+        CHECK_NEAR(((const double *)v->data)[i], p->iface.position.bias ? -fabs(expected[i]) : expected[i], 2e-8);
     tape_free(c);
     free(expected);
     free(q);
@@ -209,8 +205,8 @@ static void check_rows(void)
     for (int with_weights = 0; with_weights < 2;
          with_weights++) { /* values: the rows, or unit vectors, which give the weights */
         int64_t d_v = with_weights ? 5 : 2, width = 4 + d_v;
-        block_spec s = {
-            p, NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1, 5, NULL, false, 0};
+        block_spec s = {p,     NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1, 5, NULL,
+                        false, 0};
         block b;
         CHECK_INT(block_trace(&b, &s, &e) || block_plan(&b, 1, &e), 0);
         memset(b.values.value, 0, b.values.total * sizeof(double));
@@ -259,8 +255,7 @@ static void check_window(double most)
     double centre = 0;
     for (int t = 0; t < T; t++) {
         double weight[T], sum = 0;
-        centre +=
-            most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
+        centre += most > 0 ? most / (1 + exp(-x[t]) * (most - step) / step) : log1p(exp(x[t] + log(expm1(step))));
         double beta = log1p(exp(0.5 * x[t] + log(expm1(1 / (2 * width * width)))));
         double place = centre + (most > 0 ? 0.25 * x[t] : 0);
         for (int j = 0; j < T; j++) sum += weight[j] = exp(-beta * (place - j) * (place - j));

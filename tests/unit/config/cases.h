@@ -2,7 +2,7 @@
  */
 #ifndef CASES_H
 #define CASES_H
-#include "config/spec.h"
+#include "lab/config/spec.h"
 #include <string.h>
 
 typedef struct {
@@ -51,8 +51,7 @@ static const ab_param sequence_params[] = {
     {0}};
 static const ab_param translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
-    {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de",
-     "source and target language"},
+    {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de", "source and target language"},
     {"dev", AB_TEXT, offsetof(translation_cfg, dev), 0, 0, 0, "auto", "dev set"},
     {"first_pairs", AB_INT, offsetof(translation_cfg, first_pairs), 0, 0, 1e9, NULL, "of the training set"},
     {0}};
@@ -92,8 +91,7 @@ static const ab_param adamw_params[] = {
     {0}};
 static const ab_param restricted_params[] = {
     {"width", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "neighbours on each side [tokens]"},
-    {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto",
-     "wide layer every so many [layers]"},
+    {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto", "wide layer every so many [layers]"},
     {0}};
 static const ab_param convolutional_params[] = {
     {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
@@ -111,11 +109,9 @@ static const ab_param moe_params[] = {
     {"noise", AB_REAL, offsetof(moe_cfg, noise), 0, 0, 10, NULL, "on the gate [none]"},
     {0}};
 static const ab_param additive_params[] = {
-    {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"},
-    {0}};
+    {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"}, {0}};
 static const ab_param rotary_params[] = {
-    {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"},
-    {0}};
+    {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"}, {0}};
 static const ab_param adam_params[] = {
     {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
     {"beta2", AB_REAL, offsetof(adam_cfg, beta2), 0.98, 0, 1, NULL, "decay of the square [fraction]"},

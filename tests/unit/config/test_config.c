@@ -34,7 +34,8 @@ static void check_canonical(void)
     CHECK_TEXT(canonical(core("heads"), "8x"), "found \"8x\", expected an integer from 1 to 1024");
     CHECK_TEXT(canonical(core("heads"), "2.5"), "found \"2.5\", expected an integer from 1 to 1024");
     CHECK_TEXT(canonical(core("dropout"), "nan"), "found \"nan\", expected a number from 0 to 0.99");
-    CHECK_TEXT(canonical(core("share_embeddings"), "trget"), "found \"trget\", expected all, target or none; did you mean target?");
+    CHECK_TEXT(canonical(core("share_embeddings"), "trget"),
+               "found \"trget\", expected all, target or none; did you mean target?");
     CHECK_TEXT(canonical(core("bias"), "2"), "found \"2\", expected true or false");
 }
 
@@ -46,8 +47,7 @@ static void check_table(void)
         CHECK_TEXT(canonical(p, def), def);
         CHECK(p->doc && *p->doc);
         CHECK(p->offset + 8 <= sizeof(config));
-        for (const ab_param *q = config_params; q != p; q++)
-            CHECK(q->offset != p->offset && !same(q->name, p->name));
+        for (const ab_param *q = config_params; q != p; q++) CHECK(q->offset != p->offset && !same(q->name, p->name));
     }
     CHECK_TEXT(config_plugin_kind("attention_cross"), "attention");
     CHECK(!config_plugin_kind("heads"));
@@ -124,8 +124,7 @@ static void check_json(void)
     CHECK_TEXT(settings_get(&s, "d"), "true");
     CHECK_TEXT(back("{}", &s), "");
     CHECK_HAS(back("", &s), "expected {");
-    CHECK_HAS(back("{\"a\":[1]}", &s),
-              "character 6: found \"[1]}\", expected a text, a number, true or false");
+    CHECK_HAS(back("{\"a\":[1]}", &s), "character 6: found \"[1]}\", expected a text, a number, true or false");
     CHECK_HAS(back("{\"a\":1,\"a\":2}", &s), "found a twice");
     CHECK_HAS(back("{\"a\":\"x", &s), "expected the closing quote");
     CHECK_HAS(back("{\"a\":\"\\ud83dx\"}", &s), "surrogate");
@@ -140,9 +139,8 @@ static void check_rebuild(void)
     spec s;
     str errors = {0};
     err e = {{0}};
-    static const char text[] =
-        "[base]\nposition = rotary\nrotary.base = 1e3\ntranslation.languages = \"de, en\"\n"
-        "[sweep A]\nheads = 1, 4\n";
+    static const char text[] = "[base]\nposition = rotary\nrotary.base = 1e3\ntranslation.languages = \"de, en\"\n"
+                               "[sweep A]\nheads = 1, 4\n";
     CHECK_INT(spec_parse(&s, text, "x.ini", NULL, &case_plugins, &errors), 0);
     for (size_t i = 0; i < s.n_rows; i++) {
         settings again = {0};
@@ -170,10 +168,7 @@ static void check_rebuild(void)
 static void check_hash(void)
 {
     static const char *const one[][2] = {{"heads", "4"}, {"layers", "2"}, {"device", "cpu"}, {"learned.std", "0"}},
-                             *const two[][2] = {{"threads", "3"},
-                                                {"layers", "2"},
-                                                {"heads", "4"},
-                                                {"seed", "9"}},
+                             *const two[][2] = {{"threads", "3"}, {"layers", "2"}, {"heads", "4"}, {"seed", "9"}},
                              *const three[][2] = {{"heads", "4"}, {"layers", "3"}};
     char a[65], b[65], c[65], expected[65];
     settings s = make(one, 4), t = make(two, 4), u = make(three, 2);
@@ -204,8 +199,7 @@ static void check_bytes(void)
 {
     spec s;
     str errors = {0};
-    CHECK_INT(spec_parse(&s, "\xef\xbb\xbf[base]\r\n\theads = 4 ; x\r\n\r\n", "crlf.ini", NULL, &case_plugins,
-                         &errors),
+    CHECK_INT(spec_parse(&s, "\xef\xbb\xbf[base]\r\n\theads = 4 ; x\r\n\r\n", "crlf.ini", NULL, &case_plugins, &errors),
               0);
     CHECK_INT(s.rows[0].config.heads, 4);
     CHECK_TEXT(s.name, "crlf");
@@ -256,7 +250,8 @@ static void check_bytes(void)
     str_free(&errors);
 }
 
-/* A plugin that cannot be opened for a moment: without its parameters the row would be another one, so it is refused. */
+/* A plugin that cannot be opened for a moment: without its parameters the row would be another one, so it is
+ * refused. */
 static void check_not_loaded(void)
 {
     plugin_schemas fewer = case_plugins;
@@ -268,23 +263,21 @@ static void check_not_loaded(void)
         if (!same(case_plugins.list[i].name, "adam")) list[fewer.n++] = case_plugins.list[i];
     fewer.list = list;
     CHECK_INT(spec_parse(&s, "[base]\nheads = 4\n", "x.ini", NULL, &fewer, &errors), -1);
-    CHECK_TEXT(str_text(&errors),
-               "x.ini:1: base: found optimizer = adam, which is not loaded, expected an available plugin of kind optimizer\n");
+    CHECK_TEXT(
+        str_text(&errors),
+        "x.ini:1: base: found optimizer = adam, which is not loaded, expected an available plugin of kind optimizer\n");
     str_free(&errors);
 }
 
-/* Largest texts of each shape that once took time by the square of their size (39 s for the first): seconds together now, and
- * no more than a page of words. */
+/* Largest texts of each shape that once took time by the square of their size (39 s for the first): seconds together
+ * now, and no more than a page of words. */
 static void check_large(void)
 {
     static const struct {
         const char *head, *unit, *tail;
-    } shapes[] = {{"[base]\nplugin_path = ", "x", ""},
-                  {"[base]\n", "k%d=1\n", ""},
-                  {"[experiment]\n", "k%d=1\n", ""},
-                  {"[base]\n", "[s%d]\n", ""},
-                  {"[sweep a]\nwarmup = ", "%d,", "x"},
-                  {"[experiment]\nseeds = ", "%d,", "x"},
+    } shapes[] = {{"[base]\nplugin_path = ", "x", ""},   {"[base]\n", "k%d=1\n", ""},
+                  {"[experiment]\n", "k%d=1\n", ""},     {"[base]\n", "[s%d]\n", ""},
+                  {"[sweep a]\nwarmup = ", "%d,", "x"},  {"[experiment]\nseeds = ", "%d,", "x"},
                   {"[experiment]\nonly = ", "a%d,", "x"}};
     for (size_t i = 0; i < LENGTH(shapes); i++) {
         str text = {0}, errors = {0};
@@ -308,8 +301,9 @@ static void check_large(void)
 /* Any name will do that is one: SQL's name of its view is chosen elsewhere (results/view.c). */
 static void check_name(void)
 {
-    CHECK_TEXT(errors_of("[experiment]\nname = a/b\n", 25),
-               "x.ini:2: name: found \"a/b\", expected only letters, digits, _ - and ., starting with a letter or digit\n");
+    CHECK_TEXT(
+        errors_of("[experiment]\nname = a/b\n", 25),
+        "x.ini:2: name: found \"a/b\", expected only letters, digits, _ - and ., starting with a letter or digit\n");
 }
 
 /* A frozen INI does not depend on defaults: it holds every key, and every parameter of the plugins in use. */
@@ -343,9 +337,7 @@ static void check_reference(void)
     fclose(f);
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) CHECK_HAS(text, arena_printf(&mem, "| `%s`", p->name));
-    CHECK_HAS(
-        text,
-        "| `rotary.base` | `10000` | a number from 1 to 1000000000 | longest wavelength [tokens / 2 pi] |");
+    CHECK_HAS(text, "| `rotary.base` | `10000` | a number from 1 to 1000000000 | longest wavelength [tokens / 2 pi] |");
     CHECK_HAS(text, "## attention/scaled_dot\n\nNo parameters.");
     CHECK_HAS(text, "combine = grid");
     free(text);

@@ -14,8 +14,7 @@ static spec_options options_of(const char *text, arena *a)
     spec_options o = {.set = set, .only = only};
     for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         if (!has_prefix(line, "#! ")) continue;
-        char *words = trim(arena_strndup(a, line + 3, strcspn(line + 3, "\r\n"))),
-             *value = strchr(words, ' ');
+        char *words = trim(arena_strndup(a, line + 3, strcspn(line + 3, "\r\n"))), *value = strchr(words, ' ');
         if (!value) continue;
         *value++ = 0;
         if (same(words, "-s"))
@@ -34,8 +33,8 @@ static void check_same_row(const char *file, const spec_row *a, const spec_row *
     const spec_row *rows[2] = {a, b};
     for (int k = 0; k < 2; k++)
         str_addf(k ? &right : &left, "%s: [%s] %s | %s | %s | %d %d %d %d | %s | %s", file, rows[k]->group,
-                 rows[k]->name, rows[k]->changed, rows[k]->paper_row, rows[k]->is_base, rows[k]->selected,
-                 rows[k]->run, rows[k]->same_as, rows[k]->hash, rows[k]->json);
+                 rows[k]->name, rows[k]->changed, rows[k]->paper_row, rows[k]->is_base, rows[k]->selected, rows[k]->run,
+                 rows[k]->same_as, rows[k]->hash, rows[k]->json);
     CHECK_TEXT(str_text(&right), str_text(&left));
     str_free(&left);
     str_free(&right);
@@ -65,8 +64,7 @@ static void check_round_trip(const char *file, const spec *s)
     CHECK_TEXT(again.name, s->name);
     CHECK_TEXT(again.note, s->note);
     CHECK_TEXT(again.paper, s->paper);
-    for (size_t i = 0; i < s->n_rows && i < again.n_rows; i++)
-        check_same_row(file, &s->rows[i], &again.rows[i]);
+    for (size_t i = 0; i < s->n_rows && i < again.n_rows; i++) check_same_row(file, &s->rows[i], &again.rows[i]);
     spec_free(&again);
 out:
     str_free(&errors);
@@ -84,16 +82,13 @@ static void check_case(const char *path, const char *shown, const char *expected
     CHECK_INT(file_read(path, &text, &e), 0);
     spec_options o = options_of(str_text(&text), &a);
     /* Messages name the file: read with its bare name, wherever the sources lie. */
-    int rc = strlen(str_text(&text)) == text.n
-                 ? spec_parse(&s, str_text(&text), shown, &o, &case_plugins, &found)
-                 : -1;
+    int rc = strlen(str_text(&text)) == text.n ? spec_parse(&s, str_text(&text), shown, &o, &case_plugins, &found) : -1;
     if (!rc) {
         dump_spec(&s, brief, &found);
         check_round_trip(shown, &s);
         spec_free(&s);
     }
-    if (same(write, "write") && !file_exists(expected_path))
-        file_write(expected_path, str_text(&found), found.n, &e);
+    if (same(write, "write") && !file_exists(expected_path)) file_write(expected_path, str_text(&found), found.n, &e);
     if (file_read(expected_path, &expected, &e)) printf("%s\n", e.text);
     CHECK_TEXT(str_text(&found), str_text(&expected));
     str_free(&text);

@@ -1,7 +1,7 @@
 /* fused_case.h - views of random numbers and calls on them, for the tests of the fused kernels. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "test.h"
 
 static const dtype row_types[] = {F64, F32, BF16};
@@ -66,8 +66,8 @@ static inline view ids_view(int64_t n, const int32_t *id)
 
 /* Rows of `found` against rows of `want`: the norm of the difference against the norm of the row wanted. */
 #define CHECK_ROWS(found, want, relative) check_rows(__FILE__, __LINE__, #found, &(found), &(want), relative)
-static inline void check_rows(const char *file, int line, const char *name, const view *found,
-                              const view *want, double relative)
+static inline void check_rows(const char *file, int line, const char *name, const view *found, const view *want,
+                              double relative)
 {
     int64_t width = want->dim[3], rows = count(want) / width;
     double floor_ = 0;
@@ -85,20 +85,19 @@ static inline void check_rows(const char *file, int line, const char *name, cons
         test_failed++;
         printf("%s:%d: %s (%s): row %lld of %lld, first found %g, expected %g; norm of the difference %.3g, "
                "allowed %.3g of %.3g\n",
-               file, line, name, dtype_name(found->type), (long long)r, (long long)rows,
-               get(found, r * width), get(want, r * width), sqrt(diff), relative, sqrt(norm));
+               file, line, name, dtype_name(found->type), (long long)r, (long long)rows, get(found, r * width),
+               get(want, r * width), sqrt(diff), relative, sqrt(norm));
         return;
     }
 }
-#define CHECK_SAME_BITS(a, b)                                                                                \
-    CHECK_INT(memcmp((a).data, (b).data, (size_t)count(&(a)) * dtype_size((a).type)), 0)
+#define CHECK_SAME_BITS(a, b) CHECK_INT(memcmp((a).data, (b).data, (size_t)count(&(a)) * dtype_size((a).type)), 0)
 
-#define RUN(name, c)                                                                                         \
-    do {                                                                                                     \
-        err e_ = {""};                                                                                       \
-        int status_ = cpu_##name(&(c), &e_);                                                                 \
-        test_done++;                                                                                         \
-        if (status_) test_failed++, printf("%s:%d: " #name " failed: %s\n", __FILE__, __LINE__, e_.text);    \
+#define RUN(name, c)                                                                                                   \
+    do {                                                                                                               \
+        err e_ = {""};                                                                                                 \
+        int status_ = cpu_##name(&(c), &e_);                                                                           \
+        test_done++;                                                                                                   \
+        if (status_) test_failed++, printf("%s:%d: " #name " failed: %s\n", __FILE__, __LINE__, e_.text);              \
     } while (0)
 static inline void free_views(view *v, int n)
 {

@@ -2,7 +2,7 @@
  * errors. */
 #ifndef TEST_CPU_TENSORS_H
 #define TEST_CPU_TENSORS_H
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "base/vmath.h"
 #include "test.h"
 #include <omp.h>
@@ -18,10 +18,7 @@ static inline view tensor(dtype type, int64_t a, int64_t b, int64_t d, int64_t e
     memset(v.data, 0xff, bytes); /* not a number until written */
     return v;
 }
-static inline view like(dtype type, const view *v)
-{
-    return tensor(type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]);
-}
+static inline view like(dtype type, const view *v) { return tensor(type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
 static inline int64_t size_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
 
 static inline double get(const view *v, int64_t i)
@@ -46,17 +43,16 @@ static inline void set(view *v, int64_t i, double x)
 static inline int64_t place(const view *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     const int64_t *n = v->dim;
-    return (((n[0] > 1 ? a : 0) * n[1] + (n[1] > 1 ? b : 0)) * n[2] + (n[2] > 1 ? d : 0)) * n[3] +
-           (n[3] > 1 ? e : 0);
+    return (((n[0] > 1 ? a : 0) * n[1] + (n[1] > 1 ? b : 0)) * n[2] + (n[2] > 1 ? d : 0)) * n[3] + (n[3] > 1 ? e : 0);
 }
 static inline double at(const view *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     return get(v, place(v, a, b, d, e));
 }
-#define EACH(v)                                                                                              \
-    for (int64_t a = 0; a < (v).dim[0]; a++)                                                                 \
-        for (int64_t b = 0; b < (v).dim[1]; b++)                                                             \
-            for (int64_t d = 0; d < (v).dim[2]; d++)                                                         \
+#define EACH(v)                                                                                                        \
+    for (int64_t a = 0; a < (v).dim[0]; a++)                                                                           \
+        for (int64_t b = 0; b < (v).dim[1]; b++)                                                                       \
+            for (int64_t d = 0; d < (v).dim[2]; d++)                                                                   \
                 for (int64_t e = 0; e < (v).dim[3]; e++)
 
 static inline view randoms(view v) /* numbers in (-2, 2) */
@@ -83,8 +79,7 @@ static inline int64_t length(void)
 }
 static inline view any_tensor(dtype type)
 {
-    int64_t a = 1 + (int64_t)rng_below(&dice, 3), b = 1 + (int64_t)rng_below(&dice, 4), d = length(),
-            e = length();
+    int64_t a = 1 + (int64_t)rng_below(&dice, 3), b = 1 + (int64_t)rng_below(&dice, 4), d = length(), e = length();
     return tensor(type, a, b, d, e);
 }
 
@@ -102,15 +97,13 @@ static inline int run_op(kernel f, op o, const attr *a, int n_in, const view *in
     if (rc && !call_error.text[0]) printf("%s failed without words\n", op_names[o]);
     return rc;
 }
-#define RUN(NAME, a, out, ...)                                                                               \
-    run_op(cpu_##NAME, OP_##NAME, a, (int)(sizeof((view[]){__VA_ARGS__}) / sizeof(view)),                    \
-           (view[]){__VA_ARGS__}, out)
+#define RUN(NAME, a, out, ...)                                                                                         \
+    run_op(cpu_##NAME, OP_##NAME, a, (int)(sizeof((view[]){__VA_ARGS__}) / sizeof(view)), (view[]){__VA_ARGS__}, out)
 
 static double largest_error[OP_COUNT][4];
 /* Compares with the numbers expected, relative to the larger of 1 and the number; keeps the op's largest
  * difference. */
-static inline void compare(op o, const view *found, const double *expected, double tolerance,
-                           const char *what)
+static inline void compare(op o, const view *found, const double *expected, double tolerance, const char *what)
 {
     double worst = 0;
     int64_t where = 0;
@@ -124,14 +117,11 @@ static inline void compare(op o, const view *found, const double *expected, doub
     test_done++;
     if (worst <= tolerance) return;
     test_failed++;
-    printf("%s %s %s [%d,%d,%d,%d]: at %lld found %.9g, expected %.9g\n", op_names[o],
-           dtype_name(found->type), what, (int)found->dim[0], (int)found->dim[1], (int)found->dim[2],
-           (int)found->dim[3], (long long)where, get(found, where), expected[where]);
+    printf("%s %s %s [%d,%d,%d,%d]: at %lld found %.9g, expected %.9g\n", op_names[o], dtype_name(found->type), what,
+           (int)found->dim[0], (int)found->dim[1], (int)found->dim[2], (int)found->dim[3], (long long)where,
+           get(found, where), expected[where]);
 }
-static inline double allowed(dtype t, double of_f32)
-{
-    return t == F64 ? of_f32 * 1e-8 : t == BF16 ? 0.004 : of_f32;
-}
+static inline double allowed(dtype t, double of_f32) { return t == F64 ? of_f32 * 1e-8 : t == BF16 ? 0.004 : of_f32; }
 static inline void release(view *v, int n)
 {
     for (int i = 0; i < n; i++) free(v[i].data);
@@ -146,7 +136,6 @@ static inline void print_errors(void)
     for (int o = 0; o < OP_COUNT; o++)
         for (int t = 0; t < 4; t++)
             if (largest_error[o][t] > 0)
-                printf("%-14s %-5s largest error %.2g\n", op_names[o], dtype_name((dtype)t),
-                       largest_error[o][t]);
+                printf("%-14s %-5s largest error %.2g\n", op_names[o], dtype_name((dtype)t), largest_error[o][t]);
 }
 #endif

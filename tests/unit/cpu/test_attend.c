@@ -1,7 +1,7 @@
 /* test_attend.c - attention on packed rows: against loops in double, finite differences, and itself in other
  * company. */
 #include "fused_case.h"
-#include "graph/tape.h"
+#include "tensor/graph/tape.h"
 
 typedef struct {
     int64_t heads, d_k, d_v, n;
@@ -12,8 +12,7 @@ typedef struct {
 typedef struct {
     shape s;
     int64_t q_rows, k_rows, longest, width;
-    view q, kv, q_off, k_off, y, lse, dy, dq,
-        dkv; /* self: q holds all columns, after one that is nobody's; kv is q */
+    view q, kv, q_off, k_off, y, lse, dy, dq, dkv; /* self: q holds all columns, after one that is nobody's; kv is q */
     call forward, back;
 } attend_case;
 
@@ -37,13 +36,12 @@ static attend_case attend_new(dtype type, const shape *s)
     c.q = random_view(type, c.q_rows, c.width, 1);
     c.kv = s->self ? c.q : random_view(type, c.k_rows, kv_width, 2);
     c.q_off = ids_view(s->n + 1, q_off), c.k_off = ids_view(s->n + 1, k_off);
-    c.y = random_view(type, c.q_rows, s->heads * s->d_v, 3),
-    c.lse = random_view(sums_of(type), c.q_rows, s->heads, 4);
+    c.y = random_view(type, c.q_rows, s->heads * s->d_v, 3), c.lse = random_view(sums_of(type), c.q_rows, s->heads, 4);
     c.dy = random_view(type, c.q_rows, s->heads * s->d_v, 5), c.dq = random_view(type, c.q_rows, c.width, 6);
     c.dkv = s->self ? (view){0} : random_view(type, c.k_rows, kv_width, 7);
     attr a = {.f = {s->p, times / sqrt((double)s->d_k), 21},
-              .i = {col, s->self ? col + q_width : 0, s->self ? col + 2 * q_width : q_width, s->heads, s->d_k,
-                    s->d_v, s->causal, c.longest}};
+              .i = {col, s->self ? col + q_width : 0, s->self ? col + 2 * q_width : q_width, s->heads, s->d_k, s->d_v,
+                    s->causal, c.longest}};
     c.forward = (call){.op = OP_ATTEND,
                        .n_in = 5,
                        .n_out = 2,
@@ -106,8 +104,7 @@ static void by_loops(const attend_case *c, view *y, view *lse)
                 for (int64_t i = 0; i < s->d_v; i++) {
                     double mix = 0;
                     for (int64_t j = 0; j < n; j++)
-                        mix += p[j] / sum * keep[j] *
-                               get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[2] + h * s->d_v + i);
+                        mix += p[j] / sum * keep[j] * get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[2] + h * s->d_v + i);
                     set(y, r * s->heads * s->d_v + h * s->d_v + i, mix);
                 }
             }
@@ -235,33 +232,25 @@ static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
     view whole = random_view(type, T, width, 8), y = new_view(type, T, heads * d_v),
          lse = new_view(sums_of(type), T, heads), off = ids_view(2, (int32_t[]){0, T});
     attr a = {.f = {0, 0.3 * times}, .i = {0, heads * d_k, 2 * heads * d_k, heads, d_k, d_v, 1, T}};
-    call full = {.op = OP_ATTEND,
-                 .n_in = 5,
-                 .n_out = 2,
-                 .in = {whole, whole, whole, off, off},
-                 .out = {y, lse},
-                 .a = a};
+    call full = {
+        .op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {whole, whole, whole, off, off}, .out = {y, lse}, .a = a};
     RUN(ATTEND, full);
     view cache = random_view(type, 2 * CAP, kv, 9), now = new_view(type, 2, width),
          out = new_view(type, 2, heads * d_v), ancestor = new_view(I32, 2, CAP), t = new_view(I32, 1, 1);
     cache.dim[1] = 2, cache.dim[2] = CAP;
-    call step = {
-        .op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1, .in = {now, cache, ancestor, t}, .out = {out}, .a = a};
+    call step = {.op = OP_ATTEND_STEP, .n_in = 4, .n_out = 1, .in = {now, cache, ancestor, t}, .out = {out}, .a = a};
     size_t row = (size_t)width * dtype_size(type);
     view found = new_view(type, T, heads * d_v);
-    for (int64_t i = 0; i < T;
-         i++) { /* the hypothesis moves from row 0 to row 1 and back; the other row holds noise */
+    for (int64_t i = 0; i < T; i++) { /* the hypothesis moves from row 0 to row 1 and back; the other row holds noise */
         int64_t r = i % 2;
         view noise = random_view(type, 2, width, 100 + (uint64_t)i);
         memcpy(now.data, noise.data, 2 * row);
         memcpy((char *)now.data + (size_t)r * row, (char *)whole.data + (size_t)i * row, row);
         for (int64_t j = 0; j < CAP; j++)
-            set(&ancestor, r * CAP + j, (double)(j % 2)),
-                set(&ancestor, (1 - r) * CAP + j, (double)(1 - j % 2));
+            set(&ancestor, r * CAP + j, (double)(j % 2)), set(&ancestor, (1 - r) * CAP + j, (double)(1 - j % 2));
         set(&t, 0, (double)i);
         RUN(ATTEND_STEP, step);
-        for (int64_t j = 0; j < heads * d_v; j++)
-            set(&found, i * heads * d_v + j, get(&out, r * heads * d_v + j));
+        for (int64_t j = 0; j < heads * d_v; j++) set(&found, i * heads * d_v + j, get(&out, r * heads * d_v + j));
         free(noise.data);
     }
     view want = copy_as(&y, F64);
@@ -278,37 +267,11 @@ int main(void)
     const shape shapes[] = {
         {.heads = 1, .d_k = 1, .d_v = 1, .n = 1, .q_len = {1}, .self = true},
         {.heads = 2, .d_k = 4, .d_v = 6, .n = 3, .q_len = {3, 1, 9}, .self = true, .p = 0.2},
-        {.heads = 4,
-         .d_k = 16,
-         .d_v = 16,
-         .n = 4,
-         .q_len = {17, 40, 0, 5},
-         .self = true,
-         .causal = true,
-         .p = 0.1},
+        {.heads = 4, .d_k = 16, .d_v = 16, .n = 4, .q_len = {17, 40, 0, 5}, .self = true, .causal = true, .p = 0.1},
         {.heads = 3, .d_k = 20, .d_v = 33, .n = 3, .q_len = {5, 33, 64}, .k_len = {7, 1, 20}},
-        {.heads = 2,
-         .d_k = 64,
-         .d_v = 64,
-         .n = 4,
-         .q_len = {30, 0, 12, 1},
-         .k_len = {25, 4, 0, 70},
-         .p = 0.1},
-        {.heads = 2,
-         .d_k = 32,
-         .d_v = 32,
-         .n = 5,
-         .q_len = {31, 32, 33, 16, 15},
-         .self = true,
-         .causal = true},
-        {.heads = 2,
-         .d_k = 64,
-         .d_v = 64,
-         .n = 3,
-         .q_len = {48, 60, 5},
-         .self = true,
-         .causal = true,
-         .p = 0.1},
+        {.heads = 2, .d_k = 64, .d_v = 64, .n = 4, .q_len = {30, 0, 12, 1}, .k_len = {25, 4, 0, 70}, .p = 0.1},
+        {.heads = 2, .d_k = 32, .d_v = 32, .n = 5, .q_len = {31, 32, 33, 16, 15}, .self = true, .causal = true},
+        {.heads = 2, .d_k = 64, .d_v = 64, .n = 3, .q_len = {48, 60, 5}, .self = true, .causal = true, .p = 0.1},
         {.heads = 8,
          .d_k = 64,
          .d_v = 64,
@@ -336,9 +299,8 @@ int main(void)
         check_company(row_types[t]);
         check_bounds(row_types[t]);
     }
-    check_differences(&(shape){
-        .heads = 2, .d_k = 3, .d_v = 4, .n = 2, .q_len = {4, 2}, .self = true, .causal = true, .p = 0.3});
     check_differences(
-        &(shape){.heads = 1, .d_k = 5, .d_v = 3, .n = 2, .q_len = {4, 1}, .k_len = {2, 6}, .p = 0.2});
+        &(shape){.heads = 2, .d_k = 3, .d_v = 4, .n = 2, .q_len = {4, 2}, .self = true, .causal = true, .p = 0.3});
+    check_differences(&(shape){.heads = 1, .d_k = 5, .d_v = 3, .n = 2, .q_len = {4, 1}, .k_len = {2, 6}, .p = 0.2});
     return test_end();
 }

@@ -17,14 +17,14 @@ static call drop_call(const view *x, const view *y, double p, int64_t place, uin
 
 static void check_bits(dtype type, int64_t n, double p, int64_t place, uint64_t seed, uint64_t step)
 {
-    view x = random_view(type, 1, n, 1), y = new_view(type, 1, n), want = new_view(F64, 1, n),
-         x2 = copy_as(&x, type), sum = new_view(F64, 1, n);
+    view x = random_view(type, 1, n, 1), y = new_view(type, 1, n), want = new_view(F64, 1, n), x2 = copy_as(&x, type),
+         sum = new_view(F64, 1, n);
     call c = drop_call(&x, &y, p, place, seed, step);
     RUN(DROPOUT, c);
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     for (int64_t i = 0; i < n; i++) {
-        uint32_t w[4], counter[4] = {(uint32_t)(i / 8), (uint32_t)((uint64_t)i / 8 >> 32), (uint32_t)place,
-                                     (uint32_t)step};
+        uint32_t w[4],
+            counter[4] = {(uint32_t)(i / 8), (uint32_t)((uint64_t)i / 8 >> 32), (uint32_t)place, (uint32_t)step};
         philox(counter, key, w);
         uint32_t word = w[i % 8 / 2] >> (i % 2 * 16) & 0xffff;
         set(&want, i, word >= (uint32_t)floor(p * 65536) ? get(&x, i) / (1 - p) : 0);

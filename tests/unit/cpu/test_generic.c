@@ -18,20 +18,18 @@ static double binary(op o, double a, double b)
 
 /* y = x0 o x1, with axes of x0 and x1 set to 1 where bits of `ones` say so: first four for x0, next four for
  * x1. */
-static void check_binary(kernel f, op o, dtype ta, dtype tb, dtype ty, const int64_t d[4], unsigned ones,
-                         bool in_place)
+static void check_binary(kernel f, op o, dtype ta, dtype tb, dtype ty, const int64_t d[4], unsigned ones, bool in_place)
 {
     int64_t da[4], db[4];
     for (int i = 0; i < 4; i++) {
         da[i] = ones >> i & 1 ? 1 : d[i];
         db[i] = ones >> (4 + i) & 1 ? 1 : d[i];
     }
-    view x0 = randoms(tensor(ta, da[0], da[1], da[2], da[3])),
-         x1 = randoms(tensor(tb, db[0], db[1], db[2], db[3]));
+    view x0 = randoms(tensor(ta, da[0], da[1], da[2], da[3])), x1 = randoms(tensor(tb, db[0], db[1], db[2], db[3]));
     if (o == OP_DIV)
         for (int64_t i = 0; i < size_of(&x1); i++) set(&x1, i, get(&x1, i) + (get(&x1, i) < 0 ? -1 : 1));
-    view y = tensor(ty, da[0] > db[0] ? da[0] : db[0], da[1] > db[1] ? da[1] : db[1],
-                    da[2] > db[2] ? da[2] : db[2], da[3] > db[3] ? da[3] : db[3]);
+    view y = tensor(ty, da[0] > db[0] ? da[0] : db[0], da[1] > db[1] ? da[1] : db[1], da[2] > db[2] ? da[2] : db[2],
+                    da[3] > db[3] ? da[3] : db[3]);
     double *expected = xmalloc((size_t)size_of(&y) * sizeof *expected);
     EACH(y) expected[place(&y, a, b, d, e)] = binary(o, at(&x0, a, b, d, e), at(&x1, a, b, d, e));
     view out = in_place ? x0 : y;
@@ -46,7 +44,7 @@ static void test_binary(void)
     static const struct {
         kernel f;
         op o;
-    } ops[] = {{cpu_ADD, OP_ADD}, {cpu_SUB, OP_SUB},     {cpu_MUL, OP_MUL},
+    } ops[] = {{cpu_ADD, OP_ADD}, {cpu_SUB, OP_SUB},         {cpu_MUL, OP_MUL},
                {cpu_DIV, OP_DIV}, {cpu_MINIMUM, OP_MINIMUM}, {cpu_LESS_THAN, OP_LESS_THAN}};
     for (size_t i = 0; i < LENGTH(ops); i++)
         for (int t = F32; t <= F64; t++) {
@@ -56,8 +54,7 @@ static void test_binary(void)
             for (int n = 0; n < 20; n++)
                 check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){length(), 1, length(), length()}, 0,
                              ops[i].o <= OP_MUL);
-            static const unsigned usual[] = {0x00, 0x70, 0x80, 0xf0,
-                                             0x0f, 0x07, 0x40, 0x30}; /* by all threads */
+            static const unsigned usual[] = {0x00, 0x70, 0x80, 0xf0, 0x0f, 0x07, 0x40, 0x30}; /* by all threads */
             for (size_t n = 0; n < LENGTH(usual); n++)
                 check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){4, 8, 37, 41}, usual[n], false);
             check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){3, 5, 67, 71}, 0xe0, ops[i].o <= OP_MUL);
@@ -167,8 +164,8 @@ static void check_sums(dtype t, const int64_t d[4], unsigned ones)
 {
     int64_t s[4];
     for (int i = 0; i < 4; i++) s[i] = ones >> i & 1 ? 1 : d[i];
-    view x = randoms(tensor(t, d[0], d[1], d[2], d[3])), y = tensor(t, s[0], s[1], s[2], s[3]),
-         z = like(t, &x), again = like(t, &y);
+    view x = randoms(tensor(t, d[0], d[1], d[2], d[3])), y = tensor(t, s[0], s[1], s[2], s[3]), z = like(t, &x),
+         again = like(t, &y);
     double *expected = xcalloc((size_t)size_of(&x), sizeof *expected);
     EACH(x) expected[place(&y, a, b, d, e)] += at(&x, a, b, d, e);
     CHECK_INT(RUN(SUM_TO, NULL, &y, x), 0);
@@ -191,8 +188,8 @@ static void test_sums(void)
         for (unsigned ones = 0; ones < 16; ones++) {
             for (int n = 0; n < 10; n++)
                 check_sums(t,
-                           (int64_t[4]){1 + (int64_t)rng_below(&dice, 3), 1 + (int64_t)rng_below(&dice, 4),
-                                        length(), length()},
+                           (int64_t[4]){1 + (int64_t)rng_below(&dice, 3), 1 + (int64_t)rng_below(&dice, 4), length(),
+                                        length()},
                            ones);
             check_sums(t, (int64_t[4]){5, 4, 301, 13}, ones);
             check_sums(t, (int64_t[4]){1, 3, 33, 1057}, ones);
@@ -240,8 +237,7 @@ static void test_softmax(void)
         check_softmax(t, randoms(tensor(t, 1, 1, 3, 5003)), true);
         for (int n = 0; n < 20; n++) { /* keys that are hidden at the end change no bit */
             int64_t seen = length(), wide = seen + length();
-            view x = randoms(tensor(t, 1, 1, 4, seen)), w = tensor(t, 1, 1, 4, wide), y = like(t, &x),
-                 v = like(t, &w);
+            view x = randoms(tensor(t, 1, 1, 4, seen)), w = tensor(t, 1, 1, 4, wide), y = like(t, &x), v = like(t, &w);
             EACH(w) set(&w, place(&w, a, b, d, e), e < seen ? at(&x, 0, 0, d, e + 0) : -INFINITY);
             if (seen == 1) EACH(w) set(&w, place(&w, a, b, d, e), e ? -INFINITY : get(&x, d));
             CHECK_INT(RUN(SOFTMAX, NULL, &y, x) | RUN(SOFTMAX, NULL, &v, w), 0);
@@ -316,23 +312,20 @@ static void test_product_bits(void)
 {
     for (int t = F32; t <= F64; t++)
         for (int n = 0; n < 40; n++) {
-            int64_t m = length() + 1, cols = length() + 1, k = length() + (n % 4 ? 0 : 400),
-                    pad = 1 + length();
+            int64_t m = length() + 1, cols = length() + 1, k = length() + (n % 4 ? 0 : 400), pad = 1 + length();
             view x = randoms(tensor(t, 1, 1, m, k)), y = randoms(tensor(t, 1, 1, k, cols)),
                  z = product_of(&x, &y, 0, 0);
             view wide = tensor(t, 1, 1, m, k + pad), tall = tensor(t, 1, 1, k + pad, cols),
                  turned = tensor(t, 1, 1, cols, k);
             for (int64_t i = 0; i < m; i++)
-                for (int64_t j = 0; j < k + pad; j++)
-                    set(&wide, i * (k + pad) + j, j < k ? get(&x, i * k + j) : 0);
+                for (int64_t j = 0; j < k + pad; j++) set(&wide, i * (k + pad) + j, j < k ? get(&x, i * k + j) : 0);
             for (int64_t j = 0; j < (k + pad) * cols; j++) set(&tall, j, j < k * cols ? get(&y, j) : 0);
             for (int64_t i = 0; i < k; i++)
                 for (int64_t j = 0; j < cols; j++) set(&turned, j * k + i, get(&y, i * cols + j));
             view padded = product_of(&wide, &tall, 0, 0), other = product_of(&x, &turned, 0, 1);
             CHECK(same_bits(&z, &padded));
             CHECK(same_bits(&z, &other));
-            view last = tensor(t, 1, 1, 1, k),
-                 column = tensor(t, 1, 1, 1, k); /* its last row and column alone */
+            view last = tensor(t, 1, 1, 1, k), column = tensor(t, 1, 1, 1, k); /* its last row and column alone */
             for (int64_t j = 0; j < k; j++)
                 set(&last, j, get(&x, (m - 1) * k + j)), set(&column, j, get(&y, j * cols + cols - 1));
             view alone = product_of(&last, &y, 0, 0), down = product_of(&x, &column, 0, 1);

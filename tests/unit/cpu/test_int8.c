@@ -1,10 +1,11 @@
-/* test_int8.c - products in int8: the sums of whole numbers are exactly those of a plain loop, at every instruction set, with VNNI and
- * without; a row's product has the same bits whatever the rows and threads. */
+/* test_int8.c - products in int8: the sums of whole numbers are exactly those of a plain loop, at every instruction
+ * set, with VNNI and without; a row's product has the same bits whatever the rows and threads. */
 #include "fused_case.h"
 #include <omp.h>
 
 enum { MOST = 130 };
-static const int64_t shapes[][2] = {{1, 1}, {7, 33}, {24, 40}, {131, 65}, {130, 300}, {1700, 9}}; /* k, n: over a block of k, too */
+/* k, n: over a block of k, too */
+static const int64_t shapes[][2] = {{1, 1}, {7, 33}, {24, 40}, {131, 65}, {130, 300}, {1700, 9}};
 
 typedef struct {
     view x, w, b;
@@ -14,10 +15,13 @@ typedef struct {
     int32_t *sum;              /* [MOST,n] of whole numbers */
 } example;
 
-static double weight(const example *c, int64_t i, int64_t j) { return get(&c->w, c->transposed ? j * c->k + i : i * c->n + j); }
+static double weight(const example *c, int64_t i, int64_t j)
+{
+    return get(&c->w, c->transposed ? j * c->k + i : i * c->n + j);
+}
 
-/* Whole numbers q of -127 .. 127 for v [n], and what one of them stands for. As the kernels do it: v (254 / max) in floats, cut to a
- * whole number, halved away from 0. */
+/* Whole numbers q of -127 .. 127 for v [n], and what one of them stands for. As the kernels do it: v (254 / max) in
+ * floats, cut to a whole number, halved away from 0. */
 static double rounded(int64_t n, const float *v, int32_t *q)
 {
     float max = 0;
@@ -34,9 +38,12 @@ static example new_example(int64_t k, int64_t n, bool transposed)
     example c = {.x = random_view(F32, MOST, k, 1),
                  .w = random_view(F32, transposed ? n : k, transposed ? k : n, 2),
                  .b = random_view(F32, 1, n, 3),
-                 .transposed = transposed, .k = k, .n = n};
+                 .transposed = transposed,
+                 .k = k,
+                 .n = n};
     c.w.param = 0;
-    for (int64_t i = 0; i < k; i++) set(&c.x, i, 0), set(&c.x, k + i, i % 2 ? 3 : -3); /* a row of 0, a row of the largest */
+    /* a row of 0, a row of the largest */
+    for (int64_t i = 0; i < k; i++) set(&c.x, i, 0), set(&c.x, k + i, i % 2 ? 3 : -3);
     for (int64_t i = 0; i < k; i++) set(&c.w, transposed ? i : i * n, i % 2 ? 2 : -2);
     c.x_scale = xcalloc(MOST, sizeof *c.x_scale), c.w_scale = xcalloc((size_t)n, sizeof *c.w_scale);
     c.sum = xcalloc((size_t)(MOST * n), sizeof *c.sum);
@@ -56,7 +63,13 @@ static example new_example(int64_t k, int64_t n, bool transposed)
 static view product_of(const example *c, int64_t rows, bool bias, bool relu, params *p)
 {
     view y = new_view(F32, rows, c->n), none = {0};
-    call k = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {c->x, c->w, bias ? c->b : none}, .out = {y}, .a.i = {c->transposed, relu}, .params = p};
+    call k = {.op = OP_LINEAR,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {c->x, c->w, bias ? c->b : none},
+              .out = {y},
+              .a.i = {c->transposed, relu},
+              .params = p};
     k.in[0].dim[2] = rows;
     RUN(LINEAR, k);
     return y;
@@ -73,7 +86,8 @@ static void check_sums(const example *c, params *p)
         worst = fmax(worst, fabs(get(&with_bias, i) - fmax(0, c->sum[i] * scale + get(&c->b, i % c->n))));
     }
     CHECK_INT(wrong, -1);
-    if (wrong >= 0) printf("  k %d, n %d: row %d, column %d\n", (int)c->k, (int)c->n, (int)(wrong / c->n), (int)(wrong % c->n));
+    if (wrong >= 0)
+        printf("  k %d, n %d: row %d, column %d\n", (int)c->k, (int)c->n, (int)(wrong / c->n), (int)(wrong % c->n));
     CHECK_NEAR(worst, 0, 1e-5 * (double)(1 + c->k));
     free_views((view[]){y, with_bias}, 2);
 }
@@ -125,7 +139,8 @@ static void edges(void)
     view exact = product_of(&c, MOST, true, false, &plain), near = product_of(&c, MOST, true, false, &rounding);
     CHECK(memcmp(exact.data, near.data, (size_t)count(&exact) * sizeof(float)));
     double off = 0, size = 0;
-    for (int64_t i = 0; i < count(&exact); i++) off += pow(get(&near, i) - get(&exact, i), 2), size += pow(get(&exact, i), 2);
+    for (int64_t i = 0; i < count(&exact); i++)
+        off += pow(get(&near, i) - get(&exact, i), 2), size += pow(get(&exact, i), 2);
     CHECK(off > 0 && sqrt(off / size) < 0.02);
     if (!(sqrt(off / size) < 0.02)) printf("  relative error %g\n", sqrt(off / size));
     set(&c.x, 5 * c.k + 3, NAN), set(&c.x, 6 * c.k + 3, INFINITY);

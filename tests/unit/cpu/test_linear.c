@@ -4,28 +4,24 @@
 static params store = {.version = 1};
 
 /* y = relu(x w + b) by loops */
-static view linear_by_loops(const view *x, const view *w, const view *b, bool transposed, bool relu,
-                            const view *base)
+static view linear_by_loops(const view *x, const view *w, const view *b, bool transposed, bool relu, const view *base)
 {
     int64_t k = x->dim[3], n = w->dim[transposed ? 2 : 3], rows = x->dim[2];
     view y = new_view(F64, rows, n);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < n; j++) {
             double sum = b ? get(b, j) : base ? get(base, r * n + j) : 0;
-            for (int64_t i = 0; i < k; i++)
-                sum += get(x, r * k + i) * get(w, transposed ? j * k + i : i * n + j);
+            for (int64_t i = 0; i < k; i++) sum += get(x, r * k + i) * get(w, transposed ? j * k + i : i * n + j);
             set(&y, r * n + j, relu && sum < 0 ? 0 : sum);
         }
     return y;
 }
 
-static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool transposed, bool relu,
-                          bool bias, int32_t param)
+static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool transposed, bool relu, bool bias,
+                          int32_t param)
 {
-    view x = random_view(type, rows, k, 1),
-         w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 2);
-    view b = random_view(sums_of(type), 1, n, 3), y = new_view(type, rows, n),
-         again = new_view(type, rows, n);
+    view x = random_view(type, rows, k, 1), w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 2);
+    view b = random_view(sums_of(type), 1, n, 3), y = new_view(type, rows, n), again = new_view(type, rows, n);
     w.param = param;
     call c = {.op = OP_LINEAR,
               .n_in = 3,
@@ -48,8 +44,7 @@ static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool t
 static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
 {
     enum { ROWS = 150 };
-    view x = random_view(type, ROWS, k, 4),
-         w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 5),
+    view x = random_view(type, ROWS, k, 4), w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 5),
          b = random_view(sums_of(type), 1, n, 6);
     view y = new_view(type, ROWS, n), part = new_view(type, ROWS, n), turned = new_view(type, ROWS, k);
     size_t x_row = (size_t)k * dtype_size(type), y_row = (size_t)n * dtype_size(type);
@@ -76,14 +71,13 @@ static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
             CHECK_INT(memcmp(part.data, (char *)y.data + (size_t)r * y_row, (size_t)rows * y_row), 0);
         }
     for (int64_t r = 0; r < ROWS; r++)
-        memcpy((char *)turned.data + (size_t)(ROWS - 1 - r) * x_row, (char *)x.data + (size_t)r * x_row,
-               x_row);
+        memcpy((char *)turned.data + (size_t)(ROWS - 1 - r) * x_row, (char *)x.data + (size_t)r * x_row, x_row);
     c.in[0] = turned, c.out[0] = part;
     RUN(LINEAR, c);
     int differ = 0;
     for (int64_t r = 0; r < ROWS; r++)
-        differ += memcmp((char *)part.data + (size_t)(ROWS - 1 - r) * y_row,
-                         (char *)y.data + (size_t)r * y_row, y_row) != 0;
+        differ +=
+            memcmp((char *)part.data + (size_t)(ROWS - 1 - r) * y_row, (char *)y.data + (size_t)r * y_row, y_row) != 0;
     CHECK_INT(differ, 0);
     cpu_release_params(&store);
     free_views((view[]){x, w, b, y, part, turned, want}, 7);
@@ -94,8 +88,7 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     view x = random_view(type, rows, k, 7), dy = random_view(type, rows, n, 8),
          w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 9);
     view base = random_view(type, rows, k, 10), dx = new_view(type, rows, k), added = copy_as(&base, type);
-    view dw = random_view(sums_of(type), w.dim[2], w.dim[3], 11),
-         again = new_view(sums_of(type), w.dim[2], w.dim[3]);
+    view dw = random_view(sums_of(type), w.dim[2], w.dim[3], 11), again = new_view(sums_of(type), w.dim[2], w.dim[3]);
     w.param = 3;
     call c = {.op = OP_LINEAR_DX,
               .n_in = 3,
@@ -117,13 +110,8 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
         if (!(get(&base, i) > 0)) set(&want, i, 0);
     CHECK_ROWS(dx, want, tolerance(type));
 
-    call g = {.op = OP_LINEAR_DW,
-              .n_in = 2,
-              .n_out = 1,
-              .in = {x, dy},
-              .out = {dw},
-              .a.i = {transposed},
-              .params = &store};
+    call g = {
+        .op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, dy}, .out = {dw}, .a.i = {transposed}, .params = &store};
     RUN(LINEAR_DW, g);
     view outer = new_view(F64, w.dim[2], w.dim[3]);
     for (int64_t i = 0; i < k; i++)

@@ -6,8 +6,7 @@
 
 static void check_axes(dtype t, const int64_t n[4])
 {
-    view x = t == I32 ? ids_below(tensor(t, n[0], n[1], n[2], n[3]), 1000)
-                      : randoms(tensor(t, n[0], n[1], n[2], n[3]));
+    view x = t == I32 ? ids_below(tensor(t, n[0], n[1], n[2], n[3]), 1000) : randoms(tensor(t, n[0], n[1], n[2], n[3]));
     double *expected = xmalloc((size_t)size_of(&x) * 4 * sizeof *expected);
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) {
@@ -64,8 +63,8 @@ static void test_axes(void)
 {
     for (int t = F32; t <= I32; t++) {
         for (int n = 0; n < 12; n++)
-            check_axes(t, (int64_t[4]){1 + (int64_t)rng_below(&dice, 3), 1 + (int64_t)rng_below(&dice, 4),
-                                       length(), length()});
+            check_axes(t, (int64_t[4]){1 + (int64_t)rng_below(&dice, 3), 1 + (int64_t)rng_below(&dice, 4), length(),
+                                       length()});
         check_axes(t, (int64_t[4]){2, 30, 8, 64});
         check_axes(t, (int64_t[4]){1, 1, 190, 181});
         check_axes(t, (int64_t[4]){1, 1, 1, 33000});
@@ -77,8 +76,7 @@ static void test_axes(void)
                  y = like(t, &x);
             double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
             EACH(x)
-            expected[place(&x, a, b, d, e)] =
-                e < half ? -at(&x, a, b, d, e + half) : at(&x, a, b, d, e - half);
+            expected[place(&x, a, b, d, e)] = e < half ? -at(&x, a, b, d, e + half) : at(&x, a, b, d, e - half);
             CHECK_INT(RUN(ROTATE_HALF, NULL, &y, x), 0);
             compare(OP_ROTATE_HALF, &y, expected, 0, "");
             free(expected);
@@ -114,8 +112,7 @@ static void check_table(dtype t, int64_t n, int64_t width, int64_t n_ids)
 
 static void check_positions(dtype t, int64_t nq, int64_t nk)
 {
-    view q = ids_below(tensor(I32, 1, 1, 1, nq), 50), k = ids_below(tensor(I32, 1, 1, 1, nk), 50),
-         real = like(t, &q);
+    view q = ids_below(tensor(I32, 1, 1, 1, nq), 50), k = ids_below(tensor(I32, 1, 1, 1, nk), 50), real = like(t, &q);
     view gap = tensor(t, 1, 1, nq, nk), dist = tensor(I32, 1, 1, nq, nk);
     double *expected = xmalloc((size_t)(size_of(&gap) + nq) * sizeof *expected);
     for (int64_t i = 0; i < nq; i++) expected[i] = get(&q, i);
@@ -191,8 +188,7 @@ static view some_offsets(int64_t batch, int64_t longest)
 {
     view o = tensor(I32, 1, 1, 1, batch + 1);
     set(&o, 0, 0);
-    for (int64_t b = 0; b < batch; b++)
-        set(&o, b + 1, get(&o, b) + (double)rng_below(&dice, (uint64_t)longest + 1));
+    for (int64_t b = 0; b < batch; b++) set(&o, b + 1, get(&o, b) + (double)rng_below(&dice, (uint64_t)longest + 1));
     return o;
 }
 
@@ -208,8 +204,7 @@ static void check_heads(dtype rows_type, dtype t, int64_t batch, int64_t heads, 
     {
         int64_t first = (int64_t)get(&off, a), len = (int64_t)get(&off, a + 1) - first;
         if (d < len)
-            expected[((a * heads + b) * time + d) * width + e] =
-                get(&rows, (first + d) * cols + col + b * width + e);
+            expected[((a * heads + b) * time + d) * width + e] = get(&rows, (first + d) * cols + col + b * width + e);
     }
     attr k = {.i = {col, heads, width, time}};
     CHECK_INT(RUN(HEADS, &k, &y, rows, off), 0);
@@ -220,8 +215,7 @@ static void check_heads(dtype rows_type, dtype t, int64_t batch, int64_t heads, 
     {
         int64_t first = (int64_t)get(&off, a), len = (int64_t)get(&off, a + 1) - first;
         if (d < len)
-            expected[(first + d) * cols + col + b * width + e] =
-                get(&y, ((a * heads + b) * time + d) * width + e);
+            expected[(first + d) * cols + col + b * width + e] = get(&y, ((a * heads + b) * time + d) * width + e);
     }
     CHECK_INT(RUN(MERGE, &k, &back, y, off), 0);
     compare(OP_MERGE, &back, expected, allowed(rows_type, 1e-7), "");
@@ -241,16 +235,16 @@ static void check_rotate(dtype type, int64_t batch, int64_t heads, int64_t time,
     view off = some_offsets(batch, time);
     int64_t n = (int64_t)get(&off, batch) + spare, d = 2 * half, cols = col + heads * d + spare;
     dtype sums = type == F64 ? F64 : F32;
-    view x = randoms(tensor(type, 1, 1, n, cols)), y = like(type, &x),
-         cosine = randoms(tensor(sums, 1, 1, time, d)), sine = randoms(like(sums, &cosine));
+    view x = randoms(tensor(type, 1, 1, n, cols)), y = like(type, &x), cosine = randoms(tensor(sums, 1, 1, time, d)),
+         sine = randoms(like(sums, &cosine));
     double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
     for (int64_t i = 0; i < size_of(&x); i++) expected[i] = get(&x, i);
     for (int64_t b = 0; b < batch; b++)
         for (int64_t r = (int64_t)get(&off, b), t = 0; r < (int64_t)get(&off, b + 1); r++, t++)
             for (int64_t i = 0; i < heads * half; i++) {
                 int64_t j = i % half, first = r * cols + col + i / half * d + j, second = first + half;
-                double c1 = get(&cosine, t * d + j), s1 = get(&sine, t * d + j),
-                       c2 = get(&cosine, t * d + half + j), s2 = get(&sine, t * d + half + j);
+                double c1 = get(&cosine, t * d + j), s1 = get(&sine, t * d + j), c2 = get(&cosine, t * d + half + j),
+                       s2 = get(&sine, t * d + half + j);
                 expected[first] = get(&x, first) * c1 + (adjoint ? s2 : -s1) * get(&x, second);
                 expected[second] = get(&x, second) * c2 + (adjoint ? -s1 : s2) * get(&x, first);
             }
@@ -271,9 +265,8 @@ static void test_rotate(void)
     static const dtype types[] = {F32, F64, BF16};
     for (size_t i = 0; i < LENGTH(types); i++)
         for (int n = 0; n < 8; n++)
-            check_rotate(types[i], 1 + (int64_t)rng_below(&dice, 4), length(), 1 + length(),
-                         n < 2 ? 16 : length(), (int64_t)rng_below(&dice, 4), (int64_t)rng_below(&dice, 3),
-                         n % 2);
+            check_rotate(types[i], 1 + (int64_t)rng_below(&dice, 4), length(), 1 + length(), n < 2 ? 16 : length(),
+                         (int64_t)rng_below(&dice, 4), (int64_t)rng_below(&dice, 3), n % 2);
 }
 
 static void test_heads(void)
@@ -281,8 +274,8 @@ static void test_heads(void)
     static const dtype types[][2] = {{F32, F32}, {F64, F64}, {BF16, F32}, {BF16, BF16}, {F32, F64}};
     for (size_t i = 0; i < LENGTH(types); i++) {
         for (int n = 0; n < 12; n++)
-            check_heads(types[i][0], types[i][1], 1 + (int64_t)rng_below(&dice, 5), length(), length(),
-                        length(), n % 3, n % 4);
+            check_heads(types[i][0], types[i][1], 1 + (int64_t)rng_below(&dice, 5), length(), length(), length(), n % 3,
+                        n % 4);
         check_heads(types[i][0], types[i][1], 20, 4, 25, 32, 128, 0);
     }
 }
@@ -303,8 +296,7 @@ static void check_memory(dtype t, dtype cache_type, int64_t rows, int64_t heads,
     {
         double *to = &expected[((a * heads + b) * seen + d) * width + e];
         if (d == time) *to = get(&x, (a * heads + b) * width + e);
-        if (d < time)
-            *to = get(&cache, (((int64_t)get(&who, a * cap + d)) * cap + d) * heads * width + b * width + e);
+        if (d < time) *to = get(&cache, (((int64_t)get(&who, a * cap + d)) * cap + d) * heads * width + b * width + e);
     }
     CHECK_INT(RUN(KV_CACHE_APPEND, NULL, &y, x, cache, who, now), 0);
     compare(OP_KV_CACHE_APPEND, &y, expected, allowed(cache_type, 1e-7), "");
@@ -381,13 +373,8 @@ static void test_call(void)
     ab_op o = {.name = "twice_plus", .n_in = 2, .cpu = twice_plus};
     for (int t = F32; t <= F64; t++) {
         view a = randoms(tensor(t, 1, 1, 1, 9)), b = randoms(like(t, &a)), y = like(t, &a);
-        call k = {.op = OP_CALL,
-                  .n_in = 2,
-                  .n_out = 1,
-                  .in = {a, b},
-                  .out = {y},
-                  .call = &o,
-                  .call_attr = &(float){0.5f}};
+        call k = {
+            .op = OP_CALL, .n_in = 2, .n_out = 1, .in = {a, b}, .out = {y}, .call = &o, .call_attr = &(float){0.5f}};
         err e = {{0}};
         CHECK_INT(cpu_CALL(&k, &e), t == F32 ? 0 : -1);
         if (t == F32)

@@ -1,4 +1,5 @@
-/* test_order.c - ids computed from numbers against slow and plain formulas, and noise against its definition in op.h. */
+/* test_order.c - ids computed from numbers against slow and plain formulas, and noise against its definition in
+ * op.h. */
 #include "tensors.h"
 
 /* ---- TOP_K ---- */
@@ -39,7 +40,8 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
 
 static void test_top_k(void)
 {
-    static const int64_t lines[][3] = {{1, 1, 1}, {3, 5, 1}, {3, 5, 5}, {2, 40, 16}, {2, 40, 17}, {4, 100, 100}, {5, 33, 2}, {1, 700, 300}};
+    static const int64_t lines[][3] = {{1, 1, 1},   {3, 5, 1},     {3, 5, 5},  {2, 40, 16},
+                                       {2, 40, 17}, {4, 100, 100}, {5, 33, 2}, {1, 700, 300}};
     for (size_t i = 0; i < LENGTH(lines); i++)
         for (int c = 0; c < 8; c++) check_top_k(c & 1 ? F64 : F32, lines[i][0], lines[i][1], lines[i][2], c & 2, c & 4);
 }
@@ -49,12 +51,14 @@ static void test_top_k(void)
 static void check_own_ids(dtype t, int64_t na, int64_t nb, bool own_a, bool own_b)
 {
     int64_t nq = 3, nk = 4, n = 5;
-    view x = randoms(tensor(t, na, nb, nq, n)), ids = ids_below(tensor(I32, own_a ? na : 1, own_b ? nb : 1, nq, nk), n), y = tensor(t, na, nb, nq, nk),
-         p = randoms(like(t, &y)), sums = like(t, &x);
-    double *picked = xcalloc((size_t)size_of(&y), sizeof *picked), *summed = xcalloc((size_t)size_of(&x), sizeof *summed);
+    view x = randoms(tensor(t, na, nb, nq, n)), ids = ids_below(tensor(I32, own_a ? na : 1, own_b ? nb : 1, nq, nk), n),
+         y = tensor(t, na, nb, nq, nk), p = randoms(like(t, &y)), sums = like(t, &x);
+    double *picked = xcalloc((size_t)size_of(&y), sizeof *picked),
+           *summed = xcalloc((size_t)size_of(&x), sizeof *summed);
     EACH(y)
     {
-        int64_t id = (int64_t)get(&ids, (((own_a ? a : 0) * ids.dim[1] + (own_b ? b : 0)) * nq + d) * nk + e), row = (a * nb + b) * nq + d;
+        int64_t id = (int64_t)get(&ids, (((own_a ? a : 0) * ids.dim[1] + (own_b ? b : 0)) * nq + d) * nk + e),
+                row = (a * nb + b) * nq + d;
         picked[row * nk + e] = get(&x, row * n + id);
         summed[row * n + id] += get(&p, row * nk + e);
     }
@@ -87,7 +91,13 @@ static void test_to_ids(void)
 
 static void run_noise(view *y, int64_t place, bool normal, uint64_t seed, uint64_t step)
 {
-    call k = {.op = OP_RANDOM, .n_out = 1, .out = {*y}, .a = {.i = {place, normal}}, .training = true, .seed = seed, .step = step};
+    call k = {.op = OP_RANDOM,
+              .n_out = 1,
+              .out = {*y},
+              .a = {.i = {place, normal}},
+              .training = true,
+              .seed = seed,
+              .step = step};
     err e = {0};
     CHECK_INT(cpu_RANDOM(&k, &e), 0);
 }
@@ -104,7 +114,8 @@ static void check_formula(dtype t, bool normal)
         for (int j = 0; j < 4; j++) {
             double u = (w[j / 2 * 2] / 512 + 0.5) / 8388608, v = (w[j / 2 * 2 + 1] / 512 + 0.5) / 8388608;
             double angle = 2 * 3.14159265358979323846 * v;
-            expected[4 * i + (uint32_t)j] = !normal ? (w[j] / 512 + 0.5) / 8388608 : sqrt(-2 * log(u)) * (j % 2 ? sin(angle) : cos(angle));
+            expected[4 * i + (uint32_t)j] =
+                !normal ? (w[j] / 512 + 0.5) / 8388608 : sqrt(-2 * log(u)) * (j % 2 ? sin(angle) : cos(angle));
         }
     }
     run_noise(&y, 7, normal, seed, 11);
@@ -122,7 +133,10 @@ static void check_moments(bool normal)
     for (int64_t i = 0; i < N; i++) sum += get(&y, i), squares += (get(&y, i) - mean) * (get(&y, i) - mean);
     CHECK_NEAR(sum / N, mean, 4 * sqrt(variance / N));
     CHECK_NEAR(squares / N, variance, 0.03 * variance);
-    static const struct { int64_t place; uint64_t seed, step; } others[] = {{2, 5, 2}, {1, 6, 2}, {1, 5, 3}, {1, 5 + (1ull << 32), 2}};
+    static const struct {
+        int64_t place;
+        uint64_t seed, step;
+    } others[] = {{2, 5, 2}, {1, 6, 2}, {1, 5, 3}, {1, 5 + (1ull << 32), 2}};
     for (size_t k = 0; k < LENGTH(others); k++) {
         int same_numbers = 0;
         run_noise(&z, others[k].place, normal, others[k].seed, others[k].step);

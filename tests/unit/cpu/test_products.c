@@ -1,5 +1,5 @@
-/* test_products.c - a row's product has the same bits whatever the number of rows, threads and packed copies, at every instruction
- * set of this machine; and sets agree with each other. */
+/* test_products.c - a row's product has the same bits whatever the number of rows, threads and packed copies, at every
+ * instruction set of this machine; and sets agree with each other. */
 #include "fused_case.h"
 #include <omp.h>
 
@@ -80,7 +80,8 @@ static void check_shape(dtype type, int64_t k, int64_t n, bool transposed)
         if (cpu_isa_lacks(isa)) continue;
         CHECK_INT(cpu_use(cpu_isa_name(isa), &e), 0);
         omp_set_num_threads(1);
-        view now[3] = {product_of(&c, type, MOST, NULL), gradient_of(&c, false, type, 1), gradient_of(&c, true, type, 1)};
+        view now[3] = {product_of(&c, type, MOST, NULL), gradient_of(&c, false, type, 1),
+                       gradient_of(&c, true, type, 1)};
         check_few_rows(&c, type, &now[0]);
         view dx = gradient_of(&c, false, type, 2), dw = gradient_of(&c, true, type, 3);
         CHECK_SAME_BITS(dx, now[1]);
@@ -89,7 +90,8 @@ static void check_shape(dtype type, int64_t k, int64_t n, bool transposed)
         for (int i = 0; i < 3 && last >= 0; i++) {
             if (!agree(last, isa, type)) continue;
             if (memcmp(now[i].data, before[i].data, (size_t)count(&now[i]) * dtype_size(now[i].type)))
-                printf("%s, k %d, n %d: output %d of %s differs from %s\n", dtype_name(type), (int)k, (int)n, i, cpu_isa_name(isa), cpu_isa_name(last));
+                printf("%s, k %d, n %d: output %d of %s differs from %s\n", dtype_name(type), (int)k, (int)n, i,
+                       cpu_isa_name(isa), cpu_isa_name(last));
             CHECK_SAME_BITS(now[i], before[i]);
         }
         free_views(before, 3);
@@ -103,6 +105,7 @@ static void check_shape(dtype type, int64_t k, int64_t n, bool transposed)
 int main(void)
 {
     for (size_t i = 0; i < LENGTH(shapes); i++)
-        for (int flags = 0; flags < 4; flags++) check_shape(flags & 1 ? BF16 : F32, shapes[i][0], shapes[i][1], flags & 2);
+        for (int flags = 0; flags < 4; flags++)
+            check_shape(flags & 1 ? BF16 : F32, shapes[i][0], shapes[i][1], flags & 2);
     return test_end();
 }

@@ -105,9 +105,8 @@ static norm_case norm_new(dtype type, int64_t rows, int64_t d, bool has_s, doubl
 }
 static void norm_free(norm_case *n)
 {
-    free_views(
-        (view[]){n->x, n->s, n->gain, n->bias, n->y, n->z, n->stats, n->dy, n->dz, n->ds, n->dgain, n->dbias},
-        12);
+    free_views((view[]){n->x, n->s, n->gain, n->bias, n->y, n->z, n->stats, n->dy, n->dz, n->ds, n->dgain, n->dbias},
+               12);
 }
 
 /* y by loops; keep [rows,d] holds dropout's factors */
@@ -134,20 +133,17 @@ static void check_norm(dtype type, int64_t rows, int64_t d, bool has_s, double p
             set(&z, j, get(&n.x, j) + (has_s ? get(&n.s, j) * get(&keep, j) : 0));
             mean += get(&z, j) / (double)d;
         }
-        for (int64_t j = r * d; j < (r + 1) * d; j++)
-            var += (get(&z, j) - mean) * (get(&z, j) - mean) / (double)d;
+        for (int64_t j = r * d; j < (r + 1) * d; j++) var += (get(&z, j) - mean) * (get(&z, j) - mean) / (double)d;
         set(&stats, 2 * r, mean);
         set(&stats, 2 * r + 1, 1 / sqrt(var + 1e-5));
         for (int64_t j = 0; j < d; j++)
-            set(&y, r * d + j,
-                (get(&z, r * d + j) - mean) / sqrt(var + 1e-5) * get(&n.gain, j) + get(&n.bias, j));
+            set(&y, r * d + j, (get(&z, r * d + j) - mean) / sqrt(var + 1e-5) * get(&n.gain, j) + get(&n.bias, j));
     }
     CHECK_ROWS(n.y, y, tolerance(type));
     CHECK_ROWS(n.stats, stats, type == F64 ? 1e-12 : 1e-4);
     if (has_s) CHECK_ROWS(n.z, z, tolerance(type));
 
-    norm_case exact =
-        norm_new(F64, rows, d, has_s, p); /* the gradient: against F64 from the same rounded inputs */
+    norm_case exact = norm_new(F64, rows, d, has_s, p); /* the gradient: against F64 from the same rounded inputs */
     RUN(NORM_BACK, n.back);
     view zd = copy_as(&n.back.in[0], F64), sd = copy_as(&n.stats, F64), gd = copy_as(&n.gain, F64),
          dd = copy_as(&n.dy, F64);
@@ -172,15 +168,15 @@ static double norm_loss(norm_case *n)
     for (int64_t i = 0; i < count(&n->y); i++) sum += get(&n->y, i) * get(&n->dy, i);
     return sum;
 }
-#define DIFFER(case_, loss, x, dx, h)                                                                        \
-    for (int64_t i_ = 0; i_ < count(&(x)); i_++) {                                                           \
-        double old_ = get(&(x), i_);                                                                         \
-        set(&(x), i_, old_ + (h));                                                                           \
-        double up_ = loss(case_);                                                                            \
-        set(&(x), i_, old_ - (h));                                                                           \
-        double slope_ = (up_ - loss(case_)) / (2 * (h));                                                     \
-        set(&(x), i_, old_);                                                                                 \
-        CHECK_NEAR(get(&(dx), i_), slope_, 1e-6 * (1 + fabs(slope_)));                                       \
+#define DIFFER(case_, loss, x, dx, h)                                                                                  \
+    for (int64_t i_ = 0; i_ < count(&(x)); i_++) {                                                                     \
+        double old_ = get(&(x), i_);                                                                                   \
+        set(&(x), i_, old_ + (h));                                                                                     \
+        double up_ = loss(case_);                                                                                      \
+        set(&(x), i_, old_ - (h));                                                                                     \
+        double slope_ = (up_ - loss(case_)) / (2 * (h));                                                               \
+        set(&(x), i_, old_);                                                                                           \
+        CHECK_NEAR(get(&(dx), i_), slope_, 1e-6 * (1 + fabs(slope_)));                                                 \
     }
 static void check_norm_differences(int64_t d, double p)
 {
@@ -232,8 +228,7 @@ static void check_ce(dtype type, int64_t rows, int64_t v, double eps, int others
         if (t < 0) continue;
         for (int64_t j = 0; j < v; j++) sum += exp(get(&k.x, r * v + j));
         for (int64_t j = 0; j < v; j++) {
-            double q = others ? (j == t ? 1 - eps : eps / (double)(v - 1))
-                              : (j == t ? 1 - eps : 0) + eps / (double)v;
+            double q = others ? (j == t ? 1 - eps : eps / (double)(v - 1)) : (j == t ? 1 - eps : 0) + eps / (double)v;
             q_x += q * get(&k.x, r * v + j);
             set(&grad, r * v + j, 0.25 * (exp(get(&k.x, r * v + j)) / sum - q));
         }

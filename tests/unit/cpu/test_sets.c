@@ -1,7 +1,7 @@
-/* test_sets.c - every instruction set of this machine computes the same: AVX2 and the AVX-512 sets bit for bit where rows are fp32,
- * plain x86-64, which has no fused multiply-add, within rounding. */
+/* test_sets.c - every instruction set of this machine computes the same: AVX2 and the AVX-512 sets bit for bit where
+ * rows are fp32, plain x86-64, which has no fused multiply-add, within rounding. */
 #include "fused_case.h"
-#include "graph/op.h"
+#include "tensor/graph/op.h"
 
 enum { ROWS = 37, WIDTH = 150, HEADS = 3, D = 20, V = 1300 };
 
@@ -18,37 +18,75 @@ static view kept(outcome *o, view v)
 
 static void norms(outcome *o)
 {
-    view x = random_view(F32, ROWS, WIDTH, 1), s = random_view(F32, ROWS, WIDTH, 2), gain = random_view(F32, 1, WIDTH, 3),
-         bias = random_view(F32, 1, WIDTH, 4), dy = random_view(F32, ROWS, WIDTH, 5);
-    view y = kept(o, new_view(F32, ROWS, WIDTH)), z = kept(o, new_view(F32, ROWS, WIDTH)), stats = kept(o, new_view(F32, ROWS, 2));
+    view x = random_view(F32, ROWS, WIDTH, 1), s = random_view(F32, ROWS, WIDTH, 2),
+         gain = random_view(F32, 1, WIDTH, 3), bias = random_view(F32, 1, WIDTH, 4),
+         dy = random_view(F32, ROWS, WIDTH, 5);
+    view y = kept(o, new_view(F32, ROWS, WIDTH)), z = kept(o, new_view(F32, ROWS, WIDTH)),
+         stats = kept(o, new_view(F32, ROWS, 2));
     attr a = {.f = {0.1, 1e-5}, .i = {3, 1}};
-    call f = {.op = OP_NORM, .n_in = 4, .n_out = 3, .in = {x, s, gain, bias}, .out = {y, z, stats}, .a = a, .training = true, .seed = 9};
+    call f = {.op = OP_NORM,
+              .n_in = 4,
+              .n_out = 3,
+              .in = {x, s, gain, bias},
+              .out = {y, z, stats},
+              .a = a,
+              .training = true,
+              .seed = 9};
     RUN(NORM, f);
-    view dz = kept(o, new_view(F32, ROWS, WIDTH)), ds = kept(o, new_view(F32, ROWS, WIDTH)), dgain = kept(o, new_view(F32, 1, WIDTH)),
-         dbias = kept(o, new_view(F32, 1, WIDTH));
-    call g = {.op = OP_NORM_BACK, .n_in = 4, .n_out = 4, .in = {z, stats, gain, dy}, .out = {dz, ds, dgain, dbias}, .a = a, .training = true, .seed = 9};
+    view dz = kept(o, new_view(F32, ROWS, WIDTH)), ds = kept(o, new_view(F32, ROWS, WIDTH)),
+         dgain = kept(o, new_view(F32, 1, WIDTH)), dbias = kept(o, new_view(F32, 1, WIDTH));
+    call g = {.op = OP_NORM_BACK,
+              .n_in = 4,
+              .n_out = 4,
+              .in = {z, stats, gain, dy},
+              .out = {dz, ds, dgain, dbias},
+              .a = a,
+              .training = true,
+              .seed = 9};
     RUN(NORM_BACK, g);
     free_views((view[]){x, s, gain, bias, dy}, 5);
 }
 
 static void losses(outcome *o)
 {
-    view logits = kept(o, random_view(F32, ROWS, V, 6)), target = new_view(I32, 1, ROWS), norm = random_view(F32, 1, 1, 7);
+    view logits = kept(o, random_view(F32, ROWS, V, 6)), target = new_view(I32, 1, ROWS),
+         norm = random_view(F32, 1, 1, 7);
     for (int r = 0; r < ROWS; r++) set(&target, r, r % 5 ? r * 31 % V : -1);
     view loss = kept(o, new_view(F32, ROWS, 2));
-    call f = {.op = OP_CE, .n_in = 3, .n_out = 2, .in = {logits, target, norm}, .out = {loss, logits}, .a = {.f = {0.1}, .i = {0, 1}}};
+    call f = {.op = OP_CE,
+              .n_in = 3,
+              .n_out = 2,
+              .in = {logits, target, norm},
+              .out = {loss, logits},
+              .a = {.f = {0.1}, .i = {0, 1}}};
     RUN(CE, f);
     free_views((view[]){target, norm}, 2);
 }
 
 static void attention(outcome *o)
 {
-    view qkv = random_view(F32, ROWS, 3 * HEADS * D, 8), off = ids_view(4, (int32_t[]){0, 3, 20, ROWS}), dy = random_view(F32, ROWS, HEADS * D, 9);
-    view y = kept(o, new_view(F32, ROWS, HEADS * D)), lse = kept(o, new_view(F32, ROWS, HEADS)), d = kept(o, new_view(F32, ROWS, 3 * HEADS * D));
+    view qkv = random_view(F32, ROWS, 3 * HEADS * D, 8), off = ids_view(4, (int32_t[]){0, 3, 20, ROWS}),
+         dy = random_view(F32, ROWS, HEADS * D, 9);
+    view y = kept(o, new_view(F32, ROWS, HEADS * D)), lse = kept(o, new_view(F32, ROWS, HEADS)),
+         d = kept(o, new_view(F32, ROWS, 3 * HEADS * D));
     attr a = {.f = {0.1, 0.3, 2}, .i = {0, HEADS * D, 2 * HEADS * D, HEADS, D, D, 1, 17}};
-    call f = {.op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {qkv, qkv, qkv, off, off}, .out = {y, lse}, .a = a, .training = true, .seed = 9};
+    call f = {.op = OP_ATTEND,
+              .n_in = 5,
+              .n_out = 2,
+              .in = {qkv, qkv, qkv, off, off},
+              .out = {y, lse},
+              .a = a,
+              .training = true,
+              .seed = 9};
     RUN(ATTEND, f);
-    call g = {.op = OP_ATTEND_BACK, .n_in = 8, .n_out = 2, .in = {qkv, qkv, qkv, off, off, y, lse, dy}, .out = {d}, .a = a, .training = true, .seed = 9};
+    call g = {.op = OP_ATTEND_BACK,
+              .n_in = 8,
+              .n_out = 2,
+              .in = {qkv, qkv, qkv, off, off, y, lse, dy},
+              .out = {d},
+              .a = a,
+              .training = true,
+              .seed = 9};
     RUN(ATTEND_BACK, g);
     free_views((view[]){qkv, off, dy}, 3);
 }
@@ -64,7 +102,11 @@ static void generic(outcome *o)
     }
     call softmax = {.op = OP_SOFTMAX, .n_in = 1, .n_out = 1, .in = {x}, .out = {kept(o, new_view(F32, ROWS, WIDTH))}};
     RUN(SOFTMAX, softmax);
-    call back = {.op = OP_SOFTMAX_BACK, .n_in = 2, .n_out = 1, .in = {softmax.out[0], y}, .out = {kept(o, new_view(F32, ROWS, WIDTH))}};
+    call back = {.op = OP_SOFTMAX_BACK,
+                 .n_in = 2,
+                 .n_out = 1,
+                 .in = {softmax.out[0], y},
+                 .out = {kept(o, new_view(F32, ROWS, WIDTH))}};
     RUN(SOFTMAX_BACK, back);
     free_views((view[]){x, y}, 2);
 }

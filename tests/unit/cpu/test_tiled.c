@@ -1,5 +1,5 @@
 /* Updates by tiles: what assignments mean, and vectors under other axes where the last tile is a short one. */
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "test.h"
 
 enum { TILE = 64, COUNT = 2 * TILE + 10, GUARD = TILE, VECTORS = 4 };

@@ -1,25 +1,36 @@
-/* test_tiles.c - the kernels on AMX tiles (emulated by tests/amx where the processor has none): right, and the same bits whatever the
- * rows and threads. */
+/* test_tiles.c - the kernels on AMX tiles (emulated by tests/amx where the processor has none): right, and the same
+ * bits whatever the rows and threads. */
 #include "base/vmath.h"
-#include "cpu/gemm.h"
+#include "tensor/cpu/gemm.h"
 #include "fused_case.h"
 
 static const int64_t shapes[][3] = {{1, 5, 3}, {32, 32, 32}, {40, 64, 70}, {70, 33, 96}, {130, 200, 45}}; /* m, k, n */
 
-static view forward(const view *x, const view *w, const view *b, int64_t rows, bool transposed, const void *packed, const view *added)
+static view forward(const view *x, const view *w, const view *b, int64_t rows, bool transposed, const void *packed,
+                    const view *added)
 {
     int64_t n = b->dim[3];
     view y = new_view(BF16, rows, n);
     if (added) memcpy(y.data, added->data, (size_t)(rows * n) * 2);
-    tiles_rows(&(gemm){.way = WAY_TILES, .m = rows, .n = n, .k = x->dim[3], .x = x->data, .w = w->data, .packed = packed,
-                       .transposed = transposed, .bias = b->data, .add = added != NULL, .relu = !added, .y = y.data});
+    tiles_rows(&(gemm){.way = WAY_TILES,
+                       .m = rows,
+                       .n = n,
+                       .k = x->dim[3],
+                       .x = x->data,
+                       .w = w->data,
+                       .packed = packed,
+                       .transposed = transposed,
+                       .bias = b->data,
+                       .add = added != NULL,
+                       .relu = !added,
+                       .y = y.data});
     return y;
 }
 
 static void check(int64_t m, int64_t k, int64_t n, bool transposed)
 {
-    view x = random_view(BF16, m, k, 1), w = random_view(F32, transposed ? n : k, transposed ? k : n, 2), b = random_view(F32, 1, n, 3),
-         dy = random_view(BF16, m, n, 4), dw = new_view(F32, k, n);
+    view x = random_view(BF16, m, k, 1), w = random_view(F32, transposed ? n : k, transposed ? k : n, 2),
+         b = random_view(F32, 1, n, 3), dy = random_view(BF16, m, n, 4), dw = new_view(F32, k, n);
     for (int64_t i = 0; i < count(&w); i++) set(&w, i, (double)from_bf16(to_bf16((float)get(&w, i))));
     void *packed = cpu_backend.alloc(tiles_packed_size(k, n));
     tiles_pack(k, n, w.data, transposed, packed);
@@ -64,6 +75,7 @@ int main(void)
         return 77;
     }
     for (size_t i = 0; i < LENGTH(shapes); i++)
-        for (int transposed = 0; transposed < 2; transposed++) check(shapes[i][0], shapes[i][1], shapes[i][2], transposed);
+        for (int transposed = 0; transposed < 2; transposed++)
+            check(shapes[i][0], shapes[i][1], shapes[i][2], transposed);
     return test_end();
 }

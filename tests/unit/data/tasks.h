@@ -2,7 +2,7 @@
  */
 #ifndef ABLATE_TEST_TASKS_H
 #define ABLATE_TEST_TASKS_H
-#include "data/dataset.h"
+#include "text/data/dataset.h"
 #include "test.h"
 #include <dlfcn.h>
 
@@ -12,8 +12,8 @@ static char asked_tok[16];
 static int asked_lowercase;
 
 /* Not BLEU: a figure that shows what came through. */
-static inline int mock_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok,
-                     int lowercase, ab_bleu *out, char *words, size_t n_words)
+static inline int mock_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
+                            ab_bleu *out, char *words, size_t n_words)
 {
     static double stats[100000][10];
     (void)words, (void)n_words;
@@ -107,7 +107,8 @@ static inline void *open_task(const loaded *l, const char *data_dir, int64_t see
 {
     void *self = NULL;
     char words[1024] = "";
-    CHECK_INT(l->task->open(&self, l->cfg, &host, &(ab_env){.data_dir = data_dir, .seed = seed}, words, sizeof words), 0);
+    CHECK_INT(l->task->open(&self, l->cfg, &host, &(ab_env){.data_dir = data_dir, .seed = seed}, words, sizeof words),
+              0);
     CHECK_TEXT(words, "");
     if (!self) exit(test_end());
     return self;

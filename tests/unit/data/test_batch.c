@@ -1,5 +1,5 @@
 /* test_batch.c - datasets and batches: what is kept, budgets, fill, determinism, resuming, hostile input. */
-#include "data/batch.h"
+#include "text/data/batch.h"
 #include "test.h"
 
 /* ---- a task in memory ---- */
@@ -109,10 +109,8 @@ static void test_dataset(void)
         for (int64_t i = 0; i < p->n; i++) {
             CHECK(s != AB_TRAIN || (p->example[i] != 3 && p->example[i] != 4 && p->example[i] != 7));
             if (s == AB_TRAIN || (s == AB_TEST && i != 1)) {
-                check_text(v, p->src + p->src_at[i], p->src_at[i + 1] - p->src_at[i],
-                           t.src[s][p->example[i]]);
-                check_text(v, p->tgt + p->tgt_at[i], p->tgt_at[i + 1] - p->tgt_at[i],
-                           t.tgt[s][p->example[i]]);
+                check_text(v, p->src + p->src_at[i], p->src_at[i + 1] - p->src_at[i], t.src[s][p->example[i]]);
+                check_text(v, p->tgt + p->tgt_at[i], p->tgt_at[i + 1] - p->tgt_at[i], t.tgt[s][p->example[i]]);
             }
         }
     }
@@ -130,8 +128,7 @@ static void test_dataset(void)
     replace(&t.tgt[AB_DEV][1], "w1");
     e.text[0] = 0;
     CHECK_INT(dataset_build(&d, &iface, &t, v, v, 1, &e), -1);
-    CHECK_HAS(e.text,
-              "none of 40 training pairs is left: 2 are empty, 38 are longer than max_length = 1 tokens");
+    CHECK_HAS(e.text, "none of 40 training pairs is left: 2 are empty, 38 are longer than max_length = 1 tokens");
 
     pairs alone;
     e.text[0] = 0;
@@ -156,8 +153,7 @@ static void check_batch(const batch *b, const pairs *p, const batch_options *o, 
     CHECK(b->tgt_cap % step == 0 && b->tgt_cap >= b->tgt_rows && b->tgt_cap < b->tgt_rows + step);
     int64_t wrong = 0;
     for (int64_t i = 0; i < b->n_sentences; i++) {
-        int64_t x = b->example[i],
-                at = 0; /* nothing was dropped in these tests: the pair has the example's number */
+        int64_t x = b->example[i], at = 0; /* nothing was dropped in these tests: the pair has the example's number */
         seen[x]++;
         wrong += b->src_offset[i] != s_row || b->tgt_offset[i] != t_row;
         int64_t s = p->src_at[x + 1] - p->src_at[x], t = p->tgt_at[x + 1] - p->tgt_at[x];
@@ -186,8 +182,8 @@ static void check_batch(const batch *b, const pairs *p, const batch_options *o, 
 static uint64_t print_of(const batch *b)
 {
     size_t s = (size_t)b->src_cap * 4, t = (size_t)b->tgt_cap * 4, o = (size_t)(b->n_sentences + 1) * 4;
-    uint64_t h = hash64(b->src_ids, s) * 3 + hash64(b->src_pos, s) * 5 + hash64(b->tgt_in, t) * 7 +
-                 hash64(b->tgt_out, t) * 11;
+    uint64_t h =
+        hash64(b->src_ids, s) * 3 + hash64(b->src_pos, s) * 5 + hash64(b->tgt_in, t) * 7 + hash64(b->tgt_out, t) * 11;
     return h + hash64(b->src_offset, o) * 13 + hash64(b->tgt_offset, o) * 17 +
            hash64(b->example, (size_t)b->n_sentences * 8) * 19;
 }
@@ -213,8 +209,7 @@ static double check_epochs(const pairs *p, const batch_options *o)
             check_batch(&x, p, o, seen);
             if (!batches && epoch < 2) first[epoch] = print_of(&x);
             if (!epoch)
-                measured +=
-                    (double)(x.src_rows > x.tgt_rows ? x.src_rows : x.tgt_rows) / (double)o->batch_tokens;
+                measured += (double)(x.src_rows > x.tgt_rows ? x.src_rows : x.tgt_rows) / (double)o->batch_tokens;
             if (!o->train) CHECK(x.tgt_longest <= longest_before);
             longest_before = x.tgt_longest;
         } while (++batches < batcher_count(b));
@@ -252,9 +247,8 @@ static void test_batches(void)
     };
     for (size_t i = 0; i < LENGTH(all); i++) {
         double fill = check_epochs(p, &all[i]);
-        printf("fill %.4f of %lld tokens (%lld sentences at most, %s)\n", fill,
-               (long long)all[i].batch_tokens, (long long)all[i].max_sentences,
-               all[i].train ? "training" : "one pass");
+        printf("fill %.4f of %lld tokens (%lld sentences at most, %s)\n", fill, (long long)all[i].batch_tokens,
+               (long long)all[i].max_sentences, all[i].train ? "training" : "one pass");
         check_epochs(&d.split[AB_TEST], &all[i]);
     }
     dataset_free(&d);
@@ -269,10 +263,12 @@ static void test_word_dropout(void)
     dataset d;
     vocab *v;
     build(&t, 0, &d, &v);
-    batch_options o = {.batch_tokens = 512, .seed = 1, .train = true}, dropped = o, pass = {.batch_tokens = 512, .word_dropout = 0.3};
+    batch_options o = {.batch_tokens = 512, .seed = 1, .train = true}, dropped = o,
+                  pass = {.batch_tokens = 512, .word_dropout = 0.3};
     dropped.word_dropout = 0.3;
     batcher *whole = batcher_new(&d.split[AB_TRAIN], &o, NULL), *b = batcher_new(&d.split[AB_TRAIN], &dropped, NULL),
-            *again = batcher_new(&d.split[AB_TRAIN], &dropped, NULL), *one_pass = batcher_new(&d.split[AB_TRAIN], &pass, NULL);
+            *again = batcher_new(&d.split[AB_TRAIN], &dropped, NULL),
+            *one_pass = batcher_new(&d.split[AB_TRAIN], &pass, NULL);
     int64_t words = 0, gone = 0, ends = 0, wrong = 0;
     CHECK_INT(batcher_seek(again, (batch_state){1, 3}, NULL), 0);
     for (int i = 0; i < 200; i++) {
@@ -384,14 +380,13 @@ static void test_multi30k(void)
     vocab *v = vocab_train(TOKENS_WORDS, 0, false, (const char *const *)lines[0], (int64_t)n[0], &e);
     pairs p;
     double start = ticks();
-    CHECK_INT(pairs_encode(&p, (const char *const *)lines[0], (const char *const *)lines[1], (int64_t)n[0], v,
-                           v, &e),
+    CHECK_INT(pairs_encode(&p, (const char *const *)lines[0], (const char *const *)lines[1], (int64_t)n[0], v, v, &e),
               0);
     double encoded = ticks();
     const int64_t budgets[] = {1024, 2048, 4096, 25000};
     for (size_t i = 0; i < LENGTH(budgets); i++) {
-        double fill = check_epochs(
-            &p, &(batch_options){.batch_tokens = budgets[i], .train = true, .seed = 1, .round = 32});
+        double fill =
+            check_epochs(&p, &(batch_options){.batch_tokens = budgets[i], .train = true, .seed = 1, .round = 32});
         printf("multi30k-lctok, words: fill %.4f of %lld tokens\n", fill, (long long)budgets[i]);
         CHECK(fill > 0.93);
     }
@@ -404,7 +399,8 @@ static void test_multi30k(void)
     }
 }
 
-/* The slices of all ranks, one after another, are the whole batch; none has more than its share of tokens and a pair. */
+/* The slices of all ranks, one after another, are the whole batch; none has more than its share of tokens and a
+ * pair. */
 static void check_slices(const pairs *p, int64_t ranks)
 {
     enum { MOST = 64, STEPS = 200 };
@@ -423,7 +419,8 @@ static void check_slices(const pairs *p, int64_t ranks)
             batcher_next(part[r], &mine);
             CHECK_INT(mine.all_src_rows, all.src_rows);
             CHECK_INT(mine.all_tgt_rows, all.tgt_rows);
-            CHECK(mine.src_rows + mine.tgt_rows <= (all.src_rows + all.tgt_rows) / ranks + 1 + p->src_longest + p->tgt_longest);
+            CHECK(mine.src_rows + mine.tgt_rows <=
+                  (all.src_rows + all.tgt_rows) / ranks + 1 + p->src_longest + p->tgt_longest);
             CHECK(n + mine.n_sentences <= all.n_sentences);
             if (n + mine.n_sentences > all.n_sentences) break;
             CHECK(!memcmp(mine.example, all.example + n, (size_t)mine.n_sentences * sizeof *mine.example));

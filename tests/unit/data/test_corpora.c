@@ -1,8 +1,8 @@
 /* test_corpora.c - getting corpora from a small web server of its own: checksums, resuming, refusals, the
  * command. */
-#include "data/brackets.h"
-#include "data/corpora.h"
-#include "data/fetch.h"
+#include "text/data/brackets.h"
+#include "text/data/corpora.h"
+#include "text/data/fetch.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <signal.h>
@@ -41,8 +41,8 @@ static void answer(int to, const char *root, int how)
     free(starts);
     size_t left = found ? body.n - (size_t)from : 0;
     if (found && from)
-        str_addf(&head, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %ld-%zu/%zu\r\n", from,
-                 body.n - 1, body.n);
+        str_addf(&head, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %ld-%zu/%zu\r\n", from, body.n - 1,
+                 body.n);
     else if (found)
         str_add(&head, "HTTP/1.1 200 OK\r\n");
     if (found) str_addf(&head, "Content-Length: %zu\r\nConnection: close\r\n\r\n", left);
@@ -60,8 +60,7 @@ static pid_t serve(const char *root, int how, int *port)
     int door = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
-    CHECK(!bind(door, (struct sockaddr *)&at, n) && !listen(door, 8) &&
-          !getsockname(door, (struct sockaddr *)&at, &n));
+    CHECK(!bind(door, (struct sockaddr *)&at, n) && !listen(door, 8) && !getsockname(door, (struct sockaddr *)&at, &n));
     *port = ntohs(at.sin_port);
     pid_t child = fork();
     if (child) {
@@ -154,14 +153,12 @@ static void test_get(const char *dir)
                          root, root, root);
     sh(make);
     char sum[4][65], wrong_sum[65];
-    download p = about(root, "https://a.org/x/p.tgz", sum[0]),
-             q = about(root, "http://a.org/x/q.tar", sum[1]);
+    download p = about(root, "https://a.org/x/p.tgz", sum[0]), q = about(root, "http://a.org/x/q.tar", sum[1]);
     download dev_en = about(root, "https://b.org/dev.en", sum[2]),
              dev_de = about(root, "https://b.org/dev.de.gz", sum[3]);
     const piece pieces[] = {
-        {"train.en", &p, "t/p.en", false}, {"train.en", &q, "q.en.gz", true},
-        {"train.de", &p, "t/p.de", false}, {"train.de", &q, "q.de.gz", true},
-        {"dev.en", &dev_en, NULL, false},  {"dev.de", &dev_de, NULL, true},
+        {"train.en", &p, "t/p.en", false}, {"train.en", &q, "q.en.gz", true}, {"train.de", &p, "t/p.de", false},
+        {"train.de", &q, "q.de.gz", true}, {"dev.en", &dev_en, NULL, false},  {"dev.de", &dev_de, NULL, true},
     };
     const corpus c = {"mine", "a test", "none", pieces, LENGTH(pieces), NULL};
     CHECK_INT(corpus_download_bytes(&c), p.bytes + q.bytes + dev_en.bytes + dev_de.bytes);
@@ -277,8 +274,8 @@ static void test_brackets(void)
     check_brackets("(A b)\n)", NULL, "line 2: ')' outside brackets");
     check_brackets("(A b)\nc", NULL, "line 2: 'c' outside brackets");
     check_brackets("(A (B c)\n", NULL, "line 2: the text ends in a tree with 1 open bracket");
-    check_genia(xml, "012\n7\n",
-                "(TOP (-LRB- -LRB-))\n(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n", NULL);
+    check_genia(xml, "012\n7\n", "(TOP (-LRB- -LRB-))\n(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n",
+                NULL);
     check_genia(xml, "8\n", NULL, "article 8 is missing");
     check_genia("<PMID>1</PMID><sentence><cons cat=\"S\"></sentence></PubmedArticle>", "1", NULL,
                 "article 1: elements do not nest");
@@ -302,11 +299,9 @@ static void test_treebanks(const char *dir)
     CHECK_INT(file_write(article, xml, strlen(xml), &e), 0);
     sh(pack);
     download one = about(root, "https://a.org/one", sum[0]), two = about(root, "https://a.org/two", sum[1]);
-    download tgz = about(root, "https://a.org/g.tgz", sum[2]),
-             list = about(root, "https://a.org/list", sum[3]);
-    const piece lines[] = {{"train.ptb", &one, NULL, false},
-                           {"train.ptb", &two, NULL, false},
-                           {"LICENSE.txt", &list, NULL, false}};
+    download tgz = about(root, "https://a.org/g.tgz", sum[2]), list = about(root, "https://a.org/list", sum[3]);
+    const piece lines[] = {
+        {"train.ptb", &one, NULL, false}, {"train.ptb", &two, NULL, false}, {"LICENSE.txt", &list, NULL, false}};
     const piece folder[] = {{"dev.ptb", &tgz, "G", false}};
     char trees_sum[65], genia_sum[65];
     about(root, "https://a.org/trees", trees_sum), about(root, "https://a.org/genia", genia_sum);
@@ -323,8 +318,7 @@ static void test_treebanks(const char *dir)
     check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
     CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
     CHECK_HAS(e.text, "other/train.ptb has sha256 ");
-    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one},
-                            1}; /* no list of numbers: no trees */
+    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one}, 1}; /* no list of numbers: no trees */
     e.text[0] = 0;
     CHECK_INT(corpus_get(&(corpus){"lost", "", "", folder, 1, &lost}, data, &e), -1);
     CHECK_HAS(e.text, " has sha256 ");
@@ -416,16 +410,16 @@ static void test_multi30k(const char *dir)
         if (same(known_corpora[i].name, "multi30k-lctok")) c = &known_corpora[i];
     for (int k = 0; k < c->n_pieces; k++) {
         const char *path = strstr(c->pieces[k].from->url, "://") + 3;
-        char *copy = xprintf("mkdir -p $(dirname %s/%s) && cp %s/%s/%s %s/%s", root, path, test_data(),
-                             c->name, c->pieces[k].out, root, path);
+        char *copy = xprintf("mkdir -p $(dirname %s/%s) && cp %s/%s/%s %s/%s", root, path, test_data(), c->name,
+                             c->pieces[k].out, root, path);
         sh(copy);
         free(copy);
     }
     start(root, GOOD);
     CHECK_INT(get(data, "multi30k-lctok"), 0);
-    char *compare = xprintf(
-        "for f in train val test2016; do cmp %s/multi30k-lctok/$f.de %s/multi30k-lctok/$f.de || exit 1; done",
-        data, test_data());
+    char *compare =
+        xprintf("for f in train val test2016; do cmp %s/multi30k-lctok/$f.de %s/multi30k-lctok/$f.de || exit 1; done",
+                data, test_data());
     sh(compare);
     CHECK_INT(get(data, "multi30k"), 1); /* not on this server */
     stop();

@@ -1,5 +1,6 @@
-/* test_limits.c - what batcher_limits says of all batches: never less than one has, exactly where sentences are of one length. */
-#include "data/batch.h"
+/* test_limits.c - what batcher_limits says of all batches: never less than one has, exactly where sentences are of one
+ * length. */
+#include "text/data/batch.h"
 #include "test.h"
 
 typedef struct {
@@ -75,7 +76,10 @@ static void check_random(uint64_t seed)
         l[i].src = 1 + (int64_t)rng_below(&r, spread);
         l[i].tgt = 1 + l[i].src * (int64_t)ratio / 2 + (int64_t)rng_below(&r, 5);
     }
-    batch_options o = {.batch_tokens = 100 + (int64_t)rng_below(&r, 400), .seed = seed, .train = seed % 2 == 0, .pool = 1 + seed % 7,
+    batch_options o = {.batch_tokens = 100 + (int64_t)rng_below(&r, 400),
+                       .seed = seed,
+                       .train = seed % 2 == 0,
+                       .pool = 1 + seed % 7,
                        .max_sentences = seed % 5 ? 0 : 11};
     check("random lengths", l, PAIRS, &o, 0, false);
 }
@@ -90,8 +94,10 @@ int main(void)
     check("three that fit one batch", short_targets, LENGTH(short_targets), &o, 3, true);
     check("equal lengths", equal, LENGTH(equal), &o, 4, true);
     check("equal lengths, one pass", equal, LENGTH(equal), &(batch_options){.batch_tokens = 13}, 4, true);
-    check("equal lengths, three at most", equal, LENGTH(equal), &(batch_options){.batch_tokens = 100, .max_sentences = 3}, 3, true);
-    check("all of them", equal, LENGTH(equal), &(batch_options){.batch_tokens = 1000000, .train = true}, LENGTH(equal), true);
+    check("equal lengths, three at most", equal, LENGTH(equal),
+          &(batch_options){.batch_tokens = 100, .max_sentences = 3}, 3, true);
+    check("all of them", equal, LENGTH(equal), &(batch_options){.batch_tokens = 1000000, .train = true}, LENGTH(equal),
+          true);
     for (uint64_t seed = 1; seed <= 30; seed++) check_random(seed);
     return test_end();
 }

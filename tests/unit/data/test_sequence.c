@@ -73,9 +73,7 @@ static void test_sequence(void)
                 int64_t length = (int64_t)(strlen(x.src) + 1) / 6;
                 check_answer(kind, &x);
                 if (s == AB_TEST)
-                    CHECK(i < 100   ? length <= 20
-                          : i < 200 ? length > 20 && length <= 25
-                                    : length > 25 && length <= 30);
+                    CHECK(i < 100 ? length <= 20 : i < 200 ? length > 20 && length <= 25 : length > 25 && length <= 30);
                 if (length < shortest) shortest = length;
                 if (length > longest) longest = length;
             }
@@ -106,7 +104,8 @@ static void test_sequence(void)
         for (int i = 1; i < 5; i++) CHECK_NEAR(m[i].value, i < 3 ? 0 : 100, 1e-9);
         l.task->close(t);
         set_int(&l, "test_length", 40), set_int(&l, "test_step", 1);
-        REFUSED(&l, "/nowhere", "sequence.test_step = 1 makes 20 steps from max_length = 20 to test_length = 40; expected at most 12");
+        REFUSED(&l, "/nowhere",
+                "sequence.test_step = 1 makes 20 steps from max_length = 20 to test_length = 40; expected at most 12");
         set_int(&l, "test_length", 30), set_int(&l, "test_step", 0), set_int(&l, "max_length", 40);
         REFUSED(&l, "/nowhere", "max_length = 40, test_length = 30: expected them in ascending order");
         set_int(&l, "max_length", 30); /* nothing beyond training: one range */

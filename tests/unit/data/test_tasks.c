@@ -5,10 +5,7 @@
 
 /* ---- translation ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 static void test_synthetic(void)
 {
@@ -40,8 +37,7 @@ static void test_synthetic(void)
     vocab *src, *tgt;
     err e = {{0}};
     CHECK_INT(dataset_vocabs(l.task, a, false, TOKENS_WORDS, 0, false, NULL, &src, &tgt, &e), 0);
-    printf("synthetic: %lld source and %lld target words\n", (long long)vocab_size(src),
-           (long long)vocab_size(tgt));
+    printf("synthetic: %lld source and %lld target words\n", (long long)vocab_size(src), (long long)vocab_size(tgt));
     for (int64_t i = 0; i < 500; i++) { /* every word of the test set is known */
         ab_example x = example(&l, a, AB_TEST, i);
         id_list ids = {0};
@@ -96,8 +92,7 @@ static void test_files(void)
     CHECK_INT(mkdir(mine, 0777), 0);
     loaded l = load("translation");
     set_text(&l, "data", "mine");
-    REFUSED(&l, dir, "no file", "mine/train.en", "translation.train = train", dir, "multi30k-lctok",
-            "synthetic");
+    REFUSED(&l, dir, "no file", "mine/train.en", "translation.train = train", dir, "multi30k-lctok", "synthetic");
     put(mine, "train.en", "one\ntwo\n\nfour\n");
     REFUSED(&l, dir, "no file", "mine/train.de");
     put(mine, "train.de", "eins\nzwei\n\n");

@@ -1,5 +1,6 @@
-/* Decoder-only data: a text in windows, drawn at random in training and one after the other elsewhere; inputs with labels. */
-#include "data/batch.h"
+/* Decoder-only data: a text in windows, drawn at random in training and one after the other elsewhere; inputs with
+ * labels. */
+#include "text/data/batch.h"
 #include "test.h"
 
 typedef struct {
@@ -99,8 +100,7 @@ static void test_windows(void)
 
     w.window = 16;
     CHECK_INT(build(&w, &d, &v, &e), -1);
-    CHECK_TEXT(e.text,
-               "train split, the text has 15 tokens (including line ends); expected at least one window of 16");
+    CHECK_TEXT(e.text, "train split, the text has 15 tokens (including line ends); expected at least one window of 16");
     vocab_free(v);
 }
 

@@ -2,9 +2,9 @@
 #ifndef ABLATE_TEST_MODELS_H
 #define ABLATE_TEST_MODELS_H
 #include "test.h"
-#include "cpu/cpu.h"
-#include "decode/beam.h"
-#include "text/vocab.h"
+#include "tensor/cpu/cpu.h"
+#include "network/decode/beam.h"
+#include "text/tokens/vocab.h"
 
 typedef struct {
     const char *attention, *position, *more; /* more: further settings, "key=value key=value" */
@@ -20,8 +20,7 @@ static const kind_of_model kinds[] = {
     {"additive", "sinusoid", "additive.hidden=5"},
     {"restricted", "rotary", "restricted.r=3"},
     {"restricted", "shaw", "restricted.r=2 attention_encoder=scaled_dot"},
-    {"scaled_dot", "rotary",
-     "attention_cross=gaussian_window gaussian_window.most=1.5 gaussian_window.offset=true"},
+    {"scaled_dot", "rotary", "attention_cross=gaussian_window gaussian_window.most=1.5 gaussian_window.offset=true"},
     {"scaled_dot", "sinusoid", "char_ngrams=7"},
     {"linear", "sinusoid", ""},
     {"linear", "rotary", "attention_cross=scaled_dot"},
@@ -36,8 +35,8 @@ static const kind_of_model kinds[] = {
 static const backend *models_on; /* where models are; NULL: on the CPU */
 
 /* A model with values `spread` times the usual ones: larger ones are surer of themselves. src_vocab 0: decoder-only. */
-static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab,
-                                   dtype type, double spread, uint64_t seed)
+static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab, dtype type,
+                                   double spread, uint64_t seed)
 {
     settings set = {0};
     arena a = {0};
@@ -90,8 +89,7 @@ static inline pairs random_pairs(int64_t n, int64_t least, int64_t most, int64_t
         for (int64_t i = 0; i < n; i++) {
             int64_t length = least + (int64_t)rng_below(&r, (uint64_t)(most - least + 1));
             for (int64_t j = 0; j < length; j++)
-                (side ? tgt : src)[row++] =
-                    VOCAB_SPECIALS + (int32_t)rng_below(&r, (uint64_t)(vocab - VOCAB_SPECIALS));
+                (side ? tgt : src)[row++] = VOCAB_SPECIALS + (int32_t)rng_below(&r, (uint64_t)(vocab - VOCAB_SPECIALS));
             (side ? tgt : src)[row++] = VOCAB_EOS;
             to_at[i + 1] = row;
         }

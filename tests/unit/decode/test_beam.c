@@ -111,8 +111,7 @@ static void true_scores(model *m, const char *name)
         for (int64_t k = 0; k < NBEST; k++) {
             hypothesis *h = all + i * NBEST + k;
             if (!h->ids) continue;
-            CHECK_NEAR(h->log_prob, log_prob_of(m, &p, i, h),
-                       m->compute == F64 ? 1e-9 : 1e-4 * (double)(h->n + 1));
+            CHECK_NEAR(h->log_prob, log_prob_of(m, &p, i, h), m->compute == F64 ? 1e-9 : 1e-4 * (double)(h->n + 1));
             CHECK_NEAR(h->score, score_of(h->log_prob, h->n + h->complete, o.alpha), 1e-12);
             CHECK(h->n <= p.src_at[i + 1] - p.src_at[i] - 1 + o.max_extra);
             if (k) CHECK((h[-1].complete && !h->complete) || h[-1].score >= h->score);
@@ -125,11 +124,7 @@ static void true_scores(model *m, const char *name)
 
 /* ---- every output of a tiny vocabulary ---- */
 
-enum {
-    TINY = VOCAB_SPECIALS + 2,
-    LONGEST = 3,
-    OUTPUTS = 1 + 3 + 9 + 27
-}; /* UNK and two tokens, to length 3 */
+enum { TINY = VOCAB_SPECIALS + 2, LONGEST = 3, OUTPUTS = 1 + 3 + 9 + 27 }; /* UNK and two tokens, to length 3 */
 
 static int best_first(const void *a, const void *b)
 {
@@ -256,10 +251,8 @@ static void settings_and_errors(void)
     pairs p = random_pairs(12, 2, 9, 15, 4), tiny = random_pairs(2, 2, 5, 15, 6);
     double none = mean_length(&m, &p, 0), some = mean_length(&m, &p, 1), much = mean_length(&m, &p, 4);
     CHECK(none <= some && some <= much && none < much);
-    if (!(none <= some && some <= much && none < much))
-        printf("  mean lengths %g, %g, %g\n", none, some, much);
-    for (double spread = 1; spread < 4;
-         spread += 0.5) /* some models are sure of the next token, some are not */
+    if (!(none <= some && some <= much && none < much)) printf("  mean lengths %g, %g, %g\n", none, some, much);
+    for (double spread = 1; spread < 4; spread += 0.5) /* some models are sure of the next token, some are not */
         for (double alpha = 0; alpha <= 3; alpha++) fewer_asked(spread, alpha);
     greedy(&m, &tiny);
     hypothesis h[36];

@@ -1,7 +1,7 @@
-/* A model without an encoder: its parameters are the decoder's alone and counted by the formula, its gradient is that of its loss, and
- * stepping gives the losses of one full pass. */
+/* A model without an encoder: its parameters are the decoder's alone and counted by the formula, its gradient is that
+ * of its loss, and stepping gives the losses of one full pass. */
 #include "models.h"
-#include "decode/steps.h"
+#include "network/decode/steps.h"
 
 enum { VOCAB = 19, SENTENCES = 3, LONGEST = 12 };
 
@@ -58,11 +58,8 @@ static void gradient_of(model *m, const pairs *p, double *grad)
         int32_t in[64], pos[64], off[2] = {0, (int32_t)(p->tgt_at[i + 1] - p->tgt_at[i])};
         const int32_t *tgt = p->tgt + p->tgt_at[i];
         for (int32_t j = 0; j < off[1]; j++) pos[j] = j, in[j] = j ? tgt[j - 1] : VOCAB_BOS;
-        model_batch b = {.shape = {1, 0, off[1], 0, off[1]},
-                         .tgt_in = in,
-                         .tgt_out = tgt,
-                         .tgt_pos = pos,
-                         .tgt_offset = off};
+        model_batch b = {
+            .shape = {1, 0, off[1], 0, off[1]}, .tgt_in = in, .tgt_out = tgt, .tgt_pos = pos, .tgt_offset = off};
         err e = {0};
         ab_ctx *c = model_loss_tape(m, &b.shape, true, &e);
         CHECK_TEXT(e.text, "");

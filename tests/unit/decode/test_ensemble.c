@@ -1,6 +1,6 @@
 /* The mean of models' probabilities against the definition in double. */
 #include "base/vmath.h"
-#include "decode/ensemble.h"
+#include "network/decode/ensemble.h"
 #include "test.h"
 #include <math.h>
 
@@ -20,7 +20,8 @@ int main(void)
     bf16 short_[ROWS][V];
     for (int k = 0; k < MODELS; k++)
         for (int r = 0; r < ROWS; r++)
-            for (int i = 0; i < V; i++) logits[k][r][i] = (float)(int)(4096 * 9 * sin(1 + k + 2.3 * r + 0.77 * i)) / 4096;
+            for (int i = 0; i < V; i++)
+                logits[k][r][i] = (float)(int)(4096 * 9 * sin(1 + k + 2.3 * r + 0.77 * i)) / 4096;
     for (int r = 0; r < ROWS; r++)
         for (int i = 0; i < V; i++) {
             narrow[r][i] = (float)logits[1][r][i];

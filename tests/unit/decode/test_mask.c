@@ -119,13 +119,8 @@ static void text_to_text(void)
     CHECK_TEXT(e.text, "");
     random_model(&m, &kinds[0], vocab_size(v), F32, 1, 3);
     int64_t calls = 0;
-    beam_options o = {.beam = 3,
-                      .alpha = 0.6,
-                      .max_extra = 3,
-                      .batch = 2,
-                      .nbest = 2,
-                      .progress = progress,
-                      .progress_self = &calls};
+    beam_options o = {
+        .beam = 3, .alpha = 0.6, .max_extra = 3, .batch = 2, .nbest = 2, .progress = progress, .progress_self = &calls};
     char **out = NULL;
     double scores[8];
     beam_stats stats;
@@ -155,8 +150,7 @@ static void text_to_text(void)
     CHECK(calls > 0);
     CHECK_INT(of, 4);
     decoded_free(out, 8);
-    CHECK_INT(decode_lines(&m, v, v, (const char *const[]){"ok", "bad \xff"}, 2, &o, &out, NULL, NULL, &e),
-              -1);
+    CHECK_INT(decode_lines(&m, v, v, (const char *const[]){"ok", "bad \xff"}, 2, &o, &out, NULL, NULL, &e), -1);
     CHECK_HAS(e.text, "line 2");
     CHECK(!out);
     hypotheses_free(h, 8);
@@ -176,9 +170,11 @@ static void reach(void)
         {"", ""},
         {"a b a", ""},
         {"bad \xff bad bad bad bad bad bad bad", ""}, /* for the encoding to refuse */
-        {"a b a b", "learned.max_len = 8: expected at least 9, because outputs may be max_extra = 4 tokens longer than the "
-                    "line, which has 5"},
-        {"a b a b a b a b", "learned.max_len = 8: expected at least 9, because the line has that many tokens, including EOS"},
+        {"a b a b",
+         "learned.max_len = 8: expected at least 9, because outputs may be max_extra = 4 tokens longer than the "
+         "line, which has 5"},
+        {"a b a b a b a b",
+         "learned.max_len = 8: expected at least 9, because the line has that many tokens, including EOS"},
     };
     err e = {0};
     model m, endless;

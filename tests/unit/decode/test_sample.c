@@ -1,6 +1,7 @@
-/* Text drawn from a decoder-only model: greedy tokens are the likeliest of full passes, also past a window; draws follow the softmax. */
+/* Text drawn from a decoder-only model: greedy tokens are the likeliest of full passes, also past a window; draws
+ * follow the softmax. */
 #include "models.h"
-#include "decode/sample.h"
+#include "network/decode/sample.h"
 
 enum { VOCAB = 17, WINDOW = 8 };
 
@@ -47,7 +48,8 @@ static void test_greedy(model *m, int64_t prompt)
     for (int32_t i = 0; i < prompt; i++) put(&text, VOCAB_SPECIALS + i % 5);
     CHECK_INT(sample_text(m, &(sample_options){.tokens = TOKENS, .window = WINDOW}, &text, NULL, &e), 0);
     CHECK_INT(text.n, prompt + TOKENS);
-    int64_t from = prompt >= WINDOW ? prompt - WINDOW + 1 : 0; /* the first token that this window predicts or was given */
+    /* the first token that this window predicts or was given */
+    int64_t from = prompt >= WINDOW ? prompt - WINDOW + 1 : 0;
     for (int64_t i = prompt; i < text.n; i++) {
         if (i - from + 1 > WINDOW) from = i - WINDOW / 2;
         int32_t read[WINDOW];
@@ -66,7 +68,11 @@ static void test_draws(model *m)
     const int32_t start = VOCAB_BOS;
     for (uint64_t seed = 0; seed < DRAWS; seed++) {
         id_list text = {0};
-        CHECK_INT(sample_text(m, &(sample_options){.tokens = 1, .temperature = 0.7, .top_k = TOP, .seed = seed, .window = WINDOW}, &text, NULL, &e), 0);
+        CHECK_INT(sample_text(
+                      m,
+                      &(sample_options){.tokens = 1, .temperature = 0.7, .top_k = TOP, .seed = seed, .window = WINDOW},
+                      &text, NULL, &e),
+                  0);
         count[text.id[0]]++;
         id_list_free(&text);
     }
@@ -78,7 +84,8 @@ static void test_draws(model *m)
         if (count[id]) sum += p[id] = exp(-cost_after(m, &start, 1, id) / 0.7);
     for (int32_t id = VOCAB_EOS; id < VOCAB; id++) {
         double expected = DRAWS * p[id] / sum, spread = sqrt(expected * (1 - p[id] / sum));
-        CHECK_THAT(fabs(count[id] - expected) <= 4 * spread, "token %d was drawn %d times, expected %.0f", id, count[id], expected);
+        CHECK_THAT(fabs(count[id] - expected) <= 4 * spread, "token %d was drawn %d times, expected %.0f", id,
+                   count[id], expected);
     }
 }
 

@@ -1,8 +1,8 @@
 /* The k largest of a row and its log-sum-exp against sorting and summing in double. */
 #include "test.h"
 #include "base/vmath.h"
-#include "decode/select.h"
-#include "text/vocab.h"
+#include "network/decode/select.h"
+#include "text/tokens/vocab.h"
 
 static int by_logit(const void *a, const void *b)
 {
@@ -43,8 +43,7 @@ static void check_row(const setting_of_row *s, rng *r)
             ((double *)row)[i] = y;
         x[i] = y;
         allowed[i] = rng_below(r, 3) > 0;
-        if (i != VOCAB_PAD && i != VOCAB_BOS && (!s->masked || allowed[i]))
-            want[n_want++] = (choice){y, (int32_t)i};
+        if (i != VOCAB_PAD && i != VOCAB_BOS && (!s->masked || allowed[i])) want[n_want++] = (choice){y, (int32_t)i};
     }
     qsort(want, (size_t)n_want, sizeof *want, by_logit);
     double log_sum = 0;

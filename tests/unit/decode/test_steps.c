@@ -1,7 +1,7 @@
 /* Stepping with given tokens gives the losses of one full pass, whichever rows the hypotheses wander through.
  */
 #include "models.h"
-#include "decode/steps.h"
+#include "network/decode/steps.h"
 
 enum { VOCAB = 19, BEAM = 3 };
 
@@ -30,8 +30,7 @@ typedef struct {
 
 static int64_t length_of(const pairs *p, int64_t i) { return p->tgt_at[i + 1] - p->tgt_at[i]; }
 
-static void check_step(const forcing *f, const pairs *p, const void *logits, dtype type, int64_t t,
-                       double tolerance)
+static void check_step(const forcing *f, const pairs *p, const void *logits, dtype type, int64_t t, double tolerance)
 {
     for (int64_t b = 0; b < f->n; b++) {
         int64_t i = f->which[b];
@@ -103,22 +102,21 @@ static void forced(model *m, const pairs *p, bool narrow, double tolerance, cons
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* Attention is one operation on packed rows, with a program where the position or the plugin works on the scores, unless every head's
- * scores depend on the others'. */
+/* Attention is one operation on packed rows, with a program where the position or the plugin works on the scores,
+ * unless every head's scores depend on the others'. */
 static void fused(void)
 {
     static const struct {
         kind_of_model kind;
         op step;
         int64_t cached; /* tensors of a layer of the decoder's self-attention with caches of their own */
-    } cases[] = {
-        {{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP, 0},
-        {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP, 0},
-        {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP, 0},
-        {{"scaled_dot", "alibi", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
-        {{"restricted", "rotary", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
-        {{"cosine_similarity", "none", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 1}, /* keys' lengths */
-        {{"talking_heads", "none", "attention_cross=dot"}, OP_KV_CACHE_APPEND, 2}}; /* keys and values */
+    } cases[] = {{{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP, 0},
+                 {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP, 0},
+                 {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP, 0},
+                 {{"scaled_dot", "alibi", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
+                 {{"restricted", "rotary", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 0},
+                 {{"cosine_similarity", "none", "attention_cross=dot"}, OP_ATTEND_PROGRAM_STEP, 1}, /* keys' lengths */
+                 {{"talking_heads", "none", "attention_cross=dot"}, OP_KV_CACHE_APPEND, 2}}; /* keys and values */
     for (size_t k = 0; k < LENGTH(cases); k++) {
         model m;
         steps s;
@@ -131,8 +129,7 @@ static void fused(void)
         CHECK(steps_run(&s, (int32_t[]){VOCAB_BOS, VOCAB_BOS}, &e) != NULL);
         for (int32_t i = 1; i < s.tape->n; i++) found[s.tape->v[i].op] += s.tape->v[i].live;
         static const op ways[] = {OP_ATTEND_STEP, OP_ATTEND_PROGRAM_STEP};
-        for (size_t i = 0; i < LENGTH(ways); i++)
-            CHECK_INT(found[ways[i]], cases[k].step == ways[i] ? layers : 0);
+        for (size_t i = 0; i < LENGTH(ways); i++) CHECK_INT(found[ways[i]], cases[k].step == ways[i] ? layers : 0);
         CHECK_INT(found[OP_KV_CACHE_APPEND], cases[k].cached * layers);
         CHECK_INT(found[OP_ATTEND], layers); /* cross attention */
         steps_close(&s);

@@ -1,5 +1,5 @@
 /* Scales and ticks, charts, and both writers: the SVG is well-formed, the PDF's table of objects is right. */
-#include "draw/chart_data.h"
+#include "lab/draw/chart_data.h"
 #include "test.h"
 
 static void test_scale(void)
@@ -76,8 +76,24 @@ static void check_pdf(const str *pdf, size_t from)
 static void test_chart(void)
 {
     double x[] = {1, 10, 100, 1000}, y[] = {9, NAN, 3, 2}, low[] = {8, NAN, 2, 1}, high[] = {10, NAN, 4, 3};
-    series s[] = {{.name = "a<b & \"c\"", .key = "a", .line = true, .band = true, .color = series_color(0), .n = 4, .x = x, .y = y, .low = low, .high = high},
-                  {.name = "Δ point", .points = true, .color = series_color(1), .n = 1, .x = x + 2, .y = y + 2, .low = low + 2, .high = high + 2},
+    series s[] = {{.name = "a<b & \"c\"",
+                   .key = "a",
+                   .line = true,
+                   .band = true,
+                   .color = series_color(0),
+                   .n = 4,
+                   .x = x,
+                   .y = y,
+                   .low = low,
+                   .high = high},
+                  {.name = "Δ point",
+                   .points = true,
+                   .color = series_color(1),
+                   .n = 1,
+                   .x = x + 2,
+                   .y = y + 2,
+                   .low = low + 2,
+                   .high = high + 2},
                   {.line = true, .faint = true, .color = COLOR_MUTED, .n = 4, .x = x, .y = high}};
     chart c = {.title = "quality", .x_label = "step", .log_x = true, .description = "quality over steps"};
     str svg = {0}, pdf = {0};
@@ -146,7 +162,14 @@ static void test_names(void)
 static void test_chart_data(void)
 {
     double x[] = {0, 1}, y[] = {28.5, NAN}, low[] = {28, NAN}, high[] = {29, NAN};
-    series s = {.name = "say \"a\", b", .line = true, .n = 2, .x = x, .y = y, .low = low, .high = high, .color = series_color(1)};
+    series s = {.name = "say \"a\", b",
+                .line = true,
+                .n = 2,
+                .x = x,
+                .y = y,
+                .low = low,
+                .high = high,
+                .color = series_color(1)};
     chart c = {.title = "t", .y_label = "BLEU", .categories = (const char *const[]){"sin", "rot"}, .n_categories = 2};
     str out = {0};
     chart_csv(&c, &s, 1, &out);
@@ -155,7 +178,8 @@ static void test_chart_data(void)
     chart_gnuplot(&c, &s, 1, &out);
     CHECK_HAS(out.s, "set xtics (\"sin\" 0, \"rot\" 1)\n");
     CHECK_HAS(out.s, "$data0 << EOD\n0 28.5 28 29\n1 ? ? ?\nEOD\n");
-    CHECK_HAS(out.s, "plot $data0 using 1:2:3:4 with yerrorbars linecolor rgb \"#d55e00\" pointtype 0 notitle, \\\n     $data0 using 1:2 with lines");
+    CHECK_HAS(out.s, "plot $data0 using 1:2:3:4 with yerrorbars linecolor rgb \"#d55e00\" pointtype 0 notitle, \\\n    "
+                     " $data0 using 1:2 with lines");
     CHECK_HAS(out.s, "title \"say \\\"a\\\", b\"\n");
     str_clear(&out);
     chart_vega(&c, &s, 1, &out);

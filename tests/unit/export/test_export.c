@@ -1,6 +1,7 @@
-/* The files of other programs, read back by the few rules of their formats: CSV, Parquet's frame, TFRecords, W&B's log. */
-#include "export/frame.h"
-#include "export/run_files.h"
+/* The files of other programs, read back by the few rules of their formats: CSV, Parquet's frame, TFRecords, W&B's
+ * log. */
+#include "lab/export/frame.h"
+#include "lab/export/run_files.h"
 #include "test.h"
 
 static uint64_t little(const char *p, size_t n)
@@ -38,8 +39,9 @@ static void test_csv(void)
 /* The first column's page, byte by byte: header, definition levels 1 0 1, two values. */
 static void test_parquet(void)
 {
-    static const unsigned char page[] = {0x15, 0x00, 0x15, 0x34, 0x15, 0x34, 0x2C, 0x15, 0x06, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0x00, 0x00,
-                                         6,    0,    0,    0,    2,    1,    2,    0,    2,    1};
+    static const unsigned char page[] = {0x15, 0x00, 0x15, 0x34, 0x15, 0x34, 0x2C, 0x15, 0x06,
+                                         0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0x00, 0x00, 6,
+                                         0,    0,    0,    2,    1,    2,    0,    2,    1};
     frame f = sample();
     str out = {0};
     str_add(&out, "before");
@@ -69,7 +71,8 @@ static read_point points[] = {{10, 2.5, 1000.5}, {20, NAN, NAN}};
 static const read_curve curve = {"loss", 2, points};
 static const read_pair settings[] = {{"heads", "8"}, {"position", "\"sinusoid\""}};
 static const read_result result = {.metric = "BLEU", .value = 28.4, .step = 20, .how = "final"};
-static const read_run run = {.seed = 3, .status = DB_DONE, .started_at = 1000, .ended_at = 1060, .n_results = 1, .results = &result};
+static const read_run run = {
+    .seed = 3, .status = DB_DONE, .started_at = 1000, .ended_at = 1060, .n_results = 1, .results = &result};
 static const run_record record = {"t3", "A/heads=8", &run, 2, settings, 1, &curve};
 
 static void test_tensorboard(void)

@@ -1,7 +1,7 @@
 /* tapes.h - for the tests of the tape: inputs by number, values that repeat. */
 #ifndef ABLATE_TEST_TAPES_H
 #define ABLATE_TEST_TAPES_H
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "test.h"
 
 /* A number in [-1, 1) that depends on place and i only. */
@@ -36,8 +36,5 @@ static inline ab_t weighed(ab_ctx *c, ab_t y)
     return loss;
 }
 
-static inline int run(ab_ctx *c)
-{
-    return tape_run(c, &(run_options){.seed = 3, .step = 1, .from = PHASE_CONST});
-}
+static inline int run(ab_ctx *c) { return tape_run(c, &(run_options){.seed = 3, .step = 1, .from = PHASE_CONST}); }
 #endif

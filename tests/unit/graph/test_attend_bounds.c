@@ -1,5 +1,5 @@
 /* test_attend_bounds.c - what ATTEND is told of the longest sentences, and which it refuses. */
-#include "graph/tape.h"
+#include "tensor/graph/tape.h"
 #include "tapes.h"
 
 enum { ROWS = 10, SOURCES = 14, WIDTH = 4 };

@@ -161,8 +161,7 @@ static void check_maps(void)
     for (ab_fn f = AB_EXP; f <= AB_RECIP; f++) {
         if (f == AB_SIGN) continue; /* no gradient */
         the_fn = f;
-        check_case(
-            &(op_case){"MAP", map, {{2, 3, 2, 5}}, false, f == AB_LOG || f == AB_SQRT || f == AB_RECIP});
+        check_case(&(op_case){"MAP", map, {{2, 3, 2, 5}}, false, f == AB_LOG || f == AB_SQRT || f == AB_RECIP});
     }
 }
 
@@ -216,12 +215,12 @@ static void check_products(void)
         for (the_tb = 0; the_tb < 2; the_tb++)
             for (size_t i = 0; i < LENGTH(outer); i++) {
                 const int64_t *d = outer[i];
-                op_case o = {"MATMUL",
-                             product,
-                             {{d[0], d[1], the_ta ? 5 : 3, the_ta ? 3 : 5},
-                              {d[2], d[3], the_tb ? 4 : 5, the_tb ? 5 : 4}},
-                             false,
-                             false};
+                op_case o = {
+                    "MATMUL",
+                    product,
+                    {{d[0], d[1], the_ta ? 5 : 3, the_ta ? 3 : 5}, {d[2], d[3], the_tb ? 4 : 5, the_tb ? 5 : 4}},
+                    false,
+                    false};
                 check_case(&o);
                 check_bf16(&o);
             }
@@ -251,9 +250,18 @@ static ab_t in_order(ab_ctx *c, const ab_t *in)
     ab_t at = t_top_k(c, in[0], 3, false);
     return t_map(c, t_gather(c, in[0], at), AB_SIN);
 }
-static ab_t pick_for_each(ab_ctx *c, const ab_t *in) { return t_map(c, t_gather(c, in[0], t_top_k(c, in[1], 2, true)), AB_SIN); }
-static ab_t sum_by_order(ab_ctx *c, const ab_t *in) { return t_map(c, t_scatter_add(c, in[0], t_top_k(c, in[0], 4, true), 4), AB_SIN); }
-static ab_t sum_rows(ab_ctx *c, const ab_t *in) { return t_map(c, t_sum_rows_by_id(c, in[0], IDS(c, 2, 0, 2, 4), 5), AB_SIN); }
+static ab_t pick_for_each(ab_ctx *c, const ab_t *in)
+{
+    return t_map(c, t_gather(c, in[0], t_top_k(c, in[1], 2, true)), AB_SIN);
+}
+static ab_t sum_by_order(ab_ctx *c, const ab_t *in)
+{
+    return t_map(c, t_scatter_add(c, in[0], t_top_k(c, in[0], 4, true), 4), AB_SIN);
+}
+static ab_t sum_rows(ab_ctx *c, const ab_t *in)
+{
+    return t_map(c, t_sum_rows_by_id(c, in[0], IDS(c, 2, 0, 2, 4), 5), AB_SIN);
+}
 static ab_t noisy(ab_ctx *c, const ab_t *in)
 {
     ab_t noise = t_random(c, (int64_t[4]){2, 3, 2, 4}, true);
@@ -272,8 +280,7 @@ static ab_t merge(ab_ctx *c, const ab_t *in) { return t_merge(c, in[0], IDS(c, 0
 static ab_t linear(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], in[2], 0, 0); }
 static ab_t linear_relu(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], in[2], 0, 1); }
 static ab_t linear_turned(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], in[1], (ab_t){0}, 1, 0); }
-static ab_t linear_twice(ab_ctx *c,
-                         const ab_t *in) /* the second gradient of x is added to the first in place */
+static ab_t linear_twice(ab_ctx *c, const ab_t *in) /* the second gradient of x is added to the first in place */
 {
     ab_t a = t_linear(c, in[0], in[1], (ab_t){0}, 0, 0), b = t_linear(c, in[0], in[2], (ab_t){0}, 1, 0);
     return t_binary(c, OP_MUL, a, t_binary(c, OP_ADD, b, t_linear(c, in[0], in[1], (ab_t){0}, 0, 1)));
@@ -282,15 +289,13 @@ static ab_t linear_axes(ab_ctx *c, const ab_t *in) { return t_linear(c, in[0], i
 static ab_t embed(ab_ctx *c, const ab_t *in) { return t_embed_tokens(c, in[0], IDS(c, 2, -1, 0, 2), (ab_t){0}, 1.5); }
 static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* tied tables: gradients added in place */
 {
-    ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), (ab_t){0}, 1.5), y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), (ab_t){0}, 0.5);
+    ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), (ab_t){0}, 1.5),
+         y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), (ab_t){0}, 0.5);
     return t_linear(c, t_binary(c, OP_MUL, x, y), in[0], (ab_t){0}, 1, 0);
 }
 static ab_t norm(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], (ab_t){0}, in[1], in[2], 0, 1e-5); }
 static ab_t norm_sum(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], in[1], in[2], in[3], 0, 1e-5); }
-static ab_t norm_dropped(ab_ctx *c, const ab_t *in)
-{
-    return t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5);
-}
+static ab_t norm_dropped(ab_ctx *c, const ab_t *in) { return t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5); }
 static ab_t dropadd(ab_ctx *c, const ab_t *in) { return t_dropout_add(c, in[0], in[1], 0.3); }
 
 static const attend_spec self_spec = {{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0},
@@ -330,8 +335,7 @@ static ab_t diamond(ab_ctx *c, const ab_t *in)
     return t_binary(c, OP_SUB, t_binary(c, OP_MUL, b, s),
                     t_reshape(c, t_reshape(c, a, (int64_t[4]){1, 1, 1, 12}), (int64_t[4]){1, 1, 3, 4}));
 }
-static ab_t shared_gradient(ab_ctx *c,
-                            const ab_t *in) /* both terms get the very same gradient; one adds to it */
+static ab_t shared_gradient(ab_ctx *c, const ab_t *in) /* both terms get the very same gradient; one adds to it */
 {
     ab_t s = t_binary(c, OP_ADD, in[0], in[1]);
     return t_binary(c, OP_ADD, s, t_linear(c, in[0], in[2], (ab_t){0}, 0, 0));
@@ -354,8 +358,7 @@ static int square_cpu(const ab_run *r)
     if (r->out.dtype != 1) return -1;
     int64_t n = r->out.dim[0] * r->out.dim[1] * r->out.dim[2] * r->out.dim[3];
     const double *x = r->in[0].data, *y = r->in[1].data;
-    for (int64_t i = 0; i < n; i++)
-        ((double *)r->out.data)[i] = *(const double *)r->attr * x[i] * y[i] * y[i];
+    for (int64_t i = 0; i < n; i++) ((double *)r->out.data)[i] = *(const double *)r->attr * x[i] * y[i] * y[i];
     return 0;
 }
 static int declines(const ab_run *r)
@@ -418,11 +421,7 @@ static const op_case rows_cases[] = {
     {"EMBED, tied", embed_twice, {{1, 1, 4, 3}}, false, false},
     {"NORM", norm, {{1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}, false, false},
     {"NORM of a sum", norm_sum, {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}, false, false},
-    {"NORM under dropout",
-     norm_dropped,
-     {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}},
-     true,
-     false},
+    {"NORM under dropout", norm_dropped, {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}, true, false},
     {"DROPOUT_ADD", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, true, false},
     {"DROPOUT_ADD, not training", dropadd, {{1, 1, 4, 6}, {1, 1, 4, 6}}, false, false},
     {"ATTEND", attend_self, {{1, 1, 7, 16}}, false, false},
@@ -433,11 +432,7 @@ static const op_case rows_cases[] = {
     {"CE", ce, {{1, 1, 4, 5}}, true, false},
     {"CE, smoothed over all", ce_all, {{1, 1, 4, 5}}, true, false},
     {"CE, smoothed over the others", ce_others, {{1, 1, 4, 5}}, true, false},
-    {"one gradient for two values",
-     shared_gradient,
-     {{1, 1, 3, 4}, {1, 1, 3, 4}, {1, 1, 4, 4}},
-     false,
-     false},
+    {"one gradient for two values", shared_gradient, {{1, 1, 3, 4}, {1, 1, 3, 4}, {1, 1, 4, 4}}, false, false},
 };
 
 int main(void)

@@ -39,10 +39,8 @@ static ab_t next_value(ab_ctx *c, rng *r, const ab_t *pool, uint64_t n, ab_t w)
     case 7: return t_transpose(c, t_map(c, t_transpose(c, a, -1, -2), AB_SIN), -1, -2);
     case 8: return t_reshape(c, t_add_scalar(c, as_rows(c, a), 0.1), d);
     case 9:
-        return d[3] == 6
-                   ? t_reshape(
-                         c, t_linear(c, as_rows(c, a), w, (ab_t){0}, (int)below(r, 2), (int)below(r, 2)), d)
-                   : t_add_scalar(c, a, 1);
+        return d[3] == 6 ? t_reshape(c, t_linear(c, as_rows(c, a), w, (ab_t){0}, (int)below(r, 2), (int)below(r, 2)), d)
+                         : t_add_scalar(c, a, 1);
     case 10:
         return d[3] == 6 ? t_concat(c, t_slice(c, a, -1, 3, 3), t_slice(c, a, -1, 0, 3), -1) : t_mul_scalar(c, a, 2);
     case 11: return d[3] == 6 ? t_rotate_half(c, a) : t_map(c, a, AB_SQUARE);
@@ -67,7 +65,8 @@ static ab_ctx *random_tape(params *s, uint64_t seed)
     }
     for (int i = 0; i < WEIGHTS; i++) {
         const int64_t *d = shapes[below(&r, LENGTH(shapes))];
-        ab_t a = t_param(c, arena_printf(&c->memory, "a%d", i), d, 0.5, 0), b = t_param(c, arena_printf(&c->memory, "b%d", i), d, 0.5, 0);
+        ab_t a = t_param(c, arena_printf(&c->memory, "a%d", i), d, 0.5, 0),
+             b = t_param(c, arena_printf(&c->memory, "b%d", i), d, 0.5, 0);
         pool[n++] = t_binary(c, OP_SUB, a, b); /* the one's gradient is made from the other's */
     }
     while (n < VALUES) pool[n] = next_value(c, &r, pool, n, w), n++;
@@ -133,15 +132,13 @@ static void check_read(const ab_ctx *c, int32_t u, int32_t j)
              rerun = j < c->n && c->v[u].phase < c->v[j].phase && v->phase > c->v[u].phase;
         if (between || rerun) {
             CHECK(!"a value is overwritten before it is read");
-            printf("  %s %d reads %s %d, over which %s %d was written\n",
-                   j < c->n ? op_names[c->v[j].op] : "the end", (int)j, op_names[c->v[u].op], (int)u,
-                   op_names[v->op], (int)i);
+            printf("  %s %d reads %s %d, over which %s %d was written\n", j < c->n ? op_names[c->v[j].op] : "the end",
+                   (int)j, op_names[c->v[u].op], (int)u, op_names[v->op], (int)i);
         }
     }
 }
 
-static void check_own_inputs(const ab_ctx *c,
-                             int32_t j) /* a kernel writes over its inputs only where op.h allows it */
+static void check_own_inputs(const ab_ctx *c, int32_t j) /* a kernel writes over its inputs only where op.h allows it */
 {
     const node *v = &c->v[j];
     for (int o = 0; o < v->n_out; o++)
@@ -150,8 +147,8 @@ static void check_own_inputs(const ab_ctx *c,
             if (!v->in[k] || !overlap(out, in)) continue;
             bool exactly = out.from == in.from && out.to == in.to;
             span first = span_of(&c->v[v->in[0]]); /* an operation on a value and itself may share both */
-            bool allowed = exactly && ((in.from == first.from && may_share_first(v->op)) ||
-                                       (k == 2 && v->op == OP_LINEAR_DX));
+            bool allowed =
+                exactly && ((in.from == first.from && may_share_first(v->op)) || (k == 2 && v->op == OP_LINEAR_DX));
             if (!allowed) {
                 CHECK(!"a kernel writes over its own input");
                 printf("  %s %d over input %d\n", op_names[v->op], (int)j, k);

@@ -1,5 +1,6 @@
-/* test_alike.c - which tapes of two batches do the same work (tape_same_structure): those whose values are packed rows, and no others. */
-#include "graph/tape.h"
+/* test_alike.c - which tapes of two batches do the same work (tape_same_structure): those whose values are packed rows,
+ * and no others. */
+#include "tensor/graph/tape.h"
 #include "tapes.h"
 
 enum { ROWS = 12, WIDTH = 6 };
@@ -25,13 +26,34 @@ static ab_t dead_values(ab_ctx *c, const place *p)
     heads(c, p, y);
     return y;
 }
-static ab_t padded(ab_ctx *c, const place *p) { return t_merge(c, t_map(c, heads(c, p, p->x), AB_TANH), p->offset, ROWS, 0, WIDTH); }
-static ab_t summed_heads(ab_ctx *c, const place *p) { return t_binary(c, OP_ADD, attend(c, p, p->x), one(c, heads(c, p, p->x))); }
-static ab_t scaled_by_time(ab_ctx *c, const place *p) { return t_mul_scalar(c, attend(c, p, p->x), 1 / (double)p->time); }
-static ab_t constant_of_time(ab_ctx *c, const place *p) { return t_binary(c, OP_MUL, attend(c, p, p->x), constant(c, (double)p->time)); }
-static ab_t equal_constants(ab_ctx *c, const place *p) { return t_binary(c, OP_MUL, attend(c, p, p->x), constant(c, 3)); }
-static ab_t column_by_time(ab_ctx *c, const place *p) { return attend(c, p, t_binary(c, OP_ADD, p->x, t_slice(c, p->x, -1, p->time % 5, 1))); }
-static ab_t number_of_lengths(ab_ctx *c, const place *p) { return t_binary(c, OP_ADD, attend(c, p, p->x), one(c, t_to_float(c, p->length))); }
+static ab_t padded(ab_ctx *c, const place *p)
+{
+    return t_merge(c, t_map(c, heads(c, p, p->x), AB_TANH), p->offset, ROWS, 0, WIDTH);
+}
+static ab_t summed_heads(ab_ctx *c, const place *p)
+{
+    return t_binary(c, OP_ADD, attend(c, p, p->x), one(c, heads(c, p, p->x)));
+}
+static ab_t scaled_by_time(ab_ctx *c, const place *p)
+{
+    return t_mul_scalar(c, attend(c, p, p->x), 1 / (double)p->time);
+}
+static ab_t constant_of_time(ab_ctx *c, const place *p)
+{
+    return t_binary(c, OP_MUL, attend(c, p, p->x), constant(c, (double)p->time));
+}
+static ab_t equal_constants(ab_ctx *c, const place *p)
+{
+    return t_binary(c, OP_MUL, attend(c, p, p->x), constant(c, 3));
+}
+static ab_t column_by_time(ab_ctx *c, const place *p)
+{
+    return attend(c, p, t_binary(c, OP_ADD, p->x, t_slice(c, p->x, -1, p->time % 5, 1)));
+}
+static ab_t number_of_lengths(ab_ctx *c, const place *p)
+{
+    return t_binary(c, OP_ADD, attend(c, p, p->x), one(c, t_to_float(c, p->length)));
+}
 static ab_t longer_program(ab_ctx *c, const place *p)
 {
     ab_t y = attend(c, p, p->x);
@@ -46,7 +68,10 @@ static ab_t order_by_time(ab_ctx *c, const place *p)
 static ab_t lower(ab_ctx *c, const ab_t *in, const void *a) { return (void)a, t_map(c, in[0], AB_ABS); }
 static int never(const ab_run *r) { return (void)r, -1; }
 static const ab_op called = {.name = "called", .n_in = 1, .reference = lower, .cpu = never};
-static ab_t call_without(ab_ctx *c, const place *p) { return t_call(c, &called, (ab_t[]){attend(c, p, p->x)}, NULL, 0); }
+static ab_t call_without(ab_ctx *c, const place *p)
+{
+    return t_call(c, &called, (ab_t[]){attend(c, p, p->x)}, NULL, 0);
+}
 static ab_t call_with_attributes(ab_ctx *c, const place *p)
 {
     return t_call(c, &called, (ab_t[]){attend(c, p, p->x)}, &p->time, sizeof p->time);
@@ -76,7 +101,8 @@ static ab_ctx *traced(params *s, ab_t (*f)(ab_ctx *c, const place *p), int64_t b
 {
     ab_ctx *c = tape_new(s, &cpu_backend, F64, training);
     place p = {.batch = batch, .time = time};
-    ab_t in = input(c, 0, (int64_t[4]){1, 1, ROWS, WIDTH}), w = t_param(c, "w", (int64_t[4]){1, 1, WIDTH, 3 * WIDTH}, 0.5, 0);
+    ab_t in = input(c, 0, (int64_t[4]){1, 1, ROWS, WIDTH}),
+         w = t_param(c, "w", (int64_t[4]){1, 1, WIDTH, 3 * WIDTH}, 0.5, 0);
     p.offset = t_input(c, "offset", I32, PHASE_STEP, 1, 1, 1, batch + 1);
     p.length = t_input(c, "length", I32, PHASE_STEP, 1, 1, 1, batch);
     p.x = t_linear(c, in, w, (ab_t){0}, 0, 0);
@@ -93,7 +119,8 @@ static void check(size_t k, bool training, int64_t batch, int64_t time, bool ali
     ab_ctx *a = traced(&s, cases[k].f, 3, 5, training), *b = traced(&s, cases[k].f, batch, time, training);
     bool there = tape_same_structure(a, b), back = tape_same_structure(b, a);
     if (there != alike || back != alike)
-        printf("%s, %s, %lld sentences of %lld:\n", cases[k].name, training ? "training" : "evaluation", (long long)batch, (long long)time);
+        printf("%s, %s, %lld sentences of %lld:\n", cases[k].name, training ? "training" : "evaluation",
+               (long long)batch, (long long)time);
     CHECK_INT(there, alike);
     CHECK_INT(back, alike);
     tape_free(a);

@@ -11,10 +11,7 @@ typedef struct {
 static ab_t bad_add(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_ADD, a, b); }
 static ab_t bad_product(ab_ctx *c, ab_t a, ab_t b) { return t_matmul(c, a, b, 0, 0); }
 static ab_t bad_turned(ab_ctx *c, ab_t a, ab_t b) { return t_matmul(c, a, b, 1, 1); }
-static ab_t bad_reshape(ab_ctx *c, ab_t a, ab_t b)
-{
-    return (void)b, t_reshape(c, a, (int64_t[4]){1, 1, 5, 5});
-}
+static ab_t bad_reshape(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_reshape(c, a, (int64_t[4]){1, 1, 5, 5}); }
 static ab_t bad_join(ab_ctx *c, ab_t a, ab_t b) { return t_concat(c, a, b, -1); }
 static ab_t bad_slice(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_slice(c, a, -1, 4, 3); }
 static ab_t bad_axis(ab_ctx *c, ab_t a, ab_t b) { return (void)b, t_transpose(c, a, -1, -5); }
@@ -30,7 +27,8 @@ static ab_t bad_numbers(ab_ctx *c, ab_t a, ab_t b)
 static ab_t bad_pick(ab_ctx *c, ab_t a, ab_t b)
 {
     (void)b;
-    return t_gather(c, a, t_clipped_relative_position(c, t_ids(c, 3, (int32_t[3]){0}), t_ids(c, 2, (int32_t[2]){0}), 2));
+    return t_gather(c, a,
+                    t_clipped_relative_position(c, t_ids(c, 3, (int32_t[3]){0}), t_ids(c, 2, (int32_t[2]){0}), 2));
 }
 static ab_t bad_mask(ab_ctx *c, ab_t a, ab_t b)
 {
@@ -117,8 +115,7 @@ static void check_backward_refusals(void)
 static void two_params(params *s, bool other_order, uint64_t seed)
 {
     ab_ctx *c = tape_new(s, &cpu_backend, F64, false);
-    if (other_order)
-        t_param(c, "between", (int64_t[4]){1, 1, 3, 7}, 1, 0), t_param(c, "b", two_three, -0.5, 0);
+    if (other_order) t_param(c, "between", (int64_t[4]){1, 1, 3, 7}, 1, 0), t_param(c, "b", two_three, -0.5, 0);
     t_param(c, "a", four_six, 0.25, 0);
     t_param(c, "b", two_three, -0.5, 0);
     t_param(c, "gain", (int64_t[4]){1, 1, 1, 5}, 0, 1);
@@ -179,8 +176,7 @@ static void check_gradient_places(void)
     t_keep(c, loss, "loss");
     CHECK_INT(tape_backward(c, loss), 0);
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
-    const double *ga = (double *)s.grad + params_find(&s, "a")->at,
-                 *gb = (double *)s.grad + params_find(&s, "b")->at,
+    const double *ga = (double *)s.grad + params_find(&s, "a")->at, *gb = (double *)s.grad + params_find(&s, "b")->at,
                  *gain = (double *)s.grad + params_find(&s, "gain")->at;
     for (int pass = 0; pass < 2; pass++) {
         CHECK_INT(run(c), 0);
@@ -199,8 +195,7 @@ static void check_equal_gradients(void)
     ab_ctx *c = tape_new(&s, &cpu_backend, F64, true);
     t_param(c, "x", four_six, 1, 0), t_param(c, "y", four_six, 1, 0);
     params_alloc(&s, F64, 0, 1, NULL);
-    ab_t loss =
-        weighed(c, t_binary(c, OP_ADD, t_param(c, "x", four_six, 1, 0), t_param(c, "y", four_six, 1, 0)));
+    ab_t loss = weighed(c, t_binary(c, OP_ADD, t_param(c, "x", four_six, 1, 0), t_param(c, "y", four_six, 1, 0)));
     CHECK_INT(tape_backward(c, loss), 0);
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK_INT(run(c), 0);
@@ -226,8 +221,7 @@ static void check_state(void)
     double memory[64] = {0};
     params none = {0};
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);
-    ab_t x = input(c, 0, two_three), state = t_state(c, "sum", F64, 1, 1, 2, 3),
-         next = t_binary(c, OP_ADD, state, x);
+    ab_t x = input(c, 0, two_three), state = t_state(c, "sum", F64, 1, 1, 2, 3), next = t_binary(c, OP_ADD, state, x);
     t_state_write(c, state, next);
     t_keep(c, next, "next");
     CHECK_INT(t_state(c, "sum", F64, 1, 1, 2, 3).id, state.id);
@@ -252,8 +246,7 @@ static void check_phases(void)
     CHECK_INT(tape_at(c, fixed)->phase, PHASE_CONST);
     CHECK_INT(tape_at(c, slow)->phase, PHASE_SETUP);
     CHECK_INT(tape_at(c, y)->phase, PHASE_STEP);
-    CHECK_INT(tape_at(c, noise)->phase,
-              PHASE_STEP); /* dropout changes from step to step, whatever it reads */
+    CHECK_INT(tape_at(c, noise)->phase, PHASE_STEP); /* dropout changes from step to step, whatever it reads */
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     for (int i = 0; i < 6; i++) data(c, setup)[i] = i, data(c, step)[i] = 1;
     CHECK_INT(run(c), 0);

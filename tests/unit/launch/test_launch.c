@@ -1,8 +1,8 @@
 /* The host with workers that are small shell scripts: how each way to end is written down. And the events'
  * lines. */
-#include "launch/event.h"
-#include "launch/launch.h"
-#include "results/read.h"
+#include "lab/launch/event.h"
+#include "lab/launch/launch.h"
+#include "lab/results/read.h"
 #include "test.h"
 #include <signal.h>
 #include <sqlite3.h>
@@ -55,13 +55,8 @@ static void bench_open(bench *b, const char *name, const char *const *rows, size
                                 .config_json = config[i]};
     }
     int64_t seed = 7;
-    db_experiment_spec x = {.name = "test",
-                            .spec_ini = "",
-                            .argv_json = "[]",
-                            .rows = spec,
-                            .n_rows = n,
-                            .seeds = &seed,
-                            .n_seeds = 1};
+    db_experiment_spec x = {
+        .name = "test", .spec_ini = "", .argv_json = "[]", .rows = spec, .n_rows = n, .seeds = &seed, .n_seeds = 1};
     db_frozen *f = NULL;
     size_t runs = 0;
     CHECK_INT(db_freeze(b->d, &x, &f, &runs, &e), 0);
@@ -97,8 +92,8 @@ static void check_run(const read_experiment *x, const char *row, const char *sta
                       const char *error)
 {
     const read_run *r = run_of(x, row);
-    char *found = xprintf("%s: %s, exit %d, signal %d", row, db_status_text(r->status), (int)r->exit_code,
-                          (int)r->signal),
+    char *found =
+             xprintf("%s: %s, exit %d, signal %d", row, db_status_text(r->status), (int)r->exit_code, (int)r->signal),
          *expected = xprintf("%s: %s, exit %d, signal %d", row, status, code, sig);
     CHECK_TEXT(found, expected);
     if (error)
@@ -111,8 +106,8 @@ static void check_run(const read_experiment *x, const char *row, const char *sta
 
 static void test_ends(void)
 {
-    static const char *const rows[] = {"done",    "fails",  "silent",  "diverges", "stops",
-                                       "crashes", "killed", "garbled", "cut",      "large", "exits"};
+    static const char *const rows[] = {"done",   "fails",   "silent", "diverges", "stops", "crashes",
+                                       "killed", "garbled", "cut",    "large",    "exits"};
     char *program = worker_script(
         "ends.sh", //
         "say() { printf \"$@\" >&3; }\n"
@@ -156,7 +151,8 @@ static void test_ends(void)
     check_run(&x, "killed", "killed", -1, SIGKILL, "signal 9");
     check_run(&x, "garbled", "done", 0, -1, NULL);
     check_run(&x, "cut", "failed", 0, -1, "before finishing");
-    check_run(&x, "exits", "failed", 0, -1, "exited in train with status 0 before finishing: a plugin or library called exit");
+    check_run(&x, "exits", "failed", 0, -1,
+              "exited in train with status 0 before finishing: a plugin or library called exit");
     check_run(&x, "large", "done", 0, -1, NULL);
     const read_run *done = run_of(&x, "done"), *large = run_of(&x, "large");
     CHECK_INT(done->n_results, 1);
@@ -292,9 +288,9 @@ static void steal(const char *path, const char *when, const char *done)
 {
     sqlite3 *q = NULL;
     for (int i = 0; i < 1500 && !file_exists(when); i++) usleep(20000);
-    int bad = sqlite3_open(path, &q) || sqlite3_busy_timeout(q, 20000) ||
-              sqlite3_exec(q, "UPDATE run SET owner='thief', attempt=attempt+1 WHERE status='running'", NULL,
-                           NULL, NULL);
+    int bad =
+        sqlite3_open(path, &q) || sqlite3_busy_timeout(q, 20000) ||
+        sqlite3_exec(q, "UPDATE run SET owner='thief', attempt=attempt+1 WHERE status='running'", NULL, NULL, NULL);
     sqlite3_close(q);
     bad |= file_write(done, "", 0, NULL) != 0;
     _exit(bad ? 1 : 0);
@@ -335,8 +331,9 @@ static void test_taken_over(void)
 static void test_watchdog(void)
 {
     static const char *const rows[] = {"loops", "after"};
-    char *program = worker_script("loops.sh", "printf 'phase\ttrain\nprogress\t5\t10\t9\t9\n' >&3\n"
-                                              "case $row in *loops*) trap '' TERM; while :; do sleep 0.02; done ;; esac\necho end >&3");
+    char *program = worker_script(
+        "loops.sh", "printf 'phase\ttrain\nprogress\t5\t10\t9\t9\n' >&3\n"
+                    "case $row in *loops*) trap '' TERM; while :; do sleep 0.02; done ;; esac\necho end >&3");
     bench b;
     err e = {0};
     launch_result got;

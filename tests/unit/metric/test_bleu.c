@@ -2,8 +2,8 @@
  * options. */
 #include "test.h"
 #include "golden.h"
-#include "metric/bleu.h"
-#include "metric/ngrams.h"
+#include "text/metric/bleu.h"
+#include "text/metric/ngrams.h"
 
 enum { MAX_LINES = 256, MAX_FIELDS = MAX_LINES + 16, FIELDS = 4 };
 static const char *lines[FIELDS][MAX_LINES]; /* 0: hypotheses; 1..3: references */
@@ -93,8 +93,7 @@ static void check_golden(void)
     err e = {0};
     char **records = NULL, *f[MAX_FIELDS];
     size_t n_records = 0, checked = 0;
-    CHECK_INT(file_lines(SOURCE_DIR "/tests/unit/metric/bleu_golden.tsv", &text, &records, &n_records, &e),
-              0);
+    CHECK_INT(file_lines(SOURCE_DIR "/tests/unit/metric/bleu_golden.tsv", &text, &records, &n_records, &e), 0);
     CHECK_TEXT(e.text, "");
     for (size_t i = 0; i < n_records; i++) {
         int failed = test_failed;
@@ -142,12 +141,9 @@ static void check_errors(void)
     CHECK_INT(bleu_options_parse(&o, "13b", false, NULL, &e), -1);
     CHECK_HAS(e.text, "\"13b\"");
     CHECK_HAS(e.text, "did you mean \"13a\"");
-    static const char *const smooths[][2] = {{"exp=1", "takes no value"},
-                                             {"floor=", "floor=X"},
-                                             {"floor=-1", "X >= 0"},
-                                             {"add-k=x", "add-k=X"},
-                                             {"add_k", "did you mean \"add-k\""},
-                                             {"", "one of"}};
+    static const char *const smooths[][2] = {
+        {"exp=1", "takes no value"},         {"floor=", "floor=X"}, {"floor=-1", "X >= 0"}, {"add-k=x", "add-k=X"},
+        {"add_k", "did you mean \"add-k\""}, {"", "one of"}};
     for (size_t i = 0; i < LENGTH(smooths); i++) {
         e = (err){0};
         CHECK_INT(bleu_options_parse(&o, NULL, false, smooths[i][0], &e), -1);

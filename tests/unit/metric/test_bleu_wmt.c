@@ -1,7 +1,7 @@
 /* BLEU of 100 sentences of a real system's Russian against the output of mteval-v13a.pl and multi-bleu.perl.
  */
 #include "test.h"
-#include "metric/bleu.h"
+#include "text/metric/bleu.h"
 
 /* The lines of a file of the corpus; *text and the result are the caller's. */
 static char **read_file(const char *data, const char *name, str *text, size_t *n)
@@ -36,17 +36,14 @@ int main(void)
         bleu_score s;
         static const double individual[] = {54.15, 29.72, 17.52, 10.25}, perl[] = {53.8, 29.6, 17.6, 10.3};
         const char *const *refs[] = {(const char *const *)lines[REF]}, *const * tokenized[] = {
-                                                                           (const char *const *)
-                                                                               lines[REF_TOKENIZED]};
+                                                                           (const char *const *)lines[REF_TOKENIZED]};
         CHECK_INT(bleu_corpus(&mteval, (const char *const *)lines[HYP], refs, 1, n[HYP], &s, NULL, NULL), 0);
         CHECK_NEAR(s.score, 23.18, 0.005);
         CHECK_INT(s.sys_len, 1998);
         CHECK_INT(s.ref_len, 1862);
         for (int k = 0; k < BLEU_ORDERS; k++) CHECK_NEAR(s.precisions[k], individual[k], 0.005);
         CHECK_NEAR(s.score, 23.183914974589072, 1e-9); /* sacreBLEU */
-        CHECK_INT(
-            bleu_corpus(&multi_bleu, (const char *const *)lines[HYP], tokenized, 1, n[HYP], &s, NULL, NULL),
-            0);
+        CHECK_INT(bleu_corpus(&multi_bleu, (const char *const *)lines[HYP], tokenized, 1, n[HYP], &s, NULL, NULL), 0);
         CHECK_NEAR(s.score, 23.17, 0.005);
         CHECK_INT(s.sys_len, 1989);
         CHECK_INT(s.ref_len, 1852);

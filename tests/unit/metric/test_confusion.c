@@ -1,6 +1,6 @@
 /* Labels taken for one another and F1 by length, on cases worked by hand. */
 #include "test.h"
-#include "metric/confusion.h"
+#include "text/metric/confusion.h"
 
 static evalb_params collins;
 
@@ -12,9 +12,9 @@ static const char *counts_of(const confusion *c, const char *label)
     for (size_t i = 0; i < c->n_labels; i++) {
         const confusion_label *l = &c->labels[i];
         if (same(l->label, label))
-            snprintf(text, sizeof text, "%lld %lld %lld %lld / %lld %lld %lld %lld", (long long)l->gold, (long long)l->right,
-                     (long long)l->taken, (long long)l->missed, (long long)l->test, (long long)l->test_right,
-                     (long long)l->test_taken, (long long)l->spurious);
+            snprintf(text, sizeof text, "%lld %lld %lld %lld / %lld %lld %lld %lld", (long long)l->gold,
+                     (long long)l->right, (long long)l->taken, (long long)l->missed, (long long)l->test,
+                     (long long)l->test_right, (long long)l->test_taken, (long long)l->spurious);
     }
     return text;
 }
@@ -72,20 +72,48 @@ typedef struct {
 
 static const example examples[] = {
     {"the same", DOG, DOG, "", {"NP", "VP", "TOP"}, {"2 2 0 0 / 2 2 0 0", "1 1 0 0 / 1 1 0 0", ""}},
-    {"a wrong label", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (XP (IN at) (NP (NNS cars)))) (. !)))", "PP->XP 1",
-     {"PP", "XP", "NP"}, {"1 0 1 0 / 0 0 0 0", "0 0 0 0 / 1 0 1 0", "2 2 0 0 / 2 2 0 0"}},
-    {"other words", "(S (NP (N a) (N b)) (N c))", "(S (N a) (VP (N b) (N c)))", "", {"NP", "VP", "S"},
+    {"a wrong label",
+     DOG,
+     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (XP (IN at) (NP (NNS cars)))) (. !)))",
+     "PP->XP 1",
+     {"PP", "XP", "NP"},
+     {"1 0 1 0 / 0 0 0 0", "0 0 0 0 / 1 0 1 0", "2 2 0 0 / 2 2 0 0"}},
+    {"other words",
+     "(S (NP (N a) (N b)) (N c))",
+     "(S (N a) (VP (N b) (N c)))",
+     "",
+     {"NP", "VP", "S"},
      {"1 0 0 1 / 0 0 0 0", "0 0 0 0 / 1 0 0 1", "1 1 0 0 / 1 1 0 0"}},
     /* QP is matched wherever it stands in the chain; NP is left over against NX */
-    {"a chain", "(S (NP (QP (CD two))))", "(S (QP (NX (CD two))))", "NP->NX 1", {"NP", "QP", "NX"},
+    {"a chain",
+     "(S (NP (QP (CD two))))",
+     "(S (QP (NX (CD two))))",
+     "NP->NX 1",
+     {"NP", "QP", "NX"},
      {"1 0 1 0 / 0 0 0 0", "1 1 0 0 / 1 1 0 0", "0 0 0 0 / 1 0 1 0"}},
-    {"a chain, paired from the outermost on", "(S (A (B (C (N x)))) (D (N y)))", "(S (E (F (N x))) (D (N y)))", "A->E 1, B->F 1",
-     {"C", "E", "D"}, {"1 0 0 1 / 0 0 0 0", "0 0 0 0 / 1 0 1 0", "1 1 0 0 / 1 1 0 0"}},
-    {"the same label missed and spurious", "(S (A (N x) (N y)) (N z))", "(S (N x) (A (N y) (N z)))", "", {"A", "S", "N"},
+    {"a chain, paired from the outermost on",
+     "(S (A (B (C (N x)))) (D (N y)))",
+     "(S (E (F (N x))) (D (N y)))",
+     "A->E 1, B->F 1",
+     {"C", "E", "D"},
+     {"1 0 0 1 / 0 0 0 0", "0 0 0 0 / 1 0 1 0", "1 1 0 0 / 1 1 0 0"}},
+    {"the same label missed and spurious",
+     "(S (A (N x) (N y)) (N z))",
+     "(S (N x) (A (N y) (N z)))",
+     "",
+     {"A", "S", "N"},
      {"1 0 0 1 / 1 0 0 1", "1 1 0 0 / 1 1 0 0", ""}},
-    {"equal labels are right", "(S (ADVP (RB out)) (N x))", "(S (PRT (RB out)) (N x))", "", {"ADVP", "PRT", "S"},
+    {"equal labels are right",
+     "(S (ADVP (RB out)) (N x))",
+     "(S (PRT (RB out)) (N x))",
+     "",
+     {"ADVP", "PRT", "S"},
      {"1 1 0 0 / 0 0 0 0", "0 0 0 0 / 1 1 0 0", "1 1 0 0 / 1 1 0 0"}},
-    {"function tags", "(S (NP-SBJ (N x) (N y)) (N z))", "(S (VP=2 (N x) (N y)) (N z))", "NP->VP 1", {"NP", "VP", "NP-SBJ"},
+    {"function tags",
+     "(S (NP-SBJ (N x) (N y)) (N z))",
+     "(S (VP=2 (N x) (N y)) (N z))",
+     "NP->VP 1",
+     {"NP", "VP", "NP-SBJ"},
      {"1 0 1 0 / 0 0 0 0", "0 0 0 0 / 1 0 1 0", ""}},
     {"an error does not count", DOG, "(S (NP (DT the)))", "", {"NP", "S", "VP"}, {"", "", ""}},
 };
@@ -105,10 +133,10 @@ static void check_examples(void)
 
 static void check_text(void)
 {
-    static const char *const gold[] = {"(S (NP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))",
-                                       "(S (A (N x) (N y)) (N z))"};
-    static const char *const test[] = {"(S (VP (N x) (N y)) (N z))", "(S (VP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))",
-                                       "(S (NP (N x) (N y)) (N z))"};
+    static const char *const gold[] = {"(S (NP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))",
+                                       "(S (NP (N x) (N y)) (N z))", "(S (A (N x) (N y)) (N z))"};
+    static const char *const test[] = {"(S (VP (N x) (N y)) (N z))", "(S (VP (N x) (N y)) (N z))",
+                                       "(S (NP (N x) (N y)) (N z))", "(S (NP (N x) (N y)) (N z))"};
     confusion c;
     err e = {0};
     str out = {0};
@@ -124,8 +152,11 @@ static void check_text(void)
     str_clear(&out);
     confusion_json(&c, 9, &out);
     CHECK_HAS(out.s, "{\"label\": \"NP\", \"gold\": 3, \"right\": 1, \"taken\": 2, \"missed\": 0, \"found\": 2, "
-                     "\"found_right\": 1, \"found_taken\": 1, \"spurious\": 0, \"recall\": 33.333333333333336, \"precision\": 50, \"f1\": 40}");
-    CHECK_HAS(out.s, "\"taken\": [{\"gold\": \"NP\", \"test\": \"VP\", \"n\": 2}, {\"gold\": \"A\", \"test\": \"NP\", \"n\": 1}]");
+                     "\"found_right\": 1, \"found_taken\": 1, \"spurious\": 0, \"recall\": 33.333333333333336, "
+                     "\"precision\": 50, \"f1\": 40}");
+    CHECK_HAS(
+        out.s,
+        "\"taken\": [{\"gold\": \"NP\", \"test\": \"VP\", \"n\": 2}, {\"gold\": \"A\", \"test\": \"NP\", \"n\": 1}]");
     confusion_free(&c);
     str_clear(&out);
     count((const char *const[]){"( (S (N x)))"}, (const char *const[]){"(ROOT (S (N x)))"}, 1, &c);
@@ -153,15 +184,17 @@ static void check_lengths(void)
     };
     str out = {0};
     by_length_text(rows, LENGTH(rows), &out);
-    CHECK_HAS(out.s, "\n1-10         2       2   50.00   75.00   60.00   60.00\n"     /* 3 of 6, 3 of 4 */
-                     "11-20        2       1   50.00   50.00   50.00   33.33\n"       /* 4 of 8; strictly 8 of 16 + 8 */
+    CHECK_HAS(out.s, "\n1-10         2       2   50.00   75.00   60.00   60.00\n" /* 3 of 6, 3 of 4 */
+                     "11-20        2       1   50.00   50.00   50.00   33.33\n"   /* 4 of 8; strictly 8 of 16 + 8 */
                      "21-30        1       1  100.00   33.33   50.00   50.00\n"
                      "31-40        1       1   33.33  100.00   50.00   50.00\n"
                      "41+          2       2   50.00   50.00   50.00   50.00\n");
     str_clear(&out);
     by_length_json(rows, LENGTH(rows), &out);
-    CHECK_HAS(out.s, "\"by_length\": [{\"words\": \"1-10\", \"sentences\": 2, \"valid\": 2, \"recall\": 50, \"precision\": 75, "
-                     "\"f1\": 60, \"strict_f1\": 60}, {\"words\": \"11-20\", \"sentences\": 2, \"valid\": 1, ");
+    CHECK_HAS(
+        out.s,
+        "\"by_length\": [{\"words\": \"1-10\", \"sentences\": 2, \"valid\": 2, \"recall\": 50, \"precision\": 75, "
+        "\"f1\": 60, \"strict_f1\": 60}, {\"words\": \"11-20\", \"sentences\": 2, \"valid\": 1, ");
     str_clear(&out);
     by_length_text(rows, 0, &out);
     CHECK_HAS(out.s, "\n41+          0       0    0.00    0.00    0.00    0.00\n");

@@ -1,7 +1,7 @@
 /* EVALB's rules on cases worked by hand; test_evalb_data.c compares with EVALB's own figures. */
 #include "test.h"
-#include "metric/evalb/evalb.h"
-#include "metric/stats.h"
+#include "text/metric/evalb/evalb.h"
+#include "text/metric/stats.h"
 
 typedef struct {
     const char *what, *gold, *test;
@@ -14,67 +14,56 @@ typedef struct {
 static const example collins[] = {
     {"the same", DOG, DOG, 0, 6, 5, 5, 5, 0, 5, 5},
     {"punctuation elsewhere", DOG,
-     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars) (. !))))))", 0, 6, 5, 5, 5, 0,
-     5, 5},
-    {"no root at all", DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !))",
-     0, 6, 5, 5, 5, 0, 5, 5},
-    {"another root counts", DOG,
-     "(X (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)))", 0, 6, 5, 5, 6, 0,
-     5, 5},
-    {"a wrong tag", DOG,
-     "(TOP (S (NP (DT the) (NN dog)) (VP (NNS barks) (PP (IN at) (NP (NNS cars)))) (. !)))", 0, 6, 5, 5, 5, 0,
-     5, 4},
-    {"a wrong label", DOG,
-     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (XP (IN at) (NP (NNS cars)))) (. !)))", 0, 6, 4, 5, 5, 0,
-     5, 5},
+     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars) (. !))))))", 0, 6, 5, 5, 5, 0, 5, 5},
+    {"no root at all", DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !))", 0, 6, 5,
+     5, 5, 0, 5, 5},
+    {"another root counts", DOG, "(X (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)))",
+     0, 6, 5, 5, 6, 0, 5, 5},
+    {"a wrong tag", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (NNS barks) (PP (IN at) (NP (NNS cars)))) (. !)))", 0, 6,
+     5, 5, 5, 0, 5, 4},
+    {"a wrong label", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (XP (IN at) (NP (NNS cars)))) (. !)))", 0, 6,
+     4, 5, 5, 0, 5, 5},
     /* [the [dog barks]] crosses NP and VP, which is one bracket that crosses; [barks at] crosses PP */
-    {"crossing", DOG, "(TOP (S (DT the) (X (NN dog) (VBZ barks)) (IN at) (NP (NNS cars)) (. !)))", 0, 6, 2, 5,
-     3, 1, 5, 5},
-    {"crossing twice", DOG, "(TOP (S (DT the) (X (NN dog) (Y (VBZ barks) (IN at))) (NP (NNS cars)) (. !)))",
-     0, 6, 2, 5, 4, 2, 5, 5},
+    {"crossing", DOG, "(TOP (S (DT the) (X (NN dog) (VBZ barks)) (IN at) (NP (NNS cars)) (. !)))", 0, 6, 2, 5, 3, 1, 5,
+     5},
+    {"crossing twice", DOG, "(TOP (S (DT the) (X (NN dog) (Y (VBZ barks) (IN at))) (NP (NNS cars)) (. !)))", 0, 6, 2, 5,
+     4, 2, 5, 5},
     {"flat", DOG, "(S (DT the) (NN dog) (VBZ barks) (IN at) (NNS cars) (. !))", 0, 6, 1, 5, 1, 0, 5, 5},
     {"a forest", DOG, "(DT the) (NN dog) (VBZ barks) (IN at) (NNS cars) (. !)", 0, 6, 0, 5, 0, 0, 5, 5},
     {"a word too few", DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. !))", 1, 6, 0, 0, 0, 0, 0, 0},
-    {"another word", DOG, "(S (NP (DT the) (NN cat)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !))", 1,
-     6, 0, 0, 0, 0, 0, 0},
-    {"another mark is no word", DOG,
-     "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. ?))", 0, 6, 5, 5, 5, 0, 5,
-     5},
+    {"another word", DOG, "(S (NP (DT the) (NN cat)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !))", 1, 6, 0, 0,
+     0, 0, 0, 0},
+    {"another mark is no word", DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. ?))",
+     0, 6, 5, 5, 5, 0, 5, 5},
     {"the mark tagged as a word", DOG,
-     "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (XX !))", 1, 6, 0, 0, 0, 0, 0,
-     0},
+     "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (XX !))", 1, 6, 0, 0, 0, 0, 0, 0},
     {"an empty line", DOG, "", 2, 6, 0, 0, 0, 0, 0, 0},
     {"marks only", DOG, "(TOP (. !))", 2, 6, 0, 0, 0, 0, 0, 0},
-    {"never closed", DOG,
-     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)", 1, 6, 5, 5, 5, 0,
-     5, 5},
-    {"closed too often", DOG,
-     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)))))", 1, 6, 5, 5, 5,
-     0, 5, 5},
+    {"never closed", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)", 1, 6, 5,
+     5, 5, 0, 5, 5},
+    {"closed too often", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)))))",
+     1, 6, 5, 5, 5, 0, 5, 5},
     {"no tree", DOG, "the dog barks at cars !", 1, 6, 0, 0, 0, 0, 0, 0},
-    {"function tags", "(S (NP-SBJ-1 (NN rain)) (VP=2 (VBZ falls)))",
-     "(S-TPC (NP (NN rain)) (VP (VBZ falls)))", 0, 2, 3, 3, 3, 0, 2, 2},
-    {"traces and what they leave empty",
-     "(S (NP (NN rain)) (VP (VBZ ends) (S (NP (-NONE- *)) (VP (-NONE- *)))))",
+    {"function tags", "(S (NP-SBJ-1 (NN rain)) (VP=2 (VBZ falls)))", "(S-TPC (NP (NN rain)) (VP (VBZ falls)))", 0, 2, 3,
+     3, 3, 0, 2, 2},
+    {"traces and what they leave empty", "(S (NP (NN rain)) (VP (VBZ ends) (S (NP (-NONE- *)) (VP (-NONE- *)))))",
      "(S (NP (NN rain)) (VP (VBZ ends)))", 0, 2, 3, 3, 3, 0, 2, 2},
-    {"brackets stay", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", 0,
-     3, 1, 1, 1, 0, 3, 3},
+    {"brackets stay", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", 0, 3, 1, 1, 1,
+     0, 3, 3},
     /* NP twice against three times; one of three is too many */
-    {"unary chains", "(S (NP (NP (NN rain))) (VP (VBZ falls)))",
-     "(S (NP (NP (NP (NN rain)))) (VP (VBZ falls)))", 0, 2, 4, 4, 5, 0, 2, 2},
-    {"unary order is no matter", "(S (A (B (NN rain))) (C (VBZ falls)))",
-     "(S (B (A (NN rain))) (C (VBZ falls)))", 0, 2, 4, 4, 4, 0, 2, 2},
-    {"one bracket matches once", "(S (NP (NP (NN rain))) (VP (VBZ falls)))",
-     "(S (NP (NN rain)) (VP (VBZ falls)))", 0, 2, 3, 4, 3, 0, 2, 2},
+    {"unary chains", "(S (NP (NP (NN rain))) (VP (VBZ falls)))", "(S (NP (NP (NP (NN rain)))) (VP (VBZ falls)))", 0, 2,
+     4, 4, 5, 0, 2, 2},
+    {"unary order is no matter", "(S (A (B (NN rain))) (C (VBZ falls)))", "(S (B (A (NN rain))) (C (VBZ falls)))", 0, 2,
+     4, 4, 4, 0, 2, 2},
+    {"one bracket matches once", "(S (NP (NP (NN rain))) (VP (VBZ falls)))", "(S (NP (NN rain)) (VP (VBZ falls)))", 0,
+     2, 3, 4, 3, 0, 2, 2},
     /* gold [0, 2) starts before test [1, 3) and ends inside it; and the other way round */
-    {"crossed from the left", "(S (A (N a) (N b)) (N c))", "(S (N a) (A (N b) (N c)))", 0, 3, 1, 2, 2, 1, 3,
-     3},
-    {"crossed from the right", "(S (N a) (A (N b) (N c)))", "(S (A (N a) (N b)) (N c))", 0, 3, 1, 2, 2, 1, 3,
-     3},
-    {"side by side is no crossing", "(S (A (N a) (N b)) (N c) (N d))", "(S (N a) (N b) (A (N c) (N d)))", 0,
-     4, 1, 2, 2, 0, 4, 4},
-    {"equal labels", "(S (ADVP (RB out)) (PRT (PRT up)))", "(S (PRT (RB out)) (ADVP (ADVP up)))", 0, 2, 3, 3,
-     3, 0, 2, 2},
+    {"crossed from the left", "(S (A (N a) (N b)) (N c))", "(S (N a) (A (N b) (N c)))", 0, 3, 1, 2, 2, 1, 3, 3},
+    {"crossed from the right", "(S (N a) (A (N b) (N c)))", "(S (A (N a) (N b)) (N c))", 0, 3, 1, 2, 2, 1, 3, 3},
+    {"side by side is no crossing", "(S (A (N a) (N b)) (N c) (N d))", "(S (N a) (N b) (A (N c) (N d)))", 0, 4, 1, 2, 2,
+     0, 4, 4},
+    {"equal labels", "(S (ADVP (RB out)) (PRT (PRT up)))", "(S (PRT (RB out)) (ADVP (ADVP up)))", 0, 2, 3, 3, 3, 0, 2,
+     2},
     {"no brackets on either side", "(NN rain)", "(NN rain)", 0, 1, 0, 0, 0, 0, 1, 1},
     {"no words on either side", "(S (. .))", "(S (. .))", 2, 1, 0, 0, 0, 0, 0, 0},
     {"only the gold side without words", "(S (. .))", "(S (NN x))", 1, 1, 0, 0, 0, 0, 0, 0},
@@ -110,11 +99,9 @@ static void check_examples(const evalb_params *p, const example *list, size_t n)
 /* Four sentences: the same, flat, a word missing, an empty line. */
 static const char *const gold4[] = {"(S (NP (NN rain)) (VP (VBZ falls)))",
                                     "(S (NP (DT a) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))))",
-                                    "(S (NP (NN rain)) (VP (VBZ falls)))",
-                                    "(S (NP (NN rain)) (VP (VBZ falls)))"};
+                                    "(S (NP (NN rain)) (VP (VBZ falls)))", "(S (NP (NN rain)) (VP (VBZ falls)))"};
 static const char *const test4[] = {"(S (NP (NN rain)) (VP (VBZ falls)))",
-                                    "(S (DT a) (NN dog) (VBZ barks) (IN at) (NN cars))", "(S (NP (NN rain)))",
-                                    ""};
+                                    "(S (DT a) (NN dog) (VBZ barks) (IN at) (NN cars))", "(S (NP (NN rain)))", ""};
 
 static void check_result(void)
 {
@@ -161,30 +148,29 @@ static void check_result(void)
 
 static void check_print(void)
 {
-    static const char expected[] =
-        "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
-        " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n"
-        "============================================================================\n"
-        "   1    2    0  100.00 100.00     3      3    3      0      2     2   100.00\n"
-        "   2    5    0   20.00 100.00     1      5    1      0      5     4    80.00\n"
-        "   3    2    1    0.00   0.00     0      0    0      0      0     0     0.00\n"
-        "   4    2    2    0.00   0.00     0      0    0      0      0     0     0.00\n"
-        "============================================================================\n"
-        "                 50.00 100.00      4     8     4      0      7     6    85.71\n"
-        "=== Summary ===\n\n-- All --\n"
-        "Number of sentence        =      4\nNumber of Error sentence  =      1\n"
-        "Number of Skip  sentence  =      1\nNumber of Valid sentence  =      2\n"
-        "Bracketing Recall         =  50.00\nBracketing Precision      = 100.00\n"
-        "Bracketing FMeasure       =  66.67\nComplete match            =  50.00\n"
-        "Average crossing          =   0.00\nNo crossing               = 100.00\n"
-        "2 or less crossing        = 100.00\nTagging accuracy          =  85.71\n"
-        "\n-- len<=4 --\n"
-        "Number of sentence        =      3\nNumber of Error sentence  =      1\n"
-        "Number of Skip  sentence  =      1\nNumber of Valid sentence  =      1\n"
-        "Bracketing Recall         = 100.00\nBracketing Precision      = 100.00\n"
-        "Bracketing FMeasure       = 100.00\nComplete match            = 100.00\n"
-        "Average crossing          =   0.00\nNo crossing               = 100.00\n"
-        "2 or less crossing        = 100.00\nTagging accuracy          = 100.00\n";
+    static const char expected[] = "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
+                                   " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n"
+                                   "============================================================================\n"
+                                   "   1    2    0  100.00 100.00     3      3    3      0      2     2   100.00\n"
+                                   "   2    5    0   20.00 100.00     1      5    1      0      5     4    80.00\n"
+                                   "   3    2    1    0.00   0.00     0      0    0      0      0     0     0.00\n"
+                                   "   4    2    2    0.00   0.00     0      0    0      0      0     0     0.00\n"
+                                   "============================================================================\n"
+                                   "                 50.00 100.00      4     8     4      0      7     6    85.71\n"
+                                   "=== Summary ===\n\n-- All --\n"
+                                   "Number of sentence        =      4\nNumber of Error sentence  =      1\n"
+                                   "Number of Skip  sentence  =      1\nNumber of Valid sentence  =      2\n"
+                                   "Bracketing Recall         =  50.00\nBracketing Precision      = 100.00\n"
+                                   "Bracketing FMeasure       =  66.67\nComplete match            =  50.00\n"
+                                   "Average crossing          =   0.00\nNo crossing               = 100.00\n"
+                                   "2 or less crossing        = 100.00\nTagging accuracy          =  85.71\n"
+                                   "\n-- len<=4 --\n"
+                                   "Number of sentence        =      3\nNumber of Error sentence  =      1\n"
+                                   "Number of Skip  sentence  =      1\nNumber of Valid sentence  =      1\n"
+                                   "Bracketing Recall         = 100.00\nBracketing Precision      = 100.00\n"
+                                   "Bracketing FMeasure       = 100.00\nComplete match            = 100.00\n"
+                                   "Average crossing          =   0.00\nNo crossing               = 100.00\n"
+                                   "2 or less crossing        = 100.00\nTagging accuracy          = 100.00\n";
     evalb_params p;
     evalb_row rows[4];
     evalb_result all, part;
@@ -214,10 +200,10 @@ static const char *write_params(const char *text)
 static void check_params(void)
 {
     static const example unlabeled[] = {
-        {"labels do not matter", "(S (NP (NN rain)) (VP (VBZ falls)))", "(A (B (NN Rain)) (C (XX falls)))", 0,
-         2, 3, 3, 3, 0, 2, 1},
-        {"an equal label is deleted as well", "(S (NP (NN rain)))", "(S (GONE (NP (NN rain))))", 0, 1, 2, 2,
-         2, 0, 1, 1},
+        {"labels do not matter", "(S (NP (NN rain)) (VP (VBZ falls)))", "(A (B (NN Rain)) (C (XX falls)))", 0, 2, 3, 3,
+         3, 0, 2, 1},
+        {"an equal label is deleted as well", "(S (NP (NN rain)))", "(S (GONE (NP (NN rain))))", 0, 1, 2, 2, 2, 0, 1,
+         1},
         {"but not an equal tag", "(S (NN rain) (GONE x))", "(S (NN rain))", 1, 2, 0, 0, 0, 0, 0, 0},
         {"MAX_ERROR is not reached", "(S (NN rain))", "", 2, 1, 0, 0, 0, 0, 0, 0},
     };
@@ -243,8 +229,7 @@ static void check_params(void)
     check_examples(&p, unlabeled, LENGTH(unlabeled));
     CHECK_INT(evalb_score(&p, gold, wrong, 1, r, NULL, NULL, &e), 0);
     CHECK_INT(evalb_score(&p, gold, wrong, 2, r, NULL, NULL, &e), -1);
-    CHECK_HAS(e.text,
-              "more than MAX_ERROR 1 error sentences; the last one is line 2: word 1 is \"a\", but \"b\"");
+    CHECK_HAS(e.text, "more than MAX_ERROR 1 error sentences; the last one is line 2: word 1 is \"a\", but \"b\"");
     evalb_params_free(&p);
     for (size_t i = 0; i < LENGTH(bad); i++) {
         e = (err){0};
@@ -264,18 +249,16 @@ static void check_quotes(void)
 {
     static const char text[] = "DELETE_LABEL ''\nDELETE_LABEL .\nQUOTE_LABEL ''\nQUOTE_LABEL POS\n";
     static const example list[] = {
-        {"both drop it", "(S (NNS dogs) ('' ') (NN bone))", "(S (NNS dogs) ('' ') (NN bone))", 0, 3, 1, 1, 1,
-         0, 2, 2},
-        {"both keep it", "(S (NNS dogs) (POS ') (NN bone))", "(S (NNS dogs) (POS ') (NN bone))", 0, 3, 1, 1,
-         1, 0, 3, 3},
-        {"the test drops it", "(S (NP (NNS dogs) (POS ')) (NN bone))", "(S (NP (NNS dogs) ('' ')) (NN bone))",
-         0, 3, 2, 2, 2, 0, 3, 2},
-        {"the gold drops it", "(S (NNS dogs) ('' ') (NN bone) (. .))",
-         "(S (NNS dogs) (POS ') (NN bone) (. .))", 0, 4, 1, 1, 1, 0, 3, 2},
-        {"no quotation mark", "(S (NNS dogs) (. ') (NN bone))", "(S (NNS dogs) (POS ') (NN bone))", 1, 3, 0,
-         0, 0, 0, 0, 0},
-        {"a word is missing", "(S (NNS dogs) (POS ') (NN bone))", "(S (NNS dogs) ('' '))", 1, 3, 0, 0, 0, 0,
-         0, 0},
+        {"both drop it", "(S (NNS dogs) ('' ') (NN bone))", "(S (NNS dogs) ('' ') (NN bone))", 0, 3, 1, 1, 1, 0, 2, 2},
+        {"both keep it", "(S (NNS dogs) (POS ') (NN bone))", "(S (NNS dogs) (POS ') (NN bone))", 0, 3, 1, 1, 1, 0, 3,
+         3},
+        {"the test drops it", "(S (NP (NNS dogs) (POS ')) (NN bone))", "(S (NP (NNS dogs) ('' ')) (NN bone))", 0, 3, 2,
+         2, 2, 0, 3, 2},
+        {"the gold drops it", "(S (NNS dogs) ('' ') (NN bone) (. .))", "(S (NNS dogs) (POS ') (NN bone) (. .))", 0, 4,
+         1, 1, 1, 0, 3, 2},
+        {"no quotation mark", "(S (NNS dogs) (. ') (NN bone))", "(S (NNS dogs) (POS ') (NN bone))", 1, 3, 0, 0, 0, 0, 0,
+         0},
+        {"a word is missing", "(S (NNS dogs) (POS ') (NN bone))", "(S (NNS dogs) ('' '))", 1, 3, 0, 0, 0, 0, 0, 0},
     };
     evalb_params p;
     CHECK_INT(evalb_params_load(&p, write_params(text), NULL), 0);

@@ -1,7 +1,7 @@
 /* EVALB's own sample with its printed output, and small pairs that EVALB has scored. */
 #include "test.h"
 #include "golden.h"
-#include "metric/evalb/evalb.h"
+#include "text/metric/evalb/evalb.h"
 
 typedef struct {
     str text;
@@ -47,9 +47,9 @@ static void check_sample(void)
     CHECK_INT(evalb_params_load(&p, params, &e), 0);
     CHECK_INT(gold.n, test.n);
     CHECK(gold.n <= 100);
-    CHECK_INT(evalb_score(&p, (const char *const *)gold.line, (const char *const *)test.line, gold.n, rows,
-                          &all, &part, &e),
-              0);
+    CHECK_INT(
+        evalb_score(&p, (const char *const *)gold.line, (const char *const *)test.line, gold.n, rows, &all, &part, &e),
+        0);
     CHECK_TEXT(e.text, "");
     evalb_print_rows(f, EVALB_FIRST, rows, gold.n, &all);
     evalb_print_summary(f, EVALB_FIRST, &p, &all, &part);

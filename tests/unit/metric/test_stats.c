@@ -1,8 +1,8 @@
 /* Tests and intervals against cases worked by hand, full enumeration, and figures of mpmath with 30 digits.
  */
 #include "test.h"
-#include "metric/bleu.h"
-#include "metric/stats.h"
+#include "text/metric/bleu.h"
+#include "text/metric/stats.h"
 
 enum { MAX_WIDTH = BLEU_STATS };
 
@@ -48,8 +48,7 @@ static void check_by_hand(void)
     /* 30 sentences all better: no trial in a lifetime, so p is its least, 1 of 10,001 */
     double low[60], high[60];
     for (int i = 0; i < 60; i++) low[i] = i % 2 ? 10 : 3, high[i] = i % 2 ? 10 : 4;
-    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, low, high, 30, 2, STATS_TRIALS, STATS_SEED), 1 / 10001.,
-               1e-15);
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, low, high, 30, 2, STATS_TRIALS, STATS_SEED), 1 / 10001., 1e-15);
 }
 
 /* Made-up statistics of n <= 10 sentences against enumeration, in both directions. */
@@ -69,14 +68,12 @@ static void check_enumerated(ab_sum kind, size_t n, uint64_t seed)
     double p = stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED);
     CHECK_NEAR(p, exact, allowed(exact));
     CHECK_NEAR(stats_paired_p(score, NULL, b, a, n, width, STATS_TRIALS, STATS_SEED), p, 1e-15);
-    CHECK_NEAR(stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED + 1), exact,
-               allowed(exact));
+    CHECK_NEAR(stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED + 1), exact, allowed(exact));
 }
 
 static void check_scores(void)
 {
-    double ratio[] = {3, 4}, empty[MAX_WIDTH] = {0}, f1[] = {2, 4, 5},
-           bleu[] = {4, 4, 4, 3, 2, 1, 4, 3, 2, 1};
+    double ratio[] = {3, 4}, empty[MAX_WIDTH] = {0}, f1[] = {2, 4, 5}, bleu[] = {4, 4, 4, 3, 2, 1, 4, 3, 2, 1};
     CHECK_NEAR(stats_ratio(ratio, NULL), 75, 1e-12);
     CHECK_NEAR(stats_f1(f1, NULL), 400. / 9, 1e-12);
     CHECK_NEAR(stats_bleu(bleu, NULL), 100, 1e-9);
@@ -137,20 +134,8 @@ static void check_seeds(void)
     } cases[] = {
         {{25.8, 25.6, 26.1}, {24.9, 24.7, 25.2}, 3, 3, 4.37997837053059, 4, 0.0118751091172399},
         {{1, 2, 3, 4}, {1.5, 2.5, 3.25}, 4, 3, 0.101534616513362, 4.99283629609976, 0.923077562896658},
-        {{10, 10.5, 9.75, 10.25, 10},
-         {20, 21, 19.5},
-         5,
-         3,
-         -21.9310359123742,
-         2.34008229933785,
-         0.000920561718188803},
-        {{1, 3},
-         {2, 2.5, 1.75, 2, 2.25, 2.125},
-         2,
-         6,
-         -0.103606084259456,
-         1.02179506572522,
-         0.934002033576657},
+        {{10, 10.5, 9.75, 10.25, 10}, {20, 21, 19.5}, 5, 3, -21.9310359123742, 2.34008229933785, 0.000920561718188803},
+        {{1, 3}, {2, 2.5, 1.75, 2, 2.25, 2.125}, 2, 6, -0.103606084259456, 1.02179506572522, 0.934002033576657},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         stats_welch_result w =
@@ -160,8 +145,7 @@ static void check_seeds(void)
         CHECK_NEAR(w.p, cases[i].p, 1e-10 * cases[i].p);
     }
     double x[] = {2, NAN, 4, INFINITY, 4, 4, 5, 5, 7, 9};
-    stats_summary s = stats_summarize(x, LENGTH(x)), one = stats_summarize(x, 2),
-                  none = stats_summarize(x, 0);
+    stats_summary s = stats_summarize(x, LENGTH(x)), one = stats_summarize(x, 2), none = stats_summarize(x, 0);
     CHECK_INT(s.n, 8);
     CHECK_NEAR(s.mean, 5, 1e-15);
     CHECK_NEAR(s.sd, sqrt(32. / 7), 1e-15);

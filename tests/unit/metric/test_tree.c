@@ -1,6 +1,6 @@
 /* Reading bracketed lines: what comes out of good ones, and what is said of bad ones. */
 #include "test.h"
-#include "metric/tree.h"
+#include "text/metric/tree.h"
 
 /* The tree written back with the leaves under each node: "S[0,3) NP[0,2) DT=the .." */
 static char *dump(const tree *t)

@@ -1,7 +1,8 @@
-/* ab_window: what it adds to the scores where attention is composed, and which bounds it refuses. tests/unit/cpu/test_window.c has the kernel. */
-#include "cpu/cpu.h"
-#include "plugin/attention_context.h"
-#include "plugin/plugin.h"
+/* ab_window: what it adds to the scores where attention is composed, and which bounds it refuses.
+ * tests/unit/cpu/test_window.c has the kernel. */
+#include "tensor/cpu/cpu.h"
+#include "network/plugin/attention_context.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 enum { SENTENCES = 2, TQ = 3, TK = 5 };
@@ -18,7 +19,10 @@ static void open_desk(desk *d)
     *d = (desk){.values = {0}};
     ab_ctx *c = d->c = tape_new(&d->values, &cpu_backend, F64, false);
     d->k = (attn_context){.info = {.heads = 1, .d_k = 2, .d_v = 2, .d_model = 2, .n_layers = 1, .role = AB_CROSS},
-                          .batch = SENTENCES, .q_time = TQ, .k_time = TK, .kpos = t_ids(c, TK, (int32_t[]){0, 1, 2, 3, 4})};
+                          .batch = SENTENCES,
+                          .q_time = TQ,
+                          .k_time = TK,
+                          .kpos = t_ids(c, TK, (int32_t[]){0, 1, 2, 3, 4})};
     c->attn = &d->k;
     c->hook = AB_IN_FORWARD;
     d->s = t_const(c, (int64_t[4]){SENTENCES, 1, TQ, TK}, (double[SENTENCES * TQ * TK]){0});
@@ -53,7 +57,8 @@ static void check_refused(void)
 {
     desk d;
     open_desk(&d);
-    ab_t one = t_const(d.c, (int64_t[4]){1, 1, 1, 1}, (double[]){0}), row = t_const(d.c, (int64_t[4]){1, 1, 1, TQ}, (double[]){0, 0, 0});
+    ab_t one = t_const(d.c, (int64_t[4]){1, 1, 1, 1}, (double[]){0}),
+         row = t_const(d.c, (int64_t[4]){1, 1, 1, TQ}, (double[]){0, 0, 0});
     CHECK_INT(host_table.window(d.c, d.s, one, row).id, 0);
     CHECK_HAS(d.c->error.text, "ab_window: from [1] and to [3], expected numbers [2 or 1,1,3 or 1,1]");
     close_desk(&d);

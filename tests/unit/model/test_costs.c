@@ -1,7 +1,7 @@
-/* Costs counted on the tape: products agree with the formula of the paper's model, attention grows with the square of the length,
- * and what is counted belongs to its part. */
-#include "cpu/cpu.h"
-#include "model/costs.h"
+/* Costs counted on the tape: products agree with the formula of the paper's model, attention grows with the square of
+ * the length, and what is counted belongs to its part. */
+#include "tensor/cpu/cpu.h"
+#include "network/model/costs.h"
 #include "test.h"
 
 enum { VOCAB = 50, SENTENCES = 3, LENGTH_OF_ONE = 8 };
@@ -40,22 +40,27 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     enum { LAYERS = 2, D = 32, FF = 48 };
     double formula, rows = SENTENCES * LENGTH_OF_ONE;
-    model_costs one = costs_of("scaled_dot", "4", LENGTH_OF_ONE, &formula), two = costs_of("scaled_dot", "4", 2 * LENGTH_OF_ONE, NULL);
+    model_costs one = costs_of("scaled_dot", "4", LENGTH_OF_ONE, &formula),
+                two = costs_of("scaled_dot", "4", 2 * LENGTH_OF_ONE, NULL);
     double products = 2 * rows * 2 * D * FF * 2 * LAYERS; /* both stacks, both products of a feed-forward, forward */
     CHECK_THAT(one.forward[COST_FEED_FORWARD] >= products && one.forward[COST_FEED_FORWARD] < 1.1 * products,
-               "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD], products);
+               "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD],
+               products);
     double ratio = one.backward[COST_FEED_FORWARD] / one.forward[COST_FEED_FORWARD];
     CHECK_THAT(ratio > 1.9 && ratio < 2.2, "feed-forward, backward over forward: found %.3f, expected about 2", ratio);
-    CHECK_THAT(costs_total(&one) > formula && costs_total(&one) < 1.5 * formula, "all: found %.0f FLOPs, products without attention's pairs are %.0f",
-               costs_total(&one), formula);
+    CHECK_THAT(costs_total(&one) > formula && costs_total(&one) < 1.5 * formula,
+               "all: found %.0f FLOPs, products without attention's pairs are %.0f", costs_total(&one), formula);
     /* attention(2 T) = 2 linear + 4 pairs, attention(T) = linear + pairs */
     double pairs = (two.forward[COST_ATTENTION] - 2 * one.forward[COST_ATTENTION]) / 2;
     double expected = 3.0 * LAYERS * SENTENCES * LENGTH_OF_ONE * LENGTH_OF_ONE * 2 * (D + D);
-    CHECK_THAT(pairs >= expected && pairs < 1.02 * expected, "pairs of attention: found %.0f FLOPs, expected %.0f", pairs, expected);
+    CHECK_THAT(pairs >= expected && pairs < 1.02 * expected, "pairs of attention: found %.0f FLOPs, expected %.0f",
+               pairs, expected);
     CHECK_NEAR(two.forward[COST_FEED_FORWARD] / one.forward[COST_FEED_FORWARD], 2, 1e-3);
     model_costs composed = costs_of("additive", "4", LENGTH_OF_ONE, NULL);
-    CHECK_THAT(composed.forward[COST_ATTENTION] > one.forward[COST_ATTENTION], "additive attention: found %.0f FLOPs, scaled_dot has %.0f",
-               composed.forward[COST_ATTENTION], one.forward[COST_ATTENTION]);
-    CHECK_THAT(one.values > 0 && one.learned >= 4u * 4u * (size_t)one.parameters, "memory: found %zu and %zu bytes", one.values, one.learned);
+    CHECK_THAT(composed.forward[COST_ATTENTION] > one.forward[COST_ATTENTION],
+               "additive attention: found %.0f FLOPs, scaled_dot has %.0f", composed.forward[COST_ATTENTION],
+               one.forward[COST_ATTENTION]);
+    CHECK_THAT(one.values > 0 && one.learned >= 4u * 4u * (size_t)one.parameters, "memory: found %zu and %zu bytes",
+               one.values, one.learned);
     return test_end();
 }

@@ -1,8 +1,9 @@
-/* Parameter counts of every row of the paper's Table 3 with its two possible vocabularies, shared, biases everywhere: the traced model and
- * the formula of the recipe agree, and are held against the column "params x 10^6". A vocabulary of 40,960 gives that column for base, (B) and
- * (C), ten figures of ten, and 218 for big where 213 is printed. The 37,000 of section 5.1 give none of the ten (base 63), and 214 for big. */
-#include "cpu/cpu.h"
-#include "model/model.h"
+/* Parameter counts of every row of the paper's Table 3 with its two possible vocabularies, shared, biases everywhere:
+ * the traced model and the formula of the recipe agree, and are held against the column "params x 10^6". A vocabulary
+ * of 40,960 gives that column for base, (B) and (C), ten figures of ten, and 218 for big where 213 is printed. The
+ * 37,000 of section 5.1 give none of the ten (base 63), and 214 for big. */
+#include "tensor/cpu/cpu.h"
+#include "network/model/model.h"
 #include "test.h"
 
 typedef struct {
@@ -58,10 +59,12 @@ static void check_row(const row *r, double count[VOCABULARIES])
         CHECK_TEXT(e.text, "");
         count[v] = (double)params_count(&m.params) / 1e6;
         printf(" %10.6f", count[v]);
-        if (!same(c.position, "learned")) CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v], true));
+        if (!same(c.position, "learned"))
+            CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v], true));
         model_free(&m);
     }
-    CHECK_NEAR(count[0] - count[1], (double)((vocabulary[0] - vocabulary[1]) * c.d_model) / 1e6, 1e-9); /* one table for all */
+    /* one table for all */
+    CHECK_NEAR(count[0] - count[1], (double)((vocabulary[0] - vocabulary[1]) * c.d_model) / 1e6, 1e-9);
     printf(r->printed > 0 ? "  printed: %g\n" : "\n", r->printed);
     arena_free(&a);
 }
@@ -76,8 +79,8 @@ static void check_table3(void)
         for (int v = 0; v < VOCABULARIES; v++) fits[v] += rows[i].printed > 0 && round(count[v]) == rows[i].printed;
         if (same(rows[i].row, "base")) CHECK_NEAR(count[0], 65.110016, 1e-9);
     }
-    printf("the column of Table 3 has %d figures; a vocabulary of %lld gives %d of them, one of %lld %d\n", printed, (long long)vocabulary[0],
-           fits[0], (long long)vocabulary[1], fits[1]);
+    printf("the column of Table 3 has %d figures; a vocabulary of %lld gives %d of them, one of %lld %d\n", printed,
+           (long long)vocabulary[0], fits[0], (long long)vocabulary[1], fits[1]);
     CHECK_INT(printed, 11);
     CHECK_INT(fits[0], 10);
     CHECK_INT(fits[1], 0);
@@ -131,11 +134,14 @@ static int64_t count_below(const char *const (*keys)[2], size_t n, const char *p
     return sum;
 }
 
-/* W_V of 8,192 x 8,192 as two factors of rank 128: 2,097,152 numbers, 3.125 % of it. Fewer heads of keys and values are fewer numbers. */
+/* W_V of 8,192 x 8,192 as two factors of rank 128: 2,097,152 numbers, 3.125 % of it. Fewer heads of keys and values are
+ * fewer numbers. */
 static void check_mixers(void)
 {
-    static const char *const low_rank[][2] = {{"attention", "low_rank_value"}, {"low_rank_value.rank", "128"}, {"d_model", "8192"}, {"heads", "64"}};
-    static const char *const grouped[][2] = {{"attention", "grouped_query"}, {"grouped_query.kv_heads", "2"}, {"d_model", "64"}, {"heads", "8"}};
+    static const char *const low_rank[][2] = {
+        {"attention", "low_rank_value"}, {"low_rank_value.rank", "128"}, {"d_model", "8192"}, {"heads", "64"}};
+    static const char *const grouped[][2] = {
+        {"attention", "grouped_query"}, {"grouped_query.kv_heads", "2"}, {"d_model", "64"}, {"heads", "8"}};
     int64_t v = count_below(low_rank, LENGTH(low_rank), "enc.0.self.v_");
     CHECK_INT(v, 2097152);
     CHECK_NEAR((double)v / (8192.0 * 8192.0), 0.03125, 0);

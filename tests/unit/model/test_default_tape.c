@@ -1,8 +1,8 @@
-/* With the default parts (feed_forward relu, norm layer_norm, block post_norm or pre_norm) a model's tapes are, operation by
- * operation, those of a Transformer written out by hand: what a plugin composes stays fused. tapes.expected lists them. The argument
- * --print prints what is traced. */
-#include "cpu/cpu.h"
-#include "model/model.h"
+/* With the default parts (feed_forward relu, norm layer_norm, block post_norm or pre_norm) a model's tapes are,
+ * operation by operation, those of a Transformer written out by hand: what a plugin composes stays fused.
+ * tapes.expected lists them. The argument --print prints what is traced. */
+#include "tensor/cpu/cpu.h"
+#include "network/model/model.h"
 #include "test.h"
 
 static void add_tape(str *out, const char *what, ab_ctx *c, err *e)
@@ -12,14 +12,16 @@ static void add_tape(str *out, const char *what, ab_ctx *c, err *e)
     for (int32_t i = 1; c && i < c->n; i++) {
         char shape[64];
         const node *v = &c->v[i];
-        str_addf(out, "%s %s %s%s\n", op_names[v->op], dtype_name(v->type), shape_text(v->dim, shape), v->live ? " *" : "");
+        str_addf(out, "%s %s %s%s\n", op_names[v->op], dtype_name(v->type), shape_text(v->dim, shape),
+                 v->live ? " *" : "");
     }
     tape_free(c);
 }
 
 static void add_model(str *out, const char *block)
 {
-    static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "24"}, {"heads", "2"}, {"layers", "2"}, {"relu_dropout", "0.1"}};
+    static const char *const small[][2] = {
+        {"d_model", "16"}, {"d_ff", "24"}, {"heads", "2"}, {"layers", "2"}, {"relu_dropout", "0.1"}};
     static const model_shape shape = {.batch = 2, .src_rows = 8, .tgt_rows = 9, .src_time = 4, .tgt_time = 5};
     arena a = {0};
     settings set = {0};

@@ -1,12 +1,12 @@
-/* The weights of attention/entmax against their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)) with tau found by halving;
- * and their sums. Scores that may not be seen weigh 0. */
+/* The weights of attention/entmax against their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)) with tau
+ * found by halving; and their sums. Scores that may not be seen weigh 0. */
 #define params entmax_params /* names of the host's, too */
 #define config entmax_config
 #include "plugins/attention/entmax.c"
 #undef params
 #undef config
-#include "cpu/cpu.h"
-#include "plugin/plugin.h"
+#include "tensor/cpu/cpu.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 enum { LINES = 40, KEYS = 24 };
@@ -75,7 +75,8 @@ static void check_alpha(int64_t choice, double alpha, dtype type, double allowed
         double tau = tau_of(line, alpha);
         for (int i = 0; i < KEYS; i++) {
             const void *data = tape_at(c, p)->data;
-            double found = type == F64 ? ((const double *)data)[r * KEYS + i] : (double)((const float *)data)[r * KEYS + i];
+            double found =
+                type == F64 ? ((const double *)data)[r * KEYS + i] : (double)((const float *)data)[r * KEYS + i];
             double expected = pow(fmax(0, (alpha - 1) * line[i] - tau), 1 / (alpha - 1));
             worst = fmax(worst, fabs(found - expected));
             sum += found;

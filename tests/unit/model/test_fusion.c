@@ -1,7 +1,8 @@
-/* How attention runs with each attention and each kind of positions (model/fusion.h): what `ablate plugins` and a run's record say. */
-#include "cpu/cpu.h"
-#include "model/fusion.h"
-#include "plugin/plugin.h"
+/* How attention runs with each attention and each kind of positions (model/fusion.h): what `ablate plugins` and a run's
+ * record say. */
+#include "tensor/cpu/cpu.h"
+#include "network/model/fusion.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 static const struct {
@@ -37,8 +38,8 @@ static int64_t count_of(model *m, op o)
     return n;
 }
 
-/* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the kernel of attention:
- * nothing is brought into padded sentences and back. */
+/* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the
+ * kernel of attention: nothing is brought into padded sentences and back. */
 static void check_tape(const char *position, op expected, int64_t times)
 {
     arena a = {0};
@@ -51,7 +52,9 @@ static void check_tape(const char *position, op expected, int64_t times)
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(count_of(&m, expected), times);
-    CHECK_INT(count_of(&m, OP_HEADS) + count_of(&m, OP_MERGE) + count_of(&m, OP_CONCAT) + count_of(&m, OP_SLICE) + count_of(&m, OP_MATMUL), 0);
+    CHECK_INT(count_of(&m, OP_HEADS) + count_of(&m, OP_MERGE) + count_of(&m, OP_CONCAT) + count_of(&m, OP_SLICE) +
+                  count_of(&m, OP_MATMUL),
+              0);
     model_free(&m);
     arena_free(&a);
 }

@@ -1,7 +1,7 @@
-/* Host functions that are composed of operations: their values against the formulas of ab_plugin.h, their gradients against central
- * differences in double precision. */
-#include "cpu/cpu.h"
-#include "plugin/plugin.h"
+/* Host functions that are composed of operations: their values against the formulas of ab_plugin.h, their gradients
+ * against central differences in double precision. */
+#include "tensor/cpu/cpu.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 enum { ROWS = 3, COLUMNS = 4, N = ROWS * COLUMNS };
@@ -112,12 +112,21 @@ static const struct {
     formula expected;
     bool constant_a; /* no gradient passes the detached factor */
 } cases[] = {
-    {"maximum", maximum, is_maximum, false}, {"where", where, is_where, false},    {"cumsum", cumsum, is_cumsum, false},
-    {"detach", detach, is_detach, true},     {"full", full, is_full, false},       {"gelu", gelu, is_gelu, false},
-    {"max of rows", max_of_row, is_max_of_row, false}, {"max of columns", max_of_column, is_max_of_column, false},
-    {"top_k", top_two, is_top_two, false},     {"sort", sorted, is_sorted, false}, {"sort, largest first", sorted_down, is_sorted_down, false},
-    {"scatter_rows", row_sums, is_row_sums, false}, {"one_hot", hot, is_hot, false},
-    {"silu", silu, is_silu, false},          {"softplus", softplus, is_softplus, false},
+    {"maximum", maximum, is_maximum, false},
+    {"where", where, is_where, false},
+    {"cumsum", cumsum, is_cumsum, false},
+    {"detach", detach, is_detach, true},
+    {"full", full, is_full, false},
+    {"gelu", gelu, is_gelu, false},
+    {"max of rows", max_of_row, is_max_of_row, false},
+    {"max of columns", max_of_column, is_max_of_column, false},
+    {"top_k", top_two, is_top_two, false},
+    {"sort", sorted, is_sorted, false},
+    {"sort, largest first", sorted_down, is_sorted_down, false},
+    {"scatter_rows", row_sums, is_row_sums, false},
+    {"one_hot", hot, is_hot, false},
+    {"silu", silu, is_silu, false},
+    {"softplus", softplus, is_softplus, false},
 };
 
 static double hashed(uint64_t i)
@@ -141,7 +150,9 @@ static void check_case(size_t k)
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
     int failed = test_failed;
     c->hook = AB_IN_REFERENCE; /* all of them may be called anywhere */
-    ab_t in[2] = {t_input(c, "a", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS), t_input(c, "b", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS)}, grad[2];
+    ab_t in[2] = {t_input(c, "a", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS),
+                  t_input(c, "b", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS)},
+         grad[2];
     for (int i = 0; i < 2; i++) tape_at(c, in[i])->needs = true;
     ab_t y = cases[k].f(c, in[0], in[1]);
     t_keep(c, y, "y");
@@ -152,9 +163,11 @@ static void check_case(size_t k)
     double *x[2] = {tape_at(c, in[0])->data, tape_at(c, in[1])->data}, copy[2][N];
     for (int i = 0; i < 2 * N; i++) x[i / N][i % N] = copy[i / N][i % N] = hashed((uint64_t)i + 1);
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
-    for (int i = 0; i < N; i++) CHECK_NEAR(((const double *)tape_at(c, y)->data)[i], cases[k].expected(copy[0], copy[1], i), 1e-13 * 60);
+    for (int i = 0; i < N; i++)
+        CHECK_NEAR(((const double *)tape_at(c, y)->data)[i], cases[k].expected(copy[0], copy[1], i), 1e-13 * 60);
     for (int j = 0; j < 2 * N; j++) {
-        double *at = &copy[j / N][j % N], old = *at, step = 1e-6, claimed = ((const double *)tape_at(c, grad[j / N])->data)[j % N];
+        double *at = &copy[j / N][j % N], old = *at, step = 1e-6,
+               claimed = ((const double *)tape_at(c, grad[j / N])->data)[j % N];
         *at = old + step;
         double high = sum_of(cases[k].expected, copy[0], copy[1]);
         *at = old - step;

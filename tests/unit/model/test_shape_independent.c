@@ -1,27 +1,20 @@
-/* test_shape_independent.c - of which models one tape serves all batches (model_shape_independent), and what their attentions are told of the
- * longest sentences. */
-#include "cpu/cpu.h"
-#include "model/model.h"
+/* test_shape_independent.c - of which models one tape serves all batches (model_shape_independent), and what their
+ * attentions are told of the longest sentences. */
+#include "tensor/cpu/cpu.h"
+#include "network/model/model.h"
 #include "test.h"
 
 static const struct {
     const char *attention, *cross, *position;
     bool one;
 } kinds[] = {
-    {"scaled_dot", "scaled_dot", "sinusoid", true},
-    {"scaled_dot", "scaled_dot", "learned", true},
-    {"scaled_dot", "scaled_dot", "none", true},
-    {"dot", "dot", "sinusoid", true},
-    {"scaled_dot", "scaled_dot", "rotary", false},
-    {"scaled_dot", "scaled_dot", "alibi", false},
-    {"scaled_dot", "scaled_dot", "shaw", false},
-    {"additive", "additive", "sinusoid", false},
-    {"restricted", "restricted", "sinusoid", false},
-    {"linear", "linear", "sinusoid", false},
-    {"recurrent", "scaled_dot", "sinusoid", false},
-    {"convolutional", "scaled_dot", "sinusoid", false},
-    {"additive", "scaled_dot", "sinusoid", false},
-    {"scaled_dot", "additive", "sinusoid", false},
+    {"scaled_dot", "scaled_dot", "sinusoid", true},  {"scaled_dot", "scaled_dot", "learned", true},
+    {"scaled_dot", "scaled_dot", "none", true},      {"dot", "dot", "sinusoid", true},
+    {"scaled_dot", "scaled_dot", "rotary", false},   {"scaled_dot", "scaled_dot", "alibi", false},
+    {"scaled_dot", "scaled_dot", "shaw", false},     {"additive", "additive", "sinusoid", false},
+    {"restricted", "restricted", "sinusoid", false}, {"linear", "linear", "sinusoid", false},
+    {"recurrent", "scaled_dot", "sinusoid", false},  {"convolutional", "scaled_dot", "sinusoid", false},
+    {"additive", "scaled_dot", "sinusoid", false},   {"scaled_dot", "additive", "sinusoid", false},
 };
 static const model_shape one = {.batch = 64, .src_rows = 128, .tgt_rows = 192, .src_time = 12, .tgt_time = 8};
 static const model_shape all = {.batch = 100, .src_rows = 128, .tgt_rows = 192, .src_time = 33, .tgt_time = 50};
@@ -29,7 +22,8 @@ static const model_shape all = {.batch = 100, .src_rows = 128, .tgt_rows = 192, 
 /* self: in encoder and decoder */
 static model opened(const char *self, const char *cross, const char *position)
 {
-    static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"attention_dropout", "0.1"}};
+    static const char *const small[][2] = {
+        {"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"attention_dropout", "0.1"}};
     static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
     arena a = {0};
     settings set = {0};
@@ -49,7 +43,8 @@ static model opened(const char *self, const char *cross, const char *position)
 static void check_kind(const char *self, const char *cross, const char *position, bool expected)
 {
     model m = opened(self, cross, position);
-    bool training = model_shape_independent(&m, &one, &all, true), evaluation = model_shape_independent(&m, &one, &all, false);
+    bool training = model_shape_independent(&m, &one, &all, true),
+         evaluation = model_shape_independent(&m, &one, &all, false);
     if (training != expected || evaluation != expected) printf("%s %s %s:\n", self, cross, position);
     CHECK_INT(training, expected);
     CHECK_INT(evaluation, expected);
@@ -80,7 +75,8 @@ static void check_bounds(void)
 int main(void)
 {
     plugin_add_folder(BUILD_DIR "/plugins");
-    for (size_t i = 0; i < LENGTH(kinds); i++) check_kind(kinds[i].attention, kinds[i].cross, kinds[i].position, kinds[i].one);
+    for (size_t i = 0; i < LENGTH(kinds); i++)
+        check_kind(kinds[i].attention, kinds[i].cross, kinds[i].position, kinds[i].one);
     check_bounds();
     return test_end();
 }

@@ -1,7 +1,7 @@
 /* What the host refuses in words, called as a plugin calls it. */
-#include "graph/tape.h"
-#include "plugin/attention_context.h"
-#include "plugin/plugin.h"
+#include "tensor/graph/tape.h"
+#include "network/plugin/attention_context.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 static const ab_host *h = &host_table;
@@ -37,7 +37,8 @@ static void test_shapes(void)
     d = open_desk();
     refused(d.c, h->scatter_add(d.c, h->to_float(d.c, d.square), d.square, 0), "ab_scatter_add: 0 buckets");
     d = open_desk();
-    refused(d.c, h->clipped_relative_position(d.c, d.ids, d.ids, -2), "ab_clipped_relative_position: clip -2, expected 0 or more");
+    refused(d.c, h->clipped_relative_position(d.c, d.ids, d.ids, -2),
+            "ab_clipped_relative_position: clip -2, expected 0 or more");
     d = open_desk();
     refused(d.c, h->embedding(d.c, d.stacked, d.ids), "ab_embedding: a table of shape [2,3,4]");
     d = open_desk();
@@ -93,7 +94,8 @@ static void test_owners(void)
     CHECK(first.id && h->param(d.c, "table", 2, dims, 1).id == first.id);
     d.c->hook = AB_IN_BIAS;
     CHECK(h->param(d.c, "other", 2, dims, 1).id != first.id);
-    refused(d.c, h->param(d.c, "table", 2, dims, 1), "the attention and the position, name a parameter 'enc.0.self.table'");
+    refused(d.c, h->param(d.c, "table", 2, dims, 1),
+            "the attention and the position, name a parameter 'enc.0.self.table'");
     params_free(&values);
 }
 

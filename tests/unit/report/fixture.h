@@ -1,7 +1,7 @@
 /* fixture.h - a small Table 3 in a temporary database: rows with known means, deviations and statistics. */
 #ifndef TEST_REPORT_FIXTURE_H
 #define TEST_REPORT_FIXTURE_H
-#include "results/db.h"
+#include "lab/results/db.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -76,8 +76,7 @@ static const fixture_row fixture_rows[] = {
 static inline int fixture_result(db *d, const db_claim *c, const fixture_row *row, int seed, err *e)
 {
     double stats[SENTENCES * 2], bleu = 0;
-    rng r = rng_seed((uint64_t)seed, 7),
-        own = rng_seed((uint64_t)seed, (uint64_t)row->name[strlen(row->name) - 1]);
+    rng r = rng_seed((uint64_t)seed, 7), own = rng_seed((uint64_t)seed, (uint64_t)row->name[strlen(row->name) - 1]);
     for (int i = 0; i < SENTENCES; i++) {
         double right = (double)rng_below(&r, 11) - row->worse * rng_uniform(&own) * 2;
         stats[2 * i] = right;

@@ -1,5 +1,5 @@
 /* Weights as a page and as figures: what is drawn for known weights. */
-#include "report/attention_view.h"
+#include "lab/report/attention_view.h"
 #include "test.h"
 
 static const char *const tokens[] = {"the", "law", "</script>"};
@@ -29,12 +29,15 @@ static void check_figure(attention_figure f, size_t lines, size_t squares)
 
 int main(void)
 {
-    check_figure((attention_figure){.figure = 3, .token = 2}, 3, 3);            /* one in head 1, two in head 2 */
-    check_figure((attention_figure){.figure = 4, .token = 1, .next = 1}, 5, 2); /* head 1 in full: 3; the token: 1 + 1 */
+    check_figure((attention_figure){.figure = 3, .token = 2}, 3, 3); /* one in head 1, two in head 2 */
+    /* head 1 in full: 3; the token: 1 + 1 */
+    check_figure((attention_figure){.figure = 4, .token = 1, .next = 1}, 5, 2);
     check_figure((attention_figure){.figure = 5, .next = 1}, 7, 0);
     str page = {0};
     attention_page(&map, 1, "run <1>", "the law", "das Gesetz", &page);
-    CHECK_HAS(page.s, "\"part\":\"encoder self-attention\",\"layer\":5,\"heads\":2,\"q\":[\"the\",\"law\",\"\\u003c/script>\"]");
+    CHECK_HAS(
+        page.s,
+        "\"part\":\"encoder self-attention\",\"layer\":5,\"heads\":2,\"q\":[\"the\",\"law\",\"\\u003c/script>\"]");
     CHECK_HAS(page.s, "\"w\":\"__AAAA"); /* 1 is 4095, 0 is 0 */
     CHECK_HAS(page.s, "AAQAv_\"}");      /* a quarter, three quarters */
     CHECK_HAS(page.s, "run &lt;1&gt;");

@@ -1,7 +1,8 @@
-/* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of seeds. */
-#include "report/compare.h"
-#include "report/gather.h"
-#include "results/db.h"
+/* Rows against base: a recorded experiment against numbers worked out independently, and what is claimed by number of
+ * seeds. */
+#include "lab/report/compare.h"
+#include "lab/report/gather.h"
+#include "lab/results/db.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,14 @@
 
 #define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
 
-/* experiments/recorded/parsing-craft-silver.json: three seeds a row, F1 over 9,099 sentences and the log of PPL over 2,780. */
+/* experiments/recorded/parsing-craft-silver.json: three seeds a row, F1 over 9,099 sentences and the log of PPL over
+ * 2,780. */
 static const struct {
     const char *metric;
     double d, low, high, p, v, u, df, seed_sd;
-} worked[] = {{"F1", 0.0938495164, -3.26261008, 3.45030912, 0.93441887, 1.1009387, 0.000221360958, 2.97313997, 0.813497943},
-              {"PPL", 0.00544968308, -0.017195611, 0.0280949771, 0.513334023, 5.54710453e-05, 0, 3.26647411, 0.00655397652}};
+} worked[] = {
+    {"F1", 0.0938495164, -3.26261008, 3.45030912, 0.93441887, 1.1009387, 0.000221360958, 2.97313997, 0.813497943},
+    {"PPL", 0.00544968308, -0.017195611, 0.0280949771, 0.513334023, 5.54710453e-05, 0, 3.26647411, 0.00655397652}};
 
 /* One row's runs as an arm, whatever tokens they are over. */
 static arm arm_of(const read_row *row, const char *metric)
@@ -109,7 +112,8 @@ static void make(size_t i, size_t n, double mean, double spread, const char *met
         }
         bool log_scale = same(metric, "PPL");
         double value = log_scale ? exp(right / (10 * SENTENCES)) : 100 * right / (10 * SENTENCES);
-        m->results[s] = (read_result){.metric = metric, .goal = log_scale ? "min" : "max", .value = value, .stats = {SENTENCES, 2, m->stats[s]}};
+        m->results[s] = (read_result){
+            .metric = metric, .goal = log_scale ? "min" : "max", .value = value, .stats = {SENTENCES, 2, m->stats[s]}};
         m->runs[s] = (read_run){.seed = (int64_t)s, .status = DB_DONE, .n_results = 1, .results = &m->results[s]};
     }
     list[i] = &m->row;
@@ -118,7 +122,12 @@ static void make(size_t i, size_t n, double mean, double spread, const char *met
 static comparison compare(size_t n_rows, size_t of, size_t *tests)
 {
     comparison out[MOST_ROWS];
-    comparison_task t = {.metric = rows[0].results[0].metric, .goal = rows[0].results[0].goal, .rows = list, .n = n_rows, .base = 0, .trials = 200};
+    comparison_task t = {.metric = rows[0].results[0].metric,
+                         .goal = rows[0].results[0].goal,
+                         .rows = list,
+                         .n = n_rows,
+                         .base = 0,
+                         .trials = 200};
     size_t best, found = compare_rows(&t, out, &best);
     if (tests) *tests = found;
     return out[of];
@@ -174,7 +183,8 @@ static void check_refused(void)
     make(0, 3, 50, 1, "ACC"), make(1, 3, 50, 1, "ACC");
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
     CHECK_HAS(compare(2, 1, NULL).refused, "different references");
-    for (size_t s = 0; s < 3; s++) rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
+    for (size_t s = 0; s < 3; s++)
+        rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
     c = compare(2, 1, NULL);
     CHECK(!c.refused && !c.crossed && !isnan(c.p)); /* other sentences: over seeds alone */
     CHECK_TEXT(comparison_rule(&c), "seeds only");

@@ -1,11 +1,15 @@
 /* The paper's Table 2: base, 12 hours on 8 P100 of 9.5 TFLOPS, is printed as 3.3e18; here 96 hours on one. */
-#include "report/cost.h"
+#include "lab/report/cost.h"
 #include "test.h"
 #include <math.h>
 
 int main(void)
 {
-    read_run one = {.started_at = 1000, .ended_at = 1000 + 8 * 12 * 3600, .device = "Tesla P100-SXM2-16GB", .flops_step = 2e12, .total_steps = 500};
+    read_run one = {.started_at = 1000,
+                    .ended_at = 1000 + 8 * 12 * 3600,
+                    .device = "Tesla P100-SXM2-16GB",
+                    .flops_step = 2e12,
+                    .total_steps = 500};
     read_run cpu = one;
     cpu.device = "AMD EPYC";
     read_row row = {.runs = &one, .n_runs = 1}, other = {.runs = &cpu, .n_runs = 1}, none = {0};

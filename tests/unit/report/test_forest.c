@@ -1,5 +1,6 @@
-/* test_forest.c - a forest plot's scale: one row far from all others leaves these apart from each other, and ends in an arrow. */
-#include "report/forest.h"
+/* test_forest.c - a forest plot's scale: one row far from all others leaves these apart from each other, and ends in an
+ * arrow. */
+#include "lab/report/forest.h"
 #include "test.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static int64_t paths_of(const char *svg, const char *name)
 
 int main(void)
 {
-    char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100), *left = svg_of(-1100, -1000, -900);
+    char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100),
+         *left = svg_of(-1100, -1000, -900);
     CHECK(square_of(near, "far") > square_of(near, "three"));
     CHECK_INT(paths_of(near, "far"), 3);
     CHECK_NEAR(square_of(far, "far"), -1, 0);

@@ -1,9 +1,9 @@
 /* The page of an experiment: what its verdict, figures and tables say; grids among rows; the points of a plot. */
 #include "fixture.h"
-#include "report/factors.h"
-#include "report/figures.h"
-#include "report/page.h"
-#include "report/plot.h"
+#include "lab/report/factors.h"
+#include "lab/report/figures.h"
+#include "lab/report/page.h"
+#include "lab/report/plot.h"
 
 static char folder[] = "/tmp/ablate-page-XXXXXX";
 static char *path;
@@ -40,11 +40,15 @@ static measure values[6];
 /* heads 1, 8 by position none, sinusoid; base is 8, sinusoid; n rows of this table. */
 static gathered grid_of(size_t n)
 {
-    static const char *const changes[] = {"", "heads=1", "position=none", "heads=1 position=none", "dropout=0", "heads=1 dropout=0"};
+    static const char *const changes[] = {"",          "heads=1",          "position=none", "heads=1 position=none",
+                                          "dropout=0", "heads=1 dropout=0"};
     static const char *metric = "BLEU", *goal = "max";
     for (size_t i = 0; i < n; i++) {
         values[i] = (measure){.n = 1, .mean = 10 + (double)i, .sd = NAN};
-        of[i] = (read_row){.group = "", .name = changes[i], .change = changes[i], .is_base = !i,
+        of[i] = (read_row){.group = "",
+                           .name = changes[i],
+                           .change = changes[i],
+                           .is_base = !i,
                            .config_json = "{\"heads\":8,\"position\":\"sinusoid\",\"dropout\":0.1}"};
         rows[i] = (gathered_row){.row = &of[i], .of = &values[i]};
     }
@@ -60,7 +64,7 @@ static void test_grids(void)
     factors_find(&g, &a, &t);
     CHECK_INT(t.n_factors, 2);
     CHECK_TEXT(t.factors[0].levels[0], "1");
-    CHECK_TEXT(t.factors[1].levels[1], "none"); /* words stay in the order of the rows */
+    CHECK_TEXT(t.factors[1].levels[1], "none");         /* words stay in the order of the rows */
     CHECK_INT(factors_grids(&g, &t, 0, &a, &grids), 0); /* three of four cells: each changed alone */
     g = grid_of(4);
     factors_find(&g, &a, &t);
@@ -94,7 +98,8 @@ static char *plot_csv(plot_options o)
 static void test_plot(void)
 {
     char *t = plot_csv((plot_options){.experiment = "three", .metric = "PPL", .over = "heads"});
-    CHECK_TEXT(t, "series,x,y,low,high\r\n,1,5.3,5.3,5.3\r\n,8,5,4.9,5.1\r\n,16,4.95,4.879289321881346,5.020710678118655\r\n");
+    CHECK_TEXT(
+        t, "series,x,y,low,high\r\n,1,5.3,5.3,5.3\r\n,8,5,4.9,5.1\r\n,16,4.95,4.879289321881346,5.020710678118655\r\n");
     free(t);
     t = plot_csv((plot_options){.experiment = "three", .metric = "PPL", .over = "heads", .bars = "range"});
     CHECK_HAS(t, "\r\n,16,4.95,4.9,5\r\n");
@@ -104,7 +109,9 @@ static void test_plot(void)
     free(t);
     plot_options wrong = {.experiment = "three", .over = "head", .to = "x.svg"};
     CHECK_INT(plot_write(r, &wrong, &e), -1);
-    CHECK_HAS(e.text, "--over head: no row of three changes it; there are: heads, dropout, position, step, params, flops, time");
+    CHECK_HAS(
+        e.text,
+        "--over head: no row of three changes it; there are: heads, dropout, position, step, params, flops, time");
     e.text[0] = 0;
     wrong = (plot_options){.experiment = "three", .over = "heads", .bars = "sem", .to = "x.svg"};
     CHECK_INT(plot_write(r, &wrong, &e), -1);

@@ -1,8 +1,8 @@
 /* fixture.h - a database in a temporary folder and a small sweep to freeze into it. */
 #ifndef TEST_RESULTS_FIXTURE_H
 #define TEST_RESULTS_FIXTURE_H
-#include "results/db.h"
-#include "results/read.h"
+#include "lab/results/db.h"
+#include "lab/results/read.h"
 #include "test.h"
 #include <sqlite3.h>
 #include <unistd.h>
@@ -80,8 +80,7 @@ static inline double fixture_number(const char *path, const char *sql)
     if (sqlite3_prepare_v2(q, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
         sqlite3_column_type(s, 0) != SQLITE_NULL)
         v = sqlite3_column_double(s, 0);
-    else if (sqlite3_errcode(q) != SQLITE_ROW && sqlite3_errcode(q) != SQLITE_OK &&
-             sqlite3_errcode(q) != SQLITE_DONE)
+    else if (sqlite3_errcode(q) != SQLITE_ROW && sqlite3_errcode(q) != SQLITE_OK && sqlite3_errcode(q) != SQLITE_DONE)
         printf("%s: %s\n", sql, sqlite3_errmsg(q));
     sqlite3_finalize(s);
     sqlite3_close(q);
@@ -96,22 +95,21 @@ static inline char *fixture_text(const char *path, const char *sql)
     sqlite3_open_v2(path, &q, SQLITE_OPEN_READONLY, NULL);
     sqlite3_busy_timeout(q, 10000);
     if (sqlite3_prepare_v2(q, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-        v = xstrdup((const char *)sqlite3_column_text(s, 0) ? (const char *)sqlite3_column_text(s, 0)
-                                                            : "(null)");
+        v = xstrdup((const char *)sqlite3_column_text(s, 0) ? (const char *)sqlite3_column_text(s, 0) : "(null)");
     sqlite3_finalize(s);
     sqlite3_close(q);
     return v ? v : xstrdup("(no row)");
 }
-#define CHECK_SQL(path, sql, expected)                                                                       \
-    do {                                                                                                     \
-        char *found_ = fixture_text(path, sql);                                                              \
-        CHECK_TEXT(found_, expected);                                                                        \
-        free(found_);                                                                                        \
+#define CHECK_SQL(path, sql, expected)                                                                                 \
+    do {                                                                                                               \
+        char *found_ = fixture_text(path, sql);                                                                        \
+        CHECK_TEXT(found_, expected);                                                                                  \
+        free(found_);                                                                                                  \
     } while (0)
-#define CHECK_OK(call) /* a service that fills `e` */                                                        \
-    do {                                                                                                     \
-        e.text[0] = 0;                                                                                       \
-        CHECK_INT(call, 0);                                                                                  \
-        CHECK_TEXT(e.text, "");                                                                              \
+#define CHECK_OK(call) /* a service that fills `e` */                                                                  \
+    do {                                                                                                               \
+        e.text[0] = 0;                                                                                                 \
+        CHECK_INT(call, 0);                                                                                            \
+        CHECK_TEXT(e.text, "");                                                                                        \
     } while (0)
 #endif

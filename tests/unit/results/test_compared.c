@@ -1,4 +1,5 @@
-/* Comparisons with base and trials: stored, read, made stale by new results, carried by export and import, learnt by an older database. */
+/* Comparisons with base and trials: stored, read, made stale by new results, carried by export and import, learnt by an
+ * older database. */
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
@@ -41,23 +42,61 @@ static double one_number(const char *path, const char *sql)
     return v;
 }
 
-static const db_comparison compared = {.row = "A/heads=1", .metric = "BLEU", .unit = "difference", .n = 3, .n_base = 5, .tests = 2, .delta = -1.5, .low = -2, .high = -1,
-                                       .p = 0.01, .p_adjusted = 0.02, .rule = "crossed components", .variance_seeds = 1, .variance_sentences = 2, .df = 3.5, .seed_sd = 4,
-                                       .least_detectable = 5, .p_models = 0.6, .p_outside_base = 0.7, .p_permutation = 0.8, .beats_base = 0.1, .beats_base_low = 0.05,
-                                       .beats_base_high = 0.4, .verdict = "worse"};
+static const db_comparison compared = {.row = "A/heads=1",
+                                       .metric = "BLEU",
+                                       .unit = "difference",
+                                       .n = 3,
+                                       .n_base = 5,
+                                       .tests = 2,
+                                       .delta = -1.5,
+                                       .low = -2,
+                                       .high = -1,
+                                       .p = 0.01,
+                                       .p_adjusted = 0.02,
+                                       .rule = "crossed components",
+                                       .variance_seeds = 1,
+                                       .variance_sentences = 2,
+                                       .df = 3.5,
+                                       .seed_sd = 4,
+                                       .least_detectable = 5,
+                                       .p_models = 0.6,
+                                       .p_outside_base = 0.7,
+                                       .p_permutation = 0.8,
+                                       .beats_base = 0.1,
+                                       .beats_base_low = 0.05,
+                                       .beats_base_high = 0.4,
+                                       .verdict = "worse"};
 
 static void test_comparisons(db *d, const db_options *o)
 {
     char *first = stale_results(o, 1), *second;
     CHECK_OK(db_put_comparisons(d, "toy", first, &compared, 1, &e));
     free(stale_results(o, 0));
-    CHECK_NEAR(one_number(o->path, "SELECT delta FROM paired WHERE experiment='toy' AND row='A/heads=1' AND metric='BLEU' AND rule='crossed components'"), -1.5, 0);
+    CHECK_NEAR(one_number(o->path, "SELECT delta FROM paired WHERE experiment='toy' AND row='A/heads=1' AND "
+                                   "metric='BLEU' AND rule='crossed components'"),
+               -1.5, 0);
     static const struct {
         const char *column;
         double value;
-    } columns[] = {{"n", 3}, {"n_base", 5}, {"tests", 2}, {"low", -2}, {"high", -1}, {"p", 0.01}, {"p_adjusted", 0.02}, {"variance_seeds", 1}, {"variance_sentences", 2},
-                   {"df", 3.5}, {"seed_sd", 4}, {"least_detectable", 5}, {"p_models", 0.6}, {"p_outside_base", 0.7}, {"p_permutation", 0.8}, {"beats_base", 0.1},
-                   {"beats_base_low", 0.05}, {"beats_base_high", 0.4}, {"verdict='worse' AND base='base' AND base_hash='h0' AND refused IS NULL", 1}};
+    } columns[] = {{"n", 3},
+                   {"n_base", 5},
+                   {"tests", 2},
+                   {"low", -2},
+                   {"high", -1},
+                   {"p", 0.01},
+                   {"p_adjusted", 0.02},
+                   {"variance_seeds", 1},
+                   {"variance_sentences", 2},
+                   {"df", 3.5},
+                   {"seed_sd", 4},
+                   {"least_detectable", 5},
+                   {"p_models", 0.6},
+                   {"p_outside_base", 0.7},
+                   {"p_permutation", 0.8},
+                   {"beats_base", 0.1},
+                   {"beats_base_low", 0.05},
+                   {"beats_base_high", 0.4},
+                   {"verdict='worse' AND base='base' AND base_hash='h0' AND refused IS NULL", 1}};
     for (size_t i = 0; i < LENGTH(columns); i++) {
         char *sql = xprintf("SELECT %s FROM paired", columns[i].column);
         CHECK_NEAR(one_number(o->path, sql), columns[i].value, 0);
@@ -117,9 +156,27 @@ static void check_trials(const db_options *o, const char *experiment)
 
 static void test_trials(db *d, const db_options *o, const char *folder)
 {
-    const db_trial trials[] = {{.row = "base", .n = 2, .rung = 0, .settings = "{\"lr\":0.001}", .seed = 1001, .steps = 100, .metric = "PPL", .value = 5.5, .seconds = 3, .flops = 1e9,
+    const db_trial trials[] = {{.row = "base",
+                                .n = 2,
+                                .rung = 0,
+                                .settings = "{\"lr\":0.001}",
+                                .seed = 1001,
+                                .steps = 100,
+                                .metric = "PPL",
+                                .value = 5.5,
+                                .seconds = 3,
+                                .flops = 1e9,
                                 .outcome = "chosen"},
-                               {.row = "base", .n = 1, .rung = 0, .settings = "{\"lr\":1}", .seed = 1001, .steps = 100, .metric = "PPL", .value = NAN, .seconds = NAN, .flops = NAN,
+                               {.row = "base",
+                                .n = 1,
+                                .rung = 0,
+                                .settings = "{\"lr\":1}",
+                                .seed = 1001,
+                                .steps = 100,
+                                .metric = "PPL",
+                                .value = NAN,
+                                .seconds = NAN,
+                                .flops = NAN,
                                 .outcome = "failed"}};
     CHECK_OK(db_put_trials(d, "toy", trials, LENGTH(trials), &e));
     check_trials(o, "toy");
@@ -140,17 +197,21 @@ static void test_older(const db_options *o)
 {
     sqlite3 *q;
     sqlite3_open(o->path, &q);
-    CHECK_INT(sqlite3_exec(q,
-                           "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE experiment DROP COLUMN analysis;"
-                           "DROP VIEW runs; DROP VIEW curves; DROP VIEW plugins_used; DROP VIEW settings; DROP TABLE meta;"
-                           "ALTER TABLE experiment DROP COLUMN view_name; DELETE FROM paper_table;"
-                           "DROP INDEX result_value; ALTER TABLE point RENAME COLUMN seconds TO t; UPDATE experiment SET created_at=1750000000.5;"
-                           "INSERT INTO point(run_id,metric_id,step,value,t) SELECT r.id,m.id,7,0.5,1750000060.75 FROM run r, metric m LIMIT 1;"
-                           /* its views were called like their experiments, whatever those were called */
-                           "DROP VIEW toy; UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x;"
-                           "PRAGMA user_version=1",
-                           NULL, NULL, NULL),
-              SQLITE_OK);
+    CHECK_INT(
+        sqlite3_exec(q,
+                     "DROP VIEW paired; DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; ALTER TABLE "
+                     "experiment DROP COLUMN analysis;"
+                     "DROP VIEW runs; DROP VIEW curves; DROP VIEW plugins_used; DROP VIEW settings; DROP TABLE meta;"
+                     "ALTER TABLE experiment DROP COLUMN view_name; DELETE FROM paper_table;"
+                     "DROP INDEX result_value; ALTER TABLE point RENAME COLUMN seconds TO t; UPDATE experiment SET "
+                     "created_at=1750000000.5;"
+                     "INSERT INTO point(run_id,metric_id,step,value,t) SELECT r.id,m.id,7,0.5,1750000060.75 FROM run "
+                     "r, metric m LIMIT 1;"
+                     /* its views were called like their experiments, whatever those were called */
+                     "DROP VIEW toy; UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x;"
+                     "PRAGMA user_version=1",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
     sqlite3_close(q);
     db *d = db_open(o, &e);
     CHECK_TEXT(e.text, "");
@@ -159,7 +220,8 @@ static void test_older(const db_options *o)
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM result"), 2, 0);
     CHECK_NEAR(one_number(o->path, "PRAGMA user_version"), DB_VERSION, 0);
     CHECK_NEAR(one_number(o->path, "SELECT seconds FROM point WHERE step=7"), 60, 0);
-    CHECK_NEAR(one_number(o->path, "SELECT count(run) FROM runs"), one_number(o->path, "SELECT count(*) FROM run WHERE archived=0"), 0);
+    CHECK_NEAR(one_number(o->path, "SELECT count(run) FROM runs"),
+               one_number(o->path, "SELECT count(*) FROM run WHERE archived=0"), 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(row)>0 FROM runs_2"), 1, 0);
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM published_table3"), 20, 0);
     char *backup = xprintf("%s.version1.bak", o->path);

@@ -19,8 +19,7 @@ static int freeze(db *d)
     char names[ROWS][16];
     for (int i = 0; i < ROWS; i++) {
         snprintf(names[i], sizeof names[i], "row%d", i);
-        rows[i] =
-            (db_row_spec){.name = names[i], .is_base = !i, .config_hash = names[i], .config_json = "{}"};
+        rows[i] = (db_row_spec){.name = names[i], .is_base = !i, .config_hash = names[i], .config_json = "{}"};
     }
     for (int i = 0; i < SEEDS; i++) seeds[i] = i;
     db_experiment_spec x = {
@@ -76,15 +75,14 @@ static void check_whole(void)
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run"), ROWS * SEEDS, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM experiment"), 1, 0);
     /* A run that is done has all it should have, at any moment. */
-    CHECK_NEAR(fixture_number(
-                   path, "SELECT count(*) FROM run r WHERE status='done' AND (NOT EXISTS(SELECT 1 FROM result"
-                         " x WHERE x.run_id=r.id AND x.value=r.id+0.5) OR 30<>(SELECT count(*) FROM point p"
-                         " WHERE p.run_id=r.id))"),
+    CHECK_NEAR(fixture_number(path,
+                              "SELECT count(*) FROM run r WHERE status='done' AND (NOT EXISTS(SELECT 1 FROM result"
+                              " x WHERE x.run_id=r.id AND x.value=r.id+0.5) OR 30<>(SELECT count(*) FROM point p"
+                              " WHERE p.run_id=r.id))"),
                0, 0);
-    CHECK_NEAR(
-        fixture_number(path, "SELECT count(*) FROM run r WHERE attempt<>(SELECT count(*) FROM attempt a WHERE"
-                             " a.run_id=r.id)"),
-        0, 0);
+    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run r WHERE attempt<>(SELECT count(*) FROM attempt a WHERE"
+                                    " a.run_id=r.id)"),
+               0, 0);
 }
 
 static void requeue_all(void)
@@ -112,7 +110,7 @@ static void test_kill_hosts(rng *r)
         if (was_alive && WIFSIGNALED(status)) {
             kills++;
             e.text[0] = 0;
-            reader_close(reader_open(&options, &e)); /* any command that looks at results */
+            reader_close(reader_open(&options, &e));              /* any command that looks at results */
             bool nothing = has_prefix(e.text, "no database at "); /* killed before the file had its first page */
             if (!nothing) CHECK_TEXT(e.text, "");
             if (!nothing && fixture_number(path, "SELECT count(*) FROM run") > 0) check_whole();

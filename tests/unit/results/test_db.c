@@ -1,7 +1,7 @@
 /* The life of runs: freezing, claiming, fences, finishing, queueing again; opening what should not be opened.
  */
 #include "fixture.h"
-#include "results/internal.h"
+#include "lab/results/internal.h"
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -23,8 +23,7 @@ static void test_freeze_and_claim(db *d)
     CHECK_SQL(path, "SELECT group_concat(name,',') FROM (SELECT name FROM table_row ORDER BY ord)",
               "base,A/heads=1,A/heads=8,big");
     CHECK_SQL(path, "SELECT same_as FROM table_row WHERE name='A/heads=8'", "base");
-    CHECK_SQL(path, "SELECT typeof(value)||' '||value FROM param WHERE key='heads' AND is_swept",
-              "integer 1");
+    CHECK_SQL(path, "SELECT typeof(value)||' '||value FROM param WHERE key='heads' AND is_swept", "integer 1");
     CHECK_SQL(path, "SELECT what FROM changed", "heads=1");
 
     db_claim c, other;
@@ -40,13 +39,11 @@ static void test_freeze_and_claim(db *d)
     CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* given back */
     db_claim_free(&other);
 
-    db_point points[] = {
-        {"loss", 1, 9.5}, {"loss", 2, NAN}, {"lr", 1, 1e-3}, {"loss", 2, 8.5}, {"loss", 3, INFINITY}};
+    db_point points[] = {{"loss", 1, 9.5}, {"loss", 2, NAN}, {"lr", 1, 1e-3}, {"loss", 2, 8.5}, {"loss", 3, INFINITY}};
     CHECK_OK(db_points(d, &c, points, LENGTH(points), &e));
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM point"), 4, 0);
-    CHECK_NEAR(
-        fixture_number(path, "SELECT value FROM point p JOIN metric m ON m.id=p.metric_id WHERE step=2"), 8.5,
-        0);
+    CHECK_NEAR(fixture_number(path, "SELECT value FROM point p JOIN metric m ON m.id=p.metric_id WHERE step=2"), 8.5,
+               0);
     CHECK_SQL(path, "SELECT value IS NULL FROM point WHERE step=3", "1");
     CHECK_OK(db_heartbeat(d, &c, 3, 100, 100, &e));
     CHECK_SQL(path, "SELECT step||'/'||total_steps FROM run WHERE id=1", "3/100");
@@ -75,13 +72,15 @@ static void test_freeze_and_claim(db *d)
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
     const db_point at[] = {{"layer ms", 16, 1}, {"layer ms", 32, 2}};
     for (int twice = 0; twice < 2; twice++) CHECK_OK(db_put_beside(d, c.run, &ours, 1, at, 2, &e));
-    CHECK_SQL(path, "SELECT count(*)||','||sum(p.value) FROM point p JOIN metric m ON m.id=p.metric_id WHERE m.name='layer ms'", "2,3.0");
+    CHECK_SQL(
+        path,
+        "SELECT count(*)||','||sum(p.value) FROM point p JOIN metric m ON m.id=p.metric_id WHERE m.name='layer ms'",
+        "2,3.0");
     CHECK_SQL(path, "SELECT value FROM result q JOIN metric m ON m.id=q.metric_id WHERE m.name='ms'", "2.0");
     CHECK_INT(db_finish(d, &c, DB_FAILED, 1, -1, "late", &e), -1);
     CHECK_HAS(e.text, "no longer held");
     CHECK_SQL(path, "SELECT exit_code||ifnull(term_signal,'none') FROM attempt WHERE run_id=1", "0none");
-    CHECK_SQL(path, "SELECT n||' '||PPL||' '||params_M||' '||change FROM toy WHERE \"row\"='base'",
-              "1 4.25 1.5 ");
+    CHECK_SQL(path, "SELECT n||' '||PPL||' '||params_M||' '||change FROM toy WHERE \"row\"='base'", "1 4.25 1.5 ");
     CHECK_SQL(path, "SELECT n||' '||PPL FROM toy WHERE name='A/heads=8'", "1 4.25");
     CHECK_SQL(path, "SELECT PPL_sd IS NULL FROM toy WHERE name='base'", "1"); /* one run has no deviation */
     CHECK_SQL(path, "SELECT group_concat(name,' ') FROM pragma_table_info('toy')",
@@ -176,9 +175,15 @@ static void test_names(db *d)
 {
     static const char *const bad[][2] = {{"", "expected a name"}, {"a/b", "expected none of"}};
     /* What SQL calls them: a name that needs no quotes and that nothing else has. */
-    static const char *const views[][2] = {{"run", "run_2"},       {"Results", "Results_2"},       {"sqlite_x", "e_sqlite_x_"},
-                                           {"Toy", "Toy_2"},       {"table3-multi30k", "table3_multi30k"}, {"order", "order_"},
-                                           {"8.heads", "e_8_heads"}, {"settings", "settings_2"},   {"variant_name", "variant_name_2"}};
+    static const char *const views[][2] = {{"run", "run_2"},
+                                           {"Results", "Results_2"},
+                                           {"sqlite_x", "e_sqlite_x_"},
+                                           {"Toy", "Toy_2"},
+                                           {"table3-multi30k", "table3_multi30k"},
+                                           {"order", "order_"},
+                                           {"8.heads", "e_8_heads"},
+                                           {"settings", "settings_2"},
+                                           {"variant_name", "variant_name_2"}};
     db_frozen *runs;
     size_t n;
     for (size_t i = 0; i < LENGTH(bad); i++) {
@@ -222,11 +227,9 @@ static void test_view_columns(db *d)
     }
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM pragma_table_info('clash')"), 13, 0);
-    CHECK_NEAR(fixture_number(path, "SELECT count(DISTINCT lower(name)) FROM pragma_table_info('clash')"), 13,
-               0);
+    CHECK_NEAR(fixture_number(path, "SELECT count(DISTINCT lower(name)) FROM pragma_table_info('clash')"), 13, 0);
     CHECK_OK(db_remove_run(d, c.run, &e));
-    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM result WHERE run_id NOT IN(SELECT id FROM run)"), 0,
-               0);
+    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM result WHERE run_id NOT IN(SELECT id FROM run)"), 0, 0);
     CHECK_OK(db_remove_experiment(d, "clash", &e));
     db_claim_free(&c);
     free(runs);
@@ -289,12 +292,11 @@ static void test_refused_files(void)
     char *other = path_join(folder, "other.db");
     o.path = other;
     e.text[0] = 0;
-    CHECK_INT(
-        file_write(other,
-                   "this is a text file, long enough to be no database at all .........................."
-                   "...........................................",
-                   125, &e),
-        0);
+    CHECK_INT(file_write(other,
+                         "this is a text file, long enough to be no database at all .........................."
+                         "...........................................",
+                         125, &e),
+              0);
     CHECK(!db_open(&o, &e));
     CHECK_HAS(e.text, "not an SQLite database");
     remove(other);
@@ -329,8 +331,7 @@ static void test_read_only(void)
         err mine = {0};
         if (getuid() == 0 && setuid(65534)) _exit(2);
         db *d = db_open(&options, &mine);
-        if (d || !strstr(mine.text, "read-only"))
-            printf("found \"%s\"\n", mine.text), fflush(stdout), _exit(1);
+        if (d || !strstr(mine.text, "read-only")) printf("found \"%s\"\n", mine.text), fflush(stdout), _exit(1);
         _exit(0);
     }
     int status = -1;

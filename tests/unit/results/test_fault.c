@@ -39,14 +39,8 @@ static int x_sync(sqlite3_file *f, int flags)
 static int x_size(sqlite3_file *f, sqlite3_int64 *n) { return REAL(f)->pMethods->xFileSize(REAL(f), n); }
 static int x_lock(sqlite3_file *f, int l) { return REAL(f)->pMethods->xLock(REAL(f), l); }
 static int x_unlock(sqlite3_file *f, int l) { return REAL(f)->pMethods->xUnlock(REAL(f), l); }
-static int x_reserved(sqlite3_file *f, int *out)
-{
-    return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out);
-}
-static int x_control(sqlite3_file *f, int op, void *p)
-{
-    return REAL(f)->pMethods->xFileControl(REAL(f), op, p);
-}
+static int x_reserved(sqlite3_file *f, int *out) { return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out); }
+static int x_control(sqlite3_file *f, int op, void *p) { return REAL(f)->pMethods->xFileControl(REAL(f), op, p); }
 static int x_sector(sqlite3_file *f) { return REAL(f)->pMethods->xSectorSize(REAL(f)); }
 static int x_device(sqlite3_file *f) { return REAL(f)->pMethods->xDeviceCharacteristics(REAL(f)); }
 static int x_shm_map(sqlite3_file *f, int i, int n, int grow_it, void volatile **p)
@@ -58,14 +52,10 @@ static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
     return REAL(f)->pMethods->xShmLock(REAL(f), at, n, flags);
 }
 static void x_shm_barrier(sqlite3_file *f) { REAL(f)->pMethods->xShmBarrier(REAL(f)); }
-static int x_shm_unmap(sqlite3_file *f, int remove_it)
-{
-    return REAL(f)->pMethods->xShmUnmap(REAL(f), remove_it);
-}
+static int x_shm_unmap(sqlite3_file *f, int remove_it) { return REAL(f)->pMethods->xShmUnmap(REAL(f), remove_it); }
 static const sqlite3_io_methods methods = {
-    2,          x_close,       x_read,      x_write,   x_truncate, x_sync,   x_size,
-    x_lock,     x_unlock,      x_reserved,  x_control, x_sector,   x_device, x_shm_map,
-    x_shm_lock, x_shm_barrier, x_shm_unmap, NULL,      NULL};
+    2,         x_close,  x_read,   x_write,   x_truncate, x_sync,        x_size,      x_lock, x_unlock, x_reserved,
+    x_control, x_sector, x_device, x_shm_map, x_shm_lock, x_shm_barrier, x_shm_unmap, NULL,   NULL};
 
 static sqlite3_vfs *below;
 static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *out)
@@ -126,8 +116,7 @@ static void check_after(const told *t)
     CHECK_TEXT(e.text, "");
     db_close(d);
     CHECK_SQL(path, "PRAGMA integrity_check", "ok");
-    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM published_table3"), 20,
-               0); /* made in whole or not at all */
+    CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM published_table3"), 20, 0); /* made in whole or not at all */
     double runs = fixture_number(path, "SELECT count(*) FROM run"), done;
     CHECK(runs == 0 || runs == 6);
     if (t->frozen) CHECK_NEAR(runs, 6, 0);
@@ -146,8 +135,7 @@ static void loop(bool broken_disk, long from)
     stays_broken = broken_disk;
     for (long n = test_long() ? 1 : from;; n += test_long() ? 1 : 3) {
         char command[300];
-        snprintf(command, sizeof command, "rm -f '%s' '%s-wal' '%s-shm' '%s-journal'", path, path, path,
-                 path);
+        snprintf(command, sizeof command, "rm -f '%s' '%s-wal' '%s-shm' '%s-journal'", path, path, path, path);
         if (system(command)) CHECK(false);
         calls = 0, fail_at = n;
         told t = scenario();
@@ -155,7 +143,8 @@ static void loop(bool broken_disk, long from)
         check_after(&t);
         if (!reached) {
             CHECK(t.finished && t.result && t.points);
-            printf("%ld operations, %s failed in turn%s\n", calls, test_long() ? "each" : "every third", broken_disk ? ", and all after each" : "");
+            printf("%ld operations, %s failed in turn%s\n", calls, test_long() ? "each" : "every third",
+                   broken_disk ? ", and all after each" : "");
             return;
         }
     }

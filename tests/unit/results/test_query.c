@@ -1,6 +1,6 @@
 /* SQL for people: formats, and nothing that changes anything. */
 #include "fixture.h"
-#include "results/query.h"
+#include "lab/results/query.h"
 #include <sys/stat.h>
 
 static char *folder, *path;
@@ -18,12 +18,12 @@ static char *ask(const char *sql, enum query_format format)
     CHECK_INT(rc, *e.text ? -1 : 0);
     return text;
 }
-#define CHECK_ANSWER(sql, format, expected)                                                                  \
-    do {                                                                                                     \
-        char *found_ = ask(sql, format);                                                                     \
-        CHECK_TEXT(e.text, "");                                                                              \
-        CHECK_TEXT(found_, expected);                                                                        \
-        free(found_);                                                                                        \
+#define CHECK_ANSWER(sql, format, expected)                                                                            \
+    do {                                                                                                               \
+        char *found_ = ask(sql, format);                                                                               \
+        CHECK_TEXT(e.text, "");                                                                                        \
+        CHECK_TEXT(found_, expected);                                                                                  \
+        free(found_);                                                                                                  \
     } while (0)
 
 static void test_formats(void)
@@ -35,9 +35,8 @@ static void test_formats(void)
     CHECK_ANSWER(sql, QUERY_JSON,
                  "[\n{\"name\":\"ä,b\",\"x\":0.1,\"n\":12,\"none\":null},\n{\"name\":\"q\\\"|\",\"x\":5e-09,"
                  "\"n\":3,\"none\":null}\n]\n");
-    CHECK_ANSWER(
-        sql, QUERY_MD,
-        "| name | x | n | none |\n|---|---:|---:|---:|\n| ä,b | 0.1 | 12 |  |\n| q\"\\| | 5e-09 | 3 |  |\n");
+    CHECK_ANSWER(sql, QUERY_MD,
+                 "| name | x | n | none |\n|---|---:|---:|---:|\n| ä,b | 0.1 | 12 |  |\n| q\"\\| | 5e-09 | 3 |  |\n");
     CHECK_ANSWER("SELECT 1 AS a WHERE 0", QUERY_TEXT, "a\n");
     CHECK_ANSWER("SELECT 1 AS a WHERE 0;  ", QUERY_JSON, "[\n]\n");
     CHECK_ANSWER("SELECT 1/3.0 AS x, 1795554321.25 AS t", QUERY_TEXT,
@@ -45,15 +44,14 @@ static void test_formats(void)
     CHECK_ANSWER("SELECT 1/3.0 AS x", QUERY_CSV, "x\r\n0.3333333333333333\r\n");
     CHECK_ANSWER("SELECT x'00ff' AS b", QUERY_TEXT, "b\n(2 bytes)\n");
     CHECK_ANSWER("SELECT 'a'||char(10)||'b' AS t", QUERY_TEXT, "t\na b\n");
-    CHECK_ANSWER(
-        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n<3) SELECT sum(n) s FROM c",
-        QUERY_CSV, "s\r\n6\r\n");
+    CHECK_ANSWER("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n<3) SELECT sum(n) s FROM c",
+                 QUERY_CSV, "s\r\n6\r\n");
     CHECK_ANSWER("SELECT change, n FROM toy WHERE \"row\"='(A)' ORDER BY change", QUERY_CSV,
                  "change,n\r\nheads=1,0\r\nheads=8,0\r\n");
     CHECK_ANSWER("SELECT key, value FROM json_each('{\"a\":1,\"b\":2}')", QUERY_CSV, "key,value\r\na,1\r\nb,2\r\n");
     CHECK_ANSWER("SELECT fullkey FROM json_tree('[[7]]') WHERE atom=7", QUERY_CSV, "fullkey\r\n$[0][0]\r\n");
-    CHECK_ANSWER("SELECT count(*) AS n FROM variant v, json_each(v.config_json) j WHERE j.key='heads' AND v.is_base", QUERY_CSV,
-                 "n\r\n1\r\n");
+    CHECK_ANSWER("SELECT count(*) AS n FROM variant v, json_each(v.config_json) j WHERE j.key='heads' AND v.is_base",
+                 QUERY_CSV, "n\r\n1\r\n");
     CHECK_ANSWER("SELECT name FROM pragma_table_info('blob')", QUERY_CSV, "name\r\nsha256\r\ndata\r\n");
     CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n4\r\n");
 }

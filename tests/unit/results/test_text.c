@@ -1,6 +1,6 @@
 /* Text files in and out: published tables, exported experiments, a run as INI, statistics as bytes. */
 #include "fixture.h"
-#include "results/internal.h"
+#include "lab/results/internal.h"
 #include <time.h>
 
 static char *folder, *path;
@@ -47,8 +47,7 @@ static void test_published(void)
               "SELECT printed||' '||typeof(value) FROM published WHERE tbl='table3' AND row='A/heads=4' AND "
               "col='PPL'",
               "5.00 real");
-    CHECK_SQL(file, "SELECT group_concat(BLEU,' ') FROM published_table3 WHERE block='(A)'",
-              "24.9 25.5 25.8 25.4");
+    CHECK_SQL(file, "SELECT group_concat(BLEU,' ') FROM published_table3 WHERE block='(A)'", "24.9 25.5 25.8 25.4");
     CHECK_SQL(file, "SELECT count(*)||' '||sum(\"BLEU en-de\">26) FROM published_table2", "10 5");
     CHECK_SQL(file, "SELECT count(*) FROM published_table4", "12");
     CHECK_OK(published_read("table1", &a, &t, &e));
@@ -109,8 +108,7 @@ static void fill(db *d)
                        .stats = {3, 2, v}};
         if (i < 2) CHECK_OK(db_put_result(d, &c, &r, &e));
         CHECK_OK(db_put_tag(d, &c, "k", "v", &e));
-        CHECK_OK(
-            db_finish(d, &c, i == 2 ? DB_FAILED : DB_DONE, i == 2, -1, i == 2 ? "it broke\n" : NULL, &e));
+        CHECK_OK(db_finish(d, &c, i == 2 ? DB_FAILED : DB_DONE, i == 2, -1, i == 2 ? "it broke\n" : NULL, &e));
         db_claim_free(&c);
     }
 }
@@ -152,11 +150,10 @@ static void test_export(void)
     CHECK_OK(file_read(json2, &b, &e));
     CHECK_TEXT(str_text(&b), str_text(&a));
     CHECK_NEAR(fixture_number(other, "SELECT count(*) FROM point WHERE run_id=1"), 100, 0);
-    CHECK_SQL(
-        other,
-        "SELECT group_concat(step,' ') FROM (SELECT min(step) step FROM point WHERE run_id=1 UNION ALL SELECT"
-        " max(step) FROM point WHERE run_id=1)",
-        "1 1000");
+    CHECK_SQL(other,
+              "SELECT group_concat(step,' ') FROM (SELECT min(step) step FROM point WHERE run_id=1 UNION ALL SELECT"
+              " max(step) FROM point WHERE run_id=1)",
+              "1 1000");
     CHECK_SQL(other, "SELECT host||parameters||flops_step FROM attempt WHERE run_id=1",
               "host \"quoted\"1231500000000.0");
     CHECK_SQL(other, "SELECT value||is_swept FROM param WHERE key='heads' AND is_swept", "11");
@@ -169,10 +166,13 @@ static void test_export(void)
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs stand beside, and never for a run of one's own */
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     free(runs);
-    CHECK_SQL(other, "SELECT group_concat(name,' ') FROM (SELECT name FROM experiment ORDER BY name)", "toy toy.recorded");
+    CHECK_SQL(other, "SELECT group_concat(name,' ') FROM (SELECT name FROM experiment ORDER BY name)",
+              "toy toy.recorded");
     CHECK_SQL(other, "SELECT count(*) FROM attempt WHERE log_path IS NOT NULL", "0");
-    db_sql(other, "UPDATE experiment SET name='was' WHERE name='toy'; UPDATE experiment SET name='toy' WHERE name='toy.recorded';"
-                  "UPDATE experiment SET view_name=NULL; DROP VIEW toy_recorded");
+    db_sql(
+        other,
+        "UPDATE experiment SET name='was' WHERE name='toy'; UPDATE experiment SET name='toy' WHERE name='toy.recorded';"
+        "UPDATE experiment SET view_name=NULL; DROP VIEW toy_recorded");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* nor in a database from when they had the experiment's own name */
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     CHECK_SQL(other, "SELECT count(*) FROM run WHERE recorded", "0");
@@ -180,15 +180,21 @@ static void test_export(void)
     CHECK_OK(db_remove_experiment(d, "was", &e));
 
     /* A damaged file is refused with its place and changes nothing. */
-    static const char *const cuts[] = {"\"seed\":1", "\"config\":{", "\"ablate_export\":1", "\"hash\":\"h0\"",
-                                       "\"stats\":\"", "\"seed\":1", "\"status\":\"done\"", "\"n\":1,", "\"seed\":1", "\"step\":"};
-    static const char *const puts[] = {"\"seed\":,", "\"konfig\":{", "\"ablate_export\":2", "\"hash\":\"hX\"",
-                                       "\"stats\":\"!", "\"seed\":1e300", "\"status\":\"running\"", "\"n\":-1,", "\"seed\":1.5", "\"step\":-2"};
-    static const char *const said[] = {"toy2.json:", "found no object \"config\"",
-                                       "found no \"ablate_export\"", "which no variant has", "not base64",
+    static const char *const cuts[] = {"\"seed\":1",   "\"config\":{", "\"ablate_export\":1", "\"hash\":\"h0\"",
+                                       "\"stats\":\"", "\"seed\":1",   "\"status\":\"done\"", "\"n\":1,",
+                                       "\"seed\":1",   "\"step\":"};
+    static const char *const puts[] = {"\"seed\":,",    "\"konfig\":{",   "\"ablate_export\":2",    "\"hash\":\"hX\"",
+                                       "\"stats\":\"!", "\"seed\":1e300", "\"status\":\"running\"", "\"n\":-1,",
+                                       "\"seed\":1.5",  "\"step\":-2"};
+    static const char *const said[] = {"toy2.json:",
+                                       "found no object \"config\"",
+                                       "found no \"ablate_export\"",
+                                       "which no variant has",
+                                       "not base64",
                                        "\"seed\": found 1e+300, expected a whole number from 0 to 4294967295",
                                        "found a run with the status \"running\", expected done, failed or skipped",
-                                       "\"n\": found -1, expected a whole number from 1", "\"seed\": found 1.5",
+                                       "\"n\": found -1, expected a whole number from 1",
+                                       "\"seed\": found 1.5",
                                        "\"step\": found -2"};
     CHECK_OK(db_remove_experiment(d, "toy", &e));
     for (size_t i = 0; i < LENGTH(cuts); i++) {
@@ -224,10 +230,8 @@ static void test_ini(void)
     CHECK_INT(reader_find_run(r, "toy", &e), -1);
     CHECK_HAS(e.text, "EXPERIMENT/ROW@SEED");
     CHECK_OK(reader_run_ini(r, 5, &out, &e));
-    CHECK_TEXT(
-        out.s,
-        "# run 5: row A/heads=1 of experiment toy\n[experiment]\nname = toy-run5\nseeds = 2\n\n[base]\n"
-        "heads = 1\ndropout = 0.1\nrotary.base = 10000\n");
+    CHECK_TEXT(out.s, "# run 5: row A/heads=1 of experiment toy\n[experiment]\nname = toy-run5\nseeds = 2\n\n[base]\n"
+                      "heads = 1\ndropout = 0.1\nrotary.base = 10000\n");
     str_clear(&out);
     CHECK_OK(reader_run_ini(r, 1, &out, &e));
     CHECK_HAS(out.s, "# commit abc\n");
@@ -269,7 +273,8 @@ static void test_read(void)
     CHECK_INT(n, 1);
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
-    CHECK_NEAR(n ? curves[0].points[999].t : 0, (double)time(NULL), 60); /* seconds since 1970, whatever the file counts from */
+    /* seconds since 1970, whatever the file counts from */
+    CHECK_NEAR(n ? curves[0].points[999].t : 0, (double)time(NULL), 60);
     CHECK_OK(reader_list(r, &a, &list, &n, &e));
     CHECK_INT(n, 2);
     CHECK_TEXT(list[1].name, "toy.recorded");

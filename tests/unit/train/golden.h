@@ -2,10 +2,10 @@
  * of. */
 #ifndef ABLATE_GOLDEN_H
 #define ABLATE_GOLDEN_H
-#include "cpu/cpu.h"
-#include "model/model.h"
+#include "tensor/cpu/cpu.h"
+#include "network/model/model.h"
 #include "test.h"
-#include "train/train.h"
+#include "network/train/train.h"
 
 typedef struct {
     char **word;
@@ -40,13 +40,11 @@ static inline void golden_free(golden *g)
 }
 
 /* The next line from *at on that begins with these words (second may be NULL), or NULL. */
-static inline const golden_line *golden_find(const golden *g, size_t *at, const char *first,
-                                             const char *second)
+static inline const golden_line *golden_find(const golden *g, size_t *at, const char *first, const char *second)
 {
     for (; *at < g->n; (*at)++) {
         const golden_line *l = &g->line[*at];
-        if (l->n > 1 && same(l->word[0], first) && (!second || same(l->word[1], second)))
-            return &g->line[(*at)++];
+        if (l->n > 1 && same(l->word[0], first) && (!second || same(l->word[1], second))) return &g->line[(*at)++];
     }
     return NULL;
 }
@@ -80,8 +78,7 @@ static inline double hashed(uint64_t p, uint64_t j)
 /* The settings of a golden file as the run's keys. */
 static inline void golden_settings(const golden *g, settings *set, arena *a)
 {
-    static const char *const keys[] = {"d_model", "d_ff", "heads",           "d_k",   "d_v",
-                                       "layers",  "label_smoothing", "warmup"};
+    static const char *const keys[] = {"d_model", "d_ff", "heads", "d_k", "d_v", "layers", "label_smoothing", "warmup"};
     for (const ab_param *p = config_params; p->name; p++) settings_put(set, p->name, param_default(p, a), a);
     for (size_t i = 0; i < LENGTH(keys); i++) settings_put(set, keys[i], golden_config(g, keys[i]), a);
     settings_put(set, "block", same(golden_config(g, "norm"), "pre") ? "pre_norm" : "post_norm", a);
@@ -151,8 +148,7 @@ static inline void golden_make_batch(const golden *g, golden_batch *b, int64_t r
         src_longest = s > src_longest ? s : src_longest, tgt_longest = t > tgt_longest ? t : tgt_longest;
         b->example[n] = n;
     }
-    int64_t src_cap = (src_rows + round - 1) / round * round,
-            tgt_cap = (tgt_rows + round - 1) / round * round;
+    int64_t src_cap = (src_rows + round - 1) / round * round, tgt_cap = (tgt_rows + round - 1) / round * round;
     for (int64_t i = tgt_rows; i < tgt_cap; i++) b->out[i] = -1;
     b->b = (batch){.n_sentences = n,
                    .src_rows = src_rows,

@@ -4,7 +4,7 @@
  * numbers' nine digits), fp32 1e-5 and 1e-4 for ten steps' losses. bf16: loss 5e-3 (8e-2 after ten steps),
  * gradients 0.25; PyTorch's own autocast is off by up to 2.2e-3 and 0.11 in the norm of the difference. */
 #include "golden.h"
-#include "train/optim.h"
+#include "network/train/optim.h"
 
 static double tensor_at(const model *m, const void *v, size_t i)
 {
@@ -27,13 +27,11 @@ static void check_gradient(const model *m, const golden_line *l, double tokens, 
     for (int i = 8; i < l->n; i++) {
         char *colon = strchr(l->word[i], ':');
         size_t j = (size_t)strtoull(l->word[i], NULL, 10);
-        CHECK_NEAR(tensor_at(m, m->params.grad, p->at + j) / tokens / scale, strtod(colon + 1, NULL) / scale,
-                   allowed);
+        CHECK_NEAR(tensor_at(m, m->params.grad, p->at + j) / tokens / scale, strtod(colon + 1, NULL) / scale, allowed);
     }
 }
 
-static void check_file(const char *name, dtype compute, double allowed_loss, double allowed_grad,
-                       double allowed_steps)
+static void check_file(const char *name, dtype compute, double allowed_loss, double allowed_grad, double allowed_steps)
 {
     golden g;
     golden_batch b;

@@ -1,16 +1,20 @@
-/* Optimizers that see matrices, against PyTorch's and timm's (tests/oracle/optimizers.py), in fp64 and fp32; and a group of parameters
- * with settings of its own. */
+/* Optimizers that see matrices, against PyTorch's and timm's (tests/oracle/optimizers.py), in fp64 and fp32; and a
+ * group of parameters with settings of its own. */
 #include "golden.h"
-#include "model/groups.h"
-#include "train/optim.h"
+#include "network/model/groups.h"
+#include "network/train/optim.h"
 
-static const param shapes[] = {{.name = "tall.w", .dim = {1, 1, 6, 4}, .kind = AB_WEIGHT},
-                               {.name = "qkv.w", .dim = {1, 1, 4, 10}, .kind = AB_WEIGHT, .n_parts = 3, .part = {3, 3, 4}},
-                               {.name = "b", .dim = {1, 1, 1, 5}, .kind = AB_BIAS},
-                               {.name = "embed", .dim = {1, 1, 7, 3}, .kind = AB_EMBEDDING}};
+static const param shapes[] = {
+    {.name = "tall.w", .dim = {1, 1, 6, 4}, .kind = AB_WEIGHT},
+    {.name = "qkv.w", .dim = {1, 1, 4, 10}, .kind = AB_WEIGHT, .n_parts = 3, .part = {3, 3, 4}},
+    {.name = "b", .dim = {1, 1, 1, 5}, .kind = AB_BIAS},
+    {.name = "embed", .dim = {1, 1, 7, 3}, .kind = AB_EMBEDDING}};
 enum { UPDATES = 4 };
 
-static double element(const model *m, const void *v, size_t i) { return m->params.type == F64 ? ((const double *)v)[i] : (double)((const float *)v)[i]; }
+static double element(const model *m, const void *v, size_t i)
+{
+    return m->params.type == F64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
+}
 
 static void put(const model *m, void *v, size_t i, double x)
 {
@@ -27,7 +31,8 @@ static optimizer *open_rule(model *m, const char *name, const char *(*set)[2], i
     *m = (model){.compute = type, .backend = &cpu_backend};
     m->cfg.parameter_groups = groups;
     m->optimizer = plugin_find(AB_OPTIMIZER, name, &e);
-    for (int i = 0; i < n; i++) settings_put(&m->set, arena_printf(&m->memory, "%s.%s", name, set[i][0]), set[i][1], &m->memory);
+    for (int i = 0; i < n; i++)
+        settings_put(&m->set, arena_printf(&m->memory, "%s.%s", name, set[i][0]), set[i][1], &m->memory);
     m->optimizer_cfg = arena_alloc(&m->memory, m->optimizer->desc.cfg_size + 16);
     CHECK_INT(config_bind(&m->set, name, m->optimizer->desc.params, m->optimizer_cfg, &m->memory, &e), 0);
     ab_ctx *c = tape_new(&m->params, &cpu_backend, type, false);
@@ -43,7 +48,8 @@ static optimizer *open_rule(model *m, const char *name, const char *(*set)[2], i
     params_alloc(&m->params, type, m->optimizer->iface.optimizer.n_slots, 1, &cpu_backend);
     for (size_t k = 0; k < LENGTH(shapes); k++) {
         const param *p = params_find(&m->params, shapes[k].name);
-        for (size_t i = 0; i < p->count; i++) put(m, m->params.value, p->at + i, sin(1 + 0.7 * (double)i + 10 * (double)k));
+        for (size_t i = 0; i < p->count; i++)
+            put(m, m->params.value, p->at + i, sin(1 + 0.7 * (double)i + 10 * (double)k));
     }
     optimizer *o = optim_open(m, &e);
     CHECK_TEXT(e.text, "");
@@ -55,7 +61,8 @@ static void update_once(optimizer *o, model *m, int t, double lr)
     err e = {0};
     for (size_t k = 0; k < LENGTH(shapes); k++) {
         const param *p = params_find(&m->params, shapes[k].name);
-        for (size_t i = 0; i < p->count; i++) put(m, m->params.grad, p->at + i, 2 * cos(0.3 * (double)(i * i) + t + 2 * (double)k));
+        for (size_t i = 0; i < p->count; i++)
+            put(m, m->params.grad, p->at + i, 2 * cos(0.3 * (double)(i * i) + t + 2 * (double)k));
     }
     CHECK_INT(optim_update(o, m->params.grad, 0.5, lr, t, NULL, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -80,7 +87,8 @@ static void check_case(const golden *g, size_t from, dtype type, double allowed)
             while (l && !same(l->word[2], shapes[k].name)) l = golden_find(g, &at, "after", step);
             const param *p = params_find(&m.params, shapes[k].name);
             CHECK_INT(l ? l->n - 3 : 0, p->count);
-            for (size_t i = 0; l && i < p->count; i++) CHECK_NEAR(element(&m, m.params.value, p->at + i), strtod(l->word[3 + i], NULL), allowed);
+            for (size_t i = 0; l && i < p->count; i++)
+                CHECK_NEAR(element(&m, m.params.value, p->at + i), strtod(l->word[3 + i], NULL), allowed);
         }
     }
     optim_close(o);
@@ -93,7 +101,8 @@ static void check_slots(const char *name, const int64_t (*count)[LENGTH(shapes)]
     model m;
     optimizer *o = open_rule(&m, name, NULL, 0, "", F32);
     for (uint32_t i = 0; i < m.optimizer->iface.optimizer.n_slots; i++)
-        for (size_t k = 0; k < LENGTH(shapes); k++) CHECK_INT(params_find(&m.params, shapes[k].name)->slot[i].count, count[i][k]);
+        for (size_t k = 0; k < LENGTH(shapes); k++)
+            CHECK_INT(params_find(&m.params, shapes[k].name)->slot[i].count, count[i][k]);
     optim_close(o);
     model_free(&m);
 }
@@ -104,7 +113,8 @@ static void check_groups(const char *rule, const char *key, const char *value)
     const char *with[][2] = {{key, value}};
     model grouped, all, none;
     char *text = xprintf("embed: lr=0.25 | bias qkv.*: %s=%s lr=0.5", key, value);
-    optimizer *o[3] = {open_rule(&grouped, rule, NULL, 0, text, F64), open_rule(&all, rule, with, 1, "", F64), open_rule(&none, rule, NULL, 0, "", F64)};
+    optimizer *o[3] = {open_rule(&grouped, rule, NULL, 0, text, F64), open_rule(&all, rule, with, 1, "", F64),
+                       open_rule(&none, rule, NULL, 0, "", F64)};
     CHECK_INT(grouped.n_groups, 3);
     static const double rate[LENGTH(shapes)] = {1, 0.5, 0.5, 0.25};
     for (size_t k = 0; k < LENGTH(shapes); k++) {
@@ -116,8 +126,10 @@ static void check_groups(const char *rule, const char *key, const char *value)
         }
         double moved = 0;
         for (size_t i = 0; i < p->count; i++) {
-            CHECK_NEAR(element(&grouped, grouped.params.value, p->at + i), element(other, other->params.value, q->at + i), 1e-15);
-            moved += fabs(element(&grouped, grouped.params.value, p->at + i) - sin(1 + 0.7 * (double)i + 10 * (double)k));
+            CHECK_NEAR(element(&grouped, grouped.params.value, p->at + i),
+                       element(other, other->params.value, q->at + i), 1e-15);
+            moved +=
+                fabs(element(&grouped, grouped.params.value, p->at + i) - sin(1 + 0.7 * (double)i + 10 * (double)k));
         }
         CHECK(moved > 1e-4);
         optim_close(o[1]), optim_close(o[2]); /* anew for the next one */
@@ -135,7 +147,8 @@ static void check_refused(const char *groups, const char *words)
     err e = {0};
     settings set = {0};
     arena a = {0};
-    static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"optimizer", "adamw"}};
+    static const char *const small[][2] = {
+        {"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"optimizer", "adamw"}};
     for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
     settings_put(&set, "parameter_groups", groups, &a);
@@ -153,18 +166,22 @@ int main(void)
     int cases = 0;
     for (size_t i = 0; i < g.n; i++) {
         if (!g.line[i].n || !same(g.line[i].word[0], "case")) continue;
-        bool muon = same(g.line[i].word[1], "muon"); /* its small terms: 1e-7 is added to a norm here, and bounds it there */
+        /* its small terms: 1e-7 is added to a norm here, and bounds it there */
+        bool muon = same(g.line[i].word[1], "muon");
         check_case(&g, i, F64, muon ? 1e-7 : 1e-13);
         check_case(&g, i, F32, 1e-5);
         cases++;
     }
     CHECK_INT(cases, 4);
-    check_slots("adafactor", (const int64_t[][LENGTH(shapes)]){{6, 4, 0, 7}, {4, 10, 0, 3}, {0, 0, 5, 0}, {0, 0, 0, 0}});
+    check_slots("adafactor",
+                (const int64_t[][LENGTH(shapes)]){{6, 4, 0, 7}, {4, 10, 0, 3}, {0, 0, 5, 0}, {0, 0, 0, 0}});
     check_slots("muon", (const int64_t[][LENGTH(shapes)]){{24, 40, 5, 21}, {0, 0, 5, 21}});
     check_groups("adamw", "decay", "0.5");
     check_groups("lamb", "beta1", "0.5");
     check_refused("norm bias: decay=0 | enc.* : lr=2", "");
-    check_refused("nrm: decay=0", "'nrm' matches no parameter of this model; expected a kind (weight, bias, norm, embedding, position)");
+    check_refused(
+        "nrm: decay=0",
+        "'nrm' matches no parameter of this model; expected a kind (weight, bias, norm, embedding, position)");
     check_refused("norm decay=0", "'norm decay=0': expected PATTERN ... : KEY=VALUE ...");
     check_refused("norm: dcay=0", "optimizer adamw has no parameter 'dcay'; expected lr, beta1, beta2, eps, decay");
     check_refused("norm: decay=2", "parameter_groups: 'norm: decay=2': ");

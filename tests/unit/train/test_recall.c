@@ -1,6 +1,6 @@
 /* The generators of the task recall, each against what its name promises, read back from its lines. */
-#include "config/config.h"
-#include "plugin/plugin.h"
+#include "network/settings/config.h"
+#include "network/plugin/plugin.h"
 #include "test.h"
 
 enum { MOST = 256, EXAMPLES = 300 };
@@ -143,10 +143,12 @@ static void fuzzy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 
     for (key = first; key && in[key - 1] < 7;) key--;
     length = first - key + 1;
     CHECK(length >= 1 && length <= 3 && v <= 3);
-    for (int64_t j = 0; j < v; j++) CHECK(label[first + j] >= 7 && (j + 1 == v || label[first + j] == in[first + j + 1]));
+    for (int64_t j = 0; j < v; j++)
+        CHECK(label[first + j] >= 7 && (j + 1 == v || label[first + j] == in[first + j + 1]));
     bool found = false;
     for (int64_t i = 0; i < key && !found; i++)
-        found = !memcmp(in + i, in + key, (size_t)length * sizeof *in) && !memcmp(in + i + length, label + first, (size_t)v * sizeof *in);
+        found = !memcmp(in + i, in + key, (size_t)length * sizeof *in) &&
+                !memcmp(in + i + length, label + first, (size_t)v * sizeof *in);
     CHECK_THAT(found, "the key of %d symbols and its value of %d were not shown before", (int)length, (int)v);
 }
 
@@ -164,10 +166,11 @@ static void memorisation(int64_t n, const int32_t *in, const int32_t *label) /* 
 
 static void test_refused(void)
 {
-    static const char *const wrong[][2] = {{"kind=mqar length=15 pairs=4 vocab=40", "expected length >= 4 pairs"},
-                                           {"kind=selective_copy length=32 copies=16 vocab=16", "expected length > 2 copies"},
-                                           {"kind=fuzzy length=20 motif=3 vocab=16", "expected length >= 8 motif"},
-                                           {"kind=noisy length=31 vocab=32", "expected an even length >= 4"}};
+    static const char *const wrong[][2] = {
+        {"kind=mqar length=15 pairs=4 vocab=40", "expected length >= 4 pairs"},
+        {"kind=selective_copy length=32 copies=16 vocab=16", "expected length > 2 copies"},
+        {"kind=fuzzy length=20 motif=3 vocab=16", "expected length >= 8 motif"},
+        {"kind=noisy length=31 vocab=32", "expected an even length >= 4"}};
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         opened o;
         char words[256] = "";
@@ -182,7 +185,8 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     each("kind=mqar vocab=40 length=32 pairs=4", mqar);
     each("kind=mqar vocab=40 length=32 pairs=4 random_filler=true", mqar);
-    each("kind=mqar vocab=40 length=34 pairs=1", first_places); /* 16 places, of weights 1/i^0.99: the first has 0.2924 */
+    /* 16 places, of weights 1/i^0.99: the first has 0.2924 */
+    each("kind=mqar vocab=40 length=34 pairs=1", first_places);
     CHECK_NEAR((double)first_place / all_places, 0.2924, 4 * sqrt(0.2924 * 0.7076 / (3 * EXAMPLES)));
     each("kind=induction vocab=16 length=24", induction);
     each("kind=selective_copy vocab=16 length=40 copies=6", copy);

@@ -1,17 +1,17 @@
 /* Training from end to end on a small task: resuming bit for bit, accumulation, averaging, early stopping,
  * divergence, checkpoints that open again and damaged ones that do not. */
-#include "cpu/cpu.h"
+#include "tensor/cpu/cpu.h"
 #include "test.h"
-#include "train/checkpoint.h"
-#include "train/optim.h"
-#include "train/train.h"
+#include "network/train/checkpoint.h"
+#include "network/train/optim.h"
+#include "network/train/train.h"
 #include "world.h"
 #include <unistd.h>
 
-static const char *const small[][2] = {
-    {"task", "sequence"},    {"layers", "1"},      {"d_model", "16"},    {"d_ff", "32"},
-    {"heads", "2"},          {"steps", "40"},      {"warmup", "10"},     {"lr", "0.5"},
-    {"batch_tokens", "300"}, {"eval_every", "10"}, {"save_every", "10"}, {"precision", "fp32"}};
+static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"},      {"d_model", "16"},
+                                       {"d_ff", "32"},       {"heads", "2"},       {"steps", "40"},
+                                       {"warmup", "10"},     {"lr", "0.5"},        {"batch_tokens", "300"},
+                                       {"eval_every", "10"}, {"save_every", "10"}, {"precision", "fp32"}};
 
 static void open_folder(world *w)
 {
@@ -29,8 +29,7 @@ static void empty_folder(const world *w)
 static void open_model(world *w, model *m)
 {
     err e = {0};
-    if (train_open_model(m, &w->set, w->src, w->tgt, F32, &cpu_backend, &e))
-        broken("%s", e.text);
+    if (train_open_model(m, &w->set, w->src, w->tgt, F32, &cpu_backend, &e)) broken("%s", e.text);
 }
 
 typedef struct {
@@ -121,8 +120,7 @@ static void test_accumulation(world *w)
     CHECK_NEAR(sums[1][1], once, 0);
     CHECK_INT(train_step_update(s, 2 * (double)x.tgt_rows, 1, &e), 0);
     double worst = 0;
-    for (size_t i = 0; i < m.params.total; i++)
-        worst = fmax(worst, fabs(((float *)m.params.value)[i] - after[i]));
+    for (size_t i = 0; i < m.params.total; i++) worst = fmax(worst, fabs(((float *)m.params.value)[i] - after[i]));
     CHECK_NEAR(worst, 0, 1e-6);
     free(before);
     free(after);
@@ -150,8 +148,7 @@ static void test_average(world *w)
         for (size_t i = 0; i < m.params.total; i++) sum[i] += ((float *)one.params.value)[i] / 3.0;
         free(path);
     }
-    for (size_t i = 0; i < m.params.total; i++)
-        worst = fmax(worst, fabs(sum[i] - ((float *)m.params.value)[i]));
+    for (size_t i = 0; i < m.params.total; i++) worst = fmax(worst, fabs(sum[i] - ((float *)m.params.value)[i]));
     CHECK_NEAR(worst, 0, 1e-7);
     free(sum);
     model_free(&one);
@@ -200,7 +197,8 @@ static void test_divergence(world *w)
     put(w, "schedule", "noam");
 }
 
-/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so it costs ln 2 or more; one that is has at least 1 / V. */
+/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so it costs ln 2 or more; one
+ * that is has at least 1 / V. */
 static void check_hits(model *m, const pairs *p, double ppl)
 {
     err e = {0};
@@ -276,7 +274,8 @@ static void check_rates(const char *schedule, double lr_min, const double (*expe
         double decay;
     } cfg = {0.1};
     err e = {0};
-    model m = {.cfg = {.d_model = 512, .lr = 1, .lr_min = lr_min, .warmup = 4000, .steps = 100000}, .schedule_cfg = &cfg};
+    model m = {.cfg = {.d_model = 512, .lr = 1, .lr_min = lr_min, .warmup = 4000, .steps = 100000},
+               .schedule_cfg = &cfg};
     m.schedule = plugin_find(AB_SCHEDULE, schedule, &e);
     CHECK_TEXT(e.text, "");
     for (size_t i = 0; m.schedule && i < n; i++) {

@@ -1,0 +1,80 @@
+/* agree.c - ablate agree: prints the lines that are identical in several parallel files, such as the outputs of several
+ * models for the same input. */
+#include "cli/options.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *path;
+    str text;
+    char **line;
+    size_t n;
+} lines_file;
+
+typedef struct {
+    bool number, keep;
+} agree_options;
+
+static bool all_same(const lines_file *f, size_t n_files, size_t i)
+{
+    for (size_t k = 1; k < n_files; k++)
+        if (!same(f[0].line[i], f[k].line[i])) return false;
+    return true;
+}
+
+static void print(const invocation *c, const lines_file *f, size_t n_files, bool number, bool keep)
+{
+    size_t agreed = 0;
+    for (size_t i = 0; i < f[0].n; i++) {
+        bool agree = all_same(f, n_files, i);
+        agreed += agree;
+        if (agree && number)
+            printf("%zu\t%s\n", i + 1, f[0].line[i]);
+        else if (agree || keep)
+            printf("%s\n", agree ? f[0].line[i] : "");
+    }
+    call_say(c, "%zu of %zu lines are identical in %zu files\n", agreed, f[0].n, n_files);
+}
+
+static int agree(const invocation *c, void *options)
+{
+    const agree_options *o = options;
+    size_t n = c->n_words;
+    lines_file *f = xcalloc(n + 1, sizeof *f);
+    err e = {0};
+    if (o->number && o->keep) {
+        free(f);
+        fail(&e, "--number and --keep-lines cannot be combined");
+        return call_usage(c, &e);
+    }
+    for (size_t k = 0; k < n && !e.text[0]; k++) {
+        f[k].path = c->word[k];
+        if (!file_lines(f[k].path, &f[k].text, &f[k].line, &f[k].n, &e) && f[k].n != f[0].n)
+            fail(&e, "%s has %zu lines and %s has %zu; they are compared line by line", f[0].path, f[0].n, f[k].path,
+                 f[k].n);
+    }
+    if (!e.text[0]) print(c, f, n, o->number, o->keep);
+    for (size_t k = 0; k < n; k++) {
+        free(f[k].line);
+        str_free(&f[k].text);
+    }
+    free(f);
+    return e.text[0] ? call_failed(c, &e), 2 : 0;
+}
+
+static const option options[] = {
+    {"--number", NULL, "prefix each line with its number and a tab", OPTION_FLAG, offsetof(agree_options, number)},
+    {"--keep-lines", NULL, "print an empty line for every other line, so that the output stays parallel to the files",
+     OPTION_FLAG, offsetof(agree_options, keep)},
+    {0}};
+const command agree_command = {.name = "agree",
+                               .does =
+                                   "print the lines that are identical in several files: trees on which parsers agree",
+                               .arguments = "FILE FILE...",
+                               .least = 2,
+                               .most = -1,
+                               .missing = "expected two or more files",
+                               .options = options,
+                               .size = sizeof(agree_options),
+                               .run = agree,
+                               .example = "ablate agree first.trees second.trees > agreed.trees"};

@@ -1,0 +1,237 @@
+/* attention.c - ablate attention: what each head looks at in one sentence, as an interactive page or a figure like the
+ * paper's figures 3 to 5. Works for any attention that ends in a softmax over keys. */
+#include "cli/options.h"
+#include "cli/weights.h"
+#include "tensor/cpu/cpu.h"
+#include "network/decode/beam.h"
+#include "network/plugin/plugin.h"
+#include "lab/report/attention_view.h"
+#include "network/train/train.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct {
+    const char *run, *model, *text, *target, *out;
+    const char *word;            /* of a figure: the token it shows */
+    int part;                    /* of a figure: 0 encoder, 1 decoder, 2 source; -1: not asked for */
+    int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
+} attention_options;
+
+static int check(const attention_options *o, err *e)
+{
+    if (!o->model == !o->run) return fail(e, "expected either --run or --model");
+    if (o->figure < 0 && (o->word || o->part >= 0 || o->head > 0))
+        return fail(e, "--word, --part and --head are only valid with --figure");
+    if ((o->figure == 3 || o->figure == 4) && !o->word)
+        return fail(e, "--figure %lld: expected --word, the token that the figure is about", (long long)o->figure);
+    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf"))
+        return fail(e, "-o %s: expected .svg or .pdf for a figure", o->out);
+    return 0;
+}
+
+/* ---- the weights ---- */
+
+typedef struct {
+    const char *const *tokens;
+    size_t n;
+} side;
+
+/* Tokens in readable form. SentencePiece marks the first piece of a word: it is shown without the mark, other pieces
+ * after a dot. */
+static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
+{
+    static const char mark[] = "\u2581";
+    const char **tokens = arena_alloc(a, (size_t)(n + 1) * sizeof *tokens);
+    bool pieces = false;
+    for (int64_t i = 0; i < n; i++) pieces = pieces || has_prefix(vocab_token(v, ids[i]), mark);
+    for (int64_t i = 0; i < n; i++) {
+        const char *t = vocab_token(v, ids[i]);
+        bool begins = has_prefix(t, mark);
+        tokens[i] = !pieces || *t == '<' ? arena_strdup(a, t)
+                                         : arena_printf(a, "%s%s", begins ? "" : "·", begins ? t + strlen(mark) : t);
+    }
+    return (side){tokens, (size_t)n};
+}
+
+typedef struct {
+    attention_map *maps;
+    size_t n, cap;
+    arena memory;
+} collected;
+
+static void add_part(collected *all, const ab_ctx *c, const char *title, const char *stack, const char *part,
+                     int64_t layers, side q, side k)
+{
+    for (int64_t l = 0; l < layers; l++) {
+        weights x;
+        if (!weights_find(c, stack, part, l, &x)) continue;
+        size_t heads = x.heads;
+        float *w = arena_alloc(&all->memory, heads * q.n * k.n * sizeof *w);
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < q.n; i++)
+                memcpy(w + (h * q.n + i) * k.n, x.at + (h * x.rows + i) * x.stride, k.n * sizeof *w);
+        all->maps = grow(all->maps, &all->cap, all->n + 1, sizeof *all->maps);
+        all->maps[all->n++] = (attention_map){title, l + 1, heads, q.n, k.n, q.tokens, k.tokens, w};
+    }
+}
+
+/* Runs the sentence pair through the model and keeps all weights. */
+static int collect(model *m, const pairs *p, const vocab *src, const vocab *tgt, collected *all, err *e)
+{
+    batch b;
+    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
+    batcher *one = batcher_new(p, &(batch_options){.batch_tokens = longest}, e);
+    if (!one || !batcher_next(one, &b)) {
+        batcher_free(one);
+        return fail(e, "the sentence is empty");
+    }
+    ab_ctx *c = weights_tape(m, &b, e);
+    int bad = !c;
+    if (!bad) {
+        side s = side_of(src, b.src_ids, b.src_rows, &all->memory),
+             t = side_of(tgt, b.tgt_in, b.tgt_rows, &all->memory);
+        add_part(all, c, "encoder self-attention", "enc", "self", m->cfg.layers_encoder, s, s);
+        add_part(all, c, "decoder self-attention", "dec", "self", m->cfg.layers_decoder, t, t);
+        add_part(all, c, "attention to the source", "dec", "cross", m->cfg.layers_decoder, t, s);
+        if (!all->n) bad = fail(e, "nothing to show: this attention has no weights over keys");
+    }
+    tape_free(c);
+    batcher_free(one);
+    return bad;
+}
+
+/* ---- what is written ---- */
+
+static int find_word(const attention_map *m, const char *word, size_t *at, err *e)
+{
+    str all = {0};
+    for (size_t i = 0; i < m->n_queries; i++) {
+        if (!strcasecmp(m->queries[i], word)) {
+            str_free(&all);
+            return *at = i, 0;
+        }
+        str_addf(&all, "%s%s", i ? " " : "", m->queries[i]);
+    }
+    fail(e, "--word %s: not among the tokens: %s", word, str_text(&all));
+    str_free(&all);
+    return -1;
+}
+
+static int write_figure(const attention_options *o, const collected *all, err *e)
+{
+    const char *part = o->part == 1   ? "decoder self-attention"
+                       : o->part == 2 ? "attention to the source"
+                                      : "encoder self-attention";
+    int64_t layers = 0;
+    const attention_map *m = NULL;
+    for (size_t i = 0; i < all->n; i++)
+        if (same(all->maps[i].part, part) && all->maps[i].layer > layers) layers = all->maps[i].layer;
+    int64_t layer = o->layer > 0 ? o->layer : layers > 1 ? layers - 1 : layers;
+    for (size_t i = 0; i < all->n; i++)
+        if (same(all->maps[i].part, part) && all->maps[i].layer == layer) m = &all->maps[i];
+    if (!m) return fail(e, "--layer %lld: %s has weights in %lld layers", (long long)layer, part, (long long)layers);
+    if (o->head > (int64_t)m->heads) return fail(e, "--head %lld: there are %zu heads", (long long)o->head, m->heads);
+    attention_figure f = {.figure = (int)o->figure, .head = o->head > 0 ? (size_t)o->head - 1 : 0};
+    f.next = f.head + 1 < m->heads ? f.head + 1 : f.head;
+    if (o->word && find_word(m, o->word, &f.token, e)) return -1;
+    char *title = xprintf("%s, layer %lld of %lld", part, (long long)layer, (long long)layers);
+    f.title = title;
+    drawing *d = attention_draw(m, &f);
+    str out = {0};
+    int bad = 0;
+    if (has_suffix(o->out, ".pdf"))
+        bad = drawing_pdf(d, &out, e);
+    else
+        drawing_svg(d, SVG_ALONE, &out);
+    if (!bad) bad = file_write(o->out, out.s, out.n, e);
+    drawing_free(d);
+    free(title);
+    str_free(&out);
+    return bad;
+}
+
+static int write_page(const attention_options *o, const collected *all, const char *target, err *e)
+{
+    str page = {0};
+    attention_map *chosen = xcalloc(all->n, sizeof *chosen);
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++)
+        if (o->layer < 0 || all->maps[i].layer == o->layer) chosen[n++] = all->maps[i];
+    int bad = n ? 0 : fail(e, "nothing to show: no layer %lld", (long long)o->layer);
+    if (!bad) {
+        attention_page(chosen, n, o->run ? o->run : o->model, o->text, target, &page);
+        bad = file_write(o->out, page.s, page.n, e);
+    }
+    if (!bad) fprintf(stderr, "%s: %zu KB\n", o->out, (page.n + 1023) / 1024);
+    free(chosen);
+    str_free(&page);
+    return bad;
+}
+
+static int look(const attention_options *o, const char *path, err *e)
+{
+    model m = {0};
+    vocab *src, *tgt;
+    if (train_load(path, &m, F32, &cpu_backend, &src, &tgt, e)) return -1;
+    beam_options b = beam_options_of(&m.cfg);
+    char **out = NULL;
+    pairs p = {0};
+    collected all = {0};
+    const char *target = o->target;
+    int bad = src ? 0 : fail(e, "this command does not support decoder-only models");
+    if (!bad) bad = target ? 0 : decode_lines(&m, src, tgt, &o->text, 1, &b, &out, NULL, NULL, e);
+    if (!bad && !target) target = out[0];
+    if (!bad) bad = pairs_encode(&p, &o->text, &target, 1, src, tgt, e);
+    if (!bad) bad = collect(&m, &p, src, tgt, &all, e);
+    if (!bad) bad = o->figure > 0 ? write_figure(o, &all, e) : write_page(o, &all, target, e);
+    free(all.maps);
+    arena_free(&all.memory);
+    pairs_free(&p);
+    if (out) decoded_free(out, 1);
+    model_free(&m);
+    if (tgt != src) vocab_free(tgt);
+    vocab_free(src);
+    return bad;
+}
+
+static int attention(const invocation *c, void *options)
+{
+    attention_options *o = options;
+    err e = {0};
+    if (check(o, &e)) return call_usage(c, &e);
+    char *path = o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    int bad = !path || look(o, path, &e);
+    free(path);
+    return bad ? call_failed(c, &e) : 0;
+}
+
+#define AT(field) offsetof(attention_options, field)
+static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
+static const option options[] = {
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
+     .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
+    {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
+    {"--output -o", "FILE", "output file: .html; for a figure: .svg or .pdf", OPTION_TEXT, AT(out), .required = true},
+    {"--target", "LINE", "the target sentence [the model's own output]", OPTION_TEXT, AT(target)},
+    {"--figure", "N",
+     "a figure like the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads "
+     "N and N+1 in full",
+     OPTION_COUNT, AT(figure), 3, 5},
+    {"--word", "WORD", "the token shown in figure 3 or 4", OPTION_TEXT, AT(word)},
+    {"--part", "encoder|decoder|source", "the attention shown in the figure [encoder]", OPTION_WORD, AT(part)},
+    {"--layer", "N", "only this layer, from 1 [all; for a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
+    {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+const command attention_command = {
+    .name = "attention",
+    .does = "show what each head attends to in a sentence: a page, or a figure as SVG or PDF",
+    .words = WORDS_NONE,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = attention,
+    .example = "ablate attention --run quick/base --text \"a small bird sings\" -o attention.html"};

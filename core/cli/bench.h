@@ -1,0 +1,59 @@
+/* bench.h - shared by the measurements of `ablate bench`: options, model sizes, recorded batches. Each prints one line
+ * of JSON on standard output. */
+#ifndef ABLATE_BENCH_H
+#define ABLATE_BENCH_H
+#include "cli/options.h"
+#include "text/data/batch.h"
+#include "network/model/model.h"
+
+typedef struct {
+    const char *config, *lengths, *precision, *device;
+    bool decodes; /* int8 is allowed */
+    /* "each": the host waits for every step, "pass": for every pass over the batches; NULL: no extra waiting */
+    const char *wait;
+    const char *role; /* of attention: encoder, decoder, cross */
+    /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: only the kernels */
+    option_list plugins;
+    int64_t steps, warmup, threads, seed;
+    int64_t vocab; /* ids; 0: the configuration's */
+    /* rows of every batch on each side; 0: those of the largest on a device, each batch's own on a CPU */
+    int64_t tokens;
+    int64_t beam, batch; /* of decoding: hypotheses per sentence, sentences per batch */
+    int64_t heads, d_k;  /* of attention */
+    double seconds;      /* of measuring; 0: --steps decides */
+    double start_at;     /* do not measure before this time [seconds since 1970]; synchronises several programs */
+    bool profile;
+} bench_options;
+
+typedef struct { /* {0} is empty */
+    batch *b;
+    size_t n;
+    int64_t sentences, src_rows, tgt_rows; /* of all batches */
+    int64_t src_most, tgt_most;            /* rows of the largest batch */
+    arena memory;
+} recorded;
+
+/* Reads the file o->lengths and fills the sentences with random ids below `vocab`; skips empty batches. `one_capacity`:
+ * every batch gets the arrays of the largest (o->tokens if given), as devices require; else its own rows rounded up
+ * to 64. 0, or -1 and a message with the line number. Call recorded_free in either case. */
+int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e);
+void recorded_free(recorded *r);
+
+/* Makes one batch of random sentences of this length. The caller calls recorded_free. */
+void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab);
+
+/* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or sinusoid. 0,
+ * or -1 and a message. The caller calls model_free. */
+int bench_model(model *m, const bench_options *o, const char *plugin, const backend *b, err *e);
+/* The device named by o->device. NULL and a message also for an unsupported precision. */
+const backend *bench_device(const bench_options *o, dtype *compute, err *e);
+/* Sleeps until o->start_at. Returns the delay in seconds if that time had passed, else 0. */
+double bench_start(const bench_options *o);
+/* The median of v[n], which gets sorted; 0 if n is 0. */
+double bench_median(double *v, size_t n);
+
+int bench_train(const bench_options *o, err *e);     /* training steps */
+int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
+int bench_attention(const bench_options *o, err *e); /* only ATTEND and ATTEND_BACK */
+int bench_variants(const bench_options *o, err *e);  /* training with each of o->plugins and with scaled_dot */
+#endif

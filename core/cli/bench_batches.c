@@ -1,0 +1,151 @@
+/* bench_batches.c - batches of random ids with recorded lengths. */
+#include "cli/bench.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The sentences' ids one after another, [cap], in *pos each token's place in its sentence, in *off the first rows.
+ * first >= 0: every sentence begins with it; else it ends with EOS. Rows past the last are 0. */
+static int32_t *side(arena *a, rng *r, int64_t vocab, const int32_t *len, int64_t n, int64_t cap, int32_t **pos,
+                     int32_t **off, int32_t first)
+{
+    int32_t *ids = arena_alloc(a, (size_t)cap * sizeof *ids), at = 0;
+    *pos = arena_alloc(a, (size_t)cap * sizeof **pos);
+    *off = arena_alloc(a, (size_t)(n + 1) * sizeof **off);
+    for (int64_t i = 0; i < n; i++) {
+        (*off)[i] = at;
+        for (int32_t t = 0; t < len[i]; t++, at++) {
+            (*pos)[at] = t;
+            ids[at] = t == 0 && first >= 0 ? first
+                      : t == len[i] - 1 && first < 0
+                          ? VOCAB_EOS
+                          : (int32_t)(VOCAB_SPECIALS + (int64_t)rng_below(r, (uint64_t)(vocab - VOCAB_SPECIALS)));
+        }
+    }
+    (*off)[n] = at;
+    return ids;
+}
+
+static int64_t total(const int32_t *len, int64_t n, int64_t *longest)
+{
+    int64_t sum = 0;
+    *longest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += len[i];
+        if (len[i] > *longest) *longest = len[i];
+    }
+    return sum;
+}
+
+typedef struct { /* one line of the file */
+    int32_t *src, *tgt;
+    int64_t n;
+} line_lengths;
+
+static int read_line(line_lengths *out, arena *a, char *line, const char *path, size_t number, err *e)
+{
+    size_t most = strlen(line) / 3 + 1;
+    *out = (line_lengths){arena_alloc(a, most * sizeof *out->src), arena_alloc(a, most * sizeof *out->tgt), 0};
+    for (char *w = strtok(line, " "); w; w = strtok(NULL, " ")) {
+        int s, t, used = 0;
+        if (sscanf(w, "%d:%d%n", &s, &t, &used) != 2 || w[used] || s < 1 || t < 1)
+            return fail(e, "%s:%zu: found '%s', expected pairs of lengths such as 12:14", path, number, w);
+        out->src[out->n] = s, out->tgt[out->n++] = t;
+    }
+    return 0;
+}
+
+static void add_batch(recorded *r, rng *random, int64_t vocab, const line_lengths *l, int64_t src_cap, int64_t tgt_cap)
+{
+    int32_t *pos, *off, *out;
+    batch b = {.n_sentences = l->n};
+    b.src_rows = total(l->src, l->n, &b.src_longest);
+    b.tgt_rows = total(l->tgt, l->n, &b.tgt_longest);
+    b.src_cap = src_cap ? src_cap : (b.src_rows + 63) / 64 * 64;
+    b.tgt_cap = tgt_cap ? tgt_cap : (b.tgt_rows + 63) / 64 * 64;
+    b.src_ids = side(&r->memory, random, vocab, l->src, l->n, b.src_cap, &pos, &off, -1);
+    b.src_pos = pos, b.src_offset = off;
+    b.tgt_in = side(&r->memory, random, vocab, l->tgt, l->n, b.tgt_cap, &pos, &off, VOCAB_BOS);
+    b.tgt_pos = pos, b.tgt_offset = off;
+    out = side(&r->memory, random, vocab, l->tgt, l->n, b.tgt_cap, &pos, &off, -1);
+    for (int64_t i = b.tgt_rows; i < b.tgt_cap; i++) out[i] = -1;
+    b.tgt_out = out;
+    r->b[r->n++] = b;
+}
+
+static void count(recorded *r, const line_lengths *l)
+{
+    int64_t longest, src = total(l->src, l->n, &longest), tgt = total(l->tgt, l->n, &longest);
+    r->sentences += l->n, r->src_rows += src, r->tgt_rows += tgt;
+    if (src > r->src_most) r->src_most = src;
+    if (tgt > r->tgt_most) r->tgt_most = tgt;
+}
+
+static void share_limits(recorded *r)
+{
+    batch_limits most = {0};
+    for (size_t i = 0; i < r->n; i++) {
+        const batch *b = &r->b[i];
+        if (b->n_sentences > most.sentences) most.sentences = b->n_sentences;
+        if (b->src_longest > most.src_longest) most.src_longest = b->src_longest;
+        if (b->tgt_longest > most.tgt_longest) most.tgt_longest = b->tgt_longest;
+    }
+    for (size_t i = 0; i < r->n; i++) r->b[i].limits = most;
+}
+
+static int capacity(const bench_options *o, int64_t most, int64_t *out, err *e)
+{
+    if (o->tokens && o->tokens < most)
+        return fail(e, "--tokens %lld: found a batch of %s with %lld tokens", (long long)o->tokens, o->lengths,
+                    (long long)most);
+    *out = o->tokens ? o->tokens : (most + 63) / 64 * 64;
+    return 0;
+}
+
+int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e)
+{
+    str text = {0};
+    char **lines = NULL;
+    size_t n = 0;
+    rng random = rng_seed((uint64_t)o->seed, 7);
+    arena a = {0};
+    int64_t src_cap = 0, tgt_cap = 0;
+    int bad = file_lines(o->lengths, &text, &lines, &n, e);
+    line_lengths *l = xcalloc(n + 1, sizeof *l);
+    for (size_t i = 0; i < n && !bad; i++) {
+        if (lines[i][0] == '#') continue;
+        bad = read_line(&l[i], &a, lines[i], o->lengths, i + 1, e);
+        if (!bad) count(r, &l[i]);
+    }
+    if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", o->lengths);
+    if (!bad && one_capacity) bad = capacity(o, r->src_most, &src_cap, e) || capacity(o, r->tgt_most, &tgt_cap, e);
+    if (!bad) r->b = xcalloc(n, sizeof *r->b);
+    for (size_t i = 0; i < n && !bad; i++)
+        if (l[i].n) add_batch(r, &random, vocab, &l[i], src_cap, tgt_cap);
+    if (!bad) share_limits(r);
+    free(l);
+    arena_free(&a);
+    free(lines);
+    str_free(&text);
+    return bad ? -1 : 0;
+}
+
+void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab)
+{
+    rng random = rng_seed(1, 7);
+    arena a = {0};
+    line_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
+                      arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
+    for (int64_t i = 0; i < sentences; i++) l.src[i] = l.tgt[i] = (int32_t)length;
+    count(r, &l);
+    r->b = xcalloc(1, sizeof *r->b);
+    add_batch(r, &random, vocab, &l, 0, 0);
+    share_limits(r);
+    arena_free(&a);
+}
+
+void recorded_free(recorded *r)
+{
+    free(r->b);
+    arena_free(&r->memory);
+    *r = (recorded){0};
+}

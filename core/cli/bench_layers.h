@@ -1,0 +1,49 @@
+/* bench_layers.h - the measurements of `ablate bench layers`, for a layer and for the rows of an experiment. */
+#ifndef ABLATE_BENCH_LAYERS_H
+#define ABLATE_BENCH_LAYERS_H
+#include "cli/options.h"
+#include "network/settings/config.h"
+#include "network/plugin/plugin.h"
+
+typedef struct {
+    option_list plugins, lengths, set;
+    int64_t d_model, heads, threads, seed, memory; /* memory [MiB] */
+    double seconds;
+    const char *into;
+    bool json;
+} layers_options;
+
+typedef struct {
+    int64_t n, chain; /* tokens; longest chain of dependent operations in the forward pass */
+    double forward_flops, flops, ms;
+    size_t bytes;
+} layer_point;
+enum { MOST_POINTS = 32 };
+typedef struct {
+    const plugin *p;
+    const char *label;
+    int64_t layer; /* index in its stack, from 0 */
+    layer_point at[MOST_POINTS];
+    size_t n; /* measured lengths */
+} layer;
+
+/* Measures an attention plugin at n_lengths lengths, or as many as o->memory allows. row: settings that may include the
+ * plugin's; NULL: none. 0, or -1 and a message. */
+int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths,
+                  const layers_options *o, err *e);
+double layer_ms(const layer_point *p);
+double layer_flops(const layer_point *p);
+double layer_bytes(const layer_point *p);
+double layer_chain(const layer_point *p);
+/* The slope of log y over log n by least squares, over the longer half of the lengths (at least three); NaN for one
+ * length. */
+double layer_exponent(const layer *l, double (*y)(const layer_point *p));
+/* The length at which `l` takes as long as `other`, interpolated where their order changes; 0: no change. */
+double layer_crossover(const layer *l, const layer *other);
+const layer *layers_recurrent(const layer *l, size_t n); /* the first with plugin recurrent; NULL: none */
+
+/* Measures the layer of each row of the experiment o->into, and adds the figures to the row's done runs. *out: one per
+ * row, in the arena. */
+int layers_into(const layers_options *o, const places *p, const int64_t *n, size_t n_lengths, arena *a, layer **out,
+                size_t *n_out, err *e);
+#endif

@@ -1,0 +1,109 @@
+/* data.c - ablate data list, ablate data get: known corpora and their download. */
+#include "cli/options.h"
+#include "cli/results.h"
+#include "text/data/corpora.h"
+
+typedef struct {
+    const char *folder;
+    bool json;
+} data_options;
+
+static const char *folder_of(const invocation *c, const data_options *o)
+{
+    return o->folder ? o->folder : c->p.data_dir;
+}
+
+static void corpus_json(const corpus *x, const char *folder, str *out)
+{
+    int here, all;
+    corpus_state(x, folder, &here, &all);
+    str_addc(out, '{');
+    json_key_text(out, "corpus", x->name);
+    json_key_whole(out, "download_bytes", corpus_download_bytes(x));
+    json_key_whole(out, "files_here", here);
+    json_key_whole(out, "files", all);
+    json_key_text(out, "about", x->about);
+    json_key_text(out, "licence", x->licence);
+    str_addc(out, '}');
+}
+
+static int list(const invocation *c, void *options)
+{
+    const data_options *o = options;
+    const char *folder = folder_of(c, o);
+    if (!o->json) printf("%-16s %10s  %-12s %s\n", "corpus", "download", "state", "description; licence");
+    for (int i = 0; i < n_known_corpora; i++) {
+        const corpus *x = &known_corpora[i];
+        int here, all;
+        char state[32];
+        str line = {0};
+        if (o->json) {
+            corpus_json(x, folder, &line);
+            printf("%s%s", i ? ",\n" : "[\n", str_text(&line));
+            str_free(&line);
+            continue;
+        }
+        corpus_state(x, folder, &here, &all);
+        snprintf(state, sizeof state, here == all ? "here" : here ? "%d of %d" : "not here", here, all);
+        printf("%-16s %7.1f MB  %-12s %s; %s\n", x->name, (double)corpus_download_bytes(x) / 1e6, state, x->about,
+               x->licence);
+    }
+    if (o->json) fputs("\n]\n", stdout);
+    return 0;
+}
+
+static const corpus *find(const char *name, err *e)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (int i = 0; i < n_known_corpora; i++)
+        if (same(known_corpora[i].name, name)) return &known_corpora[i];
+    for (int i = 0; i < n_known_corpora && n < LENGTH(names); i++) names[n++] = known_corpora[i].name;
+    const char *near = nearest(name, names, n);
+    fail(e, "unknown corpus '%s'%s%s%s; `ablate data list` lists the names", name, near ? "; did you mean '" : "",
+         near ? near : "", near ? "'?" : "");
+    return NULL;
+}
+
+static int get(const invocation *c, void *options)
+{
+    int code = 0;
+    for (size_t i = 0; i < c->n_words; i++) {
+        err e = {0};
+        if (!find(c->word[i], &e)) return call_failed(c, &e), 2;
+    }
+    for (size_t i = 0; i < c->n_words; i++) {
+        err e = {0};
+        if (corpus_get(find(c->word[i], NULL), folder_of(c, options), &e)) {
+            fprintf(stderr, "ablate data get %s: %s\n", c->word[i], e.text);
+            code = 1;
+        }
+    }
+    return code;
+}
+
+#define FOLDER_OPTION                                                                                                  \
+    {                                                                                                                  \
+        "--dir", "FOLDER", "folder of corpora [$ABLATE_DATA, else data]", OPTION_TEXT, offsetof(data_options, folder)  \
+    }
+static const option list_options[] = {
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(data_options, json)}, FOLDER_OPTION, {0}};
+static const option get_options[] = {FOLDER_OPTION, {0}};
+const command data_list_command = {.name = "data list",
+                                   .does = "list the known corpora, and which are present",
+                                   .words = WORDS_NONE,
+                                   .options = list_options,
+                                   .size = sizeof(data_options),
+                                   .run = list,
+                                   .example = "ablate data list"};
+const command data_get_command = {.name = "data get",
+                                  .does = "download corpora and verify their checksums",
+                                  .arguments = "NAME...",
+                                  .least = 1,
+                                  .most = -1,
+                                  .missing = "expected a corpus; `ablate data list` lists the names",
+                                  .words = WORDS_CORPORA,
+                                  .options = get_options,
+                                  .size = sizeof(data_options),
+                                  .run = get,
+                                  .example = "ablate data get multi30k"};

@@ -1,0 +1,152 @@
+/* estimate_read.c - the parent side: starts the child, reads its lines and prints them. */
+#include "cli/estimate.h"
+#include "lab/report/grid.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the child ---- */
+
+static int start(const invocation *c, pid_t *pid)
+{
+    static char name[] = "estimate";
+    int ends[2];
+    char **args = xcalloc((size_t)c->argc + 3, sizeof *args);
+    args[0] = (char *)(uintptr_t)c->p.program;
+    args[1] = name;
+    for (int i = 1; i < c->argc; i++) args[i + 1] = c->argv[i];
+    if (pipe2(ends, O_CLOEXEC)) {
+        free(args);
+        return -1;
+    }
+    *pid = fork();
+    if (*pid == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, 0), dup2(ends[1], 1), dup2(nothing, 2);
+        execv(c->p.program, args);
+        _exit(127);
+    }
+    close(ends[1]);
+    free(args);
+    if (*pid > 0) return ends[0];
+    close(ends[0]);
+    return -1;
+}
+
+static void take_line(sweep_estimate *x, char *line, size_t *cap)
+{
+    row_estimate r;
+    if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
+    if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
+    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf", &r.row, &r.parameters, &r.flops_token, &r.memory,
+               &r.disk, &r.seconds, &r.gpu_memory) != 7)
+        return;
+    x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
+    x->rows[x->n++] = r;
+}
+
+void estimate_sweep(const invocation *c, sweep_estimate *out)
+{
+    *out = (sweep_estimate){0};
+    pid_t pid = -1;
+    int fd = start(c, &pid), status = 0;
+    char line[4096];
+    size_t cap = 0;
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        take_line(out, line, &cap);
+    }
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status))
+        out->unknown = arena_printf(&out->memory, "the estimating process was ended by signal %d (%s)",
+                                    WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (!out->n && !out->missing)
+        out->unknown = "no row could be estimated";
+}
+
+void estimate_free(sweep_estimate *x)
+{
+    free(x->rows);
+    arena_free(&x->memory);
+    *x = (sweep_estimate){0};
+}
+
+/* ---- words ---- */
+
+static const char *span(double seconds, char out[32])
+{
+    if (isnan(seconds))
+        snprintf(out, 32, "?");
+    else if (seconds < 90)
+        snprintf(out, 32, "%.0f s", seconds < 1 ? 1 : seconds);
+    else if (seconds < 5400)
+        snprintf(out, 32, "%.0f min", seconds / 60);
+    else if (seconds < 172800)
+        snprintf(out, 32, "%.1f hours", seconds / 3600);
+    else
+        snprintf(out, 32, "%.1f days", seconds / 86400);
+    return out;
+}
+
+static const char *size(double bytes, char out[32])
+{
+    if (bytes >= 1e9)
+        snprintf(out, 32, "%.1f GB", bytes / 1e9);
+    else
+        snprintf(out, 32, "%.0f MB", bytes / 1e6);
+    return out;
+}
+
+void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out)
+{
+    size_t runs = 0;
+    double seconds = 0, memory = 0, disk = 0, gpu = 0;
+    char text[4][32];
+    for (size_t i = 0; i < x->n; i++) {
+        const row_estimate *r = &x->rows[i];
+        runs += n_runs[r->row];
+        seconds += r->seconds * (double)n_runs[r->row];
+        disk += r->disk * (double)n_runs[r->row];
+        if (n_runs[r->row] && r->memory > memory) memory = r->memory;
+        if (n_runs[r->row] && r->gpu_memory > gpu) gpu = r->gpu_memory;
+    }
+    str_addf(out, "%zu run%s: about %s of training on this machine, %s of memory each%s%s, %s of disk", runs,
+             runs == 1 ? "" : "s", span(seconds, text[0]), size(memory, text[1]), gpu > 0 ? " and of its GPU " : "",
+             gpu > 0 ? size(gpu, text[3]) : "", size(disk, text[2]));
+    if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
+}
+
+void estimate_table(const sweep_estimate *x, const spec *s, str *out)
+{
+    static const char *const headings[] = {"row", "params (M)", "MFLOPs per token", "memory", "time of a run"};
+    char text[32];
+    grid t = {0};
+    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i > 0);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const row_estimate *r = NULL;
+        if (!s->rows[i].run || s->rows[i].same_as >= 0) continue;
+        for (size_t k = 0; k < x->n; k++)
+            if (x->rows[k].row == i) r = &x->rows[k];
+        grid_row(&t, false);
+        grid_put(&t, 0, "%s", s->rows[i].name);
+        if (!r) {
+            grid_put(&t, 1, "n/a");
+            continue;
+        }
+        grid_put(&t, 1, "%.2f", r->parameters / 1e6);
+        grid_put(&t, 2, "%.1f", r->flops_token / 1e6);
+        grid_put(&t, 3, "%s", size(r->memory, text));
+        grid_put(&t, 4, "%s", span(r->seconds, text));
+    }
+    grid_print(&t, TABLE_TEXT, out);
+    grid_free(&t);
+}

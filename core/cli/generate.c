@@ -1,0 +1,143 @@
+/* generate.c - ablate generate: continues a prompt with a trained language model. */
+#include "cli/predict.h"
+#include "network/decode/sample.h"
+#include "tensor/device/device.h"
+#include "network/plugin/plugin.h"
+#include "network/train/train.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *model, *run, *device, *prompt;
+    int64_t tokens, top_k, seed, threads;
+    double temperature;
+} generate_options;
+
+/* The window that the model's task trains on; the task is opened without its data. */
+static int window_of(const model *m, const places *p, int64_t *window, err *e)
+{
+    char words[1024] = "";
+    arena a = {0};
+    void *self = NULL;
+    const plugin *x = plugin_find(AB_TASK, m->cfg.task, e);
+    if (!x) return -1;
+    const ab_task_plugin *task = &x->iface.task;
+    void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
+    int bad = x->desc.params && config_bind(&m->set, x->desc.name, x->desc.params, cfg, &a, e);
+    ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
+    ab_vocabs asked = {.tgt = task->tgt_vocab};
+    if (!bad && task->open(&self, cfg, &host_table, &env, words, sizeof words))
+        bad = fail(e, "task '%s': %s", x->desc.name, words);
+    if (!bad && task->vocabs) task->vocabs(self, &asked);
+    if (self) task->close(self);
+    if (!bad && asked.tgt == AB_VOCAB_SYMBOLS)
+        bad = fail(e, "task %s labels its inputs; its model cannot continue a text", x->desc.name);
+    *window = asked.window;
+    arena_free(&a);
+    return bad;
+}
+
+/* The lines of a prompt, separated by ends. */
+static int encode(const vocab *v, const char *prompt, id_list *out, err *e)
+{
+    for (const char *line = prompt;; line++) {
+        size_t n = strcspn(line, "\n");
+        char *one = xstrndup(line, n);
+        int64_t from = out->n;
+        int bad = vocab_encode(v, one, out, e) ? fail_in(e, "--prompt: ") : 0;
+        free(one);
+        for (int64_t i = from; i < out->n && !bad; i++)
+            if (out->id[i] == VOCAB_UNK)
+                bad = fail(e, "--prompt: token %lld does not occur in the training vocabulary", (long long)i + 1);
+        if (bad || !line[n]) return bad;
+        out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
+        out->id[out->n++] = VOCAB_EOS;
+        line += n;
+    }
+}
+
+/* Lines of text; VOCAB_EOS ends one. */
+static void print(const vocab *v, const id_list *text)
+{
+    str out = {0};
+    for (int64_t i = 0, n; i < text->n; i += n + 1) {
+        for (n = 0; i + n < text->n && text->id[i + n] != VOCAB_EOS;) n++;
+        vocab_decode(v, text->id + i, n, &out);
+        str_addc(&out, '\n');
+    }
+    fwrite(str_text(&out), 1, out.n, stdout);
+    str_free(&out);
+}
+
+static int write_on(const generate_options *o, model *m, const vocab *v, const places *p, bool quiet, err *e)
+{
+    id_list text = {0};
+    double seconds = 0;
+    sample_options how = {
+        .tokens = o->tokens, .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed};
+    int bad = window_of(m, p, &how.window, e) || encode(v, o->prompt, &text, e);
+    int64_t given = text.n;
+    if (!bad) bad = sample_text(m, &how, &text, &seconds, e);
+    if (!bad) print(v, &text);
+    if (!bad && !quiet)
+        fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)(text.n - given), seconds,
+                (double)(text.n - given) / seconds, dtype_name(m->compute));
+    id_list_free(&text);
+    return bad;
+}
+
+static int generate(const invocation *c, void *options)
+{
+    generate_options *o = options;
+    err e = {0};
+    if (!o->model == !o->run) {
+        fail(&e, "expected either --run or --model");
+        return call_usage(c, &e);
+    }
+    model m = {0};
+    vocab *src = NULL, *tgt = NULL;
+    dtype compute;
+    char *path = o->model ? xstrdup(o->model) : run_model_path(o->run, &c->p, &e);
+    cpu_threads((int)o->threads);
+    const backend *on = path ? device_open(o->device, &e) : NULL;
+    int bad = !on || device_model_compute(path, on, &compute, &e) || train_load(path, &m, compute, on, &src, &tgt, &e);
+    if (!bad) {
+        bad = src ? fail(&e, "this model has a source side; use `ablate predict`")
+                  : write_on(o, &m, tgt, &c->p, c->verbosity < 0, &e);
+        model_free(&m);
+        if (tgt != src) vocab_free(tgt);
+        vocab_free(src);
+    }
+    free(path);
+    return bad ? call_failed(c, &e) : 0;
+}
+
+#define AT(field) offsetof(generate_options, field)
+static const generate_options defaults = {
+    .device = "auto", .prompt = "", .tokens = 500, .temperature = 0.8, .top_k = 200, .seed = 1};
+static const option options[] = {
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
+     .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
+    {"--prompt", "TEXT", "start of the text [empty]", OPTION_TEXT, AT(prompt), .words = WORDS_NONE},
+    {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
+    {"--temperature", "T", "divide logits by this; 0: always take the likeliest token [0.8]", OPTION_REAL,
+     AT(temperature), 0, 100},
+    {"--top-k", "K", "sample only from the K likeliest tokens; 0: all [200]", OPTION_COUNT, AT(top_k), 0, 1e7},
+    {"--seed", "S", "random seed; the same seed gives the same text [1]", OPTION_COUNT, AT(seed), 0, 9e15},
+    {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+const command generate_command = {
+    .name = "generate",
+    .does = "generate text with a trained language model (task lm)",
+    .about = "Prints the prompt and its continuation on standard output. "
+             "When the model's window is full, continues from its last half.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .words = WORDS_NONE,
+    .run = generate,
+    .example = "ablate generate --run shakespeare/base --prompt \"ROMEO:\" --tokens 300 --seed 2"};

@@ -1,0 +1,47 @@
+/* heads.h - what each attention head of a trained model does on the dev set, and the cost of pruning it. */
+#ifndef ABLATE_HEADS_H
+#define ABLATE_HEADS_H
+#include "cli/options.h"
+#include "cli/weights.h"
+
+/* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the rarest
+ * token of the sentence; to another word of the smallest constituent around the word. */
+enum head_role { ROLE_PREVIOUS, ROLE_RARE, ROLE_SYNTAX, HEAD_ROLES };
+
+typedef struct {
+    const char *part; /* "encoder", "decoder", "source" */
+    int64_t layer;    /* from 1, like head */
+    size_t head;
+    double queries;
+    double entropy; /* of the weights, mean over queries [bits] */
+    double
+        /* Frobenius norm of the softmax's Jacobian, diag(p) - p p', mean over queries: 0 where one key has all the
+         * weight */
+        gradient;
+    /* Queries whose strongest weight fits the role, and counted queries, for even and odd sentences: one half selects
+     * the head, the other half reports it. */
+    double hits[HEAD_ROLES][2], counted[HEAD_ROLES][2];
+    /* Hits by chance: a random key; for syntax the better of that and of the best fixed distance up to 3 [share of
+     * counted queries, NaN: none] */
+    double chance[HEAD_ROLES];
+    double cost; /* log of the dev PPL without the head minus that with it; NaN: not measured */
+} head_figures;
+
+typedef struct {
+    const char *row;
+    int64_t run, seed;
+    head_figures *head;
+    size_t n, cap;
+    double ppl;
+} measured_run;
+
+typedef struct {
+    int64_t sentences; /* number of dev sentences, from the start */
+    bool prune;
+} measure_options;
+
+/* Fills out->head and ppl for the model file at `path`. Needs the task's data. Returns 0, or -1 and sets *e. */
+int heads_measure(const char *path, const places *p, const measure_options *o, measured_run *out, err *e);
+/* Share of the half's counted queries, NaN where none counts. */
+double head_share(const head_figures *h, enum head_role role, int half);
+#endif

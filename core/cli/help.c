@@ -1,0 +1,117 @@
+/* help.c - usage and --help of every command, from the commands' tables. */
+#include "cli/options.h"
+#include <string.h>
+
+enum { WIDE = 110, INDENT = 24 };
+
+/* Adds words, breaking lines at `wide` characters; further lines begin with `indent` blanks. *column: where the text
+ * stands. */
+static void wrap(str *out, const char *text, size_t indent, size_t *column)
+{
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        str_addn(out, text, n);
+        *column += n;
+        text += n;
+        if (*text != ' ') break;
+        text++;
+        size_t next = strcspn(text, " ");
+        if (next && *column + 1 + next <= WIDE)
+            str_addc(out, ' '), ++*column;
+        else if (next)
+            str_addf(out, "\n%*s", (int)indent, ""), *column = indent;
+    }
+}
+
+static void one_usage(const option *o, str *out)
+{
+    char name[64];
+    option_name(o, name);
+    const char *open = o->required ? "" : "[", *close = o->required ? "" : "]";
+    str_addf(out, "%s%s", open, name);
+    if (o->value) str_addf(out, o->type == OPTION_COUNT_BARE ? " [%s]" : " %s", o->value);
+    str_addf(out, "%s%s", close, o->type == OPTION_LIST ? "..." : "");
+}
+
+/* A line is not broken within an option: its blanks are put back afterwards. */
+static void add_piece(str *out, const char *piece, size_t indent, size_t *column)
+{
+    size_t n = strlen(piece);
+    if (*column + n + 1 > WIDE) {
+        str_addf(out, "\n%*s", (int)indent, "");
+        *column = indent;
+    } else {
+        str_addc(out, ' ');
+        ++*column;
+    }
+    str_add(out, piece);
+    *column += n;
+}
+
+void command_usage(const command *what, str *out)
+{
+    str head = {0}, piece = {0};
+    str_addf(&head, "usage: ablate %s", what->name);
+    size_t column = head.n, indent = head.n + 1;
+    str_add(out, str_text(&head));
+    if (what->arguments) add_piece(out, what->arguments, indent, &column);
+    for (int required = 1; required >= 0; required--)
+        for (const option *o = what->options; o && o->name; o++) {
+            if (o->required != required) continue;
+            str_clear(&piece);
+            one_usage(o, &piece);
+            add_piece(out, str_text(&piece), indent, &column);
+        }
+    str_addc(out, '\n');
+    str_free(&head);
+    str_free(&piece);
+}
+
+static void one_option(const option *o, str *out)
+{
+    str left = {0};
+    const char *space = strchr(o->name, ' ');
+    if (space) str_addf(&left, "%s, ", space + 1);
+    str_addf(&left, "%.*s", (int)strcspn(o->name, " "), o->name);
+    bool words = o->value && strchr(o->value, '|');
+    if (o->value) str_addf(&left, " %s", words && strlen(o->value) > 14 ? "WORD" : o->value);
+    size_t column = left.n + 2;
+    str_addf(out, "  %s", str_text(&left));
+    if (column + 2 > INDENT) {
+        str_addc(out, '\n');
+        column = 0;
+    }
+    str_addf(out, "%*s", (int)(INDENT - column), "");
+    column = INDENT;
+    wrap(out, o->help, INDENT, &column);
+    if (words && strlen(o->value) > 14) {
+        str list = {0};
+        str_add(&list, ": ");
+        for (const char *p = o->value; *p; p++) str_add(&list, *p == '|' ? ", " : (char[]){*p, 0});
+        wrap(out, str_text(&list), INDENT, &column);
+        str_free(&list);
+    }
+    if (o->type == OPTION_LIST) wrap(out, " (may be repeated)", INDENT, &column);
+    str_addc(out, '\n');
+    str_free(&left);
+}
+
+void command_help(const command *what, str *out)
+{
+    size_t column = 0;
+    str_addf(out, "ablate %s: ", what->name);
+    column = strlen(what->name) + 9;
+    wrap(out, what->does ? what->does : "", 4, &column);
+    str_add(out, "\n\n");
+    command_usage(what, out);
+    if (what->about) {
+        str_addc(out, '\n');
+        column = 0;
+        wrap(out, what->about, 0, &column);
+        str_addc(out, '\n');
+    }
+    str_add(out, "\noptions:\n");
+    for (const option *o = what->options; o && o->name; o++) one_option(o, out);
+    for (const option *const *o = options_common(); *o; o++) one_option(*o, out);
+    if (what->example) str_addf(out, "\nexample:\n  %s\n", what->example);
+}

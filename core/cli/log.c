@@ -1,0 +1,92 @@
+/* log.c - ablate log: the log of a run's training. */
+#include "cli/options.h"
+#include "lab/results/read.h"
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    int64_t lines;
+    bool follow;
+} log_options;
+
+/* The last `lines` lines of a text, all of it for 0. */
+static const char *tail(const str *text, int64_t lines)
+{
+    const char *p = str_text(text) + text->n;
+    if (!lines) return str_text(text);
+    if (p > text->s && p[-1] == '\n') p--;
+    for (; p > str_text(text); p--)
+        if (p[-1] == '\n' && !--lines) break;
+    return p;
+}
+
+static int read_run_of(const invocation *c, const char *name, arena *a, read_detail *d, err *e)
+{
+    reader *r = reader_open(&c->p.db, e);
+    int64_t id = r ? reader_find_run(r, name, e) : -1;
+    int rc = id < 0 ? -1 : reader_run(r, id, a, d, e);
+    reader_close(r);
+    return rc;
+}
+
+/* Prints what is appended to the file until the run has ended. */
+static int follow(const invocation *c, const char *path, size_t from, err *e)
+{
+    for (bool last = false;;) {
+        FILE *f = fopen(path, "rb");
+        char part[4096];
+        if (f && !fseek(f, (long)from, SEEK_SET))
+            for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) fwrite(part, 1, n, stdout), from += n;
+        if (f) fclose(f);
+        if (fflush(stdout) || last) return 0;
+        arena a = {0};
+        read_detail d;
+        int rc = read_run_of(c, c->word[0], &a, &d, e);
+        bool other = !rc && (!d.run.log_path || !same(d.run.log_path, path));
+        last = rc || other || (d.run.status != DB_RUNNING && d.run.status != DB_QUEUED);
+        arena_free(&a);
+        if (rc) return rc;
+        if (!last) usleep(200000);
+    }
+}
+
+static int show_log(const invocation *c, void *options)
+{
+    const log_options *o = options;
+    err e = {0};
+    arena a = {0};
+    str text = {0};
+    read_detail d = {0};
+    int rc = read_run_of(c, c->word[0], &a, &d, &e);
+    if (!rc && !d.run.log_path)
+        rc = fail(&e, "run %lld: found no log%s", (long long)d.run.id,
+                  d.run.recorded ? ": it was recorded elsewhere"
+                  : d.n_attempts ? ""
+                                 : ": it was never started");
+    bool found = !rc;
+    if (!rc) rc = file_read(d.run.log_path, &text, &e);
+    if (!rc) fputs(tail(&text, o->lines), stdout);
+    if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);
+    if (rc && found && d.run.error) fprintf(stderr, "its last output: %s\n", d.run.error);
+    str_free(&text);
+    arena_free(&a);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const option options[] = {
+    {"--lines -n", "LINES", "print only the last N lines [all]", OPTION_COUNT, offsetof(log_options, lines), 0, 1e9},
+    {"--follow -f", NULL, "follow the log until the run ends", OPTION_FLAG, offsetof(log_options, follow)},
+    OPTION_DATABASE,
+    {0}};
+const command log_command = {.name = "log",
+                             .does = "print the log of a run",
+                             .about = "RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED.",
+                             .arguments = "RUN",
+                             .least = 1,
+                             .most = 1,
+                             .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
+                             .words = WORDS_RUNS,
+                             .options = options,
+                             .size = sizeof(log_options),
+                             .run = show_log,
+                             .example = "ablate log quick/base -n 20"};

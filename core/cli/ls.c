@@ -1,0 +1,233 @@
+/* ls.c - ablate ls: the experiments of the database, or the runs of one. */
+#include "cli/options.h"
+#include "cli/results.h"
+#include "lab/launch/launch.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    bool json;
+} ls_options;
+
+/* ---- runs that Slurm jobs hold ---- */
+
+typedef struct {
+    read_away *run;
+    char (*state)[SLURM_STATE]; /* of its task: PENDING, RUNNING ...; "": unknown to squeue */
+    size_t n;
+} away_list;
+
+/* experiment: NULL: of all. */
+static int find_away(reader *r, const char *experiment, arena *a, away_list *out, err *e)
+{
+    if (reader_away(r, a, &out->run, &out->n, e)) return -1;
+    size_t n = 0;
+    for (size_t i = 0; i < out->n; i++)
+        if (!experiment || same(out->run[i].experiment, experiment)) out->run[n++] = out->run[i];
+    const char **task = arena_alloc(a, (n + 1) * sizeof *task);
+    for (size_t i = 0; i < n; i++) task[i] = out->run[i].task;
+    out->n = n;
+    out->state = arena_alloc(a, (n + 1) * sizeof *out->state);
+    slurm_states(task, out->state, n);
+    return 0;
+}
+
+static const char *state_of(const away_list *l, int64_t run)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->run[i].run == run && *l->state[i]) return l->state[i];
+    return NULL;
+}
+
+/* Claimed, but its task has not started. */
+static bool waits(const char *state) { return state && !same(state, "RUNNING") && !same(state, "COMPLETING"); }
+
+/* Runs with waiting tasks count as queued. */
+static void count_waiting(const away_list *l, read_listed *list, size_t n)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (*l->state[i] && waits(l->state[i]) && same(list[k].name, l->run[i].experiment))
+                list[k].running--, list[k].queued++;
+}
+
+/* ---- experiments ---- */
+
+static void experiment_json(const read_listed *x, str *out)
+{
+    str_addc(out, '{');
+    json_key_text(out, "experiment", x->name);
+    const struct {
+        const char *key;
+        int64_t n;
+    } counts[] = {{"rows", x->rows},     {"runs", x->runs},     {"done", x->done},     {"running", x->running},
+                  {"queued", x->queued}, {"failed", x->failed}, {"killed", x->killed}, {"skipped", x->skipped}};
+    for (size_t i = 0; i < LENGTH(counts); i++) json_key_whole(out, counts[i].key, counts[i].n);
+    json_key_time(out, "created", x->created_at);
+    json_key_text(out, "note", x->note);
+    str_addc(out, '}');
+}
+
+static void experiments_grid(const read_listed *list, size_t n, grid *t)
+{
+    static const char *const headings[] = {"experiment", "rows",   "runs",    "done",  "running", "queued",
+                                           "failed",     "killed", "skipped", "since", "note"};
+    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(t, headings[i], i > 0 && i < 9);
+    for (size_t i = 0; i < n; i++) {
+        const read_listed *x = &list[i];
+        int64_t count[] = {x->rows, x->runs, x->done, x->running, x->queued, x->failed, x->killed, x->skipped};
+        grid_row(t, false);
+        grid_put(t, 0, "%s", x->name);
+        for (size_t k = 0; k < LENGTH(count); k++) grid_put(t, k + 1, "%lld", (long long)count[k]);
+        put_local_time(t, 9, x->created_at);
+        grid_put(t, 10, "%s", x->note ? x->note : "");
+    }
+}
+
+static int list_experiments(const invocation *c, reader *r, bool json, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    away_list away = {0};
+    int rc = reader_list(r, &a, &list, &n, e) || find_away(r, NULL, &a, &away, e) ? -1 : 0;
+    if (!rc) count_waiting(&away, list, n);
+    if (!rc && json) {
+        str out = {0};
+        for (size_t i = 0; i < n; i++) {
+            str_add(&out, i ? ",\n" : "[\n");
+            str one = {0};
+            experiment_json(&list[i], &one);
+            str_add(&out, str_text(&one));
+            str_free(&one);
+        }
+        printf("%s\n]\n", n ? str_text(&out) : "[");
+        str_free(&out);
+    } else if (!rc) {
+        grid t = {0};
+        experiments_grid(list, n, &t);
+        print_grid(&t);
+        grid_free(&t);
+        call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n"
+                      : "No experiments yet: try `ablate run experiments/quick.ini`\n");
+    }
+    arena_free(&a);
+    return rc;
+}
+
+/* ---- runs ---- */
+
+static void run_json(const read_row *row, const read_run *run, const away_list *away, str *out)
+{
+    str_addc(out, '{');
+    json_key_whole(out, "run", run->id);
+    json_key_text(out, "row", row->name);
+    json_key_text(out, "change", row->change);
+    json_key_whole(out, "seed", run->seed);
+    json_key_text(out, "status", db_status_text(run->status));
+    json_key_text(out, "slurm", state_of(away, run->id));
+    json_key_bool(out, "recorded", run->recorded);
+    json_key_real(out, "step", run->step >= 0 ? (double)run->step : NAN);
+    json_key_real(out, "steps", run->total_steps >= 0 ? (double)run->total_steps : NAN);
+    json_key(out, "results");
+    str_addc(out, '{');
+    for (size_t k = 0; k < run->n_results; k++) json_key_real(out, run->results[k].metric, run->results[k].value);
+    str_addc(out, '}');
+    json_key_time(out, "started", run->started_at);
+    json_key_time(out, "ended", run->ended_at);
+    json_key_text(out, "host", run->host);
+    json_key_text(out, "error", run->error);
+    str_addc(out, '}');
+}
+
+static void put_run(grid *t, const read_experiment *x, const read_row *row, const read_run *run, const away_list *away)
+{
+    size_t c = 0;
+    const char *state = state_of(away, run->id);
+    grid_row(t, false);
+    grid_put(t, c++, "%lld", (long long)run->id);
+    grid_put(t, c++, "%s", row->name);
+    grid_put(t, c++, "%lld", (long long)run->seed);
+    grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : db_status_text(run->status), waits(state) ? ", Slurm: " : "",
+             waits(state) ? state : "", run->recorded ? " (recorded)" : "");
+    if (run->step >= 0 && run->total_steps >= 0)
+        grid_put(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);
+    c++;
+    for (size_t m = 0; m < x->n_metrics; m++, c++)
+        for (size_t k = 0; k < run->n_results; k++) {
+            if (!same(run->results[k].metric, x->metrics[m])) continue;
+            if (isfinite(run->results[k].value))
+                grid_put(t, c, "%.5g", run->results[k].value);
+            else
+                grid_put(t, c, "diverged");
+        }
+    if (isfinite(run->started_at) && isfinite(run->ended_at)) grid_put(t, c, "%.0f s", run->ended_at - run->started_at);
+    c++;
+    if (run->host) grid_put(t, c, "%s", run->host);
+    c++;
+    if (run->error) grid_put(t, c, "%.*s", (int)strcspn(run->error, "\n"), run->error);
+}
+
+static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
+{
+    static const char *const leading[] = {"run", "row", "seed", "status", "step"};
+    for (size_t i = 0; i < LENGTH(leading); i++) grid_column(t, leading[i], i == 0 || i == 2 || i == 4);
+    for (size_t m = 0; m < x->n_metrics; m++) grid_column(t, x->metrics[m], true);
+    grid_column(t, "time", true);
+    grid_column(t, "host", false);
+    grid_column(t, "error", false);
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++)
+            put_run(t, x, &x->rows[i], &x->rows[i].runs[k], away);
+}
+
+static int list_runs(reader *r, const char *name, bool json, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    int rc = reader_experiment(r, name, false, &a, &x, e);
+    away_list away = {0};
+    if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", name);
+    if (!rc) rc = find_away(r, x.name, &a, &away, e);
+    if (!rc && json) {
+        const char *before = "[\n";
+        for (size_t i = 0; i < x.n_rows; i++)
+            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as; k++) {
+                str one = {0};
+                run_json(&x.rows[i], &x.rows[i].runs[k], &away, &one);
+                printf("%s%s", before, str_text(&one));
+                before = ",\n";
+                str_free(&one);
+            }
+        printf("%s\n]\n", *before == '[' ? "[" : "");
+    } else if (!rc) {
+        grid t = {0};
+        runs_grid(&x, &away, &t);
+        print_grid(&t);
+        grid_free(&t);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+static int ls(const invocation *c, void *options)
+{
+    const ls_options *o = options;
+    err e = {0};
+    reader *r = reader_open(&c->p.db, &e);
+    int rc = !r ? -1 : c->n_words ? list_runs(r, c->word[0], o->json, &e) : list_experiments(c, r, o->json, &e);
+    reader_close(r);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const option options[] = {
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)}, OPTION_DATABASE, {0}};
+const command ls_command = {.name = "ls",
+                            .does = "list the experiments in the database, or the runs of one",
+                            .arguments = "[EXPERIMENT]",
+                            .most = 1,
+                            .words = WORDS_EXPERIMENTS,
+                            .options = options,
+                            .size = sizeof(ls_options),
+                            .run = ls,
+                            .example = "ablate ls quick"};

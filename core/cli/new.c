@@ -1,0 +1,157 @@
+/* new.c - ablate new: writes the skeleton of a plugin, which builds and passes the checks unchanged. */
+#include "cli/options.h"
+#include "network/plugin/plugin.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD(what)                                                                                                     \
+    "/* " what "\n * ab_plugin.h documents the functions called here, with shapes and allowed hooks. */\n#include "    \
+    "\"ab_plugin.h\"\n"
+#define NO_SETTINGS                                                                                                    \
+    "\ntypedef struct {\n    int64_t unused; /* a field here and a row in params define an INI key */\n} config;\n\n"
+#define END(kind)                                                                                                      \
+    "\nstatic const ab_param params[] = {{0}};\n"                                                                      \
+    "static const ab_" kind "_plugin self = {SELF};\n"                                                                 \
+    "AB_PLUGIN(config, params, &self, .name = \"NAME\", .doc = \"what it does, in one line\", .paper = \"who, when, "  \
+    "equation\");\n"
+
+static const struct {
+    ab_kind kind;
+    const char *text, *self;
+} skeletons[] = {
+    {AB_ATTENTION,
+     HEAD("Scaled dot-product attention: a starting point.") "#include <math.h>\n" NO_SETTINGS
+                                                             "/* x: rows of the query side; mem: rows of the key side, "
+                                                             "equal to x in self-attention. Returns rows [rows, "
+                                                             "d_model]. */\n"
+                                                             "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, "
+                                                             "ab_t mem)\n{\n    (void)cfg;\n"
+                                                             "    const ab_info *in = ab_info(c);\n"
+                                                             "    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = "
+                                                             "ab_value(c, mem); /* [B,H,T,d] */\n"
+                                                             "    ab_t s = ab_scores(c, q, k, 1 / "
+                                                             "sqrt((double)in->d_k));            /* [B,H,Tq,Tk], "
+                                                             "masked */\n"
+                                                             "    ab_t p = ab_dropout(c, ab_softmax(c, s), "
+                                                             "in->dropout);\n"
+                                                             "    return ab_output(c, ab_weighted_sum(c, p, "
+                                                             "v));\n}\n" END("attention"),
+     ".roles = AB_SELF | AB_CAUSAL | AB_CROSS,\n"
+     "                                         .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | "
+     "AB_POS_VALUES,\n"
+     "                                         .forward = forward"},
+    {AB_POSITION,
+     HEAD("A learned score bias by the distance between key and query: a starting point.") NO_SETTINGS
+     "/* ids [Tq], [Tk] -> [1, H or 1, Tq, Tk], added to the scores. */\n"
+     "static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)\n{\n    (void)cfg;\n"
+     "    ab_t distance = ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS); /* [Tq,Tk] */\n"
+     "    return ab_mul(c, distance, ab_weight(c, \"slope\", -0.1, ab_info(c)->heads, 1, 1));\n}\n" END("position"),
+     ".claims = AB_RELATIVE, .bias = bias"},
+    {AB_FEED_FORWARD,
+     HEAD("Two linear maps with a ReLU between them: a starting point.") NO_SETTINGS
+     "/* Rows [rows, d_model] -> the same shape, each row separately. */\n"
+     "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)\n{\n    (void)cfg;\n    const ab_info *in = ab_info(c);\n"
+     "    ab_t h = ab_linear_relu(c, x, \"1\", in->d_ff, 1);\n"
+     "    return ab_linear(c, ab_dropout(c, h, in->dropout), \"2\", in->d_model, 1);\n}\n" END("feed_forward"),
+     ".forward = forward"},
+    {AB_NORM,
+     HEAD("Division by the root mean square: a starting point.") NO_SETTINGS
+     "/* Rows [rows, d_model] -> the same shape, each row separately. */\n"
+     "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)\n{\n    (void)cfg;\n    int64_t d = "
+     "ab_info(c)->d_model;\n"
+     "    ab_t mean = ab_mul_scalar(c, ab_sum_axis(c, ab_map(c, x, AB_SQUARE), -1), 1 / (double)d);\n"
+     "    ab_t length = ab_map(c, ab_add_scalar(c, mean, 1e-6), AB_SQRT);\n"
+     "    return ab_mul(c, ab_div(c, x, length), ab_weight_full(c, \"g\", 1, d));\n}\n" END("norm"),
+     ".forward = forward"},
+    {AB_BLOCK,
+     HEAD("x + sublayer(norm(x)) for each sublayer: a starting point.") NO_SETTINGS
+     "static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)\n{\n    (void)cfg;\n    const ab_info *in = ab_info(c);\n"
+     "    x = ab_add_dropout(c, x, ab_self_attention(c, ab_normalize(c, x, \"self.ln\")));\n"
+     "    if (in->cross) x = ab_add_dropout(c, x, ab_cross_attention(c, ab_normalize(c, x, \"cross.ln\")));\n"
+     "    if (in->feed_forward) x = ab_add_dropout(c, x, ab_feed_forward(c, ab_normalize(c, x, \"ffn.ln\"), "
+     "\"ffn\"));\n"
+     "    return x;\n}\n\n"
+     "static ab_t finish(ab_ctx *c, const void *cfg, ab_t x) /* after the last layer */\n{\n    (void)cfg;\n"
+     "    return ab_normalize(c, x, \"ln\");\n}\n" END("block"),
+     ".forward = forward, .finish = finish"},
+    {AB_OPTIMIZER,
+     HEAD("Gradient descent with momentum: a starting point.") NO_SETTINGS
+     "static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)\n{\n    "
+     "(void)cfg, (void)step;\n"
+     "    ab_t m = ab_add(c, ab_mul_scalar(c, slot[0], 0.9), g);\n"
+     "    ab_assign(c, slot[0], m);\n    ab_assign(c, p, ab_sub(c, p, ab_mul(c, m, lr)));\n}\n\n"
+     "static const char *const slots[] = {\"m\"};\n" END("optimizer"),
+     ".flags = AB_ELEMENTWISE, .n_slots = 1, .slots = slots, .update = update"},
+    {AB_SCHEDULE,
+     HEAD("Linear warmup, then a constant rate: a starting point.") NO_SETTINGS
+     "/* step: 1, 2, ... p->steps */\n"
+     "static double lr(const void *cfg, const ab_run_plan *p, int64_t step)\n{\n    (void)cfg;\n"
+     "    return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;\n}\n" END("schedule"),
+     ".lr = lr"},
+};
+
+static bool is_name(const char *s)
+{
+    if (!islower((unsigned char)*s)) return false;
+    for (; *s; s++)
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_') return false;
+    return true;
+}
+
+/* The text with NAME and SELF filled in. */
+static void fill_in(str *out, const char *text, const char *name, const char *self)
+{
+    while (*text) {
+        bool n = !strncmp(text, "NAME", 4), s = !strncmp(text, "SELF", 4);
+        if (n || s)
+            str_add(out, n ? name : self), text += 4;
+        else
+            str_addc(out, *text++);
+    }
+}
+
+static int new_plugin(const invocation *c, void *options)
+{
+    (void)options;
+    const char *kind = c->word[0], *name = c->word[1];
+    err e = {0};
+    size_t at = 0;
+    while (at < LENGTH(skeletons) && !same(plugin_kind_name(skeletons[at].kind), kind)) at++;
+    if (at == LENGTH(skeletons)) {
+        str kinds = {0};
+        for (size_t i = 0; i < LENGTH(skeletons); i++)
+            str_addf(&kinds, "%s%s", i ? ", " : "", plugin_kind_name(skeletons[i].kind));
+        fail(&e, "found kind '%s', expected one of %s (for a task, copy plugins/tasks/sequence.c)", kind,
+             str_text(&kinds));
+        str_free(&kinds);
+        return call_failed(c, &e);
+    }
+    if (!is_name(name)) {
+        fail(&e, "found the name '%s', expected lowercase letters, digits and _, starting with a letter", name);
+        return call_failed(c, &e);
+    }
+    char *path = xprintf("%s.c", name);
+    str text = {0};
+    fill_in(&text, skeletons[at].text, name, skeletons[at].self);
+    if (file_exists(path))
+        fail(&e, "%s already exists; not changed", path);
+    else
+        file_write(path, str_text(&text), text.n, &e);
+    if (!e.text[0])
+        printf("%s\n\nbuild it:    cc -shared -fPIC -I%s %s -o %s.so\ncheck it:    ablate check ./%s.so\nin an INI:   "
+               "%s = ./%s.c   (rebuilt when changed)\n"
+               "the guide:   docs/plugins.md\n",
+               path, plugin_include(), path, name, name, kind, name);
+    str_free(&text);
+    free(path);
+    return e.text[0] ? call_failed(c, &e) : 0;
+}
+
+const command new_command = {.name = "new",
+                             .does = "write the skeleton of a plugin; it builds and passes the checks unchanged",
+                             .arguments = "KIND NAME",
+                             .least = 2,
+                             .most = 2,
+                             .run = new_plugin,
+                             .example = "ablate new attention mine"};

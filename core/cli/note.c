@@ -1,0 +1,72 @@
+/* note.c - ablate note, ablate tag: notes and tags of runs. */
+#include "cli/options.h"
+#include "lab/results/read.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Sets or, without a value, removes a tag of every seed that the name covers. */
+static int set_tag(const invocation *c, const char *tag, const char *value)
+{
+    arena a = {0};
+    err e = {0};
+    int64_t *ids;
+    size_t n = 0;
+    reader *r = reader_open(&c->p.db, &e);
+    int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;
+    reader_close(r);
+    db *d = rc ? NULL : db_open(&c->p.db, &e);
+    if (!d) rc = -1;
+    for (size_t i = 0; i < n && !rc; i++) rc = db_tag_run(d, ids[i], tag, value, &e);
+    db_close(d);
+    if (!rc) call_say(c, "%s of %zu run%s\n", value ? "set" : "removed", n, n == 1 ? "" : "s");
+    arena_free(&a);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static int note(const invocation *c, void *options)
+{
+    (void)options;
+    str text = {0};
+    for (size_t i = 1; i < c->n_words; i++) str_addf(&text, "%s%s", i > 1 ? " " : "", c->word[i]);
+    int code = set_tag(c, "note", text.n ? str_text(&text) : NULL);
+    str_free(&text);
+    return code;
+}
+
+static int tag(const invocation *c, void *options)
+{
+    (void)options;
+    err e = {0};
+    const char *equals = strchr(c->word[1], '=');
+    if (c->word[1] == equals) {
+        fail(&e, "%s: expected NAME=VALUE, or NAME to remove it", c->word[1]);
+        return call_usage(c, &e);
+    }
+    char *name = xstrndup(c->word[1], equals ? (size_t)(equals - c->word[1]) : strlen(c->word[1]));
+    int code = set_tag(c, name, equals ? equals + 1 : NULL);
+    free(name);
+    return code;
+}
+
+static const option options[] = {OPTION_DATABASE, {0}};
+const command note_command = {.name = "note",
+                              .does = "attach a note to a run; `ablate show` prints it",
+                              .about = "Without TEXT, removes the note. EXPERIMENT/ROW means every seed of the row.",
+                              .arguments = "RUN [TEXT]...",
+                              .least = 1,
+                              .most = -1,
+                              .missing = "which run?",
+                              .words = WORDS_RUNS,
+                              .options = options,
+                              .run = note,
+                              .example = "ablate note quick/base@1 \"machine was busy\""};
+const command tag_command = {.name = "tag",
+                             .does = "set or remove a tag of a run",
+                             .arguments = "RUN NAME=VALUE | NAME",
+                             .least = 2,
+                             .most = 2,
+                             .missing = "expected a run and NAME=VALUE",
+                             .words = WORDS_RUNS,
+                             .options = options,
+                             .run = tag,
+                             .example = "ablate tag quick/base paper=yes"};

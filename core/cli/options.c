@@ -1,0 +1,264 @@
+/* options.c - parses a command line by its command's table. */
+#include "cli/options.h"
+#include "network/plugin/plugin.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WRONG_USAGE = 2 };
+
+/* ---- names and values ---- */
+
+size_t option_name(const option *o, char out[64])
+{
+    size_t n = strcspn(o->name, " ");
+    snprintf(out, 64, "%.*s", (int)n, o->name);
+    return n;
+}
+
+bool option_is(const option *o, const char *word, size_t *length)
+{
+    for (const char *p = o->name; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        if (!strncmp(word, p, n) && (!word[n] || (word[n] == '=' && n > 2))) return *length = n, true;
+        p += n;
+    }
+    return false;
+}
+
+bool value_word(const char *value, int i, char out[64])
+{
+    for (const char *p = value; p && *p; i--) {
+        size_t n = strcspn(p, "|");
+        if (i == 0) return snprintf(out, 64, "%.*s", (int)n, p), true;
+        p += n + (p[n] == '|');
+    }
+    return false;
+}
+
+static const option help_option = {.name = "--help -h", .help = "this help"};
+static const option quiet_option = {.name = "--quiet -q", .help = "print only warnings and errors on standard error"};
+static const option verbose_option = {.name = "--verbose -v", .help = "print more on standard error"};
+const option *const *options_common(void)
+{
+    static const option *const list[] = {&help_option, &quiet_option, &verbose_option, NULL};
+    return list;
+}
+
+static const option *find_option(const command *what, const char *word, size_t *length)
+{
+    for (const option *o = what->options; o && o->name; o++)
+        if (option_is(o, word, length)) return o;
+    for (const option *const *o = options_common(); *o; o++)
+        if (option_is(*o, word, length)) return *o;
+    return NULL;
+}
+
+static int unknown(const command *what, const char *word, err *e)
+{
+    const char *names[64];
+    char text[64][64];
+    size_t n = 0;
+    for (const option *o = what->options; o && o->name && n < LENGTH(names); o++)
+        option_name(o, text[n]), names[n] = text[n], n++;
+    char *bare = xstrndup(word, strcspn(word, "="));
+    const char *near = nearest(bare, names, n);
+    fail(e, "unknown option %s%s%s%s", bare, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    free(bare);
+    return -1;
+}
+
+/* "text, md or json" */
+static void list_words(const char *value, str *out)
+{
+    char word[64], next[64];
+    for (int i = 0; value_word(value, i, word); i++)
+        str_addf(out, "%s%s", i == 0 ? "" : value_word(value, i + 1, next) ? ", " : " or ", word);
+}
+
+static int take_word(const option *o, const char *name, const char *value, int *at, err *e)
+{
+    char word[64];
+    for (int i = 0; value_word(o->value, i, word); i++)
+        if (same(word, value)) return *at = i, 0;
+    const char *words[32];
+    char text[32][64];
+    size_t n = 0;
+    while (n < LENGTH(words) && value_word(o->value, (int)n, text[n])) words[n] = text[n], n++;
+    str list = {0};
+    list_words(o->value, &list);
+    const char *near = nearest(value, words, n);
+    fail(e, "%s %s: expected %s%s%s%s", name, value, str_text(&list), near ? "; did you mean " : "", near ? near : "",
+         near ? "?" : "");
+    str_free(&list);
+    return -1;
+}
+
+static int take_real(const option *o, const char *name, const char *value, double *at, err *e)
+{
+    char least[32], most[32];
+    bool limit = o->most > o->least;
+    if (parse_real(value, at) && *at >= o->least && (!limit || *at <= o->most)) return 0;
+    return fail(e, "%s %s: expected a number from %s%s%s", name, value, format_real(o->least, least),
+                limit ? " to " : "", limit ? format_real(o->most, most) : "");
+}
+
+static int take_count(const char *name, const char *value, int64_t least, int64_t most, int64_t *out, err *e)
+{
+    if (parse_int(value, out) && *out >= least && *out <= most) return 0;
+    return fail(e, "%s %s: expected a number from %lld to %lld", name, value, (long long)least, (long long)most);
+}
+
+static int take_value(invocation *c, const option *o, const char *name, const char *value, char *into, err *e)
+{
+    void *at = into + o->at;
+    switch (o->type) {
+    case OPTION_FLAG: break; /* taken before */
+    case OPTION_TEXT: *(const char **)at = value; break;
+    case OPTION_WORD: return take_word(o, name, value, at, e);
+    case OPTION_COUNT:
+    case OPTION_COUNT_BARE: return take_count(name, value, (int64_t)o->least, (int64_t)o->most, at, e);
+    case OPTION_REAL: return take_real(o, name, value, at, e);
+    case OPTION_LIST: {
+        option_list *list = at;
+        list->at = xrealloc(list->at, (list->n + 1) * sizeof *list->at);
+        list->at[list->n++] = value;
+        break;
+    }
+    case OPTION_DB: c->p.db.path = value; break;
+    case OPTION_PLUGINS: plugin_add_path(value); break;
+    }
+    return 0;
+}
+
+/* ---- a command line ---- */
+
+static bool common(invocation *c, const option *o, bool *help)
+{
+    if (o == &help_option) return *help = true;
+    if (o == &quiet_option) return c->verbosity = -1, true;
+    if (o == &verbose_option) return c->verbosity = 1, true;
+    return false;
+}
+
+/* Parses the option argv[i]. Returns the number of words used, or -1 and a message. */
+static int take(invocation *c, int i, char *into, bool *given, bool *help, err *e)
+{
+    size_t length = 0;
+    char *word = c->argv[i], name[64];
+    const option *o = find_option(c->what, word, &length);
+    if (!o) return unknown(c->what, word, e);
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    if (common(c, o, help)) return word[length] ? fail(e, "%s takes no value", name) : 1;
+    given[o - c->what->options] = true;
+    if (o->type == OPTION_FLAG) {
+        if (word[length]) return fail(e, "%s takes no value", name);
+        *(bool *)(void *)(into + o->at) = true;
+        return 1;
+    }
+    const char *value = word[length] ? word + length + 1 : i + 1 < c->argc ? c->argv[i + 1] : NULL;
+    if (o->type == OPTION_COUNT_BARE && !word[length] && (!value || !isdigit((unsigned char)*value))) {
+        *(int64_t *)(void *)(into + o->at) = -1;
+        return 1;
+    }
+    if (!value) return fail(e, "%s needs a value: %s", name, o->value);
+    return take_value(c, o, name, value, into, e) ? -1 : word[length] ? 1 : 2;
+}
+
+static int check_words(const invocation *c, err *e)
+{
+    const command *what = c->what;
+    if ((int)c->n_words < what->least) return fail(e, "%s", what->missing ? what->missing : "missing argument");
+    if (what->most >= 0 && (int)c->n_words > what->most)
+        return fail(e, "unexpected \"%s\"%s%s", c->word[what->most], what->arguments ? ": it takes " : "",
+                    what->arguments ? what->arguments : "");
+    return 0;
+}
+
+static int parse(invocation *c, char *into, bool *help, err *e)
+{
+    bool given[64] = {0}, only_words = false;
+    for (int i = 1; i < c->argc;) {
+        char *word = c->argv[i];
+        bool asks_help = same(word, "--help") || same(word, "-h");
+        if (only_words || word[0] != '-' || !word[1] || (c->what->verbatim && !(asks_help && i == 1))) {
+            c->word[c->n_words++] = word;
+            i++;
+        } else if (same(word, "--")) {
+            only_words = true;
+            i++;
+        } else {
+            int used = take(c, i, into, given, help, e);
+            if (used < 0) return -1;
+            i += used;
+        }
+    }
+    if (*help) return 0;
+    const option *o = c->what->options;
+    for (size_t k = 0; o && o[k].name; k++)
+        if (o[k].required && !given[k]) {
+            char name[64];
+            option_name(&o[k], name);
+            return fail(e, "%s %s is missing: %s", name, o[k].value, o[k].help);
+        }
+    return check_words(c, e);
+}
+
+static void free_lists(const command *what, char *options)
+{
+    for (const option *o = what->options; o && o->name; o++)
+        if (o->type == OPTION_LIST) free((void *)((option_list *)(void *)(options + o->at))->at);
+}
+
+int command_run(const command *what, int argc, char **argv, const places *p)
+{
+    err e = {0};
+    str text = {0};
+    invocation c = {
+        .what = what, .p = *p, .argc = argc, .argv = argv, .word = xcalloc((size_t)argc + 1, sizeof *c.word)};
+    char *options = xcalloc(1, what->size + 1);
+    bool help = false;
+    int code;
+    if (what->defaults) memcpy(options, what->defaults, what->size);
+    if (parse(&c, options, &help, &e))
+        code = call_usage(&c, &e);
+    else if (help) {
+        command_help(what, &text);
+        code = fputs(str_text(&text), stdout) < 0;
+    } else {
+        if (c.verbosity) log_to(stderr, c.verbosity < 0 ? LOG_WARN : LOG_DEBUG);
+        code = what->run(&c, options);
+    }
+    free_lists(what, options);
+    free(options);
+    free((void *)c.word);
+    str_free(&text);
+    return code;
+}
+
+/* ---- words for people ---- */
+
+int call_failed(const invocation *c, const err *e)
+{
+    fprintf(stderr, "ablate %s: %s\n", c->what->name, e->text);
+    return 1;
+}
+
+int call_usage(const invocation *c, const err *e)
+{
+    str text = {0};
+    command_usage(c->what, &text);
+    if (e->text[0]) fprintf(stderr, "ablate %s: %s\n", c->what->name, e->text);
+    fprintf(stderr, "%srun `ablate %s --help` for its options.\n", str_text(&text), c->what->name);
+    str_free(&text);
+    return WRONG_USAGE;
+}
+
+void call_say(const invocation *c, const char *fmt, ...)
+{
+    if (c->verbosity < 0) return;
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+}

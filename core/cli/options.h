@@ -1,0 +1,144 @@
+/* options.h - the description of a command: name, arguments, options. One table generates parsing, ranges, usage,
+ * --help, completion and the man page.
+ *
+ * A new command is one file in core/cli/ and a line in all.c:
+ *
+ *     typedef struct { const char *out; int64_t layer; bool serve; option_list metrics; int format; } show_options;
+ *
+ *     static int show(const invocation *c, void *options)
+ *     {
+ *         const show_options *o = options;             // defaults and typed options
+ *         if (c->n_words > 1) ...                       // c->word[]: arguments; c->p: places, including --db
+ *         return call_failed(c, &e);                    // "ablate show: words"; exit code 1
+ *     }
+ *
+ *     static const show_options defaults = {.layer = 1};
+ *     static const option options[] = {
+ *         {"--output -o", "FILE", "output file", OPTION_TEXT, offsetof(show_options, out), .required = true},
+ *         {"--layer", "N", "this layer, from 1", OPTION_COUNT, offsetof(show_options, layer), 1, 1000},
+ *         {"--metric", "M", "add a column", OPTION_LIST, offsetof(show_options, metrics)},
+ *         {"--format", "text|md|json", "output format", OPTION_WORD, offsetof(show_options, format)},
+ *         {"--serve", NULL, "update while a sweep runs", OPTION_FLAG, offsetof(show_options, serve)},
+ *         OPTION_DATABASE,
+ *         {0}};
+ *     const command show_command = {
+ *         .name = "show", .does = "show a run: settings, results, provenance", .arguments = "RUN", .least = 1, .most =
+ *         1, .words = WORDS_RUNS, .options = options, .defaults = &defaults, .size = sizeof defaults, .run = show,
+ *         .example = "ablate show quick/base"};
+ *
+ * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it, or an equals sign
+ * (--layer=2); after -- there are no options. Exit codes: 0; 1: failure; 2: invalid command line, which prints the
+ * usage.
+ */
+#ifndef ABLATE_OPTIONS_H
+#define ABLATE_OPTIONS_H
+#include "lab/sweep/run.h"
+
+/* Table rows omit unused fields. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+typedef struct { /* values of a repeatable option */
+    const char **at;
+    size_t n;
+} option_list;
+
+typedef enum {
+    OPTION_FLAG,       /* bool */
+    OPTION_TEXT,       /* const char * */
+    OPTION_WORD,       /* int: index of the word in `value` */
+    OPTION_COUNT,      /* int64_t from `least` to `most` */
+    OPTION_COUNT_BARE, /* the same, but the value is optional: -1 without it */
+    OPTION_REAL,       /* double from `least` to `most`; most 0: no upper limit */
+    OPTION_LIST,       /* option_list */
+    OPTION_DB,         /* the database: invocation.p.db.path */
+    OPTION_PLUGINS     /* plugin folders: passed to plugin_add_path */
+} option_type;
+
+/* What completion offers. */
+typedef enum {
+    WORDS_FILES, /* the shell's own completion */
+    WORDS_NONE,
+    WORDS_SPLITS,
+    WORDS_OWN,  /* the words of `value` ("auto|cpu|cuda") or of a command's `choices` */
+    WORDS_KEYS, /* key= of an INI, then its values */
+    WORDS_EXPERIMENTS,
+    WORDS_RUNS,
+    WORDS_ROWS, /* of the INI on the command line */
+    WORDS_PLUGINS,
+    WORDS_CORPORA
+} words_kind;
+
+typedef struct {
+    const char *name;  /* "--output -o": its names, the documented one first */
+    const char *value; /* placeholder for the value: "FILE", or the allowed words: "text|md|json"; NULL: a flag */
+    const char *help;  /* what it does, for --help */
+    option_type type;
+    size_t at; /* in the command's struct of options */
+    double least, most;
+    bool required;
+    words_kind words; /* WORDS_FILES means WORDS_OWN if `value` lists words */
+} option;
+
+#define OPTION_DATABASE                                                                                                \
+    {                                                                                                                  \
+        "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, WORDS_FILES            \
+    }
+
+typedef struct invocation invocation;
+typedef struct {
+    const char *name;      /* "show"; "score bleu": two words */
+    const char *does;      /* one-line description; NULL: the command is not listed */
+    const char *about;     /* longer description for --help; or NULL */
+    const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
+    int least, most;       /* number of arguments; most -1: any number */
+    const char *missing;   /* error message for fewer; or NULL */
+    words_kind words;      /* kind of arguments */
+    const char *choices;   /* for WORDS_OWN: "bash|zsh|fish" */
+    bool verbatim;         /* no options: the command reads argv itself */
+    const option *options; /* ends with {0}; NULL: none */
+    const void *defaults;  /* a struct of the options, `size` bytes */
+    size_t size;
+    int (*run)(const invocation *c, void *options); /* the exit code */
+    const char *example;                            /* a command line, with an explanation after "    # " */
+} command;
+
+struct invocation {
+    const command *what;
+    places p;
+    int argc; /* as typed, argv[0] the command's name */
+    char **argv;
+    const char **word; /* [n_words] arguments that are no options */
+    size_t n_words;
+    int verbosity; /* -1: quiet, 0, 1: verbose */
+};
+
+/* All commands in the order of the help, n of them. */
+extern const command *const all_commands[];
+extern const size_t n_commands;
+
+/* Parses argv and runs. The exit code. */
+int command_run(const command *what, int argc, char **argv, const places *p);
+/* The command of argv[1] and perhaps argv[2]; *used: number of words in its name. NULL: unknown, or only the first word
+ * of some ("score"). */
+const command *command_find(int argc, char **argv, int *used);
+
+/* "ablate NAME: words" on standard error. Returns 1. */
+int call_failed(const invocation *c, const err *e);
+/* The same with the usage after it. Returns 2. */
+int call_usage(const invocation *c, const err *e);
+/* Prints information on standard error, unless -q. */
+void call_say(const invocation *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* ---- generated from the table (help.c, all.c, man.c, completion.c) ---- */
+
+void command_usage(const command *what, str *out); /* "usage: ablate show RUN [--json] ..." */
+void command_help(const command *what, str *out);
+void commands_overview(str *out);                  /* of `ablate help` */
+void group_help(const char *first, str *out);      /* "score": its commands */
+size_t option_name(const option *o, char out[64]); /* the first of its names */
+/* does the word name this option? *n: the name's length, a value may follow it */
+bool option_is(const option *o, const char *word, size_t *n);
+/* The i-th of the words "a|b|c" of a value: a copy in out; false past the last one. */
+bool value_word(const char *value, int i, char out[64]);
+const option *const *options_common(void); /* -h, -q, -v; ends with NULL */
+#endif

@@ -1,0 +1,168 @@
+/* parse.c - ablate parse: sentences on standard input to trees, one per line, in the task's output format. */
+#include "network/decode/constrain.h"
+#include "tensor/device/device.h"
+#include "cli/input.h"
+#include "network/plugin/plugin.h"
+#include "cli/predict.h"
+#include "network/train/train.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    model *m;
+    const vocab *src, *tgt;
+    const plugin *plugin;
+    void *self; /* the task's */
+    arena memory;
+    task_rules rules;
+    beam_options beam;
+} parser;
+
+typedef struct { /* of one input line */
+    int64_t number;
+    const char *typed;
+    char *prepared, *output;
+} parse_line;
+
+/* ---- the model's task, without its data ---- */
+
+/* Settings of the task override the run's; config_bind checks them. */
+static int override(parser *x, const predict_options *o, err *e)
+{
+    const char *task = x->plugin->desc.name;
+    for (size_t i = 0; i < o->set.n; i++) {
+        const char *equals = strchr(o->set.at[i], '=');
+        if (!equals || !has_prefix(o->set.at[i], task) || o->set.at[i][strlen(task)] != '.')
+            return fail(e, "-s %s: expected %s.KEY=VALUE", o->set.at[i], task);
+        char *key = arena_strndup(&x->memory, o->set.at[i], (size_t)(equals - o->set.at[i]));
+        settings_put(&x->m->set, key, equals + 1, &x->m->memory);
+    }
+    return 0;
+}
+
+static int open_parser(parser *x, const predict_options *o, const char *path, const places *p, err *e)
+{
+    char words[1024] = "";
+    if (!(x->plugin = plugin_find(AB_TASK, x->m->cfg.task, e))) return -1;
+    const ab_plugin *d = &x->plugin->desc;
+    const ab_task_plugin *task = &x->plugin->iface.task;
+    if (!task->encode_input || !task->format_output)
+        return fail(e, "%s is a model of the task %s, which outputs plain lines: use `ablate translate`", path,
+                    d->name);
+    if (override(x, o, e)) return -1;
+    void *cfg = arena_alloc(&x->memory, d->cfg_size + 16);
+    if (d->params && config_bind(&x->m->set, d->name, d->params, cfg, &x->memory, e)) return -1;
+    ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
+    if (task->open(&x->self, cfg, &host_table, &env, words, sizeof words))
+        return fail(e, "task '%s': %s", d->name, words);
+    x->beam = beam_options_of(&x->m->cfg);
+    x->beam.beam = o->beam ? o->beam : 21; /* Vaswani et al. 2017, section 6.3 */
+    x->beam.alpha = o->alpha >= 0 ? o->alpha : 0.3;
+    if (o->batch) x->beam.batch = o->batch;
+    x->beam.others = o->others, x->beam.n_others = o->n_others;
+    return task_rules_open(&x->rules, task, x->self, x->src, x->tgt, e);
+}
+
+/* ---- lines ---- */
+
+static int decode(parser *x, parse_line *line, int64_t n, beam_stats *stats, task_routes *routes, err *e)
+{
+    const char **prepared = xcalloc((size_t)n + 1, sizeof *prepared);
+    char **out = xcalloc((size_t)n + 1, sizeof *out);
+    pairs p = {0};
+    for (int64_t i = 0; i < n; i++) prepared[i] = line[i].prepared;
+    int bad = pairs_encode(&p, prepared, NULL, n, x->src, x->tgt, e) ||
+              task_decode(x->m, &x->rules, &p, prepared, &x->beam, out, stats, routes, e);
+    for (int64_t i = 0; i < n && !bad; i++) line[i].output = out[i];
+    pairs_free(&p);
+    free(prepared);
+    free(out);
+    return bad ? -1 : 0;
+}
+
+/* Leaves the output of lines that are too long for the model empty, so that the others are still parsed; returns their
+ * number. */
+static int64_t leave_long(const parser *x, parse_line *line, int64_t n)
+{
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i++) {
+        err e = {0};
+        if (!decode_check_reach(x->m, x->src, line[i].prepared, &x->beam, &e)) continue;
+        fprintf(stderr, "ablate parse: line %lld: printed a flat tree: %s\n", (long long)line[i].number, e.text);
+        line[i].output = xstrdup("");
+        left++;
+    }
+    return left;
+}
+
+/* Lines that already have an output come last. */
+static int longest_first(const void *a, const void *b)
+{
+    const parse_line *p = a, *q = b;
+    if (!p->output != !q->output) return p->output ? 1 : -1;
+    size_t x = strlen(p->prepared), y = strlen(q->prepared);
+    return x != y ? (x < y ? 1 : -1) : p->number < q->number ? -1 : 1;
+}
+static int by_number(const void *a, const void *b)
+{
+    int64_t i = ((const parse_line *)a)->number, j = ((const parse_line *)b)->number;
+    return i < j ? -1 : i > j;
+}
+
+/* Also returns -1 if some lines were left flat; then *e has no text. */
+static int parse_input(parser *x, const predict_options *o, err *e)
+{
+    const ab_task_plugin *task = &x->plugin->iface.task;
+    str text = {0};
+    char **input = NULL;
+    size_t n = 0;
+    int64_t left = 0;
+    beam_stats stats = {0};
+    task_routes ways = {0};
+    input_lines(&text, &input, &n, e);
+    parse_line *line = xcalloc(n + 1, sizeof *line);
+    for (size_t i = 0; i < n; i++) {
+        int64_t bad = utf8_bad(input[i], strlen(input[i]));
+        if (bad >= 0) fail(e, "line %zu: byte %lld is not UTF-8", i + 1, (long long)bad + 1);
+        line[i] = (parse_line){(int64_t)i + 1, input[i], xstrdup(task->encode_input(x->self, input[i])), NULL};
+    }
+    if (!e->text[0]) {
+        left = leave_long(x, line, (int64_t)n);
+        qsort(line, n, sizeof *line, longest_first);
+        decode(x, line, (int64_t)n - left, &stats, &ways, e);
+        qsort(line, n, sizeof *line, by_number);
+    }
+    if (!e->text[0]) {
+        for (size_t i = 0; i < n; i++) printf("%s\n", task->format_output(x->self, line[i].typed, line[i].output));
+        if (n && !o->quiet)
+            fprintf(stderr,
+                    "%zu sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
+                    "the beam, %lld from a second search, %lld repaired; %s\n",
+                    n, (long long)stats.tokens, stats.seconds, (long long)ways.first, (long long)ways.in_beam,
+                    (long long)ways.again, (long long)(ways.refused + left), model_precision(x->m));
+    }
+    for (size_t i = 0; i < n; i++) {
+        free(line[i].prepared);
+        free(line[i].output);
+    }
+    free(line);
+    free(input);
+    str_free(&text);
+    return e->text[0] || left ? -1 : 0;
+}
+
+bool predict_is_parsing(const model *m)
+{
+    const plugin *p = plugin_find(AB_TASK, m->cfg.task, NULL);
+    return p && p->iface.task.encode_input && p->iface.task.format_output;
+}
+
+int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
+                  const places *p, err *e)
+{
+    parser x = {.m = m, .src = src, .tgt = tgt};
+    int bad = open_parser(&x, o, path, p, e) || parse_input(&x, o, e);
+    if (x.self) x.plugin->iface.task.close(x.self);
+    arena_free(&x.memory);
+    return bad ? -1 : 0;
+}

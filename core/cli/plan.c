@@ -1,0 +1,94 @@
+/* plan.c - ablate plan: seeds, hours and power, before training. */
+#include "lab/report/plan.h"
+#include "cli/options.h"
+#include "network/plugin/plugin.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    const char *detect, *like;
+    double sd;
+} plan_options;
+
+/* "0.5 BLEU" or "0.5" */
+static int read_effect(const char *text, double *effect, char metric[64], err *e)
+{
+    char number[32] = "";
+    *metric = 0;
+    if (sscanf(text, "%31s %63s", number, metric) < 1 || !parse_real(number, effect) || !(*effect > 0))
+        return fail(e, "--detect %s: expected a difference above 0 and a metric, such as \"0.5 BLEU\"", text);
+    return 0;
+}
+
+static int print_plan(const invocation *c, const plan_options *o, const spec *s, double effect, const char *metric,
+                      err *e)
+{
+    arena a = {0};
+    str out = {0};
+    gathered g = {0};
+    plan_task t = {
+        .experiment = s->name, .effect = effect, .metric = *metric ? metric : NULL, .sd = o->sd > 0 ? o->sd : NAN};
+    const char *like = o->like ? o->like : s->name;
+    for (size_t i = 0; i < s->n_rows; i++) t.rows += !s->rows[i].is_base && s->rows[i].run;
+    table_options table = {.trials = 1};
+    err none = {0};
+    reader *r = reader_open(&c->p.db, o->like ? e : &none);
+    int found = r ? gather(r, like, &table, false, &a, &g, e) : 1;
+    int bad = found < 0 ||
+              (found && o->like && fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", like));
+    if (!found) t.runs = &g;
+    if (!bad) bad = plan_print(&t, &out, e);
+    if (!bad) fputs(str_text(&out), stdout);
+    gathered_free(&g);
+    str_free(&out);
+    arena_free(&a);
+    reader_close(r);
+    return bad ? 1 : 0;
+}
+
+static int plan(const invocation *c, void *options)
+{
+    const plan_options *o = options;
+    err e = {0};
+    str errors = {0};
+    spec s = {0};
+    double effect;
+    char metric[64];
+    if (read_effect(o->detect, &effect, metric, &e)) return call_usage(c, &e);
+    str folders = {0};
+    spec_plugin_path(c->word[0], &(spec_options){0}, &folders);
+    plugin_add_path(str_text(&folders));
+    str_free(&folders);
+    if (spec_read(&s, c->word[0], NULL, run_schemas(), &errors)) {
+        fprintf(stderr, "%s", str_text(&errors));
+        str_free(&errors);
+        return 2;
+    }
+    int code = print_plan(c, o, &s, effect, metric, &e);
+    spec_free(&s);
+    str_free(&errors);
+    return e.text[0] ? call_failed(c, &e) : code;
+}
+
+static const plan_options defaults = {0};
+static const option options[] = {
+    {"--detect", "\"EFFECT METRIC\"", "the difference to detect, such as \"0.5 BLEU\"; for PPL in percent", OPTION_TEXT,
+     offsetof(plan_options, detect), .required = true},
+    {"--like", "EXPERIMENT", "take standard deviations and times from this experiment's runs [the spec's own]",
+     OPTION_TEXT, offsetof(plan_options, like), .words = WORDS_EXPERIMENTS},
+    {"--sd", "X", "standard deviation over seeds [estimated from runs]", OPTION_REAL, offsetof(plan_options, sd), 0, 0},
+    OPTION_DATABASE,
+    {0}};
+const command plan_command = {.name = "plan",
+                              .does = "plan seeds and hours, and the power to detect a difference, before training",
+                              .about = "docs/statistics.md has the formulas. Standard deviation, sentence variance and "
+                                       "times come from runs in the database.",
+                              .arguments = "SPEC.ini",
+                              .least = 1,
+                              .most = 1,
+                              .missing = "expected an INI file",
+                              .options = options,
+                              .defaults = &defaults,
+                              .size = sizeof defaults,
+                              .run = plan,
+                              .example = "ablate plan experiments/quick.ini --detect \"2 BLEU\" --sd 1.5"};

@@ -1,0 +1,110 @@
+/* plugins.c - ablate plugins: the loaded plugins, with parameters and descriptions. */
+#include "network/model/fusion.h"
+#include "network/plugin/plugin.h"
+#include "cli/options.h"
+#include "cli/results.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    bool json;
+} plugins_options;
+
+static const char *type_name(ab_type t)
+{
+    switch (t) {
+    case AB_INT: return "integer";
+    case AB_REAL: return "number";
+    case AB_BOOL: return "boolean";
+    case AB_CHOICE: return "choice";
+    default: return "text";
+    }
+}
+
+static void plugin_json(const plugin *p, str *out)
+{
+    str_addc(out, '{');
+    json_key_text(out, "kind", plugin_kind_name(p->desc.kind));
+    json_key_text(out, "name", p->desc.name);
+    json_key_text(out, "about", p->desc.doc);
+    json_key_text(out, "paper", p->desc.paper);
+    json_key_text(out, "file", p->path);
+    json_key_text(out, "sha256", p->sha256);
+    json_key(out, "parameters");
+    str_addc(out, '[');
+    arena a = {0};
+    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+        str_add(out, q == p->desc.params ? "{" : ",{");
+        json_key_text(out, "name", q->name);
+        json_key_text(out, "type", type_name(q->type));
+        json_key_text(out, "default", param_default(q, &a));
+        json_key_text(out, "choices", q->type == AB_CHOICE ? q->choices : NULL);
+        json_key_text(out, "about", q->doc);
+        str_addc(out, '}');
+    }
+    arena_free(&a);
+    str_add(out, "]}");
+}
+
+static void print(const plugin *p, bool json, bool parameters, size_t shown)
+{
+    str out = {0};
+    if (json) {
+        plugin_json(p, &out);
+        printf("%s%s", shown ? ",\n" : "[\n", str_text(&out));
+    } else {
+        plugin_print(p, stdout, parameters);
+        err e = {0};
+        bool attends = p->desc.kind == AB_ATTENTION || p->desc.kind == AB_POSITION;
+        const char *step = NULL, *how = parameters && attends ? plugin_fusion(p->desc.name, &step, &e) : NULL;
+        if (how && step)
+            printf("    attention of a model that uses it, on the CPU and on GPUs: %s; in decoding steps: %s\n", how,
+                   step);
+    }
+    str_free(&out);
+}
+
+static int plugins(const invocation *c, void *options)
+{
+    const plugins_options *o = options;
+    err e = {0};
+    size_t n, shown = 0;
+    const plugin *const *all = plugin_list(&n);
+    const char *kind = c->n_words ? c->word[0] : NULL, *slash = kind ? strchr(kind, '/') : NULL;
+    bool file = kind && (has_suffix(kind, ".so") || has_suffix(kind, ".c"));
+    if (file) {
+        const plugin *one = plugin_load(kind, &e);
+        if (!one) return call_failed(c, &e), 2;
+        print(one, o->json, true, shown++);
+    }
+    for (ab_kind k = 1; k < AB_KIND_COUNT && !file; k++)
+        for (size_t i = 0; i < n; i++) {
+            const ab_plugin *d = &all[i]->desc;
+            if (d->kind != k) continue;
+            char *full = xprintf("%s/%s", plugin_kind_name(k), d->name);
+            if (!kind || (slash ? same(full, kind) : same(plugin_kind_name(k), kind)))
+                print(all[i], o->json, kind != NULL, shown++);
+            free(full);
+        }
+    if (o->json && shown) fputs("\n]\n", stdout);
+    if (shown) return 0;
+    str kinds = {0};
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++) str_addf(&kinds, "%s%s", k == 1 ? "" : ", ", plugin_kind_name(k));
+    fail(&e, "no plugin '%s'; kinds are %s", kind ? kind : "", str_text(&kinds));
+    str_free(&kinds);
+    return call_failed(c, &e), 2;
+}
+
+static const option options[] = {
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(plugins_options, json)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    {0}};
+const command plugins_command = {.name = "plugins",
+                                 .does = "list the loaded plugins, with parameters and descriptions",
+                                 .arguments = "[KIND | KIND/NAME | FILE.so]",
+                                 .most = 1,
+                                 .words = WORDS_PLUGINS,
+                                 .options = options,
+                                 .size = sizeof(plugins_options),
+                                 .run = plugins,
+                                 .example = "ablate plugins attention/restricted"};

@@ -1,0 +1,200 @@
+/* predict.c - ablate predict and its two older names, translate and parse: applies a trained run to standard input. */
+#include "cli/predict.h"
+#include "network/decode/beam.h"
+#include "tensor/device/device.h"
+#include "cli/input.h"
+#include "network/plugin/plugin.h"
+#include "lab/results/read.h"
+#include "network/train/train.h"
+#include <stdlib.h>
+
+char *run_model_path(const char *name, const places *p, err *e)
+{
+    arena a = {0};
+    read_detail run;
+    char *path = NULL;
+    reader *r = reader_open(&p->db, e);
+    int64_t id = r ? reader_find_run(r, name, e) : -1;
+    if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
+        for (size_t i = 0; i < run.n_artifacts; i++)
+            if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
+        if (!path) fail(e, "run %s has no model: it was not trained to the end here", name);
+    }
+    if (path && !file_exists(path)) {
+        fail(e, "the model of run %s is missing: expected it at %s", name, path);
+        free(path);
+        path = NULL;
+    }
+    arena_free(&a);
+    reader_close(r);
+    return path;
+}
+
+enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
+
+/* The number format of products: the run's, or as requested. int8 means products of F32 rows. */
+static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
+{
+    if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
+    if (o->precision == IN_INT8 && on_device(on))
+        return fail(e, "--precision int8 is only for the CPU: expected run, fp32 or bf16 on %s", o->device);
+    return device_compute(o->precision == IN_BF16 ? PRECISION_BF16 : PRECISION_FP32, on, out, e);
+}
+
+enum work { TRANSLATE, PARSE, AS_THE_MODEL };
+
+/* ---- the models ---- */
+
+enum { MOST_MEMBERS = 1 + MOST_OTHERS };
+typedef struct {
+    const char *name; /* of the run, or the file */
+    char *path;
+    model m;
+    vocab *src, *tgt;
+} member;
+typedef struct {
+    member at[MOST_MEMBERS];
+    model *others[MOST_OTHERS];
+    int64_t n; /* those that are open */
+} members;
+
+static void members_close(members *all)
+{
+    for (int64_t i = 0; i < all->n; i++) {
+        member *x = &all->at[i];
+        model_free(&x->m);
+        if (x->tgt != x->src) vocab_free(x->tgt);
+        vocab_free(x->src);
+        free(x->path);
+    }
+    free(all);
+}
+
+/* Identifies a vocabulary: the sha256 of its contents. */
+static void hash_vocab(const vocab *v, char out[65])
+{
+    str all = {0};
+    vocab_write(v, &all);
+    sha256_of(str_text(&all), all.n, out);
+    str_free(&all);
+}
+
+static int same_vocab(const member *a, const member *b, const vocab *x, const vocab *y, const char *side, err *e)
+{
+    char one[65], two[65];
+    hash_vocab(x, one), hash_vocab(y, two);
+    if (same(one, two)) return 0;
+    return fail(e,
+                "%s and %s cannot form an ensemble: their %s vocabularies differ (sha256 %.12s with %lld tokens, %.12s "
+                "with %lld); "
+                "models of an ensemble must share data and vocab settings",
+                a->name, b->name, side, one, (long long)vocab_size(x), two, (long long)vocab_size(y));
+}
+
+static int open_member(members *all, predict_options *o, const char *name, char *path, const backend *on, err *e)
+{
+    member *x = &all->at[all->n];
+    const member *first = &all->at[0];
+    dtype compute;
+    *x = (member){.name = name, .path = path};
+    if (!path || wanted_compute(o, path, on, &compute, e) ||
+        train_load(path, &x->m, compute, on, &x->src, &x->tgt, e)) {
+        free(path);
+        return -1;
+    }
+    x->m.params.int8 = o->precision == IN_INT8;
+    if (all->n++) all->others[o->n_others++] = &x->m;
+    if (!x->src)
+        return fail(e, "%s is a decoder-only model without a source; for a language model, use `ablate generate`",
+                    name);
+    if (all->n == 1) return 0;
+    if (!same(x->m.cfg.task, first->m.cfg.task))
+        return fail(e, "%s and %s cannot form an ensemble: their tasks are %s and %s", first->name, name,
+                    first->m.cfg.task, x->m.cfg.task);
+    return same_vocab(first, x, first->src, x->src, "source", e) ||
+                   same_vocab(first, x, first->tgt, x->tgt, "target", e)
+               ? -1
+               : 0;
+}
+
+static int open_members(members *all, const invocation *c, predict_options *o, const backend *on, err *e)
+{
+    size_t n = o->run.n + o->model.n;
+    if (n > MOST_MEMBERS) return fail(e, "an ensemble of %zu models, expected at most %d", n, (int)MOST_MEMBERS);
+    if (n > 1 && on_device(on))
+        return fail(e, "ensembles run only on the CPU: expected --device cpu, found %s", on->name);
+    o->others = all->others;
+    for (size_t i = 0; i < n; i++) {
+        bool run = i < o->run.n;
+        const char *name = run ? o->run.at[i] : o->model.at[i - o->run.n];
+        if (open_member(all, o, name, run ? run_model_path(name, &c->p, e) : xstrdup(name), on, e)) return -1;
+    }
+    return 0;
+}
+
+static int predict(const invocation *c, predict_options *o, enum work work)
+{
+    err e = {0};
+    if (!o->model.n == !o->run.n) {
+        fail(&e, "expected either --run or --model");
+        return call_usage(c, &e);
+    }
+    o->quiet = c->verbosity < 0;
+    cpu_threads((int)o->threads);
+    const backend *on = input_check(&e) ? NULL : device_open(o->device, &e);
+    members *all = xcalloc(1, sizeof *all);
+    int bad = !on || open_members(all, c, o, on, &e);
+    if (!bad) {
+        member *x = &all->at[0];
+        bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
+        if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", x->m.cfg.task);
+        bad = e.text[0] || (trees ? predict_parse(o, x->path, &x->m, x->src, x->tgt, &c->p, &e)
+                                  : predict_translate(o, &x->m, x->src, x->tgt, &e));
+    }
+    members_close(all);
+    if (e.text[0]) call_failed(c, &e);
+    return bad ? 1 : 0;
+}
+
+static int as_the_model(const invocation *c, void *options) { return predict(c, options, AS_THE_MODEL); }
+static int translate(const invocation *c, void *options) { return predict(c, options, TRANSLATE); }
+static int parse(const invocation *c, void *options) { return predict(c, options, PARSE); }
+
+#define AT(field) offsetof(predict_options, field)
+static const predict_options defaults = {.device = "auto", .alpha = -1};
+static const option options[] = {
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; repeat for an ensemble",
+     OPTION_LIST, AT(run), .words = WORDS_RUNS},
+    {"--model", "FILE.safetensors", "a model file instead of a run; repeat for an ensemble", OPTION_LIST, AT(model)},
+    {"--beam", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
+    {"--alpha", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(alpha), 0, 0},
+    {"--nbest", "N", "print the N best outputs of each line, with line number and score (not for trees)", OPTION_COUNT,
+     AT(nbest), 1, MOST_BEAM},
+    {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
+    {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--precision", "run|fp32|bf16|int8",
+     "number format [run: as in training]; int8 is faster and rounds weights (CPU)", OPTION_WORD, AT(precision)},
+    {"-s", "TASK.KEY=VALUE", "a parameter of the task, overriding the run's", OPTION_LIST, AT(set),
+     .words = WORDS_KEYS},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
+const command predict_command = {
+    .name = "predict",
+    .does = "apply a trained run to standard input: translations, or trees if its task is parsing",
+    PREDICTION,
+    .run = as_the_model,
+    .example = "ablate predict --run quick/base < sentences"};
+const command translate_command = {.name = "translate",
+                                   .does = "translate standard input with a trained run, line by line",
+                                   PREDICTION,
+                                   .run = translate,
+                                   .example = "ablate translate --run quick/base --beam 4 < text.en > text.de"};
+const command parse_command = {.name = "parse",
+                               .does = "parse sentences into trees with a trained run of the task parsing",
+                               .about = "One sentence per line: words, or word_TAG, separated by blanks.",
+                               PREDICTION,
+                               .run = parse,
+                               .example = "ablate parse --run parsing-gum/base < sentences > trees"};

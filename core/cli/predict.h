@@ -1,0 +1,26 @@
+/* predict.h - applies a trained model to standard input: lines (translate.c) or trees (parse.c). */
+#ifndef ABLATE_PREDICT_H
+#define ABLATE_PREDICT_H
+#include "cli/options.h"
+#include "network/model/model.h"
+#include "text/tokens/vocab.h"
+
+typedef struct {
+    option_list model, run; /* several: an ensemble */
+    const char *device;
+    int64_t beam, nbest, batch, threads; /* 0: from the model's settings */
+    double alpha;                        /* below 0: likewise */
+    int precision;                       /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
+    option_list set;                     /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
+    bool quiet;
+    model *const *others; /* [n_others]: the ensemble's models after the first */
+    int64_t n_others;
+} predict_options;
+
+/* Standard input to standard output. Also returns -1 if some lines were too long and left empty; then *e has no
+ * text. */
+int predict_translate(const predict_options *o, model *m, const vocab *src, const vocab *tgt, err *e);
+int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
+                  const places *p, err *e);
+bool predict_is_parsing(const model *m); /* does its task format its outputs? */
+#endif

@@ -1,0 +1,57 @@
+/* query.c - ablate query: read-only SQL on the database. */
+#include "lab/results/query.h"
+#include "cli/options.h"
+#include "lab/report/store.h"
+#include <stdio.h>
+#include <unistd.h>
+
+typedef struct {
+    int format;
+    bool json, list;
+} query_options;
+
+/* SQL from the command line, else (or for -) from standard input. */
+static int read_sql(const invocation *c, str *sql, err *e)
+{
+    char part[4096];
+    if (c->n_words && !same(c->word[0], "-")) return str_add(sql, c->word[0]), 0;
+    if (!c->n_words && isatty(0)) return fail(e, "expected SQL; `ablate query --list` lists the views");
+    for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0;) str_addn(sql, part, n);
+    return ferror(stdin) ? fail(e, "standard input cannot be read") : 0;
+}
+
+static int query(const invocation *c, void *options)
+{
+    const query_options *o = options;
+    err e = {0};
+    str sql = {0};
+    enum query_format f = o->json ? QUERY_JSON : (enum query_format)o->format;
+    if (!o->list && read_sql(c, &sql, &e)) {
+        str_free(&sql);
+        return call_usage(c, &e);
+    }
+    int rc = store_comparisons(&c->p.db, &e);
+    if (!rc)
+        rc = o->list ? query_list(&c->p.db, c->n_words ? c->word[0] : NULL, f == QUERY_JSON, stdout, &e)
+                     : query_print(&c->p.db, str_text(&sql), f, stdout, &e);
+    str_free(&sql);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const option options[] = {
+    {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, offsetof(query_options, format)},
+    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(query_options, json)},
+    {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG,
+     offsetof(query_options, list)},
+    OPTION_DATABASE,
+    {0}};
+const command query_command = {.name = "query",
+                               .does = "run read-only SQL on the database",
+                               .about = "Without SQL, or with -, the statement is read from standard input.",
+                               .arguments = "[SQL | -]",
+                               .most = 1,
+                               .words = WORDS_NONE,
+                               .options = options,
+                               .size = sizeof(query_options),
+                               .run = query,
+                               .example = "ablate query \"SELECT row, change, PPL, BLEU FROM quick\""};

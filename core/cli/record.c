@@ -1,0 +1,154 @@
+/* record.c - ablate record: exports an experiment without this machine's folders. */
+#include "cli/options.h"
+#include "lab/results/read.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *folder, *name;
+} place;
+
+static const char after_path[] = " :,;')]}\\\"";
+
+static bool begins(const char *start, const char *at)
+{
+    return at == start || strchr(" =:,;'([{", at[-1]) || at[-1] == '"';
+}
+
+/* Does a complete path begin at `at`, in a text that begins at `start`? */
+static bool is_path(const char *start, const char *at, const char *end, const char *folder)
+{
+    size_t n = strlen(folder);
+    if ((size_t)(end - at) < n || strncmp(at, folder, n)) return false;
+    return begins(start, at) && (at + n == end || at[n] == '/' || strchr(after_path, at[n]));
+}
+
+/* The end of a plugin's complete path that begins at `at`, or NULL. *shown: its part to keep, from "plugins/" on where
+ * it has that, else its name. */
+static const char *plugin_at(const char *start, const char *at, const char *end, const char **shown)
+{
+    if (*at != '/' || !begins(start, at)) return NULL;
+    const char *stop = at + strcspn(at, after_path), *folder = NULL;
+    if (stop > end) stop = end;
+    if (stop - at < 4 || strncmp(stop - 3, ".so", 3)) return NULL;
+    *shown = at;
+    for (const char *c = at; c < stop; c++) {
+        if (*c != '/') continue;
+        *shown = c + 1;
+        if (!strncmp(c, "/plugins/", strlen("/plugins/"))) folder = c + 1;
+    }
+    if (folder) *shown = folder;
+    return stop;
+}
+
+/* The inside of one JSON string. */
+static void add_text(str *out, const char *start, const char *end, const place *places, size_t n)
+{
+    for (const char *at = start; at < end;) {
+        const char *shown, *stop = plugin_at(start, at, end, &shown);
+        if (stop) {
+            str_addn(out, shown, (size_t)(stop - shown));
+            at = stop;
+            continue;
+        }
+        size_t i = 0;
+        while (i < n && !is_path(start, at, end, places[i].folder)) i++;
+        if (i == n) {
+            str_addc(out, *at++);
+            continue;
+        }
+        str_add(out, places[i].name);
+        at += strlen(places[i].folder);
+    }
+}
+
+static const char *end_of_string(const char *at)
+{
+    while (*at && *at != '"') at += *at == '\\' && at[1] ? 2 : 1;
+    return at;
+}
+
+/* Takes the folders out of a recorded experiment's JSON: what lies in `data_dir` is named $ABLATE_DATA/..., what lies
+ * in `root` ./..., and plugins plugins/KIND/NAME.so, wherever they were built. Only whole paths, only in values, and
+ * never in statistics. */
+static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
+{
+    const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
+    place places[LENGTH(all)];
+    size_t n = 0;
+    for (size_t i = 0; i < LENGTH(all); i++) /* other values are no paths of this machine */
+        if (all[i].folder[0] == '/' && all[i].folder[1]) places[n++] = all[i];
+    bool stats = false; /* is this the value of the key "stats"? */
+    for (const char *at = json; *at;) {
+        if (*at != '"') {
+            if (*at == ',' || *at == '{') stats = false;
+            str_addc(out, *at++);
+            continue;
+        }
+        const char *start = at + 1, *end = end_of_string(start), *next = end + (*end == '"');
+        next += strspn(next, " \n\t");
+        bool key = *next == ':';
+        if (key) stats = (size_t)(end - start) == strlen("stats") && !strncmp(start, "stats", strlen("stats"));
+        str_addc(out, '"');
+        if (key || stats)
+            str_addn(out, start, (size_t)(end - start));
+        else
+            add_text(out, start, end, places, n);
+        if (*end) str_addc(out, '"');
+        at = end + (*end == '"');
+    }
+}
+
+static int clean_file(const char *path, const places *p, err *e)
+{
+    str text = {0}, clean = {0};
+    int bad = file_read(path, &text, e);
+    if (!bad) {
+        without_folders(str_text(&text), p->data_dir, p->root, &clean);
+        bad = file_write(path, str_text(&clean), clean.n, e);
+    }
+    str_free(&text);
+    str_free(&clean);
+    return bad;
+}
+
+typedef struct {
+    int64_t points;
+} record_options;
+
+static int record(const invocation *c, void *options)
+{
+    const record_options *o = options;
+    err e = {0};
+    char *name = xprintf("experiments/recorded/%s.json", c->word[0]);
+    char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_join(c->p.root, name);
+    reader *r = reader_open(&c->p.db, &e); /* it makes no database */
+    db *d = r ? db_open(&c->p.db, &e) : NULL;
+    reader_close(r);
+    int bad = !d || db_export(d, c->word[0], path, (size_t)o->points, &e) || clean_file(path, &c->p, &e);
+    db_close(d);
+    if (!bad) call_say(c, "%s\n", path);
+    free(name);
+    free(path);
+    return bad ? call_failed(c, &e) : 0;
+}
+
+static const record_options defaults = {.points = 200};
+static const option options[] = {{"--points", "N", "points to keep per learning curve [200]", OPTION_COUNT,
+                                  offsetof(record_options, points), 0, 1e9},
+                                 OPTION_DATABASE,
+                                 {0}};
+const command record_command = {
+    .name = "record",
+    .does = "record an experiment in experiments/recorded/, for git",
+    .about = "FILE.json: another output file. This machine's folders are removed from the record.",
+    .arguments = "EXPERIMENT [FILE.json]",
+    .least = 1,
+    .most = 2,
+    .missing = "expected an experiment; `ablate ls` lists them",
+    .words = WORDS_EXPERIMENTS,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = record,
+    .example = "ablate record quick quick.json"};

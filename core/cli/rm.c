@@ -1,0 +1,213 @@
+/* rm.c - ablate rm: removes runs from the database, and their files. */
+#include "cli/options.h"
+#include "lab/results/read.h"
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *experiment;
+    bool keep_files, dry_run, yes;
+} rm_options;
+
+typedef struct {
+    int64_t *id;
+    const char **words; /* "run 5  toy/A/heads=1 seed 0, done" */
+    size_t n;
+    const char **folder; /* n_folders; of all attempts and generations */
+    size_t n_folders, id_cap, words_cap, folder_cap;
+    int64_t bytes;
+    arena memory;
+} removal;
+
+/* ---- files ---- */
+
+static int64_t counted;
+static int count_file(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)path, (void)at;
+    if (kind == FTW_F) counted += s->st_size;
+    return 0;
+}
+static int remove_file(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void add_folder(removal *m, const char *path)
+{
+    for (size_t i = 0; i < m->n_folders; i++)
+        if (same(m->folder[i], path)) return;
+    counted = 0;
+    if (nftw(path, count_file, 16, FTW_PHYS)) return;
+    m->folder = grow(m->folder, &m->folder_cap, m->n_folders + 1, sizeof *m->folder);
+    m->folder[m->n_folders++] = arena_strdup(&m->memory, path);
+    m->bytes += counted;
+}
+
+/* A run's log is in its folder .../CONFIG-sSEED-gGENERATION, next to config.json. Earlier generations are sibling
+ * folders. */
+static void add_files(removal *m, const read_detail *d)
+{
+    char part[64], *folder = xstrdup(d->run.log_path ? d->run.log_path : ""), *slash = strrchr(folder, '/');
+    snprintf(part, sizeof part, "-s%lld-g", (long long)d->run.seed);
+    if (slash) *slash = 0;
+    char *name = slash ? strrchr(folder, '/') : NULL, *at = name ? strstr(name, part) : NULL;
+    if (at && is_folder(folder)) {
+        char *prefix = xstrndup(name + 1, (size_t)(at - name - 1) + strlen(part)),
+             *parent = xstrndup(folder, (size_t)(name - folder));
+        DIR *dir = opendir(parent);
+        for (struct dirent *x; dir && (x = readdir(dir));) {
+            char *path = path_join(parent, x->d_name), *config = path_join(path, "config.json");
+            if (has_prefix(x->d_name, prefix) && file_exists(config)) add_folder(m, path);
+            free(path);
+            free(config);
+        }
+        if (dir) closedir(dir);
+        free(prefix);
+        free(parent);
+    }
+    free(folder);
+}
+
+/* ---- what is to go ---- */
+
+static int add_run(removal *m, reader *r, int64_t id, err *e)
+{
+    arena a = {0};
+    read_detail d;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->id[i] == id) return 0;
+    int rc = reader_run(r, id, &a, &d, e);
+    if (!rc && d.run.status == DB_RUNNING)
+        rc = fail(e, "run %lld (%s/%s, seed %lld) is running; stop it first", (long long)id, d.experiment, d.row,
+                  (long long)d.run.seed);
+    if (!rc) {
+        m->id = grow(m->id, &m->id_cap, m->n + 1, sizeof *m->id);
+        m->words = grow(m->words, &m->words_cap, m->n + 1, sizeof *m->words);
+        m->id[m->n] = id;
+        m->words[m->n++] = arena_printf(&m->memory, "run %lld  %s/%s seed %lld, %s", (long long)id, d.experiment, d.row,
+                                        (long long)d.run.seed, db_status_text(d.run.status));
+        add_files(m, &d);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+static int find_runs(removal *m, const invocation *c, const rm_options *o, err *e)
+{
+    arena a = {0};
+    reader *r = reader_open(&c->p.db, e);
+    int rc = r ? 0 : -1;
+    for (size_t i = 0; i < c->n_words && !rc; i++) { /* resolve all names before removing anything */
+        int64_t *ids;
+        size_t n = 0;
+        rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);
+        for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
+    }
+    if (!rc && o->experiment) {
+        read_experiment x = {0};
+        rc = reader_experiment(r, o->experiment, false, &a, &x, e);
+        if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", o->experiment);
+        for (size_t i = 0; i < x.n_rows && !rc; i++)
+            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++)
+                rc = add_run(m, r, x.rows[i].runs[k].id, e);
+    }
+    reader_close(r);
+    arena_free(&a);
+    return rc;
+}
+
+static void print_removal(const removal *m, const rm_options *o)
+{
+    enum { SHOWN = 20 };
+    for (size_t i = 0; i < m->n && i < SHOWN; i++) fprintf(stderr, "  %s\n", m->words[i]);
+    if (m->n > SHOWN) fprintf(stderr, "  and %zu more\n", m->n - SHOWN);
+    if (o->experiment) fprintf(stderr, "  the experiment %s itself\n", o->experiment);
+    for (size_t i = 0; i < m->n_folders && i < SHOWN && !o->keep_files; i++) fprintf(stderr, "  %s/\n", m->folder[i]);
+    if (m->n_folders > SHOWN && !o->keep_files) fprintf(stderr, "  and %zu more folders\n", m->n_folders - SHOWN);
+}
+
+static bool agreed(void)
+{
+    char answer[16] = "";
+    fputs("Remove them? [y/N] ", stderr);
+    return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+static int remove_all(const removal *m, const invocation *c, const rm_options *o, err *e)
+{
+    db *d = db_open(&c->p.db, e);
+    int rc = d ? 0 : -1;
+    for (size_t i = 0; i < m->n && !rc; i++) rc = db_remove_run(d, m->id[i], e);
+    if (!rc && o->experiment) rc = db_remove_experiment(d, o->experiment, e);
+    db_close(d);
+    for (size_t i = 0; i < m->n_folders && !rc && !o->keep_files; i++)
+        if (nftw(m->folder[i], remove_file, 16, FTW_DEPTH | FTW_PHYS))
+            rc = fail(e, "%s: cannot remove: %s", m->folder[i], strerror(errno));
+    return rc;
+}
+
+static int rm(const invocation *c, void *options)
+{
+    const rm_options *o = options;
+    err e = {0};
+    removal m = {0};
+    int code = 0;
+    if (!c->n_words == !o->experiment) {
+        fail(&e, "%s",
+             c->n_words ? "expected runs or --experiment, not both"
+                        : "expected a run; `ablate ls EXPERIMENT` lists them");
+        return call_usage(c, &e);
+    }
+    int rc = find_runs(&m, c, o, &e);
+    bool ask = !rc && !o->dry_run && !o->yes && isatty(0) && isatty(2);
+    char files[96] = "; their files stay";
+    if (!o->keep_files)
+        snprintf(files, sizeof files, " and %.1f MB of files in %zu folder%s", (double)m.bytes / 1e6, m.n_folders,
+                 m.n_folders == 1 ? "" : "s");
+    if (!rc && (c->verbosity >= 0 || ask || o->dry_run)) {
+        fprintf(stderr, "%s %zu run%s%s:\n",
+                o->dry_run ? "would remove"
+                : ask      ? "to be removed:"
+                           : "removing",
+                m.n, m.n == 1 ? "" : "s", files);
+        print_removal(&m, o);
+    }
+    if (!rc && ask && !agreed()) {
+        fputs("nothing was removed\n", stderr);
+        code = 1;
+    } else if (!rc && !o->dry_run) {
+        rc = remove_all(&m, c, o, &e);
+    }
+    free(m.id);
+    free((void *)m.words);
+    free((void *)m.folder);
+    arena_free(&m.memory);
+    return rc ? call_failed(c, &e) : code;
+}
+
+static const option options[] = {
+    {"--experiment", "NAME", "remove an experiment with all its runs", OPTION_TEXT, offsetof(rm_options, experiment),
+     .words = WORDS_EXPERIMENTS},
+    {"--keep-files", NULL, "keep checkpoints, models, outputs and logs", OPTION_FLAG, offsetof(rm_options, keep_files)},
+    {"--dry-run", NULL, "list what would be removed, and remove nothing", OPTION_FLAG, offsetof(rm_options, dry_run)},
+    {"--yes -y", NULL, "do not ask for confirmation", OPTION_FLAG, offsetof(rm_options, yes)},
+    OPTION_DATABASE,
+    {0}};
+const command rm_command = {.name = "rm",
+                            .does = "remove runs and their files",
+                            .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. "
+                                     "Running runs cannot be removed.",
+                            .arguments = "RUN...",
+                            .most = -1,
+                            .words = WORDS_RUNS,
+                            .options = options,
+                            .size = sizeof(rm_options),
+                            .run = rm,
+                            .example = "ablate rm quick/base@1 --dry-run"};

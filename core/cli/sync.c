@@ -1,0 +1,78 @@
+/* sync.c - ablate sync: records the progress of Slurm jobs; also the tasks of those jobs. */
+#include "cli/options.h"
+#include "lab/launch/launch.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    bool wait;
+} sync_options;
+
+static int sync_one(const invocation *c, db *d, const char *name, const char *folder, const sync_options *o, err *e)
+{
+    sync_result r;
+    enum progress_mode mode = c->verbosity < 0 ? PROGRESS_NONE : PROGRESS_PLAIN;
+    if (launch_sync(d, name, folder, o->wait, mode, &r, e)) return -1;
+    if (r.jobs && c->verbosity >= 0)
+        printf("%s: %zu run%s ended, %zu not finished\n", name, r.taken, r.taken == 1 ? "" : "s", r.left);
+    return 0;
+}
+
+/* An experiment's folder, or every one that has Slurm jobs. */
+static int sync_run(const invocation *c, void *options)
+{
+    err e = {0};
+    char *folder = runs_folder(&c->p);
+    db *d = db_open(&c->p.db, &e);
+    int bad = !d;
+    if (d && c->n_words) bad = sync_one(c, d, c->word[0], folder, options, &e);
+    DIR *all = d && !c->n_words ? opendir(folder) : NULL;
+    struct dirent *x;
+    while (all && !bad && (x = readdir(all))) {
+        if (x->d_name[0] == '.') continue;
+        char *jobs = xprintf("%s/%s/slurm", folder, x->d_name);
+        if (file_exists(jobs)) bad = sync_one(c, d, x->d_name, folder, options, &e);
+        free(jobs);
+    }
+    if (all) closedir(all);
+    db_close(d);
+    free(folder);
+    return bad ? call_failed(c, &e) : 0;
+}
+
+static const option options[] = {
+    {"--wait", NULL, "wait until all runs have ended", OPTION_FLAG, offsetof(sync_options, wait)},
+    OPTION_DATABASE,
+    {0}};
+const command sync_command = {
+    .name = "sync",
+    .does = "record the progress of runs in Slurm jobs",
+    .about = "A sweep started with `ablate run --launcher slurm --detach` trains without a host. This command records "
+             "what its "
+             "workers have reported. Run it as often as you like, on any machine that sees the results folder. "
+             "See docs/cluster.md.",
+    .arguments = "[EXPERIMENT]",
+    .least = 0,
+    .most = 1,
+    .words = WORDS_EXPERIMENTS,
+    .options = options,
+    .defaults = &(const sync_options){0},
+    .size = sizeof(sync_options),
+    .run = sync_run,
+    .example = "ablate sync table3-multi30k --wait"};
+
+/* SPOOL TASK RUNS_PER_TASK, as launch/slurm.c writes it into the batch script. */
+static int task_run(const invocation *c, void *unused)
+{
+    int64_t task, per_task;
+    (void)unused;
+    if (!parse_int(c->word[1], &task) || !parse_int(c->word[2], &per_task) || task < 0 || per_task < 1) {
+        err e = {0};
+        fail(&e, "expected a task number and a number of runs, found %s and %s", c->word[1], c->word[2]);
+        return call_failed(c, &e);
+    }
+    return slurm_task_run(c->p.program, c->word[0], task, per_task);
+}
+const command slurm_task_command = {
+    .name = "slurm-task", .arguments = "SPOOL TASK RUNS", .least = 3, .most = 3, .words = WORDS_NONE, .run = task_run};

@@ -1,0 +1,70 @@
+/* table.c - ablate table: an experiment's table, or a paper's. */
+#include "lab/report/table.h"
+#include "cli/options.h"
+#include "lab/report/store.h"
+
+typedef struct {
+    option_list metrics;
+    int format, vs, stats; /* which word; vs, stats: -1 not asked for */
+    double sustained;      /* TFLOPS */
+    bool json;
+} table_command_options;
+
+static int table(const invocation *c, void *options)
+{
+    const table_command_options *o = options;
+    err e = {0};
+    str out = {0};
+    table_options t = {.metrics = o->metrics.at,
+                       .n_metrics = o->metrics.n,
+                       .vs_paper = o->vs == 0,
+                       .vs_recorded = o->vs == 1,
+                       .full = o->stats == 0,
+                       .sustained = o->sustained * 1e12};
+    enum table_format f = o->json ? TABLE_JSON : (enum table_format)o->format;
+    const char *name = c->n_words ? c->word[0] : NULL;
+    bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
+    if (no_file && table_is_published(name)) {
+        int bad = table_print(NULL, name, &t, f, &out, &e);
+        if (!bad) fputs(str_text(&out), stdout);
+        str_free(&out);
+        return bad ? call_failed(c, &e) : 0;
+    }
+    reader *r = reader_open(&c->p.db, &e);
+    int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
+    reader_close(r);
+    if (!rc) fputs(str_text(&out), stdout);
+    if (!rc) rc = store_comparisons(&c->p.db, &e);
+    str_free(&out);
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const table_command_options defaults = {.vs = -1, .stats = -1};
+static const option options[] = {
+    {"--metric", "M", "print only this column", OPTION_LIST, offsetof(table_command_options, metrics)},
+    {"--format", "text|md|latex|csv|json", "output format [text]; csv and json have full precision", OPTION_WORD,
+     offsetof(table_command_options, format)},
+    {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD,
+     offsetof(table_command_options, vs)},
+    {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD,
+     offsetof(table_command_options, stats), .words = WORDS_OWN},
+    {"--sustained", "TFLOPS",
+     "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
+     offsetof(table_command_options, sustained), 0, 0},
+    {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
+    OPTION_DATABASE,
+    {0}};
+const command table_command = {
+    .name = "table",
+    .does = "print an experiment's table, or the paper's table1 to table4",
+    .about =
+        "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names print "
+        "only the paper's table, without a database.",
+    .arguments = "[NAME]",
+    .most = 1,
+    .words = WORDS_EXPERIMENTS,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = table,
+    .example = "ablate table quick --format latex > quick.tex"};

@@ -1,0 +1,140 @@
+/* watch.c - ablate watch: a full-screen view of a running sweep. It only reads the database, so it can be started and
+ * stopped at any time. */
+#include "cli/watch.h"
+#include "cli/options.h"
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+typedef struct {
+    bool once;
+    int64_t width;
+    double every;
+} watch_options;
+
+static volatile sig_atomic_t stop;
+static void ask_stop(int signal_number) { (void)signal_number, stop = 1; }
+
+static void measure(const watch_options *o, watch_view *v)
+{
+    struct winsize size = {0};
+    const char *plain = getenv("NO_COLOR");
+    bool known = !ioctl(1, TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
+    v->columns = o->width ? (int)o->width : known ? size.ws_col : 80;
+    v->lines = known && !o->once ? size.ws_row : 10000;
+    v->color = !o->once && isatty(1) && (!plain || !*plain);
+}
+
+static int draw(const invocation *c, const watch_view *v, str *out, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    reader *r = reader_open(&c->p.db, e);
+    const char *name = c->n_words ? c->word[0] : NULL;
+    int rc = r ? reader_experiment(r, name, false, &a, &x, e) : -1;
+    if (rc == 1)
+        rc = fail(e, "found no experiment%s%s%s; `ablate ls` lists the experiments", name ? " \"" : "",
+                  name ? name : "", name ? "\"" : "");
+    if (!rc) rc = watch_frame(r, &x, v, now(), out, e);
+    reader_close(r);
+    arena_free(&a);
+    return rc;
+}
+
+/* Waits for a key or the next frame. False: q, or the end of the input. */
+static bool wait_key(double seconds, watch_view *v)
+{
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+    char key = 0;
+    if (poll(&in, 1, (int)(seconds * 1000)) <= 0) return true;
+    if (read(0, &key, 1) != 1 || key == 'q') return false;
+    if (key == 'j') v->first++;
+    if (key == 'k' && v->first) v->first--;
+    return true;
+}
+
+static int full_screen(const invocation *c, const watch_options *o, err *e)
+{
+    struct termios before, raw;
+    watch_view v = {0};
+    int rc = 0;
+    bool terminal = !tcgetattr(0, &before);
+    struct sigaction act = {.sa_handler = ask_stop};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    if (terminal) {
+        raw = before;
+        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        tcsetattr(0, TCSANOW, &raw);
+    }
+    fputs("\033[?1049h\033[?25l", stdout); /* the other screen, no cursor */
+    while (!stop && !rc) {
+        str frame = {0};
+        measure(o, &v);
+        double began = ticks();
+        rc = draw(c, &v, &frame, e);
+        if (c->verbosity > 0) str_addf(&frame, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
+        fputs("\033[H", stdout);
+        for (const char *p = str_text(&frame); *p;) { /* each line is cleared to its end */
+            size_t n = strcspn(p, "\n");
+            printf("%.*s\033[K\n", (int)n, p);
+            p += n + (p[n] == '\n');
+        }
+        printf("q ends\033[K\033[J");
+        fflush(stdout);
+        str_free(&frame);
+        if (!rc && !stop && !wait_key(o->every, &v)) break;
+    }
+    fputs("\033[?25h\033[?1049l", stdout);
+    fflush(stdout);
+    if (terminal) tcsetattr(0, TCSANOW, &before);
+    return rc;
+}
+
+static int watch(const invocation *c, void *options)
+{
+    const watch_options *o = options;
+    err e = {0};
+    int rc;
+    if (o->once || !isatty(1)) {
+        watch_view v = {0};
+        str frame = {0};
+        watch_options once = *o;
+        once.once = true;
+        measure(&once, &v);
+        double began = ticks();
+        rc = draw(c, &v, &frame, &e);
+        if (!rc) fputs(str_text(&frame), stdout);
+        if (c->verbosity > 0) fprintf(stderr, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
+        str_free(&frame);
+    } else {
+        rc = full_screen(c, o, &e);
+    }
+    return rc ? call_failed(c, &e) : 0;
+}
+
+static const watch_options defaults = {.every = 1};
+static const option options[] = {
+    {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, offsetof(watch_options, every), 0.05, 3600},
+    {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG,
+     offsetof(watch_options, once)},
+    {"--width", "N", "width in columns [the terminal's, or 80]", OPTION_COUNT, offsetof(watch_options, width), 40, 500},
+    OPTION_DATABASE,
+    {0}};
+const command watch_command = {
+    .name = "watch",
+    .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
+    .about =
+        "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.",
+    .arguments = "[EXPERIMENT]",
+    .most = 1,
+    .words = WORDS_EXPERIMENTS,
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = watch,
+    .example = "ablate watch quick"};

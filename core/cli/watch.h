@@ -1,0 +1,17 @@
+/* watch.h - one frame of `ablate watch`: text, so that it can be tested. */
+#ifndef ABLATE_WATCH_H
+#define ABLATE_WATCH_H
+#include "lab/results/read.h"
+
+typedef struct {
+    int columns, lines; /* of the terminal */
+    bool color;
+    size_t first; /* the first row to show */
+} watch_view;
+
+/* Appends the experiment's state as at most v->lines lines, at most v->columns wide. `r` provides the curves of the
+ * rows that are shown. */
+int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, err *e);
+/* The number of bytes of at most `columns` UTF-8 characters. */
+size_t watch_fitting(const char *s, size_t columns);
+#endif

@@ -1,0 +1,40 @@
+/* weights.c - see weights.h. */
+#include "cli/weights.h"
+#include <stdio.h>
+
+ab_ctx *weights_tape(model *m, const batch *b, err *e)
+{
+    m->keep_weights = true;
+    model_shape shape = {b->n_sentences, b->src_rows, b->tgt_rows, b->src_longest, b->tgt_longest};
+    ab_ctx *c = model_loss_tape(m, &shape, false, e);
+    m->keep_weights = false;
+    if (!c) return NULL;
+    model_batch view = {.shape = shape,
+                        .src_ids = b->src_ids,
+                        .src_pos = b->src_pos,
+                        .src_offset = b->src_offset,
+                        .tgt_in = b->tgt_in,
+                        .tgt_out = b->tgt_out,
+                        .tgt_pos = b->tgt_pos,
+                        .tgt_offset = b->tgt_offset};
+    int bad = tape_plan(c, NULL, NULL);
+    if (!bad) {
+        model_loss_inputs(c, &view, 1);
+        bad = tape_run(c, &(run_options){.from = PHASE_CONST});
+    }
+    if (!bad) return c;
+    fail(e, "%s", c->error.text);
+    tape_free(c);
+    return NULL;
+}
+
+bool weights_find(const ab_ctx *c, const char *stack, const char *part, int64_t layer, weights *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%lld.%s.weights", stack, (long long)layer, part);
+    ab_t x = tape_find(c, name);
+    if (!x.id) return false;
+    const node *v = &c->v[x.id];
+    *out = (weights){(size_t)v->dim[1], (size_t)v->dim[2], (size_t)v->dim[3], v->data};
+    return true;
+}

@@ -1,0 +1,333 @@
+/* analysis.c - design and analysis of an experiment: searches, budgets, stopping rules, criteria, two-level designs,
+ * sizes. docs/ini.md describes the syntax, docs/statistics.md the meaning for tables. */
+#include "lab/config/build.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lr = tune(1e-4 .. 1e-2, 5) ---- */
+
+enum { MOST_CANDIDATES = 64 };
+
+/* The three numbers of "tune(LOW .. HIGH, N)". */
+static bool split_tune(const char *text, double *low, double *high, int64_t *n, arena *a)
+{
+    if (!has_prefix(text, "tune(") || !has_suffix(text, ")")) return false;
+    char *inside = arena_strndup(a, text + 5, strlen(text) - 6), *dots = strstr(inside, ".."),
+         *comma = strrchr(inside, ',');
+    if (!dots || !comma || comma < dots) return false;
+    *dots = *comma = 0;
+    return parse_real(trim(inside), low) && parse_real(trim(dots + 2), high) && parse_int(trim(comma + 1), n);
+}
+
+const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune)
+{
+    const ab_param *p = key_param(b, l->keys[0]);
+    double low, high;
+    int64_t n;
+    const char *ends[2];
+    char number[2][32];
+    err e = {{0}};
+    *is_tune = has_prefix(text, "tune(") || same(text, "tune");
+    if (!*is_tune) return NULL;
+    if (l->m > 1)
+        return complain(b, l->where, l->label, "found %s for coupled keys, expected a search over one key", text), NULL;
+    if (p->type != AB_REAL && p->type != AB_INT)
+        return complain(b, l->where, l->label,
+                        "found %s, expected a value: only numeric keys can be "
+                        "searched",
+                        text),
+               NULL;
+    if (!split_tune(text, &low, &high, &n, b->a) || !(low < high) || n < 2 || n > MOST_CANDIDATES)
+        return complain(b, l->where, l->label,
+                        "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d candidates",
+                        text, MOST_CANDIDATES),
+               NULL;
+    const double end[] = {low, high};
+    for (int i = 0; i < 2; i++)
+        if (param_canonical(p, format_real(end[i], number[i]), &ends[i], b->a, &e))
+            return complain(b, l->where, l->label, "%s", e.text), NULL;
+    return arena_printf(b->a, "tune(%s .. %s, %lld)", ends[0], ends[1], (long long)n);
+}
+
+bool tune_read(const build *b, const char *key, const char *text, spec_tune *out)
+{
+    const ab_param *p = key_param(b, key);
+    *out = (spec_tune){.key = key, .whole = p && p->type == AB_INT, .text = text};
+    return split_tune(text, &out->low, &out->high, &out->n, b->a);
+}
+
+const char *tune_middle(build *b, const spec_tune *t)
+{
+    char number[32];
+    double middle = t->low > 0 ? sqrt(t->low * t->high) : (t->low + t->high) / 2;
+    return arena_strdup(b->a, format_real(t->whole ? round(middle) : middle, number));
+}
+
+/* ---- seeds = until 0.5 BLEU, at most 20 ---- */
+
+static const int64_t looks[] = {3, 5, 10, 20}; /* metric/design.h: look_seeds */
+
+bool read_until(build *b, const char *where, const char *text, bool *bad)
+{
+    char metric[64], rest[2];
+    double effect;
+    long long most;
+    bool look = false;
+    *bad = false;
+    if (!has_prefix(text, "until ")) return false;
+    int found = sscanf(text, "until %lf %63[^, ], at most %lld%1s", &effect, metric, &most, rest);
+    for (size_t i = 0; i < LENGTH(looks) && found == 3; i++) look = look || most == looks[i];
+    if (found != 3 || !(effect > 0) || !look) {
+        complain(b, where, "seeds",
+                 "found \"%s\", expected until EFFECT METRIC, at most N with N 3, 5, 10 or 20, as in until 0.5 BLEU, "
+                 "at most 20",
+                 text);
+        *bad = true;
+        return false;
+    }
+    b->s->until.effect = effect, b->s->until.most = most;
+    b->s->until.metric = arena_strdup(b->a, metric);
+    b->s->seeds = arena_alloc(b->a, (size_t)most * sizeof *b->s->seeds);
+    for (int64_t i = 0; i < most; i++) b->s->seeds[i] = i + 1;
+    b->s->n_seeds = (size_t)looks[0]; /* the first look; `ablate run` adds the others */
+    return true;
+}
+
+/* ---- match = flops by d_ff ---- */
+
+void read_match(build *b, const char *where, const char *text)
+{
+    static const char *const kinds[][2] = {{"params", "d_ff"}, {"flops", "d_ff"}, {"time", "steps"}}, *const keys[] = {
+                                                                                                          "d_ff",
+                                                                                                          "d_model",
+                                                                                                          "steps",
+                                                                                                          "layers"};
+    char kind[16] = "", key[16] = "", rest[2];
+    int found = sscanf(text, "%15s by %15s %1s", kind, key, rest);
+    bool known = false;
+    for (size_t i = 0; i < LENGTH(kinds); i++)
+        if (same(kind, kinds[i][0])) {
+            b->s->match = kinds[i][0];
+            if (found == 1) snprintf(key, sizeof key, "%s", kinds[i][1]);
+        }
+    for (size_t i = 0; i < LENGTH(keys); i++)
+        if (same(key, keys[i])) known = true, b->s->match_key = keys[i];
+    bool senseless = same(kind, "params") && same(key, "steps");
+    if (*b->s->match && known && found <= 2 && !senseless) return;
+    complain(
+        b, where, "match",
+        "found \"%s\", expected params, flops or time, then the key to solve for: by d_ff, d_model, layers or steps "
+        "(steps not for params)",
+        text);
+}
+
+/* ---- [criterion] ---- */
+
+void read_criterion(build *b, const ini_entry *at, size_t n)
+{
+    b->s->criterion.given = true;
+    b->s->criterion.metric = "", b->s->criterion.level = 0.05, b->s->criterion.seeds = 5;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = unquote(at[i].value, b->a);
+        bool good = true;
+        if (same(at[i].key, "metric"))
+            b->s->criterion.metric = text, good = *text;
+        else if (same(at[i].key, "margin"))
+            good = parse_real(text, &b->s->criterion.margin) && b->s->criterion.margin >= 0;
+        else if (same(at[i].key, "level"))
+            good = parse_real(text, &b->s->criterion.level) && b->s->criterion.level > 0 && b->s->criterion.level < 0.5;
+        else if (same(at[i].key, "seeds"))
+            good = parse_int(text, &b->s->criterion.seeds) && b->s->criterion.seeds >= 2;
+        else
+            complain(b, at[i].where, at[i].key,
+                     "found an unknown key in [criterion], expected metric, margin, level or seeds");
+        if (!good)
+            complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text,
+                     same(at[i].key, "seeds")    ? "the minimum number of seeds for a verdict, 2 or more"
+                     : same(at[i].key, "level")  ? "a level between 0 and 0.5"
+                     : same(at[i].key, "margin") ? "the largest difference that does not matter, 0 or more"
+                                                 : "the name of a metric");
+    }
+}
+
+/* ---- two-level designs ---- */
+
+/* Generators of fractions (Box, Hunter and Hunter 1978, table 12.15): each of the last factors is the product of
+ * earlier ones, a bit each. */
+static const struct {
+    size_t factors, resolution, n;
+    unsigned generator[4];
+} fractions[] = {
+    {3, 3, 1, {3}},         {4, 4, 1, {7}},          {5, 5, 1, {15}},      {5, 3, 2, {3, 5}},
+    {6, 6, 1, {31}},        {6, 4, 2, {7, 14}},      {6, 3, 3, {3, 5, 6}}, {7, 7, 1, {63}},
+    {7, 4, 3, {7, 14, 13}}, {7, 3, 4, {3, 5, 6, 7}}, {8, 5, 2, {15, 51}},  {8, 4, 4, {14, 13, 7, 11}},
+};
+enum { MOST_FACTORS = 8 };
+
+/* The smallest design of `k` factors with at least this resolution: how many factors are generated, and by what. 0: all
+ * combinations. */
+static size_t find_fraction(size_t k, size_t resolution, const unsigned **generator)
+{
+    size_t n = 0;
+    for (size_t i = 0; resolution && i < LENGTH(fractions); i++)
+        if (fractions[i].factors == k && fractions[i].resolution >= resolution && fractions[i].n > n)
+            n = fractions[i].n, *generator = fractions[i].generator;
+    return n;
+}
+
+static bool names_all(build *b, const ini_entry *factorial, const value_list *lists, size_t n)
+{
+    const char **names;
+    size_t n_names = split_text(factorial->value, ',', &names, b->a);
+    for (size_t i = 0; i < n_names; i++) {
+        bool found = false;
+        for (size_t k = 0; k < n; k++) found = found || same(names[i], lists[k].label);
+        if (!found)
+            return complain(b, factorial->where, "factorial", "found %s, expected a key of this sweep with two values",
+                            names[i]),
+                   false;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (lists[k].n != 2 && !lists[k].bad)
+            return complain(b, lists[k].where, lists[k].label,
+                            "found %zu values, expected two for a factor: low and high", lists[k].n),
+                   false;
+    if (n_names != n || n < 2 || n > MOST_FACTORS)
+        return complain(b, factorial->where, "factorial",
+                        "found %zu factors and %zu lists, expected each list of the sweep as a factor, 2 to "
+                        "%d",
+                        n_names, n, MOST_FACTORS),
+               false;
+    return true;
+}
+
+/* {"group":"X","resolution":R,"factors":[{"keys":["heads"],"low":["1"],"high":["8"]}, ...]} */
+static void add_factorial(build *b, const char *group, const value_list *lists, size_t n, size_t resolution)
+{
+    str *out = &b->factorials;
+    str_add(out, out->n ? ",{\"group\":" : "{\"group\":");
+    json_string(out, group);
+    str_addf(out, ",\"resolution\":%zu,\"factors\":[", resolution);
+    for (size_t k = 0; k < n; k++) {
+        str_add(out, k ? ",{\"name\":" : "{\"name\":");
+        json_string(out, lists[k].label);
+        for (size_t part = 0; part < 3; part++) {
+            str_add(out, part == 0 ? ",\"keys\":[" : part == 1 ? ",\"low\":[" : ",\"high\":[");
+            for (size_t j = 0; j < lists[k].m; j++) {
+                if (j) str_addc(out, ',');
+                json_string(out, part ? lists[k].items[part - 1][j] : lists[k].keys[j]);
+            }
+            str_addc(out, ']');
+        }
+        str_addc(out, '}');
+    }
+    str_add(out, "]}");
+}
+
+bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution,
+                    const char *group, const value_list *lists, size_t k, assignment **out, size_t *n)
+{
+    int64_t wanted = 0;
+    const unsigned *generator = NULL;
+    (void)where;
+    if (!names_all(b, factorial, lists, k)) return false;
+    for (size_t i = 0; i < k; i++)
+        if (lists[i].bad) return false;
+    if (resolution && !same(resolution->value, "full") &&
+        (!parse_int(resolution->value, &wanted) || wanted < 3 || wanted > (int64_t)k))
+        return complain(b, resolution->where, "resolution",
+                        "found \"%s\", expected full or a number from 3 to the number of factors, %zu",
+                        resolution->value, k),
+               false;
+    size_t generated = find_fraction(k, (size_t)wanted, &generator), own = k - generated, keys = 0;
+    for (size_t i = 0; i < k; i++) keys += lists[i].m;
+    *n = (size_t)1 << own;
+    *out = arena_alloc(b->a, *n * sizeof **out);
+    for (size_t r = 0; r < *n; r++) {
+        assignment *row = &(*out)[r];
+        row->at = arena_alloc(b->a, keys * sizeof *row->at);
+        for (size_t i = 0; i < k; i++) {
+            /* The sign of a product of factors: low counts -1, so it is high where an even number of them is low. */
+            unsigned low_ones = i < own ? ~r & (1u << i) : ~r & generator[i - own] & ((1u << own) - 1);
+            bool high = !(__builtin_popcount(low_ones) & 1);
+            for (size_t j = 0; j < lists[i].m; j++)
+                row->at[row->n++] = (setting){lists[i].keys[j], lists[i].items[high][j]};
+        }
+    }
+    add_factorial(b, group, lists, k, generated ? (size_t)wanted : 0);
+    return true;
+}
+
+/* ---- [scale] ---- */
+
+void scale_rows(build *b, const value_list *sizes)
+{
+    enum { LEAST_SIZES = 4 };
+    size_t rows = b->s->n_rows;
+    if (sizes->n < LEAST_SIZES) {
+        complain(b, sizes->where, sizes->label, "found %zu sizes, expected %d or more to fit a power law", sizes->n,
+                 LEAST_SIZES);
+        return;
+    }
+    str *out = &b->scale;
+    str_add(out, "{\"rows\":[");
+    for (size_t r = 0; r < rows; r++) {
+        const char *of = b->s->rows[r].name;
+        str_add(out, r ? ",{\"row\":" : "{\"row\":");
+        json_string(out, of);
+        str_add(out, ",\"sizes\":[");
+        for (size_t i = 0; i < sizes->n; i++) {
+            const spec_row *from = &b->s->rows[r];
+            assignment set = {.at = arena_alloc(b->a, (from->swept.n + sizes->m) * sizeof *set.at)},
+                       size = {.at = arena_alloc(b->a, sizes->m * sizeof *size.at)};
+            for (size_t k = 0; k < sizes->m; k++) size.at[size.n++] = (setting){sizes->keys[k], sizes->items[i][k]};
+            for (size_t k = 0; k < from->swept.n; k++) {
+                bool replaced = false;
+                for (size_t j = 0; j < size.n; j++) replaced = replaced || same(size.at[j].key, from->swept.at[k].key);
+                if (!replaced) set.at[set.n++] = from->swept.at[k];
+            }
+            for (size_t k = 0; k < size.n; k++) set.at[set.n++] = size.at[k];
+            const char *name = arena_printf(b->a, "%s @ %s", of, assignment_text(b, &size));
+            add_row(b, sizes->where, of, name, &set, NULL);
+            if (i) str_addc(out, ',');
+            json_string(out, name);
+        }
+        str_add(out, "]}");
+    }
+    str_add(out, "]}");
+}
+
+/* ---- all of it, for the database ---- */
+
+static void part(str *out, const char *name) { str_addf(out, "%s\"%s\":", out->n ? "," : "{", name); }
+
+void write_analysis(build *b)
+{
+    const spec *s = b->s;
+    str out = {0};
+    if (s->criterion.given) {
+        part(&out, "criterion");
+        str_add(&out, "{\"metric\":");
+        json_string(&out, s->criterion.metric);
+        str_add(&out, ",\"margin\":");
+        json_number(&out, s->criterion.margin);
+        str_add(&out, ",\"level\":");
+        json_number(&out, s->criterion.level);
+        str_addf(&out, ",\"seeds\":%lld}", (long long)s->criterion.seeds);
+    }
+    if (s->until.most) {
+        part(&out, "until");
+        str_add(&out, "{\"metric\":");
+        json_string(&out, s->until.metric);
+        str_add(&out, ",\"effect\":");
+        json_number(&out, s->until.effect);
+        str_addf(&out, ",\"most\":%lld}", (long long)s->until.most);
+    }
+    if (*s->match) part(&out, "match"), str_addf(&out, "{\"by\":\"%s\",\"key\":\"%s\"}", s->match, s->match_key);
+    if (b->factorials.n) part(&out, "factorial"), str_addf(&out, "[%s]", b->factorials.s);
+    if (b->scale.n) part(&out, "scale"), str_add(&out, b->scale.s);
+    if (out.n) str_addc(&out, '}');
+    b->s->analysis = out.n ? arena_strdup(b->a, out.s) : NULL;
+    str_free(&out);
+}

@@ -1,0 +1,171 @@
+/* build.h - internal to this folder: data shared by the steps that read and expand an INI. Everything lives
+ * in the spec's arena. Errors are collected, one per line, in build.errors; a step with errors continues
+ * if possible. */
+#ifndef ABLATE_CONFIG_BUILD_H
+#define ABLATE_CONFIG_BUILD_H
+#include "lab/config/spec.h"
+
+/* Limits of an INI; exceeding one is an error. Reading takes linear time. */
+enum {
+    MOST_BYTES = 1 << 20,     /* of a file */
+    MOST_ERRORS = 100,        /* reported per file */
+    MOST_VALUES = 10000,      /* in a list, and in `seeds` */
+    MOST_ALL_VALUES = 200000, /* of all lists */
+    MOST_PATTERNS = 1000,     /* in `only` and in `exclude` */
+    MOST_ROWS = 20000,        /* of an experiment */
+    MOST_RUNS = 1000000       /* rows times seeds */
+};
+
+/* ---- names.c ---- */
+
+typedef struct {
+    const char *text;
+    size_t number;
+} numbered_name;
+typedef struct {
+    numbered_name *at;
+    size_t n, cap;
+} name_set; /* {0} is empty */
+
+/* Adds a text, which is borrowed. False if an equal one exists; *was is its number. */
+bool name_set_add(name_set *s, const char *text, size_t number, size_t *was);
+void name_set_free(name_set *s);
+
+/* ---- reader.c: text -> sections of key = value ---- */
+
+typedef struct {
+    const char *where; /* "table3.ini:12", or "command line" */
+    const char *key;
+    const char *value; /* without comment and outer blanks, quotes kept */
+} ini_entry;
+typedef struct {
+    const char *where;
+    const char *title; /* the words between the brackets, single blanks between them */
+    ini_entry *at;
+    size_t n, cap;
+} ini_section;
+typedef struct {
+    ini_section *at;
+    size_t n, cap;
+} ini_file;
+
+/* Reports invalid lines and duplicate sections. */
+void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
+/* Reads the text of an INI. Files that are too large or contain zero bytes are errors. */
+int ini_read(const char *path, str *out, err *e);
+/* Is there room for one more line of errors? More than MOST_ERRORS are omitted, and one line says so. */
+bool room_for_error(str *errors);
+/* Appends to a section; the strings are borrowed. */
+void ini_add(ini_section *s, ini_entry e, arena *a);
+
+/* ---- values.c: one entry -> checked values ---- */
+
+typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 items */
+    const char *where, *label; /* label: the key as written */
+    size_t m, n;
+    const char **keys;   /* [m], full names ("rotary.base") */
+    const char ***items; /* [n][m] canonical values; NULL: invalid */
+    bool bad;            /* a value or the key is invalid */
+} value_list;
+
+typedef struct {
+    const plugin_schema *schema;
+    const char *path; /* as written in the INI; NULL: known by name */
+    const char *file; /* the same, absolute */
+} known_plugin;
+
+typedef struct { /* one experiment being built */
+    spec *s;
+    arena *a; /* &s->mem */
+    str *errors;
+    const plugin_schemas *plugins;
+    known_plugin *known;
+    size_t n_known;
+    settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
+    ini_entry *base_params; /* where those parameters were set (key: the full name) */
+    size_t n_base_params, cap_base_params;
+    const char **row_where; /* [rows of s] */
+    name_set row_names;
+    size_t n_values;        /* of all lists */
+    const char *only_where; /* place of the selection */
+    size_t cap_rows;
+    const spec_options *options;
+    str factorials, scale; /* their parts of the analysis, as JSON */
+} build;
+
+/* Returns array `old` of n elements with room for one more, in the arena. */
+void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a);
+
+/* Appends "where: key: message\n" to the errors. */
+void complain(build *b, const char *where, const char *key, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Splits text at `mark` outside quotes; parts are trimmed, quotes kept. */
+size_t split_text(const char *text, char mark, const char ***parts, arena *a);
+const char *unquote(const char *text, arena *a);
+/* Checks keys and values of one entry. prefix: the plugin of a [PLUGIN] section, or NULL. */
+value_list read_list(build *b, const char *prefix, const ini_entry *e);
+/* The parameter of a full key, or NULL. Searches a dotted key in every known plugin of that name. */
+const ab_param *key_param(const build *b, const char *key);
+/* The absolute form of a path in the INI (relative to the file) or on the command line. */
+const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
+void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
+extern const char COMMAND_LINE[];                                                       /* `where` of -s */
+/* The plugin that a core key's value names, or NULL. */
+const known_plugin *known_of(const build *b, const char *kind, const char *value);
+const plugin_schema *value_plugin(const build *b, const char *kind, const char *value);
+/* Integers: "1, 2, 5..8, 1..9:2". False after a complaint. */
+bool read_seeds(build *b, const char *where, const char *text);
+
+/* ---- experiment.c: [experiment] ---- */
+
+/* Reads the section (NULL: the file has none) and what the command line replaces of it. */
+void read_experiment(build *b, const ini_section *s, const spec_options *o);
+
+/* ---- rows.c: values -> rows ---- */
+
+typedef struct {
+    setting *at;
+    size_t n;
+} assignment; /* what one row sets, in order */
+
+/* Rows of one [sweep]: its lists combined according to `combine` (NULL, "each", "grid" or "zip"). False after a
+ * complaint. */
+bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists, size_t n_lists,
+                   assignment **out, size_t *n);
+/* Removes the rows that match `exclude` ("heads=32 layers=8, heads=1"). False after a complaint. */
+bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *n);
+/* "heads=1 d_k=512" */
+const char *assignment_text(const build *b, const assignment *set);
+/* Appends a row; NULL after a complaint. where: for messages. paper_row may be NULL. */
+spec_row *add_row(build *b, const char *where, const char *group, const char *name, const assignment *set,
+                  const char *paper_row);
+
+/* ---- analysis.c: how the experiment is set up and judged ---- */
+
+/* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
+const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
+/* Parses such a canonical text. */
+bool tune_read(const build *b, const char *key, const char *text, spec_tune *out);
+/* The middle of a search, as canonical text: the row's value until one is chosen. */
+const char *tune_middle(build *b, const spec_tune *t);
+/* "until 0.5 BLEU, at most 20": fills b->s->until. False: a list of seeds, or after a complaint (*bad). */
+bool read_until(build *b, const char *where, const char *text, bool *bad);
+void read_match(build *b, const char *where, const char *text); /* params | flops | time, then "by KEY" */
+void read_criterion(build *b, const ini_entry *at, size_t n);
+/* The rows of a sweep that is a two-level design with its lists as factors: all 2^k, or the fraction of that
+ * resolution. */
+bool factorial_rows(build *b, const char *where, const ini_entry *factorial, const ini_entry *resolution,
+                    const char *group, const value_list *lists, size_t n_lists, assignment **out, size_t *n);
+/* Adds every row at every size of the list: "ROW @ d_model=64". */
+void scale_rows(build *b, const value_list *sizes);
+void write_analysis(build *b); /* fills b->s->analysis when all is read */
+
+/* ---- slurm.c: [slurm] ---- */
+
+void read_slurm(build *b, const ini_entry *at, size_t n); /* fills b->s->slurm and the derived fields */
+void slurm_reference(FILE *f);                            /* its keys as Markdown */
+
+/* ---- finish.c: the rows' settings, config, JSON, hash; equal rows; unused plugin parameters; selection ----
+ */
+
+void finish_rows(build *b);
+#endif

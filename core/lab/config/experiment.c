@@ -1,0 +1,89 @@
+/* experiment.c - [experiment]: name, note, seeds, published table, selected rows, matched budget. */
+#include "lab/config/build.h"
+#include <string.h>
+
+static const ini_entry *find_entry(const ini_section *s, const char *key)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (same(s->at[i].key, key)) return &s->at[i];
+    return NULL;
+}
+
+static void check_experiment_keys(build *b, const ini_section *s)
+{
+    static const char *const keys[] = {"name", "note", "seeds", "paper", "only", "match"};
+    name_set seen = {0};
+    size_t first;
+    for (size_t i = 0; i < s->n; i++) {
+        const ini_entry *e = &s->at[i];
+        bool known = false;
+        for (size_t k = 0; k < LENGTH(keys); k++) known |= same(keys[k], e->key);
+        const char *near = known ? NULL : nearest(e->key, keys, LENGTH(keys));
+        if (!known)
+            complain(b, e->where, e->key,
+                     "found an unknown key in [experiment], expected name, note, seeds, paper, only or "
+                     "match%s%s%s",
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        if (!name_set_add(&seen, e->key, i, &first))
+            complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", s->at[first].where);
+    }
+    name_set_free(&seen);
+}
+
+static const char *text_entry(build *b, const ini_section *s, const char *key, const char *otherwise)
+{
+    const ini_entry *e = find_entry(s, key);
+    return e ? unquote(e->value, b->a) : otherwise;
+}
+
+/* "experiments/table3.ini" -> "table3" */
+static const char *stem(const char *path, arena *a)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    size_t n = strlen(file);
+    return arena_strndup(a, file, has_suffix(file, ".ini") ? n - 4 : n);
+}
+
+static void check_name(build *b, const ini_section *s)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    const ini_entry *e = find_entry(s, "name");
+    const char *name = b->s->name;
+    const char *where = e ? e->where : b->s->path;
+    enum { LONGEST_NAME = 100 }; /* it is a folder's name as well, of which file systems take 255 bytes */
+    if (strlen(name) > LONGEST_NAME)
+        complain(b, where, "name", "found a name of %zu bytes, expected at most %d", strlen(name), LONGEST_NAME);
+    if (has_suffix(name, ".recorded"))
+        complain(b, where, "name",
+                 "found \"%s\", expected another name: the suffix .recorded is reserved for recorded runs", name);
+    if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
+        complain(b, where, "name",
+                 "found \"%s\", expected only letters, digits, _ - and ., starting with a letter or digit", name);
+}
+
+void read_experiment(build *b, const ini_section *s, const spec_options *o)
+{
+    const ini_entry *seeds = find_entry(s, "seeds"), *only = find_entry(s, "only");
+    if (s) check_experiment_keys(b, s);
+    b->s->name = text_entry(b, s, "name", stem(b->s->path, b->a));
+    b->s->note = text_entry(b, s, "note", "");
+    b->s->paper = text_entry(b, s, "paper", "");
+    check_name(b, s);
+    b->s->seeds_text = o->seeds ? arena_strdup(b->a, o->seeds) : seeds ? seeds->value : "1";
+    const char *seeds_where = o->seeds ? COMMAND_LINE : seeds ? seeds->where : "";
+    bool bad_until = false;
+    if (!read_until(b, seeds_where, b->s->seeds_text, &bad_until) && !bad_until)
+        read_seeds(b, seeds_where, b->s->seeds_text);
+    const ini_entry *match = find_entry(s, "match");
+    b->s->match = b->s->match_key = b->s->slurm_options = "";
+    if (match) read_match(b, match->where, unquote(match->value, b->a));
+    b->only_where = o->n_only ? COMMAND_LINE : only ? only->where : "";
+    if (o->n_only) {
+        b->s->only = arena_alloc(b->a, o->n_only * sizeof *b->s->only);
+        b->s->n_only = o->n_only;
+        for (size_t i = 0; i < o->n_only; i++) b->s->only[i] = arena_strdup(b->a, o->only[i]);
+    } else if (only && *only->value) {
+        b->s->n_only = split_text(only->value, ',', &b->s->only, b->a);
+        for (size_t i = 0; i < b->s->n_only; i++) b->s->only[i] = unquote(b->s->only[i], b->a);
+    }
+}

@@ -1,0 +1,222 @@
+/* finish.c - turns the rows' settings into resolved settings, config, JSON and hash; finds equal rows; selects rows. */
+#include "lab/config/build.h"
+#include <fnmatch.h>
+#include <string.h>
+
+/* Calls `take` for every plugin that the row runs (one plugin may come up more than once). `attention` itself
+ * only stands in for the three places, which are resolved by now. */
+static void each_plugin(build *b, const spec_row *row,
+                        void (*take)(build *, const spec_row *, const plugin_schema *, void *), void *user)
+{
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const plugin_schema *s = kind && !same(one->key, "attention") ? value_plugin(b, kind, one->value) : NULL;
+        if (s) take(b, row, s, user);
+    }
+}
+
+static void put_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    settings *out = user;
+    for (const ab_param *p = s->params; p && p->name; p++) {
+        const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key);
+        settings_put(out, key, given ? given : param_default(p, b->a), b->a);
+        if (settings_get(&b->base, key)) continue;
+        /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
+        settings_put(&b->s->rows[0].given, key, param_default(p, b->a), b->a);
+    }
+}
+
+typedef struct {
+    const plugin_schema *s;
+    bool clash;
+} clash_search;
+
+static void look_for_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    (void)b, (void)row;
+    clash_search *c = user;
+    bool both = s->params && s->params->name && c->s->params && c->s->params->name;
+    c->clash |= s != c->s && same(s->name, c->s->name) && both;
+}
+
+/* Two plugins of one name whose parameters cannot be told apart. */
+static void check_clash(build *b, const spec_row *row, const plugin_schema *s, void *user)
+{
+    clash_search c = {s, false};
+    each_plugin(b, row, look_for_clash, &c);
+    bool *found = user;
+    if (c.clash && !*found)
+        complain(b, b->row_where[row->order], row->name,
+                 "found two plugins named %s that both have parameters, expected different names", s->name);
+    *found |= c.clash;
+}
+
+/* Every plugin of the row must be loaded: without its parameters the row would have another hash. */
+static bool all_loaded(build *b, const spec_row *row)
+{
+    bool all = true;
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        if (!kind || same(one->key, "attention") || value_plugin(b, kind, one->value)) continue;
+        complain(b, b->row_where[row->order], row->name,
+                 "found %s = %s, which is not loaded, expected an available plugin of kind %s", one->key, one->value,
+                 kind);
+        all = false;
+    }
+    return all;
+}
+
+/* Absolute paths work in every worker's folder. */
+static void place_paths(build *b, spec_row *row)
+{
+    str folders = {0};
+    for (size_t i = 0; i < row->settings.n; i++) {
+        const setting *one = &row->settings.at[i];
+        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const known_plugin *k = kind ? known_of(b, kind, one->value) : NULL;
+        settings_put(&row->placed, one->key, k && k->file ? k->file : one->value, b->a);
+    }
+    absolute_folders(b->s, "", settings_get(&row->given, "plugin_path"), &folders);
+    settings_put(&row->placed, "plugin_path", str_text(&folders), b->a);
+    str_free(&folders);
+}
+
+/* The value found for the row by a search or matching, or NULL. */
+static const char *chosen_for(const build *b, const spec_row *row, const char *key)
+{
+    for (size_t i = 0; i < b->options->n_chosen; i++)
+        if (same(b->options->chosen[i].row, row->name) && same(b->options->chosen[i].key, key))
+            return b->options->chosen[i].value;
+    return NULL;
+}
+
+/* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
+static void take_chosen(build *b, spec_row *row)
+{
+    for (size_t i = 0; i < b->options->n_chosen; i++) {
+        const spec_chosen *c = &b->options->chosen[i];
+        if (!same(c->row, row->name)) continue;
+        settings_put(&row->given, c->key, c->value, b->a);
+        if (!row->is_base) settings_put(&row->swept, c->key, c->value, b->a);
+    }
+    row->tunes = arena_alloc(b->a, (row->given.n + 1) * sizeof *row->tunes);
+    for (size_t i = 0; i < row->given.n; i++) {
+        setting *one = &row->given.at[i];
+        spec_tune t;
+        if (!tune_read(b, one->key, one->value, &t) || chosen_for(b, row, one->key)) continue;
+        row->tunes[row->n_tunes++] = t;
+        one->value = tune_middle(b, &t);
+    }
+}
+
+static bool resolve_row(build *b, spec_row *row)
+{
+    err e = {{0}};
+    settings all = {0};
+    take_chosen(b, row);
+    if (config_from_settings(&row->given, &row->config, b->a, &e)) {
+        complain(b, b->row_where[row->order], row->name, "%s", e.text);
+        return false;
+    }
+    config_unbind(&row->config, NULL, config_params, &all, b->a);
+    for (size_t i = 0; i < all.n; i++)
+        if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
+    if (!all_loaded(b, row)) return false;
+    settings params = {0};
+    bool clash = false;
+    each_plugin(b, row, check_clash, &clash);
+    each_plugin(b, row, put_params, &params);
+    for (size_t i = 0; i < params.n; i++) settings_put(&row->settings, params.at[i].key, params.at[i].value, b->a);
+    return true;
+}
+
+static const ab_param *lookup(void *user, const char *key) { return key_param(user, key); }
+
+static void write_row(build *b, spec_row *row, name_set *hashes)
+{
+    str json = {0};
+    config_hash(&row->settings, row->hash);
+    place_paths(b, row);
+    config_to_json(&row->placed, lookup, b, &json);
+    row->json = arena_strdup(b->a, str_text(&json));
+    str_free(&json);
+    size_t first;
+    if (!name_set_add(hashes, row->hash, row->order, &first)) row->same_as = (int)first;
+}
+
+/* ---- parameters that no plugin of the row or of any row reads ---- */
+
+static void check_used(build *b)
+{
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        const spec_row *row = &b->s->rows[i];
+        for (size_t k = 0; k < row->swept.n; k++)
+            if (strchr(row->swept.at[k].key, '.') && !settings_get(&row->settings, row->swept.at[k].key))
+                complain(b, b->row_where[i], row->swept.at[k].key,
+                         "found a parameter of a plugin that row %s does not use, expected one of a plugin it uses",
+                         row->name);
+    }
+    for (size_t k = 0; k < b->n_base_params; k++) {
+        bool used = false;
+        for (size_t i = 0; i < b->s->n_rows; i++)
+            used |= settings_get(&b->s->rows[i].settings, b->base_params[k].key) != NULL;
+        if (!used)
+            complain(b, b->base_params[k].where, b->base_params[k].key,
+                     "found a parameter of a plugin that no row uses, expected one of a plugin in use");
+    }
+}
+
+/* ---- selection ---- */
+
+static bool chosen_by(const spec_row *row, const char *pattern)
+{
+    return same(row->name, pattern) || (*row->group && same(row->group, pattern)) || !fnmatch(pattern, row->name, 0);
+}
+
+static void select_rows(build *b)
+{
+    spec *s = b->s;
+    const char **names = arena_alloc(b->a, 2 * s->n_rows * sizeof *names);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        s->rows[i].selected = !s->n_only;
+        names[2 * i] = s->rows[i].name, names[2 * i + 1] = s->rows[i].group;
+    }
+    if (s->n_only > MOST_PATTERNS) {
+        complain(b, b->only_where, "only", "found %zu patterns, expected at most %d", s->n_only, MOST_PATTERNS);
+        return;
+    }
+    for (size_t k = 0; k < s->n_only; k++) {
+        bool any = false;
+        for (size_t i = 0; i < s->n_rows; i++)
+            if (chosen_by(&s->rows[i], s->only[k])) any = s->rows[i].selected = true;
+        if (any) continue;
+        const char *near = nearest(s->only[k], names, 2 * s->n_rows);
+        const char *several = strchr(s->only[k], ',') ? " (several rows: --only once for each)" : "";
+        complain(b, b->only_where, "only",
+                 "found \"%s\", which no row matches, expected a row, a group or a pattern%s%s%s%s", s->only[k],
+                 several, near && *near ? "; did you mean " : "", near ? near : "", near && *near ? "?" : "");
+    }
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const spec_row *row = &s->rows[i];
+        if (row->selected) s->rows[row->same_as < 0 ? i : (size_t)row->same_as].run = true;
+    }
+    for (size_t i = 0; i < s->n_rows; i++) s->n_runs += s->rows[i].run ? s->n_seeds : 0;
+    if (s->n_runs > MOST_RUNS)
+        complain(b, s->path, "seeds", "found %zu rows x %zu seeds = %zu runs, expected at most %d", s->n_rows,
+                 s->n_seeds, s->n_runs, MOST_RUNS);
+}
+
+void finish_rows(build *b)
+{
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        if (!resolve_row(b, &b->s->rows[i]) && !i) return; /* an error in base is an error in most rows */
+    if (b->errors->n) return;
+    name_set hashes = {0};
+    for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i], &hashes);
+    name_set_free(&hashes);
+    check_used(b);
+    select_rows(b);
+}

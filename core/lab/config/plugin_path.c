@@ -1,0 +1,60 @@
+/* plugin_path.c - resolves plugin paths, relative to the INI's folder; and reads plugin_path, which is needed before
+ * other keys can be checked. */
+#include "lab/config/build.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char COMMAND_LINE[] = "command line";
+
+const char *absolute_path(const spec *s, const char *where, const char *path, arena *a)
+{
+    const char *slash = same(where, COMMAND_LINE) ? NULL : strrchr(s->path, '/');
+    char here[PATH_MAX], *folder = slash ? xstrndup(s->path, (size_t)(slash - s->path + 1)) : xstrdup("");
+    char *beside = *folder ? path_join(folder, path) : xstrdup(path);
+    char *full = *beside == '/' || !getcwd(here, sizeof here) ? xstrdup(beside) : path_join(here, beside);
+    char *real = realpath(full, NULL); /* without . and .., where it exists */
+    const char *out = arena_strdup(a, real ? real : full);
+    free(folder);
+    free(beside);
+    free(full);
+    free(real);
+    return out;
+}
+
+void absolute_folders(const spec *s, const char *where, const char *folders, str *out)
+{
+    arena a = {0};
+    for (const char *p = folders ? folders : ""; *p;) {
+        size_t n = strcspn(p, ":");
+        if (n) str_addf(out, "%s%s", out->n ? ":" : "", absolute_path(s, where, arena_strndup(&a, p, n), &a));
+        p += n + (p[n] == ':');
+    }
+    arena_free(&a);
+}
+
+void spec_plugin_path(const char *path, const spec_options *options, str *out)
+{
+    static const char key[] = "plugin_path";
+    arena a = {0};
+    str text = {0}, ignored = {0};
+    err e = {0};
+    ini_file file = {0};
+    spec s = {.path = path};
+    const char *folders = "", *where = "";
+    if (!ini_read(path, &text, &e)) ini_split(str_text(&text), text.n, path, &file, &a, &ignored);
+    for (size_t i = 0; i < file.n; i++)
+        for (size_t k = 0; k < file.at[i].n && same(file.at[i].title, "base"); k++)
+            if (same(file.at[i].at[k].key, key)) folders = unquote(file.at[i].at[k].value, &a);
+    for (size_t i = 0; options && i < options->n_set; i++) {
+        const char *equals = strchr(options->set[i], '=');
+        char *name = equals ? trim(arena_strndup(&a, options->set[i], (size_t)(equals - options->set[i]))) : "";
+        if (same(name, key)) folders = unquote(trim(arena_strdup(&a, equals + 1)), &a), where = COMMAND_LINE;
+    }
+    str_clear(out);
+    absolute_folders(&s, where, folders, out);
+    str_free(&text);
+    str_free(&ignored);
+    arena_free(&a);
+}

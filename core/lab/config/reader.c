@@ -1,0 +1,266 @@
+/* reader.c - splits an INI's text into sections of entries, with inih.
+ *
+ * inih (as built by distributions) truncates lines at 200 bytes, appends an indented line to the value above
+ * it, keeps `# ...` in values, cuts at ` ;` even inside quotes, and ignores text after `]`. So each line is
+ * cleaned here before inih sees it. A long value is passed in pieces, as indented lines that the library
+ * joins to the key above; what it would still truncate is an error. */
+#include "lab/config/build.h"
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
+    TITLE_MAX = 49 /* the library's buffer for section names holds 50 */
+};
+/* Characters with a meaning for the library are passed as control characters, which are not allowed in
+ * lines. */
+static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
+
+typedef struct {
+    const char *next, *end; /* the text that is left */
+    int line;               /* number of the line that inih holds */
+    const char *path;
+    ini_file *out;
+    arena *a;
+    str *errors;
+    bool skip;   /* the section header was invalid: skip its keys */
+    str clean;   /* what inih gets in place of the line */
+    size_t sent; /* bytes of it that inih has had */
+    bool joins;  /* the current piece continues the previous entry */
+    str value;   /* of the pieces so far */
+    const char *key;
+    name_set titles;
+} reader;
+
+void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a)
+{
+    if (n < *cap) return old;
+    *cap = *cap ? 2 * *cap : 8;
+    void *p = arena_alloc(a, *cap * size);
+    if (n) memcpy(p, old, n * size);
+    return p;
+}
+
+void ini_add(ini_section *s, ini_entry e, arena *a)
+{
+    s->at = build_room(s->at, &s->cap, s->n, sizeof *s->at, a);
+    s->at[s->n++] = e;
+}
+
+bool room_for_error(str *errors)
+{
+    static const char more[] = "only the first 100 errors are shown\n";
+    if (has_suffix(str_text(errors), more)) return false;
+    size_t lines = 0;
+    for (const char *p = str_text(errors); (p = strchr(p, '\n')); p++) lines++;
+    if (lines == MOST_ERRORS) str_add(errors, more);
+    return lines < MOST_ERRORS;
+}
+
+int ini_read(const char *path, str *out, err *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > MOST_BYTES)
+        return fail(e, "%s: found a file of %lld bytes, expected an INI of at most %d", path, (long long)st.st_size,
+                    MOST_BYTES);
+    if (file_read(path, out, e)) return -1;
+    const char *zero = out->n ? memchr(out->s, 0, out->n) : NULL;
+    if (!zero) return 0;
+    size_t line = 1;
+    for (const char *p = out->s; p < zero; p++) line += *p == '\n';
+    return fail(e, "%s:%zu: found a zero byte, expected text", path, line);
+}
+
+static const char *place(const reader *r) { return arena_printf(r->a, "%s:%d", r->path, r->line); }
+
+static void refuse(reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void refuse(reader *r, const char *fmt, ...)
+{
+    char words[512];
+    va_list ap;
+    if (!room_for_error(r->errors)) return;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    str_addf(r->errors, "%s:%d: %s\n", r->path, r->line, words);
+}
+
+/* The next line, without its end, into *text; false at the end of the file. */
+static bool next_line(reader *r, str *text)
+{
+    if (r->next == r->end) return false;
+    const char *stop = memchr(r->next, '\n', (size_t)(r->end - r->next));
+    size_t n = (size_t)((stop ? stop : r->end) - r->next);
+    str_clear(text);
+    str_addn(text, r->next, n && r->next[n - 1] == '\r' ? n - 1 : n);
+    r->next = stop ? stop + 1 : r->end;
+    r->line++;
+    return true;
+}
+
+static bool is_plain(reader *r, const str *text)
+{
+    for (size_t i = 0; i < text->n; i++) {
+        unsigned char c = (unsigned char)text->s[i];
+        if ((c < ' ' && c != '\t') || c == 0x7f)
+            return refuse(r, "found a control character (byte %d, column %zu), expected text", c, i + 1), false;
+    }
+    return true;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* Quotes must enclose a whole item: `open` follows the start, = , or /, `close` is followed by the end, a
+ * comment, , or /. */
+static bool quotes_item(const char *start, const char *open, const char *close)
+{
+    const char *before = open, *after = close + 1;
+    while (before > start && is_blank(before[-1])) before--;
+    after += strspn(after, " \t");
+    bool comment = after > close + 1 && (*after == '#' || *after == ';');
+    return (before == start || strchr("=,/", before[-1])) && (!*after || comment || strchr(",/", *after));
+}
+
+/* Removes a comment, which starts with # or ; at the start of the line or after a blank, outside quotes. False: an
+ * error. */
+static bool cut_comment(reader *r, char *s)
+{
+    char *open = NULL;
+    for (char *p = s; *p; p++) {
+        if (*p == '"' && open && !quotes_item(s, open, p))
+            return refuse(r, "found %s, expected quotes around a whole value or item", trim(s)), false;
+        if (*p == '"')
+            open = open ? NULL : p;
+        else if (!open && (*p == '#' || *p == ';') && (p == s || is_blank(p[-1]))) {
+            *p = 0;
+            return true;
+        }
+    }
+    if (open) refuse(r, "found an opening quote, expected a closing one on the same line");
+    return !open;
+}
+
+static void one_blank(char *s)
+{
+    char *to = s;
+    for (const char *p = s; *p; p++)
+        if (!is_blank(*p) || (to > s && to[-1] != ' ')) *to++ = is_blank(*p) ? ' ' : *p;
+    *to = 0;
+}
+
+/* "[sweep A]  # words" -> a new section. */
+static bool take_header(reader *r, char *s)
+{
+    r->skip = true;
+    char *close = strchr(s, ']');
+    if (!close) return refuse(r, "%s: found an unclosed section name, expected a ]", s), false;
+    char *rest = trim(close + 1);
+    if (*rest && *rest != '#' && *rest != ';')
+        return refuse(r, "found \"%s\" after %.*s, expected nothing or a comment", rest, (int)(close + 1 - s), s),
+               false;
+    *close = 0;
+    char *title = trim(s + 1);
+    one_blank(title);
+    size_t n = strlen(title);
+    if (!n) return refuse(r, "found [], expected a name in the brackets"), false;
+    if (title[strcspn(title, ";\"")])
+        return refuse(r, "[%s]: found ; or a quote in a section name, expected neither", title), false;
+    if (n > TITLE_MAX)
+        return refuse(r, "[%s]: found a section name of %zu bytes, expected at most %d", title, n, TITLE_MAX), false;
+    ini_file *f = r->out;
+    const char *own = arena_strdup(r->a, title);
+    size_t first;
+    if (!name_set_add(&r->titles, own, f->n, &first))
+        return refuse(r, "[%s]: found a second section of this name, expected one; the first is at %s", title,
+                      f->at[first].where),
+               false;
+    f->at = build_room(f->at, &f->cap, f->n, sizeof *f->at, r->a);
+    f->at[f->n++] = (ini_section){.where = place(r), .title = own};
+    r->skip = false;
+    str_addf(&r->clean, "[%s]", title);
+    return true;
+}
+
+static void recode(char *s, const char *from, const char *to)
+{
+    for (; *s; s++)
+        if (strchr(from, *s)) *s = to[strchr(from, *s) - from];
+}
+
+/* "  key = value  # words" -> "key=value". */
+static bool take_pair(reader *r, char *s)
+{
+    if (!cut_comment(r, s) || r->skip) return false;
+    char *equals = strchr(s, '=');
+    s = trim(s);
+    if (!*s) return false;
+    if (!equals || equals == s) return refuse(r, "found \"%s\", expected key = value", s), false;
+    *equals = 0;
+    char *key = trim(s), *value = trim(equals + 1);
+    if (key[strcspn(key, ":\"")]) return refuse(r, "found \"%s\" before the =, expected a key", key), false;
+    if (!r->out->n)
+        return refuse(r, "%s: found a key before any section, expected [base] or another section above it", key), false;
+    if (strlen(key) > KEY_MAX)
+        return refuse(r, "%.40s...: found a key of %zu bytes, expected at most %d", key, strlen(key), KEY_MAX), false;
+    recode(value, shown, hidden);
+    str_addf(&r->clean, "%s=%s", key, value);
+    return true;
+}
+
+static void next_clean(reader *r, str *text)
+{
+    str_clear(&r->clean);
+    r->sent = 0;
+    char *s = text->n && is_plain(r, text) ? trim(text->s) : NULL;
+    bool kept = s && (*s == '[' ? take_header(r, s) : take_pair(r, s));
+    if (!kept) str_clear(&r->clean);
+}
+
+/* inih's reader: returns a cleaned line or its next piece; an empty line for rejected ones. */
+static char *read_line(char *buffer, int size, void *user)
+{
+    reader *r = user;
+    str text = {0};
+    r->joins = r->sent < r->clean.n;
+    if (!r->joins) {
+        bool more = next_line(r, &text);
+        if (more) next_clean(r, &text);
+        str_free(&text);
+        if (!more) return NULL;
+    }
+    size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* a blank before; CR, LF and NUL after */
+    int n = (int)(left < room ? left : room);
+    snprintf(buffer, (size_t)size, "%s%.*s", r->joins ? " " : "", n, str_text(&r->clean) + r->sent);
+    r->sent += (size_t)n;
+    return buffer;
+}
+
+static int take_entry(void *user, const char *section, const char *key, const char *value)
+{
+    reader *r = user;
+    ini_section *s = &r->out->at[r->out->n - 1];
+    if (!same(s->title, section)) broken("the INI library is in [%s] while the reader is in [%s]", section, s->title);
+    if (!r->joins) {
+        r->key = arena_strdup(r->a, key);
+        str_clear(&r->value);
+    }
+    str_add(&r->value, value);
+    if (r->sent < r->clean.n) return 1; /* more pieces follow */
+    char *whole = arena_strdup(r->a, str_text(&r->value));
+    recode(whole, hidden, shown);
+    ini_add(s, (ini_entry){place(r), r->key, whole}, r->a);
+    return 1;
+}
+
+void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors)
+{
+    bool bom = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3);
+    reader r = {.next = text + (bom ? 3 : 0), .end = text + n, .path = path, .out = out, .a = a, .errors = errors};
+    int rc = ini_parse_stream(read_line, &r, take_entry, &r);
+    str_free(&r.clean);
+    str_free(&r.value);
+    name_set_free(&r.titles);
+    if (rc) str_addf(errors, "%s:%d: found a line that the INI library rejects, expected key = value\n", path, rc);
+}

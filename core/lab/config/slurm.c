@@ -1,0 +1,163 @@
+/* slurm.c - [slurm]: resources of the experiment's array job. Each key is an sbatch option; none changes a result. */
+#include "lab/config/build.h"
+#include <string.h>
+
+typedef enum { WORD, TIME, MEMORY, COUNT, RUNS, EXTRA } kind;
+typedef struct {
+    const char *key, *option; /* option: of sbatch; NULL: not one */
+    kind kind;
+    const char *doc;
+} slurm_key;
+enum { MOST_COUNT = 4096, MOST_RUNS_PER_TASK = 1024 };
+
+static const slurm_key keys[] = {
+    {"partition", "--partition", WORD, "partition for the tasks"},
+    {"account", "--account", WORD, "account to charge"},
+    {"qos", "--qos", WORD, "quality of service"},
+    {"time", "--time", TIME,
+     "time limit of a task; 120 s before it, workers write a checkpoint and the task is requeued"},
+    {"mem", "--mem", MEMORY, "memory per node of a task"},
+    {"cpus_per_task", "--cpus-per-task", COUNT, "cores of a task, shared by its runs; with ranks: cores of each rank"},
+    {"gres", "--gres", WORD, "other resources, such as gpu:1"},
+    {"constraint", "--constraint", WORD, "required node features"},
+    {"exclude", "--exclude", WORD, "nodes to avoid"},
+    {"runs_per_task", NULL, RUNS, "runs that share a task's cores at the same time, like --runs-per-task"},
+    {"extra", NULL, EXTRA, "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\""},
+};
+/* Options that ablate gives itself. */
+static const char *const own[] = {"--array",    "-a", "--requeue",   "--no-requeue", "--signal", "--output", "-o",
+                                  "--job-name", "-J", "--open-mode", "--parsable",   "--ntasks", "-n",       "--wrap",
+                                  "--wait",     "-W"};
+
+static const char *expected(kind k)
+{
+    switch (k) {
+    case WORD: return "one word";
+    case TIME: return "minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S";
+    case MEMORY: return "megabytes, or a whole number with K, M, G or T";
+    case COUNT: return "a whole number from 1 to 4096";
+    case RUNS: return "a whole number from 1 to 1024";
+    default: return "options of sbatch that begin with -, except those that ablate sets itself";
+    }
+}
+
+static bool is_word(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if (*p == ' ' || *p == '\t' || *p == '\'' || *p == '"') return false;
+    return *text && *text != '-';
+}
+
+/* Numbers of one digit or more between the marks: ":" three at most; after "D-" three, before it one. */
+static bool is_time(const char *text)
+{
+    const char *day = strchr(text, '-'), *at = day ? day + 1 : text;
+    int parts = 1;
+    if (day && (day == text || strspn(text, "0123456789") != (size_t)(day - text))) return false;
+    for (;; at++, parts++) {
+        size_t digits = strspn(at, "0123456789");
+        if (!digits || digits > 6) return false;
+        at += digits;
+        if (*at != ':') return !*at && parts <= 3;
+    }
+}
+
+static bool is_memory(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits && digits < 10 && (!text[digits] || (strchr("KMGTkmgt", text[digits]) && !text[digits + 1]));
+}
+
+static bool is_count(const char *text, int64_t most)
+{
+    int64_t n = 0;
+    return parse_int(text, &n) && n >= 1 && n <= most;
+}
+
+static bool is_extra(build *b, const char *text)
+{
+    const char **words;
+    size_t n = split_text(text, ' ', &words, b->a), options = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strcspn(words[i], "=");
+        options += words[i][0] == '-';
+        if (strpbrk(words[i], "'\"")) return false;
+        for (size_t k = 0; k < LENGTH(own); k++)
+            if (strlen(own[k]) == length && !strncmp(words[i], own[k], length)) return false;
+    }
+    return options && words[0][0] == '-';
+}
+
+static bool is_good(build *b, kind k, const char *text)
+{
+    return k == WORD     ? is_word(text)
+           : k == TIME   ? is_time(text)
+           : k == MEMORY ? is_memory(text)
+           : k == COUNT  ? is_count(text, MOST_COUNT)
+           : k == RUNS   ? is_count(text, MOST_RUNS_PER_TASK)
+                         : is_extra(b, text);
+}
+
+static const slurm_key *find(const char *name)
+{
+    for (size_t i = 0; i < LENGTH(keys); i++)
+        if (same(keys[i].key, name)) return &keys[i];
+    return NULL;
+}
+
+static void unknown(build *b, const ini_entry *at)
+{
+    const char *names[LENGTH(keys)];
+    str all = {0};
+    for (size_t i = 0; i < LENGTH(keys); i++) {
+        names[i] = keys[i].key;
+        str_addf(&all, "%s%s", i == 0 ? "" : i + 1 < LENGTH(keys) ? ", " : " or ", keys[i].key);
+    }
+    const char *near = nearest(at->key, names, LENGTH(keys));
+    complain(b, at->where, at->key, "found an unknown key in [slurm], expected %s%s%s%s", str_text(&all),
+             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    str_free(&all);
+}
+
+void read_slurm(build *b, const ini_entry *at, size_t n)
+{
+    str options = {0};
+    name_set seen = {0};
+    size_t first;
+    for (size_t i = 0; i < n; i++) {
+        const slurm_key *k = find(at[i].key);
+        const char *text = unquote(at[i].value, b->a);
+        int64_t number = 0;
+        if (!k) {
+            unknown(b, &at[i]);
+            continue;
+        }
+        if (!name_set_add(&seen, at[i].key, i, &first))
+            complain(b, at[i].where, at[i].key,
+                     "found a second time, expected once; the first is at "
+                     "%s",
+                     at[first].where);
+        if (!is_good(b, k->kind, text))
+            complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text, expected(k->kind));
+        if (parse_int(text, &number) && k->kind == RUNS) b->s->slurm_per_task = number;
+        if (k->kind == COUNT) text = arena_printf(b->a, "%lld", (long long)number);
+        settings_put(&b->s->slurm, k->key, text, b->a);
+        if (k->option)
+            str_addf(&options, "%s%s=%s", options.n ? " " : "", k->option, text);
+        else if (k->kind == EXTRA)
+            str_addf(&options, "%s%s", options.n ? " " : "", text);
+    }
+    b->s->slurm_options = arena_strdup(b->a, str_text(&options));
+    name_set_free(&seen);
+    str_free(&options);
+}
+
+void slurm_reference(FILE *f)
+{
+    fprintf(f, "\n## [slurm]\n\nResources requested by the array job of `ablate run --launcher slurm` "
+               "(docs/cluster.md). `--slurm-args` overrides them.\n"
+               "They never change a result.\n\n| key | sbatch option | value | meaning |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < LENGTH(keys); i++)
+        fprintf(f, "| `%s` | %s%s%s | %s | %s |\n", keys[i].key, keys[i].option ? "`" : "",
+                keys[i].option ? keys[i].option : "", keys[i].option ? "`" : "", expected(keys[i].kind), keys[i].doc);
+}

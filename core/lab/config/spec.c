@@ -1,0 +1,425 @@
+/* spec.c - from an INI's sections and the command line to the rows of an experiment. */
+#include "lab/config/build.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, PLUGIN };
+
+typedef struct { /* one section, or what -s adds to one */
+    enum section_kind kind;
+    const char *where, *name; /* name: of the sweep, variant or plugin */
+    const ini_entry *at;
+    size_t n;
+    value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
+    const ini_entry *combine, *exclude, *paper_row, *group, *alias, *factorial, *resolution; /* own keys, or NULL */
+    bool bad;
+} section;
+
+typedef struct {
+    build b;
+    section *at;
+    size_t n;
+    bool base_bad; /* errors in shared settings: skip the rows */
+} input;
+
+/* ---- sections ---- */
+
+/* The words after "sweep " or "variant ". */
+static const char *name_after(const char *title, const char *kind)
+{
+    size_t n = strlen(kind);
+    return has_prefix(title, kind) && title[n] == ' ' ? title + n + 1 : NULL;
+}
+
+static section classify(const ini_section *from, arena *a)
+{
+    const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant");
+    section s = {.where = from->where, .at = from->at, .n = from->n};
+    s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
+    s.kind = same(from->title, "experiment")  ? EXPERIMENT
+             : same(from->title, "base")      ? BASE
+             : same(from->title, "criterion") ? CRITERION
+             : same(from->title, "scale")     ? SCALE
+             : same(from->title, "slurm")     ? SLURM
+             : sweep                          ? SWEEP
+             : variant                        ? VARIANT
+                                              : PLUGIN;
+    s.name = sweep ? sweep : variant ? variant : from->title;
+    return s;
+}
+
+static bool names_plugin(const build *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_known; i++)
+        if (same(b->known[i].schema->name, name)) return true;
+    return false;
+}
+
+/* Any other section must be a plugin's. */
+static void check_title(build *b, section *s)
+{
+    if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
+    const char **names = arena_alloc(b->a, (b->n_known + 7) * sizeof *names);
+    static const char *const own[] = {"experiment", "base", "sweep", "variant", "criterion", "scale", "slurm"};
+    memcpy(names, own, sizeof own);
+    for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
+    const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
+    if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
+    complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
+             "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
+             "[criterion], [scale], [slurm] or a plugin's name%s%s%s",
+             near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+    s->bad = true;
+}
+
+/* ---- keys of a section that are no settings ---- */
+
+/* The place of such a key in its section, or NULL. */
+static const ini_entry **own_key(section *s, const char *key)
+{
+    bool sweep = s->kind == SWEEP, variant = s->kind == VARIANT;
+    if (same(key, "paper_row") && s->kind != PLUGIN) return &s->paper_row;
+    if (same(key, "combine") && sweep) return &s->combine;
+    if (same(key, "exclude") && sweep) return &s->exclude;
+    if (same(key, "factorial") && sweep) return &s->factorial;
+    if (same(key, "resolution") && sweep) return &s->resolution;
+    if (same(key, "group") && variant) return &s->group;
+    if (same(key, "name") && variant) return &s->alias;
+    return NULL;
+}
+
+static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(key, '.'); }
+
+/* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first
+ * round. */
+static void read_entries(build *b, section *s, bool dotted)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const ini_entry *e = &s->at[i];
+        if (has_dot(s, e->key) != dotted) continue;
+        const ini_entry **own = own_key(s, e->key);
+        if (own) {
+            if (*own)
+                complain(b, e->where, e->key, "found a second time, expected once; the first is at %s", (*own)->where),
+                    s->bad = true;
+            *own = e;
+            continue;
+        }
+        value_list l = read_list(b, s->kind == PLUGIN ? s->name : NULL, e);
+        if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE) {
+            complain(b, e->where, e->key,
+                     "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
+                     l.m == 1 && key_param(b, l.keys[0])->type == AB_TEXT ? ", or quote a text with commas" : "");
+            l.bad = true;
+        }
+        s->lists[i] = l;
+        s->bad |= l.bad;
+    }
+}
+
+/* Reports keys that a section sets twice, or that `earlier` (may be NULL) has set already. */
+static void check_duplicates(build *b, section *s, const section *earlier)
+{
+    name_set seen = {0};
+    size_t first, n_earlier = earlier ? earlier->n : 0;
+    for (size_t i = 0; i < n_earlier; i++)
+        for (size_t p = 0; p < earlier->lists[i].m; p++) name_set_add(&seen, earlier->lists[i].keys[p], i, &first);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t p = 0; p < s->lists[i].m; p++) {
+            if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
+            if (first == n_earlier + i) continue; /* twice in one entry: already reported by read_keys */
+            const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
+            complain(b, s->at[i].where, s->lists[i].keys[p], "found a second time, expected once; the first is at %s",
+                     e->where);
+            s->bad = true;
+        }
+    name_set_free(&seen);
+}
+
+/* ---- the command line: single values go to [base], lists make the sweep "cli" ---- */
+
+static section *read_options(input *in, const spec_options *o)
+{
+    build *b = &in->b;
+    section *both = arena_alloc(b->a, 2 * sizeof *both); /* base, sweep */
+    ini_section rest[2] = {{0}};
+    for (size_t i = 0; i < o->n_set; i++) {
+        const char *equals = strchr(o->set[i], '=');
+        bool text = true;
+        for (const char *p = o->set[i]; *p; p++) text &= (unsigned char)*p >= ' ' && *p != 0x7f;
+        if (!equals || !text) {
+            complain(b, COMMAND_LINE, o->set[i], "found %s, expected -s key=value",
+                     equals ? "a control character" : "no =");
+            continue;
+        }
+        const char *key = trim(arena_strndup(b->a, o->set[i], (size_t)(equals - o->set[i])));
+        const char *value = trim(arena_strdup(b->a, equals + 1)), **items;
+        bool own = same(key, "combine") || same(key, "exclude"), tune = has_prefix(value, "tune("),
+             list = !tune && split_text(value, ',', &items, b->a) > 1;
+        bool range =
+            !tune && !strchr(key, '/') && key_param(b, key) && key_param(b, key)->type == AB_INT && strstr(value, "..");
+        ini_add(&rest[own || list || range], (ini_entry){COMMAND_LINE, key, value}, b->a);
+    }
+    for (int k = 0; k < 2; k++)
+        both[k] = (section){.kind = k ? SWEEP : BASE,
+                            .where = COMMAND_LINE,
+                            .name = k ? "cli" : NULL,
+                            .at = rest[k].at,
+                            .n = rest[k].n,
+                            .lists = arena_alloc(b->a, (rest[k].n + 1) * sizeof(value_list))};
+    return both;
+}
+
+/* ---- base ---- */
+
+static void put_base(build *b, const section *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const value_list *l = &s->lists[i];
+        for (size_t j = 0; !l->bad && l->n && j < l->m; j++) {
+            settings_put(&b->base, l->keys[j], l->items[0][j], b->a);
+            if (!strchr(l->keys[j], '.')) continue;
+            b->base_params =
+                build_room(b->base_params, &b->cap_base_params, b->n_base_params, sizeof *b->base_params, b->a);
+            b->base_params[b->n_base_params++] = (ini_entry){l->where, l->keys[j], l->items[0][j]};
+        }
+    }
+}
+
+/* Warns about rows that set a key of -s themselves. */
+static void warn_overrides(build *b, const section *options)
+{
+    for (size_t i = 0; i < options->n; i++)
+        for (size_t j = 0; j < options->lists[i].m; j++) {
+            const char *key = options->lists[i].keys[j], *own;
+            str rows = {0};
+            for (size_t r = 0; r < b->s->n_rows; r++)
+                if ((own = settings_get(&b->s->rows[r].swept, key)))
+                    str_addf(&rows, "%s%s (%s)", rows.n ? ", " : "", b->s->rows[r].name, own);
+            if (rows.n)
+                str_addf(&b->s->warnings,
+                         "-s %s changes [base]; these rows set it themselves and keep their value: %s\n", key,
+                         str_text(&rows));
+            str_free(&rows);
+        }
+}
+
+/* ---- rows ---- */
+
+/* The published rows of a section's n rows, or NULL if it names none. */
+static const char **paper_rows(build *b, const section *s, size_t n)
+{
+    const char **names;
+    if (!s->paper_row) return NULL;
+    size_t found = split_text(s->paper_row->value, ',', &names, b->a);
+    if (found != n) {
+        complain(b, s->paper_row->where, "paper_row", "found %zu name%s, expected %zu, one per row", found,
+                 found == 1 ? "" : "s", n);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) names[i] = unquote(names[i], b->a);
+    return names;
+}
+
+static void add_sweep(build *b, section *s)
+{
+    assignment *rows = NULL;
+    value_list *lists = arena_alloc(b->a, (s->n + 1) * sizeof *lists);
+    size_t n_lists = 0, n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->lists[i].m) lists[n_lists++] = s->lists[i];
+    if (!n_lists) {
+        complain(b, s->where, arena_printf(b->a, "[sweep %s]", s->name),
+                 "found no list, expected key = value, value, ...");
+        return;
+    }
+    /* The lists are known even if a value is invalid, so `combine` is always checked. */
+    bool combined = s->factorial
+                        ? factorial_rows(b, s->where, s->factorial, s->resolution, s->name, lists, n_lists, &rows, &n)
+                        : combine_lists(b, s->where, s->combine, lists, n_lists, &rows, &n);
+    if (!combined || s->bad) return;
+    if (s->exclude && !exclude_rows(b, s->exclude, rows, &n)) return;
+    const char **paper = paper_rows(b, s, n);
+    for (size_t i = 0; i < n; i++)
+        add_row(b, s->where, s->name, arena_printf(b->a, "%s/%s", s->name, assignment_text(b, &rows[i])), &rows[i],
+                paper ? paper[i] : NULL);
+}
+
+static void add_variant(build *b, section *s)
+{
+    assignment set = {0};
+    size_t n = 0;
+    if (s->bad) return;
+    for (size_t i = 0; i < s->n; i++) n += s->lists[i].m;
+    set.at = arena_alloc(b->a, (n + 1) * sizeof *set.at);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->lists[i].m; j++)
+            set.at[set.n++] = (setting){s->lists[i].keys[j], s->lists[i].items[0][j]};
+    const char **paper = paper_rows(b, s, 1);
+    const char *name = s->alias ? unquote(s->alias->value, b->a) : s->name;
+    if (!set.n)
+        complain(b, s->where, arena_printf(b->a, "[variant %s]", s->name), "found no setting, expected key = value");
+    else if (!*name)
+        complain(b, s->where, "name", "found no name, expected text");
+    else
+        add_row(b, s->where, s->group ? unquote(s->group->value, b->a) : "", name, &set, paper ? *paper : NULL);
+}
+
+/* ---- all of it ---- */
+
+static bool has_settings(const section *s) { return s->kind != EXPERIMENT && s->kind != CRITERION && s->kind != SLURM; }
+
+static void read_sections(input *in, section *options)
+{
+    build *b = &in->b;
+    section *base[2] = {NULL, options};
+    for (int dotted = 0; dotted < 2; dotted++) {
+        for (size_t i = 0; dotted && i < in->n; i++) check_title(b, &in->at[i]);
+        for (size_t i = 0; i < in->n; i++)
+            if (has_settings(&in->at[i]) && !(in->at[i].kind == PLUGIN && in->at[i].bad))
+                read_entries(b, &in->at[i], dotted);
+        for (size_t i = 0; i < 2; i++) read_entries(b, &options[i], dotted);
+    }
+    for (size_t i = 0; i < in->n; i++)
+        if (in->at[i].kind == BASE) base[0] = &in->at[i];
+    for (size_t i = 0; i < in->n; i++) {
+        section *s = &in->at[i];
+        if (!has_settings(s)) continue;
+        check_duplicates(b, s, s->kind == PLUGIN ? base[0] : NULL);
+        in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
+    }
+    for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
+    in->base_bad |= options[0].bad;
+    for (const ab_param *p = config_params; p->name; p++)
+        if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
+    if (base[0]) put_base(b, base[0]);
+    for (size_t i = 0; i < in->n; i++)
+        if (in->at[i].kind == PLUGIN) put_base(b, &in->at[i]);
+    put_base(b, base[1]);
+    const char **paper = base[0] ? paper_rows(b, base[0], 1) : NULL;
+    add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
+}
+
+static void build_spec(input *in, const spec_options *o)
+{
+    build *b = &in->b;
+    ini_file file = {0};
+    const ini_section *experiment = NULL;
+    ini_split(b->s->text, b->s->n_text, b->s->path, &file, b->a, b->errors);
+    in->at = arena_alloc(b->a, (file.n + 1) * sizeof *in->at);
+    in->n = file.n;
+    for (size_t i = 0; i < file.n; i++) {
+        in->at[i] = classify(&file.at[i], b->a);
+        if (in->at[i].kind == EXPERIMENT) experiment = &file.at[i];
+    }
+    section *options = read_options(in, o);
+    read_experiment(b, experiment, o);
+    read_sections(in, options);
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->at[i].kind == SWEEP) add_sweep(b, &in->at[i]);
+        if (in->at[i].kind == VARIANT) add_variant(b, &in->at[i]);
+    }
+    if (options[1].n) add_sweep(b, &options[1]);
+    for (size_t i = 0; i < in->n; i++) {
+        section *of = &in->at[i];
+        if (of->kind == CRITERION) read_criterion(b, of->at, of->n);
+        if (of->kind == SLURM) read_slurm(b, of->at, of->n);
+        if (of->kind == SCALE && of->n != 1)
+            complain(
+                b, of->where, "[scale]",
+                "found %zu keys, expected one list of sizes, such as d_model/d_ff = 32/128, 48/192, 64/256, 96/384",
+                of->n);
+        if (of->kind == SCALE && of->n == 1 && !of->bad) scale_rows(b, &of->lists[0]);
+    }
+    if (!in->base_bad) finish_rows(b);
+    write_analysis(b);
+    warn_overrides(b, &options[0]);
+}
+
+/* ---- errors in the order of the file ---- */
+
+typedef struct {
+    const char *text;
+    size_t n;
+    long line;
+    size_t order;
+} message;
+
+static int by_line(const void *a, const void *b)
+{
+    const message *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line)
+                              : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Appends the lines of `found`; those without a line of the file (from the command line) come first. */
+static void sort_errors(const char *found, const char *path, str *out, arena *a)
+{
+    size_t n = 0, at = strlen(path);
+    for (const char *p = found; *p; p++) n += *p == '\n';
+    message *list = arena_alloc(a, (n + 1) * sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strcspn(found, "\n") + 1;
+        bool here = has_prefix(found, path) && found[at] == ':';
+        list[i] = (message){found, length, here ? strtol(found + at + 1, NULL, 10) : 0, i};
+        found += length;
+    }
+    qsort(list, n, sizeof *list, by_line);
+    for (size_t i = 0; i < n; i++) str_addn(out, list[i].text, list[i].n);
+}
+
+static int parse(spec *s, const char *text, size_t n, const char *path, const spec_options *o,
+                 const plugin_schemas *plugins, str *errors)
+{
+    static const spec_options none;
+    str found = {0};
+    *s = (spec){0};
+    s->path = arena_strdup(&s->mem, path);
+    s->text = arena_strndup(&s->mem, text, n);
+    s->n_text = strlen(s->text); /* spec_read has refused zero bytes */
+    input in = {.b = {.s = s,
+                      .a = &s->mem,
+                      .errors = &found,
+                      .plugins = plugins,
+                      .n_known = plugins->n,
+                      .options = o ? o : &none}};
+    in.b.known = arena_alloc(&s->mem, (plugins->n + 1) * sizeof *in.b.known);
+    for (size_t i = 0; i < plugins->n; i++) in.b.known[i] = (known_plugin){.schema = &plugins->list[i]};
+    build_spec(&in, in.b.options);
+    int rc = found.n ? -1 : 0;
+    name_set_free(&in.b.row_names);
+    str_free(&in.b.factorials);
+    str_free(&in.b.scale);
+    sort_errors(str_text(&found), s->path, errors, &s->mem);
+    if (rc) spec_free(s);
+    str_free(&found);
+    return rc;
+}
+
+int spec_parse(spec *s, const char *text, const char *path, const spec_options *o, const plugin_schemas *plugins,
+               str *errors)
+{
+    return parse(s, text, strlen(text), path, o, plugins, errors);
+}
+
+int spec_read(spec *s, const char *path, const spec_options *o, const plugin_schemas *plugins, str *errors)
+{
+    str text = {0};
+    err e = {{0}};
+    *s = (spec){0};
+    if (ini_read(path, &text, &e)) {
+        str_addf(errors, "%s\n", e.text);
+        return str_free(&text), -1;
+    }
+    int rc = parse(s, str_text(&text), text.n, path, o, plugins, errors);
+    str_free(&text);
+    return rc;
+}
+
+void spec_free(spec *s)
+{
+    arena_free(&s->mem);
+    str_free(&s->warnings);
+    *s = (spec){0};
+}

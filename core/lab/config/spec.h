@@ -1,0 +1,129 @@
+/* spec.h - an experiment: an INI file expanded into the rows of an ablation table.
+ *
+ * After spec_read, every row has its full settings, typed config, JSON and hash. Runs
+ * are the rows with `run` set, times the seeds. spec_print writes the expansion as an INI that gives
+ * the same rows.
+ *
+ * Ownership: a spec owns everything in it (spec_free); plugin schemas are borrowed and must outlive it.
+ */
+#ifndef ABLATE_SPEC_H
+#define ABLATE_SPEC_H
+#include "network/settings/config.h"
+
+typedef struct {             /* a plugin, as the INI reader sees it */
+    const char *kind, *name; /* kind: of AB_KINDS */
+    const ab_param *params;  /* ends with {0}; NULL: none */
+} plugin_schema;
+
+typedef struct { /* the available plugins */
+    const plugin_schema *list;
+    size_t n;
+    /* Opens the plugin at a path (a value with a slash or ending in .so) and returns its schema (owned by the
+     * callee, valid as long as the spec), or NULL and a message. NULL: paths are not allowed. */
+    const plugin_schema *(*open)(void *user, const char *kind, const char *path, err *e);
+    void *user;
+} plugin_schemas;
+
+typedef struct { /* lr = tune(1e-4 .. 1e-2, 5): a search */
+    const char *key;
+    double low, high;
+    int64_t n;        /* candidates */
+    bool whole;       /* integers */
+    const char *text; /* as printed in an INI */
+} spec_tune;
+
+typedef struct {           /* one row of the table: a config without its seed */
+    const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
+    const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
+    const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
+    const char *paper_row; /* row of the published table to compare with; default: the name */
+    size_t order;          /* 0 is base; the order of the table */
+    bool is_base;
+    bool selected;     /* selected by `only`; without it all rows are */
+    bool run;          /* to train: the first of equal rows, if any of them is selected */
+    int same_as;       /* index of the earlier row with the same hash, or -1 */
+    settings swept;    /* the keys this row sets itself, as in the INI */
+    settings given;    /* all settings before resolution ("auto" and "same" kept) */
+    settings settings; /* all settings, resolved: every core key but seed, then the parameters of the plugins
+                          in use */
+    settings placed;   /* the same with absolute paths of plugins: for loading, and in json */
+    config config;     /* the settings, typed; seed is 1 until the caller sets it */
+    size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set when undecided rows get more seeds */
+    spec_tune *tunes;  /* keys of this row that still need a search: their settings are the middle of the range */
+    size_t n_tunes;
+    const char *json; /* `placed` as JSON */
+    char hash[65];    /* of the settings: paths of plugins as they are written */
+} spec_row;
+
+typedef struct {
+    arena mem;
+    const char *path; /* as given to spec_read */
+    const char *text; /* the file's text */
+    size_t n_text;
+    const char *name, *note; /* of the experiment; name defaults to the file's name without .ini */
+    const char *paper;       /* published table to compare with ("table3"), or "" */
+    const char *seeds_text;  /* as written: "1..3" */
+    int64_t *seeds;
+    size_t n_seeds;
+    const char **only; /* patterns that select rows */
+    size_t n_only;
+    spec_row *rows; /* rows[0] is base */
+    size_t n_rows;
+    size_t n_runs; /* rows with run set x seeds */
+    str warnings;  /* one per line; may be empty */
+    /* How the experiment is set up and judged (analysis.c; docs/ini.md). */
+    struct {
+        const char *metric;
+        double effect;
+        int64_t most; /* 0: seeds are a list */
+    } until;          /* seeds = until EFFECT METRIC, at most N */
+    struct {
+        bool given;
+        const char *metric;   /* "": the table's */
+        double margin, level; /* margin 0: none */
+        int64_t seeds;
+    } criterion;
+    settings slurm;                /* [slurm] as written; changes no result */
+    const char *slurm_options;     /* the same as sbatch options: "--partition=cpu --time=4:00:00", or "" */
+    int64_t slurm_per_task;        /* its runs_per_task; 0: not given */
+    const char *match, *match_key; /* "params", "flops" or "time", and the key to solve for; "": none */
+    const char *analysis;          /* all of this as JSON for the database; NULL: none */
+} spec;
+
+typedef struct {            /* from the command line; {0} is none. Borrowed */
+    const char *const *set; /* key=value, with the INI's list and slash grammar */
+    size_t n_set;
+    const char *const *only; /* row name, group or glob; replaces `only` of the file */
+    size_t n_only;
+    const char *seeds;                /* "1,2,3" or "1..3"; replaces `seeds` of the file; NULL: the file's */
+    const struct spec_chosen *chosen; /* values found by a search or by matching, n_chosen of them */
+    size_t n_chosen;
+} spec_options;
+
+/* A value that overrides the file for a row and key: chosen by a search or solved by matching. */
+typedef struct spec_chosen {
+    const char *row, *key, *value;
+} spec_chosen;
+
+/* Returns 0, or -1 with every error found, one per line ("file:line: key: found ..., expected ...; did you
+ * mean ...?"), in *errors. The spec is empty then. options may be NULL. */
+int spec_read(spec *s, const char *path, const spec_options *options, const plugin_schemas *plugins, str *errors);
+/* The same from text in memory; `path` is used in messages. */
+int spec_parse(spec *s, const char *text, const char *path, const spec_options *options, const plugin_schemas *plugins,
+               str *errors);
+void spec_free(spec *s);
+/* The plugin folders given by the file and -s (`plugin_path` of [base]), needed before spec_read,
+ * which checks names of plugins. Ignores everything else and reports no errors. `out` is cleared first.
+ */
+void spec_plugin_path(const char *path, const spec_options *options, str *out);
+
+/* Prints the expansion as an INI: [base] in full, each row a [variant]. Reading it gives the same rows, names,
+ * groups, hashes. */
+void spec_print(const spec *s, FILE *f);
+
+/* Appends "key = value\n", quoted if the reader would split the value. */
+void spec_put_setting(str *out, const char *key, const char *value);
+
+/* Prints the INI reference as Markdown: the grammar, the core keys, the parameters of the given plugins. */
+void config_reference(FILE *f, const plugin_schemas *plugins);
+#endif

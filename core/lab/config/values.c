@@ -1,0 +1,374 @@
+/* values.c - one entry of an INI as keys and lists of checked, canonical values. */
+#include "lab/config/build.h"
+#include <stdlib.h>
+#include <string.h>
+
+void complain(build *b, const char *where, const char *key, const char *fmt, ...)
+{
+    char words[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    if (room_for_error(b->errors)) str_addf(b->errors, "%s: %s: %s\n", where, key, words);
+}
+
+/* ---- text ---- */
+
+size_t split_text(const char *text, char mark, const char ***parts, arena *a)
+{
+    size_t n = 1, i = 0;
+    for (const char *p = text; *p; p++) n += *p == mark;
+    *parts = arena_alloc(a, n * sizeof **parts);
+    bool quoted = false;
+    const char *start = text;
+    for (const char *p = text;; p++) {
+        if (*p == '"') quoted = !quoted;
+        if (*p && (*p != mark || quoted)) continue;
+        (*parts)[i++] = trim(arena_strndup(a, start, (size_t)(p - start)));
+        if (!*p) return i;
+        start = p + 1;
+    }
+}
+
+const char *unquote(const char *text, arena *a)
+{
+    size_t n = strlen(text);
+    if (n >= 2 && text[0] == '"' && strchr(text + 1, '"') == text + n - 1) return arena_strndup(a, text + 1, n - 2);
+    return text;
+}
+
+/* "1..9:2" -> from, to, by; false: not a range. */
+static bool read_range(const char *text, int64_t *from, int64_t *to, int64_t *by, arena *a)
+{
+    const char *dots = strstr(text, "..");
+    if (!dots) return false;
+    const char *colon = strchr(dots, ':');
+    size_t n = colon ? (size_t)(colon - dots - 2) : strlen(dots + 2);
+    const double most = 1e15; /* far from overflow in what follows */
+    *by = 1;
+    return parse_int(arena_strndup(a, text, (size_t)(dots - text)), from) &&
+           parse_int(arena_strndup(a, dots + 2, n), to) && (!colon || parse_int(colon + 1, by)) && *by > 0 &&
+           (double)*by < most && (double)*from > -most && (double)*to < most && *from <= *to &&
+           (*to - *from) / *by < MOST_VALUES;
+}
+
+/* ---- keys ---- */
+
+static const ab_param *find(const ab_param *table, const char *name)
+{
+    for (const ab_param *p = table; p && p->name; p++)
+        if (same(p->name, name)) return p;
+    return NULL;
+}
+
+static bool key_is_of(const char *key, const char *plugin)
+{
+    size_t n = strlen(plugin);
+    return !strncmp(key, plugin, n) && key[n] == '.';
+}
+
+const ab_param *key_param(const build *b, const char *key)
+{
+    if (!strchr(key, '.')) return find(config_params, key);
+    const ab_param *p = NULL;
+    for (size_t i = 0; i < b->n_known && !p; i++) {
+        const plugin_schema *s = b->known[i].schema;
+        if (key_is_of(key, s->name)) p = find(s->params, key + strlen(s->name) + 1);
+    }
+    return p;
+}
+
+/* Keys of sections, which are not settings of a run. */
+static const char *const section_keys[][2] = {
+    {"combine", "[sweep NAME]"},
+    {"exclude", "[sweep NAME]"},
+    {"group", "[variant NAME]"},
+    {"name", "[experiment] or [variant NAME]"},
+    {"paper_row", "[base], [sweep NAME] or [variant NAME]"},
+    {"note", "[experiment]"},
+    {"seeds", "[experiment]"},
+    {"paper", "[experiment]"},
+    {"only", "[experiment]"},
+    {"match", "[experiment]"},
+    {"factorial", "[sweep NAME]"},
+    {"resolution", "[sweep NAME]"},
+};
+
+/* Reports an unknown key. */
+static void unknown_key(build *b, const char *where, const char *label, const char *key)
+{
+    if (!room_for_error(b->errors)) return; /* before the search for a near name */
+    size_t n = 0, cap = 0;
+    const char **names = grow(NULL, &cap, LENGTH(section_keys), sizeof *names);
+    for (size_t i = 0; i < LENGTH(section_keys); i++) {
+        names[n++] = section_keys[i][0];
+        if (!same(section_keys[i][0], key)) continue;
+        complain(b, where, label, "found a key that belongs in %s", section_keys[i][1]);
+        free(names);
+        return;
+    }
+    bool plugin = false;
+    for (const ab_param *p = config_params; p->name; p++) {
+        names = grow(names, &cap, n + 1, sizeof *names);
+        names[n++] = p->name;
+    }
+    for (size_t i = 0; i < b->n_known; i++) {
+        const plugin_schema *s = b->known[i].schema;
+        plugin |= key_is_of(key, s->name);
+        for (const ab_param *p = s->params; p && p->name; p++) {
+            names = grow(names, &cap, n + 1, sizeof *names);
+            names[n++] = arena_printf(b->a, "%s.%s", s->name, p->name);
+        }
+    }
+    const char *near = nearest(key, names, n);
+    const char *expected = plugin             ? "a parameter of that plugin"
+                           : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
+                                              : "a key listed by ablate reference, or PLUGIN.parameter";
+    complain(b, where, label, "found an unknown key%s%s, expected %s%s%s%s", same(label, key) ? "" : " ",
+             same(label, key) ? "" : key, expected, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    free(names);
+}
+
+/* ---- plugin names ---- */
+
+static bool is_path(const char *value)
+{
+    return strchr(value, '/') || has_suffix(value, ".so") || has_suffix(value, ".c");
+}
+
+const known_plugin *known_of(const build *b, const char *kind, const char *value)
+{
+    for (size_t i = 0; i < b->n_known; i++) {
+        const known_plugin *k = &b->known[i];
+        if (same(k->schema->kind, kind) && same(k->path ? k->path : k->schema->name, value)) return k;
+    }
+    return NULL;
+}
+
+const plugin_schema *value_plugin(const build *b, const char *kind, const char *value)
+{
+    const known_plugin *k = known_of(b, kind, value);
+    return k ? k->schema : NULL;
+}
+
+/* Opens the plugin at a path, once. False after a complaint. */
+static bool open_plugin(build *b, const char *where, const char *label, const char *kind, const char *path)
+{
+    err e = {{0}};
+    const plugin_schema *s = NULL;
+    const char *file = absolute_path(b->s, where, path, b->a);
+    if (!b->plugins->open)
+        fail(&e, "plugin paths are not allowed here");
+    else
+        s = b->plugins->open(b->plugins->user, kind, file, &e);
+    if (s && !same(s->kind, kind)) fail(&e, "this is a plugin of kind %s, expected kind %s", s->kind, kind), s = NULL;
+    if (!s) return complain(b, where, label, "found \"%s\": %s", path, e.text), false;
+    known_plugin *known = arena_alloc(b->a, (b->n_known + 1) * sizeof *known);
+    if (b->n_known) memcpy(known, b->known, b->n_known * sizeof *known);
+    known[b->n_known++] = (known_plugin){s, arena_strdup(b->a, path), file};
+    b->known = known;
+    return true;
+}
+
+static bool check_plugin(build *b, const char *where, const char *label, const char *key, const char *value)
+{
+    const char *kind = config_plugin_kind(key);
+    if (!kind || value_plugin(b, kind, value)) return true;
+    if (same(value, "same") && same(key_param(b, key)->choices, "same")) return true;
+    if (is_path(value)) return open_plugin(b, where, label, kind, value);
+    const char **names = arena_alloc(b->a, (b->n_known + 1) * sizeof *names);
+    size_t n = 0;
+    str list = {0};
+    for (size_t i = 0; i < b->n_known; i++)
+        if (same(b->known[i].schema->kind, kind) && !b->known[i].path) {
+            names[n++] = b->known[i].schema->name;
+            str_addf(&list, "%s%s", n > 1 ? ", " : "", names[n - 1]);
+        }
+    const char *near = nearest(value, names, n);
+    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of one%s%s%s", value, kind,
+             n ? str_text(&list) : "none is loaded", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    str_free(&list);
+    return false;
+}
+
+/* ---- lists ---- */
+
+/* Canonical text of one value, or NULL after a complaint. */
+static const char *check_value(build *b, const value_list *l, const char *key, const char *text)
+{
+    const ab_param *p = key_param(b, key);
+    const char *out, *plain = unquote(text, b->a);
+    err e = {{0}};
+    if (strchr(plain, '"')) fail(&e, "found %s, expected quotes only around the whole value", text);
+    bool is_tune = false;
+    out = e.text[0] ? NULL : tune_canonical(b, l, plain, &is_tune);
+    if (is_tune) return out;
+    if (e.text[0] || param_canonical(p, plain, &out, b->a, &e)) {
+        complain(b, l->where, l->m > 1 ? arena_printf(b->a, "%s: %s", l->label, key) : l->label, "%s", e.text);
+        return NULL;
+    }
+    bool typed = same(l->where, COMMAND_LINE); /* paths are relative to the current folder, not to the file */
+    if (typed && config_plugin_kind(key) && is_path(out)) out = absolute_path(b->s, l->where, out, b->a);
+    if (typed && same(key, "plugin_path")) {
+        str folders = {0};
+        absolute_folders(b->s, l->where, out, &folders);
+        out = arena_strdup(b->a, str_text(&folders));
+        str_free(&folders);
+    }
+    return check_plugin(b, l->where, l->label, key, out) ? out : NULL;
+}
+
+static void add_item(build *b, value_list *l, const char *const *texts)
+{
+    if (++b->n_values == MOST_ALL_VALUES)
+        complain(b, l->where, l->label, "found more than %d values in all lists, expected fewer", MOST_ALL_VALUES);
+    if (b->n_values >= MOST_ALL_VALUES) {
+        l->bad = true;
+        return;
+    }
+    const char **item = arena_alloc(b->a, l->m * sizeof *item);
+    for (size_t j = 0; j < l->m; j++) {
+        item[j] = texts ? check_value(b, l, l->keys[j], texts[j]) : NULL;
+        l->bad |= !item[j];
+    }
+    if (!(l->n & (l->n + 1))) { /* full at 0, 1, 3, 7, ... */
+        const char ***items = arena_alloc(b->a, (2 * l->n + 1) * sizeof *items);
+        if (l->n) memcpy(items, l->items, l->n * sizeof *items);
+        l->items = items;
+    }
+    l->items[l->n++] = item;
+}
+
+static void add_range(build *b, value_list *l, int64_t from, int64_t to, int64_t by)
+{
+    for (int64_t x = from; x <= to; x += by) {
+        const char *text = arena_printf(b->a, "%lld", (long long)x);
+        size_t before = b->errors->n;
+        add_item(b, l, &text);
+        if (b->errors->n != before || b->n_values >= MOST_ALL_VALUES) return; /* one complaint for a range */
+    }
+}
+
+static void read_item(build *b, value_list *l, const char *text)
+{
+    int64_t from, to, by;
+    if (l->m > 1) {
+        const char **parts;
+        size_t n = split_text(text, '/', &parts, b->a);
+        if (n != l->m)
+            complain(b, l->where, l->label,
+                     "found \"%s\" with %zu part%s, expected %zu parts separated by slashes, one per key", text, n,
+                     n == 1 ? "" : "s", l->m);
+        add_item(b, l, n == l->m ? parts : NULL);
+        return;
+    }
+    const ab_param *p = key_param(b, l->keys[0]);
+    if (p->type != AB_TEXT && strstr(text, "..") && !has_prefix(unquote(text, b->a), "tune")) {
+        if (p->type == AB_INT && read_range(text, &from, &to, &by, b->a)) {
+            add_range(b, l, from, to, by);
+            return;
+        }
+        complain(b, l->where, l->label, "found \"%s\", expected %s", text,
+                 p->type == AB_INT ? "a rising range of integers, FROM..TO or FROM..TO:STEP"
+                                   : "no range: ranges are only for integer keys");
+        add_item(b, l, NULL);
+        return;
+    }
+    add_item(b, l, &text);
+}
+
+static void check_twice(build *b, value_list *l)
+{
+    name_set seen = {0};
+    size_t first;
+    for (size_t i = 0; i < l->n && !l->bad; i++) {
+        str all = {0};
+        for (size_t j = 0; j < l->m; j++) str_addf(&all, "%s%s", j ? "\n" : "", l->items[i][j]);
+        l->bad = !name_set_add(&seen, arena_strdup(b->a, str_text(&all)), i, &first);
+        if (l->bad) complain(b, l->where, l->label, "found %s twice, expected each value once", l->items[i][0]);
+        str_free(&all);
+    }
+    name_set_free(&seen);
+}
+
+static bool read_keys(build *b, const char *prefix, value_list *l)
+{
+    const char **parts;
+    l->m = split_text(l->label, '/', &parts, b->a);
+    l->keys = arena_alloc(b->a, l->m * sizeof *l->keys);
+    bool ok = true;
+    for (size_t j = 0; j < l->m; j++) {
+        l->keys[j] = prefix ? arena_printf(b->a, "%s.%s", prefix, parts[j]) : parts[j];
+        if (same(l->keys[j], "seed")) {
+            complain(b, l->where, l->label, "found the key seed; set seeds = ... in [experiment] or use --seeds");
+            ok = false;
+        } else if (!key_param(b, l->keys[j])) {
+            unknown_key(b, l->where, l->label, prefix ? l->keys[j] : parts[j]);
+            ok = false;
+        }
+        for (size_t k = 0; k < j; k++)
+            if (same(l->keys[k], l->keys[j])) {
+                complain(b, l->where, l->label, "found %s twice, expected each key once", l->keys[j]);
+                ok = false;
+            }
+    }
+    return ok;
+}
+
+value_list read_list(build *b, const char *prefix, const ini_entry *e)
+{
+    value_list l = {.where = e->where, .label = e->key};
+    const char **items;
+    bool known = read_keys(b, prefix, &l);
+    size_t n = split_text(e->value, ',', &items, b->a);
+    /* its comma makes no list */
+    if (has_prefix(e->value, "tune(")) n = 1, items = arena_alloc(b->a, sizeof *items), items[0] = e->value;
+    for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
+    for (size_t i = 0; i < n && known; i++) {
+        if (l.n >= MOST_VALUES) {
+            complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES);
+            l.bad = true;
+            break;
+        }
+        if (!*items[i] && (n > 1 || key_param(b, l.keys[0])->type != AB_TEXT)) {
+            complain(b, e->where, e->key, "found %s, expected %s", n > 1 ? "an empty item in the list" : "no value",
+                     param_expects(key_param(b, l.keys[0]), b->a));
+            l.bad = true;
+        } else
+            read_item(b, &l, items[i]);
+    }
+    if (!l.bad) check_twice(b, &l);
+    return l;
+}
+
+bool read_seeds(build *b, const char *where, const char *text)
+{
+    const char **items;
+    size_t n = split_text(text, ',', &items, b->a), cap = 0, k = 0;
+    int64_t *seeds = NULL, from, to, by;
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        bool range = read_range(items[i], &from, &to, &by, b->a);
+        ok = range || parse_int(items[i], &from);
+        if (!range) to = from, by = 1;
+        ok = ok && from >= 0 && to <= UINT32_MAX && k < MOST_VALUES;
+        for (int64_t x = from; ok && x <= to; x += by) {
+            for (size_t j = 0; j < k; j++) ok = ok && seeds[j] != x;
+            seeds = grow(seeds, &cap, k + 1, sizeof *seeds);
+            seeds[k++] = x;
+        }
+        if (!ok && k >= MOST_VALUES)
+            complain(b, where, "seeds", "found more than %d seeds, expected fewer", MOST_VALUES);
+        else if (!ok)
+            complain(b, where, "seeds",
+                     "found \"%s\", expected different integers from 0 to 4294967295, as in 1, 2, 3 or 1..3", items[i]);
+    }
+    if (ok) {
+        b->s->seeds = arena_alloc(b->a, k * sizeof *seeds);
+        memcpy(b->s->seeds, seeds, k * sizeof *seeds);
+        b->s->n_seeds = k;
+    }
+    free(seeds);
+    return ok;
+}

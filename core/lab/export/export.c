@@ -1,0 +1,381 @@
+/* export.c - which numbers go into which file. */
+#include "lab/export/export.h"
+#include "lab/export/frame.h"
+#include "lab/export/run_files.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+static const char *const endings[] = {[EXPORT_PARQUET] = "parquet", [EXPORT_CSV] = "csv"};
+
+/* ---- settings ---- */
+
+typedef struct {
+    const char *key;
+    bool number, whole; /* in all rows that have it */
+    size_t column;
+} setting;
+
+/* A row's settings, objects within as object.key; value: JSON. */
+static size_t row_settings(const read_row *row, arena *a, const read_pair **out)
+{
+    cJSON *config = cJSON_Parse(row->config_json);
+    size_t n = 0, cap = (size_t)cJSON_GetArraySize(config);
+    for (const cJSON *v = config ? config->child : NULL; v; v = v->next)
+        if (cJSON_IsObject(v)) cap += (size_t)cJSON_GetArraySize(v);
+    read_pair *list = arena_alloc(a, (cap + 1) * sizeof *list);
+    for (const cJSON *v = config ? config->child : NULL; v; v = v->next)
+        for (const cJSON *x = cJSON_IsObject(v) ? v->child : v; x; x = x == v ? NULL : x->next) {
+            char *text = cJSON_PrintUnformatted(x);
+            list[n++] =
+                (read_pair){x == v ? arena_strdup(a, v->string) : arena_printf(a, "%s.%s", v->string, x->string),
+                            arena_strdup(a, text ? text : "null")};
+            free(text);
+        }
+    cJSON_Delete(config);
+    *out = list;
+    return n;
+}
+
+static bool json_number_of(const char *json, double *v)
+{
+    if (same(json, "true") || same(json, "false")) return *v = *json == 't', false;
+    return parse_real(json, v);
+}
+
+/* A JSON text as words: without its quotes. */
+static const char *plain(const char *json, arena *a)
+{
+    cJSON *v = *json == '"' ? cJSON_Parse(json) : NULL;
+    const char *text = cJSON_IsString(v) ? arena_strdup(a, v->valuestring) : json;
+    cJSON_Delete(v);
+    return text;
+}
+
+/* ---- tables ---- */
+
+enum {
+    EXPERIMENT,
+    RUN,
+    ROW,
+    GROUP,
+    CHANGE,
+    IS_BASE,
+    SEED,
+    STATUS,
+    RECORDED,
+    STEP,
+    TOTAL_STEPS,
+    HOST,
+    DEVICE,
+    COMMIT,
+    PARAMETERS,
+    FLOPS_STEP,
+    TOKENS_SECOND,
+    PEAK_MEMORY,
+    STARTED_AT,
+    ENDED_AT,
+    ERROR,
+    FIXED
+};
+static const struct {
+    const char *name;
+    frame_type type;
+} fixed[FIXED] = {[EXPERIMENT] = {"experiment", FRAME_TEXT},
+                  [RUN] = {"run", FRAME_WHOLE},
+                  [ROW] = {"row", FRAME_TEXT},
+                  [GROUP] = {"grp", FRAME_TEXT},
+                  [CHANGE] = {"change", FRAME_TEXT},
+                  [IS_BASE] = {"is_base", FRAME_WHOLE},
+                  [SEED] = {"seed", FRAME_WHOLE},
+                  [STATUS] = {"status", FRAME_TEXT},
+                  [RECORDED] = {"recorded", FRAME_WHOLE},
+                  [STEP] = {"step", FRAME_WHOLE},
+                  [TOTAL_STEPS] = {"total_steps", FRAME_WHOLE},
+                  [HOST] = {"host", FRAME_TEXT},
+                  [DEVICE] = {"device", FRAME_TEXT},
+                  [COMMIT] = {"git_commit", FRAME_TEXT},
+                  [PARAMETERS] = {"parameters", FRAME_REAL},
+                  [FLOPS_STEP] = {"flops_step", FRAME_REAL},
+                  [TOKENS_SECOND] = {"tokens_second", FRAME_REAL},
+                  [PEAK_MEMORY] = {"peak_memory", FRAME_REAL},
+                  [STARTED_AT] = {"started_at", FRAME_REAL},
+                  [ENDED_AT] = {"ended_at", FRAME_REAL},
+                  [ERROR] = {"error", FRAME_TEXT}};
+
+static bool taken(const frame *f, const char *name)
+{
+    for (size_t j = 0; j < f->n_columns; j++)
+        if (!strcasecmp(f->columns[j].name, name)) return true;
+    return false;
+}
+
+/* "setting_" or "metric_" goes before a name that another column has already. */
+static size_t new_column(frame *f, const char *prefix, const char *name, frame_type type)
+{
+    char *full = taken(f, name) ? xprintf("%s%s", prefix, name) : xstrdup(name);
+    frame_add_column(f, full, type);
+    free(full);
+    return f->n_columns - 1;
+}
+
+static setting *find_setting(setting *list, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (same(list[i].key, key)) return &list[i];
+    return NULL;
+}
+
+static setting *all_settings(const read_experiment *x, size_t *n, arena *a)
+{
+    setting *list = NULL;
+    size_t cap = 0;
+    const read_pair *pairs;
+    *n = 0;
+    for (size_t i = 0; i < x->n_rows; i++) {
+        size_t count = row_settings(&x->rows[i], a, &pairs);
+        for (size_t k = 0; k < count; k++) {
+            double v;
+            setting *s = find_setting(list, *n, pairs[k].key);
+            if (!s) {
+                list = grow(list, &cap, *n + 1, sizeof *list);
+                s = &list[(*n)++];
+                *s = (setting){.key = pairs[k].key, .number = true, .whole = true};
+            }
+            bool number = json_number_of(pairs[k].value, &v), none = same(pairs[k].value, "null");
+            s->number = s->number && (number || none);
+            s->whole = s->whole && (none || (number && v == rint(v) && fabs(v) < 1e15));
+        }
+    }
+    return list;
+}
+
+static void put_fixed(frame *f, const read_experiment *x, const read_row *row, const read_run *run)
+{
+    frame_put_text(f, EXPERIMENT, x->name);
+    frame_put_whole(f, RUN, run->id);
+    frame_put_text(f, ROW, row->name);
+    frame_put_text(f, GROUP, row->group);
+    frame_put_text(f, CHANGE, row->change);
+    frame_put_whole(f, IS_BASE, row->is_base);
+    frame_put_whole(f, SEED, run->seed);
+    frame_put_text(f, STATUS, db_status_text(run->status));
+    frame_put_whole(f, RECORDED, run->recorded);
+    if (run->step >= 0) frame_put_whole(f, STEP, run->step);
+    if (run->total_steps >= 0) frame_put_whole(f, TOTAL_STEPS, run->total_steps);
+    frame_put_text(f, HOST, run->host);
+    frame_put_text(f, DEVICE, run->device);
+    frame_put_text(f, COMMIT, run->git_commit);
+    frame_put_real(f, PARAMETERS, run->parameters);
+    frame_put_real(f, FLOPS_STEP, run->flops_step);
+    frame_put_real(f, TOKENS_SECOND, run->tokens_second);
+    frame_put_real(f, PEAK_MEMORY, run->peak_memory);
+    frame_put_real(f, STARTED_AT, run->started_at);
+    frame_put_real(f, ENDED_AT, run->ended_at);
+    frame_put_text(f, ERROR, run->error);
+}
+
+static void runs_frame(const read_experiment *x, frame *f, arena *a)
+{
+    size_t n, *metric = arena_alloc(a, (x->n_metrics + 1) * sizeof *metric);
+    setting *settings = all_settings(x, &n, a);
+    const read_pair *pairs;
+    for (size_t j = 0; j < FIXED; j++) frame_add_column(f, fixed[j].name, fixed[j].type);
+    for (size_t i = 0; i < n; i++)
+        settings[i].column = new_column(f, "setting_", settings[i].key,
+                                        settings[i].whole    ? FRAME_WHOLE
+                                        : settings[i].number ? FRAME_REAL
+                                                             : FRAME_TEXT);
+    for (size_t m = 0; m < x->n_metrics; m++) metric[m] = new_column(f, "metric_", x->metrics[m], FRAME_REAL);
+    for (size_t i = 0; i < x->n_rows; i++) {
+        size_t count = row_settings(&x->rows[i], a, &pairs);
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) {
+            const read_run *run = &x->rows[i].runs[k];
+            frame_add_row(f);
+            put_fixed(f, x, &x->rows[i], run);
+            for (size_t p = 0; p < count; p++) {
+                const setting *s = find_setting(settings, n, pairs[p].key);
+                double v;
+                bool number = s->number && json_number_of(pairs[p].value, &v);
+                if (number && s->whole) frame_put_whole(f, s->column, (int64_t)v);
+                if (number && !s->whole) frame_put_real(f, s->column, v);
+                if (!s->number && !same(pairs[p].value, "null")) frame_put_text(f, s->column, plain(pairs[p].value, a));
+            }
+            for (size_t p = 0; p < run->n_results; p++)
+                for (size_t m = 0; m < x->n_metrics; m++)
+                    if (same(run->results[p].metric, x->metrics[m]))
+                        frame_put_real(f, metric[m], run->results[p].value);
+        }
+    }
+    free(settings);
+}
+
+static void long_columns(frame *f)
+{
+    static const char *const names[] = {"experiment", "run", "row", "seed", "metric", "step", "value"};
+    static const frame_type types[] = {FRAME_TEXT, FRAME_WHOLE, FRAME_TEXT, FRAME_WHOLE,
+                                       FRAME_TEXT, FRAME_WHOLE, FRAME_REAL};
+    for (size_t j = 0; j < LENGTH(names); j++) frame_add_column(f, names[j], types[j]);
+}
+
+static void long_row(frame *f, const read_experiment *x, const read_row *row, const read_run *run, const char *metric,
+                     int64_t step, double v)
+{
+    frame_add_row(f);
+    frame_put_text(f, 0, x->name);
+    frame_put_whole(f, 1, run->id);
+    frame_put_text(f, 2, row->name);
+    frame_put_whole(f, 3, run->seed);
+    frame_put_text(f, 4, metric);
+    if (step >= 0) frame_put_whole(f, 5, step);
+    frame_put_real(f, 6, v);
+}
+
+static void results_frame(const read_experiment *x, frame *f)
+{
+    long_columns(f);
+    frame_add_column(f, "goal", FRAME_TEXT);
+    frame_add_column(f, "how", FRAME_TEXT);
+    frame_add_column(f, "signature", FRAME_TEXT);
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++)
+            for (size_t p = 0; p < x->rows[i].runs[k].n_results; p++) {
+                const read_result *q = &x->rows[i].runs[k].results[p];
+                long_row(f, x, &x->rows[i], &x->rows[i].runs[k], q->metric, q->step, q->value);
+                frame_put_text(f, 7, q->goal);
+                frame_put_text(f, 8, q->how);
+                frame_put_text(f, 9, q->signature);
+            }
+}
+
+static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
+{
+    long_columns(f);
+    frame_add_column(f, "t", FRAME_REAL);
+    for (size_t i = 0; i < x->n_rows; i++)
+        for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) {
+            arena a = {0};
+            read_curve *curves;
+            size_t n;
+            int rc = reader_curves(r, x->rows[i].runs[k].id, NULL, &a, &curves, &n, e);
+            for (size_t c = 0; c < n && !rc; c++)
+                for (size_t p = 0; p < curves[c].n; p++) {
+                    long_row(f, x, &x->rows[i], &x->rows[i].runs[k], curves[c].metric, curves[c].points[p].step,
+                             curves[c].points[p].value);
+                    frame_put_real(f, 7, curves[c].points[p].t);
+                }
+            arena_free(&a);
+            if (rc) return -1;
+        }
+    return 0;
+}
+
+static int write_frame(frame *f, const char *folder, const char *name, enum export_format format, size_t *files, err *e)
+{
+    str out = {0};
+    char *path = xprintf("%s/%s.%s", folder, name, endings[format]);
+    if (format == EXPORT_PARQUET)
+        frame_parquet(f, &out);
+    else
+        frame_csv(f, &out);
+    int rc = file_write(path, out.s, out.n, e);
+    *files += !rc;
+    str_free(&out);
+    free(path);
+    frame_free(f);
+    return rc;
+}
+
+static int write_tables(reader *r, const read_experiment *x, enum export_format format, const char *folder, arena *a,
+                        size_t *files, err *e)
+{
+    frame runs = {0}, results = {0}, curves = {0};
+    runs_frame(x, &runs, a);
+    results_frame(x, &results);
+    int rc = curves_frame(r, x, &curves, e);
+    if (!rc) rc = write_frame(&runs, folder, "runs", format, files, e);
+    if (!rc) rc = write_frame(&results, folder, "results", format, files, e);
+    if (!rc) rc = write_frame(&curves, folder, "curves", format, files, e);
+    frame_free(&runs), frame_free(&results), frame_free(&curves);
+    return rc;
+}
+
+/* ---- a file per run ---- */
+
+/* A row's name as part of a path: "A/heads=1" as "A_heads=1". */
+static char *path_name(const char *name)
+{
+    char *copy = xstrdup(name);
+    for (char *p = copy; *p; p++)
+        if (*p == '/' || (unsigned char)*p < 32) *p = '_';
+    return copy;
+}
+
+/* FOLDER/SUB/FILE for a run, where SUB is made; the caller frees. */
+static char *run_path(const char *folder, const run_record *r, enum export_format format, const char *id, err *e)
+{
+    char date[32] = "19700101_000000", *row = path_name(r->row), *sub, *path = NULL;
+    double at = isfinite(r->run->started_at) ? r->run->started_at : 0;
+    time_t when = (time_t)at;
+    struct tm utc;
+    gmtime_r(&when, &utc);
+    strftime(date, sizeof date, "%Y%m%d_%H%M%S", &utc);
+    if (format == EXPORT_WANDB)
+        sub = xprintf("%s/offline-run-%s-%s", folder, date, id);
+    else
+        sub = xprintf("%s/%s@%lld", folder, row, (long long)r->run->seed);
+    if (!make_folders(sub, e))
+        path = format == EXPORT_WANDB ? xprintf("%s/run-%s.wandb", sub, id)
+                                      : xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)when);
+    free(sub);
+    free(row);
+    return path;
+}
+
+static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run,
+                     enum export_format format, const char *folder, size_t *files, err *e)
+{
+    arena a = {0};
+    str out = {0};
+    read_curve *curves = NULL;
+    run_record record = {.experiment = x->name, .row = row->name, .run = run};
+    int rc = reader_curves(r, run->id, NULL, &a, &curves, &record.n_curves, e);
+    record.curves = curves;
+    record.n_settings = row_settings(row, &a, &record.settings);
+    char *name = xprintf("%s/%s@%lld", x->name, row->name, (long long)run->seed), id[65];
+    sha256_of(name, strlen(name), id);
+    id[12] = 0;
+    char *path = rc ? NULL : run_path(folder, &record, format, id, e);
+    if (path && format == EXPORT_WANDB) wandb_log(&record, id, &out);
+    if (path && format == EXPORT_TENSORBOARD) tensorboard_events(&record, &out);
+    rc = path ? file_write(path, out.s, out.n, e) : -1;
+    *files += !rc;
+    free(path);
+    free(name);
+    str_free(&out);
+    arena_free(&a);
+    return rc;
+}
+
+int export_write(reader *r, const char *name, enum export_format format, const char *folder, size_t *files, err *e)
+{
+    arena a = {0};
+    read_experiment x;
+    *files = 0;
+    int rc = reader_experiment(r, name, false, &a, &x, e);
+    if (rc == 1) rc = reader_no_experiment(r, name, e);
+    if (!rc) rc = make_folders(folder, e);
+    if (!rc && (format == EXPORT_PARQUET || format == EXPORT_CSV)) {
+        rc = write_tables(r, &x, format, folder, &a, files, e);
+    } else {
+        for (size_t i = 0; i < x.n_rows && !rc; i++)
+            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++)
+                if (isfinite(x.rows[i].runs[k].started_at) || x.rows[i].runs[k].n_results)
+                    rc = write_run(r, &x, &x.rows[i], &x.rows[i].runs[k], format, folder, files, e);
+    }
+    arena_free(&a);
+    return rc;
+}

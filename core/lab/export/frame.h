@@ -1,0 +1,34 @@
+/* frame.h - a table of typed columns, written as CSV and Parquet. */
+#ifndef ABLATE_EXPORT_FRAME_H
+#define ABLATE_EXPORT_FRAME_H
+#include "base/base.h"
+
+typedef enum { FRAME_WHOLE, FRAME_REAL, FRAME_TEXT } frame_type;
+typedef struct {
+    const char *name;
+    frame_type type;
+    int64_t *whole;    /* one of the three has [n_rows] values */
+    double *real;      /* NaN: missing value, as everywhere in ablate */
+    const char **text; /* NULL: missing value */
+    bool *missing;     /* for `whole` */
+} frame_column;
+
+typedef struct {
+    arena mem;
+    frame_column *columns;
+    size_t n_columns, column_cap, n_rows, row_cap;
+} frame; /* {0} is empty; add all columns before the first row */
+
+void frame_add_column(frame *f, const char *name, frame_type type);
+void frame_add_row(frame *f); /* with missing values */
+/* Set a value of the last row. Text is copied. */
+void frame_put_whole(frame *f, size_t column, int64_t v);
+void frame_put_real(frame *f, size_t column, double v);
+void frame_put_text(frame *f, size_t column, const char *v);
+void frame_free(frame *f);
+
+/* RFC 4180; a missing value is an empty field, an empty text is "" in quotes */
+void frame_csv(const frame *f, str *out);
+/* Apache Parquet, format version 1: pages without compression, text by dictionary, every column optional. */
+void frame_parquet(const frame *f, str *out);
+#endif

@@ -1,0 +1,55 @@
+/* protobuf.c - the wire format (protobuf.dev/programming-guides/encoding). */
+#include "lab/export/protobuf.h"
+#include <string.h>
+
+static void varint(str *out, uint64_t v)
+{
+    for (; v >= 128; v >>= 7) str_addc(out, (char)(v | 128));
+    str_addc(out, (char)v);
+}
+static void tag(str *out, int field, int wire) { varint(out, (uint64_t)field << 3 | (uint64_t)wire); }
+
+void little_endian(str *out, uint64_t v, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) str_addc(out, (char)(v >> 8 * i));
+}
+
+void pb_int(str *out, int field, int64_t v)
+{
+    tag(out, field, 0);
+    varint(out, (uint64_t)v);
+}
+
+void pb_double(str *out, int field, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    tag(out, field, 1);
+    little_endian(out, bits, 8);
+}
+
+void pb_float(str *out, int field, float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    tag(out, field, 5);
+    little_endian(out, bits, 4);
+}
+
+void pb_bytes(str *out, int field, const void *data, size_t n)
+{
+    tag(out, field, 2);
+    varint(out, n);
+    str_addn(out, data, n);
+}
+
+void pb_text(str *out, int field, const char *text)
+{
+    if (text) pb_bytes(out, field, text, strlen(text));
+}
+
+void pb_message(str *out, int field, str *message)
+{
+    pb_bytes(out, field, str_text(message), message->n);
+    str_free(message);
+}

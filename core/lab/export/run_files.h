@@ -1,0 +1,22 @@
+/* run_files.h - one run's settings and curves in the file formats of other trackers. */
+#ifndef ABLATE_EXPORT_RUN_FILES_H
+#define ABLATE_EXPORT_RUN_FILES_H
+#include "lab/results/read.h"
+
+typedef struct {
+    const char *experiment, *row;
+    const read_run *run;
+    size_t n_settings;
+    const read_pair *settings; /* key, value as JSON */
+    size_t n_curves;
+    const read_curve *curves;
+} run_record;
+
+/* Masked CRC-32C of a record, as in TFRecord files. */
+uint32_t tfrecord_crc(const void *data, size_t n);
+/* A TensorBoard event file: curves and results as scalars, settings for its HParams view. */
+void tensorboard_events(const run_record *r, str *out);
+
+/* A W&B transaction log, `run-ID.wandb`, for `wandb sync`. */
+void wandb_log(const run_record *r, const char *id, str *out);
+#endif

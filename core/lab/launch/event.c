@@ -1,0 +1,165 @@
+/* event.c - the event lines between worker and host. */
+#include "lab/launch/event.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int out = -1;
+static bool broken_pipe;
+
+void events_open(int fd)
+{
+    out = fd;
+    if (fd >= 0) signal(SIGPIPE, SIG_IGN);
+}
+bool events_broken(void) { return broken_pipe; }
+
+/* After a failed write nothing more is sent: a line would follow half of another, and the host would take a
+ * run for complete whose result it never got. */
+static void send_line(str *line)
+{
+    str_addc(line, '\n');
+    for (size_t at = 0; out >= 0 && !broken_pipe && at < line->n;) {
+        ssize_t n = write(out, line->s + at, line->n - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            broken_pipe = true;
+            break;
+        }
+        at += (size_t)n;
+    }
+    str_free(line);
+}
+
+static void add_text(str *line, const char *s)
+{
+    str_addc(line, '\t');
+    for (; s && *s; s++) {
+        if (*s == '\t')
+            str_add(line, "\\t");
+        else if (*s == '\n')
+            str_add(line, "\\n");
+        else if (*s == '\\')
+            str_add(line, "\\\\");
+        else
+            str_addc(line, *s);
+    }
+}
+static void add_number(str *line, double x) { str_addf(line, "\t%.17g", x); }
+
+static str begin(const char *kind)
+{
+    str line = {0};
+    str_add(&line, kind);
+    return line;
+}
+
+void event_phase(const char *name)
+{
+    str line = begin("phase");
+    add_text(&line, name);
+    send_line(&line);
+}
+
+void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second)
+{
+    static double last;
+    if (ticks() - last < 0.3 && step != total) return;
+    last = ticks();
+    str line = begin("progress");
+    str_addf(&line, "\t%lld\t%lld", (long long)step, (long long)total);
+    add_number(&line, ppl);
+    add_number(&line, tokens_per_second);
+    send_line(&line);
+}
+
+void event_point(const char *metric, int64_t step, double value)
+{
+    str line = begin("point");
+    add_text(&line, metric);
+    str_addf(&line, "\t%lld", (long long)step);
+    add_number(&line, value);
+    send_line(&line);
+}
+
+void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
+                  const char *how, size_t n, size_t width, const double *stats)
+{
+    str line = begin("result");
+    add_text(&line, metric);
+    add_text(&line, goal);
+    add_text(&line, signature);
+    add_number(&line, value);
+    str_addf(&line, "\t%lld", (long long)step);
+    add_text(&line, how);
+    if (!stats) n = width = 0;
+    str_addf(&line, "\t%zu\t%zu", n, width);
+    for (size_t i = 0; i < n * width; i++) add_number(&line, stats[i]);
+    send_line(&line);
+}
+
+static void pair(const char *kind, const char *a, const char *b)
+{
+    str line = begin(kind);
+    add_text(&line, a);
+    if (b) add_text(&line, b);
+    send_line(&line);
+}
+void event_fact(const char *key, const char *value) { pair("fact", key, value); }
+void event_fact_number(const char *key, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", value);
+    pair("fact", key, text);
+}
+void event_artifact(const char *kind, const char *path) { pair("artifact", kind, path); }
+void event_error(const char *words) { pair("error", words, NULL); }
+void event_diverged(const char *words) { pair("diverged", words, NULL); }
+
+static void only(const char *kind)
+{
+    str line = begin(kind);
+    send_line(&line);
+}
+void event_stopped(void) { only("stopped"); }
+void event_end(void) { only("end"); }
+
+int event_split(char *line, char **field, int max)
+{
+    int n = 0;
+    char *to = line;
+    line[strcspn(line, "\n")] = 0;
+    field[n++] = to;
+    for (char *s = line; *s; s++) {
+        if (*s == '\t' && n < max) {
+            *to++ = 0;
+            field[n++] = to;
+        } else if (*s == '\\' && s[1]) {
+            s++;
+            *to++ = *s == 't' ? '\t' : *s == 'n' ? '\n' : *s;
+        } else {
+            *to++ = *s;
+        }
+    }
+    *to = 0;
+    return n;
+}
+
+double *event_stats(const char *field, size_t rows, size_t width)
+{
+    size_t n, k = 0;
+    /* a digit and a tab each */
+    if (__builtin_mul_overflow(rows, width, &n) || !n || n > strlen(field) / 2 + 1) return NULL;
+    double *v = xmalloc(n * sizeof *v);
+    for (const char *at = field; k < n; k++) {
+        char *end;
+        v[k] = strtod(at, &end);
+        if (end == at) break;
+        at = end;
+    }
+    if (k == n) return v;
+    free(v);
+    return NULL;
+}

@@ -1,0 +1,50 @@
+/* event.h - what a worker process sends to the host over its pipe: one line per event, fields separated by tabs.
+ *
+ * Fields are texts with tab, line end and backslash escaped (\t \n \\), numbers in full precision. The host
+ * alone writes the database. A worker whose host is gone gets EPIPE: events_broken becomes true, and it
+ * checkpoints and exits.
+ *
+ *   phase     NAME                                       current phase: data, train, decode, score
+ *   progress  STEP TOTAL PPL TOKENS_PER_SECOND           at most a few per second
+ *   point     METRIC STEP VALUE                          a point of a curve
+ *   result    METRIC GOAL SIGNATURE VALUE STEP HOW N WIDTH V V V ...    per-sentence statistics at the end fact
+ *   KEY VALUE                                  device, parameters, flops_step, tokens_second, peak_memory,
+ *   plugins_json, ... artifact  KIND PATH                                  a file that the run wrote
+ *   error     WORDS                                      why it failed; the exit status follows
+ *   diverged  WORDS
+ *   stopped                                              it was asked to stop, and its checkpoint is written end
+ *                                             the last line of a worker that finished: without it, exit status 0 means
+ *   that a
+ *                                                        plugin or library called exit
+ */
+#ifndef ABLATE_EVENT_H
+#define ABLATE_EVENT_H
+#include "base/base.h"
+
+/* exit statuses of a worker */
+enum { WORKER_DONE = 0, WORKER_FAILED = 1, WORKER_DIVERGED = 3, WORKER_STOPPED = 75 };
+
+/* ---- worker's side ---- */
+void events_open(int fd); /* send events there from now on; -1: nowhere. SIGPIPE is ignored */
+bool events_broken(void); /* the host is gone, or a line was lost; no more events are sent */
+void event_phase(const char *name);
+/* dropped if too frequent */
+void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second);
+void event_point(const char *metric, int64_t step, double value);
+void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
+                  const char *how, size_t n, size_t width, const double *stats);
+void event_fact(const char *key, const char *value);
+void event_fact_number(const char *key, double value);
+void event_artifact(const char *kind, const char *path);
+void event_error(const char *words);
+void event_diverged(const char *words);
+void event_stopped(void);
+void event_end(void);
+
+/* ---- host's side ---- */
+/* Splits a line (changed in place) into fields, unescaped; returns their number (at most max; the last takes the
+ * rest). */
+int event_split(char *line, char **field, int max);
+/* The rows x width numbers of a result's last field, or NULL if it has fewer than claimed; the caller frees. */
+double *event_stats(const char *field, size_t rows, size_t width);
+#endif

@@ -1,0 +1,129 @@
+/* internal.h - shared by launch.c (the loop), worker_process.c (one process), provenance.c (commit and
+ * uncommitted changes) and progress.c (output for users). */
+#ifndef ABLATE_LAUNCH_INTERNAL_H
+#define ABLATE_LAUNCH_INTERNAL_H
+#include "lab/launch/event.h"
+#include "lab/launch/launch.h"
+#include <signal.h>
+#include <sys/types.h>
+
+typedef struct {
+    db_claim claim;
+    pid_t pid; /* 0: no process */
+    int fd;    /* its events; -1: closed */
+    bool gone; /* its process has ended and was reaped */
+    char *folder, *log, *argv_json;
+    int ranks;        /* processes of the run; more than one: pid is mpirun's */
+    char *events;     /* with ranks: the file for their events */
+    str buffer;       /* incomplete events */
+    db_point *points; /* received but not yet written; their names are in `buffer` */
+    size_t n_points, points_cap;
+    char phase[24], device[24]; /* "cpu", "cuda:1" */
+    int64_t step, total, first_step;
+    double ppl, tokens_per_second, dev_ppl;
+    double news;                /* ticks(): of its last event */
+    double term_at;             /* when the watchdog asked it to stop; 0: never */
+    bool silent;                /* its silence has been reported */
+    double started, first_tick; /* ticks(): of the process, of its first progress */
+    bool diverged, ended;       /* ended: it has sent its last line */
+    double reported;            /* ticks(): when it said that it was done, stopped or diverged; 0: not yet */
+    double asked_at;            /* ticks(): when it was last asked to stop; 0: never */
+    bool hung;                  /* mpirun did not exit after its ranks and was killed */
+    char error[2048];
+    char scores[256];    /* "  PPL 5.31  BLEU 24.9": its results so far, as text */
+    db_provenance facts; /* texts owned by `texts` */
+    arena texts;
+} worker;
+
+/* Creates FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION with config.json; sets w->log, w->ranks and w->events. */
+int worker_folder(worker *w, const launch_options *o, err *e);
+/* The command line of its process, NULL-terminated, in w->texts; events go to file descriptor 3. Sets w->device and
+ * w->argv_json. */
+char **worker_arguments(worker *w, int slot, const launch_options *o, int threads);
+/* Starts the process with its events on fd 3 and its output in FOLDER/log.txt. */
+int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e);
+void worker_clear(worker *w);
+/* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
+void worker_ask_stop(worker *w);
+/* SIGKILL; with ranks to mpirun and to a program around it ($ABLATE_MPIRUN). The ranks end with mpirun. */
+void worker_kill(const worker *w);
+/* Whether a process that was asked so ended for that reason: by itself, or by the signal before it could catch it. */
+bool worker_was_asked(int code, int sig);
+
+/* ---- runs of several processes (ranks.c) ---- */
+
+int ranks_of(const char *config_json); /* the key `ranks` of a run's settings */
+/* Appends the arguments that start w->ranks processes of `program` to the n existing ones; returns the new number. */
+int ranks_command(worker *w, const char *program, char **args, int n, int most);
+void ranks_environment(void); /* of mpirun; in the child */
+/* A named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
+int ranks_pipe(const worker *w, int ends[2], err *e);
+/* mpirun reports a signal that ended a rank as an exit status of 128 or more. */
+void ranks_status(int *code, int *sig);
+/* Before starting ranks: removes files left in the run's folder by ranks killed before all had met. */
+void ranks_clear(const char *folder);
+
+typedef struct {
+    char host[256];
+    char *commit, *diff; /* NULL: not a checkout; diff "": no changes */
+} provenance;
+
+void provenance_find(provenance *p, const launch_options *o);
+void provenance_put(const provenance *p, worker *w); /* into w->facts; p must outlive them */
+void provenance_free(provenance *p);
+
+/* The output of a program, or NULL if it fails; the caller frees. */
+char *output_of(const char *const *args);
+
+typedef struct {
+    enum progress_mode mode; /* never AUTO */
+    size_t total, done, failed, killed, skipped, running;
+    int lines_drawn;
+    double started, finished_seconds; /* of runs finished in this call, added up */
+    double tokens;                    /* source and target, trained on in this call by runs that finished training */
+    size_t finished;
+    double last_draw;
+    int workers;
+} progress;
+
+void progress_begin(progress *p, const launch_options *o);
+/* Prints a permanent line; not in the modes json and none. */
+void progress_line(progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* start, eval, or an end: done, diverged, failed, killed, stopped, lost. */
+void progress_event(progress *p, const worker *w, const char *what, double value);
+void progress_interrupted(progress *p, int times, int workers);
+void progress_draw(progress *p, const worker *w, size_t n, bool now); /* tty only; a few times a second */
+void progress_end(progress *p, const char *resume); /* resume: after an interrupt, the command that resumes */
+
+/* ---- the host's bookkeeping, whatever started the workers (launch.c) ---- */
+
+enum { LAUNCH_LEASE = 120, LAUNCH_BEAT = 15, LAUNCH_MAX = LAUNCH_MOST_WORKERS }; /* seconds, seconds, processes */
+
+typedef struct {
+    db *d;
+    const launch_options *o;
+    progress p;
+    worker w[LAUNCH_MAX];
+    int n_workers, threads;
+    char owner[128];
+    provenance from;
+    double last_beat, interrupted_at;
+    launch_result *out;
+} launcher;
+
+extern volatile sig_atomic_t launch_interrupts, launch_signal; /* number of signals; the last one */
+void launch_catch_signals(void);
+void launch_let_signals_go(void);
+
+/* Records the events that are complete lines in w->buffer. */
+int launch_take_events(launcher *l, worker *w, err *e);
+/* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
+enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
+/* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
+int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);
+
+/* ---- Slurm (slurm.c, slurm_task.c) ---- */
+
+/* launch_runs for o->slurm: one array job; returns when all its tasks have ended, or at once if detached. */
+int slurm_runs(launcher *l, err *e);
+#endif

@@ -1,0 +1,503 @@
+/* launch.c - the host's loop: claim, start, listen, record, finish. */
+#include "lab/launch/internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again */
+enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2 };
+
+/* ---- signals: counted, handled in the loop ---- */
+
+volatile sig_atomic_t launch_interrupts, launch_signal;
+static void on_signal(int s)
+{
+    launch_interrupts++;
+    launch_signal = s;
+}
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction before[LENGTH(caught)];
+
+void launch_catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    launch_interrupts = 0;
+    for (size_t i = 0; i < LENGTH(caught); i++) {
+        sigaction(caught[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL); /* ignored: nohup, a shell's & */
+    }
+}
+void launch_let_signals_go(void)
+{
+    for (size_t i = 0; i < LENGTH(caught); i++) sigaction(caught[i], &before[i], NULL);
+}
+
+/* ---- what workers tell ---- */
+
+static int on_result(launcher *l, worker *w, char **f, int n, err *e)
+{
+    if (n < 9) return 0;
+    db_result r = {.metric = f[1],
+                   .goal = *f[2] ? f[2] : NULL,
+                   .signature = *f[3] ? f[3] : NULL,
+                   .value = strtod(f[4], NULL),
+                   .step = strtoll(f[5], NULL, 10),
+                   .how = f[6]};
+    size_t rows = strtoull(f[7], NULL, 10), width = strtoull(f[8], NULL, 10);
+    double *v = n > 9 ? event_stats(f[9], rows, width) : NULL;
+    if (v) r.stats = (db_stats){rows, width, v};
+    int bad = db_put_result(l->d, &w->claim, &r, e);
+    size_t used = strlen(w->scores);
+    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* other names include the set if two sets are scored */
+    snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
+    free(v);
+    return bad;
+}
+
+static int on_fact(launcher *l, worker *w, const char *key, const char *value, err *e)
+{
+    db_provenance *p = &w->facts;
+    if (same(key, "device"))
+        p->device = arena_strdup(&w->texts, value);
+    else if (same(key, "host"))
+        p->host = arena_strdup(&w->texts, value);
+    else if (same(key, "plugins_json"))
+        p->plugins_json = arena_strdup(&w->texts, value);
+    else if (same(key, "parameters"))
+        p->parameters = (int64_t)strtod(value, NULL);
+    else if (same(key, "flops_step"))
+        p->flops_step = strtod(value, NULL);
+    else if (same(key, "tokens_second"))
+        p->tokens_second = strtod(value, NULL);
+    else if (same(key, "peak_memory"))
+        p->peak_memory = (int64_t)strtod(value, NULL);
+    else if (same(key, "trained_tokens"))
+        l->p.tokens += strtod(value, NULL);
+    else
+        return db_put_tag(l->d, &w->claim, key, value, e);
+    return 0;
+}
+
+static int on_point(launcher *l, worker *w, char **f)
+{
+    db_point x = {f[1], strtoll(f[2], NULL, 10), strtod(f[3], NULL)};
+    if (same(f[1], "dev_PPL")) {
+        w->dev_ppl = x.value;
+        w->step = x.step;
+        if (w->total) progress_event(&l->p, w, "eval", x.value); /* before: told again by a resumed run */
+    }
+    w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);
+    w->points[w->n_points++] = x;
+    return 0;
+}
+
+/* Writes points that arrived together in one transaction; one each would be most of the work. */
+static int write_points(launcher *l, worker *w, err *e)
+{
+    size_t n = w->n_points;
+    w->n_points = 0;
+    return n ? db_points(l->d, &w->claim, w->points, n, e) : 0;
+}
+
+static void on_progress(worker *w, char **f)
+{
+    w->step = strtoll(f[1], NULL, 10);
+    w->total = strtoll(f[2], NULL, 10);
+    w->ppl = strtod(f[3], NULL);
+    w->tokens_per_second = strtod(f[4], NULL);
+    if (w->first_tick > 0) return;
+    w->first_tick = ticks();
+    w->first_step = w->step;
+}
+
+static int on_line(launcher *l, worker *w, char *line, err *e)
+{
+    char *f[10];
+    bool result = has_prefix(line, "result\t");
+    w->news = ticks(), w->silent = false;
+    int n = event_split(line, f, result ? 10 : 8);
+    if (same(f[0], "phase") && n > 1)
+        snprintf(w->phase, sizeof w->phase, "%s", f[1]);
+    else if (same(f[0], "progress") && n > 4)
+        on_progress(w, f);
+    else if (same(f[0], "point") && n > 3)
+        return on_point(l, w, f);
+    else if (w->n_points && write_points(l, w, e)) /* later events must not be in the database without the point */
+        return -1;
+    else if (result)
+        return on_result(l, w, f, n, e);
+    else if (same(f[0], "fact") && n > 2)
+        return on_fact(l, w, f[1], f[2], e);
+    else if (same(f[0], "artifact") && n > 2)
+        return file_exists(f[2]) ? db_put_artifact(l->d, &w->claim, f[1], f[2], e) : 0;
+    else if (same(f[0], "error") && n > 1)
+        snprintf(w->error, sizeof w->error, "%s", f[1]);
+    else if (same(f[0], "end"))
+        w->ended = true, w->reported = ticks();
+    else if (same(f[0], "stopped"))
+        w->reported = ticks();
+    else if (same(f[0], "diverged") && n > 1) {
+        snprintf(w->error, sizeof w->error, "%s", f[1]);
+        w->diverged = true, w->reported = ticks();
+    }
+    return 0;
+}
+
+int launch_take_events(launcher *l, worker *w, err *e)
+{
+    char *start = w->buffer.s, *end;
+    int bad = 0;
+    while (!bad && start && (end = memchr(start, '\n', (size_t)(w->buffer.s + w->buffer.n - start)))) {
+        *end = 0;
+        bad = on_line(l, w, start, e);
+        start = end + 1;
+    }
+    if (!bad) bad = write_points(l, w, e);
+    if (start) {
+        size_t rest = (size_t)(w->buffer.s + w->buffer.n - start);
+        memmove(w->buffer.s, start, rest);
+        w->buffer.n = rest;
+    }
+    return bad;
+}
+
+/* Reads and records the available events. *ended: the pipe is closed. */
+static int listen_to(launcher *l, worker *w, bool *ended, err *e)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(w->fd, part, sizeof part)) > 0) str_addn(&w->buffer, part, (size_t)n);
+    *ended = n == 0;
+    return launch_take_events(l, w, e);
+}
+
+/* ---- the end of a run ---- */
+
+static void remove_checkpoints(const char *folder) /* model.safetensors stays */
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        bool gone = has_prefix(x->d_name, "step-") || same(x->d_name, "state.safetensors") ||
+                    same(x->d_name, "best.safetensors") || has_suffix(x->d_name, ".tmp");
+        char *path = gone ? path_join(folder, x->d_name) : NULL;
+        if (path) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+/* Removes unneeded checkpoints: of done runs whose host was killed before removing them, and of earlier generations. */
+static int sweep_folders(db *d, const launch_options *o, err *e)
+{
+    char *all = path_join(o->folder, o->experiment);
+    DIR *in = opendir(all);
+    struct dirent *x;
+    int rc = 0;
+    while (in && rc >= 0 && (x = readdir(in))) {
+        char hash[13];
+        long long seed, generation;
+        int64_t now = 0;
+        enum db_status status = DB_QUEUED;
+        if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
+        char *folder = path_join(all, x->d_name), *state = path_join(folder, "state.safetensors");
+        if (file_exists(state)) rc = db_run_of(d, o->experiment, hash, seed, &status, &now, e);
+        if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) remove_checkpoints(folder);
+        free(folder);
+        free(state);
+    }
+    if (in) closedir(in);
+    free(all);
+    return rc < 0 ? -1 : 0;
+}
+
+static void last_lines(progress *p, const char *path)
+{
+    str text = {0};
+    char **lines = NULL;
+    size_t n = 0;
+    err e = {0};
+    if (!file_lines(path, &text, &lines, &n, &e))
+        for (size_t i = n > 8 ? n - 8 : 0; i < n; i++) progress_line(p, "        | %s", lines[i]);
+    progress_line(p, "        log: %s", path);
+    free(lines);
+    str_free(&text);
+}
+
+static int put_diverged(launcher *l, worker *w, err *e)
+{
+    db_result r = {.metric = "PPL", .goal = "min", .value = 0.0 / 0.0, .step = w->step};
+    return db_put_result(l->d, &w->claim, &r, e) || db_put_tag(l->d, &w->claim, "diverged", w->error, e);
+}
+
+static bool was_killed(int s) { return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGHUP; }
+
+enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what)
+{
+    if (code == WORKER_DONE && w->ended) return *what = "done", DB_DONE;
+    if (w->term_at > 0) { /* by the watchdog */
+        snprintf(w->error, sizeof w->error, "ended after %d s without a step, after step %lld (--step-limit)",
+                 l->o->step_limit, (long long)w->step);
+        return *what = "failed", DB_FAILED;
+    }
+    if (code == WORKER_DONE) {
+        char phase[sizeof w->phase];
+        memcpy(phase, w->phase, sizeof phase);
+        if (!*w->error)
+            snprintf(w->error, sizeof w->error,
+                     "exited in %s with status 0 before finishing: a plugin or library called exit", phase);
+        return *what = "failed", DB_FAILED;
+    }
+    if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
+    if (l->out->interrupted && worker_was_asked(code, sig)) return *what = "stopped", DB_QUEUED;
+    if (code == WORKER_STOPPED) { /* not by us: restarting it at once could loop forever */
+        snprintf(w->error, sizeof w->error, "stopped by another process");
+        return *what = "killed", DB_KILLED;
+    }
+    if (sig > 0 && !*w->error)
+        snprintf(w->error, sizeof w->error, "%sended by signal %d (%s)", w->ranks > 1 ? "a rank was " : "", sig,
+                 strsignal(sig));
+    if (code == 127 && !*w->error)
+        snprintf(w->error, sizeof w->error, "cannot start %s",
+                 w->ranks > 1 ? "mpirun, which starts a run's ranks (Debian: openmpi-bin; or set $ABLATE_MPIRUN)"
+                              : l->o->program);
+    if (code > 0 && !*w->error) snprintf(w->error, sizeof w->error, "ended with exit status %d", code);
+    if (was_killed(sig)) return *what = "killed", DB_KILLED;
+    return *what = "failed", DB_FAILED;
+}
+
+static void count_end(launcher *l, const worker *w, enum db_status s)
+{
+    l->p.running--;
+    if (s == DB_DONE) l->p.done++, l->out->done++, l->p.finished++, l->p.finished_seconds += ticks() - w->started;
+    if (s == DB_FAILED) l->p.failed++, l->out->failed++;
+    if (s == DB_KILLED) l->p.killed++, l->out->killed++;
+}
+
+int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e)
+{
+    int bad = db_attempt(l->d, &w->claim, &w->facts, e) ||
+              db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e);
+    if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
+    if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
+    if (bad) return -1;
+    if (s == DB_DONE) remove_checkpoints(w->folder);
+    count_end(l, w, s);
+    progress_event(&l->p, w, what, w->dev_ppl);
+    if (s == DB_FAILED) last_lines(&l->p, w->log);
+    worker_clear(w);
+    return 0;
+}
+
+/* Waits for the process, whose events have ended. */
+static int finish(launcher *l, worker *w, err *e)
+{
+    int status = 0;
+    const char *what;
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    w->gone = true;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, sig = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    if (w->ranks > 1) ranks_status(&code, &sig);
+    if (w->hung) code = w->diverged ? WORKER_DIVERGED : w->ended ? WORKER_DONE : WORKER_STOPPED, sig = -1;
+    enum db_status s = launch_outcome(l, w, code, sig, &what);
+    return launch_end(l, w, s, code, sig, what, e);
+}
+
+/* A write for this worker failed. If another process took over the run meanwhile (this process slept longer than its
+ * lease), kills the worker, because it must not write a checkpoint over the new one's, and continues. Otherwise the
+ * database itself fails: -1. */
+static int release_params(launcher *l, worker *w, err *e)
+{
+    if (db_holds(l->d, &w->claim)) return -1;
+    *e = (err){0};
+    if (!w->gone) {
+        worker_kill(w);
+        while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    l->p.running--;
+    snprintf(w->error, sizeof w->error, "another process has taken over this run");
+    progress_event(&l->p, w, "lost", w->dev_ppl);
+    worker_clear(w);
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+/* Runs at a time. */
+static int workers_of(const launch_options *o)
+{
+    int ranks = o->ranks > 1 ? o->ranks : 1, n = o->workers > 0 ? o->workers : o->gpus / ranks;
+    return n < 1 ? 1 : n < LAUNCH_MAX ? n : LAUNCH_MAX;
+}
+
+static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
+{
+    int got = db_claim_next(l->d, l->o->experiment, l->o->runs, l->o->n, l->owner, LAUNCH_LEASE, &w->claim, e);
+    if (got <= 0) return got;
+    w->facts = DB_PROVENANCE_UNKNOWN;
+    err why = {0};
+    if (worker_start(w, (int)(w - l->w), l->o, l->threads, &why)) {
+        int bad = db_finish(l->d, &w->claim, DB_FAILED, -1, -1, why.text, e);
+        l->p.failed++, l->out->failed++;
+        snprintf(w->error, sizeof w->error, "%s", why.text);
+        progress_event(&l->p, w, "failed", 0);
+        worker_clear(w);
+        return bad ? -1 : 1;
+    }
+    provenance_put(&l->from, w);
+    l->p.running++;
+    progress_event(&l->p, w, "start", 0);
+    return db_attempt(l->d, &w->claim, &w->facts, e) ? -1 : 1;
+}
+
+static int active(const launcher *l)
+{
+    int n = 0;
+    for (int i = 0; i < l->n_workers; i++) n += l->w[i].pid != 0;
+    return n;
+}
+
+static void handle_interrupts(launcher *l, int *handled)
+{
+    if (*handled == launch_interrupts) return;
+    *handled = launch_interrupts;
+    if (!(l->interrupted_at > 0)) l->interrupted_at = ticks();
+    int times = *handled; /* the second SIGTERM ends a worker at once */
+    l->out->interrupted = launch_signal;
+    progress_interrupted(&l->p, *handled, active(l));
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (!w->pid) continue;
+        if (times == 1)
+            worker_ask_stop(w);
+        else if (times == 2)
+            kill(w->pid, SIGTERM);
+        else
+            worker_kill(w);
+    }
+}
+
+/* Steps that do not end: reported after a minute, ended at the limit. Phases without steps (data, scoring, decoding)
+ * have no limit. */
+static void watch_step(launcher *l, worker *w)
+{
+    double silence = ticks() - w->news, limit = l->o->step_limit;
+    if (!same(w->phase, "train") && !same(w->phase, "model")) return;
+    if (!w->silent && silence > (limit > 0 && limit < 2 * SILENCE ? limit / 2 : SILENCE)) {
+        w->silent = true;
+        progress_line(&l->p, "slow    %s s%lld: no step for %.0f s, after step %lld", w->claim.name,
+                      (long long)w->claim.seed, silence, (long long)w->step);
+    }
+    if (!(limit > 0) || silence < limit) return;
+    if (!(w->term_at > 0)) w->term_at = ticks(), kill(w->pid, SIGTERM);
+    double grace = limit < GRACE ? limit : GRACE;
+    if (ticks() - w->term_at > grace) worker_kill(w);
+}
+
+/* mpirun can miss a signal while it starts, so it is asked again; and it can stay when its ranks have ended: then it is
+ * killed, and what rank 0 reported counts. */
+static void watch_mpirun(launcher *l, worker *w)
+{
+    bool saves = same(w->phase, "train"); /* a checkpoint */
+    double over = w->reported;
+    if (l->interrupted_at > 0 && !(over > 0) && !saves) over = l->interrupted_at;
+    if (over > 0 && ticks() - over > GRACE) worker_kill(w), w->hung = true;
+    if (w->asked_at > 0 && ticks() - w->asked_at > ASK_AGAIN && !(w->reported > 0)) worker_ask_stop(w);
+}
+
+static void watch(launcher *l)
+{
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (!w->pid) continue;
+        if (l->interrupted_at > 0 && ticks() - l->interrupted_at > INTERRUPT_GRACE) worker_kill(w);
+        if (!(l->interrupted_at > 0)) watch_step(l, w);
+        if (w->ranks > 1) watch_mpirun(l, w);
+    }
+}
+
+static int beat(launcher *l, err *e)
+{
+    if (ticks() - l->last_beat < LAUNCH_BEAT) return 0;
+    l->last_beat = ticks();
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *w = &l->w[i];
+        if (w->pid &&
+            db_heartbeat(l->d, &w->claim, w->total ? w->step : -1, w->total ? w->total : -1, LAUNCH_LEASE, e) &&
+            release_params(l, w, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int listen_once(launcher *l, err *e)
+{
+    struct pollfd fds[LAUNCH_MAX];
+    int who[LAUNCH_MAX], n = 0;
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid) fds[n] = (struct pollfd){.fd = l->w[i].fd, .events = POLLIN}, who[n++] = i;
+    if (poll(fds, (nfds_t)n, 250) <= 0) return 0;
+    for (int k = 0; k < n; k++) {
+        worker *w = &l->w[who[k]];
+        bool ended = false;
+        if (!(fds[k].revents & (POLLIN | POLLHUP | POLLERR))) continue;
+        if ((listen_to(l, w, &ended, e) || (ended && finish(l, w, e))) && release_params(l, w, e)) return -1;
+    }
+    return 0;
+}
+
+static int loop(launcher *l, err *e)
+{
+    int handled = 0;
+    bool more = true;
+    while (more || active(l)) {
+        if (beat(l, e)) return -1; /* first, so that none of our leases expires before we claim */
+        handle_interrupts(l, &handled);
+        watch(l);
+        more = more && !handled;
+        for (int i = 0; i < l->n_workers && more; i++) {
+            if (l->w[i].pid) continue;
+            int got = start_one(l, &l->w[i], e);
+            if (got < 0) return -1;
+            more = got > 0 && !launch_interrupts;
+        }
+        if (active(l) && listen_once(l, e)) return -1;
+        progress_draw(&l->p, l->w, (size_t)l->n_workers, false);
+    }
+    return 0;
+}
+
+int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
+{
+    launcher *l = xcalloc(1, sizeof *l);
+    size_t released = 0;
+    *out = (launch_result){0};
+    *l = (launcher){.d = d, .o = o, .out = out, .n_workers = workers_of(o), .last_beat = ticks()};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    l->threads = o->threads > 0 || o->slurm ? o->threads : (int)(cores / l->n_workers > 0 ? cores / l->n_workers : 1);
+    for (int i = 0; i < LAUNCH_MAX; i++) l->w[i].fd = -1;
+    db_owner(l->owner);
+    progress_begin(&l->p, o);
+    l->p.workers = l->n_workers;
+    l->p.total = o->n;
+    l->p.done = o->done, l->p.failed = o->failed, l->p.skipped = o->skipped;
+    launch_catch_signals();
+    int bad = make_folders(o->folder, e);
+    if (!bad) provenance_find(&l->from, o);
+    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || sweep_folders(d, o, e);
+    if (!bad) bad = o->slurm ? slurm_runs(l, e) : loop(l, e);
+    for (int i = 0; i < l->n_workers; i++)
+        if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);
+    launch_let_signals_go();
+    out->left = l->p.total - l->p.done - l->p.failed - l->p.skipped;
+    progress_end(&l->p, out->interrupted ? o->resume_command : NULL);
+    provenance_free(&l->from);
+    free(l);
+    return bad;
+}

@@ -1,0 +1,68 @@
+/* launch.h - trains the runs of an experiment: claims runs in the database, starts a worker process for each,
+ * records the workers' events, shows progress, and handles interrupts.
+ *
+ * Only the host process writes the database. A worker is `PROGRAM worker --folder F ...` with its
+ * events on file descriptor 3. It is started with exec, never inherits the connection, and gets SIGTERM
+ * when the host dies. First Ctrl-C: no new runs start, workers checkpoint at the next step and exit; second: they
+ * stop at once, without a new checkpoint; third: SIGKILL.
+ */
+#ifndef ABLATE_LAUNCH_H
+#define ABLATE_LAUNCH_H
+#include "lab/results/db.h"
+
+enum { LAUNCH_MOST_WORKERS = 64 };
+enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+int progress_parse(const char *text, enum progress_mode *out, err *e);
+
+typedef struct {
+    const char *program; /* of the worker: /proc/self/exe */
+    const char *experiment;
+    const int64_t *runs;
+    size_t n;                         /* run ids that belong to this call, in order */
+    size_t done, failed, skipped;     /* of these, before the call */
+    const char *folder;               /* checkpoints and logs: FOLDER/EXPERIMENT/RUN/ */
+    const char *data_dir, *cache_dir; /* passed on to workers */
+    const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
+    /* > 0: number of GPUs; with auto and cuda, worker i gets cuda:(i % gpus) instead */
+    int gpus;
+    int ranks;   /* the largest number of processes of a run; 0: one */
+    int workers; /* at a time; 0: one per device, divided by ranks */
+    int threads; /* per worker; 0: all cores, divided by the workers */
+    /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
+    int step_limit;
+    enum progress_mode progress;
+    const char *resume_command; /* printed after an interrupt */
+    /* NULL: processes of this machine; else arguments for sbatch ("" for none): one Slurm array job */
+    const char *slurm;
+    int per_task;                   /* with Slurm: runs that share one task; 0: one */
+    bool detach;                    /* with Slurm: return once the job is submitted; launch_sync records its progress */
+    const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
+} launch_options;
+
+typedef struct {
+    size_t done, failed, killed; /* in this call; killed: by another process, the next call resumes them */
+    size_t left;                 /* of the runs given, those neither done nor failed nor skipped */
+    int interrupted;             /* 0, or the signal: SIGINT, SIGTERM, SIGHUP */
+} launch_result;
+
+/* Returns when every run is done or failed, or after an interrupt. -1 only if the database fails. */
+int launch_runs(db *d, const launch_options *o, launch_result *out, err *e);
+
+/* A readable duration, in `out`: 1h52, 3m07, 12s. NULL: not a number. */
+const char *launch_span(double seconds, char out[24]);
+
+typedef struct {
+    size_t jobs, taken, left; /* Slurm jobs found; runs whose end was recorded; unfinished runs */
+} sync_result;
+/* Records the events of an experiment's Slurm jobs so far, and the ends of their runs. Finished jobs are forgotten.
+ * folder: as in launch_options. wait: until no run is left. Calls may be repeated. */
+int launch_sync(db *d, const char *experiment, const char *folder, bool wait, enum progress_mode mode, sync_result *out,
+                err *e);
+/* The states of tasks ("17_3", grouped by job) in squeue: "PENDING", "RUNNING" ...; "" if unknown or without an answer
+ * in five seconds. Calls squeue once, and not at all if n is 0. */
+enum { SLURM_STATE = 24 };
+void slurm_states(const char *const *task, char (*state)[SLURM_STATE], size_t n);
+/* The job's side: trains `per_task` runs, starting with run task * per_task of the host's `spool`. Returns the exit
+ * code of the batch script. */
+int slurm_task_run(const char *program, const char *spool, int64_t task, int64_t per_task);
+#endif

@@ -1,0 +1,231 @@
+/* progress.c - the progress display of runs, on standard error.
+ *
+ * On a terminal, a header and one line per running run are redrawn in place. Elsewhere there is one line per
+ * start, evaluation, end and failure, and never a carriage return. The mode json prints one object per line.
+ * Respects NO_COLOR.
+ */
+#include "lab/launch/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int progress_parse(const char *text, enum progress_mode *out, err *e)
+{
+    static const char *const names[] = {"auto", "tty", "plain", "json", "none"};
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (same(text, names[i])) {
+            *out = (enum progress_mode)i;
+            return 0;
+        }
+    return fail(e, "--progress %s: expected auto, tty, plain, json or none", text);
+}
+
+void progress_begin(progress *p, const launch_options *o)
+{
+    p->mode = o->progress;
+    const char *term = getenv("TERM");
+    if (p->mode == PROGRESS_AUTO)
+        p->mode = isatty(2) && term && *term && !same(term, "dumb") ? PROGRESS_TTY : PROGRESS_PLAIN;
+    p->started = ticks();
+}
+
+const char *launch_span(double seconds, char out[24])
+{
+    if (!isfinite(seconds) || seconds < 0) return NULL;
+    long s = lround(seconds);
+    if (s >= 3600)
+        snprintf(out, 24, "%ldh%02ld", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        snprintf(out, 24, "%ldm%02ld", s / 60, s % 60);
+    else
+        snprintf(out, 24, "%lds", s);
+    return out;
+}
+static const char *span(double seconds, char out[24])
+{
+    const char *known = launch_span(seconds, out);
+    return known ? known : "?";
+}
+
+static const char *many(double x, char out[24]) /* 28.1k */
+{
+    if (x >= 999500)
+        snprintf(out, 24, "%.1fM", x / 1e6);
+    else if (x >= 1000)
+        snprintf(out, 24, "%.1fk", x / 1e3);
+    else
+        snprintf(out, 24, "%.0f", x);
+    return out;
+}
+
+static double left_of(const worker *w) /* seconds of training still to come */
+{
+    if (!w->total || w->step <= w->first_step) return NAN;
+    double rate = (double)(w->step - w->first_step) / (ticks() - w->first_tick);
+    return (double)(w->total - w->step) / rate;
+}
+
+/* Of the whole call, from the rates of the running runs; NaN before the first is known. */
+static double left_of_all(const progress *p, const worker *w, size_t n)
+{
+    double sum = 0, whole = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++) {
+        double rest = w[i].pid ? left_of(&w[i]) : NAN;
+        if (!isfinite(rest)) continue;
+        sum += rest;
+        whole += rest + ticks() - w[i].started;
+        known++;
+    }
+    double mean = p->finished ? p->finished_seconds / (double)p->finished : whole / (double)known;
+    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: all of it is to come */
+    size_t queued = p->total - p->done - p->failed - p->killed - p->skipped - p->running;
+    if (queued) sum += mean * (double)queued;
+    return sum / (double)(p->workers > 0 ? p->workers : 1);
+}
+
+static void erase(progress *p)
+{
+    for (int i = 0; i < p->lines_drawn; i++) fprintf(stderr, "\033[A\033[2K");
+    p->lines_drawn = 0;
+}
+
+static void describe(const worker *w, char *out, size_t n)
+{
+    char step[24], total[24], speed[24], eta[24];
+    if (!same(w->phase, "train") || !w->total)
+        snprintf(out, n, "%s s%lld  %s  %s", w->claim.name, (long long)w->claim.seed, w->device, w->phase);
+    else
+        snprintf(out, n, "%s s%lld  %s  %s/%s  %s PPL %.4g  %s tok/s  ETA %s", w->claim.name, (long long)w->claim.seed,
+                 w->device, many((double)w->step, step), many((double)w->total, total),
+                 w->dev_ppl > 0 ? "dev" : "train", w->dev_ppl > 0 ? w->dev_ppl : w->ppl,
+                 many(w->tokens_per_second, speed), span(left_of(w), eta));
+}
+
+/* At most `columns` UTF-8 characters, because a wrapped line could not be erased. */
+static int fitting(const char *s, int columns)
+{
+    int n = 0;
+    for (; s[n]; n++)
+        if ((s[n] & 0xC0) != 0x80 && columns-- == 0) break;
+    return n;
+}
+
+void progress_draw(progress *p, const worker *w, size_t n, bool now)
+{
+    if (p->mode != PROGRESS_TTY || (!now && ticks() - p->last_draw < 0.25)) return;
+    p->last_draw = ticks();
+    struct winsize size = {0};
+    if (ioctl(2, TIOCGWINSZ, &size) || !size.ws_col || !size.ws_row)
+        size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    char eta[24], line[512];
+    const char *plain = getenv("NO_COLOR");
+    bool color = !plain || !*plain;
+    erase(p);
+    size_t queued = p->total - p->done - p->failed - p->killed - p->skipped - p->running;
+    snprintf(line, sizeof line, "%zu run%s: %zu done, %zu running, %zu queued, %zu failed, %zu skipped  ETA %s",
+             p->total, p->total == 1 ? "" : "s", p->done, p->running, queued, p->failed, p->skipped,
+             span(left_of_all(p, w, n), eta));
+    fprintf(stderr, "%s%.*s%s\n", color ? "\033[1m" : "", fitting(line, size.ws_col - 1), line, color ? "\033[0m" : "");
+    p->lines_drawn = 1;
+    for (size_t i = 0; i < n && p->lines_drawn < size.ws_row - 1; i++) {
+        if (!w[i].pid) continue;
+        describe(&w[i], line, sizeof line);
+        fprintf(stderr, "  %.*s\n", fitting(line, size.ws_col - 3), line);
+        p->lines_drawn++;
+    }
+    fflush(stderr);
+}
+
+void progress_line(progress *p, const char *fmt, ...)
+{
+    if (p->mode == PROGRESS_NONE || p->mode == PROGRESS_JSON) return;
+    erase(p);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+static void json_event(const worker *w, const char *what, double value)
+{
+    str line = {0};
+    str_addf(&line, "{\"event\":\"%s\",\"run\":%lld,\"row\":", what, (long long)w->claim.run);
+    json_string(&line, w->claim.name);
+    str_addf(&line, ",\"seed\":%lld,\"step\":%lld,\"total\":%lld,\"value\":", (long long)w->claim.seed,
+             (long long)w->step, (long long)w->total);
+    json_number(&line, value);
+    str_addf(&line, ",\"tokens_second\":");
+    json_number(&line, w->tokens_per_second);
+    if (*w->error) {
+        str_add(&line, ",\"error\":");
+        json_string(&line, w->error);
+        str_add(&line, ",\"log\":");
+        json_string(&line, w->log ? w->log : "");
+    }
+    fprintf(stderr, "%s}\n", str_text(&line));
+    str_free(&line);
+}
+
+void progress_event(progress *p, const worker *w, const char *what, double value)
+{
+    char took[24], speed[24];
+    if (p->mode == PROGRESS_JSON)
+        json_event(w, what, value);
+    else if (same(what, "start")) {
+        if (p->mode == PROGRESS_PLAIN)
+            progress_line(p, "start   %s s%lld%s", w->claim.name, (long long)w->claim.seed,
+                          w->claim.attempt > 1 ? " (again)" : "");
+    } else if (same(what, "eval")) {
+        if (p->mode == PROGRESS_PLAIN)
+            progress_line(p, "eval    %s s%lld  step %lld/%lld  dev PPL %.4g  %s tok/s", w->claim.name,
+                          (long long)w->claim.seed, (long long)w->step, (long long)w->total, value,
+                          many(w->tokens_per_second, speed));
+    } else {
+        progress_line(p, "%-7s %s s%lld  %s%s%s%s", what, w->claim.name, (long long)w->claim.seed,
+                      span(ticks() - w->started, took), same(what, "done") ? w->scores : "", *w->error ? "  " : "",
+                      w->error);
+    }
+}
+
+void progress_interrupted(progress *p, int times, int workers)
+{
+    const char *first = "interrupted: workers write their checkpoints and exit; "
+                        "interrupt again to stop them at once, a third time to kill";
+    const char *words = !workers     ? "interrupted"
+                        : times == 1 ? first
+                        : times == 2 ? "interrupted again: workers stop now"
+                                     : "killing the workers";
+    if (p->mode == PROGRESS_JSON) {
+        fprintf(stderr, "{\"event\":\"interrupted\",\"times\":%d,\"running\":%d}\n", times, workers);
+        return;
+    }
+    progress_line(p, "%s", words);
+}
+
+void progress_end(progress *p, const char *resume)
+{
+    char took[24], speed[24];
+    double seconds = ticks() - p->started, rate = p->tokens / seconds; /* the time includes evaluation and decoding */
+    str json = {0}, killed = {0}, together = {0};
+    if (p->mode == PROGRESS_TTY) erase(p);
+    if (p->mode == PROGRESS_JSON) {
+        str_addf(&json, "{\"event\":\"end\",\"total\":%zu,\"done\":%zu,\"failed\":%zu,\"killed\":%zu,\"skipped\":%zu",
+                 p->total, p->done, p->failed, p->killed, p->skipped);
+        str_add(&json, ",\"tokens_second\":"), json_number(&json, rate);
+        if (resume) str_add(&json, ",\"resume\":"), json_string(&json, resume);
+        fprintf(stderr, "%s}\n", str_text(&json));
+    }
+    if (p->killed) str_addf(&killed, "%zu killed, ", p->killed);
+    if (p->tokens > 0) str_addf(&together, ", %s tokens/s together", many(rate, speed));
+    if (p->total)
+        progress_line(p, "%zu run%s: %zu done, %zu failed, %s%zu skipped  in %s%s", p->total, p->total == 1 ? "" : "s",
+                      p->done, p->failed, str_text(&killed), p->skipped, span(seconds, took), str_text(&together));
+    if (resume && p->mode != PROGRESS_JSON) fprintf(stderr, "interrupted; to resume: %s\n", resume);
+    str_free(&json);
+    str_free(&killed);
+    str_free(&together);
+}

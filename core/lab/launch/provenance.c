@@ -1,0 +1,72 @@
+/* provenance.c - the code of a run: the commit of the checkout, and uncommitted changes.
+ */
+#include "lab/launch/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+char *output_of(const char *const *args)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, 0), dup2(ends[1], 1), dup2(nothing, 2);
+        execvp(args[0], (char *const *)args);
+        _exit(127);
+    }
+    close(ends[1]);
+    str text = {0};
+    char part[4096];
+    for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR);)
+        if (n > 0) str_addn(&text, part, (size_t)n);
+    close(ends[0]);
+    int status = 1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (status == 0) return text.s ? text.s : xstrdup("");
+    str_free(&text);
+    return NULL;
+}
+
+/* The program is built inside its checkout; an installed program may run in one. */
+void provenance_find(provenance *p, const launch_options *o)
+{
+    char *built = xstrdup(o->program), *slash = strrchr(built, '/');
+    if (slash) *slash = 0;
+    const char *folders[] = {built, o->folder};
+    for (size_t i = 0; i < LENGTH(folders) && !p->commit; i++) {
+        p->commit = output_of((const char *const[]){"git", "-C", folders[i], "rev-parse", "HEAD", NULL});
+        if (!p->commit) continue;
+        trim(p->commit);
+        p->diff = output_of((const char *const[]){"git", "--no-optional-locks", "-C", folders[i], "diff",
+                                                  "--no-ext-diff", "--no-color", "HEAD", NULL});
+    }
+    free(built);
+    struct utsname u;
+    snprintf(p->host, sizeof p->host, "%s", uname(&u) ? "?" : u.nodename);
+}
+
+void provenance_put(const provenance *p, worker *w)
+{
+    w->facts.host = p->host;
+    w->facts.pid = w->pid;
+    w->facts.git_commit = p->commit;
+    w->facts.git_dirty = p->diff ? *p->diff != 0 : -1;
+    w->facts.diff = p->diff && *p->diff ? p->diff : NULL;
+    w->facts.build_json = "{\"version\":\"" ABLATE_VERSION "\",\"compiler\":\"" __VERSION__ "\"}";
+    w->facts.argv_json = w->argv_json;
+    w->facts.log_path = w->log;
+    w->facts.slurm_job = getenv("SLURM_JOB_ID");
+}
+
+void provenance_free(provenance *p)
+{
+    free(p->commit);
+    free(p->diff);
+    *p = (provenance){0};
+}

@@ -1,0 +1,150 @@
+/* worker_process.c - starting the process of one run. */
+#include "lab/launch/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { EVENT_FD = 3, MAX_ARGS = 64 };
+
+/* FOLDER/EXPERIMENT/HASH-sSEED-gGENERATION: the same run finds its checkpoints again, another never does. The hash
+ * excludes keys that cannot change a result. */
+int worker_folder(worker *w, const launch_options *o, err *e)
+{
+    w->folder = xprintf("%s/%s/%.12s-s%lld-g%lld", o->folder, o->experiment, w->claim.config_hash,
+                        (long long)w->claim.seed, (long long)w->claim.generation);
+    w->log = path_join(w->folder, "log.txt");
+    w->ranks = ranks_of(w->claim.config_json);
+    if (w->ranks > 1 && !w->events) w->events = path_join(w->folder, "events");
+    if (make_folders(w->folder, e)) return -1;
+    char *config = path_join(w->folder, "config.json");
+    if (w->claim.anew) unlink(w->log); /* left by a deleted database or run */
+    int bad = file_write(config, w->claim.config_json, strlen(w->claim.config_json), e);
+    free(config);
+    return bad;
+}
+
+static void child(char *const *args, const char *program, bool ranked, int events, int log, pid_t host)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C and hang-up go to all its processes; the host decides */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != host) _exit(WORKER_STOPPED);
+    int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    if (events == EVENT_FD)
+        fcntl(EVENT_FD, F_SETFD, 0);
+    else
+        dup2(events, EVENT_FD);
+    for (int fd = EVENT_FD + 1; fd < 1024; fd++) close(fd); /* above all the database's */
+    if (ranked) {
+        setpgid(0, 0); /* worker_kill */
+        ranks_environment();
+        execvp(args[0], args);
+    } else {
+        execv(program, args);
+    }
+    _exit(127);
+}
+
+static void put_argv(worker *w, char *const *args)
+{
+    str json = {0};
+    for (int i = 0; args[i]; i++) {
+        str_addc(&json, i ? ',' : '[');
+        json_string(&json, args[i]);
+    }
+    str_addc(&json, ']');
+    w->argv_json = json.s;
+}
+
+char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
+{
+    char gpu[24], **args = arena_alloc(&w->texts, MAX_ARGS * sizeof *args);
+    int n = 0;
+    snprintf(gpu, sizeof gpu, "cuda:%d", o->gpus > 0 ? slot * w->ranks % o->gpus : 0); /* a rank takes the next one */
+    bool any = o->gpus > 0 && (same(o->device, "auto") || same(o->device, "cuda"));
+    snprintf(w->device, sizeof w->device, "%s", any ? gpu : same(o->device, "auto") ? "cpu" : o->device);
+    bool ranked = w->ranks > 1;
+    if (ranked && threads > 1 && o->threads <= 0) threads = threads / w->ranks > 0 ? threads / w->ranks : 1;
+    const char *fixed[] = {"worker",
+                           "--folder",
+                           w->folder,
+                           "--data",
+                           o->data_dir,
+                           "--cache",
+                           o->cache_dir,
+                           "--seed",
+                           arena_printf(&w->texts, "%lld", (long long)w->claim.seed),
+                           "--threads",
+                           arena_printf(&w->texts, "%d", threads),
+                           "--device",
+                           any ? gpu : o->device,
+                           ranked ? "--events" : "--fd",
+                           ranked ? w->events : "3"};
+    if (ranked)
+        n = ranks_command(w, o->program, args, n, MAX_ARGS / 2);
+    else
+        args[n++] = arena_strdup(&w->texts, "ablate");
+    for (size_t i = 0; i < LENGTH(fixed); i++) args[n++] = arena_strdup(&w->texts, fixed[i]);
+    if (ranked) args[n++] = "--ranks", args[n++] = arena_printf(&w->texts, "%d", w->ranks);
+    for (int i = 0; o->worker_args && o->worker_args[i] && n < MAX_ARGS - 2; i++)
+        args[n++] = arena_strdup(&w->texts, o->worker_args[i]);
+    if (w->claim.anew) args[n++] = arena_strdup(&w->texts, "--fresh");
+    args[n] = NULL;
+    put_argv(w, args);
+    return args;
+}
+
+int worker_start(worker *w, int slot, const launch_options *o, int threads, err *e)
+{
+    int ends[2];
+    if (worker_folder(w, o, e)) return -1;
+    int log = open(w->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log < 0) return fail(e, "%s: cannot write: %s", w->log, strerror(errno));
+    if (w->ranks > 1 ? ranks_pipe(w, ends, e) : pipe2(ends, O_CLOEXEC)) {
+        close(log);
+        return fail(e, "cannot create a pipe for a worker: %s", strerror(errno));
+    }
+    char **args = worker_arguments(w, slot, o, threads);
+    pid_t host = getpid();
+    w->pid = fork();
+    if (w->pid == 0) child(args, o->program, w->ranks > 1, ends[1], log, host);
+    close(ends[1]);
+    close(log);
+    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* whichever of both comes first */
+    if (w->pid < 0) {
+        close(ends[0]);
+        w->pid = 0;
+        return fail(e, "cannot start a worker: %s", strerror(errno));
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    w->fd = ends[0];
+    w->started = w->news = ticks();
+    snprintf(w->phase, sizeof w->phase, "starting");
+    return 0;
+}
+
+void worker_clear(worker *w)
+{
+    db_claim_free(&w->claim);
+    free(w->folder);
+    free(w->log);
+    free(w->argv_json);
+    if (w->events && w->fd >= 0) unlink(w->events);
+    free(w->events);
+    if (w->fd >= 0) close(w->fd);
+    str_free(&w->buffer);
+    free(w->points);
+    arena_free(&w->texts);
+    *w = (worker){.fd = -1};
+}

@@ -1,0 +1,382 @@
+#include "lab/report/compare.h"
+#include "text/metric/stats.h"
+#include "lab/statistics/variances.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const comparison comparison_none = {.delta = NAN,
+                                    .low = NAN,
+                                    .high = NAN,
+                                    .p = NAN,
+                                    .p_adjusted = NAN,
+                                    .v = NAN,
+                                    .u = NAN,
+                                    .df = NAN,
+                                    .seed_sd = NAN,
+                                    .detectable = NAN,
+                                    .p_models = NAN,
+                                    .p_outside = NAN,
+                                    .p_permutation = NAN,
+                                    .beats = {NAN, NAN, NAN}};
+
+double comparison_shown(const comparison *c, double d) { return c->percent ? 100 * expm1(d) : d; }
+
+const char *comparison_rule(const comparison *c)
+{
+    if (c->crossed) return c->shared ? "crossed components, shared variances" : "crossed components";
+    return c->shared ? "seeds only, shared variances" : "seeds only";
+}
+
+/* ---- a row's runs ---- */
+
+typedef struct {
+    const read_result **results; /* [n] with a finite number, by seed */
+    const char **references;     /* [n] */
+    double *values;              /* [n] finite, then the diverged ones as NaN: n_all */
+    size_t n, n_all;
+    arm arm;
+} row_runs;
+
+static const read_result *result_of(const read_run *run, const char *metric)
+{
+    for (size_t i = 0; i < run->n_results; i++)
+        if (same(run->results[i].metric, metric)) return &run->results[i];
+    return NULL;
+}
+
+static bool is_perplexity(const char *metric) { return !strcasecmp(metric, "PPL"); }
+
+/* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
+static bool same_sentences(const row_runs *row, const row_runs *base)
+{
+    const db_stats *first = &base->results[0]->stats;
+    for (size_t i = 0; i < row->n; i++) {
+        const db_stats *s = &row->results[i]->stats;
+        if (s->n < 2 || s->n != first->n || s->width != first->width) return false;
+        if (!same_references(row->references[i], base->references[0])) return false;
+    }
+    return true;
+}
+
+/* Influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. The caller frees. */
+static double *influences(const row_runs *r, const char *metric)
+{
+    if (!r->n || !same_sentences(r, r)) return NULL;
+    size_t m = r->results[0]->stats.n;
+    double *z = xmalloc(r->n * m * sizeof *z);
+    for (size_t i = 0; i < r->n; i++)
+        if (!influence_of(metric, r->results[i]->signature, &r->results[i]->stats, z + i * m)) {
+            free(z);
+            return NULL;
+        }
+    return z;
+}
+
+static row_runs collect(const read_row *row, const char *metric, size_t most)
+{
+    row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
+                  .references = xcalloc(row->n_runs + 1, sizeof *r.references),
+                  .values = xcalloc(row->n_runs + 1, sizeof *r.values)};
+    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
+    for (size_t i = 0; i < row->n_runs; i++) {
+        const read_run *run = &row->runs[i];
+        const read_result *x = run->status == DB_DONE ? result_of(run, metric) : NULL;
+        if (!x || (most && r.n_all == most)) continue;
+        r.n_all++;
+        if (!isfinite(x->value) || (is_perplexity(metric) && !(x->value > 0))) continue;
+        r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
+        scores[r.n++] = is_perplexity(metric) ? log(x->value) : x->value;
+    }
+    for (size_t i = r.n; i < r.n_all; i++) r.values[i] = NAN;
+    double *z = influences(&r, metric);
+    r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
+    free(z);
+    free(scores);
+    return r;
+}
+
+static void forget(row_runs *r)
+{
+    free(r->results);
+    free(r->references);
+    free(r->values);
+    arm_free(&r->arm);
+}
+
+/* ---- two rows ---- */
+
+/* Perplexities per token are comparable only over the same tokens; their counts are the second column of the
+ * statistics. */
+static bool same_tokens(const row_runs *a, const row_runs *b)
+{
+    const db_stats *x = &a->results[0]->stats, *y = &b->results[0]->stats;
+    if (x->n != y->n || x->width != 2 || y->width != 2) return true;
+    for (size_t j = 0; j < x->n; j++)
+        if (x->value[2 * j + 1] != y->value[2 * j + 1]) return false;
+    return true;
+}
+
+static const char *why_refused(const char *metric, const row_runs *row, const row_runs *base)
+{
+    if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
+    if (is_perplexity(metric) && !same_tokens(row, base))
+        return "it has other tokens than base, so perplexities per token are not comparable";
+    return NULL;
+}
+
+/* The common seeds of both rows, for the test over sentences. */
+static double models_p(const read_row *a, const read_row *b, const char *metric, int trials)
+{
+    result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_runs; i++)
+        for (size_t j = 0; j < b->n_runs; j++) {
+            const read_run *ra = &a->runs[i], *rb = &b->runs[j];
+            if (ra->seed != rb->seed || ra->status != DB_DONE || rb->status != DB_DONE) continue;
+            const read_result *x = result_of(ra, metric), *y = result_of(rb, metric);
+            if (x && y && isfinite(x->value) && isfinite(y->value))
+                pairs[n++] = (result_pair){x, y, ra->references, rb->references};
+        }
+    double p = paired_p(pairs, n, trials);
+    free(pairs);
+    return p;
+}
+
+/* Sentences are included if both rows have statistics of the same ones. */
+static difference compare_arms(const row_runs *row, const row_runs *base, double most_df, bool *crossed)
+{
+    arm a = row->arm, b = base->arm;
+    *crossed = a.m && b.m && a.n > 1 && b.n > 1 && same_sentences(row, base);
+    if (!*crossed) a.m = b.m = 0;
+    return design_compare(&a, &b, most_df);
+}
+
+enum { RANKED_SEEDS = 5 };
+
+static comparison compare_two(const comparison_task *t, const row_runs *row, const row_runs *base, double most_df)
+{
+    comparison c = comparison_none;
+    double sign = same(t->goal, "min") ? -1 : 1;
+    size_t least = row->n < base->n ? row->n : base->n;
+    c.n = row->n, c.n_base = base->n, c.percent = is_perplexity(t->metric);
+    c.seed_sd = arm_seed_sd(&row->arm);
+    if (!least) return c;
+    if ((c.refused = why_refused(t->metric, row, base))) return c;
+    difference x = compare_arms(row, base, most_df, &c.crossed);
+    c.delta = comparison_shown(&c, x.d);
+    if (row->n == 1 && base->n >= 3) c.p_outside = predict_one(&base->arm, row->arm.mean).p;
+    if (least < 2) return c;
+    c.low = comparison_shown(&c, x.low), c.high = comparison_shown(&c, x.high);
+    c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df;
+    c.detectable = comparison_shown(&c, least_detectable(x.v, x.df, x.u, least, 0.05, 0.8));
+    if (least < RANKED_SEEDS) return c;
+    c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
+    c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
+    return c;
+}
+
+/* ---- a table ---- */
+
+/* The index of the earlier row that row i repeats, else i. */
+static size_t first_of(const comparison_task *t, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (t->rows[k]->runs == t->rows[i]->runs) return k;
+    return i;
+}
+
+/* Shrinks the variances of rows with three seeds or more, if there are five such rows. Returns the limit of df. */
+static double share(const comparison_task *t, row_runs *runs, bool *shared)
+{
+    double *s2 = xcalloc(t->n + 1, sizeof *s2), *df = xcalloc(t->n + 1, sizeof *df), most = INFINITY;
+    size_t rows = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        bool takes_part = first_of(t, i) == i && runs[i].n >= SHARE_SEEDS && runs[i].arm.s2 > 0;
+        s2[i] = takes_part ? runs[i].arm.s2 : NAN, df[i] = takes_part ? runs[i].arm.df : 0;
+        rows += takes_part;
+    }
+    if (rows >= SHARE_ROWS) {
+        most = share_variances(s2, df, t->n, NULL, NULL).pool_df;
+        for (size_t i = 0; i < t->n; i++) {
+            shared[i] = df[i] > 0 && !isnan(s2[i]);
+            if (shared[i]) runs[i].arm.s2 = s2[i], runs[i].arm.df = df[i];
+        }
+    }
+    free(s2);
+    free(df);
+    return most;
+}
+
+/* Holm over the rows, one kind of test at a time: `at` finds the p of a comparison. A row shown twice is one test. */
+static size_t adjust(const comparison_task *t, comparison *out, double *(*at)(comparison *))
+{
+    double *p = xcalloc(t->n + 1, sizeof *p);
+    for (size_t i = 0; i < t->n; i++) p[i] = first_of(t, i) == i ? *at(&out[i]) : NAN;
+    size_t tests = stats_holm(p, t->n);
+    for (size_t i = 0; i < t->n; i++) *at(&out[i]) = p[first_of(t, i)];
+    free(p);
+    return tests;
+}
+
+static double *adjusted_of(comparison *c) { return &c->p_adjusted; }
+static double *models_of(comparison *c) { return &c->p_models; }
+
+static size_t find_best(const comparison_task *t, const row_runs *runs, double most_df)
+{
+    double sign = same(t->goal, "max") ? 1 : -1;
+    size_t best = t->n, others = 0;
+    bool crossed;
+    if (!t->goal) return t->n;
+    for (size_t i = 0; i < t->n; i++) {
+        if (first_of(t, i) != i) continue;
+        others++;
+        if (runs[i].n && (best == t->n || sign * runs[i].arm.mean > sign * runs[best].arm.mean)) best = i;
+    }
+    if (best == t->n || others < 2 || runs[best].n < SHARE_SEEDS) return t->n; /* two seeds cannot decide */
+    for (size_t i = 0; i < t->n; i++) {
+        if (first_of(t, i) != i || i == best || !runs[i].n) continue;
+        if (runs[i].n < SHARE_SEEDS || why_refused(t->metric, &runs[best], &runs[i])) return t->n;
+        double p = compare_arms(&runs[best], &runs[i], most_df, &crossed).p;
+        if (!(p * (double)(others - 1) < 0.05)) return t->n;
+    }
+    return best;
+}
+
+/* p of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
+static void repeat_looks(const comparison_task *t, comparison *out)
+{
+    double(*p)[N_LOOKS] = xcalloc(t->n + 1, sizeof *p);
+    comparison *now = xcalloc(t->n + 1, sizeof *now);
+    for (size_t k = 0; k < N_LOOKS; k++) {
+        comparison_task look = *t;
+        look.sequential = false, look.trials = 0, look.most_seeds = look_seeds[k];
+        compare_rows(&look, now, NULL);
+        for (size_t i = 0; i < t->n; i++)
+            p[i][k] = now[i].n == look_seeds[k] && now[i].n_base == look_seeds[k] ? now[i].p : NAN;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (!isnan(out[i].p)) out[i].p = repeated_p(p[i], N_LOOKS), out[i].repeated = true;
+    free(now);
+    free(p);
+}
+
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal)
+{
+    if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !goal) return NULL;
+    double d = c->percent ? log1p(c->delta / 100) : c->delta, margin = c->percent ? log1p(k->margin / 100) : k->margin;
+    if (k->margin > 0 && equivalence_p(d, c->v, c->df, c->u, margin) <= k->level) return "equivalent";
+    if (!(c->p_adjusted <= k->level)) return "undecided";
+    return (d > 0) == same(goal, "max") ? "better" : "worse";
+}
+
+size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
+{
+    row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
+    bool *shared = xcalloc(t->n + 1, sizeof *shared);
+    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
+    double most_df = share(t, runs, shared);
+    for (size_t i = 0; i < t->n; i++) {
+        size_t first = first_of(t, i);
+        out[i] = comparison_none;
+        out[i].n = runs[i].n, out[i].seed_sd = arm_seed_sd(&runs[i].arm), out[i].percent = is_perplexity(t->metric);
+        if (first < i)
+            out[i] = out[first];
+        else if (t->base < t->n && t->rows[i]->runs != t->rows[t->base]->runs) {
+            out[i] = compare_two(t, &runs[i], &runs[t->base], most_df);
+            out[i].shared = shared[i] || shared[t->base];
+            bool few = runs[i].n < 2 || runs[t->base].n < 2;
+            if (!out[i].refused && (few || t->all_model_tests) && t->trials > 0)
+                out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric, t->trials);
+        }
+    }
+    if (best) *best = find_best(t, runs, most_df);
+    for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
+    free(runs);
+    free(shared);
+    if (t->sequential) repeat_looks(t, out);
+    for (size_t i = 0; i < t->n; i++) out[i].p_adjusted = out[i].p;
+    adjust(t, out, models_of);
+    return adjust(t, out, adjusted_of);
+}
+
+difference contrast_rows(const comparison_task *t, const double *weights)
+{
+    row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
+    arm *arms = xcalloc(t->n + 1, sizeof *arms);
+    double *w = xcalloc(t->n + 1, sizeof *w);
+    size_t n = 0, first = t->n;
+    bool crossed = true;
+    for (size_t i = 0; i < t->n; i++) {
+        if (weights[i] == 0) continue;
+        runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
+        if (first == t->n) first = i;
+        crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m &&
+                  same_sentences(&runs[i], &runs[first]);
+        arms[n] = runs[i].arm, w[n++] = weights[i];
+    }
+    for (size_t k = 0; k < n && !crossed; k++) arms[k].m = 0;
+    difference x = design_contrast(arms, w, n);
+    for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
+    free(runs);
+    free(arms);
+    free(w);
+    return x;
+}
+
+/* ---- seeds dealt into groups ---- */
+
+/* The runs order[0..n) of the row, as a separate row; z: [runs][m] of all runs, or NULL. */
+static arm dealt(const row_runs *r, const double *z, const size_t *order, size_t n, bool log_scale)
+{
+    size_t m = z ? r->arm.m : 0;
+    double *scores = xcalloc(n + 1, sizeof *scores), *own = xcalloc(n * m + 1, sizeof *own);
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = log_scale ? log(r->values[order[i]]) : r->values[order[i]];
+        if (m) memcpy(own + i * m, z + order[i] * m, m * sizeof *own);
+    }
+    arm a = arm_measure(scores, m ? own : NULL, n, m);
+    free(scores);
+    free(own);
+    return a;
+}
+
+static void shuffle(size_t *order, size_t n, rng *r)
+{
+    for (size_t i = 0; i < n; i++) order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)rng_below(r, i), kept = order[i - 1];
+        order[i - 1] = order[j], order[j] = kept;
+    }
+}
+
+double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level,
+                        uint64_t seed)
+{
+    bool one = a->runs == b->runs, log_scale = is_perplexity(metric);
+    row_runs x = collect(a, metric, 0), y = collect(b, metric, 0);
+    size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
+    double share = NAN;
+    if (n >= 2 && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
+        bool crossed = x.arm.m && y.arm.m && same_sentences(&x, &y);
+        double *zx = crossed ? influences(&x, metric) : NULL, *zy = crossed ? influences(&y, metric) : NULL;
+        rng r = rng_seed(seed, 11);
+        for (size_t i = 0; i < deals; i++) {
+            shuffle(order, x.n, &r);
+            if (!one) shuffle(other, y.n, &r);
+            arm first = dealt(&x, zx, order, n, log_scale),
+                second = one ? dealt(&x, zx, order + n, n, log_scale) : dealt(&y, zy, other, n, log_scale);
+            rejected += design_compare(&first, &second, INFINITY).p <= level;
+            arm_free(&first);
+            arm_free(&second);
+        }
+        share = (double)rejected / (double)deals;
+        free(zx);
+        free(zy);
+    }
+    free(order);
+    forget(&x);
+    forget(&y);
+    return share;
+}

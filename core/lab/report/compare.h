@@ -1,0 +1,68 @@
+/* compare.h - compares the rows of a table with base in one metric: difference of the designs with interval and p, over
+ * seeds and sentences (metric/design.h), or less with fewer seeds. docs/statistics.md has the rules by number of
+ * seeds. */
+#ifndef ABLATE_REPORT_COMPARE_H
+#define ABLATE_REPORT_COMPARE_H
+#include "lab/statistics/design.h"
+#include "lab/report/significance.h"
+
+/* One row against base. NaN: unknown. Differences and intervals are in the metric's unit or, if `percent` is set,
+ * changes in percent (perplexity, compared on the log scale). */
+typedef struct {
+    size_t n, n_base;        /* runs with a number */
+    double delta, low, high; /* low, high: 95 % interval for the design, from two seeds per side */
+    double p, p_adjusted;    /* for the design; after Holm over the rows with a p */
+    double v, u, df;         /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
+    double seed_sd;          /* over the row's seeds, without the noise of a finite test set */
+    double detectable;       /* least detectable difference of this comparison, at 5 % with power 80 % */
+    double p_models;         /* randomisation over sentences: about these models only; also after Holm */
+    double p_outside;        /* p that a single run lies outside what base's seeds predict */
+    double p_permutation;    /* exact, over seeds: from five per side */
+    superiority beats;       /* P(row's seed beats base's), including diverged runs: from five per side */
+    /* by the criterion: "better", "worse", "equivalent", "undecided"; NULL: no criterion, or too few seeds */
+    const char *verdict;
+    bool repeated;                 /* p accounts for several looks (repeated_p) */
+    bool percent, crossed, shared; /* crossed: sentences are included; shared: variances are shared */
+    const char *refused;           /* why there is no comparison, or NULL */
+} comparison;
+
+extern const comparison comparison_none;
+
+typedef struct {
+    const char *metric, *goal;   /* goal: "min", "max" or NULL */
+    const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
+    size_t n, base;              /* base: index, or n for none */
+    int trials;                  /* of the randomisation test */
+    bool all_model_tests;        /* even with enough seeds for the design */
+    bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
+    size_t most_seeds;           /* use at most this many runs of a row; 0: all */
+} comparison_task;
+
+/* [criterion] of the INI. margin: in the unit of differences, 0: no equivalence. */
+typedef struct {
+    double margin, level;
+    size_t seeds; /* minimum on each side */
+} comparison_criterion;
+/* Equivalence takes precedence: a difference within the margin does not matter, even if significant. */
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal);
+
+/* Fills out[n]; base's entry has only n and seed_sd. best (may be NULL): index of the row that is significantly better
+ * than every other (Bonferroni over the others), n if there is none. Returns the number of rows in Holm's
+ * adjustment. */
+size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
+
+/* A/A and planted differences on real runs: draws n seeds of `a` and n others of `b` (which may be the same row)
+ * `deals` times and compares them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer
+ * than 2n runs (n, for two rows). Deterministic in `seed`. */
+double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level,
+                        uint64_t seed);
+
+/* A weighted sum of rows: weights[n], 0 for excluded rows; included rows need two seeds or more. Effects of a two-level
+ * design are such sums. */
+difference contrast_rows(const comparison_task *t, const double *weights);
+
+/* How the interval was computed, such as "crossed components, shared variances". */
+const char *comparison_rule(const comparison *c);
+/* A difference on the compared scale, as printed. */
+double comparison_shown(const comparison *c, double d);
+#endif

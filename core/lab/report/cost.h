@@ -1,0 +1,12 @@
+/* cost.h - training cost of a row: counted, and by the formula of the paper's Table 2. */
+#ifndef ABLATE_COST_H
+#define ABLATE_COST_H
+#include "lab/results/read.h"
+
+/* FLOPs of training the row, counted on its traced tape: per update, times updates. NaN: unknown. */
+double training_flops(const read_row *row);
+/* The paper's estimate (section 6.1, footnote 5): time times devices (here one per run) times the device's sustained
+ * rate, which it gives for K80, K40, M40 and P100. `rate` is that of other devices, in FLOPs per second. NaN if it is 0
+ * there, and if no run is done. The mean over runs. */
+double training_flops_by_formula(const read_row *row, double rate);
+#endif

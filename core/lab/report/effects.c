@@ -1,0 +1,275 @@
+/* effects.c - effects of the factors of a two-level design, and scaling over sizes: notes below the table, and a figure
+ * of the page. */
+#include "lab/report/figures.h"
+#include "lab/report/forest.h"
+#include "lab/report/layout.h"
+#include "lab/statistics/scale.h"
+#include "text/metric/stats.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const cJSON *v = item(o, name);
+    return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+/* ---- two-level designs ---- */
+
+enum { MOST_FACTORS = 8, MOST_EFFECTS = MOST_FACTORS * (MOST_FACTORS + 1) / 2 };
+
+typedef struct {
+    char label[160];
+    double *weights; /* [rows of the table]: +-2 / N, 0 for rows outside the design */
+    difference x;
+} effect;
+
+/* Does the row's configuration have this value, in INI form? */
+static bool has_value(const cJSON *config, const char *key, const char *value)
+{
+    const cJSON *v = item(config, key);
+    double number;
+    if (cJSON_IsString(v)) return same(v->valuestring, value);
+    if (cJSON_IsBool(v)) return same(value, cJSON_IsTrue(v) ? "true" : "false");
+    return cJSON_IsNumber(v) && parse_real(value, &number) && number == v->valuedouble;
+}
+
+static bool at_level(const cJSON *config, const cJSON *factor, const char *level)
+{
+    const cJSON *keys = item(factor, "keys"), *values = item(factor, level);
+    for (int j = 0; j < cJSON_GetArraySize(keys); j++)
+        if (!has_value(config, cJSON_GetArrayItem(keys, j)->valuestring, cJSON_GetArrayItem(values, j)->valuestring))
+            return false;
+    return true;
+}
+
+/* signs[row][factor]: -1 low, +1 high, 0: not in the design or not finished. Returns the number of finished rows of the
+ * design. */
+static size_t find_signs(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS])
+{
+    const cJSON *factors = item(design, "factors");
+    size_t found = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (!same(row->row->group, text_of(design, "group")) || row->of[g->headline].n < 2) continue;
+        cJSON *config = cJSON_Parse(row->row->config_json);
+        bool all = true;
+        for (int k = 0; k < cJSON_GetArraySize(factors) && k < MOST_FACTORS; k++) {
+            const cJSON *f = cJSON_GetArrayItem(factors, k);
+            signs[i][k] = at_level(config, f, "high") ? 1 : at_level(config, f, "low") ? -1 : 0;
+            all = all && signs[i][k];
+        }
+        for (int k = 0; !all && k < MOST_FACTORS; k++) signs[i][k] = 0;
+        found += all;
+        cJSON_Delete(config);
+    }
+    return found;
+}
+
+/* Adds the effect of factor a (and b, its interaction); one whose signs are those of an earlier effect is its alias. */
+static size_t add_effect(const gathered *g, const cJSON *design, int (*signs)[MOST_FACTORS], size_t rows, int a, int b,
+                         effect *list, size_t n, arena *mem)
+{
+    const cJSON *factors = item(design, "factors");
+    effect *e = &list[n];
+    e->weights = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *e->weights);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        e->weights[i] = 2. / (double)rows * signs[i][a] * (b >= 0 ? signs[i][b] : 1) * (signs[i][a] != 0);
+    const char *name = text_of(cJSON_GetArrayItem(factors, a), "name");
+    if (b >= 0)
+        snprintf(e->label, sizeof e->label, "%s x %s", name, text_of(cJSON_GetArrayItem(factors, b), "name"));
+    else
+        snprintf(e->label, sizeof e->label, "%s", name);
+    for (size_t k = 0; k < n; k++) {
+        double dot = 0, own = 0;
+        for (size_t i = 0; i < g->x.n_rows; i++)
+            dot += list[k].weights[i] * e->weights[i], own += e->weights[i] * e->weights[i];
+        if (fabs(fabs(dot) - own) > 1e-9) continue;
+        char other[160];
+        snprintf(other, sizeof other, "%s", e->label);
+        size_t used = strlen(list[k].label);
+        snprintf(list[k].label + used, sizeof list[k].label - used, " = %s%s", dot < 0 ? "−" : "", other);
+        return n;
+    }
+    return n + 1;
+}
+
+typedef struct {
+    size_t found, wanted; /* rows with two seeds or more, and all of the design */
+    effect *list;
+    double *p; /* after Holm */
+    size_t n;  /* 0: not all rows are there */
+} design_effects;
+
+static design_effects find_effects(const gathered *g, const cJSON *design, arena *mem)
+{
+    const cJSON *factors = item(design, "factors");
+    int(*signs)[MOST_FACTORS] = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *signs), k = cJSON_GetArraySize(factors);
+    const read_row **rows = arena_alloc(mem, (g->x.n_rows + 1) * sizeof *rows);
+    design_effects e = {.found = find_signs(g, design, signs),
+                        .list = arena_alloc(mem, (MOST_EFFECTS + 1) * sizeof *e.list)};
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        rows[i] = g->rows[i].row, e.wanted += same(rows[i]->group, text_of(design, "group"));
+    if (e.found < e.wanted || k < 2 || k > MOST_FACTORS) return e;
+    for (int a = 0; a < k; a++) e.n = add_effect(g, design, signs, e.found, a, -1, e.list, e.n, mem);
+    for (int a = 0; a < k; a++)
+        for (int b = a + 1; b < k; b++) e.n = add_effect(g, design, signs, e.found, a, b, e.list, e.n, mem);
+    comparison_task task = {.metric = g->metrics[g->headline],
+                            .goal = g->goals[g->headline],
+                            .rows = rows,
+                            .n = g->x.n_rows,
+                            .base = g->x.n_rows};
+    e.p = arena_alloc(mem, (e.n + 1) * sizeof *e.p);
+    for (size_t i = 0; i < e.n; i++) {
+        difference *x = &e.list[i].x;
+        *x = contrast_rows(&task, e.list[i].weights);
+        if (fabs(x->d) < 1e-9 * (x->high - x->low)) x->d = 0; /* what is left of sums that cancel */
+        e.p[i] = x->p;
+    }
+    stats_holm(e.p, e.n);
+    return e;
+}
+
+/* What the scale of effects is. */
+static comparison scale_of(const gathered *g)
+{
+    return (comparison){.percent = !strcasecmp(g->metrics[g->headline], "PPL")};
+}
+
+static void note_design_of(const gathered *g, const cJSON *design, grid *t)
+{
+    arena mem = {0};
+    design_effects e = find_effects(g, design, &mem);
+    comparison scale = scale_of(g);
+    if (!e.n)
+        grid_note(t, "Factorial %s: effects are shown once all %zu rows have two seeds or more; so far %zu have.",
+                  text_of(design, "group"), e.wanted, e.found);
+    else
+        grid_note(t,
+                  "Factorial %s, %zu rows: effects on %s, high minus low%s, with 95 %% intervals and p after Holm over "
+                  "%zu effects%s.",
+                  text_of(design, "group"), e.found, g->metrics[g->headline], scale.percent ? ", in percent" : "", e.n,
+                  item(design, "resolution")->valueint ? "; = joins effects that this fraction cannot separate" : "");
+    for (size_t i = 0; i < e.n; i++)
+        grid_note(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label, comparison_shown(&scale, e.list[i].x.d),
+                  comparison_shown(&scale, e.list[i].x.low), comparison_shown(&scale, e.list[i].x.high), e.p[i]);
+    arena_free(&mem);
+}
+
+static void figure_design_of(const gathered *g, const cJSON *design, str *out)
+{
+    arena mem = {0};
+    design_effects e = find_effects(g, design, &mem);
+    comparison scale = scale_of(g);
+    forest_row *rows = arena_alloc(&mem, (e.n + 1) * sizeof *rows);
+    bool low_is_good = same(g->goals[g->headline], "min");
+    for (size_t i = 0; i < e.n; i++) {
+        double d = comparison_shown(&scale, e.list[i].x.d), low = comparison_shown(&scale, e.list[i].x.low),
+               high = comparison_shown(&scale, e.list[i].x.high);
+        rows[i] = (forest_row){.name = e.list[i].label,
+                               .d = d,
+                               .low = low,
+                               .high = high,
+                               .text = arena_printf(&mem, "%+.3g [%+.3g, %+.3g], p %.2g", d, low, high, e.p[i]),
+                               .verdict = e.p[i] >= 0.05           ? FOREST_UNDECIDED
+                                          : (d > 0) == low_is_good ? FOREST_WORSE
+                                                                   : FOREST_BETTER};
+    }
+    const char *axis =
+        arena_printf(&mem, "%s: high level minus low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
+    const char *about =
+        arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
+    if (e.n) {
+        str_add(out, "<figure class=\"wide\">");
+        figure_put(forest_draw(rows, e.n, axis, about, 760), out);
+        str_addf(out, "</figure>\n<figure class=\"narrow\">");
+        figure_put(forest_draw(rows, e.n, axis, about, 360), out);
+        str_add(out, "</figure>\n");
+    }
+    arena_free(&mem);
+}
+
+void figure_effects(const gathered *g, str *out)
+{
+    const cJSON *design, *designs = item(g->judged.json, "factorial");
+    if (g->headline < 0 || !cJSON_GetArraySize(designs)) return;
+    str figures = {0};
+    cJSON_ArrayForEach(design, designs) figure_design_of(g, design, &figures);
+    if (figures.n)
+        str_addf(out,
+                 "<section id=\"effects\"><h2>Effects of factors</h2>\n<p class=\"note\">Main effects: each factor's "
+                 "high level minus its low level, averaged over the "
+                 "others. Pairs: how much one factor's effect changes with the other. 95 %% intervals; coloured if p "
+                 "after Holm is below 0.05.</p>\n%s</section>\n",
+                 str_text(&figures));
+    str_free(&figures);
+}
+
+void note_effects(const gathered *g, grid *t)
+{
+    const cJSON *design;
+    if (g->headline < 0) return;
+    cJSON_ArrayForEach(design, item(g->judged.json, "factorial")) note_design_of(g, design, t);
+}
+
+/* ---- sizes ---- */
+
+static const gathered_row *row_named(const gathered *g, const char *name)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (same(g->rows[i].row->name, name)) return &g->rows[i];
+    return NULL;
+}
+
+/* The runs of one row over its sizes: parameters, and loss in nats per token. */
+static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, arena *a)
+{
+    const cJSON *names = item(row, "sizes"), *name;
+    size_t most = (size_t)cJSON_GetArraySize(names), n = 0;
+    double *sizes = arena_alloc(a, (most + 1) * sizeof *sizes), **losses = arena_alloc(a, (most + 1) * sizeof *losses);
+    size_t *runs = arena_alloc(a, (most + 1) * sizeof *runs);
+    cJSON_ArrayForEach(name, names)
+    {
+        const gathered_row *at = cJSON_IsString(name) ? row_named(g, name->valuestring) : NULL;
+        if (!at || !at->of[ppl].n || isnan(at->parameters)) continue;
+        losses[n] = arena_alloc(a, at->of[ppl].n * sizeof **losses);
+        for (size_t i = 0; i < at->of[ppl].n; i++)
+            if (at->of[ppl].values[i] > 1) losses[n][runs[n]++] = log(at->of[ppl].values[i]);
+        sizes[n] = at->parameters;
+        n += runs[n] > 0;
+    }
+    return (scale_points){n, sizes, runs, (const double *const *)losses};
+}
+
+void note_scale(const gathered *g, grid *t)
+{
+    const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
+    size_t ppl = 0;
+    while (ppl < g->n_metrics && strcasecmp(g->metrics[ppl], "PPL")) ppl++;
+    if (!rows || ppl == g->n_metrics) return;
+    arena a = {0};
+    scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);
+    grid_note(t,
+              "Scale: loss (log PPL) = a parameters^-exponent over %d sizes, 95 %% intervals by a bootstrap of %d "
+              "draws; speed-up: parameters of base over parameters "
+              "of the row, at the loss of base's largest size.",
+              cJSON_GetArraySize(item(cJSON_GetArrayItem(rows, 0), "sizes")), SCALE_DRAWS);
+    cJSON_ArrayForEach(row, rows)
+    {
+        scale_points p = points_of(g, ppl, row, &a);
+        bool is_base = row == cJSON_GetArrayItem(rows, 0);
+        scale_fit f = scale_fitted(&p, is_base ? NULL : &base, STATS_SEED);
+        if (isnan(f.exponent))
+            grid_note(t, "  %s: found runs of %zu sizes, expected three or more", text_of(row, "row"), p.n_sizes);
+        else if (is_base)
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", text_of(row, "row"), f.exponent, f.low, f.high);
+        else
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)", text_of(row, "row"),
+                      f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high);
+    }
+    arena_free(&a);
+}

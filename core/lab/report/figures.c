@@ -1,0 +1,342 @@
+/* figures.c - forest plot, cost and grids of a page. */
+#include "lab/report/figures.h"
+#include "lab/report/forest.h"
+#include "lab/report/heat.h"
+#include "text/metric/stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void figure_put(drawing *d, str *out)
+{
+    if (d) drawing_svg(d, SVG_THEMED, out);
+    drawing_free(d);
+}
+
+/* ---- forest ---- */
+
+static const char *signed_number(arena *a, double v, int decimals)
+{
+    const char *text = arena_printf(a, "%.*f", decimals, fabs(v));
+    bool zero = !text[strspn(text, "0.")];
+    return arena_printf(a, "%s%s", zero ? "" : v < 0 ? "−" : "+", text);
+}
+
+enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds per side give an interval, but no decision */
+
+/* Better or worse: p for the design, after Holm, below 0.05. */
+static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
+{
+    const comparison *c = &row->against[g->headline];
+    double sign = same(g->goals[g->headline], "min") ? -1 : 1;
+    if (!(c->p_adjusted < 0.05) || c->n < SEEDS_FOR_VERDICT || c->n_base < SEEDS_FOR_VERDICT) return FOREST_UNDECIDED;
+    return sign * c->delta > 0 ? FOREST_BETTER : FOREST_WORSE;
+}
+
+static forest_row describe(const gathered *g, const gathered_row *row, int decimals, arena *a)
+{
+    const measure *m = &row->of[g->headline];
+    const comparison *c = &row->against[g->headline];
+    forest_row f = {.name = row->row->name,
+                    .d = c->delta,
+                    .low = c->low,
+                    .high = c->high,
+                    .text = "",
+                    .verdict = verdict_of(g, row)};
+    const char *unit = c->percent ? " %" : "";
+    if (isfinite(f.low) && isfinite(f.high))
+        f.text = arena_printf(a, "%s%s [%s, %s]", signed_number(a, f.d, decimals), unit,
+                              signed_number(a, f.low, decimals), signed_number(a, f.high, decimals));
+    else if (isfinite(f.d))
+        f.text =
+            arena_printf(a, "%s%s (%s)", signed_number(a, f.d, decimals), unit, m->n == 1 ? "one seed" : "no interval");
+    else
+        f.text = row->why_skipped ? "n/a"
+                 : m->diverged    ? "diverged"
+                 : row->open      ? "to be run"
+                 : row->failed    ? "failed"
+                                  : "no difference";
+    return f;
+}
+
+/* Names of the first eight rows with this verdict; "" for none. *count: number of all. */
+static const char *names_of(const forest_row *rows, size_t n, enum forest_verdict which, size_t *count, arena *a)
+{
+    enum { MOST = 8 };
+    str s = {0};
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].verdict != which || !isfinite(rows[i].low)) continue;
+        if (*count < MOST) str_addf(&s, "%s%s", *count ? ", " : "", rows[i].name);
+        ++*count;
+    }
+    if (*count > MOST) str_addf(&s, " and %zu more", *count - MOST);
+    const char *kept = arena_strdup(a, str_text(&s));
+    str_free(&s);
+    return kept;
+}
+
+static double median_detectable(const gathered *g)
+{
+    double *v = xmalloc((g->x.n_rows + 1) * sizeof *v), found;
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (isfinite(g->rows[i].against[g->headline].detectable) && !g->rows[i].row->same_as)
+            v[n++] = g->rows[i].against[g->headline].detectable;
+    found = stats_median(v, n);
+    free(v);
+    return found;
+}
+
+/* The verdict in a paragraph. */
+static void say_verdict(const gathered *g, const forest_row *rows, size_t n, int decimals, arena *a, str *out)
+{
+    const char *metric = g->metrics[g->headline];
+    size_t better, worse, undecided;
+    const char *better_names = names_of(rows, n, FOREST_BETTER, &better, a),
+               *worse_names = names_of(rows, n, FOREST_WORSE, &worse, a);
+    names_of(rows, n, FOREST_UNDECIDED, &undecided, a);
+    str text = {0};
+    if (!(better + worse + undecided)) {
+        str_addf(&text,
+                 "These are differences between models, in %s. Differences between designs need three seeds or more "
+                 "per row; base has %zu.",
+                 metric, gathered_base(g)->of[g->headline].n);
+    } else {
+        bool percent = false;
+        for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
+        if (better) str_addf(&text, "Better than base in %s: %s. ", metric, better_names);
+        if (worse) str_addf(&text, "Worse: %s. ", worse_names);
+        if (undecided) str_addf(&text, "Undecided: %zu of %zu rows. ", undecided, better + worse + undecided);
+        if (g->tests)
+            str_addf(&text,
+                     "Lines are 95 %% intervals for the design; better and worse mean p below 0.05 after Holm over %zu "
+                     "row%s. ",
+                     g->tests, g->tests == 1 ? "" : "s");
+        double detectable = median_detectable(g);
+        if (isfinite(detectable) && undecided)
+            str_addf(&text,
+                     "With these seeds, a difference of about %.*f%s is detected four times in five; smaller "
+                     "differences may exist.",
+                     decimals, detectable, percent ? " %" : "");
+    }
+    str_add(out, "<p>");
+    svg_text(out, str_text(&text));
+    str_add(out, "</p>\n");
+    str_free(&text);
+}
+
+/* The rows compared with base; 0: no comparison possible. *decimals: of their numbers. */
+static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
+{
+    const gathered_row *base = gathered_base(g);
+    size_t n = 0;
+    *percent = false;
+    if (!base || g->headline < 0 || !base->of[g->headline].n) return 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) *percent = *percent || g->rows[i].against[g->headline].percent;
+    *decimals = *percent ? 1 : decimals_of(g->metrics[g->headline], g->goals[g->headline], base->of[g->headline].mean);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as)
+            rows[n++] = describe(g, &g->rows[i], *decimals, a);
+    return n;
+}
+
+static drawing *draw_forest(const gathered *g, const forest_row *rows, size_t n, bool percent, double width, arena *a)
+{
+    const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
+    const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
+    return forest_draw(
+        rows, n, arena_printf(a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better),
+        arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers", metric, n), width);
+}
+
+drawing *forest_of(const gathered *g, double width)
+{
+    arena a = {0};
+    forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
+    int decimals;
+    bool percent;
+    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
+    drawing *d = n ? draw_forest(g, rows, n, percent, width, &a) : NULL;
+    arena_free(&a);
+    return d;
+}
+
+void figure_forest(const gathered *g, str *out)
+{
+    arena a = {0};
+    forest_row *rows = arena_alloc(&a, (g->x.n_rows + 1) * sizeof *rows);
+    int decimals;
+    bool percent;
+    size_t n = forest_rows(g, rows, &decimals, &percent, &a);
+    if (n) {
+        say_verdict(g, rows, n, decimals, &a, out);
+        str_add(out, "<figure class=\"wide\">");
+        figure_put(draw_forest(g, rows, n, percent, 760, &a), out);
+        str_add(out, "</figure><figure class=\"narrow\">");
+        figure_put(draw_forest(g, rows, n, percent, 360, &a), out);
+        str_add(out, "</figure>\n");
+    } else if (!gathered_base(g)) {
+        str_add(out, "<p>There is no base to compare with.</p>\n");
+    } else if (g->headline < 0 || !gathered_base(g)->of[g->headline].n) {
+        str_add(out, "<p>Base has no result yet.</p>\n");
+    }
+    arena_free(&a);
+}
+
+/* ---- cost ---- */
+
+/* Groups differ by colour and marker; base is ink. */
+static size_t group_index(const gathered *g, size_t row)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < row; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i; k++) first = first && !same(g->rows[k].row->group, g->rows[i].row->group);
+        if (same(g->rows[i].row->group, g->rows[row].row->group)) return n;
+        n += first;
+    }
+    return n;
+}
+
+static drawing *against(const gathered *g, const double *x, const char *title, const char *x_label, arena *a)
+{
+    series *s = arena_alloc(a, (g->x.n_rows + 1) * sizeof *s);
+    size_t n = 0;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const measure *m = &g->rows[i].of[g->headline];
+        if (g->rows[i].row->same_as || !m->n || !isfinite(x[i])) continue;
+        double *xy = arena_alloc(a, 4 * sizeof *xy);
+        xy[0] = x[i], xy[1] = m->mean, xy[2] = m->mean - m->sd, xy[3] = m->mean + m->sd;
+        size_t group = group_index(g, i);
+        bool base = g->rows[i].row->is_base;
+        s[n++] = (series){.name = g->rows[i].row->name,
+                          .key = g->rows[i].row->name,
+                          .points = true,
+                          .n = 1,
+                          .x = xy,
+                          .y = xy + 1,
+                          .color = base ? COLOR_INK : series_color(group),
+                          .marker = base ? 0 : (int)group % 4,
+                          .low = m->n > 1 ? xy + 2 : NULL,
+                          .high = m->n > 1 ? xy + 3 : NULL};
+        lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
+    }
+    if (n < 2 || !(hi > lo)) return NULL;
+    return chart_draw(&(chart){.title = g->metrics[g->headline],
+                               .y_label = title,
+                               .x_label = x_label,
+                               .log_x = hi / lo > 4,
+                               .width = 420,
+                               .height = 320,
+                               .description = arena_printf(a, "%s %s", g->metrics[g->headline], title)},
+                      s, n);
+}
+
+void figure_cost(const gathered *g, arena *a, str *out)
+{
+    double *parameters = arena_alloc(a, (g->x.n_rows + 1) * sizeof *parameters);
+    double *flops = arena_alloc(a, (g->x.n_rows + 1) * sizeof *flops);
+    if (g->headline < 0) return;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        parameters[i] = g->rows[i].parameters, flops[i] = training_flops(g->rows[i].row);
+    drawing *p = against(g, parameters, "against size", "parameters", a);
+    drawing *f = against(g, flops, "against computation", "training FLOPs (per step, times steps)", a);
+    if (!p && !f) return;
+    str_add(out, "<section id=\"cost\"><h2>Quality against cost</h2>\n<p class=\"note\">Error bars: sample standard "
+                 "deviation over seeds. "
+                 "Colours and markers: groups of rows; base is drawn in ink.</p>\n<div class=\"facets\">\n");
+    figure_put(p, out);
+    figure_put(f, out);
+    str_add(out, "</div></section>\n");
+}
+
+/* ---- grids ---- */
+
+static drawing *heat_map(const gathered *g, const factor_table *t, const factor_grid *x, arena *a)
+{
+    const factor *rows = &t->factors[x->a], *columns = &t->factors[x->b];
+    size_t cells = rows->n_levels * columns->n_levels, marked = SIZE_MAX;
+    double mean = 0;
+    for (size_t c = 0; c < cells; c++) {
+        if (x->row[c] != NO_ROW && g->rows[x->row[c]].row->is_base) marked = c;
+        if (isfinite(x->mean[c])) mean = fmax(mean, fabs(x->mean[c]));
+    }
+    const gathered_row *base = gathered_base(g);
+    for (size_t c = 0; c < cells && marked == SIZE_MAX && base; c++)
+        if (x->row[c] != NO_ROW && g->rows[x->row[c]].row->runs == base->row->runs) marked = c;
+    heat h = {.title = g->metrics[g->headline],
+              .row_key = rows->name,
+              .column_key = columns->name,
+              .rows = rows->levels,
+              .columns = columns->levels,
+              .n_rows = rows->n_levels,
+              .n_columns = columns->n_levels,
+              .value = x->mean,
+              .sd = x->sd,
+              .decimals = decimals_of(g->metrics[g->headline], g->goals[g->headline], mean),
+              .marked = marked,
+              .description =
+                  arena_printf(a, "%s by %s and %s as a heat map", g->metrics[g->headline], rows->name, columns->name)};
+    return heat_draw(&h, 360);
+}
+
+/* One line per level of b over the levels of a; parallel lines mean no interaction. */
+static drawing *interaction(const gathered *g, const factor_table *t, const factor_grid *x, arena *a)
+{
+    const factor *across = &t->factors[x->a], *lines = &t->factors[x->b];
+    series *s = arena_alloc(a, (lines->n_levels + 1) * sizeof *s);
+    for (size_t j = 0; j < lines->n_levels; j++) {
+        double *v = arena_alloc(a, 4 * across->n_levels * sizeof *v);
+        for (size_t i = 0; i < across->n_levels; i++) {
+            size_t c = i * lines->n_levels + j;
+            v[i] = (double)i;
+            v[across->n_levels + i] = x->mean[c];
+            v[2 * across->n_levels + i] = x->mean[c] - x->sd[c];
+            v[3 * across->n_levels + i] = x->mean[c] + x->sd[c];
+        }
+        s[j] = (series){.name = lines->levels[j],
+                        .line = true,
+                        .points = true,
+                        .color = series_color(j),
+                        .dash = series_dash(j),
+                        .marker = (int)j % 4,
+                        .n = across->n_levels,
+                        .x = v,
+                        .y = v + across->n_levels,
+                        .low = v + 2 * across->n_levels,
+                        .high = v + 3 * across->n_levels};
+    }
+    return chart_draw(&(chart){.title = g->metrics[g->headline],
+                               .y_label = arena_printf(a, "by %s", lines->name),
+                               .x_label = across->name,
+                               .categories = across->levels,
+                               .n_categories = across->n_levels,
+                               .description = arena_printf(a, "%s over %s, one line per %s", g->metrics[g->headline],
+                                                           across->name, lines->name)},
+                      s, lines->n_levels);
+}
+
+void figure_grids(const gathered *g, arena *a, str *out)
+{
+    factor_table t;
+    factor_grid *grids;
+    if (g->headline < 0) return;
+    factors_find(g, a, &t);
+    size_t n = factors_grids(g, &t, (size_t)g->headline, a, &grids);
+    for (size_t i = 0; i < n; i++) {
+        if (!i)
+            str_add(out, "<section id=\"grids\"><h2>Two settings at once</h2>\n<p class=\"note\">Parallel lines: the "
+                         "effect of one setting "
+                         "does not depend on the other. Error bars: sample standard deviation over seeds.</p>\n<div "
+                         "class=\"facets\">\n");
+        figure_put(heat_map(g, &t, &grids[i], a), out);
+        figure_put(interaction(g, &t, &grids[i], a), out);
+        if (grids[i].rows_each > 1)
+            str_addf(out,
+                     "<p class=\"note\">Each cell is the mean of %zu rows, averaged over the other settings.</p>\n",
+                     grids[i].rows_each);
+    }
+    if (n) str_add(out, "</div></section>\n");
+}

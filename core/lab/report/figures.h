@@ -1,0 +1,44 @@
+/* figures.h - the figures of an experiment's page, each as HTML with SVG inside. All append to `out`; nothing if there
+ * is nothing to show. */
+#ifndef ABLATE_REPORT_FIGURES_H
+#define ABLATE_REPORT_FIGURES_H
+#include "lab/draw/chart.h"
+#include "lab/report/cost.h"
+#include "lab/report/factors.h"
+
+/* All curves of one run, and the row it belongs to. */
+typedef struct {
+    const read_run *run;
+    read_curve *curves;
+    size_t n, row;
+} run_curves;
+
+/* Differences of the headline metric from base, with intervals if the table has them. */
+void figure_forest(const gathered *g, str *out);
+/* Only the forest plot, at a given width; NULL: no base, or nothing to compare. */
+drawing *forest_of(const gathered *g, double width);
+/* Learning curves: one block per metric, with facets of at most six rows and base. */
+void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
+/* The headline metric against the number of parameters and against training FLOPs. */
+void figure_cost(const gathered *g, arena *a, str *out);
+/* Main effects and interactions of two-level designs, as forest plots (effects.c). */
+void figure_effects(const gathered *g, str *out);
+/* Heat map and interaction plot of every two-factor grid. */
+void figure_grids(const gathered *g, arena *a, str *out);
+
+/* A curve; curve_thin keeps at most `keep` evenly spaced points, including the first and the last. low, high: NULL for
+ * one seed. */
+typedef struct {
+    size_t n;
+    double *x, *y, *low, *high;
+} curve_line;
+void curve_thin(curve_line *l, size_t keep);
+/* Mean over curves, and mean -+ sample standard deviation, at their common steps. n > 0. */
+curve_line curve_mean(const read_curve *const *of, size_t n, arena *a);
+const read_curve *curve_of(const run_curves *r, const char *metric); /* NULL: none */
+/* The curves of all runs; *out is freed by the caller. */
+int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e);
+
+/* Takes ownership of d and appends it with the page's theme; NULL is allowed. */
+void figure_put(drawing *d, str *out);
+#endif

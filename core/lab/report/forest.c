@@ -1,0 +1,101 @@
+/* forest.c - drawing forest plots. */
+#include "lab/report/forest.h"
+#include "lab/draw/chart.h"
+#include "text/metric/stats.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Verdicts differ in both colour and marker. */
+static const struct {
+    int color, marker;
+} looks[] = {[FOREST_UNDECIDED] = {COLOR_MUTED, 0},
+             [FOREST_BETTER] = {COLOR_SERIES + 2, 2},
+             [FOREST_WORSE] = {COLOR_SERIES + 1, 1},
+             [FOREST_EQUIVALENT] = {COLOR_SERIES, 3}};
+
+/* One row far from all others must not press them together: the scale ends at ten times the median difference. Beyond
+ * it, draw_row draws an arrow. */
+static double widest(const forest_row *rows, size_t n)
+{
+    double *size = xmalloc((n + 1) * sizeof *size);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(rows[i].d)) size[count++] = fabs(rows[i].d);
+    double middle = stats_median(size, count);
+    free(size);
+    return middle > 0 ? 10 * middle : INFINITY;
+}
+
+static scale find_scale(const forest_row *rows, size_t n, double from, double to)
+{
+    scale s = {0, 0, from, to, false};
+    double most = widest(rows, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(rows[i].d)) continue;
+        s.lo = fmin(s.lo, fmax(isfinite(rows[i].low) ? rows[i].low : rows[i].d, -most));
+        s.hi = fmax(s.hi, fmin(isfinite(rows[i].high) ? rows[i].high : rows[i].d, most));
+    }
+    double margin = (s.hi - s.lo) * 0.05;
+    if (margin <= 0) margin = 1;
+    s.lo -= margin, s.hi += margin;
+    return s;
+}
+
+/* An interval's end: a bar, or an arrow that points out of the scale. */
+static double draw_end(drawing *d, double value, const scale *x, double y, pen p)
+{
+    bool left = value<x->lo, right = value> x->hi;
+    double at = scale_at(x, left ? x->lo : right ? x->hi : value), back = left ? 5 : right ? -5 : 0;
+    draw_line(d, at + back, y - 4, at, left || right ? y : y + 4, p);
+    if (left || right) draw_line(d, at + back, y + 4, at, y, p);
+    return at;
+}
+
+static void draw_row(drawing *d, const forest_row *r, const scale *x, double y)
+{
+    int color = looks[r->verdict].color;
+    pen p = {.stroke = color, .width = 2};
+    bool outside = r->d < x->lo || r->d > x->hi;
+    if (isfinite(r->low) && isfinite(r->high)) {
+        double a = draw_end(d, r->low, x, y, p), b = draw_end(d, r->high, x, y, p);
+        if (a == b) a += r->d > 0 ? -12 : 12; /* all of it is outside: the arrow's shaft */
+        draw_line(d, a, y, b, y, p);
+    } else if (outside)
+        draw_end(d, r->d, x, y, p);
+    if (isfinite(r->d) && !outside)
+        draw_marker(d, scale_at(x, r->d), y, isfinite(r->low) ? 4 : 3, looks[r->verdict].marker, (pen){.fill = color});
+}
+
+drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width)
+{
+    bool narrow = width < 500;
+    double names = 0, texts = 0, pitch = narrow ? 34 : 22, top = 6;
+    for (size_t i = 0; i < n; i++) {
+        names = fmax(names, text_width(rows[i].name, 12, false));
+        texts = fmax(texts, text_width(rows[i].text, 12, false));
+    }
+    names = fmin(names * 1.16, width * 0.36), texts = fmin(texts * 1.12, width * 0.36);
+    scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
+    double bottom = top + pitch * (double)n + 4;
+    drawing *d = drawing_new(width, bottom + 38, description);
+    tick ticks[16];
+    size_t n_ticks = scale_ticks(&x, (size_t)((x.to - x.from) / 60) + 1, ticks, LENGTH(ticks));
+    for (size_t i = 0; i < n_ticks; i++) {
+        double at = scale_at(&x, ticks[i].value);
+        draw_line(d, at, top, at, bottom, (pen){.stroke = COLOR_GRID});
+        draw_text(d, at, bottom + 14, ticks[i].text, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
+    }
+    draw_line(d, scale_at(&x, 0), top, scale_at(&x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
+    for (size_t i = 0; i < n; i++) {
+        double y = top + pitch * ((double)i + 0.5), text_y = narrow ? y - 5 : y + 4, mark_y = narrow ? y + 7 : y;
+        draw_open(d, rows[i].name, NULL);
+        if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
+        draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
+                  (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = 12});
+        draw_row(d, &rows[i], &x, mark_y);
+        draw_text(d, width - 4, text_y, rows[i].text, (lettering){.anchor = ANCHOR_END, .size = 12});
+        draw_close(d);
+    }
+    draw_text(d, (x.from + x.to) / 2, bottom + 31, axis, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
+    return d;
+}

@@ -1,0 +1,16 @@
+/* forest.h - a forest plot: differences from base with their intervals, one line per row. */
+#ifndef ABLATE_REPORT_FOREST_H
+#define ABLATE_REPORT_FOREST_H
+#include "lab/draw/drawing.h"
+
+enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUIVALENT };
+typedef struct {
+    const char *name;    /* also the key of its shapes */
+    double d, low, high; /* NaN d: only `text`; NaN low: no interval */
+    const char *text;    /* at the right: "−1.1 [−1.9, −0.3]", or why there is no difference */
+    enum forest_verdict verdict;
+} forest_row;
+
+/* Narrow drawings (below 500) put the name above its line, wide ones next to it. axis: label of the scale. */
+drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width);
+#endif

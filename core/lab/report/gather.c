@@ -1,0 +1,275 @@
+/* gather.c - means, deviations, differences from base and their tests, from the runs of an experiment. */
+#include "lab/report/gather.h"
+#include "text/metric/stats.h"
+#include "lab/report/changed.h"
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *paper_table_of(const char *name)
+{
+    static const char *const tables[] = {"table1", "table2", "table3", "table4"};
+    for (size_t i = 0; name && i < LENGTH(tables); i++)
+        if (has_prefix(name, tables[i]) && !isalnum((unsigned char)name[strlen(tables[i])])) return tables[i];
+    return NULL;
+}
+
+int decimals_of(const char *metric, const char *goal, double mean)
+{
+    if (!strcasecmp(metric, "PPL")) return 2;
+    if (same(goal, "max") && fabs(mean) > 1.5) return 1; /* percentages, as papers print BLEU and F1 */
+    if (!(fabs(mean) > 0)) return 2;
+    int digits = 3 - (int)floor(log10(fabs(mean))); /* four significant ones */
+    return digits < 0 ? 0 : digits > 9 ? 9 : digits;
+}
+
+static const read_result *result_of(const read_run *run, const char *metric)
+{
+    for (size_t i = 0; i < run->n_results; i++)
+        if (same(run->results[i].metric, metric)) return &run->results[i];
+    return NULL;
+}
+
+void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
+{
+    double sum = 0, squares = 0;
+    *x = (measure){.values = arena_alloc(a, (of->n_runs + 1) * sizeof *x->values)};
+    for (size_t i = 0; i < of->n_runs; i++) {
+        const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], metric) : NULL;
+        if (!r) continue;
+        if (isfinite(r->value))
+            x->values[x->n++] = r->value;
+        else
+            x->diverged++;
+    }
+    for (size_t i = 0; i < x->n; i++) sum += x->values[i];
+    x->mean = x->n ? sum / (double)x->n : NAN;
+    for (size_t i = 0; i < x->n; i++) squares += (x->values[i] - x->mean) * (x->values[i] - x->mean);
+    x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
+}
+
+static void measure_row(gathered *g, gathered_row *row, arena *a)
+{
+    const read_row *of = row->row;
+    row->of = arena_alloc(a, (g->n_metrics + 1) * sizeof *row->of);
+    row->parameters = row->delta = row->p = NAN;
+    row->why_skipped = of->not_applicable;
+    row->paper = NO_ROW;
+    for (size_t i = 0; i < of->n_runs; i++) {
+        const read_run *run = &of->runs[i];
+        row->done += run->status == DB_DONE;
+        row->failed += run->status == DB_FAILED;
+        row->skipped += run->status == DB_SKIPPED;
+        row->open += run->status == DB_QUEUED || run->status == DB_RUNNING || run->status == DB_KILLED;
+        if (run->status == DB_SKIPPED && !row->why_skipped) row->why_skipped = run->error;
+        if (isfinite(run->parameters)) row->parameters = run->parameters;
+    }
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        measure_runs(of, g->metrics[m], &row->of[m], a);
+        for (size_t i = 0; i < of->n_runs; i++) {
+            const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
+            if (r && r->goal) g->goals[m] = r->goal;
+            if (r && r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
+                g->signatures[m] = "several";
+            else if (r && r->signature)
+                g->signatures[m] = r->signature;
+        }
+    }
+}
+
+static int index_of(const gathered *g, const char *metric)
+{
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (same(g->metrics[m], metric)) return (int)m;
+    return NO_HEADLINE;
+}
+
+static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
+{
+    size_t n = o->n_metrics ? o->n_metrics : g->x.n_metrics;
+    const char *const *from = o->n_metrics ? o->metrics : g->x.metrics;
+    g->metrics = arena_alloc(a, (n + 1) * sizeof *g->metrics);
+    g->goals = arena_alloc(a, (n + 1) * sizeof *g->goals);
+    g->signatures = arena_alloc(a, (n + 1) * sizeof *g->signatures);
+    for (size_t i = 0; i < n; i++) {
+        const char *found = NULL;
+        for (size_t m = 0; m < g->x.n_metrics; m++)
+            if (!strcasecmp(g->x.metrics[m], from[i])) found = g->x.metrics[m];
+        if (!found) {
+            const char *near = nearest(from[i], g->x.metrics, g->x.n_metrics);
+            return fail(e, "experiment \"%s\": found no metric \"%s\"%s%s%s", g->x.name, from[i],
+                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        }
+        g->metrics[g->n_metrics++] = found;
+    }
+    return 0;
+}
+
+static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
+static double number_of(const cJSON *o, const char *name, double otherwise)
+{
+    const cJSON *v = item(o, name);
+    return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+static void read_judging(gathered *g)
+{
+    judging *j = &g->judged;
+    j->json = g->x.analysis ? cJSON_Parse(g->x.analysis) : NULL;
+    const cJSON *criterion = item(j->json, "criterion"), *until = item(j->json, "until"),
+                *metric = item(criterion ? criterion : until, "metric");
+    if (cJSON_IsString(metric) && *metric->valuestring) j->metric = metric->valuestring;
+    j->criterion = criterion || until;
+    j->effect = number_of(until, "effect", 0);
+    j->until = (size_t)number_of(until, "most", 0);
+    j->rule = (comparison_criterion){number_of(criterion, "margin", j->effect), number_of(criterion, "level", 0.05),
+                                     (size_t)number_of(criterion, "seeds", until ? 3 : 5)};
+}
+
+double gathered_budget(const gathered_row *row, const char *by)
+{
+    double sum = 0, n = 0;
+    cJSON *config = cJSON_Parse(row->row->config_json);
+    /* tokens a side, at most */
+    double step = number_of(config, "batch_tokens", NAN) * number_of(config, "accumulate", 1);
+    cJSON_Delete(config);
+    for (size_t i = 0; i < row->row->n_runs; i++) {
+        const read_run *r = &row->row->runs[i];
+        double own = same(by, "params")  ? r->parameters
+                     : same(by, "flops") ? r->flops_step * (double)r->total_steps
+                     : same(by, "time")  ? 2 * step * (double)r->total_steps / r->tokens_second
+                                         : r->ended_at - r->started_at;
+        if (r->status == DB_DONE && isfinite(own) && own > 0) sum += own, n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+void gathered_free(gathered *g)
+{
+    cJSON_Delete(g->judged.json);
+    g->judged.json = NULL;
+}
+
+/* PPL and token_accuracy, which every task has: the task's own metric says more. */
+static bool of_every_task(const char *metric) { return same(metric, "PPL") || same(metric, "token_accuracy"); }
+
+/* The metric of delta and p: the first requested one, the experiment's, the task's first where higher is better (BLEU,
+ * F1, accuracy), the task's first (bits_per_byte), or the first. */
+static int choose_headline(const gathered *g, const table_options *o)
+{
+    if (!g->n_metrics) return NO_HEADLINE;
+    if (o->n_metrics) return 0;
+    if (g->judged.metric && index_of(g, g->judged.metric) >= 0) return index_of(g, g->judged.metric);
+    if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
+    int first = 0;
+    for (size_t m = g->n_metrics; m--;)
+        if (!of_every_task(g->metrics[m])) first = (int)m;
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (!of_every_task(g->metrics[m]) && same(g->goals[m], "max")) return (int)m;
+    return first;
+}
+
+gathered_row *gathered_base(const gathered *g)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].row->is_base) return &g->rows[i];
+    return NULL;
+}
+
+/* Compares every metric with base; the row's numbers are the headline's. */
+static void compare_to_base(gathered *g, const table_options *o, bool find_best, arena *a)
+{
+    const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
+    comparison *all = arena_alloc(a, (g->x.n_rows * g->n_metrics + 1) * sizeof *all),
+               *of = arena_alloc(a, (g->x.n_rows + 1) * sizeof *of);
+    comparison_task t = {.rows = rows, .n = g->x.n_rows, .base = g->x.n_rows, .all_model_tests = o->full};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        rows[i] = g->rows[i].row;
+        g->rows[i].against = all + i * g->n_metrics;
+        if (rows[i]->is_base) t.base = i;
+    }
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        bool headline = (int)m == g->headline;
+        size_t best = t.n;
+        t.metric = g->metrics[m], t.goal = g->goals[m];
+        t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
+        bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric) : headline);
+        t.sequential = judged && g->judged.until;
+        size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
+        for (size_t i = 0; i < t.n; i++) {
+            if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.goal);
+            g->rows[i].against[m] = of[i];
+            if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p_adjusted, g->tests = tests;
+        }
+        if (best < t.n) g->rows[best].best = true;
+    }
+}
+
+/* The published row: by key, or by the label in the second column. */
+static size_t find_paper(const read_published *t, const char *text)
+{
+    for (size_t column = 0; column < 2 && column < t->n_columns; column++)
+        for (size_t i = 0; i < t->n_rows; i++)
+            if (same(t->cells[i * t->n_columns + column], text)) return i;
+    return NO_ROW;
+}
+
+static int join_paper(gathered *g, arena *a, err *e)
+{
+    const char *table = g->x.paper_table && *g->x.paper_table ? g->x.paper_table : paper_table_of(g->x.name);
+    if (!table)
+        return fail(e,
+                    "experiment \"%s\": belongs to no published table; name one in its [experiment] section, "
+                    "such as `paper = table3`",
+                    g->x.name);
+    int rc = published_read(table, a, &g->paper, e);
+    if (rc > 0) rc = fail(e, "experiment \"%s\": found no published table \"%s\"", g->x.name, table);
+    if (rc) return -1;
+    g->has_paper = true;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const read_row *row = g->rows[i].row;
+        g->rows[i].paper = find_paper(&g->paper, row->paper_row ? row->paper_row : row->name);
+    }
+    return 0;
+}
+
+int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *g, err *e)
+{
+    *g = (gathered){.headline = NO_HEADLINE,
+                    .trials = o->trials ? o->trials : STATS_TRIALS,
+                    .full = o->full,
+                    .sustained = o->sustained};
+    int rc = reader_experiment(r, name, true, a, &g->x, e);
+    if (rc) return rc;
+    read_judging(g);
+    if (reader_trials(r, g->x.name, a, &g->trials_made, &g->n_trials, e) ||
+        reader_old_verdicts(r, g->x.name, a, &g->old_verdicts, &g->n_old, e) || choose_metrics(g, o, a, e)) {
+        gathered_free(g);
+        return -1;
+    }
+    g->rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *g->rows);
+    changed *plugins = changed_new();
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        g->rows[i].row = &g->x.rows[i];
+        measure_row(g, &g->rows[i], a);
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
+            const read_run *run = &g->x.rows[i].runs[k];
+            if (run->status == DB_DONE && run->check_failed) g->rows[i].unsound = run->check_failed;
+            g->rows[i].changed += run->status == DB_DONE && !run->recorded && changed_since(plugins, run->plugins_json);
+        }
+    }
+    changed_free(plugins);
+    g->headline = choose_headline(g, o);
+    for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
+        size_t n = g->rows[i].of[g->headline].n;
+        if (!n) continue;
+        if (!g->seeds_least || n < g->seeds_least) g->seeds_least = n;
+        if (n > g->seeds_most) g->seeds_most = n;
+    }
+    compare_to_base(g, o, find_best, a);
+    if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
+    return o->vs_paper ? join_paper(g, a, e) : 0;
+}

@@ -1,0 +1,83 @@
+/* gather.h - an experiment's table as numbers, independent of the output format. */
+#ifndef ABLATE_REPORT_GATHER_H
+#define ABLATE_REPORT_GATHER_H
+#include "lab/report/compare.h"
+#include "lab/report/table.h"
+
+typedef struct {
+    size_t n, diverged; /* runs with a number; runs whose number is not finite */
+    double mean, sd;    /* sample standard deviation; NaN if n is too small */
+    double *values;     /* by seed, n of them */
+} measure;
+
+typedef struct {
+    const read_row *row;
+    measure *of;                        /* of[metric] */
+    size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
+    comparison *against;                /* against[metric]: this row against base */
+    /* of the headline metric, against base; p: for the design, adjusted after Holm; NaN: none */
+    double delta, p;
+    double parameters;        /* NaN unknown */
+    const char *why_skipped;  /* or NULL */
+    size_t paper;             /* row of the published table, NO_ROW: none */
+    const char *unsound;      /* the failed check of a plugin of the row, or NULL */
+    size_t changed;           /* done runs with a plugin that has changed since (changed.h) */
+    const read_row *recorded; /* the recorded row of the same name, or NULL */
+    measure *recorded_of;     /* of[metric] of it */
+    bool best;                /* significantly better than every other row */
+} gathered_row;
+
+/* How the experiment is judged, from its analysis (results/read.h). */
+typedef struct {
+    bool criterion; /* rows get a verdict */
+    comparison_criterion rule;
+    const char *metric; /* the criterion's; NULL: the headline metric */
+    struct cJSON *json; /* the whole analysis: factorial, scale, match, until; NULL: none. Freed by gathered_free */
+    size_t until;       /* maximum seeds of a sequential experiment; 0: not sequential */
+    double effect;
+} judging;
+
+enum { NO_HEADLINE = -1 };
+#define NO_ROW SIZE_MAX
+
+typedef struct {
+    read_experiment x;
+    size_t n_metrics;
+    const char **metrics;
+    const char **goals;      /* of a metric: "min", "max" or NULL */
+    const char **signatures; /* of a metric; NULL: none; "several": runs differ */
+    int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
+    gathered_row *rows;      /* x.n_rows of them */
+    bool has_recorded;
+    read_experiment recorded;
+    bool has_paper;
+    read_published paper;
+    int trials;
+    judging judged;
+    size_t n_trials;
+    db_trial *trials_made; /* searches of its rows */
+    size_t n_old;
+    read_pair *old_verdicts;        /* rows whose stored verdict refers to another base */
+    bool full;                      /* all statistics */
+    double sustained;               /* table_options */
+    size_t tests;                   /* number of p for the design, for the headline metric */
+    size_t seeds_least, seeds_most; /* runs with a number per row, over rows with any */
+} gathered;
+
+/* Returns 0; 1 if there is no experiment of that name; -1. find_best: also mark the best row (needs more
+ * tests). */
+int gather(reader *r, const char *name, const table_options *o, bool find_best, arena *a, gathered *out, err *e);
+/* Adds the recorded runs (table_options.vs_recorded). */
+int gather_recorded(reader *r, gathered *g, arena *a, err *e);
+/* The values of a metric in a row's done runs. */
+void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
+/* The budget of a run of the row, as recorded: "params", "flops", "time" (seconds of updates) or "wall" (seconds from
+ * start to end); NaN: unknown. */
+double gathered_budget(const gathered_row *row, const char *by);
+void gathered_free(gathered *g);                /* what is not in the arena */
+gathered_row *gathered_base(const gathered *g); /* NULL: none */
+/* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
+const char *paper_table_of(const char *name);
+/* Number of decimals to show for a metric, given its mean. */
+int decimals_of(const char *metric, const char *goal, double mean);
+#endif

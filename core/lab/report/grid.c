@@ -1,0 +1,231 @@
+/* grid.c - a table of cells as text, Markdown, LaTeX, CSV and HTML. */
+#include "lab/report/grid.h"
+#include "lab/draw/drawing.h"
+#include <stdlib.h>
+#include <string.h>
+
+void grid_column(grid *g, const char *heading, bool right)
+{
+    g->headings = grow(g->headings, &g->column_cap, g->n_columns + 1, sizeof *g->headings);
+    g->right = grow(g->right, &g->right_cap, g->n_columns + 1, sizeof *g->right);
+    g->headings[g->n_columns] = arena_strdup(&g->mem, heading);
+    g->right[g->n_columns++] = right;
+}
+
+void grid_row(grid *g, bool rule)
+{
+    g->rule = grow(g->rule, &g->rule_cap, g->n_rows + 1, sizeof *g->rule);
+    g->cells = grow(g->cells, &g->cell_cap, (g->n_rows + 1) * g->n_columns, sizeof *g->cells);
+    for (size_t j = 0; j < g->n_columns; j++) g->cells[g->n_rows * g->n_columns + j] = (grid_cell){"", false};
+    g->rule[g->n_rows++] = rule;
+}
+
+static grid_cell *last(grid *g, size_t column) { return &g->cells[(g->n_rows - 1) * g->n_columns + column]; }
+
+static const char *text_of(grid *g, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    size_t size = (size_t)vsnprintf(NULL, 0, fmt, again) + 1;
+    va_end(again);
+    char *text = arena_alloc(&g->mem, size);
+    vsnprintf(text, size, fmt, ap);
+    return text;
+}
+
+void grid_put(grid *g, size_t column, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    last(g, column)->text = text_of(g, fmt, ap);
+    va_end(ap);
+}
+
+void grid_strong(grid *g, size_t column) { last(g, column)->strong = true; }
+
+void grid_note(grid *g, const char *fmt, ...)
+{
+    va_list ap;
+    g->notes = grow(g->notes, &g->note_cap, g->n_notes + 1, sizeof *g->notes);
+    va_start(ap, fmt);
+    g->notes[g->n_notes++] = text_of(g, fmt, ap);
+    va_end(ap);
+}
+
+void grid_free(grid *g)
+{
+    arena_free(&g->mem);
+    free(g->headings);
+    free(g->right);
+    free(g->cells);
+    free(g->rule);
+    free(g->notes);
+    *g = (grid){0};
+}
+
+static const char *cell(const grid *g, size_t i, size_t j) { return g->cells[i * g->n_columns + j].text; }
+
+/* ---- text ---- */
+
+static size_t width(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80; /* the first byte of each character */
+    return n;
+}
+
+static void spaces(str *out, size_t n)
+{
+    while (n--) str_addc(out, ' ');
+}
+
+static void text_line(const grid *g, const size_t *widths, size_t row, bool heading, str *out)
+{
+    size_t pending = 0; /* blanks, written only if something follows */
+    for (size_t j = 0; j < g->n_columns; j++) {
+        const char *text = heading ? g->headings[j] : cell(g, row, j);
+        size_t fill = widths[j] - width(text);
+        if (g->right[j]) pending += fill;
+        if (*text) {
+            spaces(out, pending);
+            pending = 0;
+        } else if (!g->right[j]) {
+            pending += fill;
+        }
+        str_add(out, text);
+        if (*text && !g->right[j]) pending += fill;
+        pending += 2;
+    }
+    str_addc(out, '\n');
+}
+
+static void print_text(const grid *g, str *out)
+{
+    size_t *widths = xcalloc(g->n_columns, sizeof *widths);
+    for (size_t j = 0; j < g->n_columns; j++) {
+        widths[j] = width(g->headings[j]);
+        for (size_t i = 0; i < g->n_rows; i++)
+            if (width(cell(g, i, j)) > widths[j]) widths[j] = width(cell(g, i, j));
+    }
+    if (g->title) str_addf(out, "%s\n", g->title);
+    text_line(g, widths, 0, true, out);
+    for (size_t i = 0; i < g->n_rows; i++) text_line(g, widths, i, false, out);
+    for (size_t i = 0; i < g->n_notes; i++) str_addf(out, "%s\n", g->notes[i]);
+    free(widths);
+}
+
+/* ---- Markdown ---- */
+
+static void md_text(str *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("|*_<\\", *text)) str_addc(out, '\\');
+        str_addc(out, *text);
+    }
+}
+
+static void print_md(const grid *g, str *out)
+{
+    if (g->title) {
+        md_text(out, g->title);
+        str_add(out, "\n\n");
+    }
+    for (size_t j = 0; j < g->n_columns; j++) {
+        str_add(out, j ? " " : "| ");
+        md_text(out, g->headings[j]);
+        str_add(out, " |");
+    }
+    str_add(out, "\n|");
+    for (size_t j = 0; j < g->n_columns; j++) str_add(out, g->right[j] ? "---:|" : "---|");
+    str_addc(out, '\n');
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t j = 0; j < g->n_columns; j++) {
+            bool strong = g->cells[i * g->n_columns + j].strong;
+            str_add(out, j ? " " : "| ");
+            str_add(out, strong ? "**" : "");
+            md_text(out, cell(g, i, j));
+            str_add(out, strong ? "** |" : " |");
+        }
+        str_addc(out, '\n');
+    }
+    for (size_t i = 0; i < g->n_notes; i++) {
+        str_addc(out, '\n');
+        md_text(out, g->notes[i]);
+        str_addc(out, '\n');
+    }
+}
+
+/* ---- CSV ---- */
+
+static void csv_text(str *out, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        str_add(out, text);
+        return;
+    }
+    str_addc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"') str_addc(out, '"');
+        str_addc(out, *text);
+    }
+    str_addc(out, '"');
+}
+
+static void print_csv(const grid *g, str *out)
+{
+    for (size_t i = 0; i <= g->n_rows; i++) {
+        for (size_t j = 0; j < g->n_columns; j++) {
+            if (j) str_addc(out, ',');
+            csv_text(out, i ? cell(g, i - 1, j) : g->headings[j]);
+        }
+        str_add(out, "\r\n");
+    }
+}
+
+/* ---- HTML ---- */
+
+void html_text(str *out, const char *text) { svg_text(out, text); }
+
+void grid_html(const grid *g, str *out)
+{
+    str_add(out, "<table>\n");
+    if (g->title) {
+        str_add(out, "<caption>");
+        html_text(out, g->title);
+        str_add(out, "</caption>\n");
+    }
+    str_add(out, "<thead><tr>");
+    for (size_t j = 0; j < g->n_columns; j++) {
+        str_add(out, g->right[j] ? "<th class=\"r\">" : "<th>");
+        html_text(out, g->headings[j]);
+        str_add(out, "</th>");
+    }
+    str_add(out, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < g->n_rows; i++) {
+        str_add(out, i && g->rule[i] ? "<tr class=\"rule\">" : "<tr>");
+        for (size_t j = 0; j < g->n_columns; j++) {
+            bool strong = g->cells[i * g->n_columns + j].strong;
+            str_addf(out, "<td%s>%s", g->right[j] ? " class=\"r\"" : "", strong ? "<b>" : "");
+            html_text(out, cell(g, i, j));
+            str_add(out, strong ? "</b></td>" : "</td>");
+        }
+        str_add(out, "</tr>\n");
+    }
+    str_add(out, "</tbody></table>\n");
+    for (size_t i = 0; i < g->n_notes; i++) {
+        str_add(out, "<p class=\"note\">");
+        html_text(out, g->notes[i]);
+        str_add(out, "</p>\n");
+    }
+}
+
+void grid_print(const grid *g, enum table_format format, str *out)
+{
+    switch (format) {
+    case TABLE_TEXT: print_text(g, out); break;
+    case TABLE_MD: print_md(g, out); break;
+    case TABLE_LATEX: grid_latex(g, out); break;
+    case TABLE_CSV: print_csv(g, out); break;
+    case TABLE_JSON: broken("report/grid.c: a grid has no JSON form");
+    }
+}

@@ -1,0 +1,37 @@
+/* grid.h - a table of text cells and its renderings. Everything lives in the grid's own arena. */
+#ifndef ABLATE_REPORT_GRID_H
+#define ABLATE_REPORT_GRID_H
+#include "base/base.h"
+#include "lab/report/table.h"
+
+typedef struct {
+    const char *text;
+    bool strong; /* bold if the format supports it */
+} grid_cell;
+
+typedef struct {
+    arena mem;
+    const char *title; /* a line above, or NULL */
+    const char **headings;
+    bool *right; /* of a column: flush right */
+    size_t n_columns, column_cap, right_cap;
+    grid_cell *cells; /* n_rows x n_columns; columns are complete before the first row */
+    bool *rule;       /* of a row: a line above it */
+    size_t n_rows, cell_cap, rule_cap;
+    const char **notes; /* lines below */
+    size_t n_notes, note_cap;
+} grid; /* {0} is empty */
+
+void grid_column(grid *g, const char *heading, bool right);
+void grid_row(grid *g, bool rule); /* a new row of empty cells */
+/* A cell of the last row, printf-like. */
+void grid_put(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void grid_strong(grid *g, size_t column);
+void grid_note(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). */
+void grid_print(const grid *g, enum table_format format, str *out);
+void grid_latex(const grid *g, str *out);   /* a table environment (latex.c) */
+void grid_html(const grid *g, str *out);    /* a <table> with its title and notes */
+void html_text(str *out, const char *text); /* escaped */
+void grid_free(grid *g);
+#endif

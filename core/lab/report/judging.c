@@ -1,0 +1,120 @@
+/* judging.c - notes below a table on its design and analysis: criterion and verdicts, looks, matched budgets,
+ * searches. */
+#include "lab/report/layout.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *text_in(const cJSON *o, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+/* ---- criterion ---- */
+
+static void note_verdicts(const gathered *g, grid *t)
+{
+    if (!g->judged.criterion || g->headline < 0) return;
+    const comparison_criterion *k = &g->judged.rule;
+    const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
+    const char *unit = strcasecmp(metric, "PPL") ? metric : "%"; /* perplexities are compared in percent */
+    str margin = {0};
+    if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
+    grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
+              metric, k->level, k->seeds, str_text(&margin));
+    str_free(&margin);
+    if (g->judged.until)
+        grid_note(t,
+                  "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
+                  "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
+                  g->judged.until, g->judged.effect, unit);
+    for (size_t i = 0; i < g->n_old; i++)
+        grid_note(t,
+                  "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.",
+                  g->old_verdicts[i].key, g->old_verdicts[i].value);
+}
+
+/* ---- matched budgets ---- */
+
+/* Each row's remaining difference from base in the matched budget, from recorded values. */
+static void note_match(const gathered *g, grid *t)
+{
+    const cJSON *match = cJSON_GetObjectItemCaseSensitive(g->judged.json, "match");
+    const gathered_row *base = gathered_base(g);
+    const char *by = text_in(match, "by");
+    if (!match || !base) return;
+    str s = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        double own = gathered_budget(row, by), of_base = gathered_budget(base, by);
+        if (row == base || row->row->same_as || isnan(own) || isnan(of_base)) continue;
+        str_addf(&s, "%s%s %+.1f %%", s.n ? ", " : "", row->row->name, 100 * (own / of_base - 1));
+    }
+    grid_note(t, "Matched to base by %s, solving for %s%s%s.", by, text_in(match, "key"),
+              s.n ? "; remaining difference: " : "", str_text(&s));
+    str_free(&s);
+}
+
+void note_judging(const gathered *g, grid *t)
+{
+    note_verdicts(g, t);
+    note_match(g, t);
+}
+
+/* ---- searches ---- */
+
+static size_t candidates_of(const gathered *g, const char *row)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_trials; i++) n += same(g->trials_made[i].row, row) && !g->trials_made[i].rung;
+    return n;
+}
+
+/* {"lr":0.001} as lr = 0.001 */
+static void add_settings(const char *json, str *out)
+{
+    cJSON *all = cJSON_Parse(json);
+    const cJSON *one;
+    char number[32];
+    cJSON_ArrayForEach(one, all) str_addf(out, "%s%s = %s", one == all->child ? "" : ", ", one->string,
+                                          cJSON_IsNumber(one) ? format_real(one->valuedouble, number)
+                                          : one->valuestring  ? one->valuestring
+                                                              : "");
+    cJSON_Delete(all);
+}
+
+void note_tuning(const gathered *g, grid *t)
+{
+    double seconds = 0, flops = 0;
+    size_t least = SIZE_MAX, most = 0;
+    if (!g->n_trials) return;
+    str s = {0}, fewest = {0};
+    for (size_t i = 0; i < g->n_trials; i++) {
+        const db_trial *x = &g->trials_made[i];
+        seconds += isnan(x->seconds) ? 0 : x->seconds, flops += isnan(x->flops) ? 0 : x->flops;
+        if (!same(x->outcome, "chosen")) continue;
+        str_addf(&s, "%s%s: ", s.n ? "; " : "", x->row);
+        add_settings(x->settings, &s);
+        str_addf(&s, " of %zu", candidates_of(g, x->row));
+    }
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->rows[i].row->same_as) continue;
+        size_t n = candidates_of(g, g->rows[i].row->name);
+        if (n < least) str_clear(&fewest), str_add(&fewest, g->rows[i].row->name), least = n;
+        if (n > most) most = n;
+    }
+    grid_note(t,
+              "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f "
+              "s, %.2g floating-point operations; trials enter no mean "
+              "(table `trial`).",
+              g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops);
+    if (least != most)
+        grid_note(t,
+                  "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "
+                  "from the search.",
+                  str_text(&fewest), least, most);
+    str_free(&s);
+    str_free(&fewest);
+}

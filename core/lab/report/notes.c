@@ -1,0 +1,208 @@
+/* notes.c - the statistical notes below a table. */
+#include "lab/report/layout.h"
+#include "text/metric/stats.h"
+#include "lab/statistics/variances.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Explains why no row has a difference from base. */
+static void note_no_delta(const gathered *g, grid *t)
+{
+    const char *metric = g->metrics[g->headline];
+    const gathered_row *base = gathered_base(g);
+    bool measured = false, open = false;
+    if (!base || !base->of[g->headline].n) {
+        grid_note(t, "No Δ: base has no %s%s.", metric, base && base->open ? " yet" : "");
+        return;
+    }
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (row->row->runs == base->row->runs) continue; /* base itself, or a row equal to it */
+        measured = measured || row->of[g->headline].n;
+        open = open || row->open;
+    }
+    if (!measured) grid_note(t, "No Δ: only base's runs have %s%s.", metric, open ? " so far" : "");
+}
+
+static void note_refused(const gathered *g, grid *t)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const comparison *c = &g->rows[i].against[g->headline];
+        if (c->refused && !g->rows[i].row->same_as) grid_note(t, "No Δ for %s: %s.", g->rows[i].row->name, c->refused);
+    }
+}
+
+/* ---- one seed ---- */
+
+/* The detectable difference if the standard deviation over seeds were 1. */
+static void note_unknown(grid *t)
+{
+    str s = {0};
+    for (size_t k = 0; k < N_LOOKS; k++) {
+        double n = (double)look_seeds[k];
+        str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k],
+                 least_detectable(2 / n, 2 * (n - 1), 0, look_seeds[k], 0.05, 0.8));
+    }
+    grid_note(t,
+              "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by "
+              "seeds per row: %s.",
+              s.s);
+    str_free(&s);
+}
+
+static void note_models(const gathered *g, grid *t)
+{
+    size_t h = (size_t)g->headline, single = 0, tested = 0, outside = 0;
+    str list = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const comparison *c = &g->rows[i].against[h];
+        if (isnan(c->delta) || !isnan(c->p) || g->rows[i].row->same_as) continue;
+        single++;
+        tested += !isnan(c->p_models);
+        if (isnan(c->p_outside)) continue;
+        outside++;
+        if (c->p_outside < 0.05)
+            str_addf(&list, "%s%s (p %.3f)", list.n ? ", " : "", g->rows[i].row->name, c->p_outside);
+    }
+    if (!single) return;
+    grid_note(t, "One seed says nothing about a design: another seed of %s may differ as much.%s",
+              g->tests ? "the rows with one seed" : "any row",
+              tested ? ""
+                     : " No test over sentences either: it needs per-sentence statistics of the same "
+                       "sentences, with the same seed.");
+    if (tested)
+        grid_note(t,
+                  "p models concerns these models only: paired approximate randomisation of %s over sentences, %d "
+                  "trials, Holm over %zu row%s.%s",
+                  g->metrics[h], g->trials, tested, tested == 1 ? "" : "s",
+                  !g->full && g->tests ? " `--stats full` shows it." : "");
+    if (outside)
+        grid_note(t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
+                  outside, list.n ? list.s : "none");
+    if (!g->tests) note_unknown(t);
+    str_free(&list);
+}
+
+/* ---- the design ---- */
+
+/* The comparison with the median least detectable difference, typical of the table. NULL: none. */
+static const comparison *typical(const gathered *g)
+{
+    double *sorted = xcalloc(g->x.n_rows + 1, sizeof *sorted);
+    const comparison *found = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (!isnan(g->rows[i].against[g->headline].p) && !g->rows[i].row->same_as)
+            sorted[n++] = g->rows[i].against[g->headline].detectable;
+    double middle = stats_median(sorted, n);
+    for (size_t i = 0; i < g->x.n_rows && n; i++) {
+        const comparison *c = &g->rows[i].against[g->headline];
+        if (!isnan(c->p) && c->detectable == middle) found = c;
+    }
+    free(sorted);
+    return found;
+}
+
+/* The least detectable difference of this comparison with n seeds per side; alpha 0.05 / tests is Holm's first step. */
+static double detectable_with(const comparison *c, size_t n, double alpha)
+{
+    double s2 = c->v / (1 / (double)c->n + 1 / (double)c->n_base);
+    return comparison_shown(c, least_detectable(2 * s2 / (double)n, 2 * (double)(n - 1), c->u, n, alpha, 0.8));
+}
+
+static void note_detectable(const gathered *g, grid *t)
+{
+    const comparison *c = typical(g);
+    if (!c) return;
+    size_t least = c->n < c->n_base ? c->n : c->n_base;
+    const char *unit = c->percent ? " %" : "";
+    str s = {0};
+    str_addf(&s, "Least detectable difference in %s (power 80 %%, the table's middle row): %.3g%s with %zu seeds",
+             g->metrics[g->headline], c->detectable, unit, least);
+    if (g->tests > 1) {
+        size_t needs = least < 2 ? 2 : least;
+        str_addf(&s, ", %.3g%s at Holm's first step over %zu rows", detectable_with(c, needs, 0.05 / (double)g->tests),
+                 unit, g->tests);
+    }
+    for (size_t k = 0; k < N_LOOKS; k++)
+        if (look_seeds[k] > least)
+            str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);
+    grid_note(t, "%s.", s.s);
+    str_free(&s);
+    if (least == 2)
+        grid_note(t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times out "
+                     "of five.");
+    double floor = comparison_shown(c, least_detectable_floor(c->u, 0.05, 0.8)), with = c->detectable;
+    if (least >= 10 && floor > with / 2)
+        grid_note(t,
+                  "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, "
+                  "but more sentences can.",
+                  floor, unit);
+}
+
+static void note_design(const gathered *g, grid *t)
+{
+    const comparison *c = NULL;
+    size_t shared = 0, crossed = 0, tests = 0, diverged = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const comparison *x = &g->rows[i].against[g->headline];
+        if (!g->rows[i].row->same_as) diverged += g->rows[i].of[g->headline].diverged;
+        if (isnan(x->p) || g->rows[i].row->same_as) continue;
+        c = x, tests++, shared += x->shared, crossed += x->crossed;
+    }
+    if (!c) return;
+    grid_note(
+        t,
+        "Δ, interval and p: %s%s of the row's design against base, over %s; p adjusted after Holm over %zu row%s.%s%s",
+        g->metrics[g->headline], c->percent ? ", change in percent," : "",
+        crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)", g->tests,
+        g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
+        crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
+                                   : "");
+    if (diverged)
+        grid_note(
+            t,
+            "%zu diverged run%s %s excluded from means, intervals and p; P(A > B) counts %s as worse than any other.",
+            diverged, diverged == 1 ? "" : "s", diverged == 1 ? "is" : "are", diverged == 1 ? "it" : "them");
+}
+
+enum { DEALS = 1000, LEAST_DEALT = 12 };
+
+/* Rows with many seeds: how often two groups of a row's own seeds are called different, and how often the row and
+ * base. */
+static void note_dealt(const gathered *g, grid *t)
+{
+    const gathered_row *base = gathered_base(g);
+    const char *metric = g->metrics[g->headline];
+    for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
+        const gathered_row *row = &g->rows[i];
+        str s = {0};
+        if (row->row->same_as || row->of[g->headline].n < LEAST_DEALT) continue;
+        for (size_t k = 0; k < N_LOOKS; k++) {
+            double alike = dealt_rejections(row->row, row->row, metric, look_seeds[k], DEALS, 0.05, STATS_SEED);
+            double apart = row == base || !base
+                               ? NAN
+                               : dealt_rejections(row->row, base->row, metric, look_seeds[k], DEALS, 0.05, STATS_SEED);
+            if (isnan(alike) && isnan(apart)) continue;
+            str_addf(&s, "%s%zu against %zu:", s.n ? "; " : "", look_seeds[k], look_seeds[k]);
+            if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
+            if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
+        }
+        grid_note(t, "%s: its %zu seeds split %d times into groups; share called different at 5 %%: %s.",
+                  row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
+        str_free(&s);
+    }
+}
+
+void note_statistics(const gathered *g, grid *t)
+{
+    bool has_delta = false;
+    if (g->headline < 0) return;
+    for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
+    note_design(g, t);
+    note_refused(g, t);
+    if (!has_delta && g->x.n_rows > 1 && g->seeds_most) note_no_delta(g, t);
+    note_models(g, t);
+    note_detectable(g, t);
+    note_dealt(g, t);
+}

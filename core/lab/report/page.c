@@ -1,0 +1,246 @@
+/* page.c - the HTML page of an experiment. */
+#include "lab/report/page.h"
+#include "lab/report/figures.h"
+#include "lab/report/grid.h"
+#include "lab/report/layout.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const char page_css[], page_js[]; /* page.css, page.js */
+
+/* ---- tables ---- */
+
+/* keys[i]: the row's name for the script, or NULL. wrap: this column may wrap. */
+static void put_table(const grid *t, const char *caption, const char *const *keys, size_t wrap, str *out)
+{
+    str_add(out, "<div class=\"scroll\"><table>\n<caption>");
+    html_text(out, caption);
+    str_add(out, "</caption>\n<thead><tr>");
+    for (size_t j = 0; j < t->n_columns; j++) {
+        str_add(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">");
+        html_text(out, t->headings[j]);
+        str_add(out, "</th>");
+    }
+    str_add(out, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < t->n_rows; i++) {
+        str_add(out, i && t->rule[i] ? "<tr class=\"rule\"" : "<tr");
+        if (keys) {
+            str_add(out, " tabindex=\"0\" data-row=\"");
+            html_text(out, keys[i]);
+            str_addc(out, '"');
+        }
+        str_addc(out, '>');
+        for (size_t j = 0; j < t->n_columns; j++) {
+            const grid_cell *c = &t->cells[i * t->n_columns + j];
+            str_add(out, t->right[j] ? "<td class=\"r\">" : j == wrap ? "<td class=\"wrap\">" : "<td>");
+            str_add(out, c->strong ? "<b>" : "");
+            html_text(out, c->text);
+            str_add(out, c->strong ? "</b></td>" : "</td>");
+        }
+        str_add(out, "</tr>\n");
+    }
+    str_add(out, "</tbody></table></div>\n");
+}
+
+static void add_table(const gathered *g, arena *a, str *out)
+{
+    grid t = {0};
+    const char **keys = arena_alloc(a, (g->x.n_rows + 1) * sizeof *keys);
+    table_grid(g, &t);
+    for (size_t i = 0; i < g->x.n_rows; i++) keys[i] = g->x.rows[i].name;
+    str_add(out, "<section id=\"table\"><h2>Table</h2>\n");
+    put_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, 1, out);
+    for (size_t i = 0; i < t.n_notes; i++) {
+        str_add(out, "<p class=\"note\">");
+        html_text(out, t.notes[i]);
+        str_add(out, "</p>\n");
+    }
+    str_add(out, "</section>\n");
+    grid_free(&t);
+}
+
+/* The rows' values of keys that differ; blank: same as base. */
+static void add_settings(const gathered *g, arena *a, str *out)
+{
+    factor_table f;
+    grid t = {0};
+    size_t base = 0;
+    factors_find(g, a, &f);
+    while (base < g->x.n_rows && !g->rows[base].row->is_base) base++;
+    if (!f.n_factors || base == g->x.n_rows) return;
+    grid_column(&t, "row", false);
+    for (size_t k = 0; k < f.n_factors; k++) {
+        double v;
+        bool numbers = f.factors[k].n_levels > 0;
+        for (size_t l = 0; l < f.factors[k].n_levels; l++) numbers = numbers && parse_real(f.factors[k].levels[l], &v);
+        grid_column(&t, f.factors[k].name, numbers);
+    }
+    const char **keys = arena_alloc(a, (g->x.n_rows + 1) * sizeof *keys);
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        keys[i] = g->x.rows[i].name;
+        grid_row(&t, false);
+        grid_put(&t, 0, "%s", g->x.rows[i].name);
+        for (size_t k = 0; k < f.n_factors; k++) {
+            size_t l = f.level[i * f.n_factors + k];
+            if (l != NO_ROW && (i == base || l != f.level[base * f.n_factors + k]))
+                grid_put(&t, 1 + k, "%s", f.factors[k].levels[l]);
+        }
+    }
+    str_add(out, "<section id=\"settings\"><h2>Settings that differ</h2>\n");
+    put_table(&t, "Blank: same as base.", keys, SIZE_MAX, out);
+    str_add(out, "</section>\n");
+    grid_free(&t);
+}
+
+static void put_run(grid *t, const char *row, const read_run *run, bool rule)
+{
+    grid_row(t, rule);
+    grid_put(t, 0, "%lld", (long long)run->id);
+    grid_put(t, 1, "%s", row);
+    grid_put(t, 2, "%lld", (long long)run->seed);
+    grid_put(t, 3, "%s%s", db_status_text(run->status), run->recorded ? " (recorded)" : "");
+    if (run->step >= 0 && run->total_steps > 0)
+        grid_put(t, 4, "%.0f %%", 100.0 * (double)run->step / (double)run->total_steps);
+    if (isfinite(run->started_at) && isfinite(run->ended_at)) grid_put(t, 5, "%.0f", run->ended_at - run->started_at);
+    if (isfinite(run->tokens_second)) grid_put(t, 6, "%.0f", run->tokens_second);
+    if (isfinite(run->peak_memory)) grid_put(t, 7, "%.0f", run->peak_memory / 1e6);
+    grid_put(t, 8, "%s", run->host ? run->host : "");
+    grid_put(t, 9, "%s", run->device ? run->device : "");
+    grid_put(t, 10, "%.12s", run->git_commit ? run->git_commit : "");
+    if (run->error) grid_put(t, 11, "%.*s", (int)strcspn(run->error, "\n"), run->error);
+}
+
+/* All runs, or only unfinished ones if there are many, to limit the page's size. */
+static void add_runs(const gathered *g, str *out)
+{
+    enum { MOST = 200 };
+    static const char *const headings[] = {"run",      "row",         "seed", "status", "step",   "time (s)",
+                                           "tokens/s", "memory (MB)", "host", "device", "commit", "error"};
+    grid t = {0};
+    const char **keys = NULL;
+    size_t cap = 0, n = 0, all = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) all += g->x.rows[i].same_as ? 0 : g->x.rows[i].n_runs;
+    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2 || (i >= 4 && i <= 7));
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
+            if (n == MOST || (all > MOST && g->x.rows[i].runs[k].status == DB_DONE)) continue;
+            keys = grow(keys, &cap, n + 1, sizeof *keys);
+            keys[n++] = g->x.rows[i].name;
+            put_run(&t, g->x.rows[i].name, &g->x.rows[i].runs[k], k == 0);
+        }
+    str_add(out, "<section id=\"runs\"><h2>Runs</h2>\n<details><summary>");
+    if (n == all)
+        str_addf(out, "%zu run%s: where and when each was trained</summary>\n", n, n == 1 ? "" : "s");
+    else
+        str_addf(
+            out,
+            "%zu of %zu runs, including the first %d unfinished ones; <code>ablate ls</code> lists all</summary>\n", n,
+            all, MOST);
+    put_table(&t, "Each run's settings: `ablate show RUN`.", keys, LENGTH(headings) - 1, out);
+    str_add(out, "</details></section>\n");
+    free(keys);
+    grid_free(&t);
+}
+
+/* ---- words ---- */
+
+/* The distinct non-empty values of a run's field, in order of appearance. */
+static const char *distinct(const gathered *g, size_t offset, size_t most, arena *a)
+{
+    str s = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
+            const char *text = *(const char *const *)((const char *)&g->x.rows[i].runs[k] + offset);
+            if (!text || !*text) continue;
+            const char *cut = arena_strndup(a, text, most), *found = s.n ? strstr(s.s, cut) : NULL;
+            if (!found) str_addf(&s, "%s%s", s.n ? ", " : "", cut);
+        }
+    const char *kept = arena_strdup(a, str_text(&s));
+    str_free(&s);
+    return kept;
+}
+
+static void add_head(const gathered *g, bool live, arena *a, str *out)
+{
+    size_t runs = 0, done = 0, failed = 0, open = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->x.rows[i].same_as) continue;
+        runs += g->x.rows[i].n_runs, done += g->rows[i].done, failed += g->rows[i].failed, open += g->rows[i].open;
+    }
+    str_add(out, "<header><h1>");
+    html_text(out, g->x.name);
+    str_add(out, "</h1>\n");
+    if (g->x.note && *g->x.note) {
+        str_add(out, "<p>");
+        html_text(out, g->x.note);
+        str_add(out, "</p>\n");
+    }
+    str_addf(out, "<p>%zu row%s, %zu of %zu runs done", g->x.n_rows, g->x.n_rows == 1 ? "" : "s", done, runs);
+    if (failed) str_addf(out, ", %zu failed", failed);
+    if (open) str_addf(out, ", %zu to go", open);
+    const char *commits = distinct(g, offsetof(read_run, git_commit), 12, a),
+               *devices = distinct(g, offsetof(read_run, device), 80, a);
+    if (*devices) {
+        str_add(out, "; trained on ");
+        html_text(out, devices);
+    }
+    if (*commits) {
+        str_add(out, ", commit ");
+        html_text(out, commits);
+    }
+    str_addf(out, ".%s</p>\n", live ? " <span id=\"live\" role=\"status\">live</span>" : "");
+    str_add(out,
+            "<nav aria-label=\"sections\"><a href=\"#verdict\">Verdict</a><a href=\"#table\">Table</a><a "
+            "href=\"#curves\">Curves</a>"
+            "<a href=\"#cost\">Cost</a><a href=\"#settings\">Settings</a><a href=\"#runs\">Runs</a></nav></header>\n");
+}
+
+static void add_verdict(const gathered *g, str *out)
+{
+    str_add(out, "<section id=\"verdict\"><h2>Verdict</h2>\n");
+    if (g->headline < 0)
+        str_add(out, "<p>No run has a result yet.</p>\n");
+    else
+        figure_forest(g, out);
+    str_add(out, "</section>\n");
+}
+
+int page_print(reader *r, const char *name, const char *state, str *out, err *e)
+{
+    arena a = {0};
+    gathered g = {0};
+    run_curves *curves = NULL;
+    size_t n = 0;
+    table_options o = {0};
+    int rc = gather(r, name, &o, true, &a, &g, e);
+    if (rc == 1) rc = reader_no_experiment(r, name, e);
+    if (!rc) rc = curves_load(r, &g, &a, &curves, &n, e);
+    if (!rc) {
+        str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+                     "content=\"width=device-width,initial-scale=1\"><title>");
+        html_text(out, g.x.name);
+        str_addf(out, "</title>\n<style>\n%s%s</style></head>\n<body", draw_css(), page_css);
+        if (state) {
+            str_add(out, " data-state=\"");
+            html_text(out, state);
+            str_addc(out, '"');
+        }
+        str_add(out, ">\n<main>\n");
+        add_head(&g, state != NULL, &a, out);
+        add_verdict(&g, out);
+        add_table(&g, &a, out);
+        figure_curves(&g, curves, n, &a, out);
+        figure_cost(&g, &a, out);
+        figure_effects(&g, out);
+        figure_grids(&g, &a, out);
+        add_settings(&g, &a, out);
+        add_runs(&g, out);
+        str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
+    }
+    free(curves);
+    gathered_free(&g);
+    arena_free(&a);
+    return rc;
+}

@@ -1,0 +1,121 @@
+#include "lab/report/plan.h"
+#include "text/metric/stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* Estimates from existing runs: pooled over rows, on the compared scale. */
+typedef struct {
+    double sd, u;      /* over seeds; sentence part of a comparison (the median), 0: unknown */
+    size_t rows, runs; /* with two seeds or more */
+    double seconds;    /* of a run; NaN unknown */
+    size_t timed;
+} known;
+
+static double median_u(const gathered *g, size_t metric)
+{
+    double *u = xcalloc(g->x.n_rows + 1, sizeof *u), found = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (!isnan(g->rows[i].against[metric].u) && !g->rows[i].row->same_as) u[n++] = g->rows[i].against[metric].u;
+    if (n) found = stats_median(u, n);
+    free(u);
+    return found;
+}
+
+static known look_at(const gathered *g, size_t metric, bool percent)
+{
+    known k = {.sd = NAN, .seconds = NAN};
+    double squares = 0, df = 0, seconds = 0;
+    for (size_t i = 0; g && i < g->x.n_rows; i++) {
+        const measure *m = &g->rows[i].of[metric];
+        if (g->rows[i].row->same_as) continue;
+        double mean = 0;
+        for (size_t s = 0; s < m->n; s++) mean += (percent ? log(m->values[s]) : m->values[s]) / (double)m->n;
+        for (size_t s = 0; m->n > 1 && s < m->n; s++) {
+            double d = (percent ? log(m->values[s]) : m->values[s]) - mean;
+            squares += d * d;
+        }
+        if (m->n > 1) df += (double)(m->n - 1), k.rows++, k.runs += m->n;
+        double own = gathered_budget(&g->rows[i], "wall");
+        if (!isnan(own)) seconds += own, k.timed++;
+    }
+    if (df > 0) k.sd = sqrt(squares / df), k.u = median_u(g, metric);
+    if (k.timed) k.seconds = seconds / (double)k.timed;
+    return k;
+}
+
+static void put_cost(str *out, size_t runs, double seconds)
+{
+    str_addf(out, "%zu runs", runs);
+    if (isnan(seconds)) return;
+    double all = (double)runs * seconds;
+    if (all < 5400)
+        str_addf(out, ", %.0f min", ceil(all / 60));
+    else
+        str_addf(out, ", %.1f h", all / 3600);
+}
+
+static void put_needed(const plan_task *t, const known *k, double effect, double alpha, const char *what, str *out)
+{
+    size_t n = seeds_needed(effect, k->sd, k->sd, k->u, alpha, 0.8);
+    str_addf(out, "%s: ", what);
+    if (!n) {
+        double floor = least_detectable_floor(k->u, alpha, 0.8);
+        str_addf(out,
+                 "no number of seeds is enough: sentence variance alone hides the difference (%.1f times as many "
+                 "sentences are needed)\n",
+                 ceil(10 * floor * floor / (effect * effect)) / 10);
+        return;
+    }
+    str_addf(out, "%zu seeds per row: ", n);
+    put_cost(out, n * (t->rows + 1), k->seconds);
+    str_addc(out, '\n');
+}
+
+int plan_print(const plan_task *t, str *out, err *e)
+{
+    const gathered *g = t->runs;
+    size_t metric = 0;
+    while (g && t->metric && metric < g->n_metrics && strcasecmp(g->metrics[metric], t->metric)) metric++;
+    if (g && !t->metric && g->headline >= 0) metric = (size_t)g->headline;
+    bool has = g && metric < g->n_metrics;
+    if (g && g->n_metrics && !has) {
+        const char *near = nearest(t->metric, g->metrics, g->n_metrics);
+        return fail(e, "%s has no metric \"%s\"%s%s%s", g->x.name, t->metric, near ? "; did you mean " : "",
+                    near ? near : "", near ? "?" : "");
+    }
+    const char *name = t->metric ? t->metric : has ? g->metrics[metric] : "the metric";
+    bool percent = !strcasecmp(name, "PPL");
+    known k = look_at(has ? g : NULL, metric, percent);
+    if (!isnan(t->sd)) k.sd = percent ? log1p(t->sd / 100) : t->sd;
+    if (isnan(k.sd))
+        return fail(e,
+                    "found no standard deviation over seeds for %s: run two seeds, name a similar experiment (--like "
+                    "NAME), or give a value (--sd X)",
+                    t->experiment);
+    double effect = percent ? log1p(t->effect / 100) : t->effect, shown_sd = percent ? 100 * expm1(k.sd) : k.sd;
+    const char *unit = percent ? " %" : "";
+    str_addf(out, "%s: %zu row%s against base, to detect a difference of %g%s %s at 5 %% with power 80 %%\n",
+             t->experiment, t->rows, t->rows == 1 ? "" : "s", t->effect, unit, name);
+    if (isnan(t->sd))
+        str_addf(out, "standard deviation over seeds %.3g%s, from %zu runs of %zu row%s of %s", shown_sd, unit, k.runs,
+                 k.rows, k.rows == 1 ? "" : "s", g->x.name);
+    else
+        str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
+    str_addf(out, "; sentence part of a comparison %.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
+    if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);
+    str_addc(out, '\n');
+    put_needed(t, &k, effect, 0.05, "one row", out);
+    if (t->rows > 1) put_needed(t, &k, effect, 0.05 / (double)t->rows, "over all rows (Holm's first step)", out);
+    str_add(out, "\nseeds per row   power, one row   power, Holm's first step   cost\n");
+    for (size_t i = 0; i < N_LOOKS; i++) {
+        size_t n = look_seeds[i];
+        str_addf(out, "%13zu   %12.0f %%   %22.0f %%   ", n, 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05),
+                 100 * power_of(effect, k.sd, k.sd, n, k.u, 0.05 / (double)(t->rows ? t->rows : 1)));
+        put_cost(out, n * (t->rows + 1), k.seconds);
+        str_addc(out, '\n');
+    }
+    str_addf(out, "\nseeds = until %g %s, at most 20    adds seeds only to undecided rows\n", t->effect, name);
+    return 0;
+}

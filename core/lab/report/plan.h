@@ -1,0 +1,17 @@
+/* plan.h - planning before training: seeds needed to detect a difference, their cost, and the power. */
+#ifndef ABLATE_REPORT_PLAN_H
+#define ABLATE_REPORT_PLAN_H
+#include "lab/report/gather.h"
+
+typedef struct {
+    const char *experiment; /* the planned one */
+    size_t rows;            /* rows compared with base, without base */
+    double effect;          /* to detect, in the metric's unit; a change in percent for PPL */
+    const char *metric;     /* NULL: the headline metric of the existing runs */
+    double sd;              /* over seeds; NaN: from the existing runs */
+    const gathered *runs;   /* of this experiment or a similar one; NULL: none */
+} plan_task;
+
+/* Appends the plan as text. -1 and a message: standard deviation or metric unknown. */
+int plan_print(const plan_task *t, str *out, err *e);
+#endif

@@ -1,0 +1,367 @@
+/* plot.c - ablate plot: selects the numbers of the chart. */
+#include "lab/report/plot.h"
+#include "lab/draw/chart_data.h"
+#include "lab/report/figures.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+    const plot_options *o;
+    gathered g;
+    factor_table factors;
+    size_t metric; /* of g */
+    arena mem;
+    series *series;
+    size_t n;
+    chart chart;
+} plot;
+
+static size_t factor_called(const factor_table *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_factors; i++)
+        if (same(t->factors[i].name, name)) return i;
+    return NO_ROW;
+}
+
+static int find_factor(const plot *p, const char *option, const char *name, size_t *out, err *e)
+{
+    static const char *const more[] = {"step", "params", "flops", "time"};
+    const char **names = xcalloc(p->factors.n_factors + LENGTH(more) + 1, sizeof *names);
+    size_t n = 0;
+    str all = {0};
+    *out = factor_called(&p->factors, name);
+    for (size_t i = 0; i < p->factors.n_factors; i++) names[n++] = p->factors.factors[i].name;
+    for (size_t i = 0; i < LENGTH(more) && same(option, "--over"); i++) names[n++] = more[i];
+    for (size_t i = 0; i < n; i++) str_addf(&all, "%s%s", i ? ", " : "", names[i]);
+    if (*out == NO_ROW)
+        fail(e, "%s %s: no row of %s changes it; there are: %s", option, name, p->g.x.name, str_text(&all));
+    str_free(&all);
+    free(names);
+    return *out == NO_ROW ? -1 : 0;
+}
+
+/* ---- numbers of rows ---- */
+
+static double mean_time(const read_row *row)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_runs; i++)
+        if (isfinite(row->runs[i].started_at) && isfinite(row->runs[i].ended_at))
+            sum += row->runs[i].ended_at - row->runs[i].started_at, n++;
+    return n ? sum / (double)n : NAN;
+}
+
+static void interval(const plot *p, const measure *m, double *low, double *high)
+{
+    *low = *high = NAN;
+    if (m->n < 2 || same(p->o->bars, "none")) return;
+    *low = m->mean - m->sd, *high = m->mean + m->sd;
+    for (size_t i = 0; i < m->n && same(p->o->bars, "range"); i++) {
+        if (!i) *low = *high = m->values[0];
+        *low = fmin(*low, m->values[i]), *high = fmax(*high, m->values[i]);
+    }
+}
+
+typedef struct {
+    double x, y, low, high;
+} point;
+
+static int by_x(const void *a, const void *b)
+{
+    double p = ((const point *)a)->x, q = ((const point *)b)->x;
+    return (p > q) - (p < q);
+}
+
+static void add_series(plot *p, const char *name, point *points, size_t n, bool line)
+{
+    if (!n) return;
+    double *v = arena_alloc(&p->mem, 4 * n * sizeof *v);
+    qsort(points, n, sizeof *points, by_x);
+    for (size_t i = 0; i < n; i++)
+        v[i] = points[i].x, v[n + i] = points[i].y, v[2 * n + i] = points[i].low, v[3 * n + i] = points[i].high;
+    size_t i = p->n++;
+    p->series[i] = (series){.name = name,
+                            .key = name,
+                            .line = line,
+                            .points = true,
+                            .color = series_color(i),
+                            .dash = series_dash(i),
+                            .marker = (int)i % 5,
+                            .n = n,
+                            .x = v,
+                            .y = v + n,
+                            .low = v + 2 * n,
+                            .high = v + 3 * n};
+}
+
+/* Over a number of each row: a named point per row, or a line per level of `by`. */
+static int over_cost(plot *p, err *e)
+{
+    const char *over = p->o->over;
+    size_t by = NO_ROW, levels = 1;
+    if (p->o->by && find_factor(p, "--by", p->o->by, &by, e)) return -1;
+    if (by != NO_ROW) levels = p->factors.factors[by].n_levels;
+    point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
+    for (size_t l = 0; l < levels; l++) {
+        size_t n = 0;
+        for (size_t i = 0; i < p->g.x.n_rows; i++) {
+            const gathered_row *row = &p->g.rows[i];
+            const measure *m = &row->of[p->metric];
+            if (row->row->same_as || !m->n || (by != NO_ROW && p->factors.level[i * p->factors.n_factors + by] != l))
+                continue;
+            double x = same(over, "params")  ? row->parameters
+                       : same(over, "flops") ? training_flops(row->row)
+                                             : mean_time(row->row);
+            if (!isfinite(x)) continue;
+            point at = {.x = x, .y = m->mean};
+            interval(p, m, &at.low, &at.high);
+            if (by == NO_ROW)
+                add_series(p, row->row->name, &at, 1, false);
+            else
+                points[n++] = at;
+        }
+        if (by != NO_ROW) add_series(p, p->factors.factors[by].levels[l], points, n, true);
+    }
+    free(points);
+    p->chart.x_label = same(over, "params")  ? "parameters"
+                       : same(over, "flops") ? "training FLOPs"
+                                             : "training time (s)";
+    return 0;
+}
+
+/* Over a key that rows change: rows equal to base in all other keys except `by`. */
+static int over_key(plot *p, err *e)
+{
+    size_t over, by = NO_ROW, nf = p->factors.n_factors, base = 0, left_out = 0;
+    if (find_factor(p, "--over", p->o->over, &over, e) || (p->o->by && find_factor(p, "--by", p->o->by, &by, e)))
+        return -1;
+    if (over == by) return fail(e, "--over and --by are both %s", p->o->by);
+    while (base < p->g.x.n_rows && !p->g.rows[base].row->is_base) base++;
+    const factor *f = &p->factors.factors[over];
+    bool numbers = true;
+    double v;
+    for (size_t l = 0; l < f->n_levels; l++) numbers = numbers && parse_real(f->levels[l], &v);
+    if (p->o->log_x && !numbers)
+        return fail(e, "--log x: %s has non-numeric values, such as \"%s\"", f->name, f->levels[0]);
+    size_t levels = by == NO_ROW ? 1 : p->factors.factors[by].n_levels;
+    point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
+    for (size_t l = 0; l < levels; l++) {
+        size_t n = 0;
+        for (size_t i = 0; i < p->g.x.n_rows; i++) {
+            const size_t *level = &p->factors.level[i * nf];
+            const measure *m = &p->g.rows[i].of[p->metric];
+            bool as_base = true;
+            for (size_t k = 0; k < nf && base < p->g.x.n_rows; k++)
+                as_base = as_base && (k == over || k == by || level[k] == p->factors.level[base * nf + k]);
+            if (p->g.rows[i].row->same_as || level[over] == NO_ROW || (by != NO_ROW && level[by] != l)) continue;
+            if (!as_base || !m->n) {
+                left_out++;
+                continue;
+            }
+            bool twice = false; /* base, and a row that is equal to it under its own name */
+            point at = {.x = numbers && parse_real(f->levels[level[over]], &v) ? v : (double)level[over], .y = m->mean};
+            for (size_t k = 0; k < n; k++) twice = twice || points[k].x == at.x;
+            interval(p, m, &at.low, &at.high);
+            if (!twice) points[n++] = at;
+        }
+        add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, true);
+    }
+    free(points);
+    if (left_out)
+        fprintf(stderr, "%zu row%s left out: other keys differ from base, or there is no %s\n", left_out,
+                left_out == 1 ? " is" : "s are", p->g.metrics[p->metric]);
+    p->chart.x_label = f->name;
+    if (!numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
+    return 0;
+}
+
+/* Over steps: a curve per row, or per level of `by` among rows otherwise equal to base; means over seeds. */
+static int over_steps(plot *p, reader *r, err *e)
+{
+    enum { MOST_POINTS = 400 };
+    run_curves *runs = NULL;
+    size_t n_runs = 0, by = NO_ROW, base = 0, nf = p->factors.n_factors;
+    const char *metric = p->o->metric;
+    if (p->o->by && find_factor(p, "--by", p->o->by, &by, e)) return -1;
+    int rc = curves_load(r, &p->g, &p->mem, &runs, &n_runs, e);
+    str known = {0};
+    bool found = false;
+    for (size_t i = 0; i < n_runs && !rc; i++)
+        for (size_t k = 0; k < runs[i].n; k++) {
+            const char *name = runs[i].curves[k].metric;
+            if (!metric && has_prefix(name, "dev")) metric = name;
+            found = found || same(name, metric);
+            if (!i) str_addf(&known, "%s%s", k ? ", " : "", name);
+        }
+    if (!rc && !found)
+        rc = fail(e, "--metric %s: no run of %s has such a curve; there are: %s", metric ? metric : "dev...",
+                  p->g.x.name, str_text(&known));
+    while (base < p->g.x.n_rows && !p->g.rows[base].row->is_base) base++;
+    for (size_t i = 0; i < p->g.x.n_rows && !rc; i++) {
+        const read_curve **of = arena_alloc(&p->mem, (n_runs + 1) * sizeof *of);
+        size_t n = 0, color = p->n;
+        bool as_base = true;
+        for (size_t k = 0; k < nf && by != NO_ROW && base < p->g.x.n_rows; k++)
+            as_base = as_base && (k == by || p->factors.level[i * nf + k] == p->factors.level[base * nf + k]);
+        for (size_t k = 0; k < n_runs && as_base; k++) {
+            const read_curve *c = runs[k].row == i ? curve_of(&runs[k], metric) : NULL;
+            if (c && c->n) of[n++] = c;
+        }
+        if (!n) continue;
+        curve_line l = curve_mean(of, n, &p->mem);
+        curve_thin(&l, MOST_POINTS);
+        size_t level = by == NO_ROW ? NO_ROW : p->factors.level[i * nf + by];
+        const char *name = level == NO_ROW ? p->g.rows[i].row->name : p->factors.factors[by].levels[level];
+        bool bars = l.low && !same(p->o->bars, "none");
+        p->series[p->n++] = (series){.name = name,
+                                     .key = name,
+                                     .line = true,
+                                     .band = true,
+                                     .color = series_color(color),
+                                     .dash = series_dash(color),
+                                     .n = l.n,
+                                     .x = l.x,
+                                     .y = l.y,
+                                     .low = bars ? l.low : NULL,
+                                     .high = bars ? l.high : NULL};
+    }
+    if (!rc) p->chart.x_label = "step", p->chart.y_label = arena_strdup(&p->mem, metric);
+    str_free(&known);
+    free(runs);
+    return rc;
+}
+
+/* ---- files ---- */
+
+/* SVG to PNG, twice the size, by rsvg-convert. */
+static int write_png(const str *svg, const char *to, err *e)
+{
+    extern char **environ;
+    char *argv[] = {(char[]){"rsvg-convert"}, (char[]){"-z"}, (char[]){"2"}, (char[]){"-o"}, xstrdup(to), NULL};
+    FILE *in = tmpfile();
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int status = -1, rc = in && fwrite(svg->s, 1, svg->n, in) == svg->n && fflush(in) == 0
+                              ? 0
+                              : fail(e, "%s: a temporary file: %s", to, strerror(errno));
+    if (!rc) {
+        rewind(in);
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, fileno(in), 0);
+        int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+        posix_spawn_file_actions_destroy(&actions);
+        if (failed)
+            rc = fail(e, "%s: PNG needs the program rsvg-convert (apt install librsvg2-bin): %s; SVG and PDF do not",
+                      to, strerror(failed));
+        while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+        if (!failed && status) rc = fail(e, "%s: rsvg-convert failed", to);
+    }
+    if (in) fclose(in);
+    free(argv[4]);
+    return rc;
+}
+
+static int write_drawing(const drawing *d, const char *to, err *e)
+{
+    str out = {0};
+    int rc = 0;
+    if (has_suffix(to, ".pdf"))
+        rc = drawing_pdf(d, &out, e);
+    else
+        drawing_svg(d, SVG_ALONE, &out);
+    if (!rc) rc = has_suffix(to, ".png") ? write_png(&out, to, e) : file_write(to, out.s, out.n, e);
+    str_free(&out);
+    return rc;
+}
+
+static int write_chart(const plot *p, err *e)
+{
+    const char *to = p->o->to;
+    str out = {0};
+    bool data = true;
+    int rc = 0;
+    if (has_suffix(to, ".gp"))
+        chart_gnuplot(&p->chart, p->series, p->n, &out);
+    else if (has_suffix(to, ".json"))
+        chart_vega(&p->chart, p->series, p->n, &out);
+    else if (has_suffix(to, ".csv"))
+        chart_csv(&p->chart, p->series, p->n, &out);
+    else
+        data = false;
+    if (data) {
+        rc = file_write(to, out.s, out.n, e);
+    } else {
+        drawing *d = chart_draw(&p->chart, p->series, p->n);
+        rc = d ? write_drawing(d, to, e)
+               : fail(e, "nothing to plot: no value%s", p->chart.log_x || p->chart.log_y ? " is above 0" : "");
+        drawing_free(d);
+    }
+    str_free(&out);
+    return rc;
+}
+
+static int check(const plot_options *o, err *e)
+{
+    static const char *const endings[] = {".svg", ".pdf", ".png", ".gp", ".json", ".csv"};
+    size_t i = 0;
+    while (i < LENGTH(endings) && !has_suffix(o->to, endings[i])) i++;
+    if (i == LENGTH(endings))
+        return fail(e, "-o %s: expected a name ending in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
+                    o->to);
+    if (o->forest && i > 2)
+        return fail(
+            e, "-o %s: expected .svg, .pdf or .png for a forest plot; for its numbers use `ablate table --format csv`",
+            o->to);
+    if (o->bars && !same(o->bars, "sd") && !same(o->bars, "range") && !same(o->bars, "none"))
+        return fail(e, "--bars: found \"%s\", expected sd, range or none", o->bars);
+    return 0;
+}
+
+static int make(plot *p, reader *r, err *e)
+{
+    const plot_options *o = p->o;
+    bool steps = !o->over || same(o->over, "step"),
+         cost = same(o->over, "params") || same(o->over, "flops") || same(o->over, "time");
+    table_options t = {.metrics = &o->metric, .n_metrics = o->metric && (o->forest || !steps)};
+    int rc = gather(r, o->experiment, &t, false, &p->mem, &p->g, e);
+    if (rc == 1) rc = reader_no_experiment(r, o->experiment, e);
+    if (rc) return -1;
+    if (p->g.headline < 0 && (!steps || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
+    if (o->forest) {
+        drawing *d = forest_of(&p->g, o->width > 0 ? o->width : 640);
+        rc = d ? write_drawing(d, o->to, e)
+               : fail(e, "nothing to compare: %s has no base with a result, or no other row", p->g.x.name);
+        drawing_free(d);
+        return rc;
+    }
+    factors_find(&p->g, &p->mem, &p->factors);
+    p->series = arena_alloc(&p->mem, (p->g.x.n_rows + 1) * sizeof *p->series);
+    p->metric = p->g.headline < 0 ? 0 : (size_t)p->g.headline;
+    p->chart = (chart){.title = o->title,
+                       .y_label = p->g.n_metrics ? p->g.metrics[p->metric] : NULL,
+                       .log_x = o->log_x,
+                       .log_y = o->log_y,
+                       .width = o->width > 0 ? o->width : 420,
+                       .height = o->height > 0 ? o->height : 280};
+    rc = steps ? over_steps(p, r, e) : cost ? over_cost(p, e) : over_key(p, e);
+    if (!rc && !p->n) rc = fail(e, "nothing to plot: no row has a value");
+    p->chart.description = arena_printf(&p->mem, "%s over %s", p->chart.y_label ? p->chart.y_label : "",
+                                        p->chart.x_label ? p->chart.x_label : "");
+    return rc ? rc : write_chart(p, e);
+}
+
+int plot_write(reader *r, const plot_options *o, err *e)
+{
+    plot p = {.o = o};
+    int rc = check(o, e) || make(&p, r, e) ? -1 : 0;
+    gathered_free(&p.g);
+    arena_free(&p.mem);
+    return rc;
+}

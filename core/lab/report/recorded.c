@@ -1,0 +1,29 @@
+/* recorded.c - the recorded runs of an experiment, compared with its own: machine, commit and results. */
+#include "lab/report/gather.h"
+
+static const read_row *row_of(const read_experiment *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_rows; i++)
+        if (same(x->rows[i].name, name)) return &x->rows[i];
+    return NULL;
+}
+
+int gather_recorded(reader *r, gathered *g, arena *a, err *e)
+{
+    const char *name = arena_printf(a, "%s%s", g->x.name, DB_RECORDED);
+    int rc = has_suffix(g->x.name, DB_RECORDED) ? 1 : reader_experiment(r, name, false, a, &g->recorded, e);
+    if (rc > 0)
+        return fail(e,
+                    "experiment \"%s\": found no recorded runs to compare with; `ablate import FILE.json` imports some",
+                    g->x.name);
+    if (rc) return -1;
+    g->has_recorded = true;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        gathered_row *row = &g->rows[i];
+        row->recorded = row_of(&g->recorded, row->row->name);
+        row->recorded_of = arena_alloc(a, (g->n_metrics + 1) * sizeof *row->recorded_of);
+        for (size_t m = 0; m < g->n_metrics && row->recorded; m++)
+            measure_runs(row->recorded, g->metrics[m], &row->recorded_of[m], a);
+    }
+    return 0;
+}

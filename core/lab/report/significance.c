@@ -1,0 +1,98 @@
+/* significance.c - lays the statistics of several seeds end to end and hands them to metric/stats.h. */
+#include "lab/report/significance.h"
+#include "text/metric/bleu.h"
+#include "lab/statistics/influence.h"
+#include "text/metric/stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static double score_ppl(const double *sum, const void *options)
+{
+    (void)options;
+    return sum[1] > 0 ? exp(sum[0] / sum[1]) : NAN;
+}
+
+static stats_score score_for(const char *metric, size_t width)
+{
+    if (!strcasecmp(metric, "PPL")) return width == 2 ? score_ppl : NULL;
+    for (ab_sum kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
+        if (stats_width(kind) == width) return stats_score_of(kind);
+    return NULL;
+}
+
+/* The smoothing in a signature ("...|smooth:floor[0.1]|..."); else the default. */
+static bleu_options options_of(const char *signature)
+{
+    bleu_options o = {0};
+    char word[32] = "";
+    const char *at = signature ? strstr(signature, "smooth:") : NULL;
+    if (at) sscanf(at, "smooth:%31[^|]", word);
+    for (char *p = word; *p; p++) {
+        if (*p == '[') *p = '=';
+        if (*p == ']') *p = 0;
+    }
+    if (*word && bleu_options_parse(&o, NULL, false, word, NULL)) o = (bleu_options){0};
+    return o;
+}
+
+/* `a` and `b` are lists "dev.ref HASH,test.ref HASH": common files must agree. */
+bool same_references(const char *a, const char *b)
+{
+    for (size_t n; a && b && *a; a += n + (a[n] == ',')) {
+        n = strcspn(a, ",");
+        size_t name = strcspn(a, " ");
+        for (const char *other = b; *other; other += *other == ',') {
+            size_t m = strcspn(other, ",");
+            bool named = strcspn(other, " ") == name && !strncmp(a, other, name + 1);
+            if (named && (m != n || strncmp(a, other, n))) return false;
+            other += m;
+        }
+    }
+    return true;
+}
+
+/* Sentences of all pairs; 0 if they cannot be concatenated. */
+static size_t count_sentences(const result_pair *pairs, size_t n)
+{
+    size_t total = 0;
+    for (size_t k = 0; k < n; k++) {
+        const db_stats *a = &pairs[k].a->stats, *b = &pairs[k].b->stats;
+        if (!same_references(pairs[k].a_references, pairs[k].b_references)) return 0;
+        if (!a->n || a->n != b->n || a->width != b->width || a->width != pairs[0].a->stats.width) return 0;
+        total += a->n;
+    }
+    return total;
+}
+
+double paired_p(const result_pair *pairs, size_t n, int trials)
+{
+    size_t sentences = count_sentences(pairs, n), width = sentences ? pairs[0].a->stats.width : 0;
+    stats_score score = sentences ? score_for(pairs[0].a->metric, width) : NULL;
+    if (!score) return NAN;
+    double *a = xmalloc(2 * sentences * width * sizeof *a), *b = a + sentences * width, *to_a = a, *to_b = b;
+    for (size_t k = 0; k < n; k++) {
+        size_t size = pairs[k].a->stats.n * width;
+        memcpy(to_a, pairs[k].a->stats.value, size * sizeof *a);
+        memcpy(to_b, pairs[k].b->stats.value, size * sizeof *a);
+        to_a += size, to_b += size;
+    }
+    bleu_options bleu = options_of(pairs[0].a->signature);
+    double p =
+        stats_paired_p(score, score == stats_bleu ? &bleu : NULL, a, b, sentences, width, (size_t)trials, STATS_SEED);
+    free(a);
+    return p;
+}
+
+bool influence_of(const char *metric, const char *signature, const db_stats *s, double *z)
+{
+    stats_score score = score_for(metric, s->width);
+    if (score == score_ppl) return influence_log_ratio(s->value, s->n, z), true;
+    if (score == stats_ratio) return influence_ratio(s->value, s->n, z), true;
+    if (score == stats_f1) return influence_f1(s->value, s->n, z), true;
+    if (score != stats_bleu) return false;
+    bleu_options bleu = options_of(signature);
+    influence_bleu(s->value, s->n, &bleu, z);
+    return true;
+}

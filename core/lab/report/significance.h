@@ -1,0 +1,21 @@
+/* significance.h - the paired test of two rows of a table, from the per-sentence statistics that runs
+ * recorded. */
+#ifndef ABLATE_REPORT_SIGNIFICANCE_H
+#define ABLATE_REPORT_SIGNIFICANCE_H
+#include "lab/results/read.h"
+
+typedef struct {
+    const read_result *a, *b;                /* results of one metric over the same sentences, with statistics */
+    const char *a_references, *b_references; /* read_run's: identify the sentences, as far as known */
+} result_pair;
+
+/* p of paired approximate randomisation over the sentences of all pairs together, or NaN when the statistics are
+ * missing, belong to different sentences, differ in number, or have no known score: PPL has (negative log-likelihood,
+ * tokens), other metrics one of the kinds of metric/stats.h, identified by width. */
+double paired_p(const result_pair *pairs, size_t n, int trials);
+
+/* Influence values z[stats->n] of a result's statistics (metric/influence.h); false: unknown score. */
+bool influence_of(const char *metric, const char *signature, const db_stats *stats, double *z);
+/* Were both scored against the same lines, as far as known? Lists as in read_run.references; NULL: unknown. */
+bool same_references(const char *a, const char *b);
+#endif

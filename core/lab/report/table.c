@@ -1,0 +1,322 @@
+/* table.c - the ablation table for readers: columns, layout, and notes. */
+#include "lab/report/table.h"
+#include "lab/report/gather.h"
+#include "lab/report/layout.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const format_names[] = {"text", "md", "latex", "csv", "json"};
+
+int table_format_parse(const char *text, enum table_format *out, err *e)
+{
+    for (size_t i = 0; i < LENGTH(format_names); i++)
+        if (same(text, format_names[i])) return *out = (enum table_format)i, 0;
+    const char *near = nearest(text, format_names, LENGTH(format_names));
+    return fail(e, "format: found \"%s\", expected text, md, latex, csv or json%s%s%s", text,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* ---- notes (those of the statistics: notes.c) ---- */
+
+/* Where runs come from: their machines, devices and commits, each value once. */
+typedef struct {
+    str hosts, devices, commits;
+} origin;
+
+static void add_once(str *list, const char *text, size_t most)
+{
+    char cut[80];
+    snprintf(cut, sizeof cut, "%.*s", (int)most, text ? text : "");
+    if (*cut && !(list->n && strstr(list->s, cut))) str_addf(list, "%s%s", list->n ? ", " : "", cut);
+}
+
+static void add_origin(origin *o, const read_run *run)
+{
+    add_once(&o->hosts, run->host, 79);
+    add_once(&o->devices, run->device, 79);
+    add_once(&o->commits, run->git_commit, 12);
+}
+
+static const char *several(const str *list) { return list->n && strchr(list->s, ',') ? "s" : ""; }
+static void origin_free(origin *o) { str_free(&o->hosts), str_free(&o->devices), str_free(&o->commits); }
+
+/* The first line of a failed run's error. */
+static void note_failures(const gathered *g, grid *t)
+{
+    size_t failed = 0, open = 0, recorded = 0, total = 0;
+    const read_run *example = NULL;
+    const char *row = NULL;
+    origin from = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->rows[i].row->same_as) continue;
+        failed += g->rows[i].failed;
+        open += g->rows[i].open;
+        for (size_t k = 0; k < g->rows[i].row->n_runs; k++) {
+            const read_run *run = &g->rows[i].row->runs[k];
+            total++;
+            if (run->recorded) recorded++, add_origin(&from, run);
+            if (run->status == DB_FAILED && !example) example = run, row = g->rows[i].row->name;
+        }
+    }
+    if (failed) {
+        const char *error = example->error ? example->error : "";
+        grid_note(t, "%zu run%s failed and %s not counted; the first is %s with seed %lld%s%.*s (`ablate log %lld`).",
+                  failed, failed == 1 ? "" : "s", failed == 1 ? "is" : "are", row, (long long)example->seed,
+                  *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
+    }
+    if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
+    if (recorded)
+        grid_note(t,
+                  "%zu of %zu runs are recorded%s%s%s%s%s%s, not trained here: "
+                  "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
+                  recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts),
+                  from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "",
+                  str_text(&from.commits));
+    origin_free(&from);
+}
+
+static void note_changed(const gathered *g, grid *t)
+{
+    size_t rows = 0, runs = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        if (g->rows[i].row->same_as) continue;
+        rows += g->rows[i].changed > 0;
+        runs += g->rows[i].changed;
+    }
+    if (rows)
+        grid_note(t,
+                  "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since: `ablate run "
+                  "SPEC.ini --rerun changed`.",
+                  runs, runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
+}
+
+/* A device's name without its threads, which do not change results. */
+static char *kind_of_device(arena *a, const char *device)
+{
+    char *name = arena_strdup(a, device), *end = strstr(name, " thread"), *from = end;
+    while (from && from > name && from[-1] >= '0' && from[-1] <= '9') from--;
+    if (!end || from == end || from < name + 2 || strncmp(from - 2, ", ", 2)) return name;
+    end += strcspn(end, ",");
+    memmove(from - 2, end, strlen(end) + 1);
+    return name;
+}
+
+static bool names_row(const char *list, const char *row)
+{
+    size_t n = strlen(row);
+    for (const char *at = list; (at = strstr(at, row)); at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ',' || !at[n])) return true;
+    return false;
+}
+
+/* Names the rows of each device if runs were trained on different ones. Processors round differently. */
+static void note_devices(const gathered *g, grid *t)
+{
+    enum { MOST = 16 };
+    const char *device[MOST];
+    str rows[MOST] = {{0}};
+    size_t n = 0;
+    arena a = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const read_row *row = &g->x.rows[i];
+        for (size_t k = 0; k < row->n_runs && !row->same_as; k++) {
+            const read_run *run = &row->runs[k];
+            if (run->status != DB_DONE || run->recorded || !run->device) continue;
+            const char *own = kind_of_device(&a, run->device);
+            size_t d = 0;
+            while (d < n && !same(device[d], own)) d++;
+            if (d == MOST) continue;
+            if (d == n) device[n++] = own;
+            if (!names_row(str_text(&rows[d]), row->name)) str_addf(&rows[d], "%s%s", rows[d].n ? ", " : "", row->name);
+        }
+    }
+    if (n > 1) grid_note(t, "Trained on different devices, whose last digits differ:");
+    for (size_t d = 0; d < n && n > 1; d++) grid_note(t, "  %s: %s", device[d], str_text(&rows[d]));
+    for (size_t d = 0; d < n; d++) str_free(&rows[d]);
+    arena_free(&a);
+}
+
+/* Rows of plugins that fail `ablate check`. */
+static void note_unsound(const gathered *g, grid *t)
+{
+    const char *last = NULL;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const char *why = g->rows[i].unsound;
+        if (!why || same(why, last)) continue;
+        grid_note(t, "‡ fails `ablate check`: %.*s", (int)strcspn(why, "\n"), why);
+        last = why;
+    }
+}
+
+/* Machine and commit of the recorded runs if they are shown; else a note that they exist. */
+static void note_recorded(const gathered *g, grid *t)
+{
+    if (!g->has_recorded) {
+        if (g->x.has_recorded)
+            grid_note(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
+        return;
+    }
+    origin from = {0};
+    str other = {0};
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        if (!row->recorded) continue;
+        for (size_t k = 0; k < row->recorded->n_runs; k++) add_origin(&from, &row->recorded->runs[k]);
+        if (!same(row->recorded->config_hash, row->row->config_hash))
+            str_addf(&other, "%s%s", other.n ? ", " : "", row->row->name);
+    }
+    if (from.hosts.n || from.devices.n || from.commits.n)
+        grid_note(t, "Recorded: on %s (%s), commit%s %s.", from.hosts.n ? from.hosts.s : "an unknown machine",
+                  from.devices.n ? from.devices.s : "an unknown device", several(&from.commits),
+                  from.commits.n ? from.commits.s : "unknown");
+    if (other.n) grid_note(t, "Recorded with other settings: %s.", other.s);
+    str_free(&other);
+    origin_free(&from);
+}
+
+static void note_rows(const gathered *g, grid *t)
+{
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (g->rows[i].why_skipped)
+            grid_note(t, "n/a %s: %.*s", g->rows[i].row->name, (int)strcspn(g->rows[i].why_skipped, "\n"),
+                      g->rows[i].why_skipped);
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (g->signatures[m])
+            grid_note(t, "%s: %s", g->metrics[m],
+                      same(g->signatures[m], "several") ? "runs were scored in different ways; compare with "
+                                                          "care (`ablate show RUN`)"
+                                                        : g->signatures[m]);
+}
+
+static void note_paper(const gathered *g, grid *t)
+{
+    if (!g->has_paper) return;
+    str missing = {0};
+    for (size_t i = 0; i < g->paper.n_rows; i++) {
+        bool found = false;
+        for (size_t k = 0; k < g->x.n_rows; k++) found = found || g->rows[k].paper == i;
+        if (!found) str_addf(&missing, "%s%s", missing.n ? ", " : "", g->paper.cells[i * g->paper.n_columns]);
+    }
+    bool costs = false;
+    for (size_t k = 0; k < g->paper.n_columns; k++) costs = costs || has_prefix(g->paper.columns[k], "FLOPs");
+    if (costs)
+        grid_note(t,
+                  "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the "
+                  "device's sustained rate, %s.",
+                  g->sustained > 0
+                      ? "as --sustained gives it"
+                      : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
+    grid_note(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
+    if (missing.n && !layout_is_published_first(g))
+        grid_note(t, "Rows of the paper without a counterpart here: %s", missing.s);
+    str_free(&missing);
+}
+
+static void set_title(const gathered *g, grid *t)
+{
+    str s = {0};
+    str_add(&s, g->x.name);
+    if (g->seeds_most > 1) {
+        str_addf(&s, "  mean ± sd over %zu", g->seeds_least);
+        if (g->seeds_least != g->seeds_most) str_addf(&s, " to %zu", g->seeds_most);
+        str_add(&s, " seeds");
+    } else if (g->seeds_most) {
+        str_add(&s, "  one seed");
+    }
+    if (g->tests)
+        str_addf(&s, "; Δ, 95 %% interval and p for the design, Holm over %zu row%s", g->tests,
+                 g->tests == 1 ? "" : "s");
+    t->title = arena_strdup(&t->mem, s.s);
+    str_free(&s);
+}
+
+void table_grid(const gathered *g, grid *t)
+{
+    set_title(g, t);
+    if (g->has_paper && layout_is_published_first(g))
+        layout_beside_published(g, t);
+    else
+        layout_rows(g, t);
+    if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
+    note_statistics(g, t);
+    note_judging(g, t);
+    note_effects(g, t);
+    note_scale(g, t);
+    note_tuning(g, t);
+    note_failures(g, t);
+    note_changed(g, t);
+    note_devices(g, t);
+    note_unsound(g, t);
+    note_recorded(g, t);
+    note_rows(g, t);
+    note_paper(g, t);
+}
+
+/* ---- the published table alone ---- */
+
+/* Experiments here that refer to this table, for a note. */
+static int note_measured(reader *r, const char *table, grid *t, err *e)
+{
+    arena a = {0};
+    read_listed *list;
+    size_t n;
+    int rc = reader_list(r, &a, &list, &n, e);
+    for (size_t i = 0; i < n && !rc; i++) {
+        const char *beside =
+            list[i].paper_table && *list[i].paper_table ? list[i].paper_table : paper_table_of(list[i].name);
+        if (same(beside, table)) grid_note(t, "Measured here: `ablate table %s --vs paper`", list[i].name);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+/* Returns 0; 1: no such published table; -1. */
+static int print_published(reader *r, const char *name, enum table_format format, str *out, err *e)
+{
+    arena a = {0};
+    read_published p;
+    int rc = name ? published_read(name, &a, &p, e) : 1;
+    if (rc == 0 && format == TABLE_JSON) {
+        layout_published_json(&p, out);
+    } else if (rc == 0) {
+        grid t = {0};
+        layout_published(&p, &t, format == TABLE_CSV);
+        rc = r ? note_measured(r, name, &t, e) : 0;
+        grid_print(&t, format, out);
+        grid_free(&t);
+    }
+    arena_free(&a);
+    return rc;
+}
+
+bool table_is_published(const char *name)
+{
+    for (const published_text *t = published_tables; t->name; t++)
+        if (same(t->name, name)) return true;
+    return false;
+}
+
+int table_print(reader *r, const char *name, const table_options *options, enum table_format format, str *out, err *e)
+{
+    arena a = {0};
+    gathered g = {0};
+    table_options o = *options;
+    if (name && same(paper_table_of(name), name)) o.vs_paper = true; /* table1 to table4 compare with the paper */
+    bool bold = format == TABLE_MD || format == TABLE_LATEX;
+    int rc = r ? gather(r, name, &o, bold, &a, &g, e) : 1;
+    if (rc == 1)
+        rc = print_published(r, name, format, out, e) == 0 ? 0 : r ? reader_no_experiment(r, name, e) : -1;
+    else if (rc == 0 && format == TABLE_JSON)
+        layout_json(&g, out);
+    else if (rc == 0 && format == TABLE_CSV)
+        layout_csv(&g, out);
+    else if (rc == 0) {
+        grid t = {0};
+        table_grid(&g, &t);
+        grid_print(&t, format, out);
+        grid_free(&t);
+    }
+    gathered_free(&g);
+    arena_free(&a);
+    return rc;
+}

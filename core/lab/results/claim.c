@@ -1,0 +1,376 @@
+/* claim.c - who trains a run: claims with leases, fencing, the end of an attempt, requeueing, removal. */
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- owners ---- */
+
+/* The start time of a process in clock ticks since boot; 0: no such process. */
+static unsigned long long start_of(long pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    char *p = strrchr(text, ')'); /* the second field may hold blanks and parentheses */
+    unsigned long long start = 0;
+    for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
+    if (p) start = strtoull(p, NULL, 10);
+    return start;
+}
+
+/* host, boot and process namespace: they must match for a process id to be meaningful here. */
+static void place(char out[96])
+{
+    char host[48] = "", boot[16] = "", ns[32] = "";
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/') *p = '-';
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f) {
+        if (!fgets(boot, 9, f)) *boot = 0;
+        fclose(f);
+    }
+    ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof ns - 1);
+    if (n > 0) ns[n] = 0;
+    unsigned long long inode = *ns ? strtoull(ns + strcspn(ns, "0123456789"), NULL, 10) : 0;
+    snprintf(out, 96, "%s/%s.%llx", host, boot, inode);
+}
+
+void db_owner(char out[128])
+{
+    char where[96];
+    place(where);
+    snprintf(out, 128, "%s/%ld/%llu", where, (long)getpid(), start_of(getpid()));
+}
+
+bool owner_is_dead(const char *owner)
+{
+    char where[96];
+    place(where);
+    size_t n = strlen(where);
+    if (strncmp(owner, where, n) || owner[n] != '/') return false;
+    char *end;
+    long pid = strtol(owner + n + 1, &end, 10);
+    if (pid <= 0 || *end != '/') return false;
+    unsigned long long start = strtoull(end + 1, NULL, 10);
+    return start_of(pid) != start;
+}
+
+/* ---- claiming ---- */
+
+void json_ids(str *out, const int64_t *ids, size_t n)
+{
+    str_addc(out, '[');
+    for (size_t i = 0; i < n; i++) str_addf(out, "%s%lld", i ? "," : "", (long long)ids[i]);
+    str_addc(out, ']');
+}
+
+static int take(db *d, const char *experiment, const char *among, const char *owner, double lease, db_claim *out,
+                err *e)
+{
+    double t = now();
+    sqlite3_stmt *s = sql_open(
+        d->q, e,
+        "UPDATE run SET status='running',owner=?1,attempt=attempt+1,lease_until=?2,heartbeat_at=?3,"
+        "started_at=coalesce(started_at,?3),ended_at=NULL WHERE id=("
+        " SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
+        "x.id=v.experiment_id LEFT JOIN json_each(?5) j ON j.value=r.id"
+        " WHERE x.name=?4 AND v.archived=0 AND r.archived=0"
+        " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3))"
+        " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.ord,r.id LIMIT 1)"
+        " RETURNING id,attempt,generation,seed,"
+        "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "
+        "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"
+        "NOT EXISTS(SELECT 1 FROM attempt a WHERE a.run_id=run.id AND a.log_path GLOB '*-g'||generation||'/log.txt')",
+        "sddss", owner, t + lease, t, experiment, among);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        *out = (db_claim){.run = sqlite3_column_int64(s, 0),
+                          .attempt = sqlite3_column_int64(s, 1),
+                          .generation = sqlite3_column_int64(s, 2),
+                          .seed = sqlite3_column_int64(s, 3),
+                          .name = xstrdup((const char *)sqlite3_column_text(s, 4)),
+                          .config_json = xstrdup((const char *)sqlite3_column_text(s, 5)),
+                          .config_hash = xstrdup((const char *)sqlite3_column_text(s, 6)),
+                          .anew = sqlite3_column_int(s, 7)};
+        snprintf(out->owner, sizeof out->owner, "%s", owner);
+        if (sql_next(s, e) < 0) rc = -1;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int open_attempt(db *d, const db_claim *c, err *e)
+{
+    if (sql_do(d->q, e,
+               "UPDATE attempt SET ended_at=?3,error=coalesce(error,'its lease expired and another process took over "
+               "the run')"
+               " WHERE run_id=?1 AND n<?2 AND ended_at IS NULL",
+               "iid", c->run, c->attempt, now()))
+        return -1;
+    return sql_do(d->q, e, "INSERT INTO attempt(run_id,n,started_at) VALUES(?1,?2,?3)", "iid", c->run, c->attempt,
+                  now());
+}
+
+int db_claim_next(db *d, const char *experiment, const int64_t *among, size_t n, const char *owner, double lease,
+                  db_claim *out, err *e)
+{
+    str ids = {0};
+    *out = (db_claim){0};
+    if (n) json_ids(&ids, among, n);
+    if (strlen(owner) >= sizeof out->owner) {
+        str_free(&ids);
+        return fail(e, "owner \"%s\": found %zu bytes, expected at most %zu", owner, strlen(owner),
+                    sizeof out->owner - 1);
+    }
+    int found = -1;
+    if (tx_begin(d, true, e) == 0) {
+        found = take(d, experiment, n ? ids.s : NULL, owner, lease, out, e);
+        int rc = found == 1 ? open_attempt(d, out, e) : found;
+        if (tx_end(d, rc, e)) found = -1;
+    }
+    if (found != 1) db_claim_free(out);
+    str_free(&ids);
+    return found;
+}
+
+void db_claim_free(db_claim *c)
+{
+    free(c->name);
+    free(c->config_json);
+    free(c->config_hash);
+    *c = (db_claim){0};
+}
+
+int claim_fence(db *d, const db_claim *c, err *e)
+{
+    sqlite3_stmt *s = sql_open(d->q, e, "SELECT status,owner,attempt FROM run WHERE id=?1", "i", c->run);
+    if (!s) return -1;
+    int rc = sql_next(s, e);
+    if (rc == 0) {
+        rc = fail(e, "run %lld is no longer in the database", (long long)c->run);
+    } else if (rc == 1) {
+        const char *status = (const char *)sqlite3_column_text(s, 0), *owner = (const char *)sqlite3_column_text(s, 1);
+        int64_t attempt = sqlite3_column_int64(s, 2);
+        bool ours = same(status, "running") && same(owner, c->owner) && attempt == c->attempt;
+        rc = ours ? 0
+                  : fail(e,
+                         "run %lld, attempt %lld: no longer held by this process (now %s, attempt %lld, "
+                         "owner %s)",
+                         (long long)c->run, (long long)c->attempt, status, (long long)attempt, owner ? owner : "none");
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+bool db_holds(db *d, const db_claim *c)
+{
+    err e = {0};
+    int64_t ours = 0;
+    int rc = sql_int(d->q, &e, &ours, "SELECT status='running' AND owner IS ?2 AND attempt=?3 FROM run WHERE id=?1",
+                     "isi", c->run, c->owner, c->attempt);
+    return rc < 0 || (rc == 1 && ours); /* unknown if the database cannot be read */
+}
+
+int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e)
+{
+    double t = now();
+    if (tx_begin(d, false, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc)
+        rc = sql_do(d->q, e,
+                    "UPDATE run SET heartbeat_at=?2,lease_until=?3,step=coalesce(?4,step),"
+                    "total_steps=coalesce(?5,total_steps) WHERE id=?1",
+                    "iddII", c->run, t, t + lease, step, total_steps);
+    return tx_end(d, rc, e);
+}
+
+int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
+{
+    size_t count = 0;
+    if (tx_begin(d, true, e)) return -1;
+    sqlite3_stmt *s =
+        sql_open(d->q, e,
+                 "SELECT r.id,r.owner FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x"
+                 " ON x.id=v.experiment_id WHERE x.name=?1 AND r.status='running' AND r.owner IS NOT NULL",
+                 "s", experiment);
+    int rc = s ? 0 : -1;
+    int64_t *dead = NULL;
+    size_t cap = 0;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        rc = 0;
+        if (!owner_is_dead((const char *)sqlite3_column_text(s, 1))) continue;
+        dead = grow(dead, &cap, count + 1, sizeof *dead);
+        dead[count++] = sqlite3_column_int64(s, 0);
+    }
+    sqlite3_finalize(s);
+    for (size_t i = 0; i < count && !rc; i++) {
+        rc = sql_do(d->q, e,
+                    "UPDATE attempt SET ended_at=?2,error=coalesce(error,'the host process died') WHERE run_id=?1"
+                    " AND ended_at IS NULL",
+                    "id", dead[i], now());
+        if (!rc)
+            rc =
+                sql_do(d->q, e, "UPDATE run SET status='queued',owner=NULL,lease_until=NULL WHERE id=?1", "i", dead[i]);
+    }
+    free(dead);
+    rc = tx_end(d, rc, e);
+    if (!rc && released) *released = count;
+    return rc;
+}
+
+/* The views get columns for what this run was scored by, where they lack some: most runs bring nothing new, and making
+ * views looks at every run. */
+static int show_metrics(db *d, int64_t run, int64_t experiment, err *e)
+{
+    int64_t lacks = 0;
+    if (sql_int(d->q, e, &lacks,
+                "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
+                "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("
+                "SELECT 1 FROM experiment e JOIN sqlite_master s ON s.name=e.view_name WHERE e.id=?2 AND "
+                "instr(s.sql,',m'||x.metric_id||'.mean ')>0))",
+                "ii", run, experiment) < 0)
+        return -1;
+    return lacks ? view_refresh(d->q, experiment, e) : 0;
+}
+
+int db_finish(db *d, const db_claim *c, enum db_status status, int exit_code, int term_signal, const char *error,
+              err *e)
+{
+    if (tx_begin(d, true, e)) return -1;
+    double t = now();
+    int64_t experiment = 0;
+    int rc = status == DB_RUNNING ? fail(e, "run %lld: an attempt cannot end as running", (long long)c->run)
+                                  : claim_fence(d, c, e);
+    if (!rc)
+        rc = sql_do(d->q, e,
+                    "UPDATE run SET status=?2,owner=NULL,lease_until=NULL,heartbeat_at=?3,"
+                    "ended_at=CASE ?2 WHEN 'queued' THEN NULL ELSE ?3 END WHERE id=?1",
+                    "isd", c->run, db_status_text(status), t);
+    if (!rc)
+        rc = sql_do(d->q, e,
+                    "UPDATE attempt SET ended_at=?3,exit_code=?4,term_signal=?5,error=?6 WHERE run_id=?1 AND n=?2",
+                    "iidIIs", c->run, c->attempt, t, (int64_t)exit_code, (int64_t)term_signal, error);
+    if (!rc)
+        rc = sql_int(d->q, e, &experiment,
+                     "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i",
+                     c->run) < 0
+                 ? -1
+                 : show_metrics(d, c->run, experiment, e);
+    return tx_end(d, rc, e);
+}
+
+/* ---- again, and away ---- */
+
+static const char *const belongings[] = {"DELETE FROM point WHERE run_id=?1", "DELETE FROM result WHERE run_id=?1",
+                                         "DELETE FROM artifact WHERE run_id=?1", "DELETE FROM tag WHERE run_id=?1"};
+
+static int empty_run(db *d, int64_t run, err *e)
+{
+    int rc = 0;
+    for (size_t k = 0; k < LENGTH(belongings) && !rc; k++) rc = sql_do(d->q, e, belongings[k], "i", run);
+    return rc;
+}
+
+int run_afresh(db *d, int64_t run, err *e)
+{
+    int rc = sql_do(d->q, e, "UPDATE run SET generation=generation+1,step=NULL WHERE id=?1", "i", run);
+    return rc ? rc : empty_run(d, run, e);
+}
+
+int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status,
+              int64_t *generation, err *e)
+{
+    sqlite3_stmt *s =
+        sql_open(d->q, e,
+                 "SELECT r.status,r.generation FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON"
+                 " x.id=v.experiment_id WHERE x.name=?1 AND v.config_hash GLOB ?2||'*' AND r.seed=?3",
+                 "ssi", experiment, hash, seed);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        status_parse((const char *)sqlite3_column_text(s, 0), status);
+        *generation = sqlite3_column_int64(s, 1);
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e)
+{
+    size_t count = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        int64_t id, failed = 0;
+        if (sql_int(d->q, e, &failed, "SELECT status='failed' FROM run WHERE id=?1", "i", runs[i]) < 0) rc = -1;
+        if (rc) break;
+        rc = sql_int(d->q, e, &id,
+                     "UPDATE run SET status='queued',owner=NULL,lease_until=NULL,"
+                     "started_at=NULL,ended_at=NULL,recorded=0,queued_at=?2 WHERE id=?1 AND (status "
+                     "IN('failed','killed')"
+                     " OR (?3 AND status='done')) RETURNING id",
+                     "idi", runs[i], now(), (int64_t)(which == DB_RERUN_ALL));
+        if (rc != 1) continue;
+        count++;
+        rc = failed && which == DB_RERUN_FAILED ? empty_run(d, runs[i], e) : run_afresh(d, runs[i], e);
+    }
+    rc = tx_end(d, rc, e);
+    if (!rc && requeued) *requeued = count;
+    return rc;
+}
+
+int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
+{
+    *out = (db_counts){0};
+    for (size_t i = 0; i < n; i++) {
+        enum db_status status;
+        sqlite3_stmt *s =
+            sql_open(d->q, e,
+                     "SELECT r.status FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1 AND r.archived=0"
+                     " AND v.archived=0",
+                     "i", runs[i]);
+        int rc = s ? sql_next(s, e) : -1;
+        if (rc == 1 && !status_parse((const char *)sqlite3_column_text(s, 0), &status))
+            out->of[status]++;
+        else
+            out->gone++;
+        sqlite3_finalize(s);
+        if (rc < 0) return -1;
+    }
+    return 0;
+}
+
+int db_remove_run(db *d, int64_t run, err *e)
+{
+    int64_t gone, live = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc =
+        sql_int(d->q, e, &live, "SELECT status='running' AND lease_until>=?2 FROM run WHERE id=?1", "id", run, now());
+    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
+    if (rc == 1 && live) rc = fail(e, "run %lld is running; stop it first", (long long)run);
+    if (rc == 1) rc = sql_int(d->q, e, &gone, "DELETE FROM run WHERE id=?1 RETURNING id", "i", run) == 1 ? 0 : -1;
+    return tx_end(d, rc, e);
+}
+
+int db_remove_experiment(db *d, const char *name, err *e)
+{
+    int64_t id, live = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc = sql_int(d->q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", name);
+    if (rc == 0) rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
+    if (rc == 1)
+        rc = sql_int(d->q, e, &live,
+                     "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1"
+                     " AND r.status='running' AND r.lease_until>=?2",
+                     "id", id, now());
+    if (rc == 1 && live)
+        rc = fail(e, "experiment \"%s\": %lld of its runs are running; stop them first", name, (long long)live);
+    if (rc == 1) rc = view_drop(d->q, name, e);
+    if (rc == 0) rc = sql_do(d->q, e, "DELETE FROM experiment WHERE id=?1", "i", id);
+    return tx_end(d, rc, e);
+}

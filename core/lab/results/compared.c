@@ -1,0 +1,149 @@
+/* compared.c - comparisons of rows with base, and trials of searches: writing and reading. core/lab/report computes
+ * them. */
+#include "lab/results/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+static int experiment_id(sqlite3 *q, const char *name, int64_t *id, err *e)
+{
+    int rc = sql_int(q, e, id, "SELECT id FROM experiment WHERE name=?1", "s", name);
+    return rc == 1 ? 0 : rc < 0 ? -1 : fail(e, "experiment \"%s\": not in the database", name);
+}
+
+static int put_comparison(sqlite3 *q, int64_t experiment, const db_comparison *c, err *e)
+{
+    int64_t metric = metric_id(q, c->metric, NULL, e);
+    if (metric < 0) return -1;
+    return sql_do(
+        q, e,
+        "INSERT INTO comparison SELECT "
+        "v.id,?3,b.name,b.config_hash,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,"
+        "?25,?26,?27 FROM variant v JOIN variant b ON b.experiment_id=v.experiment_id AND b.is_base=1 AND b.archived=0"
+        " WHERE v.experiment_id=?1 AND v.name=?2 AND v.archived=0",
+        "isiiisdddddisdddddddddddssd", experiment, c->row, metric, (int64_t)c->n, (int64_t)c->n_base, c->unit, c->delta,
+        c->low, c->high, c->p, c->p_adjusted, (int64_t)c->tests, c->rule, c->variance_seeds, c->variance_sentences,
+        c->df, c->seed_sd, c->least_detectable, c->p_models, c->p_outside_base, c->p_permutation, c->beats_base,
+        c->beats_base_low, c->beats_base_high, c->verdict, c->refused, now());
+}
+
+int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e)
+{
+    int64_t id = 0;
+    if (tx_begin(d, false, e)) return -1;
+    int rc = experiment_id(d->q, experiment, &id, e);
+    if (!rc)
+        rc =
+            sql_do(d->q, e, "DELETE FROM comparison WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
+                   "i", id);
+    for (size_t i = 0; i < n && !rc; i++) rc = put_comparison(d->q, id, &list[i], e);
+    if (!rc)
+        rc = sql_do(d->q, e, "INSERT OR REPLACE INTO compared(experiment_id,results) VALUES(?1,?2)", "is", id, results);
+    return tx_end(d, rc, e);
+}
+
+int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n, err *e)
+{
+    int64_t id = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc = experiment_id(d->q, experiment, &id, e);
+    if (!rc) rc = sql_do(d->q, e, "DELETE FROM trial WHERE experiment_id=?1", "i", id);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = sql_do(d->q, e,
+                    "INSERT INTO trial(experiment_id,row,n,rung,settings,seed,steps,metric,value,seconds,flops,outcome)"
+                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+                    "isiisiIsddds", id, list[i].row, list[i].n, list[i].rung, list[i].settings, list[i].seed,
+                    list[i].steps, list[i].metric, list[i].value, list[i].seconds, list[i].flops, list[i].outcome);
+    return tx_end(d, rc, e);
+}
+
+/* ---- reading ---- */
+
+/* The results of an experiment's table as a short text: how many there are, the newest run, sums that change with every
+ * value, and what the rows are. */
+#define RESULTS_NOW                                                                                                    \
+    "(SELECT count(x.value)||' '||coalesce(max(r.id),0)||' "                                                           \
+    "'||printf('%!.17g',total(x.value*(r.id+7*x.metric_id)))||' '"                                                     \
+    "||printf('%!.17g',total(r.ended_at))||' '||total(length(x.stats))||' '||count(DISTINCT v.id)||' "                 \
+    "'||coalesce(max(v.id*v.is_base),0)"                                                                               \
+    "||coalesce(e.analysis,'') FROM variant v JOIN run r ON r.variant_id=v.id AND r.archived=0 AND r.status='done'"    \
+    " JOIN result x ON x.run_id=r.id WHERE v.experiment_id=e.id AND v.archived=0)"
+
+int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_stale *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s =
+        sql_open(r->q, e,
+                 "SELECT e.name," RESULTS_NOW " now FROM experiment e LEFT JOIN compared c ON c.experiment_id=e.id"
+                 " WHERE e.archived=0 AND now IS NOT coalesce(c.results,'')",
+                 "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_stale){sql_text(s, 0, a), sql_text(s, 1, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
+    free(list);
+    return rc;
+}
+
+int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    read_pair *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s = sql_open(
+        r->q, e,
+        "SELECT DISTINCT v.name,c.base_hash FROM comparison c JOIN variant v ON v.id=c.variant_id JOIN experiment x"
+        " ON x.id=v.experiment_id JOIN variant b ON b.experiment_id=x.id AND b.is_base=1 AND b.archived=0"
+        " WHERE x.name=?1 AND c.verdict IS NOT NULL AND c.base_hash<>b.config_hash",
+        "s", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
+    free(list);
+    return rc;
+}
+
+int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e)
+{
+    size_t cap = 0;
+    db_trial *list = NULL;
+    *out = NULL, *n = 0;
+    sqlite3_stmt *s = sql_open(
+        r->q, e,
+        "SELECT t.row,t.n,t.rung,t.settings,t.seed,t.steps,t.metric,t.value,t.seconds,t.flops,t.outcome FROM trial t"
+        " JOIN experiment x ON x.id=t.experiment_id WHERE x.name=?1 ORDER BY t.row,t.rung,t.n,t.seed",
+        "s", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, *n + 1, sizeof *list);
+        list[(*n)++] = (db_trial){.row = sql_text(s, 0, a),
+                                  .n = sqlite3_column_int64(s, 1),
+                                  .rung = sqlite3_column_int64(s, 2),
+                                  .settings = sql_text(s, 3, a),
+                                  .seed = sqlite3_column_int64(s, 4),
+                                  .steps = sql_whole(s, 5),
+                                  .metric = sql_text(s, 6, a),
+                                  .value = sql_real(s, 7),
+                                  .seconds = sql_real(s, 8),
+                                  .flops = sql_real(s, 9),
+                                  .outcome = sql_text(s, 10, a)};
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    *out = arena_alloc(a, (*n + 1) * sizeof **out);
+    for (size_t i = 0; i < *n; i++) (*out)[i] = list[i];
+    free(list);
+    return rc;
+}

@@ -1,0 +1,261 @@
+/* db.c - opening, creating, migrating and closing the database. */
+#include "lab/results/internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 30000 };
+
+/* Steps from older versions to this one, oldest first; version 1 is the first there is. */
+static const migration db_steps[] = {
+    {1, results_schema_2, NULL}, {2, results_schema_3, view_drop_old}, {3, results_schema_4, NULL}};
+
+bool db_is_network(unsigned long f_type)
+{
+    /* NFS, SMB (three), AFS, Coda, 9P, FUSE (sshfs and the like), Lustre, GPFS, BeeGFS, Ceph, GFS2, OCFS2,
+     * PVFS2, VirtualBox */
+    static const uint32_t remote[] = {0x6969,     0x517B,     0xFE534D42, 0xFF534D42, 0x5346414F, 0x73757245,
+                                      0x01021997, 0x65735546, 0x0BD00BD0, 0x47504653, 0x19830326, 0x00C36400,
+                                      0x01161970, 0x7461636F, 0x20030528, 0x786F4256};
+    for (size_t i = 0; i < LENGTH(remote); i++)
+        if (remote[i] == (uint32_t)f_type) return true;
+    return false;
+}
+
+/* The folder of `path`; the caller frees. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return xstrdup(".");
+    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+/* Write-ahead logging if it is safe, else a rollback journal and a warning. */
+static int choose_journal(db *d, bool no_wal, err *e)
+{
+    char *folder = folder_of(d->path);
+    struct statfs fs;
+    bool network = statfs(folder, &fs) == 0 && db_is_network((unsigned long)fs.f_type);
+    free(folder);
+    if (network)
+        log_line(LOG_WARN,
+                 "%s is on a network file system, where write-ahead logging can lose data; using a rollback journal, "
+                 "which is slower. Only one machine at a time should write",
+                 d->path);
+    const char *want = network || no_wal ? "delete" : "wal";
+    const char *sql = network || no_wal ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
+    /* If two processes create the file at once, SQLite returns BUSY here without waiting. */
+    for (int tries = 0;; tries++) {
+        sqlite3_stmt *s = sql_open(d->q, e, sql, "");
+        if (!s) return -1;
+        int rc = sqlite3_step(s);
+        char mode[16] = "";
+        if (rc == SQLITE_ROW) snprintf(mode, sizeof mode, "%s", (const char *)sqlite3_column_text(s, 0));
+        sqlite3_finalize(s);
+        if (rc == SQLITE_ROW) {
+            if (!same(mode, want)) log_line(LOG_WARN, "%s: found journal mode %s, expected %s", d->path, mode, want);
+            return 0;
+        }
+        if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || tries >= BUSY_MS / 50)
+            return sql_fail(d->q, e, "setting the journal mode");
+        sqlite3_sleep(50);
+    }
+}
+
+int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
+{
+    int64_t tables = 0, id = 0;
+    if (sql_int(q, e, &tables, "SELECT count(*) FROM sqlite_master", "") < 0 ||
+        sql_int(q, e, &id, "PRAGMA application_id", "") < 0 || sql_int(q, e, version, "PRAGMA user_version", "") < 0)
+        return -1;
+    if (!tables && !id && !*version) return 0;
+    if (id != DB_APPLICATION_ID)
+        return fail(e,
+                    "%s: found an SQLite database of another program (application_id %lld, expected %d); name "
+                    "another file with --db",
+                    path, (long long)id, DB_APPLICATION_ID);
+    if (*version > DB_VERSION)
+        return fail(e,
+                    "%s: found version %lld of the results database, this program knows up to %d; use a newer "
+                    "ablate, or another file with --db",
+                    path, (long long)*version, DB_VERSION);
+    return 1;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The files of a folder with this ending, sorted; the caller frees. */
+static int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e)
+{
+    *paths = NULL, *n = 0;
+    DIR *dir = opendir(folder);
+    if (!dir && errno == ENOENT) return 0;
+    if (!dir) return fail(e, "%s: %s", folder, strerror(errno));
+    size_t cap = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix)) continue;
+        *paths = grow(*paths, &cap, *n + 1, sizeof **paths);
+        (*paths)[(*n)++] = path_join(folder, entry->d_name);
+    }
+    closedir(dir);
+    if (*n) qsort(*paths, *n, sizeof **paths, by_name);
+    return 0;
+}
+
+static int fill_recorded(db *d, const char *folder, err *e)
+{
+    char **paths = NULL;
+    size_t n = 0;
+    int rc = folder_files(folder, ".json", &paths, &n, e);
+    for (size_t i = 0; i < n; i++) {
+        if (!rc) rc = import_file(d, paths[i], NULL, e);
+        free(paths[i]);
+    }
+    free(paths);
+    return rc;
+}
+
+/* Tables, published numbers and recorded runs in one transaction: a crash leaves an empty file, which is new
+ * again. */
+static int create(db *d, const db_options *o, err *e)
+{
+    int64_t version = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc = db_inspect(d->q, d->path, &version, e); /* another process may have been faster */
+    if (rc == 1) return tx_end(d, 0, e);
+    for (const char *const *script = results_schema; *script && !rc; script++) rc = sql_script(d->q, *script, e);
+    if (!rc) rc = published_refresh(d, e);
+    if (!rc && o->recorded) rc = fill_recorded(d, o->recorded, e);
+    if (!rc) rc = view_refresh_all(d->q, e);
+    return tx_end(d, rc, e);
+}
+
+static int back_up(db *d, int64_t version, char **backup, err *e)
+{
+    char *to = NULL;
+    for (int i = 0; !to || file_exists(to); i++) {
+        free(to);
+        to = i ? xprintf("%s.version%lld.%d.bak", d->path, (long long)version, i)
+               : xprintf("%s.version%lld.bak", d->path, (long long)version);
+    }
+    if (sql_do(d->q, e, "VACUUM INTO ?1", "s", to)) {
+        free(to);
+        return -1;
+    }
+    *backup = to;
+    return 0;
+}
+
+int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
+{
+    char *to = NULL;
+    if (backup) *backup = NULL;
+    for (size_t i = 0; i < n; i++) {
+        int64_t version = 0;
+        if (!steps[i].sql) continue;
+        if (sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0) return -1;
+        if (version != steps[i].from) continue;
+        if (!to && back_up(d, version, &to, e)) return -1;
+        if (tx_begin(d, true, e)) goto failed;
+        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0;
+        if (!rc && version == steps[i].from) { /* else another process has done it meanwhile */
+            char set[64];
+            snprintf(set, sizeof set, "PRAGMA user_version=%d", steps[i].from + 1);
+            rc = steps[i].before ? steps[i].before(d->q, e) : 0;
+            if (!rc) rc = sql_script(d->q, steps[i].sql, e);
+            if (!rc) rc = sql_script(d->q, set, e);
+        }
+        if (tx_end(d, rc, e)) goto failed;
+    }
+    if (to) log_line(LOG_INFO, "%s was upgraded to a newer version; the old one is kept as %s", d->path, to);
+    if (backup)
+        *backup = to;
+    else
+        free(to);
+    return 0;
+failed:
+    fail_in(e, "upgrading the database to a newer version (a copy is kept as %s): ", to);
+    free(to);
+    return -1;
+}
+
+static int set_up(db *d, const db_options *o, err *e)
+{
+    int64_t version = 0;
+    sqlite3_busy_timeout(d->q, BUSY_MS);
+    if (sqlite3_db_readonly(d->q, "main") == 1)
+        return fail(e, "%s is read-only for this user; change its permissions or name another file with --db", d->path);
+    int kind = db_inspect(d->q, d->path, &version, e);
+    if (kind < 0 || choose_journal(d, o->no_wal, e)) return -1;
+    if (sql_script(d->q, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL;", e)) return -1;
+    if (kind == 0 && create(d, o, e)) return -1;
+    if (db_migrate(d, db_steps, LENGTH(db_steps), NULL, e)) return -1;
+    if (version && version < DB_VERSION && (tx_begin(d, true, e) || tx_end(d, view_refresh_all(d->q, e), e))) return -1;
+    return published_refresh(d, e);
+}
+
+/* SQLite would take these for databases of its own, which nobody finds again. */
+int db_check_path(const char *path, err *e)
+{
+    if (!*path) return fail(e, "the name of the database is empty");
+    if (same(path, ":memory:") || has_prefix(path, "file:"))
+        return fail(e,
+                    "%s: expected a database file, found a name with a special meaning in SQLite; use ./%s for a file",
+                    path, path);
+    return 0;
+}
+
+db *db_open(const db_options *o, err *e)
+{
+    struct stat st;
+    if (db_check_path(o->path, e)) return NULL;
+    if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fail(e, "%s: found %s, expected a database file", o->path, S_ISDIR(st.st_mode) ? "a folder" : "a special file");
+        return NULL;
+    }
+    char *folder = folder_of(o->path);
+    int made = is_folder(folder) ? 0 : make_folders(folder, e);
+    free(folder);
+    if (made) return NULL;
+    db *d = xcalloc(1, sizeof *d);
+    d->path = xstrdup(o->path);
+    d->pid = getpid();
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
+        fail(e, "%s: cannot open: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
+    } else if (set_up(d, o, e) == 0) {
+        return d;
+    }
+    db_close(d);
+    return NULL;
+}
+
+void db_close(db *d)
+{
+    if (!d) return;
+    /* A forked child must not close the parent's connection: that would drop the parent's locks. */
+    if (d->pid == getpid()) {
+        sqlite3_finalize(d->put_point);
+        sqlite3_finalize(d->created);
+        sqlite3_close(d->q);
+    }
+    free(d->path);
+    free(d);
+}
+
+const char *db_status_text(enum db_status s)
+{
+    static const char *const text[] = {"queued", "running", "done", "failed", "killed", "skipped"};
+    return text[s];
+}
+
+int status_parse(const char *text, enum db_status *out)
+{
+    for (enum db_status s = DB_QUEUED; s <= DB_SKIPPED; s++)
+        if (same(text, db_status_text(s))) return *out = s, 0;
+    return -1;
+}

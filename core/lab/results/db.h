@@ -1,0 +1,259 @@
+/* db.h - the results database: the one connection that writes.
+ *
+ * Contents: an experiment is a frozen sweep; a variant is one row of its table (a configuration without
+ * the seed); a run is a variant with a seed; an attempt is one try of a run with its provenance; points are
+ * curves; a result is the number for the table, with per-sentence statistics for paired tests. Published
+ * numbers of papers have a separate table. results/read.h reads all of it, results/query.h answers
+ * SQL.
+ *
+ * The host process writes; workers send it events over a pipe. A `db` belongs to the process that opened it:
+ * a forked child that tries to use it gets an error. Not thread-safe. Ownership: strings passed in are
+ * copied; the owner of a returned string is stated with it. Errors: 0 or -1 (or NULL) and a message in `e`.
+ * Durability: changes of a run's status and results survive a power cut once the call has returned; the last
+ * points and heartbeats before one may be lost, but are never half written.
+ */
+#ifndef ABLATE_RESULTS_DB_H
+#define ABLATE_RESULTS_DB_H
+#include "base/base.h"
+
+#define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
+/* Recorded runs are kept in a separate experiment with this suffix: "quick.recorded". */
+#define DB_RECORDED ".recorded"
+#define DB_VERSION  4 /* PRAGMA user_version of this program */
+
+typedef struct db db;
+
+typedef struct {
+    const char *path;     /* the database file; its folder is created if missing */
+    const char *recorded; /* folder of *.json of recorded experiments, read when the file is created; NULL: none */
+    bool no_wal;          /* use a rollback journal even if write-ahead logging would work */
+} db_options;
+
+/* Opens the database; on first use creates and fills it. An older version is migrated after a backup next to
+ * it; a newer version, another program's file and a read-only file are errors. The caller closes. */
+db *db_open(const db_options *o, err *e);
+void db_close(db *d); /* NULL is fine */
+/* Is this statfs f_type a network file system, where write-ahead logging could corrupt the database?
+ */
+bool db_is_network(unsigned long f_type);
+
+/* ---- freezing a sweep into runs ---- */
+
+enum db_kind { DB_INT, DB_REAL, DB_TEXT, DB_BOOL };
+typedef struct {
+    const char *key;
+    enum db_kind kind;
+    int64_t i;     /* DB_INT, and DB_BOOL as 0 or 1 */
+    double r;      /* DB_REAL */
+    const char *s; /* DB_TEXT */
+    bool swept;    /* set by the row: shown as its change */
+} db_param;
+
+typedef struct {
+    const char *group;       /* block of the table: "A"; "" for base and single variants */
+    const char *name;        /* unique in the experiment: "A/heads=1", "base" */
+    const char *change;      /* its change relative to base, as the table shows it: "heads=1"; "" for base */
+    bool is_base;            /* exactly one row */
+    const char *same_as;     /* name of an equal row, which runs once and is shown in both places; or NULL */
+    const char *config_hash; /* of the canonical configuration without the seed */
+    const char *config_json; /* that configuration, one JSON object: keys to values, or section to keys to values */
+    const db_param *params;  /* the same, typed, for SQL; n_params of them */
+    size_t n_params;
+    const char *paper_row;      /* row key of the published table, NULL: the row's own name is looked up */
+    size_t n_seeds;             /* number of the experiment's seeds, from the first; 0: all */
+    const char *not_applicable; /* why this row cannot run (an incompatible pair of plugins), or NULL */
+    const char *plugins_json;   /* the present plugins, as in db_provenance; NULL: unknown */
+} db_row_spec;
+
+typedef struct {
+    const char *name;
+    const char *note;        /* shown above the table, or NULL */
+    const char *spec_ini;    /* the spec file's text as read */
+    const char *argv_json;   /* the command line as a JSON array */
+    const char *paper_table; /* "table3", NULL: found from an experiment name that begins with table1 to table4 */
+    const char *headline;    /* the metric of delta and p, NULL: chosen by the report */
+    const char *analysis;    /* its analysis as JSON (docs/ini.md: [criterion], factorial, [scale], match), or NULL */
+    const db_row_spec *rows; /* in the table's order */
+    size_t n_rows;
+    const int64_t *seeds;
+    size_t n_seeds;
+} db_experiment_spec;
+
+enum db_status { DB_QUEUED, DB_RUNNING, DB_DONE, DB_FAILED, DB_KILLED, DB_SKIPPED };
+const char *db_status_text(enum db_status s);
+
+typedef struct {
+    int64_t id; /* run id */
+    size_t row; /* index into spec.rows; rows with same_as have no runs of their own */
+    int64_t seed;
+    enum db_status status; /* DB_DONE: nothing to do. Rows not applicable are DB_SKIPPED */
+    bool changed;          /* done here, with a plugin whose sha256 differs from the present one */
+    bool anew;             /* was started with such a plugin, so it does not resume */
+} db_frozen;
+
+/* Writes the sweep in one transaction. Existing runs with the same configuration and seed are kept with all
+ * their data; killed runs are queued again, failed runs stay failed (see db_requeue). A row whose
+ * configuration changed under the same name becomes a new variant; the old one is archived, and restored if
+ * its configuration returns. A run started with a plugin of another sha256 is requeued with a new generation; a
+ * done run is kept and gets `changed`. Runs of seeds no longer listed are archived unless done. *out: one entry per
+ * run, seed by seed in row order, *n of them; the caller frees. */
+int db_freeze(db *d, const db_experiment_spec *spec, db_frozen **out, size_t *n, err *e);
+
+typedef struct {
+    size_t of[DB_SKIPPED + 1]; /* runs by status */
+    size_t gone;               /* removed or archived since */
+} db_counts;
+/* Counts the given runs by their present status. */
+int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e);
+
+enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
+/* Finds the run of a folder, which is named after a prefix of the configuration's hash, the seed and the generation: 1
+ * and its status and generation; 0: none; -1. */
+int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status,
+              int64_t *generation, err *e);
+/* Queues runs again: failed and killed ones, or all that are not running. Deletes their points, results and artifacts;
+ * their attempts stay as history. FAILED: a failed run resumes from its last complete state, if any; the others get a
+ * new generation, so that old checkpoints are not resumed.
+ * `runs`: run ids, n of them. *requeued (may be NULL): number of requeued runs. */
+int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
+int db_remove_run(db *d, int64_t run, err *e); /* with all its data; an error for a running one */
+int db_remove_experiment(db *d, const char *name, err *e);
+
+/* ---- doing a run ---- */
+
+typedef struct {
+    int64_t run;
+    int64_t attempt; /* counts from 1 */
+    int64_t
+        generation; /* increases when the run restarts from scratch: resume only checkpoints of the same generation */
+    int64_t seed;
+    char owner[128];
+    bool anew;  /* the first attempt of this generation */
+    char *name; /* the row's name; db_claim_free frees */
+    char *config_json, *config_hash;
+} db_claim;
+
+/* This process as an owner: host, boot, process id and its start, so that a later process on the same machine
+ * can detect that it has ended. */
+void db_owner(char out[128]);
+/* Claims the first run of `among` (n run ids; n = 0: any of the experiment) that is queued or whose lease has
+ * expired: 1 and *out filled, 0 if there is none, -1. `lease`: seconds until others may take it over unless a
+ * heartbeat renews it. Every later write names the claim and fails once another process has taken over the run.
+ */
+int db_claim_next(db *d, const char *experiment, const int64_t *among, size_t n, const char *owner, double lease,
+                  db_claim *out, err *e);
+void db_claim_free(db_claim *c);
+/* Does this claim still hold the run? False if it was taken over, given back or removed. */
+bool db_holds(db *d, const db_claim *c);
+/* Requeues runs held by processes of this machine that no longer exist, without waiting for
+ * their leases. *released (may be NULL): number of runs. */
+int db_release_dead(db *d, const char *experiment, size_t *released, err *e);
+int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e);
+
+/* Provenance of an attempt. NULL and negative values mean unknown and leave the stored value. */
+typedef struct {
+    const char *host, *device;
+    int64_t pid;
+    const char *slurm_job;
+    const char *git_commit;
+    int git_dirty;            /* 0, 1, or -1 unknown */
+    const char *diff;         /* text of the uncommitted changes: stored once by its SHA-256 */
+    const char *build_json;   /* compiler, flags, library versions */
+    const char *plugins_json; /* setting to plugin: {"position":{"name":"rotary","sha256":"...","file":"/..."},...} */
+    const char *argv_json;    /* the worker's command line */
+    const char *log_path;
+    int64_t parameters;   /* number of learned values */
+    double flops_step;    /* floating point operations per training step */
+    double tokens_second; /* source and target tokens per second in training */
+    int64_t peak_memory;  /* bytes */
+} db_provenance;
+#define DB_PROVENANCE_UNKNOWN                                                                                          \
+    (db_provenance)                                                                                                    \
+    {                                                                                                                  \
+        .pid = -1, .git_dirty = -1, .parameters = -1, .flops_step = -1, .tokens_second = -1, .peak_memory = -1         \
+    }
+int db_attempt(db *d, const db_claim *c, const db_provenance *p, err *e);
+
+typedef struct {
+    const char *metric;
+    int64_t step;
+    double value; /* NaN and infinities become NULL: diverged */
+} db_point;
+/* Writes points of curves in one transaction; existing points are replaced (a resumed run repeats some).
+ */
+int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e);
+
+/* Per-sentence sufficient statistics: value[i * width + j] of sentence i. */
+typedef struct {
+    size_t n, width;
+    double *value;
+} db_stats;
+
+typedef struct {
+    const char *metric;    /* "PPL", "BLEU": the column's heading */
+    const char *goal;      /* "min", "max", or NULL: no better or worse */
+    const char *signature; /* how it was computed, or NULL */
+    double value;          /* not finite: the run diverged */
+    int64_t step;
+    const char *how; /* which weights: "final", "best", "average"; NULL: "final" */
+    db_stats stats;  /* {0}: none */
+} db_result;
+int db_put_result(db *d, const db_claim *c, const db_result *r, err *e); /* replaces an earlier one of that metric */
+int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path,
+                    err *e); /* size and hash are taken from the file */
+int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err *e);
+/* Sets a tag of a run, whoever holds it; value NULL removes it. */
+int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e);
+/* Adds results and points, measured later, to a done run that no process holds; replaces earlier ones of these
+ * metrics. */
+int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points,
+                  size_t n_points, err *e);
+/* Ends the attempt. DB_DONE, DB_FAILED, DB_KILLED, DB_SKIPPED, or DB_QUEUED (given back, to be resumed).
+ * exit_code, signal: -1: none; error: message, or NULL. */
+int db_finish(db *d, const db_claim *c, enum db_status s, int exit_code, int signal, const char *error, err *e);
+
+/* ---- comparisons: rows against base (view `paired`; docs/statistics.md) ---- */
+
+/* One row in one metric; NaN and NULL: unknown. */
+typedef struct {
+    const char *row, *metric, *unit; /* row: a current variant; unit: "difference" or "percent change" */
+    size_t n, n_base, tests;
+    double delta, low, high, p, p_adjusted;
+    const char *rule;
+    double variance_seeds, variance_sentences, df, seed_sd, least_detectable;
+    double p_models, p_outside_base, p_permutation, beats_base, beats_base_low, beats_base_high;
+    const char *verdict, *refused;
+} db_comparison;
+/* Replaces the comparisons of an experiment by these n. `results`: identifies the results they were computed from
+ * (read.h). */
+int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e);
+
+/* ---- trials of a search ---- */
+
+typedef struct {
+    const char *row;
+    int64_t n, rung;      /* number of the candidate, from 1; number of promotions */
+    const char *settings; /* JSON object: the candidate's settings */
+    int64_t seed, steps;
+    const char *metric;
+    double value;          /* NaN: diverged or failed */
+    double seconds, flops; /* cost of the trial; NaN: unknown */
+    const char *outcome;   /* "pruned", "promoted", "chosen" or "failed" */
+} db_trial;
+/* Replaces the trials of an experiment by these n. */
+int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n, err *e);
+
+/* ---- text files ---- */
+
+/* Writes an experiment with its runs, results, curves (thinned to `points` per curve) and provenance as JSON text
+ * that git can compare line by line. */
+int db_export(db *d, const char *experiment, const char *path, size_t points, err *e);
+/* Reads such a file. Existing runs with the same experiment, configuration and seed are left unchanged if they are
+ * done, running, or already have the file's status, so importing twice changes nothing. The experiment is named
+ * NAME.recorded here, so that recorded runs never count as runs of NAME. A file with impossible values is rejected with
+ * a message. *imported
+ * (may be NULL): number of runs added or replaced. */
+int db_import(db *d, const char *path, size_t *imported, err *e);
+/* Prints an INI that trains a run again, from the database alone; the caller frees *out. */
+int db_run_ini(db *d, int64_t run, str *out, err *e);
+#endif

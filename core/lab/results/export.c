@@ -1,0 +1,226 @@
+/* export.c - an experiment as JSON text: one line per row, result and curve, for readable git diffs.
+ */
+#include "lab/results/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends `,"name":value` of a column as JSON; NULL columns are left out unless `always`. */
+static void field(str *out, sqlite3_stmt *s, int column, bool first, bool always)
+{
+    int type = sqlite3_column_type(s, column);
+    if (type == SQLITE_NULL && !always) return;
+    str_add(out, first ? "" : ",");
+    json_string(out, sqlite3_column_name(s, column));
+    str_addc(out, ':');
+    if (type == SQLITE_NULL)
+        str_add(out, "null");
+    else if (type == SQLITE_INTEGER)
+        str_addf(out, "%lld", (long long)sqlite3_column_int64(s, column));
+    else if (type == SQLITE_FLOAT)
+        json_number(out, sqlite3_column_double(s, column));
+    else
+        json_string(out, (const char *)sqlite3_column_text(s, column));
+}
+
+/* The columns [from, to) of a row as the inside of an object. */
+static void fields(str *out, sqlite3_stmt *s, int from, int to, bool first)
+{
+    for (int i = from; i < to; i++) {
+        size_t before = out->n;
+        field(out, s, i, first, false);
+        if (out->n > before) first = false;
+    }
+}
+
+static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT id,CASE WHEN name LIKE '%'||?2 THEN substr(name,1,length(name)-length(?2)) ELSE "
+                               "name END name,note,headline,"
+                               "paper_table,created_at,argv,spec_ini,analysis FROM experiment WHERE name=?1 OR "
+                               "name=?1||?2 ORDER BY name=?1 DESC LIMIT 1",
+                               "ss", name, DB_RECORDED);
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        *id = sqlite3_column_int64(s, 0);
+        str_add(out, "\"experiment\":{");
+        for (int i = 1; i < 9; i++) {
+            size_t before = out->n;
+            field(out, s, i, i == 1, false);
+            if (out->n > before) str_add(out, "\n");
+        }
+        str_add(out, "},\n");
+        rc = 0;
+    } else if (rc == 0) {
+        rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", name);
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int write_list(sqlite3 *q, str *out, const char *sql, int64_t id, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e, sql, "i", id);
+    int rc = s ? 0 : -1, n = 0;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        str_add(out, n++ ? ",{" : "{");
+        fields(out, s, 0, sqlite3_column_count(s), true);
+        str_add(out, "}");
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT id,config_json,config_hash hash,grp,ord,name,change,is_base,paper_row,"
+                               "not_applicable,(SELECT group_concat(key,' ') FROM (SELECT key FROM param WHERE"
+                               " variant_id=v.id AND is_swept=1 ORDER BY key)) swept FROM variant v WHERE"
+                               " experiment_id=?1 AND archived=0 ORDER BY ord",
+                               "i", experiment);
+    int rc = s ? 0 : -1, n = 0;
+    str_add(out, "\"variants\":[\n");
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        str_add(out, n++ ? ",\n{" : "{");
+        fields(out, s, 2, 11, true);
+        str_add(out, ",\n\"aliases\":[");
+        rc = write_list(q, out, "SELECT name,grp,ord,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY ord",
+                        sqlite3_column_int64(s, 0), e);
+        str_addf(out, "],\n\"config\":%s}", (const char *)sqlite3_column_text(s, 1));
+    }
+    sqlite3_finalize(s);
+    str_add(out, "],\n");
+    return rc;
+}
+
+static int write_results(sqlite3 *q, int64_t run, str *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT x.stats,m.name metric,m.goal,x.step,x.how,x.signature,x.value FROM result x"
+                               " JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                               "i", run);
+    int rc = s ? 0 : -1, n = 0;
+    str_add(out, ",\n\"results\":[");
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        str_add(out, n++ ? ",\n{" : "\n{");
+        fields(out, s, 1, 6, true);
+        field(out, s, 6, false, true);
+        if (sqlite3_column_type(s, 0) != SQLITE_NULL) {
+            str_add(out, ",\"stats\":\"");
+            base64_encode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), out);
+            str_add(out, "\"");
+        }
+        str_add(out, "}");
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    str_add(out, "]");
+    return rc;
+}
+
+/* One curve, at most `keep` points: evenly spaced ones, the first and the last among them. */
+static int write_curve(sqlite3 *q, int64_t run, int64_t metric, size_t keep, str *out, err *e)
+{
+    int64_t total = 0, i = 0;
+    if (sql_int(q, e, &total, "SELECT count(*) FROM point WHERE run_id=?1 AND metric_id=?2", "ii", run, metric) < 0)
+        return -1;
+    sqlite3_stmt *s = sql_open(q, e, "SELECT step,value FROM point WHERE run_id=?1 AND metric_id=?2 ORDER BY step",
+                               "ii", run, metric);
+    int rc = s ? 0 : -1;
+    int64_t kept = 0, want = keep < (size_t)total ? (int64_t)keep : total;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        rc = 0;
+        int64_t next = want > 1 ? kept * (total - 1) / (want - 1) : total - 1;
+        if (i++ != next) continue;
+        str_addf(out, "%s[%lld,", kept++ ? "," : "", (long long)sqlite3_column_int64(s, 0));
+        json_number(out, sql_real(s, 1));
+        str_addc(out, ']');
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT DISTINCT m.id,m.name FROM point p JOIN metric m ON m.id=p.metric_id WHERE"
+                               " p.run_id=?1 ORDER BY m.id",
+                               "i", run);
+    int rc = s ? 0 : -1, n = 0;
+    str_add(out, ",\n\"curves\":[");
+    while (!rc && keep && (rc = sql_next(s, e)) == 1) {
+        str_add(out, n++ ? ",\n{\"metric\":" : "\n{\"metric\":");
+        json_string(out, (const char *)sqlite3_column_text(s, 1));
+        str_add(out, ",\"points\":[");
+        rc = write_curve(q, run, sqlite3_column_int64(s, 0), keep, out, e);
+        str_add(out, "]}");
+    }
+    sqlite3_finalize(s);
+    str_add(out, "]");
+    return rc;
+}
+
+static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err *e)
+{
+    sqlite3_stmt *s = sql_open(q, e,
+                               "SELECT r.id,v.config_hash hash,r.seed,r.status,r.step,r.total_steps,r.queued_at,"
+                               "r.started_at,r.ended_at FROM run r JOIN variant v ON v.id=r.variant_id WHERE"
+                               " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed',"
+                               "'skipped') ORDER BY v.ord,r.seed",
+                               "i", experiment);
+    int rc = s ? 0 : -1, n = 0;
+    str_add(out, "\"runs\":[\n");
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        int64_t run = sqlite3_column_int64(s, 0);
+        str_add(out, n++ ? ",\n{" : "{");
+        fields(out, s, 1, 9, true);
+        str_add(out, ",\n\"attempts\":[");
+        rc = write_list(
+            q, out,
+            "SELECT "
+            "n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,plugins_json,argv,"
+            "parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,exit_code,term_signal,error "
+            "FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
+            run, e);
+        str_add(out, "],\n\"tags\":[");
+        if (!rc) rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 ORDER BY tag", run, e);
+        str_add(out, "]");
+        if (!rc) rc = write_results(q, run, out, e);
+        if (!rc) rc = write_curves(q, run, keep, out, e);
+        str_add(out, "}");
+    }
+    sqlite3_finalize(s);
+    str_add(out, "]\n");
+    return rc;
+}
+
+static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
+{
+    str_add(out, "\"trials\":[");
+    int rc = write_list(q, out,
+                        "SELECT row,rung,n,settings,seed,steps,metric,value,seconds,flops,outcome FROM trial WHERE "
+                        "experiment_id=?1 ORDER BY row,rung,n,seed",
+                        experiment, e);
+    str_add(out, "],\n");
+    return rc;
+}
+
+int db_export(db *d, const char *experiment, const char *path, size_t points, err *e)
+{
+    str out = {0};
+    int64_t id = 0;
+    if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
+    str_add(&out, "{\"ablate_export\":1,\n");
+    int rc = write_experiment(d->q, experiment, &out, &id, e);
+    if (!rc) rc = write_variants(d->q, id, &out, e);
+    if (!rc) rc = write_trials(d->q, id, &out, e);
+    if (!rc) rc = write_runs(d->q, id, points, &out, e);
+    str_add(&out, "}\n");
+    rc = tx_end(d, rc, e);
+    if (!rc) rc = file_write(path, out.s, out.n, e);
+    str_free(&out);
+    return rc;
+}

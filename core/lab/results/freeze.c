@@ -1,0 +1,237 @@
+/* freeze.c - a sweep becomes rows of the database: experiment, variants, aliases, runs. */
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t put_experiment(db *d, const db_experiment_spec *x, err *e)
+{
+    char sha[65];
+    int64_t id = -1;
+    sha256_of(x->spec_ini, strlen(x->spec_ini), sha);
+    int rc =
+        sql_int(d->q, e, &id,
+                "INSERT INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
+                " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(name) DO UPDATE SET note=?2,headline=?3,"
+                "paper_table=?4,spec_sha256=?5,spec_ini=?6,argv=?7,analysis=?9,archived=0 RETURNING id",
+                "sssssssds", x->name, x->note, x->headline, x->paper_table, sha, x->spec_ini,
+                x->argv_json ? x->argv_json : "[]", now(), x->analysis);
+    return rc == 1 ? id : -1;
+}
+
+static int put_params(db *d, int64_t variant, const db_row_spec *row, err *e)
+{
+    static const char sql[] = "INSERT INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
+    if (sql_do(d->q, e, "DELETE FROM param WHERE variant_id=?1", "i", variant)) return -1;
+    for (size_t i = 0; i < row->n_params; i++) {
+        const db_param *p = &row->params[i];
+        int64_t swept = p->swept;
+        int rc = 0;
+        switch (p->kind) {
+        case DB_INT:
+        case DB_BOOL: rc = sql_do(d->q, e, sql, "isii", variant, p->key, p->i, swept); break;
+        case DB_REAL: rc = sql_do(d->q, e, sql, "isdi", variant, p->key, p->r, swept); break;
+        case DB_TEXT: rc = sql_do(d->q, e, sql, "issi", variant, p->key, p->s, swept); break;
+        }
+        if (rc) return -1;
+    }
+    return 0;
+}
+
+static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, size_t ord, err *e)
+{
+    int64_t id = -1, valid = 0;
+    if (sql_int(d->q, e, &valid, "SELECT json_valid(?1)", "s", row->config_json) < 0) return -1;
+    if (!valid) return fail(e, "row \"%s\": its configuration is not valid JSON", row->name);
+    int rc = sql_int(
+        d->q, e, &id,
+        "INSERT INTO variant(experiment_id,grp,ord,name,change,is_base,paper_row,not_applicable,config_hash,"
+        "config_json) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(experiment_id,config_hash) DO UPDATE"
+        " SET grp=?2,ord=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
+        "archived=0 RETURNING id",
+        "isississss", experiment, row->group ? row->group : "", (int64_t)ord, row->name, row->change ? row->change : "",
+        (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash, row->config_json);
+    if (rc != 1 || put_params(d, id, row, e)) {
+        fail_in(e, "row \"%s\": ", row->name);
+        return -1;
+    }
+    return id;
+}
+
+static int put_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord, err *e)
+{
+    return sql_do(d->q, e, "INSERT INTO alias(variant_id,name,grp,ord,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
+                  "ississ", variant, row->name, row->group ? row->group : "", (int64_t)ord,
+                  row->change ? row->change : "", row->paper_row);
+}
+
+/* The earlier row that row i repeats, or i itself. */
+static size_t first_of(const db_experiment_spec *x, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (same(x->rows[j].config_hash, x->rows[i].config_hash) || same(x->rows[j].name, x->rows[i].same_as)) return j;
+    return i;
+}
+
+/* Fills variants[i] with the variant of row i, 0 for rows that only repeat another one. */
+static int put_rows(db *d, int64_t experiment, const db_experiment_spec *x, int64_t *variants, err *e)
+{
+    int64_t *of = xcalloc(x->n_rows, sizeof *of);
+    int rc = 0;
+    for (size_t i = 0; i < x->n_rows && !rc; i++) {
+        size_t first = first_of(x, i);
+        if (first == i) {
+            of[i] = variants[i] = put_variant(d, experiment, &x->rows[i], i, e);
+            rc = of[i] < 0 ? -1 : 0;
+        } else {
+            of[i] = of[first];
+            rc = put_alias(d, of[i], &x->rows[i], i, e);
+        }
+    }
+    free(of);
+    return rc;
+}
+
+/* Does some plugin that the run's last attempt used have another sha256 now? 1, 0, -1. */
+static int plugins_differ(db *d, int64_t run, const char *now, err *e)
+{
+    int64_t differ = 0;
+    int rc =
+        sql_int(d->q, e, &differ,
+                "SELECT count(*) FROM attempt a,json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key"
+                " WHERE a.run_id=?1 AND a.n=(SELECT max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL)"
+                " AND o.type='object' AND json_extract(o.value,'$.sha256')<>json_extract(n.value,'$.sha256')",
+                "is", run, now);
+    return rc < 0 ? -1 : differ > 0;
+}
+
+/* Recorded runs are not taken for one's own. A run that was trained, or begun, with another plugin: what is done stays
+ * and is told of, what is not done begins anew. */
+static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
+{
+    int64_t recorded = 0;
+    if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
+    if (recorded && out->status != DB_SKIPPED) {
+        /* of a database from when these were not kept apart: they never stand in for a run */
+        out->status = DB_QUEUED;
+        return sql_do(d->q, e, "UPDATE run SET recorded=0,status='queued',ended_at=NULL WHERE id=?1", "i", out->id) ||
+               run_afresh(d, out->id, e);
+    }
+    int differ = row->plugins_json ? plugins_differ(d, out->id, row->plugins_json, e) : 0;
+    if (differ < 0) return -1;
+    out->changed = differ && out->status == DB_DONE;
+    out->anew = differ && (out->status == DB_QUEUED || out->status == DB_KILLED || out->status == DB_FAILED);
+    return out->anew ? run_afresh(d, out->id, e) : 0;
+}
+
+static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
+{
+    sqlite3_stmt *s =
+        sql_open(d->q, e,
+                 "INSERT INTO run(variant_id,seed,ord,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
+                 " ON CONFLICT(variant_id,seed) DO UPDATE SET ord=?3,archived=0,status=CASE"
+                 " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
+                 " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status",
+                 "iiisd", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now());
+    int rc = s ? sql_next(s, e) : -1;
+    if (rc == 1) {
+        out->id = sqlite3_column_int64(s, 0);
+        status_parse((const char *)sqlite3_column_text(s, 1), &out->status);
+        rc = sql_next(s, e);
+    }
+    sqlite3_finalize(s);
+    return rc ? rc : note_origin(d, row, out, e);
+}
+
+static int put_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
+{
+    str seeds = {0};
+    int rc = 0;
+    *n = 0;
+    json_ids(&seeds, x->seeds, x->n_seeds);
+    for (size_t i = 0; i < x->n_rows && !rc; i++)
+        if (variants[i])
+            rc = sql_do(d->q, e,
+                        "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
+                        " AND seed NOT IN(SELECT value FROM json_each(?2))",
+                        "is", variants[i], seeds.s);
+    for (size_t k = 0; k < x->n_seeds; k++)
+        for (size_t i = 0; i < x->n_rows && !rc; i++) {
+            if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
+            out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
+            rc = put_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
+            ++*n;
+        }
+    str_free(&seeds);
+    return rc;
+}
+
+static int check(const db_experiment_spec *x, err *e)
+{
+    size_t bases = 0;
+    for (size_t i = 0; i < x->n_rows; i++) bases += x->rows[i].is_base;
+    if (bases != 1) return fail(e, "experiment \"%s\": found %zu base rows, expected one", x->name, bases);
+    if (!x->n_seeds) return fail(e, "experiment \"%s\": found no seeds, expected at least one", x->name);
+    return 0;
+}
+
+/* Rows and seeds in use by another process must not be removed. */
+static int check_others(db *d, const db_experiment_spec *x, err *e)
+{
+    int64_t live = 0, lost = 0;
+    str hashes = {0}, seeds = {0};
+    for (size_t i = 0; i < x->n_rows; i++) str_addf(&hashes, "%s\"%s\"", i ? "," : "[", x->rows[i].config_hash);
+    str_addc(&hashes, ']');
+    json_ids(&seeds, x->seeds, x->n_seeds);
+    static const char from[] =
+        " FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"
+        " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND ";
+    char *is_live = xprintf("SELECT count(*)%sr.status='running' AND r.lease_until>=?2", from);
+    char *is_lost = xprintf(
+        "SELECT count(*)%sr.status IN('queued','running') AND (v.config_hash NOT IN(SELECT value FROM json_each(?2))"
+        " OR r.seed NOT IN(SELECT value FROM json_each(?3)))",
+        from);
+    int rc = sql_int(d->q, e, &live, is_live, "sd", x->name, now()) < 0 ||
+                     sql_int(d->q, e, &lost, is_lost, "sss", x->name, hashes.s, seeds.s) < 0
+                 ? -1
+                 : 0;
+    if (!rc && live && lost)
+        rc = fail(e,
+                  "another process is training it, and %lld of its runs are not in this spec; wait for it, add its "
+                  "rows and seeds, "
+                  "or rename this experiment",
+                  (long long)lost);
+    free(is_live);
+    free(is_lost);
+    str_free(&hashes);
+    str_free(&seeds);
+    return rc;
+}
+
+int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, err *e)
+{
+    *out = NULL, *n = 0;
+    if (check(x, e) || db_release_dead(d, x->name, NULL, e) || tx_begin(d, true, e)) return -1;
+    int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
+    db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
+    int64_t id = -1;
+    int rc = view_check_name(x->name, e);
+    if (!rc) rc = check_others(d, x, e);
+    if (!rc) id = put_experiment(d, x, e), rc = id < 0 ? -1 : 0;
+    /* Rows are activated one by one, so that names can move between configurations. */
+    if (!rc) rc = sql_do(d->q, e, "UPDATE variant SET archived=1 WHERE experiment_id=?1", "i", id);
+    if (!rc)
+        rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
+                    "i", id);
+    if (!rc) rc = put_rows(d, id, x, variants, e);
+    if (!rc) rc = put_runs(d, x, variants, runs, n, e);
+    if (!rc) rc = view_refresh(d->q, id, e);
+    rc = tx_end(d, rc, e);
+    free(variants);
+    if (rc) {
+        free(runs);
+        *n = 0;
+        return fail_in(e, "experiment \"%s\": ", x->name);
+    }
+    *out = runs;
+    return 0;
+}

@@ -1,0 +1,338 @@
+/* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
+#include "lab/results/internal.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const cJSON *o, const char *key)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+static double real_of(const cJSON *o, const char *key)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    return cJSON_IsNumber(v) ? v->valuedouble : NAN;
+}
+static int64_t whole_of(const cJSON *o, const char *key, int64_t missing)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    return cJSON_IsNumber(v) && fabs(v->valuedouble) < 9e15 ? (int64_t)v->valuedouble : missing;
+}
+
+static int need(const cJSON *o, const char *key, const char **out, err *e)
+{
+    *out = text_of(o, key);
+    return *out ? 0 : fail(e, "found no text \"%s\"", key);
+}
+
+enum { MOST_ATTEMPTS = 1000000000 };
+static const double MOST_STEP = 9e15;
+
+/* A whole number in its range. */
+static int need_whole(const cJSON *o, const char *key, double least, double most, int64_t *out, err *e)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    double x = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (!(x >= least && x <= most) || x != floor(x)) {
+        char *text = v ? cJSON_PrintUnformatted(v) : NULL;
+        fail(e, "\"%s\": found %.40s, expected a whole number from %.0f to %.0f", key, text ? text : "nothing", least,
+             most);
+        cJSON_free(text);
+        return -1;
+    }
+    *out = (int64_t)x;
+    return 0;
+}
+
+/* The same of a number that may be missing (null): -1. */
+static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    *out = -1;
+    return !v || cJSON_IsNull(v) ? 0 : need_whole(o, key, 0, MOST_STEP, out, e);
+}
+
+static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
+{
+    const char *name, *spec;
+    int64_t id = -1;
+    char sha[65];
+    if (need(x, "name", &name, e) || need(x, "spec_ini", &spec, e)) return -1;
+    sha256_of(spec, strlen(spec), sha);
+    char *own = xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
+    double created = real_of(x, "created_at");
+    const char *argv = text_of(x, "argv");
+    int rc = view_check_name(own, e);
+    if (!rc)
+        rc = sql_do(q, e,
+                    "INSERT OR IGNORE INTO "
+                    "experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,created_at,analysis)"
+                    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+                    "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"), sha, spec,
+                    argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
+    if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
+    free(own);
+    return id;
+}
+
+/* Is `key` one of the words in the blank-separated `list`? */
+static bool has_word(const char *list, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *p = list; p && *p; p += strspn(p, " ")) {
+        size_t k = strcspn(p, " ");
+        if (k == n && !strncmp(p, key, n)) return true;
+        p += k;
+    }
+    return false;
+}
+
+static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const char *prefix, const char *swept, err *e)
+{
+    static const char sql[] = "INSERT OR IGNORE INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
+    int rc = 0;
+    for (const cJSON *p = config->child; p && !rc; p = p->next) {
+        char *key = *prefix ? xprintf("%s.%s", prefix, p->string) : xstrdup(p->string);
+        int64_t s = has_word(swept, key);
+        if (cJSON_IsObject(p))
+            rc = put_params(q, variant, p, key, swept, e);
+        else if (cJSON_IsBool(p))
+            rc = sql_do(q, e, sql, "isii", variant, key, (int64_t)cJSON_IsTrue(p), s);
+        else if (cJSON_IsNumber(p) && p->valuedouble == floor(p->valuedouble) && fabs(p->valuedouble) < 9e15)
+            rc = sql_do(q, e, sql, "isii", variant, key, (int64_t)p->valuedouble, s);
+        else if (cJSON_IsNumber(p))
+            rc = sql_do(q, e, sql, "isdi", variant, key, p->valuedouble, s);
+        else
+            rc = sql_do(q, e, sql, "issi", variant, key, cJSON_IsString(p) ? p->valuestring : NULL, s);
+        free(key);
+    }
+    return rc;
+}
+
+static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e)
+{
+    int rc = 0;
+    const cJSON *a;
+    cJSON_ArrayForEach(a, aliases)
+    {
+        const char *name, *grp, *change;
+        if (rc || need(a, "name", &name, e) || need(a, "grp", &grp, e) || need(a, "change", &change, e)) return -1;
+        rc = sql_do(q, e,
+                    "INSERT OR IGNORE INTO alias(variant_id,name,grp,ord,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
+                    "ississ", variant, name, grp, whole_of(a, "ord", 0), change, text_of(a, "paper_row"));
+    }
+    return rc;
+}
+
+/* The variant of this experiment with that hash, made when missing; archived when its name is taken by
+ * another. */
+static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
+{
+    const char *hash, *name, *grp, *change;
+    int64_t id = 0;
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(v, "config");
+    if (need(v, "hash", &hash, e) || need(v, "name", &name, e) || need(v, "grp", &grp, e) ||
+        need(v, "change", &change, e))
+        return -1;
+    if (!cJSON_IsObject(config)) return fail(e, "variant \"%s\": found no object \"config\"", name);
+    int rc =
+        sql_int(q, e, &id, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is", experiment, hash);
+    if (rc) return rc < 0 ? -1 : 0;
+    char *json = cJSON_PrintUnformatted(config);
+    rc = sql_int(q, e, &id,
+                 "INSERT INTO variant(experiment_id,grp,ord,name,change,is_base,paper_row,not_applicable,config_hash,"
+                 "config_json,archived) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
+                 " experiment_id=?1 AND name=?4 AND archived=0)) RETURNING id",
+                 "isississss", experiment, grp, whole_of(v, "ord", 0), name, change, whole_of(v, "is_base", 0),
+                 text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json);
+    cJSON_free(json);
+    if (rc != 1) return -1;
+    rc = put_params(q, id, config, "", text_of(v, "swept"), e);
+    if (!rc) rc = put_aliases(q, id, cJSON_GetObjectItemCaseSensitive(v, "aliases"), e);
+    return rc;
+}
+
+/* The log is on the machine of the run: its path is meaningless here. */
+static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
+{
+    int64_t n;
+    if (need_whole(a, "n", 1, MOST_ATTEMPTS, &n, e)) return -1;
+    return sql_do(q, e,
+                  "INSERT OR REPLACE INTO "
+                  "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
+                  "plugins_json,argv,parameters,flops_step,tokens_second,peak_memory,started_at,ended_at,"
+                  "exit_code,term_signal,"
+                  "error) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
+                  "iissIssIssssIddIddIIs", run, n, text_of(a, "host"), text_of(a, "device"), whole_of(a, "pid", -1),
+                  text_of(a, "slurm_job"), text_of(a, "git_commit"), whole_of(a, "git_dirty", -1),
+                  text_of(a, "diff_sha256"), text_of(a, "build_json"), text_of(a, "plugins_json"), text_of(a, "argv"),
+                  whole_of(a, "parameters", -1), real_of(a, "flops_step"), real_of(a, "tokens_second"),
+                  whole_of(a, "peak_memory", -1), real_of(a, "started_at"), real_of(a, "ended_at"),
+                  whole_of(a, "exit_code", -1), whole_of(a, "term_signal", -1), text_of(a, "error"));
+}
+
+static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
+{
+    const char *metric, *stats = text_of(r, "stats"), *how = text_of(r, "how");
+    str bytes = {0};
+    arena mem = {0};
+    db_stats check;
+    int64_t id = -1, step;
+    int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) ? -1 : 0;
+    if (!rc && stats && base64_decode(stats, &bytes)) rc = fail(e, "metric \"%s\": \"stats\" is not base64", metric);
+    if (!rc && stats) rc = stats_decode(bytes.s, bytes.n, &mem, &check, e);
+    if (!rc) id = metric_id(q, metric, text_of(r, "goal"), e), rc = id < 0 ? -1 : 0;
+    if (!rc)
+        rc = sql_do(q, e,
+                    "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
+                    " VALUES(?1,?2,?3,?4,?5,?6,?7)",
+                    "iidIssb", run, id, real_of(r, "value"), step, how ? how : "final", text_of(r, "signature"),
+                    (const void *)bytes.s, bytes.n);
+    str_free(&bytes);
+    arena_free(&mem);
+    return rc;
+}
+
+static int put_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
+{
+    const char *metric;
+    if (need(c, "metric", &metric, e)) return -1;
+    int64_t id = metric_id(q, metric, NULL, e);
+    int rc = id < 0 ? -1 : 0;
+    const cJSON *p;
+    cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(c, "points"))
+    {
+        const cJSON *step = cJSON_GetArrayItem(p, 0), *value = cJSON_GetArrayItem(p, 1);
+        int64_t at = 0;
+        if (!rc && (!cJSON_IsNumber(step) || !(step->valuedouble >= 0 && step->valuedouble <= MOST_STEP)))
+            rc = fail(e, "curve \"%s\": found a point without a step", metric);
+        else if (!rc)
+            at = (int64_t)step->valuedouble;
+        if (rc) return -1;
+        rc = sql_do(q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value) VALUES(?1,?2,?3,?4)", "iiid", run,
+                    id, at, cJSON_IsNumber(value) ? value->valuedouble : NAN);
+    }
+    return rc;
+}
+
+/* The run to fill: made, or emptied when it is there with another status and not done; 0 in *id: leave it
+ * alone. */
+static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
+{
+    int64_t keep = 0;
+    int rc =
+        sql_int(q, e, &keep, "SELECT status IN('done','running') OR status=?3 FROM run WHERE variant_id=?1 AND seed=?2",
+                "iis", variant, seed, status);
+    *id = 0;
+    if (rc < 0 || keep) return rc < 0 ? -1 : 0;
+    if (sql_do(q, e, "DELETE FROM run WHERE variant_id=?1 AND seed=?2", "ii", variant, seed)) return -1;
+    return sql_int(q, e, id, "INSERT INTO run(variant_id,seed,queued_at) VALUES(?1,?2,0) RETURNING id", "ii", variant,
+                   seed) == 1
+               ? 0
+               : -1;
+}
+
+static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *imported, err *e)
+{
+    const char *hash, *status;
+    enum db_status parsed;
+    int64_t variant = 0, id = 0, seed, step, total, attempt = 0;
+    if (need(r, "hash", &hash, e) || need(r, "status", &status, e)) return -1;
+    if (status_parse(status, &parsed) || (parsed != DB_DONE && parsed != DB_FAILED && parsed != DB_SKIPPED))
+        return fail(e, "found a run with the status \"%.40s\", expected done, failed or skipped", status);
+    if (need_whole(r, "seed", 0, UINT32_MAX, &seed, e) || take_whole(r, "step", &step, e) ||
+        take_whole(r, "total_steps", &total, e))
+        return -1;
+    int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
+                     experiment, hash);
+    if (rc != 1) return rc < 0 ? -1 : fail(e, "found a run with configuration %.12s, which no variant has", hash);
+    if (claim_place(q, variant, seed, status, &id, e)) return -1;
+    if (!id) return 0;
+    rc = 0;
+    const cJSON *c;
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "attempts"))
+    {
+        if (!rc) rc = put_attempt(q, id, c, e);
+        attempt = whole_of(c, "n", 1);
+    }
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "tags"))
+    {
+        const char *tag;
+        if (!rc) rc = need(c, "tag", &tag, e);
+        if (!rc)
+            rc =
+                sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
+    }
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "results")) if (!rc) rc = put_result(q, id, c, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(r, "curves")) if (!rc) rc = put_curve(q, id, c, e);
+    if (!rc)
+        rc = sql_do(q, e,
+                    "UPDATE run SET "
+                    "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
+                    "ended_at=?8,recorded=1 WHERE id=?1",
+                    "isiIIddd", id, status, attempt, step, total, real_of(r, "queued_at"), real_of(r, "started_at"),
+                    real_of(r, "ended_at"));
+    if (!rc && imported) ++*imported;
+    return rc;
+}
+
+static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
+{
+    const char *row, *settings, *metric, *outcome;
+    if (need(t, "row", &row, e) || need(t, "settings", &settings, e) || need(t, "metric", &metric, e) ||
+        need(t, "outcome", &outcome, e))
+        return -1;
+    return sql_do(
+        q, e,
+        "INSERT OR REPLACE INTO trial(experiment_id,row,n,rung,settings,seed,steps,metric,value,seconds,flops,outcome)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+        "isiisiIsddds", experiment, row, whole_of(t, "n", 0), whole_of(t, "rung", 0), settings, whole_of(t, "seed", 0),
+        whole_of(t, "steps", -1), metric, real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
+}
+
+static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
+{
+    if (whole_of(root, "ablate_export", 0) != 1)
+        return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`");
+    int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), e);
+    int rc = experiment < 0 ? -1 : 0;
+    const cJSON *c;
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
+        put_variant(q, experiment, c, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "trials")) if (!rc) rc =
+        put_trial(q, experiment, c, e);
+    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
+        put_run(q, experiment, c, imported, e);
+    return rc ? -1 : view_refresh(q, experiment, e);
+}
+
+int import_file(db *d, const char *path, size_t *imported, err *e)
+{
+    str text = {0};
+    if (file_read(path, &text, e)) return -1;
+    const char *stop = NULL;
+    cJSON *root = cJSON_ParseWithOpts(str_text(&text), &stop, true);
+    int rc;
+    if (!root) {
+        size_t line = 1;
+        for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
+        rc = fail(e, "%s:%zu: not valid JSON", path, line);
+    } else {
+        rc = put_all(d->q, root, imported, e);
+        if (rc) fail_in(e, "%s: ", path);
+    }
+    cJSON_Delete(root);
+    str_free(&text);
+    return rc;
+}
+
+int db_import(db *d, const char *path, size_t *imported, err *e)
+{
+    size_t n = 0;
+    if (tx_begin(d, true, e)) return -1;
+    int rc = tx_end(d, import_file(d, path, &n, e), e);
+    if (!rc && imported) *imported = n;
+    return rc;
+}

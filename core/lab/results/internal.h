@@ -1,0 +1,92 @@
+/* internal.h - shared by the files of core/lab/results: statements, transactions, opening. */
+#ifndef ABLATE_RESULTS_INTERNAL_H
+#define ABLATE_RESULTS_INTERNAL_H
+#include "lab/results/db.h"
+#include "lab/results/read.h"
+#include <sqlite3.h>
+#include <sys/types.h>
+
+struct db {
+    sqlite3 *q;
+    char *path;
+    pid_t pid;                         /* the process that opened it; forked children get an error */
+    bool durable;                      /* synchronous is now FULL, else NORMAL */
+    sqlite3_stmt *put_point, *created; /* prepared statements: of each event of a worker */
+};
+
+struct reader {
+    sqlite3 *q;
+    char *path;
+    sqlite3_stmt *curves[2]; /* prepared statements: all curves of a run, and those of one metric */
+};
+
+/* ---- statements (sql.c) ----
+ * `types` has one letter per parameter ?1, ?2, ...: i int64_t; I int64_t, negative becomes NULL; d double,
+ * not finite becomes NULL; D the same and negative becomes NULL; s text, NULL becomes NULL; b blob (pointer,
+ * size_t). */
+sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...);
+int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller always finalizes */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows */
+/* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
+int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
+int sql_script(sqlite3 *q, const char *sql, err *e);         /* several statements */
+int sql_fail(sqlite3 *q, err *e, const char *what);          /* SQLite's last error as a message; -1 */
+const char *sql_text(sqlite3_stmt *s, int column, arena *a); /* copied, or NULL */
+double sql_real(sqlite3_stmt *s, int column);                /* NaN for NULL */
+int64_t sql_whole(sqlite3_stmt *s, int column);              /* -1 for NULL */
+void sql_quote(str *out, const char *name);                  /* "name" as an identifier */
+void sql_literal(str *out, const char *text);                /* 'text' */
+
+/* ---- transactions (sql.c) ---- */
+/* BEGIN IMMEDIATE; durable: on disk when tx_end returns. */
+int tx_begin(db *d, bool durable, err *e);
+/* Commits if rc is 0, else rolls back; returns 0 or -1. */
+int tx_end(db *d, int rc, err *e);
+
+/* ---- opening (schema.c) ---- */
+extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
+/* SQL: creation time of the run's experiment, in whole seconds since 1970. Times of points count from it. */
+#define CREATED_OF(RUN)                                                                                                \
+    "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON "       \
+    "x.id=w.experiment_id WHERE u.id=" RUN ")"
+/* what each version adds to the one before */
+extern const char results_schema_2[], results_schema_3[], results_schema_4[];
+typedef struct {
+    int from; /* the step migrates user_version `from` to from + 1 */
+    const char *sql;
+    int (*before)(sqlite3 *q, err *e); /* runs first, in the same transaction; or NULL */
+} migration;
+/* Runs the steps that `d` still needs, after a backup next to the file; its path goes to *backup if not NULL
+ * (the caller frees), NULL if nothing was done. */
+int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
+
+int db_check_path(const char *path, err *e); /* db.c */
+/* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
+int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
+
+/* ---- parts that several files use ---- */
+/* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
+int published_refresh(db *d, err *e);                               /* published.c */
+int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
+int view_check_name(const char *experiment, err *e);                /* view.c: is this a valid name of an experiment? */
+int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */
+int view_drop(sqlite3 *q, const char *experiment, err *e);
+int view_drop_old(sqlite3 *q, err *e);    /* views of old versions, named like their experiment */
+int view_refresh_all(sqlite3 *q, err *e); /* after a migration */
+int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* existing or new; -1 */
+/* claim.c: starts a new generation without earlier data; the status stays */
+int run_afresh(db *d, int64_t run, err *e);
+int status_parse(const char *text, enum db_status *out);
+/* Checks that `c` still holds the run: 0, or -1 and a message. */
+int claim_fence(db *d, const db_claim *c, err *e);
+void json_ids(str *out, const int64_t *ids, size_t n); /* "[1,2,3]" for json_each */
+bool owner_is_dead(const char *owner);                 /* a process of this machine that is gone */
+
+/* stats.c: statistics as bytes, with compact integers. */
+void stats_encode(const db_stats *s, str *out);
+int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
+void base64_encode(const void *data, size_t n, str *out);
+int base64_decode(const char *text, str *out); /* -1: not base64 */
+
+int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e); /* ini.c */
+#endif

@@ -1,0 +1,185 @@
+/* published.c - published numbers, from tab-separated texts built into the program.
+ *
+ * One text per table (experiments/published/table3.tsv). Lines that start with # are comments; three have a meaning: "#
+ * paper: ...", "# title: ...", and "# results: A, B", which names the columns that are results rather than settings.
+ * Then follow a line of column names and one line per row; the first column is the row's key. Empty cells are skipped.
+ */
+#include "lab/results/published.h"
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 32 };
+
+/* Cut `line` at its tabs, in place; at most `max` cells, returns how many there are. */
+static size_t cut(char *line, char **cells, size_t max)
+{
+    size_t n = 0;
+    for (char *p = line; p; n++) {
+        char *tab = strchr(p, '\t');
+        if (tab) *tab++ = 0;
+        if (n < max) cells[n] = trim(p);
+        p = tab;
+    }
+    return n;
+}
+
+/* Is `name` one of the comma-separated names in `list`? */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p && *p;) {
+        while (*p == ' ' || *p == ',') p++;
+        size_t k = strcspn(p, ",");
+        size_t bare = k;
+        while (bare && p[bare - 1] == ' ') bare--;
+        if (bare == n && !strncmp(p, name, n)) return true;
+        p += k;
+    }
+    return false;
+}
+
+/* The words after "# key:" if the comment `line` says that key, else NULL. */
+static char *comment_value(char *line, const char *key)
+{
+    char *p = trim(line + 1);
+    size_t n = strlen(key);
+    return !strncmp(p, key, n) && p[n] == ':' ? trim(p + n + 1) : NULL;
+}
+
+static int parse_rows(char **lines, size_t n, read_published *out, arena *a, err *e)
+{
+    char *found[MAX_COLUMNS];
+    const char **names = NULL, **cells = arena_alloc(a, (n + 1) * MAX_COLUMNS * sizeof *cells);
+    for (size_t i = 0; i < n; i++) {
+        if (lines[i][0] == '#' || !*lines[i]) continue;
+        size_t many = cut(lines[i], found, MAX_COLUMNS);
+        if (many > MAX_COLUMNS || (names && many != out->n_columns))
+            return fail(e, "line %zu: found %zu cells, expected %zu", i + 1, many,
+                        names ? out->n_columns : (size_t)MAX_COLUMNS);
+        if (names && !*found[0]) return fail(e, "line %zu: the row's key is empty", i + 1);
+        const char **to =
+            names ? cells + out->n_rows++ * out->n_columns : (names = arena_alloc(a, MAX_COLUMNS * sizeof *names));
+        for (size_t c = 0; c < many; c++) to[c] = arena_strdup(a, found[c]);
+        out->n_columns = many;
+    }
+    out->columns = names;
+    out->cells = cells;
+    return out->n_columns < 2 || !out->n_rows ? fail(e, "found no rows") : 0;
+}
+
+int published_parse(const char *name, const char *text, arena *a, read_published *out, err *e)
+{
+    str copy = {0};
+    char **lines = NULL;
+    size_t n = 0;
+    const char *results = NULL;
+    *out = (read_published){.table = name, .paper = "", .title = ""};
+    str_add(&copy, text);
+    int rc = text_lines(&copy, name, &lines, &n, e);
+    for (size_t i = 0; i < n && !rc; i++) {
+        char *v;
+        if (lines[i][0] != '#') continue;
+        if ((v = comment_value(lines[i], "paper"))) out->paper = arena_strdup(a, v);
+        if ((v = comment_value(lines[i], "title"))) out->title = arena_strdup(a, v);
+        if ((v = comment_value(lines[i], "results"))) results = arena_strdup(a, v);
+    }
+    if (!rc && parse_rows(lines, n, out, a, e)) rc = fail_in(e, "published table %s: ", name);
+    if (!rc) {
+        bool *is_result = arena_alloc(a, out->n_columns * sizeof *is_result);
+        for (size_t c = 1; c < out->n_columns; c++) is_result[c] = listed(results, out->columns[c]);
+        out->is_result = is_result;
+    }
+    free(lines);
+    str_free(&copy);
+    return rc;
+}
+
+int published_read(const char *name, arena *a, read_published *out, err *e)
+{
+    for (const published_text *t = published_tables; t->name; t++)
+        if (same(t->name, name)) return published_parse(t->name, t->text, a, out, e);
+    return 1;
+}
+
+/* ---- in the database, for SQL ---- */
+
+static int put_cell(sqlite3 *q, const read_published *p, size_t row, size_t column, err *e)
+{
+    static const char sql[] =
+        "INSERT INTO published(tbl,ord,row,col_ord,col,is_result,printed,value) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)";
+    const char *text = p->cells[row * p->n_columns + column], *key = p->cells[row * p->n_columns],
+               *name = p->columns[column];
+    int64_t ord = (int64_t)row, at = (int64_t)column, result = p->is_result[column], i;
+    double r;
+    if (parse_int(text, &i)) return sql_do(q, e, sql, "sisisisi", p->table, ord, key, at, name, result, text, i);
+    if (parse_real(text, &r)) return sql_do(q, e, sql, "sisisisd", p->table, ord, key, at, name, result, text, r);
+    return sql_do(q, e, sql, "sisisiss", p->table, ord, key, at, name, result, text, *text ? text : NULL);
+}
+
+/* SELECT * FROM published_table3 reads like the paper's table. */
+static int make_view(sqlite3 *q, const read_published *p, err *e)
+{
+    str sql = {0}, view = {0};
+    str_addf(&view, "published_%s", p->table);
+    str_add(&sql, "DROP VIEW IF EXISTS ");
+    sql_quote(&sql, view.s);
+    str_add(&sql, ";CREATE VIEW ");
+    sql_quote(&sql, view.s);
+    str_add(&sql, " AS SELECT row AS ");
+    sql_quote(&sql, p->columns[0]);
+    for (size_t c = 1; c < p->n_columns; c++) {
+        str_add(&sql, ",max(CASE col WHEN ");
+        sql_literal(&sql, p->columns[c]);
+        str_add(&sql, " THEN value END) ");
+        sql_quote(&sql, p->columns[c]);
+    }
+    str_add(&sql, " FROM published WHERE tbl=");
+    sql_literal(&sql, p->table);
+    str_add(&sql, " GROUP BY row ORDER BY ord");
+    int rc = sql_script(q, sql.s, e);
+    str_free(&sql);
+    str_free(&view);
+    return rc;
+}
+
+static int put_table(sqlite3 *q, const published_text *t, err *e)
+{
+    arena a = {0};
+    read_published p;
+    int rc =
+        published_parse(t->name, t->text, &a, &p, e) ||
+        sql_do(q, e, "DELETE FROM published WHERE tbl=?1", "s", p.table) ||
+        sql_do(q, e, "DELETE FROM paper_table WHERE name=?1", "s", p.table) ||
+        sql_do(q, e, "INSERT INTO paper_table(name,paper,title) VALUES(?1,?2,?3)", "sss", p.table, p.paper, p.title);
+    for (size_t i = 0; i < p.n_rows && !rc; i++)
+        for (size_t c = 1; c < p.n_columns && !rc; c++) rc = put_cell(q, &p, i, c, e);
+    if (!rc) rc = make_view(q, &p, e);
+    arena_free(&a);
+    return rc ? -1 : 0;
+}
+
+static void digest(char out[65])
+{
+    sha256 s;
+    sha256_init(&s);
+    for (const published_text *t = published_tables; t->name; t++)
+        sha256_add(&s, t->name, strlen(t->name) + 1), sha256_add(&s, t->text, strlen(t->text) + 1);
+    sha256_hex(&s, out);
+}
+
+int published_refresh(db *d, err *e)
+{
+    char now_sha[65];
+    int64_t known = 0;
+    digest(now_sha);
+    if (sql_int(d->q, e, &known, "SELECT count(*) FROM meta WHERE key='published' AND value=?1", "s", now_sha) < 0)
+        return -1;
+    if (known) return 0;
+    bool inside = !sqlite3_get_autocommit(d->q);
+    if (!inside && tx_begin(d, true, e)) return -1;
+    int rc = 0;
+    for (const published_text *t = published_tables; t->name && !rc; t++) rc = put_table(d->q, t, e);
+    if (!rc) rc = sql_do(d->q, e, "INSERT OR REPLACE INTO meta(key,value) VALUES('published',?1)", "s", now_sha);
+    return inside ? rc : tx_end(d, rc, e);
+}

@@ -1,0 +1,334 @@
+/* query.c - read-only SQL, printed. */
+#include "lab/results/query.h"
+#include "lab/results/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const format_names[] = {"text", "csv", "json", "md"};
+
+int query_format_parse(const char *text, enum query_format *out, err *e)
+{
+    for (size_t i = 0; i < LENGTH(format_names); i++)
+        if (same(text, format_names[i])) return *out = (enum query_format)i, 0;
+    const char *near = nearest(text, format_names, LENGTH(format_names));
+    return fail(e, "format: found \"%s\", expected text, csv, json or md%s%s%s", text, near ? "; did you mean " : "",
+                near ? near : "", near ? "?" : "");
+}
+
+/* Pragmas that only read; some of them would change a setting if given a value. */
+static bool harmless_pragma(const char *name, const char *value)
+{
+    static const char *const tell[] = {"user_version", "application_id",  "page_count",  "page_size",
+                                       "table_list",   "compile_options", "quick_check", "integrity_check"};
+    static const char *const tell_of[] = {"table_info",  "table_xinfo", "index_list",       "index_info",
+                                          "index_xinfo", "table_list",  "foreign_key_list", "foreign_key_check"};
+    for (size_t i = 0; i < LENGTH(tell); i++)
+        if (same(name, tell[i]) && !value) return true;
+    for (size_t i = 0; i < LENGTH(tell_of); i++)
+        if (same(name, tell_of[i])) return true;
+    return false;
+}
+
+/* The authorizer: what may be prepared at all. ATTACH would make files even on a read-only connection. */
+static int allow(void *refused, int action, const char *a, const char *b, const char *database, const char *trigger)
+{
+    (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_UPDATE: /* connecting a table-valued function (json_each) asks this of a declaration that is never
+                           run; an UPDATE of sqlite_master by the user SQLite itself refuses */
+        if (same(a, "sqlite_master")) return SQLITE_OK;
+        break;
+    case SQLITE_PRAGMA:
+        if (harmless_pragma(a, b)) return SQLITE_OK;
+        break;
+    default: break;
+    }
+    *(bool *)refused = true;
+    return SQLITE_DENY;
+}
+
+/* The name after "no such table: " or "no such column: " in SQLite's message, nearest known one added. */
+static void suggest(sqlite3 *q, const char *said, err *e)
+{
+    const char *name = strrchr(said, ' '), **known = NULL;
+    bool table = has_prefix(said, "no such table"), column = has_prefix(said, "no such column");
+    size_t n = 0, cap = 0;
+    arena mem = {0};
+    if (!name || (!table && !column)) return;
+    sqlite3_set_authorizer(q, NULL, NULL);
+    sqlite3_stmt *s = sql_open(q, NULL,
+                               table ? "SELECT name FROM sqlite_master WHERE type IN('table','view')"
+                                     : "SELECT DISTINCT c.name FROM sqlite_master m,pragma_table_info(m.name) c",
+                               "");
+    while (s && sql_next(s, NULL) == 1) {
+        known = grow(known, &cap, n + 1, sizeof *known);
+        known[n++] = sql_text(s, 0, &mem);
+    }
+    sqlite3_finalize(s);
+    const char *dot = strrchr(name, '.'), *typed = dot ? dot + 1 : name + 1;
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++) /* do not suggest the typed word */
+        if (strcasecmp(known[i], typed)) known[others++] = known[i];
+    const char *near = nearest(typed, known, others);
+    if (near) {
+        size_t used = strlen(e->text);
+        snprintf(e->text + used, sizeof e->text - used, "; did you mean \"%s\"?", near);
+    }
+    free(known);
+    arena_free(&mem);
+}
+
+/* An experiment whose name SQL cannot read stands in the statement: what its view is called. */
+static void suggest_view(sqlite3 *q, const char *sql, err *e)
+{
+    sqlite3_set_authorizer(q, NULL, NULL);
+    sqlite3_stmt *s = sql_open(
+        q, NULL,
+        "SELECT name,view_name FROM experiment WHERE instr(?1,name) AND name<>view_name ORDER BY length(name) DESC",
+        "s", sql);
+    if (s && sql_next(s, NULL) == 1) {
+        size_t used = strlen(e->text);
+        snprintf(e->text + used, sizeof e->text - used, "; in SQL, %s is called %s",
+                 (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1));
+    }
+    sqlite3_finalize(s);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
+{
+    sqlite3_stmt *s = NULL;
+    const char *rest = NULL;
+    bool refused = false;
+    sqlite3_set_authorizer(q, allow, &refused);
+    int rc = sqlite3_prepare_v2(q, sql, -1, &s, &rest);
+    if (refused || (s && !sqlite3_stmt_readonly(s))) { /* VACUUM asks no authorizer */
+        fail(e, "query: found a statement that would change the database, expected one that reads (SELECT, "
+                "WITH, EXPLAIN or a reading PRAGMA); `ablate rm` removes runs");
+    } else if (rc != SQLITE_OK) {
+        char *said = xstrdup(sqlite3_errmsg(q));
+        int at = sqlite3_error_offset(q);
+        if (at >= 0)
+            fail(e, "query: %s, at \"%.24s\"", said, sql + at);
+        else
+            fail(e, "query: %s", said);
+        suggest(q, said, e);
+        suggest_view(q, sql, e);
+        free(said);
+    } else if (!s) {
+        fail(e, "query: found no SQL, expected a statement such as \"SELECT * FROM results\"");
+    } else if (rest[strspn(rest, " \t\r\n;")]) {
+        fail(e, "query: found a second statement at \"%.24s\", expected one", rest + strspn(rest, " \t\r\n;"));
+    } else {
+        sqlite3_set_authorizer(q, NULL, NULL); /* its memory ends here */
+        return s;
+    }
+    sqlite3_set_authorizer(q, NULL, NULL);
+    sqlite3_finalize(s);
+    return NULL;
+}
+
+/* ---- printing ---- */
+
+/* Characters of UTF-8 text, as a terminal counts columns. */
+static size_t width(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
+    return n;
+}
+
+typedef struct {
+    char **cell;  /* rows x columns, malloc */
+    bool *number; /* of a column: all numbers, so it is set flush right */
+    size_t *width;
+    size_t rows, columns;
+} sheet;
+
+/* A value as text: NULL as nothing, blobs by their size. For people reals have six digits (large ones, such
+ * as times, all of them) and line breaks become blanks; for programs reals are exact. */
+static char *cell_text(sqlite3_stmt *s, int i, bool people)
+{
+    char real[32];
+    double x = sqlite3_column_double(s, i);
+    switch (sqlite3_column_type(s, i)) {
+    case SQLITE_NULL: return xstrdup("");
+    case SQLITE_FLOAT: return people && fabs(x) < 1e6 ? xprintf("%.6g", x) : xstrdup(format_real(x, real));
+    case SQLITE_BLOB: return xprintf("(%d bytes)", sqlite3_column_bytes(s, i));
+    default: break;
+    }
+    char *text = xstrdup((const char *)sqlite3_column_text(s, i));
+    for (char *p = text; *p && people; p++)
+        if (*p == '\n' || *p == '\r' || *p == '\t') *p = ' ';
+    return text;
+}
+
+static int fill(sheet *t, sqlite3_stmt *s, err *e)
+{
+    size_t cap = 0;
+    int rc;
+    t->columns = (size_t)sqlite3_column_count(s);
+    t->number = xcalloc(t->columns, sizeof *t->number);
+    t->width = xcalloc(t->columns, sizeof *t->width);
+    for (size_t j = 0; j < t->columns; j++) {
+        t->number[j] = true;
+        t->width[j] = width(sqlite3_column_name(s, (int)j));
+    }
+    while ((rc = sql_next(s, e)) == 1) {
+        t->cell = grow(t->cell, &cap, (t->rows + 1) * t->columns, sizeof *t->cell);
+        for (size_t j = 0; j < t->columns; j++) {
+            int type = sqlite3_column_type(s, (int)j);
+            char *text = cell_text(s, (int)j, true);
+            if (type == SQLITE_TEXT || type == SQLITE_BLOB) t->number[j] = false;
+            if (width(text) > t->width[j]) t->width[j] = width(text);
+            t->cell[t->rows * t->columns + j] = text;
+        }
+        t->rows++;
+    }
+    return rc;
+}
+
+static void sheet_free(sheet *t)
+{
+    for (size_t i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
+    free(t->cell);
+    free(t->number);
+    free(t->width);
+}
+
+static void pad(FILE *out, const char *text, size_t to, bool right, bool last)
+{
+    size_t fill = to - width(text);
+    if (right) fprintf(out, "%*s", (int)fill, "");
+    fputs(text, out);
+    if (!right && !last) fprintf(out, "%*s", (int)fill, "");
+}
+
+static int print_text(sqlite3_stmt *s, FILE *out, err *e)
+{
+    sheet t = {0};
+    int rc = fill(&t, s, e);
+    for (size_t i = 0; i <= t.rows && !rc; i++)
+        for (size_t j = 0; j < t.columns; j++) {
+            bool last = j + 1 == t.columns;
+            pad(out, i ? t.cell[(i - 1) * t.columns + j] : sqlite3_column_name(s, (int)j), t.width[j],
+                t.number[j] && t.rows, last);
+            fputs(last ? "\n" : "  ", out);
+        }
+    sheet_free(&t);
+    return rc;
+}
+
+static void md_cell(FILE *out, const char *text)
+{
+    fputs(" ", out);
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputs(" |", out);
+}
+
+static int print_md(sqlite3_stmt *s, FILE *out, err *e)
+{
+    sheet t = {0};
+    int rc = fill(&t, s, e);
+    for (size_t i = 0; i <= t.rows && !rc; i++) {
+        fputc('|', out);
+        for (size_t j = 0; j < t.columns; j++)
+            md_cell(out, i ? t.cell[(i - 1) * t.columns + j] : sqlite3_column_name(s, (int)j));
+        fputc('\n', out);
+        for (size_t j = 0; j < t.columns && !i; j++)
+            fprintf(out, "%s%s", j ? "" : "|", t.number[j] && t.rows ? "---:|" : "---|");
+        if (!i) fputc('\n', out);
+    }
+    sheet_free(&t);
+    return rc;
+}
+
+static void csv_cell(FILE *out, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static int print_csv(sqlite3_stmt *s, FILE *out, err *e)
+{
+    int columns = sqlite3_column_count(s), rc;
+    for (int j = 0; j < columns; j++) {
+        if (j) fputc(',', out);
+        csv_cell(out, sqlite3_column_name(s, j));
+    }
+    fputs("\r\n", out);
+    while ((rc = sql_next(s, e)) == 1) {
+        for (int j = 0; j < columns; j++) {
+            char *text = cell_text(s, j, false);
+            if (j) fputc(',', out);
+            csv_cell(out, text);
+            free(text);
+        }
+        fputs("\r\n", out);
+    }
+    return rc;
+}
+
+static void json_cell(str *line, sqlite3_stmt *s, int j)
+{
+    switch (sqlite3_column_type(s, j)) {
+    case SQLITE_NULL: str_add(line, "null"); break;
+    case SQLITE_INTEGER: str_addf(line, "%lld", (long long)sqlite3_column_int64(s, j)); break;
+    case SQLITE_FLOAT: json_number(line, sqlite3_column_double(s, j)); break;
+    case SQLITE_BLOB:
+        str_addc(line, '"');
+        base64_encode(sqlite3_column_blob(s, j), (size_t)sqlite3_column_bytes(s, j), line);
+        str_addc(line, '"');
+        break;
+    default: json_string(line, (const char *)sqlite3_column_text(s, j));
+    }
+}
+
+static int print_json(sqlite3_stmt *s, FILE *out, err *e)
+{
+    int columns = sqlite3_column_count(s), rc;
+    str line = {0};
+    fputc('[', out);
+    for (int n = 0; (rc = sql_next(s, e)) == 1; n++) {
+        str_clear(&line);
+        for (int j = 0; j < columns; j++) {
+            str_add(&line, j ? "," : n ? ",\n{" : "\n{");
+            json_string(&line, sqlite3_column_name(s, j));
+            str_addc(&line, ':');
+            json_cell(&line, s, j);
+        }
+        str_addc(&line, '}');
+        fputs(line.s, out);
+    }
+    fputs("\n]\n", out);
+    str_free(&line);
+    return rc;
+}
+
+int query_print(const db_options *o, const char *sql, enum query_format format, FILE *out, err *e)
+{
+    static int (*const print[])(sqlite3_stmt *, FILE *, err *) = {print_text, print_csv, print_json, print_md};
+    reader *r = reader_open(o, e);
+    if (!r) return -1;
+    sqlite3_stmt *s = prepare(r->q, sql, e);
+    int rc = s ? print[format](s, out, e) : -1;
+    sqlite3_finalize(s);
+    reader_close(r);
+    return rc;
+}

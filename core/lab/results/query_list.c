@@ -1,0 +1,101 @@
+/* query_list.c - ablate query --list: the views and the meaning of their columns. */
+#include "lab/results/internal.h"
+#include "lab/results/query.h"
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char datasette_json[]; /* docs/datasette.json */
+
+typedef struct {
+    const char *only;
+    bool json, more;
+    FILE *out;
+    const cJSON *tables;
+} listing;
+
+static const char *text_of(const cJSON *o, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, key));
+    return text ? text : "";
+}
+
+static void begin_view(listing *l, const char *name, const char *about)
+{
+    if (l->json) {
+        str line = {0};
+        str_add(&line, l->more ? "]},\n{\"view\":" : "[\n{\"view\":"), json_string(&line, name);
+        str_add(&line, ",\"about\":"), json_string(&line, about);
+        str_add(&line, ",\"columns\":[");
+        fputs(str_text(&line), l->out);
+        str_free(&line);
+    } else {
+        fprintf(l->out, "%s%s%s%s\n", l->more ? "\n" : "", name, *about ? ": " : "", about);
+    }
+    l->more = true;
+}
+
+static void put_column(const listing *l, const char *name, const char *about, bool first)
+{
+    if (l->json) {
+        str line = {0};
+        str_add(&line, first ? "{\"name\":" : ",{\"name\":"), json_string(&line, name);
+        str_add(&line, ",\"about\":"), json_string(&line, about);
+        str_addc(&line, '}');
+        fputs(str_text(&line), l->out);
+        str_free(&line);
+    } else {
+        fprintf(l->out, "    %-20s%s%s\n", name, *about ? " " : "", about);
+    }
+}
+
+static int put_view(listing *l, sqlite3 *q, const char *name, const char *about, const cJSON *columns, err *e)
+{
+    if (l->only && strcmp(l->only, name)) return 0;
+    sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM pragma_table_info(?1)", "s", name);
+    int rc = s ? 0 : -1;
+    size_t n = 0;
+    begin_view(l, name, about);
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        const char *column = (const char *)sqlite3_column_text(s, 0);
+        put_column(l, column, text_of(columns, column), !n++);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int put_experiments(listing *l, sqlite3 *q, err *e)
+{
+    sqlite3_stmt *s = sql_open(
+        q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        char *about = xprintf("the table of experiment %s: one line per row, each metric with its sd",
+                              (const char *)sqlite3_column_text(s, 1));
+        rc = put_view(l, q, (const char *)sqlite3_column_text(s, 0), about, NULL, e);
+        free(about);
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int query_list(const db_options *o, const char *view, bool json, FILE *out, err *e)
+{
+    reader *r = reader_open(o, e);
+    cJSON *all = cJSON_Parse(datasette_json);
+    const cJSON *results =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "databases"), "results");
+    listing l = {.only = view, .json = json, .out = out, .tables = cJSON_GetObjectItemCaseSensitive(results, "tables")};
+    int rc = r ? 0 : -1;
+    for (const cJSON *t = l.tables ? l.tables->child : NULL; t && !rc; t = t->next)
+        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(t, "hidden")))
+            rc = put_view(&l, r->q, t->string, text_of(t, "description"),
+                          cJSON_GetObjectItemCaseSensitive(t, "columns"), e);
+    if (!rc) rc = put_experiments(&l, r->q, e);
+    if (!rc && !l.more) rc = fail(e, "found no view \"%s\"; `ablate query --list` lists them", view ? view : "");
+    if (!rc && json) fputs("]}\n]\n", out);
+    cJSON_Delete(all);
+    reader_close(r);
+    return rc;
+}

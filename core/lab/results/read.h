@@ -1,0 +1,140 @@
+/* read.h - reads the results database into plain structures in the caller's arena.
+ *
+ * A reader is a read-only connection; it can be open at the same time as the writing one, in any process.
+ * Numbers that are missing or not finite in the database are NaN here.
+ */
+#ifndef ABLATE_RESULTS_READ_H
+#define ABLATE_RESULTS_READ_H
+#include "lab/results/db.h"
+#include "lab/results/published.h"
+
+typedef struct reader reader;
+/* Opens for reading. Without a database: NULL and a message; none is created. An older version is first migrated by
+ * db_open. */
+reader *reader_open(const db_options *o, err *e);
+void reader_close(reader *r); /* NULL is fine */
+/* A number that changes when another process writes to the database; -1 and a message. */
+int64_t reader_version(reader *r, err *e);
+
+typedef struct {
+    const char *key, *value;
+} read_pair;
+
+typedef struct {
+    const char *metric, *goal, *signature, *how; /* goal, signature may be NULL */
+    double value;                                /* NaN: diverged */
+    int64_t step;
+    db_stats stats; /* {0} unless requested and present */
+} read_result;
+
+typedef struct {
+    int64_t id, seed;
+    enum db_status status;
+    bool recorded; /* imported from a file, not trained here */
+    int64_t attempts, generation;
+    int64_t step, total_steps;              /* -1 unknown */
+    double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */
+    const char *owner;                      /* the process that runs it now, or NULL */
+    /* of the last attempt: */
+    const char *error; /* or NULL */
+    /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
+    const char *references;
+    const char *log_path, *host, *device, *git_commit;
+    const char *check_failed;  /* the first failed check of one of its plugins, or NULL */
+    const char *plugins_json;  /* as in db_provenance, or NULL */
+    int64_t exit_code, signal; /* -1: none */
+    double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
+    size_t n_results;
+    const read_result *results;
+} read_run;
+
+/* One row of an experiment's table. */
+typedef struct {
+    const char *group, *name;
+    const char *change;         /* "heads=1 d_k=512", or "" */
+    const char *same_as;        /* the row that these runs belong to, or NULL */
+    const char *paper_row;      /* or NULL */
+    const char *not_applicable; /* why there are no runs, or NULL */
+    const char *config_json, *config_hash;
+    bool is_base;
+    size_t n_runs;
+    const read_run *runs; /* by seed */
+} read_row;
+
+typedef struct {
+    const char *name, *note, *headline, *paper_table; /* the last three or NULL */
+    const char *view;                                 /* name of its view in SQL */
+    const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
+    double created_at;
+    bool has_recorded; /* it has recorded runs (DB_RECORDED) */
+    size_t n_rows;
+    const read_row *rows; /* in the table's order */
+    size_t n_metrics;
+    const char *const *metrics; /* metrics of any run, in order of first appearance */
+} read_experiment;
+
+/* The experiment of that name, else the recorded one (NAME.recorded); NULL: the one frozen last. with_stats: also reads
+ * per-sentence statistics of the results. Returns 0; 1 if there is none of that name (no message); -1. */
+int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, read_experiment *out, err *e);
+
+/* Experiments whose stored comparisons do not match the present results, with a text that identifies these results. */
+typedef struct {
+    const char *experiment, *results;
+} read_stale;
+int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e);
+/* Verdicts stored against another base than the present one: rows of the experiment, with the old base's hash. */
+int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
+
+/* The trials of an experiment's rows, in order. */
+int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e);
+
+typedef struct {
+    const char *name, *note, *paper_table; /* the last two or NULL */
+    double created_at;
+    int64_t rows, runs, queued, running, done, failed, killed, skipped;
+} read_listed;
+/* The experiments, oldest first. */
+int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
+/* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
+int reader_no_experiment(reader *r, const char *name, err *e);
+
+/* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
+typedef struct {
+    int64_t run;
+    const char *experiment, *task;
+} read_away;
+int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e);
+
+typedef struct {
+    int64_t step;
+    double value;
+    double t; /* time of recording in seconds since 1970; NaN unknown */
+} read_point;
+typedef struct {
+    const char *metric;
+    size_t n;
+    const read_point *points; /* by step */
+} read_curve;
+typedef struct {
+    const char *experiment, *row;
+    read_run run;
+    const char *config_json;
+    size_t n_attempts;
+    size_t n_fields; /* known provenance of the last attempt, as pairs */
+    const read_pair *fields;
+    size_t n_artifacts;
+    const read_pair *artifacts; /* kind, path */
+    size_t n_tags;
+    const read_pair *tags;
+} read_detail;
+int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
+/* Points of every metric, or only of `metric` if it is not NULL. */
+int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
+/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed). Returns its
+ * id, or -1. */
+int64_t reader_find_run(reader *r, const char *text, err *e);
+/* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and
+ * a message. */
+int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);
+int reader_run_ini(reader *r, int64_t run, str *out, err *e); /* like db_run_ini */
+#endif

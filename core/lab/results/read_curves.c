@@ -1,0 +1,123 @@
+/* read_curves.c - reads curves; finds runs by name. */
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e)
+{
+    int64_t metrics = 0;
+    *out = NULL, *n = 0;
+    if (metric)
+        metrics = 1;
+    else if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) < 0)
+        return -1;
+    read_curve *curves = arena_alloc(a, (size_t)(metrics + 1) * sizeof *curves);
+#define CURVES(WHICH)                                                                                                  \
+    "SELECT m.name,p.metric_id,p.step,p.value,p.seconds+" CREATED_OF(                                                  \
+        "?1") " FROM point p JOIN metric m ON m.id=p.metric_id WHERE p.run_id=?1 AND p.metric_id" WHICH                \
+              " ORDER BY p.metric_id,p.step"
+    sqlite3_stmt **kept = &r->curves[metric != NULL]; /* to prepare it takes as long as to read a short curve */
+    if (!*kept)
+        *kept = sql_open(r->q, e, metric ? CURVES("=(SELECT id FROM metric WHERE name=?2)") : CURVES(" IS NOT ?2"), "");
+#undef CURVES
+    sqlite3_stmt *s = *kept;
+    if (!s) return -1;
+    sqlite3_bind_int64(s, 1, run);
+    sqlite3_bind_text(s, 2, metric, -1, SQLITE_STATIC);
+    int rc = 0;
+    int64_t last = -1;
+    read_point *points = NULL;
+    size_t cap = 0, count = 0;
+    while (!rc) {
+        rc = sql_next(s, e);
+        bool other = rc != 1 || sqlite3_column_int64(s, 1) != last;
+        if (other && *n) { /* the previous curve is complete */
+            read_point *whole = arena_alloc(a, count * sizeof *whole);
+            memcpy(whole, points, count * sizeof *whole);
+            curves[*n - 1].points = whole;
+            curves[*n - 1].n = count;
+            count = 0;
+        }
+        if (rc != 1 || *n + other > (size_t)metrics) break;
+        if (other) {
+            curves[(*n)++].metric = sql_text(s, 0, a);
+            last = sqlite3_column_int64(s, 1);
+        }
+        points = grow(points, &cap, count + 1, sizeof *points);
+        points[count++] = (read_point){sqlite3_column_int64(s, 2), sql_real(s, 3), sql_real(s, 4)};
+        rc = 0;
+    }
+    free(points);
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    *out = curves;
+    return rc < 0 ? -1 : 0;
+}
+
+/* Cuts "EXPERIMENT/ROW@SEED"; *any: it names no seed. */
+static int cut_name(const char *text, arena *a, const char **experiment, const char **row, bool *any, int64_t *seed,
+                    err *e)
+{
+    const char *slash = strchr(text, '/'), *at = strrchr(text, '@');
+    if (!slash || (at && (at < slash || !parse_int(at + 1, seed))))
+        return fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
+    *any = !at;
+    *experiment = arena_strndup(a, text, (size_t)(slash - text));
+    *row = at ? arena_strndup(a, slash + 1, (size_t)(at - slash - 1)) : arena_strdup(a, slash + 1);
+    return 0;
+}
+
+int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e)
+{
+    int64_t id = -1, seed = 0;
+    const char *experiment = NULL, *row = NULL;
+    bool any = true;
+    size_t cap = 0;
+    int64_t *found = NULL;
+    *ids = NULL, *n = 0;
+    if (parse_int(text, &id)) {
+        int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
+        if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
+        if (rc != 1) return -1;
+        *ids = arena_alloc(a, sizeof **ids);
+        **ids = id, *n = 1;
+        return 0;
+    }
+    if (cut_name(text, a, &experiment, &row, &any, &seed, e)) return -1;
+    sqlite3_stmt *s = sql_open(
+        r->q, e,
+        "SELECT u.id,x.name=?1 FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
+        " u.variant_id=t.variant_id AND u.archived=0 WHERE x.name IN(?1,?1||?5) AND t.name=?2 AND (?3 OR u.seed=?4)"
+        " ORDER BY x.name=?1 DESC,u.seed",
+        "ssiis", experiment, row, (int64_t)any, seed, DB_RECORDED);
+    int rc = s ? 0 : -1;
+    bool own = false; /* the experiment's own runs; recorded ones only where it has none */
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        rc = 0;
+        if (!*n) own = sqlite3_column_int(s, 1);
+        if (own && !sqlite3_column_int(s, 1)) break;
+        found = grow(found, &cap, *n + 1, sizeof *found);
+        found[(*n)++] = sqlite3_column_int64(s, 0);
+    }
+    sqlite3_finalize(s);
+    if (!rc && !*n) rc = fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
+    *ids = arena_alloc(a, (*n + 1) * sizeof **ids);
+    if (found) memcpy(*ids, found, *n * sizeof *found);
+    free(found);
+    return rc;
+}
+
+int64_t reader_find_run(reader *r, const char *text, err *e)
+{
+    arena a = {0};
+    int64_t *ids;
+    size_t n;
+    int64_t id = reader_find_runs(r, text, &a, &ids, &n, e) ? -1 : ids[0];
+    if (id >= 0 && n > 1)
+        log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists them)", text, n,
+                 (long long)id, text);
+    arena_free(&a);
+    return id;
+}
+
+int reader_run_ini(reader *r, int64_t run, str *out, err *e) { return run_ini_print(r->q, run, out, e); }

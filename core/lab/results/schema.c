@@ -1,0 +1,194 @@
+/* schema.c - the tables and views, as text. A change here is a new version: raise DB_VERSION and add the step
+ * that leads from the old one to db_steps in db.c. */
+#include "lab/results/internal.h"
+
+/* clang-format off: it would cut lines of SQL in two */
+/* Version 2: the statistics of tables are stored, and the trials that tuned a row. */
+#define SCHEMA_2                                                                                                                                                                                                   \
+    /* How an experiment is to be judged and was set up, as JSON: criterion, factorial, scale, match. */                                                                                                           \
+    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
+    "CREATE TABLE comparison(\n"                                                                                                                                                                                   \
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "                                                                                               \
+    "metric(id),\n"                                                                                                                                                                                                \
+    "  base TEXT NOT NULL, base_hash TEXT NOT NULL, n INTEGER NOT NULL, n_base INTEGER NOT NULL, unit TEXT NOT "                                                                                                   \
+    "NULL,\n"                                                                                                                                                                                                      \
+    "  delta REAL, low REAL, high REAL, p REAL, p_adjusted REAL, tests INTEGER, rule TEXT, variance_seeds REAL,\n"                                                                                                 \
+    "  variance_sentences REAL, df REAL, seed_sd REAL, least_detectable REAL, p_models REAL, p_outside_base REAL,\n"                                                                                               \
+    "  p_permutation REAL, beats_base REAL, beats_base_low REAL, beats_base_high REAL, verdict TEXT, refused TEXT,\n"                                                                                              \
+    "  computed_at REAL NOT NULL, PRIMARY KEY(variant_id,metric_id)) STRICT, WITHOUT ROWID;\n" /* From which results the comparisons of an experiment were computed. */                                            \
+    "CREATE TABLE compared(\n"                                                                                                                                                                                     \
+    "  experiment_id INTEGER PRIMARY KEY REFERENCES experiment(id) ON DELETE CASCADE, results TEXT NOT NULL) "                                                                                                     \
+    "STRICT;\n" /* One trial of a search: settings is JSON. rung counts from 0; a pruned trial was not promoted to the next. */                                                                                    \
+    "CREATE TABLE trial(\n"                                                                                                                                                                                        \
+    "  experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE, row TEXT NOT NULL, n INTEGER NOT "                                                                                              \
+    "NULL,\n"                                                                                                                                                                                                      \
+    "  rung INTEGER NOT NULL, settings TEXT NOT NULL CHECK(json_valid(settings)), seed INTEGER NOT NULL, steps "                                                                                                   \
+    "INTEGER,\n"                                                                                                                                                                                                   \
+    "  metric TEXT NOT NULL, value REAL, seconds REAL, flops REAL, outcome TEXT NOT NULL\n"                                                                                                                        \
+    "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n"                                                                                                                                              \
+    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n"                                                                                                                                       \
+    "CREATE VIEW paired AS\n"                                                                                                                                                                                      \
+    " SELECT e.name experiment,t.ord,t.grp,t.name row,t.change,m.name "                                                                                                                                            \
+    "metric,c.n,c.n_base,c.unit,c.delta,c.low,c.high,c.p,\n"                                                                                                                                                       \
+    "  "                                                                                                                                                                                                           \
+    "c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df,c.seed_sd,\n"                                                                                             \
+    "  "                                                                                                                                                                                                           \
+    "c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused,c.base,\n"                                                                                              \
+    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n"                                                                                                                                    \
+    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n"                                                                                                 \
+    " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
+const char results_schema_2[] = SCHEMA_2;
+
+/* Version 3: views for the questions that people ask; an experiment's view has a name that needs no quotes. */
+#define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
+#define RUNS_OF      " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+#define IN_FORCE     " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+#define ISO(t)       "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
+#define SCHEMA_3                                                                                                       \
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n"                                                    \
+    "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n"                                                              \
+    "CREATE VIEW runs AS\n"                                                                                            \
+    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt "                     \
+    "attempts,r.step,r.total_steps steps,\n"                                                                           \
+    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO(                                            \
+        "r.ended_at") " ended,\n"                                                                                      \
+                      "  round(r.ended_at-r.started_at,1) "                                                            \
+                      "seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,a.flops_step,a.tokens_second,\n"  \
+                      "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path "                           \
+                      "log,v.config_hash,v.config_json settings\n" RUNS_OF LAST_ATTEMPT IN_FORCE                       \
+                      "CREATE VIEW curves AS\n"                                                                        \
+                      " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n" RUNS_OF    \
+                      " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE                    \
+                      "CREATE VIEW plugins_used AS\n"                                                                  \
+                      " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n"                          \
+                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n"       \
+                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n"   \
+                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n" RUNS_OF             \
+                          LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
+const char results_schema_3[] = SCHEMA_3;
+
+/* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3
+ * bytes, not 4. Who reads results without their statistics, which are thousands of bytes each, finds all of them in an
+ * index. */
+#define SCHEMA_4                                                                                                       \
+    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,how,signature);\n"                                \
+    "ALTER TABLE point RENAME COLUMN t TO seconds;\n"                                                                  \
+    "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
+const char results_schema_4[] = SCHEMA_4;
+
+const char *const results_schema[] = {
+    "PRAGMA application_id = 1094861651;\n"
+    "PRAGMA user_version = 4;\n"
+
+    "CREATE TABLE experiment(\n"
+    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
+    "  spec_sha256 TEXT NOT NULL, spec_ini TEXT NOT NULL, argv TEXT NOT NULL, created_at REAL NOT NULL,\n"
+    "  archived INTEGER NOT NULL DEFAULT 0) STRICT;\n"
+
+    /* One row of the ablation table: a configuration without the seed. A name is unique among those in force.
+     */
+    "CREATE TABLE variant(\n"
+    "  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,\n"
+    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
+    "  is_base INTEGER NOT NULL DEFAULT 0, paper_row TEXT, not_applicable TEXT,\n"
+    "  config_hash TEXT NOT NULL, config_json TEXT NOT NULL CHECK(json_valid(config_json)),\n"
+    "  archived INTEGER NOT NULL DEFAULT 0, UNIQUE(experiment_id,config_hash)) STRICT;\n"
+    "CREATE UNIQUE INDEX variant_name ON variant(experiment_id,name) WHERE archived=0;\n"
+    /* A further place in the table at which a variant is shown. */
+    "CREATE TABLE alias(\n"
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, name TEXT NOT NULL,\n"
+    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
+    "  PRIMARY KEY(variant_id,name)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE param(\n"
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
+    "  key TEXT NOT NULL, value ANY, is_swept INTEGER NOT NULL DEFAULT 0,\n"
+    "  PRIMARY KEY(variant_id,key)) STRICT, WITHOUT ROWID;\n"
+    "CREATE INDEX param_kv ON param(key,value,variant_id);\n"
+
+    /* ord: the order in which runs are claimed. generation: how often it was queued afresh. */
+    "CREATE TABLE run(\n"
+    "  id INTEGER PRIMARY KEY, variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
+    "  seed INTEGER NOT NULL, ord INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'queued'\n"
+    "    CHECK(status IN('queued','running','done','failed','killed','skipped')),\n"
+    "  attempt INTEGER NOT NULL DEFAULT 0, generation INTEGER NOT NULL DEFAULT 0,\n"
+    "  owner TEXT, lease_until REAL, heartbeat_at REAL, step INTEGER, total_steps INTEGER,\n"
+    "  queued_at REAL NOT NULL, started_at REAL, ended_at REAL,\n"
+    "  recorded INTEGER NOT NULL DEFAULT 0, archived INTEGER NOT NULL DEFAULT 0,\n"
+    "  UNIQUE(variant_id,seed)) STRICT;\n"
+    "CREATE INDEX run_claim ON run(status,lease_until);\n"
+    "CREATE TABLE attempt(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, n INTEGER NOT NULL,\n"
+    "  host TEXT, device TEXT, pid INTEGER, slurm_job TEXT, git_commit TEXT, git_dirty INTEGER, diff_sha256 "
+    "TEXT,\n"
+    "  build_json TEXT, plugins_json TEXT, argv TEXT, parameters INTEGER, flops_step REAL, tokens_second "
+    "REAL,\n"
+    "  peak_memory INTEGER, started_at REAL, ended_at REAL, exit_code INTEGER, term_signal INTEGER, error "
+    "TEXT,\n"
+    "  log_path TEXT, PRIMARY KEY(run_id,n)) STRICT, WITHOUT ROWID;\n"
+
+    "CREATE TABLE metric(\n"
+    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, goal TEXT CHECK(goal IN('min','max'))) STRICT;\n"
+    /* Curves. A value is NULL where it was not finite. `t` became `seconds` in version 4. */
+    "CREATE TABLE point(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
+    "metric(id),\n"
+    "  step INTEGER NOT NULL, value REAL, t REAL, PRIMARY KEY(run_id,metric_id,step)) STRICT, WITHOUT "
+    "ROWID;\n"
+    /* The number that goes in the table. The signature is here and not with the metric, because two
+     * experiments may score one metric in two ways. NULL: the run diverged. */
+    "CREATE TABLE result(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
+    "metric(id),\n"
+    "  value REAL, step INTEGER, how TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
+    "  PRIMARY KEY(run_id,metric_id)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE artifact(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, kind TEXT NOT NULL, path TEXT NOT "
+    "NULL,\n"
+    "  bytes INTEGER, sha256 TEXT, PRIMARY KEY(run_id,path)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE tag(\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, tag TEXT NOT NULL, value TEXT,\n"
+    "  PRIMARY KEY(run_id,tag)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE blob(sha256 TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;\n"
+
+    /* Numbers of papers: paper_table is a table of a paper, published one cell of it; value is typed for SQL,
+     * printed is the paper's own text ("5.00", "100k"). */
+    "CREATE TABLE paper_table(\n"
+    "  name TEXT PRIMARY KEY, paper TEXT NOT NULL, title TEXT NOT NULL) STRICT;\n"
+    "CREATE TABLE published(\n"
+    "  tbl TEXT NOT NULL REFERENCES paper_table(name) ON DELETE CASCADE, ord INTEGER NOT NULL, row TEXT NOT "
+    "NULL,\n"
+    "  col_ord INTEGER NOT NULL, col TEXT NOT NULL, is_result INTEGER NOT NULL, value ANY,\n"
+    "  printed TEXT NOT NULL,\n"
+    "  PRIMARY KEY(tbl,row,col)) STRICT, WITHOUT ROWID;\n",
+
+    /* One row per run and metric, everything by name. */
+    "CREATE VIEW results AS\n"
+    " SELECT e.name experiment,v.grp,v.ord,v.name variant,v.is_base,r.seed,r.status,m.name "
+    "metric,q.value,q.step,\n"
+    "  r.id run_id,v.id variant_id,e.id experiment_id,m.id metric_id\n"
+    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+    " LEFT JOIN result q ON q.run_id=r.id LEFT JOIN metric m ON m.id=q.metric_id\n"
+    " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+    /* One row per variant and metric: n, mean, sample standard deviation, difference from base. */
+    "CREATE VIEW summary AS\n"
+    " WITH a AS (SELECT experiment,experiment_id,grp,ord,variant,variant_id,is_base,metric,metric_id,\n"
+    "   count(value) n,count(*) n_runs,avg(value) mean,min(value) lo,max(value) hi\n"
+    "   FROM results WHERE status='done' AND metric_id IS NOT NULL GROUP BY variant_id,metric_id),\n"
+    " s AS (SELECT a.*,sqrt((SELECT sum((q.value-a.mean)*(q.value-a.mean)) FROM run r JOIN result q ON "
+    "q.run_id=r.id\n"
+    "   WHERE r.variant_id=a.variant_id AND q.metric_id=a.metric_id AND r.status='done' AND r.archived=0)\n"
+    "   /nullif(a.n-1,0)) std FROM a)\n"
+    " SELECT s.*,s.mean-b.mean delta FROM s\n"
+    " LEFT JOIN s b ON b.experiment_id=s.experiment_id AND b.metric_id=s.metric_id AND b.is_base=1;\n"
+    /* 'heads=1 d_k=512': what a variant changes against base. */
+    "CREATE VIEW changed AS\n"
+    " SELECT p.variant_id,group_concat(p.key||'='||p.value,' ') what FROM param p\n"
+    " WHERE is_swept=1 GROUP BY p.variant_id;\n"
+    /* The rows of every table as they are printed: variants in force, and the further places of some. */
+    "CREATE VIEW table_row AS\n"
+    " SELECT experiment_id,ord,grp,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
+    " FROM variant WHERE archived=0\n"
+    " UNION ALL SELECT "
+    "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
+    " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
+    SCHEMA_2, SCHEMA_3, SCHEMA_4, NULL};

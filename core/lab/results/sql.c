@@ -1,0 +1,173 @@
+/* sql.c - statements and transactions. */
+#include "lab/results/internal.h"
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+int sql_fail(sqlite3 *q, err *e, const char *what)
+{
+    const char *path = sqlite3_db_filename(q, "main"), *said = sqlite3_errmsg(q);
+    if (!path || !*path) path = "database";
+    switch (sqlite3_errcode(q)) {
+    case SQLITE_NOTADB: return fail(e, "%s: found a file that is not an SQLite database", path);
+    case SQLITE_CORRUPT:
+        return fail(e, "%s: the database is damaged (%s); `sqlite3 %s .recover` recovers what is readable", path, said,
+                    path);
+    case SQLITE_FULL: return fail(e, "%s: the disk is full while %s", path, what);
+    case SQLITE_READONLY: return fail(e, "%s is read-only, found while %s", path, what);
+    case SQLITE_CANTOPEN: return fail(e, "%s: cannot open (%s)", path, said);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return fail(e, "%s: another process has held the database for 30 s, while %s", path, what);
+    default: return fail(e, "%s: %s, while %s", path, said, what);
+    }
+}
+
+static int bind(sqlite3_stmt *s, const char *types, va_list ap)
+{
+    int rc = SQLITE_OK;
+    for (int i = 1; *types && rc == SQLITE_OK; types++, i++) {
+        if (*types == 'i' || *types == 'I') {
+            int64_t v = va_arg(ap, int64_t);
+            rc = *types == 'I' && v < 0 ? sqlite3_bind_null(s, i) : sqlite3_bind_int64(s, i, v);
+        } else if (*types == 'd' || *types == 'D') {
+            double v = va_arg(ap, double);
+            bool none = !isfinite(v) || (*types == 'D' && v < 0);
+            rc = none ? sqlite3_bind_null(s, i) : sqlite3_bind_double(s, i, v);
+        } else if (*types == 's') {
+            const char *v = va_arg(ap, const char *);
+            rc = v ? sqlite3_bind_text(s, i, v, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(s, i);
+        } else if (*types == 'b') {
+            const void *v = va_arg(ap, const void *);
+            size_t n = va_arg(ap, size_t);
+            rc = v ? sqlite3_bind_blob64(s, i, v, n, SQLITE_TRANSIENT) : sqlite3_bind_null(s, i);
+        } else {
+            broken("results/sql.c: unknown binding type '%c'", *types);
+        }
+    }
+    return rc;
+}
+
+/* A prepared and bound statement, or NULL and words that hold the statement's beginning. */
+static sqlite3_stmt *open_v(sqlite3 *q, err *e, const char *sql, const char *types, va_list ap)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(q, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK) rc = bind(s, types, ap);
+    if (rc == SQLITE_OK) return s;
+    sql_fail(q, e, "preparing a statement");
+    sqlite3_finalize(s);
+    return NULL;
+}
+
+sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    sqlite3_stmt *s = open_v(q, e, sql, types, ap);
+    va_end(ap);
+    return s;
+}
+
+int sql_next(sqlite3_stmt *s, err *e)
+{
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW) return 1;
+    if (rc == SQLITE_DONE) return 0;
+    char what[80];
+    snprintf(what, sizeof what, "running `%.48s`", sqlite3_sql(s));
+    return sql_fail(sqlite3_db_handle(s), e, what);
+}
+
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    sqlite3_stmt *s = open_v(q, e, sql, types, ap);
+    va_end(ap);
+    if (!s) return -1;
+    int rc;
+    while ((rc = sql_next(s, e)) == 1) {}
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    sqlite3_stmt *s = open_v(q, e, sql, types, ap);
+    va_end(ap);
+    if (!s) return -1;
+    int rc = sql_next(s, e);
+    if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
+    if (rc == 1) *out = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return rc;
+}
+
+int sql_script(sqlite3 *q, const char *sql, err *e)
+{
+    return sqlite3_exec(q, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : sql_fail(q, e, "running a script");
+}
+
+const char *sql_text(sqlite3_stmt *s, int column, arena *a)
+{
+    /* asked first: a text that memory was refused for looks like NULL */
+    bool there = sqlite3_column_type(s, column) != SQLITE_NULL;
+    const unsigned char *t = sqlite3_column_text(s, column);
+    if (there && !t) out_of_memory(0);
+    return t ? arena_strdup(a, (const char *)t) : NULL;
+}
+
+double sql_real(sqlite3_stmt *s, int column)
+{
+    return sqlite3_column_type(s, column) == SQLITE_NULL ? NAN : sqlite3_column_double(s, column);
+}
+
+int64_t sql_whole(sqlite3_stmt *s, int column)
+{
+    return sqlite3_column_type(s, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, column);
+}
+
+static void quote_with(str *out, const char *text, char mark)
+{
+    str_addc(out, mark);
+    for (; *text; text++) {
+        if (*text == mark) str_addc(out, mark);
+        str_addc(out, *text);
+    }
+    str_addc(out, mark);
+}
+void sql_quote(str *out, const char *name) { quote_with(out, name, '"'); }
+void sql_literal(str *out, const char *text) { quote_with(out, text, '\''); }
+
+/* Points may lose their last moments in a power cut, a run's status may not: two levels of `synchronous`. */
+static int set_durable(db *d, bool durable, err *e)
+{
+    if (d->durable == durable) return 0;
+    if (sql_script(d->q, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", e)) return -1;
+    d->durable = durable;
+    return 0;
+}
+
+int tx_begin(db *d, bool durable, err *e)
+{
+    if (d->pid != getpid())
+        return fail(e,
+                    "%s: this database was opened by process %d and process %d, its child, tried to write; only the "
+                    "host process writes",
+                    d->path, (int)d->pid, (int)getpid());
+    if (set_durable(d, durable, e)) return -1;
+    return sqlite3_exec(d->q, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : sql_fail(d->q, e, "beginning a transaction");
+}
+
+int tx_end(db *d, int rc, err *e)
+{
+    if (rc == 0 && sqlite3_exec(d->q, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) return 0;
+    if (rc == 0) sql_fail(d->q, e, "committing");
+    /* SQLite has rolled back by itself after some failures; then this is a no-op that reports an error. */
+    if (!sqlite3_get_autocommit(d->q)) sqlite3_exec(d->q, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}

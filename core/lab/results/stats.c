@@ -1,0 +1,133 @@
+/* stats.c - per-sentence statistics as bytes, and base64 for text files.
+ *
+ * Bytes: "ABS1", n and width as 32-bit little-endian integers, then column by column a letter and the
+ * column's values: 'v' whole numbers as zigzag varints (most counts of a sentence fit one byte), 'd' doubles,
+ * little endian. */
+#include "lab/results/internal.h"
+#include <math.h>
+#include <string.h>
+
+static void put32(str *out, uint32_t v)
+{
+    for (int i = 0; i < 4; i++) str_addc(out, (char)(v >> 8 * i & 255));
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static bool is_whole(const db_stats *s, size_t column)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        double v = s->value[i * s->width + column];
+        if (!(fabs(v) < 9e15) || v != floor(v)) return false;
+    }
+    return true;
+}
+
+void stats_encode(const db_stats *s, str *out)
+{
+    str_clear(out);
+    str_addn(out, "ABS1", 4);
+    put32(out, (uint32_t)s->n);
+    put32(out, (uint32_t)s->width);
+    for (size_t j = 0; j < s->width; j++) {
+        bool whole = is_whole(s, j);
+        str_addc(out, whole ? 'v' : 'd');
+        for (size_t i = 0; i < s->n; i++) {
+            double v = s->value[i * s->width + j];
+            uint64_t bits;
+            if (whole) {
+                int64_t k = (int64_t)v;
+                for (bits = (uint64_t)k << 1 ^ (uint64_t)(k < 0 ? -1 : 0); bits > 127; bits >>= 7)
+                    str_addc(out, (char)((bits & 127) | 128));
+                str_addc(out, (char)bits);
+            } else {
+                memcpy(&bits, &v, sizeof bits);
+                put32(out, (uint32_t)bits);
+                put32(out, (uint32_t)(bits >> 32));
+            }
+        }
+    }
+}
+
+/* One varint from p, before end; NULL when it is cut short. */
+static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end, double *out)
+{
+    uint64_t bits = 0;
+    for (int shift = 0; p < end && shift < 64; shift += 7) {
+        bits |= (uint64_t)(*p & 127) << shift;
+        if (*p++ < 128) {
+            *out = (double)((int64_t)(bits >> 1) ^ -(int64_t)(bits & 1));
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static const unsigned char *get_double(const unsigned char *p, const unsigned char *end, double *out)
+{
+    if (end - p < 8) return NULL;
+    uint64_t bits = get32(p) | (uint64_t)get32(p + 4) << 32;
+    memcpy(out, &bits, sizeof *out);
+    return p + 8;
+}
+
+int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
+{
+    const unsigned char *p = data, *end = p + size;
+    *out = (db_stats){0};
+    if (size < 12 || memcmp(p, "ABS1", 4))
+        return fail(e, "per-sentence statistics: found %zu bytes in an unknown format", size);
+    size_t n = get32(p + 4), width = get32(p + 8);
+    p += 12;
+    if (!n || !width || n > size || width > size || n * width > size)
+        return fail(e, "per-sentence statistics: found %zu bytes, too few for %zu sentences of %zu numbers", size, n,
+                    width);
+    double *value = arena_alloc(a, n * width * sizeof *value);
+    for (size_t j = 0; j < width; j++) {
+        int kind = p && p < end ? *p++ : 0;
+        if (kind != 'v' && kind != 'd') return fail(e, "per-sentence statistics: column %zu is damaged", j);
+        for (size_t i = 0; i < n && p; i++) p = (kind == 'v' ? get_varint : get_double)(p, end, &value[i * width + j]);
+        if (!p) return fail(e, "per-sentence statistics: column %zu is truncated", j);
+    }
+    *out = (db_stats){n, width, value};
+    return 0;
+}
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void base64_encode(const void *data, size_t n, str *out)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+        str_addc(out, alphabet[v >> 18]);
+        str_addc(out, alphabet[v >> 12 & 63]);
+        str_addc(out, i + 1 < n ? alphabet[v >> 6 & 63] : '=');
+        str_addc(out, i + 2 < n ? alphabet[v & 63] : '=');
+    }
+}
+
+int base64_decode(const char *text, str *out)
+{
+    size_t n = strlen(text);
+    str_clear(out);
+    if (n % 4) return -1;
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t v = 0;
+        int pad = 0;
+        for (size_t k = 0; k < 4; k++) {
+            const char *at = text[i + k] == '=' ? NULL : strchr(alphabet, text[i + k]);
+            if (!at && (text[i + k] != '=' || k < 2 || i + 4 < n)) return -1;
+            if (at && pad) return -1;
+            pad += !at;
+            v = v << 6 | (at ? (uint32_t)(at - alphabet) : 0);
+        }
+        str_addc(out, (char)(v >> 16 & 255));
+        if (pad < 2) str_addc(out, (char)(v >> 8 & 255));
+        if (pad < 1) str_addc(out, (char)(v & 255));
+    }
+    return 0;
+}

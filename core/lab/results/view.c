@@ -1,0 +1,262 @@
+/* view.c - one wide view per experiment, with its name, so that SELECT * FROM table3 reads like the table; and the view
+ * `settings`. */
+#include "lab/results/internal.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int view_check_name(const char *name, err *e)
+{
+    if (!*name) return fail(e, "expected a name");
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == '/' || *p == '@')
+            return fail(e,
+                        "experiment name \"%s\": found the character '%c', expected none of / @ or control characters",
+                        name, *p < ' ' ? '?' : *p);
+    return 0;
+}
+
+/* The name without what SQL would want quotes for: "table3-multi30k" is table3_multi30k, "order" is order_. */
+static void bare_name(const char *name, str *out)
+{
+    str_clear(out);
+    if (*name >= '0' && *name <= '9') str_add(out, "e_");
+    for (; *name; name++) str_addc(out, isalnum((unsigned char)*name) ? *name : '_');
+    if (!strncasecmp(str_text(out), "sqlite_", 7) || sqlite3_keyword_check(out->s, (int)out->n)) str_addc(out, '_');
+    if (!strncasecmp(str_text(out), "sqlite_", 7)) {
+        char *tail = xprintf("e_%s", out->s);
+        str_clear(out);
+        str_add(out, tail);
+        free(tail);
+    }
+}
+
+/* Gives the experiment the name of its view, once: that of a table, a view or another experiment gets a number behind
+ * it. */
+static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
+{
+    str bare = {0}, wanted = {0};
+    int64_t taken = 1;
+    int rc = 0;
+    bare_name(name, &bare);
+    for (int try = 1; taken && !rc; try++) {
+        str_clear(&wanted);
+        str_add(&wanted, bare.s);
+        if (try > 1) str_addf(&wanted, "_%d", try);
+        rc = sql_int(q, e, &taken,
+                     "SELECT (SELECT count(*) FROM sqlite_master WHERE lower(name)=lower(?1))+(SELECT count(*) FROM "
+                     "experiment WHERE "
+                     "lower(view_name)=lower(?1))+(lower(?1)='settings')",
+                     "s", wanted.s) < 0
+                 ? -1
+                 : 0;
+    }
+    if (!rc) rc = sql_do(q, e, "UPDATE experiment SET view_name=?1 WHERE id=?2", "si", wanted.s, experiment);
+    str_free(&bare);
+    str_free(&wanted);
+    return rc;
+}
+
+/* A column name that no other column has (SQL names do not know case): the metric's own, else with "_2" and
+ * so on. */
+static void add_name(str *sql, char ***used, size_t *n, size_t *cap, const char *wanted)
+{
+    str name = {0};
+    str_add(&name, wanted);
+    for (int try = 2;; try++) {
+        bool taken = false;
+        for (size_t i = 0; i < *n; i++) taken = taken || !strcasecmp((*used)[i], name.s);
+        if (!taken) break;
+        str_clear(&name);
+        str_addf(&name, "%s_%d", wanted, try);
+    }
+    *used = grow(*used, cap, *n + 1, sizeof **used);
+    (*used)[(*n)++] = xstrdup(name.s);
+    sql_quote(sql, name.s);
+    str_free(&name);
+}
+
+/* "AS SELECT ...": the text of the view's body for the experiment and its metrics. */
+static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
+{
+    static const char *const fixed[] = {"row", "change", "n", "params_M", "name"};
+    char **used = NULL;
+    size_t n = 0, cap = 0;
+    str joins = {0};
+    for (size_t i = 0; i < LENGTH(fixed); i++) {
+        used = grow(used, &cap, n + 1, sizeof *used);
+        used[n++] = xstrdup(fixed[i]);
+    }
+    str_add(sql, " AS SELECT CASE t.grp WHEN '' THEN t.name ELSE '('||t.grp||')' END \"row\",t.change \"change\","
+                 "(SELECT count(*) FROM run r WHERE r.variant_id=t.variant_id AND r.archived=0 AND r.status='done' "
+                 "AND NOT EXISTS(SELECT 1 FROM result x WHERE x.run_id=r.id AND x.value IS NULL)) \"n\"");
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT DISTINCT m.id,m.name FROM metric m JOIN result x ON x.metric_id=m.id JOIN run r "
+                 "ON r.id=x.run_id JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1 ORDER BY m.id",
+                 "i", experiment);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        long long id = sqlite3_column_int64(s, 0);
+        const char *metric = (const char *)sqlite3_column_text(s, 1);
+        char *sd = xprintf("%s_sd", metric);
+        str_addf(sql, ",m%lld.mean ", id);
+        add_name(sql, &used, &n, &cap, metric);
+        str_addf(sql, ",m%lld.std ", id);
+        add_name(sql, &used, &n, &cap, sd);
+        free(sd);
+        str_addf(&joins, " LEFT JOIN summary m%lld ON m%lld.variant_id=t.variant_id AND m%lld.metric_id=%lld", id, id,
+                 id, id);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    str_addf(sql,
+             ",(SELECT max(a.parameters)/1e6 FROM run r JOIN attempt a ON a.run_id=r.id WHERE "
+             "r.variant_id=t.variant_id) "
+             "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.ord",
+             str_text(&joins), (long long)experiment);
+    for (size_t i = 0; i < n; i++) free(used[i]);
+    free(used);
+    str_free(&joins);
+    return rc;
+}
+
+static int drop(sqlite3 *q, const char *view, err *e)
+{
+    str sql = {0};
+    str_add(&sql, "DROP VIEW IF EXISTS ");
+    sql_quote(&sql, view);
+    int rc = sql_script(q, sql.s, e);
+    str_free(&sql);
+    return rc;
+}
+
+int view_drop(sqlite3 *q, const char *experiment, err *e)
+{
+    arena a = {0};
+    sqlite3_stmt *s =
+        sql_open(q, e, "SELECT view_name FROM experiment WHERE name=?1 AND view_name IS NOT NULL", "s", experiment);
+    int rc = s ? sql_next(s, e) : -1;
+    const char *view = rc == 1 ? sql_text(s, 0, &a) : NULL;
+    sqlite3_finalize(s);
+    if (rc == 1) rc = drop(q, view, e);
+    arena_free(&a);
+    return rc;
+}
+
+/* The view `settings`: a row for each run, every key and every metric as a column of its name. Made anew when there are
+ * new ones. */
+static int refresh_settings(sqlite3 *q, err *e)
+{
+    static const char *const fixed[] = {"run", "experiment", "row", "seed", "status"};
+    char **used = NULL;
+    size_t n = 0, cap = 0;
+    str sql = {0};
+    str_add(&sql, "CREATE VIEW settings AS SELECT r.id run,e.name experiment,v.name row,r.seed seed,r.status status");
+    for (size_t i = 0; i < LENGTH(fixed); i++) {
+        used = grow(used, &cap, n + 1, sizeof *used);
+        used[n++] = xstrdup(fixed[i]);
+    }
+    int rc = 0;
+    for (int metrics = 0; metrics < 2 && !rc; metrics++) {
+        sqlite3_stmt *s =
+            sql_open(q, e,
+                     metrics ? "SELECT name,id FROM metric WHERE id IN(SELECT metric_id FROM result) ORDER BY id"
+                             : "SELECT DISTINCT key,0 FROM param ORDER BY key",
+                     "");
+        rc = s ? 0 : -1;
+        while (!rc && n < 1900 && (rc = sql_next(s, e)) == 1) {
+            const char *name = (const char *)sqlite3_column_text(s, 0);
+            if (metrics) {
+                str_addf(&sql, ",(SELECT value FROM result x WHERE x.run_id=r.id AND x.metric_id=%lld) ",
+                         (long long)sqlite3_column_int64(s, 1));
+            } else {
+                str_add(&sql, ",(SELECT value FROM param p WHERE p.variant_id=v.id AND p.key=");
+                sql_literal(&sql, name);
+                str_add(&sql, ") ");
+            }
+            add_name(&sql, &used, &n, &cap, name);
+            rc = 0;
+        }
+        sqlite3_finalize(s);
+    }
+    str_add(&sql, " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id"
+                  " WHERE r.archived=0 AND v.archived=0 AND e.archived=0");
+    int64_t there = 0;
+    if (!rc)
+        rc =
+            sql_int(q, e, &there, "SELECT count(*) FROM sqlite_master WHERE name='settings' AND sql=?1", "s", sql.s) < 0
+                ? -1
+                : 0;
+    if (!rc && !there) rc = drop(q, "settings", e) || sql_script(q, sql.s, e) ? -1 : 0;
+    for (size_t i = 0; i < n; i++) free(used[i]);
+    free(used);
+    str_free(&sql);
+    return rc;
+}
+
+int view_refresh(sqlite3 *q, int64_t experiment, err *e)
+{
+    str sql = {0};
+    arena mem = {0};
+    const char *name = NULL, *view = NULL, *old = NULL;
+    int rc = 0;
+    for (int again = 0; again < 2 && !rc && !view; again++) {
+        sqlite3_stmt *s = sql_open(
+            q, e,
+            "SELECT e.name,e.view_name,m.sql FROM experiment e LEFT JOIN sqlite_master m ON m.name=e.view_name "
+            "AND m.type='view' WHERE e.id=?1",
+            "i", experiment);
+        rc = s ? sql_next(s, e) : -1;
+        if (rc == 1) name = sql_text(s, 0, &mem), view = sql_text(s, 1, &mem), old = sql_text(s, 2, &mem);
+        sqlite3_finalize(s);
+        if (rc == 1) rc = view ? 0 : choose_name(q, experiment, name, e);
+    }
+    if (!rc && view) {
+        str_add(&sql, "CREATE VIEW ");
+        sql_quote(&sql, view);
+        rc = write_body(q, experiment, &sql, e);
+        if (!rc && !same(old, sql.s)) rc = drop(q, view, e) || sql_script(q, sql.s, e) ? -1 : 0;
+    }
+    if (!rc) rc = refresh_settings(q, e);
+    str_free(&sql);
+    arena_free(&mem);
+    return rc;
+}
+
+int view_drop_old(sqlite3 *q, err *e)
+{
+    str sql = {0};
+    sqlite3_stmt *s =
+        sql_open(q, e, "SELECT name FROM sqlite_master WHERE type='view' AND name IN(SELECT name FROM experiment)", "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        str_add(&sql, "DROP VIEW ");
+        sql_quote(&sql, (const char *)sqlite3_column_text(s, 0));
+        str_addc(&sql, ';');
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    if (!rc && sql.n) rc = sql_script(q, sql.s, e);
+    str_free(&sql);
+    return rc;
+}
+
+int view_refresh_all(sqlite3 *q, err *e)
+{
+    int64_t *ids = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s = sql_open(q, e, "SELECT id FROM experiment ORDER BY id", "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        ids = grow(ids, &cap, n + 1, sizeof *ids);
+        ids[n++] = sqlite3_column_int64(s, 0);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    for (size_t i = 0; i < n && !rc; i++) rc = view_refresh(q, ids[i], e);
+    if (!rc && !n) rc = refresh_settings(q, e);
+    free(ids);
+    return rc;
+}

@@ -1,0 +1,169 @@
+/* write.c - writes a run's output: points, results, artifacts, tags, provenance. Every write is fenced by its claim. */
+#include "lab/results/internal.h"
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
+{
+    int64_t id = -1;
+    int rc = sql_int(q, e, &id, "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR goal=?2)", "ss", name, goal);
+    if (rc == 0)
+        rc = sql_int(q, e, &id,
+                     "INSERT INTO metric(name,goal) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "
+                     "goal=coalesce(?2,goal)"
+                     " RETURNING id",
+                     "ss", name, goal);
+    if (rc != 1) {
+        fail_in(e, "metric \"%s\": ", name);
+        return -1;
+    }
+    return id;
+}
+
+static int put_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
+{
+    if (!d->created) d->created = sql_open(d->q, e, "SELECT " CREATED_OF("?1"), "");
+    if (d->created && !d->put_point)
+        d->put_point = sql_open(
+            d->q, e, "INSERT OR REPLACE INTO point(run_id,metric_id,step,value,seconds) VALUES(?1,?2,?3,?4,?5)", "");
+    sqlite3_stmt *s = d->put_point;
+    if (!s) return -1;
+    sqlite3_bind_int64(d->created, 1, run);
+    int rc = sql_next(d->created, e) < 0 ? -1 : 0;
+    /* SQLite keeps a whole number of this size in 2 or 3 bytes */
+    double seconds = floor(now()) - (double)sqlite3_column_int64(d->created, 0);
+    sqlite3_reset(d->created);
+    const char *last = NULL;
+    int64_t id = -1;
+    for (size_t i = 0; i < n && !rc; i++) {
+        if (!same(points[i].metric, last)) {
+            last = points[i].metric;
+            id = metric_id(d->q, last, NULL, e);
+            if (id < 0) {
+                rc = -1;
+                break;
+            }
+        }
+        sqlite3_bind_int64(s, 1, run);
+        sqlite3_bind_int64(s, 2, id);
+        sqlite3_bind_int64(s, 3, points[i].step);
+        if (isfinite(points[i].value))
+            sqlite3_bind_double(s, 4, points[i].value);
+        else
+            sqlite3_bind_null(s, 4);
+        sqlite3_bind_double(s, 5, seconds);
+        rc = sql_next(s, e);
+        sqlite3_reset(s);
+    }
+    return rc;
+}
+
+int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e)
+{
+    if (!n) return 0;
+    if (tx_begin(d, false, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc) rc = put_points(d, c->run, points, n, e);
+    return tx_end(d, rc, e);
+}
+
+static int goal_is_known(const db_result *r, err *e)
+{
+    if (!r->goal || same(r->goal, "min") || same(r->goal, "max")) return 0;
+    return fail(e, "metric \"%s\": found goal \"%s\", expected min or max", r->metric, r->goal);
+}
+
+static int put_result(db *d, int64_t run, const db_result *r, err *e)
+{
+    str stats = {0};
+    if (r->stats.n) stats_encode(&r->stats, &stats);
+    int64_t id = metric_id(d->q, r->metric, r->goal, e);
+    int rc = id < 0 ? -1
+                    : sql_do(d->q, e,
+                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
+                             " VALUES(?1,?2,?3,?4,?5,?6,?7)",
+                             "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
+                             (const void *)stats.s, stats.n);
+    str_free(&stats);
+    return rc;
+}
+
+int db_put_result(db *d, const db_claim *c, const db_result *r, err *e)
+{
+    if (goal_is_known(r, e) || tx_begin(d, true, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc) rc = put_result(d, c->run, r, e);
+    return tx_end(d, rc, e);
+}
+
+int db_put_beside(db *d, int64_t run, const db_result *results, size_t n_results, const db_point *points,
+                  size_t n_points, err *e)
+{
+    for (size_t i = 0; i < n_results; i++)
+        if (goal_is_known(&results[i], e)) return -1;
+    if (tx_begin(d, true, e)) return -1;
+    int64_t done = 0;
+    int rc = sql_int(d->q, e, &done, "SELECT count(*) FROM run WHERE id=?1 AND status='done'", "i", run) < 0 ? -1 : 0;
+    if (!rc && !done) rc = fail(e, "run %lld is not done", (long long)run);
+    for (size_t i = 0; i < n_results && !rc; i++) rc = put_result(d, run, &results[i], e);
+    if (!rc && n_points) rc = put_points(d, run, points, n_points, e);
+    return tx_end(d, rc, e);
+}
+
+int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path, err *e)
+{
+    struct stat st;
+    char sha[65];
+    if (stat(path, &st)) return fail(e, "%s: found nothing to record as %s", path, kind);
+    if (sha256_file(path, sha, e) || tx_begin(d, true, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc)
+        rc = sql_do(d->q, e, "INSERT OR REPLACE INTO artifact(run_id,kind,path,bytes,sha256) VALUES(?1,?2,?3,?4,?5)",
+                    "issis", c->run, kind, path, (int64_t)st.st_size, sha);
+    return tx_end(d, rc, e);
+}
+
+int db_put_tag(db *d, const db_claim *c, const char *tag, const char *value, err *e)
+{
+    if (tx_begin(d, true, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc)
+        rc =
+            sql_do(d->q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", c->run, tag, value);
+    return tx_end(d, rc, e);
+}
+
+int db_tag_run(db *d, int64_t run, const char *tag, const char *value, err *e)
+{
+    if (tx_begin(d, true, e)) return -1;
+    int rc =
+        value ? sql_do(d->q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", run, tag, value)
+              : sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag=?2", "is", run, tag);
+    return tx_end(d, rc, e);
+}
+
+int db_attempt(db *d, const db_claim *c, const db_provenance *p, err *e)
+{
+    char sha[65];
+    if (p->diff) sha256_of(p->diff, strlen(p->diff), sha);
+    if (tx_begin(d, true, e)) return -1;
+    int rc = claim_fence(d, c, e);
+    if (!rc && p->diff)
+        rc = sql_do(d->q, e, "INSERT OR IGNORE INTO blob(sha256,data) VALUES(?1,?2)", "sb", sha, (const void *)p->diff,
+                    strlen(p->diff));
+    if (!rc)
+        rc = sql_do(d->q, e,
+                    "UPDATE attempt SET host=coalesce(?3,host),device=coalesce(?4,device),pid=coalesce(?5,pid),"
+                    "slurm_job=coalesce(?6,slurm_job),git_commit=coalesce(?7,git_commit),git_dirty=coalesce(?8,git_"
+                    "dirty),"
+                    "diff_sha256=coalesce(?9,diff_sha256),build_json=coalesce(?10,build_json),"
+                    "plugins_json=coalesce(?11,plugins_json),argv=coalesce(?12,argv),log_path=coalesce(?13,log_path),"
+                    "parameters=coalesce(?14,parameters),flops_step=coalesce(?15,flops_step),"
+                    "tokens_second=coalesce(?16,tokens_second),peak_memory=coalesce(?17,peak_memory)"
+                    " WHERE run_id=?1 AND n=?2",
+                    "iissIssIsssssIDDI", c->run, c->attempt, p->host, p->device, p->pid, p->slurm_job, p->git_commit,
+                    (int64_t)p->git_dirty, p->diff ? sha : NULL, p->build_json, p->plugins_json, p->argv_json,
+                    p->log_path, p->parameters, p->flops_step, p->tokens_second, p->peak_memory);
+    return tx_end(d, rc, e);
+}

@@ -1,0 +1,193 @@
+/* score.c - scores of a trained model: perplexity, token accuracy, and the task's own scores of decoded lines or
+ * likelihoods. */
+#include "lab/run/worker.h"
+#include "lab/launch/event.h"
+#include <math.h>
+#include <stdlib.h>
+
+const char *const worker_split_names[AB_SPLITS] = {"train", "dev", "test"};
+
+bool worker_decoder_only(const worker_run *r) { return r->task->flags & AB_DECODER_ONLY; }
+
+bool worker_decodes(const worker_run *r, ab_split split)
+{
+    if (worker_decoder_only(r)) return false;
+    bool both = r->cfg.decode_split == DECODE_BOTH;
+    return both ? split != AB_TRAIN : split == (r->cfg.decode_split == DECODE_DEV ? AB_DEV : AB_TEST);
+}
+
+/* Perplexity of the dev set, and the statistics of its token accuracy for later: r->hits. */
+int score_perplexity(worker_run *r, err *e)
+{
+    const pairs *dev = &r->data.split[AB_DEV];
+    err why = {0};
+    r->nll = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->nll);
+    r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
+    double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
+    if (!why.text[0])
+        event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
+                     (size_t)dev->n, 2, r->nll);
+    return why.text[0] ? fail(e, "%s", why.text) : 0;
+}
+
+void score_token_accuracy(const worker_run *r)
+{
+    const pairs *dev = &r->data.split[AB_DEV];
+    double right = 0, tokens = 0;
+    for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
+    if (tokens > 0)
+        event_result("token_accuracy", "max",
+                     "% of target tokens that are the likeliest after the true ones before, EOS counted, dev",
+                     100 * right / tokens, r->trained.step, r->trained.how, (size_t)dev->n, 2, r->hits);
+}
+
+typedef struct { /* sums over the splits that are decoded */
+    beam_stats stats;
+    task_routes routes;
+} decoding;
+
+/* Best outputs as lines, in the order of the split's examples; [p->n], the caller frees each. */
+static int decode_split(worker_run *r, ab_split split, char **lines, decoding *sums, err *e)
+{
+    const pairs *p = &r->data.split[split];
+    beam_options o = beam_options_of(&r->cfg);
+    const char **src = xcalloc((size_t)p->n + 1, sizeof *src);
+    char **out = xcalloc((size_t)p->n + 1, sizeof *out);
+    beam_stats stats = {0};
+    task_routes routes = {0};
+    for (int64_t i = 0; i < p->n; i++) {
+        ab_example x;
+        r->task->get(r->task_self, split, p->example[i], &x);
+        src[i] = x.src;
+    }
+    int bad = task_decode(&r->model, &r->rules, p, src, &o, out, &stats, &routes, e);
+    for (int64_t i = 0; i < p->n && !bad; i++) lines[p->example[i]] = out[i];
+    sums->stats.seconds += stats.seconds;
+    sums->stats.tokens += stats.tokens;
+    sums->routes.first += routes.first;
+    sums->routes.in_beam += routes.in_beam;
+    sums->routes.again += routes.again;
+    sums->routes.refused += routes.refused;
+    free(src);
+    free(out);
+    return bad;
+}
+
+static void report_decoding(const worker_run *r, const decoding *d)
+{
+    event_fact_number("decode_seconds", d->stats.seconds);
+    event_fact_number("decode_tokens_second", (double)d->stats.tokens / d->stats.seconds);
+    if (!r->task->accepts) return;
+    event_fact_number("outputs_first", (double)d->routes.first);
+    event_fact_number("outputs_in_beam", (double)d->routes.in_beam);
+    event_fact_number("outputs_again", (double)d->routes.again);
+    event_fact_number("outputs_refused", (double)d->routes.refused);
+}
+
+static int write_file(const worker_run *r, ab_split split, const char *ending, const char *kind, const str *text,
+                      err *e)
+{
+    char *name = xprintf("%s.%s", worker_split_names[split], ending), *path = path_join(r->job.folder, name);
+    int bad = file_write(path, str_text(text), text->n, e);
+    if (!bad) event_artifact(kind, path);
+    free(name);
+    free(path);
+    return bad;
+}
+
+/* SPLIT.hyp and SPLIT.ref: outputs and references as scorers take them; SPLIT.out: the lines as they were decoded,
+ * where that is something else. */
+static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64_t n, err *e)
+{
+    str out = {0}, hyp = {0}, ref = {0};
+    const ab_task_plugin *t = r->task;
+    for (int64_t i = 0; i < n; i++) {
+        ab_example x;
+        t->get(r->task_self, split, i, &x);
+        if (t->reference_line) str_addf(&out, "%s\n", lines[i]);
+        str_addf(&hyp, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, lines[i]) : lines[i]);
+        str_addf(&ref, "%s\n", t->reference_line ? t->reference_line(r->task_self, split, i, NULL) : x.tgt);
+    }
+    int bad = write_file(r, split, "hyp", "hypotheses", &hyp, e) ||
+              write_file(r, split, "ref", "references", &ref, e) ||
+              (t->reference_line && write_file(r, split, "out", "decoded", &out, e));
+    str_free(&out);
+    str_free(&hyp);
+    str_free(&ref);
+    return bad ? -1 : 0;
+}
+
+/* Metrics filled in by a task. If two splits are scored, each name includes its split: BLEU_dev. */
+static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
+                        const char *words, err *e)
+{
+    bool both = r->cfg.decode_split == DECODE_BOTH;
+    if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
+    for (int i = 0; i < found; i++) {
+        char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? worker_split_names[split] : "");
+        event_result(name, m[i].better == AB_LOWER ? "min" : "max", m[i].signature, m[i].value, r->trained.step,
+                     r->trained.how, m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
+        free(name);
+    }
+    return 0;
+}
+
+enum { MOST_METRICS = 16 };
+
+static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, err *e)
+{
+    ab_metric m[MOST_METRICS];
+    char words[1024] = "";
+    int found =
+        r->task->score(r->task_self, split, (const char *const *)lines, n, m, MOST_METRICS, words, sizeof words);
+    return send_metrics(r, split, m, found, n, words, e);
+}
+
+/* Metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
+static int score_from(worker_run *r, ab_split split, const double *nll, const double *hits, err *e)
+{
+    const pairs *p = &r->data.split[split];
+    ab_metric m[MOST_METRICS];
+    char words[1024] = "";
+    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    for (int64_t i = 0; i < p->n; i++)
+        x[p->example[i]] = (ab_likelihood){-nll[2 * i], (int64_t)nll[2 * i + 1], (int64_t)hits[2 * i]};
+    int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, words, sizeof words);
+    int bad = send_metrics(r, split, m, found, p->n, words, e);
+    free(x);
+    return bad;
+}
+
+int score_likelihoods(worker_run *r, err *e)
+{
+    const pairs *test = &r->data.split[AB_TEST], *dev = &r->data.split[AB_DEV];
+    bool on_dev = r->cfg.decode_split != DECODE_TEST || !test->n,
+         on_test = r->cfg.decode_split != DECODE_DEV && test->n;
+    err why = {0};
+    if (on_test) {
+        double *nll = xcalloc((size_t)test->n * 4 + 4, sizeof *nll), *hits = nll + 2 * test->n + 2;
+        train_score(&r->model, test, nll, hits, &why);
+        int bad = why.text[0] ? fail(e, "%s", why.text) : score_from(r, AB_TEST, nll, hits, e);
+        free(nll);
+        if (bad) return -1;
+    }
+    return on_dev && dev->n ? score_from(r, AB_DEV, r->nll, r->hits, e) : 0;
+}
+
+int score_decoded(worker_run *r, err *e)
+{
+    static const ab_split order[] = {AB_TEST, AB_DEV}; /* a table's first metric is its headline: test's */
+    decoding sums = {0};
+    int bad = 0;
+    for (size_t k = 0; k < LENGTH(order) && !bad; k++) {
+        int64_t n = r->data.split[order[k]].n;
+        if (!n || !worker_decodes(r, order[k])) continue;
+        char **lines = xcalloc((size_t)n, sizeof *lines);
+        bad = decode_split(r, order[k], lines, &sums, e) || keep_outputs(r, order[k], lines, n, e) ||
+              score_lines(r, order[k], lines, n, e);
+        for (int64_t i = 0; i < n; i++) free(lines[i]);
+        free(lines);
+    }
+    if (!bad && sums.stats.seconds > 0) report_decoding(r, &sums);
+    return bad ? -1 : 0;
+}

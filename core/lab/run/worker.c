@@ -1,0 +1,434 @@
+/* worker.c - one run from its settings to its results; read do_run from top to bottom. score.c computes its scores. */
+#include "lab/run/worker.h"
+#include "cli/options.h"
+#include "tensor/cpu/floor.h"
+#include "network/check/known.h"
+#include "tensor/comm/comm.h"
+#include "text/data/dataset.h"
+#include "network/decode/constrain.h"
+#include "tensor/device/device.h"
+#include "lab/launch/event.h"
+#include "tensor/graph/profile.h"
+#include "network/model/costs.h"
+#include "network/model/fusion.h"
+#include "network/model/groups.h"
+#include "network/train/train.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+typedef worker_job job;
+typedef worker_run run;
+
+/* While training, the first SIGTERM asks for a checkpoint at the end of the step. A second one, one where there is
+ * nothing to save, and a step that does not end in twice the longest so far and 5 s more end the process: all files are
+ * written atomically, and the last checkpoint stands. */
+enum { STOP_PATIENCE = 5 }; /* seconds */
+static volatile sig_atomic_t stop_asked, training;
+static volatile double longest_step; /* seconds */
+static void ask_stop(int signal_number)
+{
+    (void)signal_number;
+    if (!training || stop_asked) _exit(WORKER_STOPPED);
+    stop_asked = 1;
+    alarm(STOP_PATIENCE + (unsigned)(2 * longest_step));
+}
+/* mpirun may be asked several times. */
+static void ask_rank_to_stop(int signal_number)
+{
+    if (!stop_asked) ask_stop(signal_number);
+}
+static void step_too_long(int signal_number)
+{
+    (void)signal_number;
+    _exit(WORKER_STOPPED);
+}
+static bool should_stop(void *self)
+{
+    (void)self;
+    if (stop_asked) alarm(0); /* the step has ended: its checkpoint may take any time */
+    return stop_asked || events_broken();
+}
+/* The last point of a curve recorded by a plugin: its name, PLUGIN.name, has a dot, which no other has. */
+typedef struct last_recorded {
+    const char *name;
+    int64_t step;
+    double value;
+    struct last_recorded *next;
+} last_recorded;
+
+static void send_point(void *self, const char *metric, int64_t step, double value)
+{
+    run *r = self;
+    event_point(metric, step, value);
+    if (!strchr(metric, '.')) return;
+    last_recorded *at = r->recorded;
+    while (at && !same(at->name, metric)) at = at->next;
+    if (!at) {
+        at = arena_alloc(&r->memory, sizeof *at);
+        *at = (last_recorded){.name = arena_strdup(&r->memory, metric), .next = r->recorded};
+        r->recorded = at;
+    }
+    at->step = step, at->value = value;
+}
+
+/* One table column each; neither direction is better. */
+static void recorded_results(const run *r)
+{
+    for (const last_recorded *at = r->recorded; at; at = at->next)
+        event_result(at->name, "", "recorded by the plugin in training, on the last batch", at->value, at->step, "last",
+                     0, 0, NULL);
+}
+static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
+{
+    (void)self;
+    static double last;
+    double t = ticks();
+    if (last > 0 && t - last > longest_step) longest_step = t - last;
+    last = t;
+    event_progress(step, total, ppl, tokens_per_second);
+}
+
+/* ---- the folder ---- */
+
+static void clear_folder(const char *folder, bool all) /* half-written files; or everything a training left */
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    while (d && (x = readdir(d))) {
+        char *path = path_join(folder, x->d_name);
+        if (has_suffix(x->d_name, ".tmp") || (all && has_suffix(x->d_name, ".safetensors"))) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+/* One process at a time works in a run's folder: that of a host that was killed may still be writing its
+ * checkpoint. The lock goes with the process. Where a file system knows no locks there is none. */
+static int take_folder(const job *j, err *e)
+{
+    enum { PATIENCE = 120 }; /* seconds: one step and one checkpoint of the other process */
+    char *path = path_join(j->folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), bad = 0;
+    double start = ticks();
+    bool told = false;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR) && !bad) {
+        if (!told) log_line(LOG_INFO, "waiting for another process in %s", j->folder);
+        told = true;
+        if (ticks() - start > PATIENCE)
+            bad = fail(e, "another process has been working in %s for %d s", j->folder, PATIENCE);
+        usleep(20000);
+    }
+    free(path);
+    if (!bad) clear_folder(j->folder, j->fresh);
+    return bad; /* fd stays open: it is the lock */
+}
+
+/* ---- the steps of a run ---- */
+
+static int read_settings(run *r, err *e)
+{
+    str json = {0};
+    char *path = path_join(r->job.folder, "config.json"), seed[32];
+    int bad = file_read(path, &json, e) || config_from_json(str_text(&json), &r->set, &r->memory, e) ||
+              config_from_settings(&r->set, &r->cfg, &r->memory, e);
+    snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
+    settings_put(&r->set, "seed", seed, &r->memory);
+    r->cfg.seed = r->job.seed;
+    if (!bad) plugin_add_path(r->cfg.plugin_path);
+    str_free(&json);
+    free(path);
+    return bad;
+}
+
+static int open_task(run *r, err *e)
+{
+    if (!(r->task_plugin = plugin_find(AB_TASK, r->cfg.task, e))) return -1;
+    const ab_plugin *d = &r->task_plugin->desc;
+    void *cfg = arena_alloc(&r->memory, d->cfg_size + 16);
+    if (d->params && config_bind(&r->set, d->name, d->params, cfg, &r->memory, e)) return -1;
+    ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
+    char words[1024] = "";
+    r->task = &r->task_plugin->iface.task;
+    if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))
+        return fail(e, "task '%s': %s", d->name, words);
+    return 0;
+}
+
+static int read_data(run *r, err *e)
+{
+    bool shared = r->task->flags & AB_SHARED_VOCAB;
+    if (dataset_vocabs(r->task, r->task_self, shared, (vocab_kind)r->cfg.vocab, r->cfg.vocab_size,
+                       r->cfg.lowercase != 0, r->job.cache_dir, &r->src, &r->tgt, e))
+        return -1;
+    if (task_rules_open(&r->rules, r->task, r->task_self, r->src, r->tgt, e))
+        return fail_in(e, "task '%s': ", r->task_plugin->desc.name);
+    return dataset_build(&r->data, r->task, r->task_self, r->src, r->tgt, r->cfg.max_length, e);
+}
+
+/* The first failed check of a plugin of the run, if it was checked (run.c). */
+static void tell_checks(const run *r)
+{
+    str words = {0};
+    for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
+        const setting *s = &r->model.set.at[i];
+        ab_kind kind = model_plugin_kind(s->key);
+        err none = {0};
+        const plugin *p = kind ? plugin_find(kind, s->value, &none) : NULL;
+        if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &words) || !words.n) continue;
+        char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&words));
+        event_fact("check_failed", text);
+        free(text);
+        break;
+    }
+    str_free(&words);
+}
+
+/* The device; with ranks, all their devices, because a table marks rows trained on different ones. */
+static int tell_device(const run *r, err *e)
+{
+    char mine[192] = "";
+    str words = {0};
+    snprintf(mine, sizeof mine, "%s", device_description(r->on));
+    if (!r->comm) return event_fact("device", mine), 0;
+    char *all = xcalloc((size_t)r->comm->size, sizeof mine);
+    int bad = r->comm->m->gather(mine, all, sizeof mine, e);
+    for (int i = 0; i < r->comm->size && !bad; i++) {
+        const char *own = all + (size_t)i * sizeof mine;
+        if (!strstr(str_text(&words), own)) str_addf(&words, "%s%s", words.n ? " + " : "", own);
+    }
+    if (!bad) event_fact("device", str_text(&words)), event_fact("communicator", r->comm->about);
+    str_free(&words);
+    free(all);
+    return bad;
+}
+
+static int open_model(run *r, err *e)
+{
+    dtype compute;
+    if (device_compute(r->cfg.precision, r->on, &compute, e) ||
+        train_open_model(&r->model, &r->set, r->src, r->tgt, compute, r->on, e))
+        return -1;
+    r->model_open = true;
+    str plugins = {0};
+    int bad = model_plugins_json(&r->model.set, &plugins, e);
+    if (!bad) event_fact("plugins_json", str_text(&plugins));
+    if (!bad) tell_checks(r);
+    str_free(&plugins);
+    if (bad) return -1;
+    if (tell_device(r, e)) return -1;
+    struct utsname here;
+    if (!uname(&here)) event_fact("host", here.nodename);
+    event_fact("precision", dtype_name(compute));
+    const char *fusion = model_fusion(&r->model, e);
+    if (!fusion) return -1;
+    event_fact("attention", fusion);
+    str groups = {0};
+    groups_describe(&r->model, &groups);
+    if (groups.n) event_fact("parameter_groups", str_text(&groups));
+    str_free(&groups);
+    event_fact_number("parameters", (double)params_count(&r->model.params));
+    return 0;
+}
+
+/* Does the position cover every sentence, and every output that decoding may try? */
+static int check_lengths(const run *r, err *e)
+{
+    int64_t needed = 0;
+    char why[160] = "";
+    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
+        const pairs *p = &r->data.split[s];
+        if (!p->n || (s == AB_TEST && !worker_decodes(r, s) && !worker_decoder_only(r))) continue;
+        bool source = p->src_longest >= p->tgt_longest;
+        int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra;
+        if (longest > needed) {
+            needed = longest;
+            snprintf(why, sizeof why, "the longest %s of %s has this many tokens, including EOS",
+                     source ? "source" : "target", worker_split_names[s]);
+        }
+        if (worker_decodes(r, s) && output > needed) {
+            needed = output;
+            snprintf(why, sizeof why,
+                     "outputs can be max_extra = %lld tokens longer than the longest source of %s, which has %lld",
+                     (long long)r->cfg.max_extra, worker_split_names[s], (long long)p->src_longest);
+        }
+    }
+    return model_check_reach(&r->model, needed, why, e);
+}
+
+static void report_costs(run *r)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    err e = {0};
+    double flops = model_update_flops(
+        &r->model, worker_decoder_only(r) ? r->data.split[AB_TRAIN].tgt_longest : COSTS_SENTENCE, &e);
+    if (e.text[0]) log_line(LOG_WARN, "FLOPs were not counted: %s", e.text);
+    event_fact_number("flops_step", flops * r->trained.fill);
+    event_fact_number("tokens_second", r->trained.tokens_per_second);
+    event_fact_number("target_tokens_second", r->trained.target_tokens_per_second);
+    event_fact_number("train_seconds", r->trained.seconds);
+    event_fact_number("trained_tokens", r->trained.tokens);
+    event_fact_number("batch_fill", r->trained.fill);
+    event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
+}
+
+/* Joins the other ranks, if any; only rank 0 reports to the host and writes in the folder. */
+static int join_ranks(run *r, err *e)
+{
+    int rank = 0, ranks = 1, here = 0;
+    if (r->job.ranks < 2) return (r->on = device_open(r->job.device, e)) ? take_folder(&r->job, e) : -1;
+    comm_place(&rank, &ranks, &here);
+    if (!(r->on = device_open_rank(r->job.device, here, e)) ||
+        !(r->comm = comm_open(r->on, r->job.folder, (int)r->job.ranks, e)))
+        return -1;
+    r->leads = comm_leads(r->comm);
+    if (!r->leads) events_open(-1);
+    return (r->leads && take_folder(&r->job, e)) || comm_barrier(r->comm, e) ? -1 : 0;
+}
+
+/* After the last update rank 0 continues alone, on the cores of its machine's other ranks. */
+static void leave_ranks(run *r)
+{
+    const comm *c = r->comm;
+    if (c && r->leads && r->job.threads) cpu_threads((int)r->job.threads * c->here);
+    comm_close(c);
+    r->comm = NULL;
+}
+
+/* The way of the data, once. */
+static train_outcome do_run(run *r, err *e)
+{
+    event_phase("data");
+    if (join_ranks(r, e) || read_settings(r, e) || open_task(r, e) || read_data(r, e)) return TRAIN_FAILED;
+    event_phase("model");
+    if (open_model(r, e) || check_lengths(r, e)) return TRAIN_FAILED;
+    event_phase("train");
+    train_job t = {.m = &r->model,
+                   .data = &r->data,
+                   .src = r->src,
+                   .tgt = r->tgt,
+                   .folder = r->job.folder,
+                   .comm = r->comm,
+                   .events = {.self = r, .point = send_point, .progress = send_progress, .stop = should_stop}};
+    training = 1;
+    train_outcome outcome = train_run(&t, &r->trained, e);
+    training = 0;
+    if (outcome != TRAIN_FAILED) leave_ranks(r);
+    if (!r->leads) return outcome;
+    if (outcome == TRAIN_DONE && stop_asked) return TRAIN_STOPPED; /* asked after the last step */
+    report_costs(r);
+    if (outcome != TRAIN_DONE) return outcome;
+    event_phase("score");
+    if (score_perplexity(r, e)) return TRAIN_FAILED;
+    if (!worker_decoder_only(r)) event_phase("decode");
+    if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
+    score_token_accuracy(r);
+    recorded_results(r);
+    char words[128];
+    if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
+    char *path = path_join(r->job.folder, "model.safetensors");
+    if (file_exists(path)) event_artifact("model", path);
+    free(path);
+    return TRAIN_DONE;
+}
+
+static void close_run(run *r)
+{
+    free(r->nll);
+    free(r->hits);
+    if (r->model_open) model_free(&r->model);
+    dataset_free(&r->data);
+    if (r->tgt != r->src) vocab_free(r->tgt);
+    vocab_free(r->src);
+    if (r->task && r->task_self) r->task->close(r->task_self);
+    arena_free(&r->memory);
+}
+
+/* Events go to a descriptor opened by the host, or to a named file. */
+static int open_events(job *j, err *e)
+{
+    if (j->events && (j->fd = open(j->events, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0)
+        return fail(e, "%s: %s", j->events, strerror(errno));
+    if (j->ranks > 1) {
+        signal(SIGUSR1, ask_rank_to_stop); /* mpirun forwards this signal, and leaves time for a checkpoint */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    events_open((int)j->fd);
+    return 0;
+}
+
+/* A failing rank reports its error and ends the others. The rank that reports to the host goes first, because all often
+ * fail alike. */
+static void give_up(const run *r, const err *e)
+{
+    enum { OTHERS = 2 }; /* seconds */
+    const comm *c = r->comm;
+    if (!r->leads) sleep(OTHERS);
+    events_open((int)r->job.fd);
+    str words = {0};
+    str_addf(&words, "rank %d: %s", c->rank, e->text);
+    event_error(str_text(&words));
+    fprintf(stderr, "error: %s\n", str_text(&words));
+    fflush(stderr);
+    c->m->abort(WORKER_FAILED);
+}
+
+static int work(const invocation *c, void *options)
+{
+    job *j = options;
+    run r = {.leads = true};
+    err e = {0};
+    signal(SIGTERM, ask_stop);
+    signal(SIGALRM, step_too_long);
+    if (!j->data_dir) j->data_dir = c->p.data_dir;
+    r.job = *j;
+    if (open_events(j, &e)) return call_failed(c, &e);
+    cpu_threads((int)r.job.threads);
+    profile_enable(r.job.profile);
+    train_outcome outcome = do_run(&r, &e);
+    if (r.job.profile) {
+        double flops = 0, bytes = 0;
+        if (!on_device(r.on)) cpu_floors(&flops, &bytes);
+        profile_print(stderr, flops, bytes);
+    }
+    close_run(&r);
+    if (r.comm) give_up(&r, &e);
+    if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
+    if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
+    if (outcome == TRAIN_STOPPED) event_stopped();
+    if (outcome == TRAIN_DONE) event_end();
+    if (!r.leads && outcome != TRAIN_FAILED) return WORKER_DONE; /* rank 0's status is the run's */
+    return outcome == TRAIN_DONE       ? WORKER_DONE
+           : outcome == TRAIN_STOPPED  ? WORKER_STOPPED
+           : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
+                                       : WORKER_FAILED;
+}
+
+/* launch/worker_process.c writes this command line. */
+#define AT(field) offsetof(job, field)
+static const job defaults = {.device = "auto", .seed = 1, .fd = -1};
+static const option options[] = {
+    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder), .required = true},
+    {"--data", "FOLDER", "folder of corpora", OPTION_TEXT, AT(data_dir)},
+    {"--cache", "FOLDER", "folder of vocabularies", OPTION_TEXT, AT(cache_dir)},
+    {"--device", "DEVICE", "device to train on", OPTION_TEXT, AT(device)},
+    {"--seed", "N", "seed of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
+    {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--fd", "N", "file descriptor for events", OPTION_COUNT, AT(fd), 0, 1e6},
+    {"--events", "FILE", "file for events, instead of --fd", OPTION_TEXT, AT(events)},
+    {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
+    {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
+    {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
+    {0}};
+const command worker_command = {
+    .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};

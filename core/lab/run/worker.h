@@ -1,0 +1,52 @@
+/* worker.h - a run in its worker process: worker.c opens and trains it, score.c scores it. */
+#ifndef ABLATE_WORKER_H
+#define ABLATE_WORKER_H
+#include "tensor/comm/comm.h"
+#include "text/data/dataset.h"
+#include "network/decode/constrain.h"
+#include "network/plugin/plugin.h"
+#include "network/train/train.h"
+
+typedef struct {
+    const char *folder; /* contains config.json; receives checkpoints */
+    const char *cache_dir, *data_dir;
+    const char *device;
+    int64_t seed, threads, fd, ranks;
+    const char *events; /* file or pipe for events of ranks, whose launcher passes on no descriptors */
+    bool profile;
+    bool fresh; /* ignore files already in the folder */
+} worker_job;
+
+typedef struct {
+    worker_job job;
+    arena memory;
+    settings set;
+    config cfg;
+    const plugin *task_plugin;
+    const ab_task_plugin *task;
+    void *task_self;
+    vocab *src, *tgt;
+    task_rules rules;
+    dataset data;
+    const backend *on;
+    model model;
+    bool model_open;
+    train_result trained;
+    const comm *comm;               /* the other ranks; NULL: none */
+    bool leads;                     /* this is rank 0, or the only process */
+    struct last_recorded *recorded; /* values recorded by plugins, newest first; in memory */
+    double *nll,
+        *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
+} worker_run;
+
+extern const char *const worker_split_names[AB_SPLITS];
+bool worker_decoder_only(const worker_run *r);
+bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
+
+/* Each sends its results to the host. Returns 0, or -1 and sets *e. */
+int score_perplexity(worker_run *r, err *e); /* of dev; keeps r->nll and r->hits */
+int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
+int score_likelihoods(worker_run *r,
+                      err *e); /* for decoder-only tasks: test, and dev if there is no test or both are requested */
+void score_token_accuracy(const worker_run *r); /* call after the task's own scores, which come first in tables */
+#endif

@@ -1,0 +1,102 @@
+/* design.h - inference about a design from n seeds on the same m sentences: the difference of two table rows with
+ * interval and p, the least detectable difference, and the number of seeds needed.
+ *
+ * Seeds and sentences are crossed, not nested: every seed's model sees the same sentences. The variance of a difference
+ * of means has a part V that more seeds reduce and a part U that only more sentences reduce. Howe's method (Howe 1974)
+ * combines both in the interval. docs/statistics.md has formulas, sources and rejected alternatives.
+ *
+ * Everything is two-sided unless stated otherwise. With fewer than two seeds on a side, interval and p are NaN. Arrays
+ * belong to the caller; nothing is kept, except that an arm owns its z.
+ */
+#ifndef ABLATE_METRIC_DESIGN_H
+#define ABLATE_METRIC_DESIGN_H
+#include "base/base.h"
+
+/* One row's runs. Scores are on the scale that is compared: percent, or the log of the perplexity. */
+typedef struct {
+    size_t n, m;     /* seeds; sentences, 0: no per-sentence statistics */
+    double mean, s2; /* of the scores; s2: sample variance over seeds, NaN for fewer than two */
+    double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (metric/variances.h) */
+    double msi;      /* mean square of seeds x sentences: the residual after seed and sentence means */
+    double *z;       /* [m] influence values averaged over seeds; NULL if m is 0 */
+} arm;
+
+/* scores: [n]; z: [n][m], NULL if m is 0. Free with arm_free. */
+arm arm_measure(const double *scores, const double *z, size_t n, size_t m);
+void arm_free(arm *a);
+/* Standard deviation over seeds without the noise of a finite test set: sqrt(max(0, s2 - msi / m)). */
+double arm_seed_sd(const arm *a);
+
+typedef struct {
+    double d;         /* mean of row minus mean of base */
+    double v, df;     /* the seeds' part of its variance, and that part's degrees of freedom */
+    double u;         /* the sentences' part; 0 without per-sentence statistics on the same sentences */
+    double low, high; /* 95 % interval */
+    double p;
+} difference;
+
+/* most_df: upper limit of df (from shared variances), INFINITY: none. */
+difference design_compare(const arm *row, const arm *base, double most_df);
+
+/* The same for a weighted sum of n rows, sum w_i mean_i, such as an effect of a factorial design: weights[n], none 0.
+ * Degrees of freedom after Satterthwaite, at most those of all rows together. */
+difference design_contrast(const arm *rows, const double *weights, size_t n);
+
+/* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
+double howe_half_width(double v, double df, double u, double alpha);
+double howe_p(double d, double v, double df, double u);
+/* p for equivalence within +- margin: the larger p of two one-sided tests (Schuirmann 1987). Below 0.05 exactly if the
+ * 90 % interval lies inside the margin. */
+double equivalence_p(double d, double v, double df, double u, double margin);
+
+/* ---- planning ---- */
+
+/* The smallest true difference that a test at level alpha finds with probability `power`. least_n: the smaller number
+ * of seeds; below five, simulated factors replace the t quantiles, which are too optimistic there. */
+double least_detectable(double v, double df, double u, size_t least_n, double alpha, double power);
+/* Its limit for infinitely many seeds. */
+double least_detectable_floor(double u, double alpha, double power);
+/* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: no number of seeds is
+ * enough (the sentences' part alone is too large), or more than 10,000. */
+size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alpha, double power);
+/* Probability that a test at level alpha with n seeds per side finds a true difference `effect`; printed by `ablate
+ * plan`. */
+double power_of(double effect, double sd1, double sd0, size_t n, double u, double alpha);
+/* Stein's two stages (Stein 1945): total seeds per side for a 95 % interval of half width at most w, from the variances
+ * of a pilot with `pilot` seeds per side. */
+size_t stein_seeds(size_t pilot, double s2_1, double s2_0, double w);
+
+/* ---- one seed, ranks, permutations ---- */
+
+typedef struct {
+    double t, df, p, half; /* half: half the width of the 95 % prediction interval */
+} prediction;
+/* Is one more run x outside the prediction interval of base's n >= 2 seeds? t = (x - mean) / (S sqrt(1 + 1/n)). */
+prediction predict_one(const arm *base, double x);
+
+typedef struct {
+    double theta, low, high; /* P(A > B), a tie counts half; 95 % interval */
+} superiority;
+/* P(a seed of A beats a seed of B); Newcombe's (2006) method 5. A value that is not finite is a diverged run and worse
+ * than any other. sign: 1 if higher is better, -1 if lower is. */
+superiority superiority_of(const double *a, size_t n_a, const double *b, size_t n_b, double sign);
+superiority superiority_interval(double theta, size_t n_a, size_t n_b);
+
+/* Exact two-sample permutation test of the difference of means; n_a + n_b <= 20, else NaN. Its smallest p is 2 / C(n_a
+ * + n_b, n_a) for equal n. It is about seeds on these sentences only. */
+double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b);
+/* Exact sign flips of paired differences, n <= 20, else NaN. Its smallest p is 2 / 2^n. */
+double sign_flip_p(const double *d, size_t n);
+
+/* ---- repeated looks ---- */
+
+/* Looks are at look_seeds seeds; their weights are fixed in advance and sum to 1. p at look k is divided by its weight;
+ * the repeated p is the smallest so far, at most 1: valid under any stopping rule. */
+enum { N_LOOKS = 4 };
+extern const size_t look_seeds[N_LOOKS];
+extern const double look_weights[N_LOOKS];
+double repeated_p(const double *p, size_t looks); /* of the first `looks` looks; NaN: no look */
+/* e value of a t statistic against a normal prior of variance g (in units of the error variance) with n_eff
+ * observations: can be multiplied over experiments (Rouder et al. 2009; Grünwald et al. 2024). */
+double t_e_value(double t, double df, double n_eff, double g);
+#endif

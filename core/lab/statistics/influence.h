@@ -1,0 +1,27 @@
+/* influence.h - how much each sentence moves a corpus score, from the per-sentence statistics of metric/stats.h.
+ *
+ * The influence value z_j of sentence j is the derivative of the score with respect to the sentence's weight, times the
+ * number of sentences m. The values sum to 0, and their mean square over m estimates the variance of the score under
+ * resampling of sentences (infinitesimal jackknife: Efron 1982, chapter 6). They make a corpus score behave like a mean
+ * over sentences. Formulas: docs/statistics.md.
+ *
+ * rows: [m][width of the kind]; z: [m], filled. Each function returns the score; NaN (and z of NaN) if it is undefined.
+ */
+#ifndef ABLATE_METRIC_INFLUENCE_H
+#define ABLATE_METRIC_INFLUENCE_H
+#include <stddef.h>
+
+/* negative log-likelihood, tokens: log of the perplexity */
+double influence_log_ratio(const double *rows, size_t m, double *z);
+double influence_ratio(const double *rows, size_t m, double *z); /* part, whole: in percent */
+double influence_f1(const double *rows, size_t m, double *z);    /* matched, gold, found: in percent */
+/* BLEU_STATS numbers; options: a bleu_options or NULL. Omits the terms of an order without matches, which has no
+ * derivative. */
+double influence_bleu(const double *rows, size_t m, const void *options, double *z);
+
+/* Sums the rows of each document: document[j] < n_documents is the document of sentence j; out: [n_documents][width],
+ * filled. The sums give influence values of documents, because sentences of one document are not independent (Miller
+ * 2024). */
+void influence_documents(const double *rows, size_t m, size_t width, const size_t *document, size_t n_documents,
+                         double *out);
+#endif

@@ -1,0 +1,23 @@
+/* variances.h - shared variances over seeds of a table's rows.
+ *
+ * Three seeds determine a row's variance poorly; twenty rows together do so well. Rows with an outlying variance keep
+ * their own. The others are shrunk towards a common prior whose strength is estimated from them (Smyth 2004; limma's
+ * eBayes), never below a row's own estimate, so that a row with a large spread does not gain from the others. */
+#ifndef ABLATE_METRIC_VARIANCES_H
+#define ABLATE_METRIC_VARIANCES_H
+#include "base/base.h"
+
+typedef struct {
+    double spread;   /* variance of the log variances beyond chance; at most 0: one common variance */
+    double prior_df; /* d0: degrees of freedom of the prior; INFINITY if spread <= 0 */
+    double prior_s2; /* s0² */
+    double pool_df;  /* of all sharing rows: upper limit for every comparison */
+} shared_prior;
+
+/* Shared variances are used from this many seeds per row and rows per table. */
+enum { SHARE_SEEDS = 3, SHARE_ROWS = 5 };
+
+/* s2, df: [n] variances and their degrees of freedom, replaced by the shared ones (at least a row's own). moderated:
+ * [n] shrunk values before that lower bound; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN are unchanged. */
+shared_prior share_variances(double *s2, double *df, size_t n, double *moderated, bool *outlier);
+#endif

@@ -1,0 +1,103 @@
+/* freeze.c - writes a spec to the database: rows with typed settings and plugins, and runs not yet started. */
+#include "lab/sweep/freeze.h"
+#include "base/base.h"
+#include "network/model/model.h"
+#include "network/plugin/plugin.h"
+
+static enum db_kind typed(const char *text, db_param *out)
+{
+    if (same(text, "true") || same(text, "false")) {
+        out->i = same(text, "true");
+        return DB_BOOL;
+    }
+    if (parse_int(text, &out->i)) return DB_INT;
+    if (parse_real(text, &out->r)) return DB_REAL;
+    out->s = text;
+    return DB_TEXT;
+}
+
+/* Does a part of this row refuse another one? Words, or NULL. */
+static const char *not_applicable(const spec_row *row, arena *a)
+{
+    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    err e = {0};
+    const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
+    const char *task = settings_get(&row->placed, "task");
+    const char *ngrams = settings_get(&row->settings, "char_ngrams");
+    bool encoder = plugin_task_has_source(task);
+    if (!encoder && ngrams && !same(ngrams, "0"))
+        return arena_printf(a, "char_ngrams composes tokens of the source, and task %s has no source", task);
+    for (int i = 0; i < 3 && pos; i++) {
+        if (!encoder && roles[i] != AB_CAUSAL) continue;
+        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
+        if (!att) break;
+        const ab_position_plugin *h = &pos->iface.position;
+        uint32_t hooks = i == 2 ? 0
+                                : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
+                                      (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
+        if (!(att->iface.attention.roles & roles[i]))
+            return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[i]);
+        if (hooks & ~att->iface.attention.accepts)
+            return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
+                                pos->desc.name);
+    }
+    return NULL;
+}
+
+static db_row_spec row_spec(const spec *s, size_t i, arena *a)
+{
+    const spec_row *row = &s->rows[i];
+    db_param *params = arena_alloc(a, (row->settings.n + 1) * sizeof *params);
+    for (size_t k = 0; k < row->settings.n; k++) {
+        params[k].key = row->settings.at[k].key;
+        params[k].kind = typed(row->settings.at[k].value, &params[k]);
+        params[k].swept = settings_get(&row->swept, params[k].key) != NULL && !config_is_bookkeeping(params[k].key);
+    }
+    return (db_row_spec){.group = row->group,
+                         .name = row->name,
+                         .change = row->changed,
+                         .is_base = row->is_base,
+                         .same_as = row->same_as >= 0 ? s->rows[row->same_as].name : NULL,
+                         .config_hash = row->hash,
+                         .config_json = row->json,
+                         .params = params,
+                         .n_params = row->settings.n,
+                         .paper_row = row->paper_row,
+                         .n_seeds = row->n_seeds,
+                         .not_applicable = not_applicable(row, a)};
+}
+
+int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e)
+{
+    arena a = {0};
+    str args = {0};
+    db_row_spec *rows = arena_alloc(&a, (s->n_rows + 1) * sizeof *rows);
+    int bad = 0;
+    for (size_t i = 0; i < s->n_rows && !bad; i++) {
+        str plugins = {0};
+        rows[i] = row_spec(s, i, &a);
+        bad = model_plugins_json(&s->rows[i].placed, &plugins, e);
+        rows[i].plugins_json = arena_strdup(&a, str_text(&plugins));
+        str_free(&plugins);
+    }
+    for (int i = 0; i < argc; i++) {
+        str_addc(&args, i ? ',' : '[');
+        json_string(&args, argv[i]);
+    }
+    str_addc(&args, ']');
+    db_experiment_spec x = {.name = s->name,
+                            .note = s->note,
+                            .spec_ini = s->text,
+                            .argv_json = str_text(&args),
+                            .paper_table = *s->paper ? s->paper : NULL,
+                            .analysis = s->analysis,
+                            .rows = rows,
+                            .n_rows = s->n_rows,
+                            .seeds = s->seeds,
+                            .n_seeds = s->n_seeds};
+    if (!bad) bad = db_freeze(d, &x, frozen, n, e);
+    str_free(&args);
+    arena_free(&a);
+    return bad;
+}

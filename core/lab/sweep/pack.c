@@ -1,0 +1,62 @@
+/* pack.c - ablate run --workers auto: as many runs at a time as cores, memory and GPU memory allow. */
+#include "lab/launch/launch.h"
+#include "lab/sweep/prepare.h"
+#include <sched.h>
+#include <string.h>
+
+/* Of what is free so much may be planned for: estimates are estimates, and others use the machine too. */
+static const double SHARE = 0.9;
+
+/* Cores that this process may use. */
+static int64_t cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+}
+
+/* Bytes that can be had without swapping; 0: not known. */
+static double free_memory(void)
+{
+    char line[128];
+    double kilobytes = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %lf", &kilobytes) == 1) break;
+    if (f) fclose(f);
+    return kilobytes * 1024;
+}
+
+/* Less of *n where only so many of `each` bytes are in what is free; nothing is known of 0. */
+static void fit(int64_t *n, double each, double room, const char *of, str *why)
+{
+    if (!(each > 0 && room > 0)) return;
+    double most = SHARE * room / each;
+    str_addf(why, ", %.1f GB%s free, up to %.1f per run", room / 1e9, of, each / 1e9);
+    if (most < (double)*n) *n = most < 1 ? 1 : (int64_t)most;
+}
+
+/* Runs at a time that GPUs hold: a rank a GPU, several ranks on one where they fit. */
+static int64_t on_gpus(const pack_needs *x, str *why)
+{
+    int64_t each = INT32_MAX;
+    str words = {0};
+    fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &words);
+    if (each == INT32_MAX) each = 1; /* one on each, where nothing is known */
+    int64_t n = x->gpus * each / x->ranks;
+    str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&words));
+    str_free(&words);
+    return n > 0 ? n : 1;
+}
+
+int64_t pack_workers(const pack_needs *x, str *why)
+{
+    int64_t busy = (x->threads > 0 ? x->threads : 1) * x->ranks, by_cores = cores() / busy,
+            n = x->gpus ? on_gpus(x, why) : INT32_MAX;
+    if (by_cores < 1) by_cores = 1;
+    if (by_cores < n) n = by_cores;
+    str_addf(why, "%lld core%s, %lld thread%s each", (long long)cores(), cores() == 1 ? "" : "s", (long long)busy,
+             busy == 1 ? "" : "s");
+    fit(&n, x->memory * (double)x->ranks, free_memory(), "", why);
+    return n < LAUNCH_MOST_WORKERS ? n : LAUNCH_MOST_WORKERS;
+}

@@ -1,0 +1,115 @@
+/* preflight.c - before anything is written: device, threads and workers of a sweep, its data and costs. */
+#include "lab/sweep/preflight.h"
+#include "tensor/device/device.h"
+#include "lab/sweep/prepare.h"
+#include <stdlib.h>
+
+int most_ranks(const spec *s)
+{
+    int64_t most = 1, n;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const char *text = s->rows[i].run ? settings_get(&s->rows[i].settings, "ranks") : NULL;
+        if (text && parse_int(text, &n) && n > most) most = n;
+    }
+    return (int)most;
+}
+
+int take_machine(const spec *s, sweep_options *o, err *e)
+{
+    const spec_row *base = NULL;
+    for (size_t i = 0; i < s->n_rows; i++)
+        if (s->rows[i].is_base) base = &s->rows[i];
+    if (!base) return 0;
+    for (size_t i = 0; i < s->n_rows; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *key = k ? "threads" : "device", *own = settings_get(&s->rows[i].settings, key);
+            if (!same(own, settings_get(&base->settings, key)))
+                return fail(e,
+                            "row %s: %s = %s: device and threads apply to the whole sweep; set them in "
+                            "[base] or with --%s",
+                            s->rows[i].name, key, own, key);
+        }
+    if (!o->device) {
+        snprintf(o->own_device, sizeof o->own_device, "%s", settings_get(&base->settings, "device"));
+        o->device = o->own_device;
+        if (!o->dry_run && device_check(o->device, e)) return fail_in(e, "[base] ");
+    }
+    if (!o->threads) parse_int(settings_get(&base->settings, "threads"), &o->threads); /* 0: as many as there are */
+    if (!o->threads && same(o->at_a_time, "auto")) o->threads = 1;
+    return 0;
+}
+
+int check_data(const sweep_estimate *x, const invocation *c, err *e)
+{
+    if (!x->missing) return 0;
+    return fail(e, "%s%s", x->missing, c->p.data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
+}
+
+static bool packs(const sweep_options *o) { return same(o->at_a_time, "auto"); }
+
+int take_workers(sweep_options *o, err *e)
+{
+    if (!o->at_a_time || packs(o)) return 0;
+    if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
+    return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);
+}
+
+void pack(sweep_options *o, const spec *s, const sweep_estimate *x, bool talk)
+{
+    if (!packs(o)) return;
+    str why = {0};
+    pack_needs needs = {.threads = o->threads,
+                        .ranks = most_ranks(s),
+                        .gpus = x->n ? x->gpus : device_count(o->device),
+                        .gpu_free = x->gpu_free};
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->rows[i].memory > needs.memory) needs.memory = x->rows[i].memory;
+        if (x->rows[i].gpu_memory > needs.gpu_memory) needs.gpu_memory = x->rows[i].gpu_memory;
+    }
+    o->workers = pack_workers(&needs, &why);
+    if (talk)
+        fprintf(stderr, "%lld run%s at a time: %s\n", (long long)o->workers, o->workers == 1 ? "" : "s",
+                str_text(&why));
+    str_free(&why);
+}
+
+int dry_run(const spec *s, sweep_options *o, const invocation *c, err *e)
+{
+    sweep_estimate x;
+    str text = {0};
+    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
+    spec_print(s, stdout);
+    fflush(stdout);
+    estimate_sweep(c, &x);
+    pack(o, s, &x, c->verbosity >= 0);
+    int bad = check_data(&x, c, e);
+    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
+    if (!bad && x.unknown)
+        str_addf(&text, "no estimate: %s\n", x.unknown);
+    else if (!bad) {
+        estimate_table(&x, s, &text);
+        estimate_line(&x, n_runs, o->workers, &text);
+        str_addc(&text, '\n');
+    }
+    if (c->verbosity >= 0) fputs(str_text(&text), stderr);
+    estimate_free(&x);
+    str_free(&text);
+    free(n_runs);
+    return bad ? 1 : 0;
+}
+
+void say_preflight(const sweep_estimate *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
+                   const invocation *c)
+{
+    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
+    str text = {0};
+    for (size_t i = 0; i < n; i++)
+        if (s->rows[f[i].row].run && f[i].status != DB_DONE && f[i].status != DB_SKIPPED && f[i].status != DB_FAILED)
+            n_runs[f[i].row]++, queued++;
+    if (queued && x->n) {
+        estimate_line(x, n_runs, l->workers, &text);
+        fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p.db.path, l->folder);
+    }
+    free(n_runs);
+    str_free(&text);
+}

@@ -1,0 +1,288 @@
+/* search.c - lr = tune(1e-4 .. 1e-2, 5): a separate search for each row, on the dev set, by successive halving
+ * (Jamieson and Talwalkar 2016).
+ *
+ * All candidates of a row train for part of the row's steps; the better half trains twice as many, from the start; the
+ * last rung trains all steps, and its best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed
+ * that NAME does not use, so none enters a mean of NAME. */
+#include "lab/sweep/prepare.h"
+#include "lab/results/read.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_RUNGS = 3, TUNE_SEED = 1001 };
+
+typedef struct {
+    double value[MOST_KEYS]; /* of the row's tunes */
+    size_t number;           /* from 1 */
+    bool alive;
+    double score; /* PPL of the last rung; NaN: diverged or failed */
+} candidate;
+
+typedef struct {
+    const spec_row *row;
+    candidate at[MOST_TRIALS];
+    size_t n, rungs;
+} row_search;
+
+typedef struct {
+    const spec *s;
+    const trainer *t;
+    prepared *out;
+    row_search *rows;
+    size_t n, rungs;
+    int64_t seed;
+    str ini; /* of NAME.tune: grows by a rung */
+    size_t n_written;
+} searcher;
+
+/* ---- candidates ---- */
+
+/* Evenly spaced, on the log scale where the range is above 0; integers are rounded. */
+static double spaced(const spec_tune *t, int64_t i)
+{
+    double share = (double)i / (double)(t->n - 1),
+           v = t->low > 0 ? t->low * pow(t->high / t->low, share) : t->low + share * (t->high - t->low);
+    char text[32];
+    if (t->whole) return round(v);
+    snprintf(text, sizeof text, "%.6g", v); /* a readable value */
+    return strtod(text, NULL);
+}
+
+static int list_candidates(row_search *r, err *e)
+{
+    const spec_row *row = r->row;
+    int64_t second = row->n_tunes > 1 ? row->tunes[1].n : 1;
+    if (row->n_tunes > MOST_KEYS)
+        return fail(e, "row %s: found %zu keys to tune, expected at most %d at once", row->name, row->n_tunes,
+                    MOST_KEYS);
+    if (row->tunes[0].n * second > MOST_TRIALS)
+        return fail(e, "row %s: found %lld candidates, expected at most %d", row->name,
+                    (long long)(row->tunes[0].n * second), MOST_TRIALS);
+    for (int64_t i = 0; i < row->tunes[0].n; i++)
+        for (int64_t j = 0; j < second; j++) {
+            candidate c = {.number = r->n + 1, .alive = true, .score = NAN};
+            c.value[0] = spaced(&row->tunes[0], i);
+            if (row->n_tunes > 1) c.value[1] = spaced(&row->tunes[1], j);
+            bool twice = false; /* rounding may make two equal */
+            for (size_t k = 0; k < r->n; k++)
+                twice = twice || (r->at[k].value[0] == c.value[0] && r->at[k].value[1] == c.value[1]);
+            if (!twice) r->at[r->n++] = c;
+        }
+    while (r->rungs < MOST_RUNGS && (size_t)1 << r->rungs < r->n) r->rungs++;
+    if (!r->rungs) r->rungs = 1;
+    return 0;
+}
+
+static int64_t steps_at(const searcher *s, const row_search *r, size_t rung)
+{
+    int64_t steps = r->row->config.steps >> (s->rungs - 1 - rung);
+    return steps > 0 ? steps : 1;
+}
+
+/* ---- one rung: written, trained, read ---- */
+
+static const char *trial_name(const row_search *r, const candidate *c, size_t rung, arena *a)
+{
+    char number[32];
+    str s = {0};
+    str_addf(&s, "%s", r->row->name);
+    for (size_t k = 0; k < r->row->n_tunes; k++)
+        str_addf(&s, " %s=%s", r->row->tunes[k].key, format_real(c->value[k], number));
+    str_addf(&s, " rung %zu", rung + 1);
+    const char *name = arena_strdup(a, s.s);
+    str_free(&s);
+    return name;
+}
+
+/* A trial with all its settings; the first one of all is the experiment's base. */
+static void write_trial(searcher *s, const row_search *r, const candidate *c, size_t rung)
+{
+    char number[32];
+    if (s->n_written++)
+        str_addf(&s->ini, "[variant trial %zu]\nname = %s\ngroup = rung %zu\n", s->n_written,
+                 trial_name(r, c, rung, &s->out->mem), rung + 1);
+    else
+        str_add(&s->ini, "[base]\n");
+    for (size_t i = 0; i < r->row->settings.n; i++) {
+        const char *key = r->row->settings.at[i].key, *value = r->row->settings.at[i].value;
+        for (size_t k = 0; k < r->row->n_tunes; k++)
+            if (same(key, r->row->tunes[k].key)) value = format_real(c->value[k], number);
+        char steps[32];
+        snprintf(steps, sizeof steps, "%lld", (long long)steps_at(s, r, rung));
+        if (same(key, "steps")) value = steps;
+        if (same(key, "decode_split")) value = "dev";
+        spec_put_setting(&s->ini, key, value);
+    }
+}
+
+static const read_run *run_of(const read_experiment *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_rows; i++)
+        if (same(x->rows[i].name, name) && x->rows[i].n_runs) return &x->rows[i].runs[0];
+    return NULL;
+}
+
+static double ppl_of(const read_run *run)
+{
+    for (size_t i = 0; run && run->status == DB_DONE && i < run->n_results; i++)
+        if (same(run->results[i].metric, "PPL")) return run->results[i].value;
+    return NAN;
+}
+
+static void note_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_run *run)
+{
+    prepared *p = s->out;
+    char number[32];
+    str settings = {0};
+    for (size_t k = 0; k < r->row->n_tunes; k++)
+        str_addf(&settings, "%s\"%s\":%s", k ? "," : "{", r->row->tunes[k].key, format_real(c->value[k], number));
+    str_addc(&settings, '}');
+    c->score = ppl_of(run);
+    p->trials = grow(p->trials, &p->cap_trials, p->n_trials + 1, sizeof *p->trials);
+    p->trials[p->n_trials++] = (db_trial){.row = arena_strdup(&p->mem, r->row->name),
+                                          .n = (int64_t)c->number,
+                                          .rung = (int64_t)rung,
+                                          .settings = arena_strdup(&p->mem, settings.s),
+                                          .seed = s->seed,
+                                          .steps = steps_at(s, r, rung),
+                                          .metric = "PPL",
+                                          .value = c->score,
+                                          .seconds = run ? run->ended_at - run->started_at : NAN,
+                                          .flops = run ? run->flops_step * (double)steps_at(s, r, rung) : NAN,
+                                          .outcome = isfinite(c->score) ? "pruned" : "failed"};
+    str_free(&settings);
+}
+
+static void set_outcome(prepared *p, const row_search *r, const candidate *c, size_t rung, const char *outcome)
+{
+    for (size_t i = 0; i < p->n_trials; i++)
+        if (same(p->trials[i].row, r->row->name) && p->trials[i].n == (int64_t)c->number &&
+            p->trials[i].rung == (int64_t)rung)
+            p->trials[i].outcome = outcome;
+}
+
+/* The better half continues; in the last rung the best is chosen. */
+static void promote(searcher *s, row_search *r, size_t rung)
+{
+    bool last = rung + 1 == s->rungs;
+    size_t alive = 0, keep;
+    bool kept[MOST_TRIALS] = {false};
+    for (size_t i = 0; i < r->n; i++) alive += r->at[i].alive;
+    keep = last ? 1 : (alive + 1) / 2;
+    for (size_t k = 0; k < keep; k++) {
+        size_t best = r->n;
+        for (size_t i = 0; i < r->n; i++)
+            if (r->at[i].alive && !kept[i] && isfinite(r->at[i].score) &&
+                (best == r->n || r->at[i].score < r->at[best].score))
+                best = i;
+        if (best == r->n) break;
+        kept[best] = true;
+        set_outcome(s->out, r, &r->at[best], rung, last ? "chosen" : "promoted");
+    }
+    for (size_t i = 0; i < r->n; i++) r->at[i].alive = kept[i];
+}
+
+/* Rows with fewer candidates start at a later rung. */
+static size_t first_rung(const searcher *s, const row_search *r) { return s->rungs - r->rungs; }
+
+static int do_rung(searcher *s, size_t rung, err *e)
+{
+    spec trials;
+    str errors = {0};
+    arena a = {0};
+    read_experiment x;
+    size_t n = 0;
+    bool was_base = !s->n_written;
+    const char *base = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->rows[i].n && rung >= first_rung(s, &s->rows[i]); k++)
+            if (s->rows[i].at[k].alive) {
+                if (was_base && !n) base = trial_name(&s->rows[i], &s->rows[i].at[k], rung, &s->out->mem);
+                write_trial(s, &s->rows[i], &s->rows[i].at[k], rung), n++;
+            }
+    if (s->t->talk) fprintf(stderr, "search, rung %zu of %zu: %zu trials\n", rung + 1, s->rungs, n);
+    if (spec_parse(&trials, str_text(&s->ini), s->s->path, NULL, s->t->plugins, &errors)) {
+        fail(e, "search: %s", str_text(&errors));
+        str_free(&errors);
+        return 2;
+    }
+    str_free(&errors);
+    int code = s->t->train(s->t->self, &trials, e);
+    if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
+    reader *r = code ? NULL : reader_open(s->t->db, e);
+    if (!code && (!r || reader_experiment(r, trials.name, false, &a, &x, e))) code = 1;
+    for (size_t i = 0; i < s->n && !code; i++) {
+        row_search *of = &s->rows[i];
+        if (rung < first_rung(s, of)) continue;
+        for (size_t k = 0; k < of->n; k++) {
+            if (!of->at[k].alive) continue;
+            const char *name = trial_name(of, &of->at[k], rung, &s->out->mem);
+            note_trial(s, of, &of->at[k], rung, run_of(&x, same(name, base) ? "base" : name));
+        }
+        promote(s, of, rung);
+    }
+    reader_close(r);
+    arena_free(&a);
+    spec_free(&trials);
+    return code;
+}
+
+/* ---- all rows ---- */
+
+/* The chosen values of each row, and of the rows that are equal to it. */
+static int choose(searcher *s, err *e)
+{
+    char number[32];
+    for (size_t i = 0; i < s->n; i++) {
+        const row_search *r = &s->rows[i];
+        size_t best = 0;
+        while (best < r->n && !r->at[best].alive) best++;
+        if (best == r->n) {
+            fail(e, "search: all trials of row %s failed or diverged; see `ablate table %s.tune`", r->row->name,
+                 s->s->name);
+            return 1;
+        }
+        for (size_t k = 0; k < r->row->n_tunes; k++) {
+            const char *value = format_real(r->at[best].value[k], number);
+            for (size_t j = 0; j < s->s->n_rows; j++)
+                if (&s->s->rows[j] == r->row || s->s->rows[j].same_as == (int)r->row->order)
+                    prepared_choose(s->out, s->s->rows[j].name, r->row->tunes[k].key, value);
+            if (s->t->talk)
+                fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, of %zu candidates\n", r->row->name,
+                        r->row->tunes[k].key, value, r->at[best].score, r->n);
+        }
+    }
+    return 0;
+}
+
+static int64_t own_seed(const spec *s)
+{
+    int64_t seed = TUNE_SEED;
+    for (size_t i = 0; i < s->n_seeds; i++)
+        if (s->seeds[i] == seed) seed++, i = (size_t)-1;
+    return seed;
+}
+
+int search_rows(const spec *of, const trainer *t, prepared *out, err *e)
+{
+    searcher s = {
+        .s = of, .t = t, .out = out, .rows = xcalloc(of->n_rows + 1, sizeof *s.rows), .rungs = 1, .seed = own_seed(of)};
+    int code = 0;
+    for (size_t i = 0; i < of->n_rows && !code; i++) {
+        if (!of->rows[i].n_tunes || of->rows[i].same_as >= 0 || !of->rows[i].run) continue;
+        s.rows[s.n].row = &of->rows[i];
+        code = list_candidates(&s.rows[s.n], e) ? 2 : 0;
+        if (s.rows[s.n].rungs > s.rungs) s.rungs = s.rows[s.n].rungs;
+        s.n++;
+    }
+    str_addf(
+        &s.ini,
+        "[experiment]\nname = %s.tune\nseeds = %lld\nnote = trials of the searches of %s; not included in its means\n",
+        of->name, (long long)s.seed, of->name);
+    for (size_t rung = 0; rung < s.rungs && s.n && !code; rung++) code = do_rung(&s, rung, e);
+    if (!code) code = choose(&s, e);
+    str_free(&s.ini);
+    free(s.rows);
+    return code;
+}

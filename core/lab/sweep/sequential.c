@@ -1,0 +1,48 @@
+/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (metric/design.h), and continues only
+ * for undecided rows. */
+#include "lab/sweep/prepare.h"
+#include "lab/report/gather.h"
+#include <math.h>
+
+/* Rows without a verdict, or with an undecided one, get the seeds of the next look, and so does base if any row does.
+ * Returns the number of undecided rows. */
+static size_t next_look(spec *s, const gathered *g, size_t seeds)
+{
+    size_t undecided = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        if (s->rows[i].is_base || !s->rows[i].run) continue;
+        const char *verdict = NULL;
+        for (size_t k = 0; k < g->x.n_rows && g->headline >= 0; k++)
+            if (same(g->rows[k].row->name, s->rows[i].name)) verdict = g->rows[k].against[g->headline].verdict;
+        if (verdict && !same(verdict, "undecided")) continue;
+        s->rows[i].n_seeds = seeds;
+        undecided++;
+    }
+    for (size_t i = 0; i < s->n_rows && undecided; i++)
+        if (s->rows[i].is_base) s->rows[i].n_seeds = seeds;
+    return undecided;
+}
+
+int train_until(spec *s, const trainer *t, err *e)
+{
+    for (size_t i = 0; i < s->n_rows; i++) s->rows[i].n_seeds = look_seeds[0];
+    for (size_t k = 0;; k++) {
+        s->n_seeds = look_seeds[k];
+        int code = t->train(t->self, s, e);
+        if (code || k + 1 == N_LOOKS || (int64_t)look_seeds[k + 1] > s->until.most) return code;
+        arena a = {0};
+        gathered g = {0};
+        reader *r = reader_open(t->db, e);
+        table_options o = {.trials = 1};
+        int bad = r ? gather(r, s->name, &o, false, &a, &g, e) : -1;
+        size_t undecided = bad ? 0 : next_look(s, &g, look_seeds[k + 1]);
+        if (!bad && t->talk && undecided)
+            fprintf(stderr, "%zu row%s undecided with %zu seeds; trying %zu\n", undecided,
+                    undecided == 1 ? " is" : "s are", look_seeds[k], look_seeds[k + 1]);
+        gathered_free(&g);
+        arena_free(&a);
+        reader_close(r);
+        if (bad) return 1;
+        if (!undecided) return 0;
+    }
+}

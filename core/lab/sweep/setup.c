@@ -1,0 +1,92 @@
+/* setup.c - what every command needs before it starts: services for plugins, plugin folders, the plugins' parameters,
+ * paths. */
+#include "lab/sweep/run.h"
+#include "text/metric/bleu.h"
+#include "text/metric/f1.h"
+#include "network/plugin/plugin.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
+                     ab_bleu *out, char *words, size_t n_words)
+{
+    static double *stats; /* the last call's, as ab_bleu promises */
+    bleu_options o;
+    bleu_score score;
+    err e = {0};
+    stats = xrealloc(stats, ((size_t)n + 1) * BLEU_STATS * sizeof *stats);
+    if (bleu_options_parse(&o, tok, lowercase, NULL, &e) ||
+        bleu_corpus(&o, hyp, &ref, 1, (size_t)n, &score, stats, &e)) {
+        snprintf(words, n_words, "%s", e.text);
+        return -1;
+    }
+    *out = (ab_bleu){.value = score.score, .stats = stats};
+    snprintf(out->signature, sizeof out->signature, "%s", score.signature);
+    return 0;
+}
+
+void run_setup(const places *p)
+{
+    plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
+    char *folder = xstrdup(p->program), *end = strrchr(folder, '/');
+    if (end) *end = 0;
+    char *built = path_join(folder, "plugins"), *installed = path_join(folder, "../lib/ablate/plugins");
+    plugin_add_folder(is_folder(built) ? built : installed);
+    char *checkout = path_join(folder, "../core/api"), *include = path_join(folder, "../include");
+    char *at = realpath(is_folder(checkout) ? checkout : include, NULL);
+    if (at) plugin_set_include(at);
+    free(at);
+    free(checkout);
+    free(include);
+    free(folder);
+    free(built);
+    free(installed);
+}
+
+static plugin_schema schema_of(const plugin *p)
+{
+    return (plugin_schema){plugin_kind_name(p->desc.kind), p->desc.name, p->desc.params};
+}
+
+static const plugin_schema *open_path(void *user, const char *kind, const char *path, err *e)
+{
+    (void)user;
+    const plugin *p = plugin_load(path, e);
+    if (!p) return NULL;
+    if (!same(plugin_kind_name(p->desc.kind), kind)) {
+        fail(e, "%s is a plugin of kind %s, expected %s", path, plugin_kind_name(p->desc.kind), kind);
+        return NULL;
+    }
+    plugin_schema *s = xmalloc(sizeof *s); /* lives as long as the plugin: to the end */
+    *s = schema_of(p);
+    return s;
+}
+
+const plugin_schemas *run_schemas(void)
+{
+    static plugin_schemas all;
+    size_t n;
+    const plugin *const *list = plugin_list(&n);
+    plugin_schema *s = xcalloc(n + 1, sizeof *s);
+    for (size_t i = 0; i < n; i++) s[i] = schema_of(list[i]);
+    free((void *)all.list);
+    all = (plugin_schemas){.list = s, .n = n, .open = open_path};
+    return &all;
+}
+
+/* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row
+ * in two databases is two runs. */
+char *runs_folder(const places *p)
+{
+    struct stat a, b;
+    const char *usual = p->usual_db;
+    bool one_file = same(p->db.path, usual) ||
+                    (!stat(p->db.path, &a) && !stat(usual, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+    if (one_file) return path_join(p->root, "runs");
+    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0),
+         *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
+    free(here);
+    return folder;
+}

@@ -1,0 +1,341 @@
+/* behaviour.c - what must not change a loss: later tokens, padding, other sentences, fusion; also the seed and number
+ * types. */
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const model_kind exact = {.compute = F64};
+
+/* A model and one pass over the four sentences; false and r when it cannot be. */
+static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, const sentences *s, bool training,
+                      check_result *r)
+{
+    err e = {0};
+    if (check_model_open(m, w, k, &e)) {
+        check_fail(r, "%s", e.text);
+        return false;
+    }
+    if (!pass_open(p, m, s, training, 2, 0, &e) && !pass_run(p, 1, &e)) return true;
+    check_fail(r, "%s: %s", w->words, e.text);
+    pass_close(p);
+    model_free(m);
+    return false;
+}
+
+/* ---- build ---- */
+
+static void build(const pairing *w, check_result *r)
+{
+    model m;
+    pass p;
+    sentences s;
+    check_sentences(&s);
+    if (!open_pass(&m, &p, w, &exact, &s, true, r)) return;
+    if (!isfinite(pass_loss(&p))) check_fail(r, "%s: the loss of random values is not finite", w->words);
+    pass_close(&p);
+    model_free(&m);
+}
+void check_build(const plugin *p, check_result *r) { check_each_pairing(p, r, build); }
+
+/* ---- a block uses what a layer has ---- */
+
+static void sublayers(const pairing *w, check_result *r)
+{
+    static const char *const parts[] = {"enc.0.self.", "enc.0.ffn.", "dec.1.self.", "dec.1.cross.", "dec.1.ffn."};
+    model m;
+    err e = {0};
+    if (check_model_open(&m, w, &exact, &e)) {
+        check_fail(r, "%s", e.text);
+        return;
+    }
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        bool found = strstr(parts[i], "ffn") && same(w->feed_forward, "none");
+        for (size_t k = 0; k < m.params.n; k++) found |= has_prefix(m.params.p[k].name, parts[i]);
+        if (!found)
+            check_fail(r,
+                       "%s: no learned value below %s: the block must call ab_self_attention, ab_cross_attention if "
+                       "ab_info(c)->cross, and "
+                       "ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward",
+                       w->words, parts[i]);
+    }
+    model_free(&m);
+}
+void check_sublayers(const plugin *p, check_result *r) { check_each_pairing(p, r, sublayers); }
+
+/* ---- the future ---- */
+
+static void change_from(sentences *s, int32_t first)
+{
+    for (int64_t i = 0; i < s->n; i++)
+        for (int32_t j = first; j < s->tgt_n[i]; j++)
+            s->tgt[i][j] = VOCAB_SPECIALS + (s->tgt[i][j] + 3) % (CHECK_VOCAB - VOCAB_SPECIALS);
+}
+
+static void compare_past(const pass *a, const pass *b, int32_t first, const pairing *w, check_result *r)
+{
+    for (int64_t i = 0; i < a->p.b.shape.batch; i++)
+        for (int32_t row = a->p.off[i], t = 0; row < a->p.off[i + 1] && t < first; row++, t++)
+            if (check_beyond(r, fabs(pass_row(a, row) - pass_row(b, row))))
+                check_fail(r,
+                           "%s: changing target tokens from number %d on changes the loss of token %d by %.2g: the "
+                           "decoder's self-attention sees the "
+                           "future; scores need ab_mask (or ab_scores, ab_attend)",
+                           w->words, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
+}
+
+static void future(const pairing *w, check_result *r)
+{
+    model m;
+    pass a;
+    sentences s;
+    check_sentences(&s);
+    if (!open_pass(&m, &a, w, &exact, &s, false, r)) return;
+    for (int32_t first = 1; first < 7; first += 2) {
+        sentences changed = s;
+        pass b = {0};
+        err e = {0};
+        change_from(&changed, first);
+        if (pass_open(&b, &m, &changed, false, 2, 0, &e) || pass_run(&b, 1, &e))
+            check_fail(r, "%s: %s", w->words, e.text);
+        else
+            compare_past(&a, &b, first, w, r);
+        pass_close(&b);
+    }
+    pass_close(&a);
+    model_free(&m);
+}
+void check_future(const plugin *p, check_result *r) { check_each_pairing(p, r, future); }
+
+/* ---- padding, company ---- */
+
+static double apart(const pass *a, int64_t row, const pass *b, int64_t row_b)
+{
+    double x = pass_row(a, row), y = pass_row(b, row_b);
+    return fabs(x - y) / fmax(1, fabs(x));
+}
+
+static void padding(const pairing *w, check_result *r)
+{
+    model m;
+    pass a, b = {0};
+    sentences s;
+    err e = {0};
+    check_sentences(&s);
+    if (!open_pass(&m, &a, w, &exact, &s, false, r)) return;
+    if (pass_open(&b, &m, &s, false, 9, 4, &e) || pass_run(&b, 1, &e)) {
+        check_fail(r, "%s: padded further: %s", w->words, e.text);
+    } else {
+        for (int64_t i = 0; i < a.p.real_rows; i++)
+            if (check_beyond(r, apart(&a, i, &b, i)))
+                check_fail(r,
+                           "%s: four more positions of padding change the loss of target row %lld from %.12g to %.12g: "
+                           "something depends on positions "
+                           "without a token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
+                           w->words, (long long)i, pass_row(&a, i), pass_row(&b, i));
+    }
+    pass_close(&a);
+    pass_close(&b);
+    model_free(&m);
+}
+void check_padding(const plugin *p, check_result *r) { check_each_pairing(p, r, padding); }
+
+static void batch_of_one(const pairing *w, check_result *r)
+{
+    model m;
+    pass all;
+    sentences s, one;
+    check_sentences(&s);
+    if (!open_pass(&m, &all, w, &exact, &s, false, r)) return;
+    for (int64_t i = 0; i < s.n; i++) {
+        pass p = {0};
+        err e = {0};
+        check_one(&s, i, &one);
+        if (pass_open(&p, &m, &one, false, 0, 0, &e) || pass_run(&p, 1, &e)) {
+            check_fail(r, "%s: one sentence alone: %s", w->words, e.text);
+        } else {
+            for (int64_t t = 0; t < p.p.real_rows; t++)
+                if (check_beyond(r, apart(&p, t, &all, all.p.off[i] + t)))
+                    check_fail(r,
+                               "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four "
+                               "%.12g: sentences of a batch are mixed; the batch axis must stay separate",
+                               w->words, (long long)i, pass_row(&p, t), (long long)t, pass_row(&all, all.p.off[i] + t));
+        }
+        pass_close(&p);
+    }
+    pass_close(&all);
+    model_free(&m);
+}
+void check_batch(const plugin *p, check_result *r) { check_each_pairing(p, r, batch_of_one); }
+
+/* ---- the same seed ---- */
+
+static void same_seed(const pairing *w, check_result *r)
+{
+    model m;
+    pass p;
+    sentences s;
+    err e = {0};
+    check_sentences(&s);
+    if (!open_pass(&m, &p, w, &(model_kind){.compute = F64, .dropout = 0.2}, &s, true, r)) return;
+    size_t bytes = m.params.total * sizeof(double);
+    double first = pass_loss(&p), *grad = xmalloc(bytes);
+    memcpy(grad, m.params.grad, bytes);
+    if (pass_run(&p, 2, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    double other = pass_loss(&p);
+    if (pass_run(&p, 1, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    if (pass_loss(&p) != first || memcmp(grad, m.params.grad, bytes))
+        check_fail(r,
+                   "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state "
+                   "between calls",
+                   w->words, first, pass_loss(&p));
+    if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->words);
+    free(grad);
+    pass_close(&p);
+    model_free(&m);
+}
+void check_same_seed(const plugin *p, check_result *r) { check_each_pairing(p, r, same_seed); }
+
+/* ---- other ways to compute the same ---- */
+
+bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
+{
+    sentences s;
+    check_sentences(&s);
+    return check_compute_on(&s, w, k, o, r);
+}
+
+bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
+{
+    model m;
+    pass p;
+    err e = {0};
+    *o = (pass_outcome){0};
+    if (!open_pass(&m, &p, w, k, s, true, r)) return false;
+    o->loss = pass_loss(&p);
+    o->n = m.params.total;
+    o->grad = xcalloc(o->n, sizeof *o->grad);
+    size_t bytes = o->n * dtype_size(m.params.type);
+    void *grad = xmalloc(bytes + 1);
+    if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    for (size_t i = 0; i < m.params.n && !e.text[0]; i++)
+        for (size_t j = 0; j < m.params.p[i].count; j++) {
+            size_t at = m.params.p[i].at + j;
+            o->grad[at] = check_number(grad, m.params.type, at);
+            o->size += o->grad[at] * o->grad[at];
+        }
+    free(grad);
+    o->size = sqrt(o->size);
+    for (int32_t i = 1; i < p.c->n; i++) {
+        op at = p.c->v[i].op;
+        o->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM;
+        o->layers |= at == OP_GRU || at == OP_CONV;
+    }
+    pass_close(&p);
+    model_free(&m);
+    return !e.text[0];
+}
+
+double check_distance(const pass_outcome *a, const pass_outcome *b)
+{
+    double sum = 0;
+    if (a->n != b->n) return NAN;
+    for (size_t i = 0; i < a->n; i++) sum += (a->grad[i] - b->grad[i]) * (a->grad[i] - b->grad[i]);
+    return fmax(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
+}
+
+/* Loss and gradient under k against those under `than`; -1 when it could not be computed. */
+static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
+                               check_result *r)
+{
+    pass_outcome a, b = {0};
+    double d = -1;
+    if (check_compute(w, than, &a, r) && check_compute(w, k, &b, r)) d = check_distance(&a, &b);
+    if (fused) *fused = a.fused || b.fused;
+    free(a.grad);
+    free(b.grad);
+    return d;
+}
+
+static void fused(const pairing *w, check_result *r)
+{
+    static const struct {
+        dtype type;
+        double allowed;
+    } types[] = {{F64, 1e-10}, {F32, 1e-5}};
+    for (size_t i = 0; i < LENGTH(types); i++) {
+        bool any = false;
+        double d = distance_between(w, &(model_kind){.compute = types[i].type},
+                                    &(model_kind){.compute = types[i].type, .generic = true}, &any, r);
+        if (r->outcome == CHECK_FAIL || !any) return;
+        r->measured = fmax(r->measured, 0);
+        if (check_beyond(r, d / types[i].allowed))
+            check_fail(r, "%s: fused and composed operations differ by %.2g in %s, allowed %.0e", w->words, d,
+                       dtype_name(types[i].type), types[i].allowed);
+    }
+}
+void check_fused(const plugin *p, check_result *r)
+{
+    check_each_pairing(p, r, fused);
+    if (r->outcome == CHECK_OK && r->measured < 0)
+        check_none(r, "nothing is fused");
+    else if (r->outcome == CHECK_OK)
+        snprintf(r->words, sizeof r->words, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
+}
+
+static void fp32(const pairing *w, check_result *r)
+{
+    double d = distance_between(w, &(model_kind){.compute = F32}, &exact, NULL, r);
+    if (r->outcome != CHECK_FAIL && check_beyond(r, d))
+        check_fail(r,
+                   "%s: loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too large or too small "
+                   "for fp32",
+                   w->words, fabs(d));
+}
+void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
+
+/* A sentence far longer than those of the other checks: sums and products over time that no longer fit fp32. */
+static void long_sentence(const pairing *w, check_result *r)
+{
+    sentences s = {.n = 1, .src_n = {MOST_TOKENS}, .tgt_n = {MOST_TOKENS}};
+    pass_outcome a, b = {0};
+    for (int32_t j = 0; j < MOST_TOKENS; j++) {
+        int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
+        s.src[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(103, (uint64_t)j) + 1) / 2 * tokens);
+        s.tgt[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(104, (uint64_t)j) + 1) / 2 * tokens);
+    }
+    bool done = check_compute_on(&s, w, &exact, &a, r) && check_compute_on(&s, w, &(model_kind){.compute = F32}, &b, r);
+    double d = done ? check_distance(&a, &b) : 0;
+    if (done && check_beyond(r, d))
+        check_fail(r,
+                   "%s: with %d tokens, loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too "
+                   "large or too small for fp32",
+                   w->words, MOST_TOKENS, fabs(d));
+    free(a.grad);
+    free(b.grad);
+}
+void check_long(const plugin *p, check_result *r)
+{
+    size_t before = check_pairings_at_most(1);
+    for (const ab_param *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
+        if (same(q->name, "max_len") && q->type == AB_INT && q->def < MOST_TOKENS && q->max >= MOST_TOKENS)
+            check_try(p, q->name, "256");
+    check_each_pairing(p, r, long_sentence);
+    check_try(p, NULL, NULL);
+    check_pairings_at_most(before);
+    if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", MOST_TOKENS);
+}
+
+static void bf16(const pairing *w, check_result *r)
+{
+    double d = distance_between(w, &(model_kind){.compute = BF16}, &exact, NULL, r);
+    if (r->outcome != CHECK_FAIL && check_beyond(r, d))
+        check_fail(r, "%s: loss or gradient in bf16 differs from fp64 by %.2g (relative)", w->words, d);
+}
+void check_bf16(const plugin *p, check_result *r)
+{
+    if (cpu_has_bf16())
+        check_each_pairing(p, r, bf16);
+    else
+        check_none(r, "this machine has no bf16 products");
+}

@@ -1,0 +1,43 @@
+/* block.h - one call of an attention plugin in double precision, with positions chosen by the caller: tests the
+ * claims of positional encodings, parameters at their limits, and worked examples.
+ *
+ * The caller sets the rows of the query side, x (and of the key side, mem, in cross-attention), positions and sentence
+ * lengths; block_run writes the plugin's rows to block.y. Parameters are in block.values, named without a
+ * prefix: "qkv.w", "o.b", ...
+ */
+#ifndef ABLATE_CHECK_BLOCK_H
+#define ABLATE_CHECK_BLOCK_H
+#include "tensor/cpu/cpu.h"
+#include "network/plugin/attention_context.h"
+#include "network/plugin/plugin.h"
+
+typedef struct {
+    const plugin *attention, *position; /* position NULL: none */
+    const void *attention_cfg, *position_cfg;
+    uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
+    int64_t heads, d_k, d_v, d_model;
+    int64_t batch, time;   /* sentences; positions of each, on both sides in cross-attention */
+    const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
+    bool measured;         /* for benchmarks: fp32, training without dropout, with the gradient of the sum of y */
+    int64_t layer;         /* layer number that the plugin sees, from 0 */
+} block_spec;
+
+typedef struct {
+    params values;
+    ab_ctx *c;
+    int32_t forward_nodes; /* the plugin's forward pass ends before this node */
+    int64_t rows;
+    int32_t offset[33]; /* [batch + 1] */
+    /* inputs, valid after block_plan; NULL if the plugins do not read them */
+    double *x, *mem;                 /* [rows, d_model]; float when measured, like y */
+    int32_t *rows_pos, *qpos, *kpos; /* [rows], [time], [time] */
+    const double *y;                 /* [rows, d_model], after block_run */
+} block;
+
+/* Traces the call; block.values then has every parameter by name, without memory. Returns 0, or -1 and e. */
+int block_trace(block *b, const block_spec *s, err *e);
+/* Allocates memory: initial parameter values, positions 0, 1, ..., and x, mem at zero. */
+int block_plan(block *b, uint64_t seed, err *e);
+int block_run(block *b, err *e);
+void block_close(block *b);
+#endif

@@ -1,0 +1,255 @@
+/* check.c - the list of checks, in order, and the command. */
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ATT = 1 << AB_ATTENTION,
+    POS = 1 << AB_POSITION,
+    FFN = 1 << AB_FEED_FORWARD,
+    NORM = 1 << AB_NORM,
+    BLOCK = 1 << AB_BLOCK,
+    OPT = 1 << AB_OPTIMIZER,
+    SCHED = 1 << AB_SCHEDULE,
+    TASK = 1 << AB_TASK,
+    LAYER = ATT | POS | FFN | NORM | BLOCK /* what is traced into a model */
+};
+
+typedef struct {
+    const char *name;
+    unsigned kinds;
+    double bound;
+    const char *needs; /* checks it presupposes, between blanks */
+    check_run run;
+} check;
+
+static const check checks[] = {
+    {"parameters", LAYER | OPT | SCHED, 0, "", check_parameters},
+    {"build", LAYER, 0, "", check_build},
+    {"sublayers", BLOCK, 0, " build ", check_sublayers},
+    {"same_seed", LAYER, 0, " build ", check_same_seed},
+    {"kernels", LAYER, 1, " same_seed ", check_kernels},
+    {"op_gradients", LAYER, 1e-6, " kernels ", check_op_gradients},
+    {"gradient", LAYER, 1e-6, " op_gradients ", check_gradient},
+    {"future", LAYER, 0, " same_seed ", check_future},
+    {"padding", LAYER, 1e-12, " future ", check_padding},
+    {"batch", LAYER, 1e-12, " padding ", check_batch},
+    {"decode", LAYER, 1e-9, " batch ", check_decode},
+    {"dropout", LAYER, 1e-6, " gradient ", check_dropout},
+    {"relative", POS, 1e-9, " same_seed ", check_relative},
+    {"fp32", LAYER, 1e-4, " kernels gradient ", check_fp32},
+    {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},
+    {"bf16", LAYER, 0.3, " fp32 ", check_bf16},
+    {"choices", LAYER, 0, " future gradient decode ", check_choices},
+    {"long", LAYER, 1e-3, " fp32 ", check_long},
+    {"device_ops", LAYER, 1e-5, " fp32 ", check_device_ops},
+    {"device", LAYER, 1, " device_ops ", check_device},
+    {"elementwise", OPT, 0, " parameters ", check_elementwise},
+    {"tiles", OPT, 1e-12, " parameters elementwise ", check_tiles},
+    {"apart", OPT, 0, " parameters ", check_apart},
+    {"zero", OPT, 0, " parameters elementwise ", check_zero},
+    {"minimises", OPT, 0.01, " parameters elementwise ", check_minimises},
+    {"resumes", OPT, 0, " parameters elementwise apart ", check_resumes},
+    {"device", OPT, 1e-5, " elementwise ", check_device_update},
+    {"rate", SCHED, 0, " parameters ", check_rate},
+    {"stateless", SCHED, 0, " rate ", check_stateless},
+    {"open", TASK, 0, "", check_open},
+    {"examples", TASK, 0, " open ", check_examples},
+    {"repeatable", TASK, 0, " open ", check_repeatable},
+    {"score", TASK, 1e-6, " open examples ", check_score},
+};
+
+/* ---- results ---- */
+
+static void say(check_result *r, check_outcome outcome, const char *fmt, va_list ap)
+{
+    r->outcome = outcome;
+    vsnprintf(r->words, sizeof r->words, fmt, ap);
+}
+
+void check_fail(check_result *r, const char *fmt, ...)
+{
+    if (r->outcome == CHECK_FAIL) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(r, CHECK_FAIL, fmt, ap);
+    va_end(ap);
+}
+
+void check_none(check_result *r, const char *fmt, ...)
+{
+    if (r->outcome == CHECK_FAIL) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(r, CHECK_NONE, fmt, ap);
+    va_end(ap);
+}
+
+void check_note(check_result *r, const char *fmt, ...)
+{
+    if (r->outcome != CHECK_OK) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(r, CHECK_OK, fmt, ap);
+    va_end(ap);
+}
+
+bool check_beyond(check_result *r, double figure)
+{
+    if (!(figure <= r->measured)) r->measured = figure;
+    return !(figure <= r->bound);
+}
+
+/* ---- one plugin ---- */
+
+static const char *failed_need(const char *needs, const check_result *done, const bool *missing, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[64];
+        snprintf(name, sizeof name, " %s ", done[i].name);
+        if (missing[i] && strstr(needs, name)) return done[i].name;
+    }
+    return NULL;
+}
+
+size_t check_plugin(const plugin *p, check_result out[CHECK_MOST])
+{
+    size_t n = 0;
+    bool missing[CHECK_MOST]; /* failed, or not made for that reason */
+    cpu_threads(1);           /* what is built here is so small that threads would only wait for each other */
+    for (size_t i = 0; i < LENGTH(checks); i++) {
+        const check *c = &checks[i];
+        if (!(c->kinds & 1u << p->desc.kind)) continue;
+        check_result *r = &out[n];
+        *r = (check_result){.name = c->name, .measured = -1, .bound = c->bound};
+        check_begins(c->name, n);
+        const char *failed = failed_need(c->needs, out, missing, n);
+        if (failed)
+            check_none(r, "skipped: it depends on '%s'", failed);
+        else
+            c->run(p, r);
+        missing[n++] = failed || r->outcome == CHECK_FAIL;
+    }
+    return n;
+}
+
+void check_print(const char *title, const check_result *r, size_t n, FILE *f)
+{
+    static const char *const outcomes[] = {"ok", "FAIL", "n.a."};
+    fprintf(f, "%s\n", title);
+    for (size_t i = 0; i < n; i++, r++) {
+        char figure[64] = "";
+        if (isnan(r->measured))
+            snprintf(figure, sizeof figure, "not a number");
+        else if (r->measured >= 0 && r->outcome != CHECK_NONE)
+            snprintf(figure, sizeof figure, "%.2g (at most %.2g)", r->measured, r->bound);
+        fprintf(f, "  %-12s %-4s  %-24s %s\n", r->name, outcomes[r->outcome], figure, r->words);
+    }
+}
+
+/* ---- the command ---- */
+
+static bool as_json;
+void check_print_json(bool json) { as_json = json; }
+
+static void print_json(const char *subject, const char *path, const check_result *r, size_t n)
+{
+    static const char *const outcomes[] = {"ok", "failed", "not applicable"};
+    static bool more;
+    str out = {0};
+    str_add(&out, more ? ",\n{\"plugin\":" : "{\"plugin\":"), json_string(&out, subject);
+    str_add(&out, ",\"file\":"), json_string(&out, path);
+    str_add(&out, ",\"checks\":[");
+    for (size_t i = 0; i < n; i++) {
+        str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, r[i].name);
+        str_addf(&out, ",\"outcome\":\"%s\",\"measured\":", outcomes[r[i].outcome]);
+        json_number(&out, r[i].measured < 0 ? NAN : r[i].measured);
+        str_add(&out, ",\"bound\":"), json_number(&out, r[i].measured < 0 ? NAN : r[i].bound);
+        str_add(&out, ",\"words\":"), json_string(&out, r[i].words);
+        str_addc(&out, '}');
+    }
+    str_add(&out, "]}");
+    fputs(str_text(&out), stdout);
+    str_free(&out);
+    more = true;
+}
+
+static bool check_and_print(const plugin *p)
+{
+    check_result r[CHECK_MOST];
+    size_t n = check_in_child(p, r), failed = 0;
+    char *name = xprintf("%s/%s", plugin_kind_name(p->desc.kind), p->desc.name),
+         *title = xprintf("%s  %s", name, p->path);
+    if (as_json)
+        print_json(name, p->path, r, n);
+    else
+        check_print(title, r, n, stdout);
+    free(name);
+    free(title);
+    fflush(stdout);
+    for (size_t i = 0; i < n; i++) failed += r[i].outcome == CHECK_FAIL;
+    return !failed;
+}
+
+static void refused(const char *path, const char *why)
+{
+    check_result r = {.name = "load", .outcome = CHECK_FAIL, .measured = -1};
+    snprintf(r.words, sizeof r.words, "%s", why);
+    if (as_json)
+        print_json(path, path, &r, 1);
+    else
+        check_print(path, &r, 1, stdout);
+}
+
+/* "attention/dot", "dot", a path: NULL and words when there is no such plugin. */
+static const plugin *find(const char *name, err *e)
+{
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
+        size_t n = strlen(plugin_kind_name(k));
+        if (!strncmp(name, plugin_kind_name(k), n) && name[n] == '/' && !has_suffix(name, ".so") &&
+            !has_suffix(name, ".c"))
+            return plugin_find(k, name + n + 1, e);
+    }
+    return plugin_find(0, name, e);
+}
+
+static int check_all(void)
+{
+    size_t n, failed = 0;
+    const plugin *const *list = plugin_list(&n);
+    const plugin **all = xcalloc(n + 1, sizeof *all); /* a copy: checks may load more */
+    memcpy(all, list, n * sizeof *all);
+    size_t done = 0;
+    for (ab_kind k = 1; k < AB_KIND_COUNT; k++)
+        for (size_t i = 0; i < n; i++)
+            if (all[i]->desc.kind == k) failed += !check_and_print(all[i]), done++;
+    free(all);
+    if (!as_json) printf("%zu plugins, %zu failed\n", done, failed);
+    return failed ? 1 : 0;
+}
+
+int check_plugins(const char *const *names, size_t n)
+{
+    int failed = 0, code = 0;
+    if (as_json) fputs("[\n", stdout);
+    if (!n) code = check_all();
+    for (size_t i = 0; i < n && code != 2; i++) {
+        err e = {0};
+        const plugin *p = find(names[i], &e);
+        if (p && check_settings_fit(p, &e)) {
+            fprintf(stderr, "ablate check: %s\n", e.text);
+            code = 2;
+        } else if (p) {
+            failed += !check_and_print(p);
+        } else if (file_exists(names[i])) {
+            refused(names[i], e.text);
+            failed++;
+        } else {
+            fprintf(stderr, "ablate check: %s\n", e.text);
+            code = 2;
+        }
+    }
+    if (as_json) fputs("\n]\n", stdout);
+    return code ? code : failed ? 1 : 0;
+}

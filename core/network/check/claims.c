@@ -1,0 +1,151 @@
+/* claims.c - claims of a plugin's description: positions are relative; parameters support every value in their
+ * range. */
+#include "network/check/block.h"
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The plugin's settings: defaults, but for one parameter (key NULL: none). NULL and words. */
+static void *settings_of(const plugin *p, const char *key, const char *value, arena *a, err *e)
+{
+    settings set = {0};
+    void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
+    check_add_settings(&set, a);
+    if (key) settings_put(&set, arena_printf(a, "%s.%s", p->desc.name, key), value, a);
+    if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, a, e)) return NULL;
+    return cfg;
+}
+
+/* ---- relative positions ---- */
+
+enum { SHIFT = 7 };
+
+static void shift(int32_t *pos, int64_t n)
+{
+    for (int64_t i = 0; pos && i < n; i++) pos[i] += SHIFT;
+}
+
+static void shifted(const plugin *p, uint32_t role, const char *role_name, check_result *r)
+{
+    static const int32_t length[] = {6, 4};
+    err e = {0};
+    arena a = {0};
+    const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
+    block_spec s = {usual, p, NULL, NULL, role, 3, 4, 6, 12, 2, 6, length, false, 0};
+    block b = {0};
+    if (usual)
+        s.attention_cfg = settings_of(usual, NULL, NULL, &a, &e), s.position_cfg = settings_of(p, NULL, NULL, &a, &e);
+    if (e.text[0] || block_trace(&b, &s, &e) || block_plan(&b, 3, &e)) goto out;
+    for (int64_t i = 0; i < b.rows * s.d_model; i++) b.x[i] = check_hashed(9, (uint64_t)i);
+    if (block_run(&b, &e)) goto out;
+    size_t n = (size_t)(b.rows * s.d_model);
+    double *before = xmalloc(n * sizeof *before), moved = 0;
+    memcpy(before, b.y, n * sizeof *before);
+    shift(b.qpos, s.time), shift(b.kpos, s.time), shift(b.rows_pos, b.rows);
+    if (!block_run(&b, &e)) {
+        for (size_t i = 0; i < n; i++) moved = fmax(moved, fabs(b.y[i] - before[i]));
+        if (check_beyond(r, moved))
+            check_fail(r,
+                       "%s: it claims AB_RELATIVE, but shifting every position by %d changes the output by %.2g; "
+                       "remove the claim or use only "
+                       "differences of positions",
+                       role_name, SHIFT, moved);
+    }
+    free(before);
+out:
+    if (e.text[0]) check_fail(r, "%s: %s", role_name, e.text);
+    block_close(&b);
+    arena_free(&a);
+}
+
+void check_relative(const plugin *p, check_result *r)
+{
+    if (!(p->iface.position.claims & AB_RELATIVE)) {
+        check_none(r, "it does not claim AB_RELATIVE");
+        return;
+    }
+    shifted(p, AB_SELF, "self attention", r);
+    shifted(p, AB_CAUSAL, "causal self attention", r);
+}
+
+/* ---- parameters at their limits ---- */
+
+static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg, const void *pos_cfg, err *e)
+{
+    for (uint32_t role = AB_SELF; role <= AB_CROSS; role <<= 1) {
+        if (!(a->iface.attention.roles & role)) continue;
+        block_spec s = {a, pos, a_cfg, pos_cfg, role, 2, 4, 4, 8, 2, 3, NULL, false, 0};
+        block b;
+        if (block_trace(&b, &s, e)) return -1;
+        block_close(&b);
+    }
+    return 0;
+}
+
+/* A feed-forward, norm or block in a small model. */
+static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
+{
+    model m;
+    check_result r = {0};
+    const pairing *w;
+    if (!check_pairings(p, &w, &r)) return fail(e, "%s", r.words);
+    pairing one = w[0];
+    if (key) one.key = arena_printf(a, "%s.%s", p->desc.name, key), one.value = value;
+    if (check_model_open(&m, &one, &(model_kind){.compute = F64}, e)) return -1;
+    model_free(&m);
+    return 0;
+}
+
+static int trace_with(const plugin *p, const char *key, const char *value, err *e)
+{
+    arena a = {0};
+    int rc = -1;
+    void *cfg = settings_of(p, key, value, &a, e);
+    const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
+    if (cfg && p->desc.kind == AB_OPTIMIZER) rc = check_trace_update(p, cfg, e);
+    if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
+    if (cfg && p->desc.kind >= AB_FEED_FORWARD && p->desc.kind <= AB_BLOCK) rc = trace_model(p, key, value, &a, e);
+    if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);
+    if (cfg && usual) {
+        void *usual_cfg = settings_of(usual, NULL, NULL, &a, e);
+        rc = usual_cfg ? trace_attention(usual, p, usual_cfg, cfg, e) : -1;
+    }
+    arena_free(&a);
+    return rc;
+}
+
+static void try_value(const plugin *p, const ab_param *q, const char *value, check_result *r)
+{
+    err e = {0};
+    if (trace_with(p, q->name, value, &e))
+        check_fail(r, "%s = %s is in its declared range, but: %s", q->name, value, e.text);
+}
+
+static void try_choices(const plugin *p, const ab_param *q, check_result *r)
+{
+    char *words = xstrdup(q->choices), *save = NULL;
+    for (char *w = strtok_r(words, "|", &save); w; w = strtok_r(NULL, "|", &save)) try_value(p, q, w, r);
+    free(words);
+}
+
+void check_parameters(const plugin *p, check_result *r)
+{
+    size_t n = 0;
+    char text[32];
+    err e = {0};
+    if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* what is wrong then is told by 'build' */
+    if (e.text[0] && (p->desc.kind == AB_OPTIMIZER || p->desc.kind == AB_SCHEDULE)) check_fail(r, "%s", e.text);
+    for (const ab_param *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
+        if (q->type == AB_INT || q->type == AB_REAL) {
+            try_value(p, q, format_real(q->min, text), r);
+            try_value(p, q, format_real(q->max, text), r);
+        } else if (q->type == AB_BOOL) {
+            try_value(p, q, "false", r);
+            try_value(p, q, "true", r);
+        } else if (q->type == AB_CHOICE) {
+            try_choices(p, q, r);
+        }
+    }
+    check_note(r, "%zu, each at the ends of its range", n);
+}

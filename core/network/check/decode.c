@@ -1,0 +1,120 @@
+/* decode.c - compares step-by-step decoding with the full pass, while hypotheses are reordered. */
+#include "network/check/internal.h"
+#include "network/decode/steps.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCES = 3, BEAM = 2, HYPOTHESES = SOURCES * BEAM, LENGTH_OF_TARGETS = 18 };
+
+/* Hypothesis 2 b + h has source b; every one has its own target of one length. */
+static void two_targets_each(sentences *s)
+{
+    static const int32_t source[SOURCES] = {6, 2, 9};
+    *s = (sentences){.n = HYPOTHESES};
+    for (int i = 0; i < HYPOTHESES; i++) {
+        s->src_n[i] = source[i / BEAM], s->tgt_n[i] = LENGTH_OF_TARGETS;
+        for (int32_t j = 0; j < MOST_TOKENS; j++) {
+            int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
+            s->src[i][j] = VOCAB_SPECIALS +
+                           (int32_t)((check_hashed(201, (uint64_t)(i / BEAM * MOST_TOKENS + j)) + 1) / 2 * tokens);
+            s->tgt[i][j] =
+                VOCAB_SPECIALS + (int32_t)((check_hashed(202, (uint64_t)(i * MOST_TOKENS + j)) + 1) / 2 * tokens);
+        }
+    }
+}
+
+/* The sources as pairs; the block is the caller's (free). */
+static pairs sources(const sentences *s)
+{
+    int64_t *at = xcalloc(SOURCES + 1 + SOURCES * MOST_TOKENS, sizeof *at);
+    int32_t *ids = (int32_t *)(at + SOURCES + 1);
+    for (int64_t b = 0; b < SOURCES; b++) {
+        memcpy(ids + at[b], s->src[b * BEAM], (size_t)s->src_n[b * BEAM] * sizeof *ids);
+        at[b + 1] = at[b] + s->src_n[b * BEAM];
+    }
+    return (pairs){.n = SOURCES, .src = ids, .src_at = at, .block = at};
+}
+
+/* holder[r]: the hypothesis that row r holds. After odd steps the two of every sentence change places, after
+ * every third one only those of the second sentence. */
+static void change_places(int t, int32_t holder[HYPOTHESES], int32_t parents[HYPOTHESES])
+{
+    for (int r = 0; r < HYPOTHESES; r++) parents[r] = r;
+    for (int b = 0; b < SOURCES; b++) {
+        if (!(t % 2 || (t % 3 == 0 && b == 1))) continue;
+        int32_t r = b * BEAM, h = holder[r];
+        holder[r] = holder[r + 1], holder[r + 1] = h;
+        parents[r] = r + 1, parents[r + 1] = r;
+    }
+}
+
+static void compare_row(const double *step, const double *full, int t, const pairing *w, check_result *r)
+{
+    double worst = 0, size = 1;
+    for (int j = 0; j < CHECK_VOCAB; j++) {
+        double d = fabs(step[j] - full[j]);
+        if (!(d <= worst)) worst = d;
+        size = fmax(size, fabs(full[j]));
+    }
+    if (check_beyond(r, worst / size))
+        check_fail(r,
+                   "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix "
+                   "positions must come from ab_key, ab_value "
+                   "(remembered), ab_causal_kv_sum, ab_running_sum or ab_scan",
+                   w->words, t, worst);
+}
+
+static void step_through(model *m, const sentences *s, const double *full, const pairing *w, check_result *r)
+{
+    err e = {0};
+    steps d;
+    pairs p = sources(s);
+    int64_t which[SOURCES] = {0, 1, 2};
+    int32_t holder[HYPOTHESES], parents[HYPOTHESES], tokens[HYPOTHESES];
+    for (int i = 0; i < HYPOTHESES; i++) holder[i] = i;
+    steps_open(&d, m);
+    bool bad = steps_start(&d, &p, which, SOURCES, BEAM, LENGTH_OF_TARGETS, &e);
+    steps_narrow(&d);
+    for (int t = 0; t < LENGTH_OF_TARGETS && !bad && r->outcome != CHECK_FAIL; t++) {
+        int beam = (int)d.beam; /* 1 in the first step, unless on a device */
+        for (int i = 0; i < HYPOTHESES; i++) tokens[i] = t ? s->tgt[holder[i]][t - 1] : VOCAB_BOS;
+        const double *logits = steps_run(&d, tokens, &e);
+        bad = !logits;
+        for (int i = 0; i < HYPOTHESES && logits; i++)
+            compare_row(logits + (i / BEAM * beam + i % beam) * CHECK_VOCAB,
+                        full + (holder[i] * LENGTH_OF_TARGETS + t) * CHECK_VOCAB, t, w, r);
+        change_places(t, holder, parents);
+        for (int i = 0; i < HYPOTHESES; i++) parents[i] = parents[i] / BEAM * BEAM + parents[i] % beam;
+        if (!bad) steps_follow(&d, parents);
+    }
+    if (bad) check_fail(r, "%s: decoding step by step: %s", w->words, e.text);
+    steps_close(&d);
+    free(p.block);
+}
+
+static void decode_with(const pairing *w, const model_kind *k, check_result *r)
+{
+    model m;
+    pass p = {0};
+    sentences s;
+    err e = {0};
+    two_targets_each(&s);
+    if (check_model_open(&m, w, k, &e)) {
+        check_fail(r, "%s", e.text);
+        return;
+    }
+    if (pass_open(&p, &m, &s, false, 0, 0, &e) || pass_run(&p, 1, &e))
+        check_fail(r, "%s: %s", w->words, e.text);
+    else
+        step_through(&m, &s, tape_at(p.c, tape_find(p.c, "logits"))->data, w, r);
+    pass_close(&p);
+    model_free(&m);
+}
+
+static void decode(const pairing *w, check_result *r)
+{
+    decode_with(w, &(model_kind){.compute = F64}, r);
+    if (r->outcome != CHECK_FAIL) decode_with(w, &(model_kind){.compute = F64, .square = true}, r);
+}
+void check_decode(const plugin *p, check_result *r) { check_each_pairing(p, r, decode); }

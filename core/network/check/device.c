@@ -1,0 +1,122 @@
+/* device.c - compares a device with the CPU: loss and gradient with dropout (both drop the same elements), and an
+ * optimizer's update. */
+#include "network/check/internal.h"
+#include "network/train/optim.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const backend *device;
+static backend composing; /* the device without the layers that it offers: its tapes are the CPU's */
+void check_use_device(const backend *b)
+{
+    device = on_device(b) ? b : NULL;
+    if (device) composing = *device, composing.supports = NULL;
+}
+const backend *check_the_device(void) { return device; }
+const backend *check_the_composing_device(void) { return device ? &composing : NULL; }
+const backend *check_the_devices_cpu(void)
+{
+    static backend cpu;
+    cpu = cpu_backend;
+    cpu.takes_tables = device->takes_tables;
+    if (!device->kernels[OP_ROTATE]) cpu.kernels[OP_ROTATE] = NULL;
+    return &cpu;
+}
+
+/* Loss and gradient on the device against those of the CPU in fp32; has the device layers of its own in it? */
+static bool compare(const pairing *w, dtype type, bool generic, double allowed, check_result *r)
+{
+    /* dropout's places follow from what is fused */
+    model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
+    pass_outcome a = {0}, b = {0};
+    here.on = check_the_devices_cpu();
+    there.compute = type;
+    there.on = device;
+    bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
+    double d = done ? check_distance(&a, &b) : 0;
+    if (done && check_beyond(r, d / allowed))
+        check_fail(r,
+                   "%s%s: in %s on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "
+                   "%.9g, allowed %.0e",
+                   w->words, generic ? ", never fused" : "", dtype_name(type), device->name, d, b.loss, a.loss,
+                   allowed);
+    free(a.grad);
+    free(b.grad);
+    return b.layers;
+}
+
+/* Layers that the CPU does not have are compared only here, so in bf16 as well. */
+static void compare_all(const pairing *w, check_result *r)
+{
+    bool layers = compare(w, F32, false, 1e-4, r);
+    if (r->outcome != CHECK_FAIL) compare(w, F32, true, 1e-4, r);
+    if (r->outcome != CHECK_FAIL && layers) compare(w, BF16, false, 0.3, r);
+    if (layers)
+        check_note(r, "relative to the tolerance: 1e-4 in fp32, 0.3 in bf16; with the device's own layers");
+    else
+        check_note(r, "in units of what is allowed: 1e-4 in fp32");
+}
+
+void check_device(const plugin *p, check_result *r)
+{
+    if (device)
+        check_each_pairing(p, r, compare_all);
+    else
+        check_none(r, "no device was requested (--device cuda)");
+}
+
+/* ---- updates ---- */
+
+/* Three updates of a small model with made-up gradients; its values, for the caller to free. */
+static float *update(const plugin *p, const backend *on, size_t *n, check_result *r)
+{
+    settings set = {0};
+    arena a = {0};
+    model m;
+    err e = {0};
+    float *out = NULL;
+    const char *const pairs[][2] = {{"optimizer", p->path}, {"layers", "1"}, {"d_model", "12"},   {"d_ff", "16"},
+                                    {"heads", "2"},         {"seed", "7"},   {"clip_norm", "0.5"}};
+    for (size_t i = 0; i < LENGTH(pairs); i++) settings_put(&set, pairs[i][0], pairs[i][1], &a);
+    int bad = model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F32, on, &e);
+    arena_free(&a);
+    if (bad) {
+        check_fail(r, "%s", e.text);
+        return NULL;
+    }
+    optimizer *o = optim_open(&m, &e);
+    float *grad = xmalloc(m.params.total * sizeof *grad);
+    for (int64_t step = 1; step <= 3 && o && !e.text[0]; step++) {
+        for (size_t i = 0; i < m.params.total; i++) grad[i] = (float)check_hashed((uint64_t)step, i);
+        backend_write(on, m.params.grad, grad, m.params.total * sizeof *grad);
+        optim_update(o, m.params.grad, 0.5, 0.01, step, NULL, &e);
+    }
+    *n = m.params.total;
+    float *values = e.text[0] ? NULL : params_host(&m.params, 0, &e);
+    if (values) {
+        memcpy(out = xmalloc(*n * sizeof *out), values, *n * sizeof *out);
+        params_host_done(&m.params, 0, values, false);
+    }
+    if (e.text[0]) check_fail(r, "on %s: %s", on->name, e.text);
+    free(grad);
+    optim_close(o);
+    model_free(&m);
+    return out;
+}
+
+void check_device_update(const plugin *p, check_result *r)
+{
+    size_t n = 0, m = 0;
+    if (!device) {
+        check_none(r, "no device was requested (--device cuda)");
+        return;
+    }
+    float *a = update(p, &cpu_backend, &n, r), *b = update(p, device, &m, r);
+    double worst = 0;
+    for (size_t i = 0; a && b && i < n; i++) worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
+    if (a && b && check_beyond(r, worst))
+        check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", device->name, worst);
+    free(a);
+    free(b);
+}

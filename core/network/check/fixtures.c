@@ -1,0 +1,285 @@
+/* fixtures.c - what the checks build around a plugin: pairings, small models, batches, passes. */
+#include "network/check/internal.h"
+#include "base/vmath.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pairings ---- */
+
+static uint32_t hooks_of(const ab_position_plugin *p)
+{
+    return (p->rotate ? AB_POS_ROTATE : 0) | (p->bias ? AB_POS_BIAS : 0) | (p->scores ? AB_POS_SCORES : 0) |
+           (p->values ? AB_POS_VALUES : 0);
+}
+
+static void fill_places(pairing *w, const plugin *attention, const plugin *usual, const plugin *position)
+{
+    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    for (int r = 0; r < ROLES; r++)
+        w->attention[r] = attention->iface.attention.roles & bits[r] ? attention->path : usual->path;
+    w->position = position->path;
+    w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm";
+    w->key = w->value = NULL;
+    snprintf(w->words, sizeof w->words, "%s with %s", attention->desc.name, position->desc.name);
+}
+
+/* A feed-forward, norm or block among the usual others; blocks also without a feed-forward. */
+static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
+{
+    fill_places(&w[0], usual, usual, position);
+    snprintf(w[0].words, sizeof w[0].words, "%s", p->desc.name);
+    if (p->desc.kind == AB_FEED_FORWARD) w[0].feed_forward = p->path;
+    if (p->desc.kind == AB_NORM) w[0].norm = p->path;
+    if (p->desc.kind != AB_BLOCK) return 1;
+    w[0].block = p->path;
+    w[1] = w[0];
+    w[1].feed_forward = "none";
+    snprintf(w[1].words, sizeof w[1].words, "%s without a feed-forward", p->desc.name);
+    return 2;
+}
+
+size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
+{
+    static pairing *all;
+    static size_t cap;
+    size_t n_list, n = 0;
+    err e = {0};
+    const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
+    if (!usual) {
+        check_fail(r, "%s", e.text);
+        return 0;
+    }
+    if (p->desc.kind == AB_POSITION) {
+        all = grow(all, &cap, 1, sizeof *all);
+        fill_places(&all[n++], usual, usual, p);
+    } else if (p->desc.kind != AB_ATTENTION) {
+        const plugin *position = plugin_find(AB_POSITION, "sinusoid", &e);
+        all = grow(all, &cap, 2, sizeof *all);
+        if (position)
+            n = fill_parts(all, p, usual, position);
+        else
+            check_fail(r, "%s", e.text);
+    } else {
+        const plugin *const *list = plugin_list(&n_list);
+        for (size_t i = 0; i < n_list; i++) {
+            if (list[i]->desc.kind != AB_POSITION) continue;
+            if (hooks_of(&list[i]->iface.position) & ~p->iface.attention.accepts) continue;
+            all = grow(all, &cap, n + 1, sizeof *all);
+            fill_places(&all[n++], p, usual, list[i]);
+        }
+        if (!n) check_fail(r, "no available position plugin fits it");
+    }
+    *out = all;
+    return n;
+}
+
+static size_t most_pairings = SIZE_MAX;
+size_t check_pairings_at_most(size_t n)
+{
+    size_t before = most_pairings;
+    most_pairings = n;
+    return before;
+}
+
+void check_each_pairing(const plugin *p, check_result *r, pairing_check f)
+{
+    const pairing *w;
+    size_t n = check_pairings(p, &w, r);
+    if (n > most_pairings) n = most_pairings;
+    for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
+    if (r->outcome == CHECK_OK && !r->words[0] && p->desc.kind == AB_ATTENTION)
+        check_note(r, "with %zu positional encodings", n);
+}
+
+/* ---- models ---- */
+
+double check_hashed(uint64_t place, uint64_t i)
+{
+    uint64_t z = (place * 1000003 + i) * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (double)((z ^ z >> 31) >> 40) / 8388608.0 - 1;
+}
+
+/* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. */
+static void stir(params *s)
+{
+    err e = {0};
+    void *values = params_host(s, 0, &e);
+    if (!values) broken("%s", e.text);
+    for (size_t k = 0; k < s->n; k++)
+        for (size_t j = 0; j < s->p[k].count; j++) {
+            size_t at = s->p[k].at + j;
+            double x = check_number(values, s->type, at);
+            if (s->p[k].scale == 0) x += 0.3 * check_hashed(k + 1, j);
+            if (s->type == F64)
+                ((double *)values)[at] = (float)x;
+            else
+                ((float *)values)[at] = (float)x;
+        }
+    params_host_done(s, 0, values, true);
+}
+
+int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
+{
+    settings set = {0};
+    arena a = {0};
+    char drop[32];
+    format_real(k->dropout, drop);
+    const char *const pairs[][2] = {{"attention_encoder", w->attention[ROLE_ENCODER]},
+                                    {"attention_decoder", w->attention[ROLE_DECODER]},
+                                    {"attention_cross", w->attention[ROLE_CROSS]},
+                                    {"position", w->position},
+                                    {"feed_forward", w->feed_forward},
+                                    {"norm", w->norm},
+                                    {"block", w->block},
+                                    {"layers_encoder", "1"},
+                                    {"layers_decoder", "2"},
+                                    {"d_model", "12"},
+                                    {"d_ff", "16"},
+                                    {"heads", "3"},
+                                    {"d_k", k->square ? "6" : "4"},
+                                    {"d_v", "6"},
+                                    {"share_embeddings", "target"},
+                                    {"dropout", drop},
+                                    {"attention_dropout", drop},
+                                    {"relu_dropout", drop},
+                                    {"seed", "7"}};
+    for (size_t i = 0; i < LENGTH(pairs); i++)
+        if (pairs[i][1]) settings_put(&set, pairs[i][0], pairs[i][1], &a);
+    if (w->key) settings_put(&set, w->key, w->value, &a);
+    check_add_settings(&set, &a);
+    int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
+    arena_free(&a);
+    if (rc) return fail_in(e, "%s: ", w->words);
+    m->generic = k->generic;
+    stir(&m->params);
+    return 0;
+}
+
+double check_number(const void *v, dtype type, size_t i)
+{
+    switch (type) {
+    case F64: return ((const double *)v)[i];
+    case F32: return ((const float *)v)[i];
+    case BF16: return from_bf16(((const bf16 *)v)[i]);
+    default: return ((const int32_t *)v)[i];
+    }
+}
+
+/* ---- sentences ---- */
+
+void check_sentences(sentences *s)
+{
+    static const int32_t src[] = {5, 3, 7, 7}, tgt[] = {6, 8, 3, 6};
+    *s = (sentences){.n = LENGTH(src)};
+    for (int64_t i = 0; i < s->n; i++) {
+        s->src_n[i] = src[i], s->tgt_n[i] = tgt[i];
+        for (int32_t j = 0; j < MOST_TOKENS; j++) {
+            uint64_t k = (uint64_t)(i * MOST_TOKENS + j);
+            int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
+            s->src[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(101, k) + 1) / 2 * tokens);
+            s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(102, k) + 1) / 2 * tokens);
+        }
+        s->src[i][src[i] - 1] = s->tgt[i][tgt[i] - 1] = VOCAB_EOS;
+    }
+}
+
+void check_one(const sentences *from, int64_t i, sentences *to)
+{
+    *to = (sentences){.n = 1, .src_n = {from->src_n[i]}, .tgt_n = {from->tgt_n[i]}};
+    memcpy(to->src[0], from->src[i], sizeof to->src[0]);
+    memcpy(to->tgt[0], from->tgt[i], sizeof to->tgt[0]);
+}
+
+static void pack(const sentences *s, int64_t more_rows, int64_t more_time, packed *p)
+{
+    int64_t src = 0, tgt = 0, src_longest = 0, tgt_longest = 0;
+    memset(p, 0, sizeof *p);
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int32_t j = 0; j < s->src_n[i]; j++, src++) p->src[src] = s->src[i][j], p->src_pos[src] = j;
+        for (int32_t j = 0; j < s->tgt_n[i]; j++, tgt++) {
+            p->in[tgt] = j ? s->tgt[i][j - 1] : VOCAB_BOS;
+            p->out[tgt] = s->tgt[i][j];
+            p->pos[tgt] = j;
+        }
+        p->src_off[i + 1] = (int32_t)src, p->off[i + 1] = (int32_t)tgt;
+        if (s->src_n[i] > src_longest) src_longest = s->src_n[i];
+        if (s->tgt_n[i] > tgt_longest) tgt_longest = s->tgt_n[i];
+    }
+    for (int64_t i = 0; i < more_rows; i++) p->out[tgt + i] = -1;
+    p->real_rows = tgt;
+    p->b = (model_batch){{s->n, src + more_rows, tgt + more_rows, src_longest + more_time, tgt_longest + more_time},
+                         p->src,
+                         p->src_pos,
+                         p->src_off,
+                         p->in,
+                         p->out,
+                         p->pos,
+                         p->off};
+}
+
+/* ---- passes ---- */
+
+int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e)
+{
+    pack(s, more_rows, more_time, &p->p);
+    p->m = m;
+    p->c = model_loss_tape(m, &p->p.b.shape, training, e);
+    return p->c ? 0 : -1;
+}
+
+int pass_plan(pass *p, err *e)
+{
+    if (tape_plan(p->c, NULL, NULL)) {
+        fail(e, "%s", p->c->error.text);
+        pass_close(p);
+        return -1;
+    }
+    model_loss_inputs(p->c, &p->p.b, 1);
+    return 0;
+}
+
+int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e)
+{
+    return pass_trace(p, m, s, training, more_rows, more_time, e) ? -1 : pass_plan(p, e);
+}
+
+void pass_close(pass *p)
+{
+    tape_free(p->c);
+    p->c = NULL;
+}
+
+int pass_run(pass *p, uint64_t seed, err *e)
+{
+    run_options o = {.seed = seed, .step = 1, .from = PHASE_CONST};
+    return tape_run(p->c, &o) ? fail(e, "%s", p->c->error.text) : 0;
+}
+
+double pass_row(const pass *p, int64_t row)
+{
+    const node *v = &p->c->v[tape_find(p->c, "losses").id];
+    double loss; /* room for a number of either type */
+    err e = {0};
+    const char *at = (const char *)v->data + (size_t)(2 * row) * dtype_size(v->type);
+    return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
+}
+
+/* What plugins add to the loss in training. */
+static double auxiliary(const pass *p)
+{
+    const node *v = &p->c->v[tape_find(p->c, "auxiliary").id];
+    double loss;
+    err e = {0};
+    if (v->op == OP_NONE) return 0;
+    return backend_read(p->c->backend, &loss, v->data, dtype_size(v->type), &e) ? NAN : check_number(&loss, v->type, 0);
+}
+
+double pass_loss(const pass *p)
+{
+    double sum = auxiliary(p);
+    for (int64_t i = 0; i < p->p.real_rows; i++) sum += pass_row(p, i);
+    return sum;
+}

@@ -1,0 +1,133 @@
+/* gradient.c - the gradient of the whole loss against central differences, in double precision. */
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEMENTS = 3 }; /* looked at alone in each tensor, beside one direction through all of it */
+
+typedef struct {
+    model *m;
+    pass *forward; /* what is run for the loss */
+    uint64_t seed; /* of its dropout */
+    const double *grad;
+    err e;
+} probe;
+
+/* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of
+ * length 1. */
+static double loss_at(probe *q, const param *p, int64_t j, double by)
+{
+    double *v = (double *)q->m->params.value + p->at;
+    double *old = xmalloc(p->count * sizeof *old);
+    memcpy(old, v, p->count * sizeof *old);
+    if (j >= 0) {
+        v[j] += by;
+    } else {
+        for (size_t i = 0; i < p->count; i++) v[i] += by / sqrt((double)p->count) * (check_hashed(55, i) < 0 ? -1 : 1);
+    }
+    q->m->params.version++;
+    double loss = pass_run(q->forward, q->seed, &q->e) ? NAN : pass_loss(q->forward);
+    memcpy(v, old, p->count * sizeof *old);
+    q->m->params.version++;
+    free(old);
+    return loss;
+}
+
+static double claimed(const probe *q, const param *p, int64_t j)
+{
+    const double *g = q->grad + p->at;
+    if (j >= 0) return g[j];
+    double sum = 0;
+    for (size_t i = 0; i < p->count; i++) sum += g[i] * (check_hashed(55, i) < 0 ? -1 : 1);
+    return sum / sqrt((double)p->count);
+}
+
+/* Relative error. A step that crosses the kink of a ReLU spoils a difference: other step widths are tried
+ * then. */
+static double error_of(probe *q, const param *p, int64_t j, double bound, double *difference)
+{
+    static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5, 4e-7};
+    double g = claimed(q, p, j), best = INFINITY;
+    for (size_t i = 0; i < LENGTH(widths) && !(best < bound / 4); i++) {
+        double h = widths[i], d = (loss_at(q, p, j, h) - loss_at(q, p, j, -h)) / (2 * h);
+        double scale = fmax(fmax(fabs(d), fabs(g)), 0.03), error = fabs(d - g) / scale;
+        if (error < best || i == 0) best = error, *difference = d;
+    }
+    return best;
+}
+
+static void compare_tensor(probe *q, const param *p, const pairing *w, check_result *r)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < p->count; i++)
+        if (fabs(q->grad[p->at + i]) > fabs(q->grad[p->at + largest])) largest = i;
+    for (int k = -1; k < ELEMENTS && r->outcome != CHECK_FAIL; k++) {
+        int64_t j = k < 0    ? -1
+                    : k == 0 ? (int64_t)largest
+                             : (int64_t)((check_hashed(66, (uint64_t)k) + 1) / 2 * (double)p->count);
+        double d = 0, error = error_of(q, p, j, r->bound, &d);
+        if (q->e.text[0]) {
+            check_fail(r, "%s: %s", w->words, q->e.text);
+        } else if (check_beyond(r, error)) {
+            char where[32] = "along a random direction";
+            if (j >= 0) snprintf(where, sizeof where, "at element %lld", (long long)j);
+            check_fail(r,
+                       "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; if the "
+                       "plugin's own operations "
+                       "have a grad, look there",
+                       w->words, p->name, where, claimed(q, p, j), d);
+        }
+    }
+}
+
+static void compare(model *m, pass *gradient, pass *forward, const pairing *w, check_result *r)
+{
+    probe q = {.m = m, .forward = forward, .seed = 5};
+    if (pass_run(gradient, q.seed, &q.e)) {
+        check_fail(r, "%s: %s", w->words, q.e.text);
+        return;
+    }
+    double *grad = xmalloc(m->params.total * sizeof *grad);
+    memcpy(grad, m->params.grad, m->params.total * sizeof *grad);
+    q.grad = grad;
+    for (size_t k = 0; k < m->params.n && r->outcome != CHECK_FAIL; k++) compare_tensor(&q, &m->params.p[k], w, r);
+    free(grad);
+}
+
+/* Is the loss in training another than in evaluation, though there is no dropout in the settings? A plugin may have
+ * some of its own, or noise, losses, a way of its own to compute. */
+static bool trains_otherwise(const ab_ctx *training, const ab_ctx *plain)
+{
+    for (int32_t i = 1; i < training->forward_n; i++)
+        if (training->v[i].op == OP_DROPOUT || training->v[i].op == OP_RANDOM || i >= plain->n ||
+            training->v[i].op != plain->v[i].op)
+            return true;
+    return false;
+}
+
+static void with_model(const pairing *w, check_result *r, double dropout)
+{
+    model m;
+    pass training = {0}, plain = {0};
+    sentences s;
+    err e = {0};
+    check_sentences(&s);
+    if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = dropout}, &e)) {
+        check_fail(r, "%s", e.text);
+        return;
+    }
+    if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
+        check_fail(r, "%s: %s", w->words, e.text);
+    else
+        compare(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w, r);
+    pass_close(&training);
+    pass_close(&plain);
+    model_free(&m);
+}
+
+static void without_dropout(const pairing *w, check_result *r) { with_model(w, r, 0); }
+static void under_dropout(const pairing *w, check_result *r) { with_model(w, r, 0.2); }
+
+void check_gradient(const plugin *p, check_result *r) { check_each_pairing(p, r, without_dropout); }
+void check_dropout(const plugin *p, check_result *r) { check_each_pairing(p, r, under_dropout); }

@@ -1,0 +1,143 @@
+/* internal.h - shared by the checks: results, models around a plugin, sentences, one pass over them. */
+#ifndef ABLATE_CHECK_INTERNAL_H
+#define ABLATE_CHECK_INTERNAL_H
+#include "network/check/check.h"
+#include "tensor/cpu/cpu.h"
+#include "network/model/model.h"
+#include "text/tokens/vocab.h"
+
+/* ---- results ---- */
+
+void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first failure's message */
+void check_none(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* ignored after a failure */
+void check_note(check_result *r, const char *fmt, ...)
+    PRINTF_LIKE(2, 3); /* what was checked; ignored after a failure */
+/* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
+bool check_beyond(check_result *r, double figure);
+
+/* ---- settings (settings.c) ---- */
+
+void check_add_settings(settings *s, arena *a);  /* those of -s, and the value of check_try */
+int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s is not a parameter of this plugin */
+void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
+void check_begins(const char *name, size_t n_done);                   /* child.c: names the check in a crash report */
+
+/* ---- a plugin among others ---- */
+
+typedef struct {                                                           /* the plugins of a model */
+    const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names; NULL: the default */
+    const char *key, *value;                                               /* one more setting; key NULL: none */
+    char words[96];                                                        /* "dot with alibi": for messages */
+} pairing;
+/* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
+ * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r if there is nothing to pair it
+ * with. The array is valid until the next call. */
+size_t check_pairings(const plugin *p, const pairing **out, check_result *r);
+typedef void (*pairing_check)(const pairing *w, check_result *r);
+void check_each_pairing(const plugin *p, check_result *r, pairing_check f); /* up to the first failure */
+
+enum { CHECK_VOCAB = 13 };
+typedef struct {
+    dtype compute;
+    double dropout;    /* all three dropout settings */
+    bool generic;      /* attention is never fused */
+    bool square;       /* d_k = d_v, so that keys and values are interchangeable */
+    const backend *on; /* NULL: the CPU */
+} model_kind;
+/* A small model with values exact in fp32, the same for every kind. */
+int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
+double check_number(const void *v, dtype type, size_t i); /* element i, of any type */
+/* A number in [-1, 1) that depends only on place and i. */
+double check_hashed(uint64_t place, uint64_t i);
+
+typedef struct {       /* loss and gradient of one pass over the four sentences */
+    double loss, size; /* size: norm of the gradient */
+    double *grad;      /* [n], in the order of names; the caller frees */
+    size_t n;
+    bool fused, layers; /* it has fused attention; layers as one operation (GRU, CONV) */
+} pass_outcome;
+bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+/* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). */
+double check_distance(const pass_outcome *a, const pass_outcome *b);
+
+/* ---- sentences and batches ---- */
+
+enum { MOST_SENTENCES = 8, MOST_TOKENS = 256, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
+typedef struct {
+    int64_t n;
+    int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
+    int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
+} sentences;
+void check_sentences(sentences *s); /* four of different lengths */
+bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+void check_one(const sentences *from, int64_t i, sentences *to);
+
+typedef struct {
+    int32_t src[MOST_ROWS], src_pos[MOST_ROWS], src_off[MOST_SENTENCES + 1];
+    int32_t in[MOST_ROWS], out[MOST_ROWS], pos[MOST_ROWS], off[MOST_SENTENCES + 1];
+    model_batch b;
+    int64_t real_rows; /* of targets */
+} packed;
+typedef struct {
+    model *m;
+    ab_ctx *c;
+    packed p;
+} pass;
+/* Traces, plans and fills a loss tape: pass_trace, then pass_plan (nodes to keep must be marked between the two).
+ * more_rows: dummy rows after the last sentence; more_time: by how much the padded time axis exceeds the longest
+ * sentence. */
+int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
+int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
+int pass_plan(pass *p, err *e);
+void pass_close(pass *p);
+int pass_run(pass *p, uint64_t seed, err *e);
+double pass_loss(const pass *p);             /* sum of the smoothed losses and, in training, of the plugins' losses */
+double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
+
+/* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
+int check_some_rates(const plugin *p, const void *cfg, err *e);
+
+/* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
+int check_trace_update(const plugin *p, const void *cfg, err *e);
+
+/* ---- the checks ---- */
+
+const backend *check_the_device(void);           /* set by check_use_device, or NULL */
+const backend *check_the_composing_device(void); /* the same, with layers composed of other operations, as on the CPU */
+const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have the same tapes */
+
+typedef void (*check_run)(const plugin *p, check_result *r);
+void check_parameters(const plugin *p, check_result *r);
+void check_build(const plugin *p, check_result *r);
+void check_kernels(const plugin *p, check_result *r);
+void check_op_gradients(const plugin *p, check_result *r);
+void check_gradient(const plugin *p, check_result *r);
+void check_future(const plugin *p, check_result *r);
+void check_padding(const plugin *p, check_result *r);
+void check_batch(const plugin *p, check_result *r);
+void check_decode(const plugin *p, check_result *r);
+void check_same_seed(const plugin *p, check_result *r);
+void check_dropout(const plugin *p, check_result *r);
+void check_relative(const plugin *p, check_result *r);
+void check_fused(const plugin *p, check_result *r);
+void check_sublayers(const plugin *p, check_result *r);
+void check_rate(const plugin *p, check_result *r);
+void check_stateless(const plugin *p, check_result *r);
+void check_fp32(const plugin *p, check_result *r);
+void check_bf16(const plugin *p, check_result *r);
+void check_choices(const plugin *p, check_result *r);
+void check_long(const plugin *p, check_result *r);
+void check_device(const plugin *p, check_result *r);
+void check_device_ops(const plugin *p, check_result *r);
+void check_device_update(const plugin *p, check_result *r);
+void check_tiles(const plugin *p, check_result *r);
+void check_elementwise(const plugin *p, check_result *r);
+void check_apart(const plugin *p, check_result *r);
+void check_zero(const plugin *p, check_result *r);
+void check_minimises(const plugin *p, check_result *r);
+void check_resumes(const plugin *p, check_result *r);
+void check_open(const plugin *p, check_result *r);
+void check_examples(const plugin *p, check_result *r);
+void check_repeatable(const plugin *p, check_result *r);
+void check_score(const plugin *p, check_result *r);
+#endif

@@ -1,0 +1,67 @@
+/* known.c - records by sha256 which plugins have been checked, so that each is checked once, before its first
+ * training. */
+#include "network/check/known.h"
+#include "network/check/check.h"
+#include <stdlib.h>
+#include <string.h>
+
+static char *file_in(const char *folder) { return path_join(folder, "checked.tsv"); }
+
+bool check_known(const char *folder, const char *hash, str *words)
+{
+    char *path = file_in(folder), **lines = NULL;
+    str text = {0};
+    size_t n = 0;
+    err none = {0};
+    bool found = false;
+    str_clear(words);
+    if (file_exists(path)) file_lines(path, &text, &lines, &n, &none);
+    for (size_t i = 0; i < n; i++) { /* "HASH VERSION words", the last one counts */
+        char *version = strchr(lines[i], '\t'), *rest = version ? strchr(version + 1, '\t') : NULL;
+        if (!rest) continue;
+        *version++ = *rest++ = 0;
+        if (!same(lines[i], hash) || !same(version, ABLATE_VERSION)) continue;
+        found = true;
+        str_clear(words);
+        str_add(words, rest);
+    }
+    free(lines);
+    str_free(&text);
+    free(path);
+    return found;
+}
+
+static void remember(const char *folder, const char *hash, const char *words)
+{
+    err ignored = {0}; /* then it is checked again the next time */
+    char *path = file_in(folder);
+    FILE *f = make_folders(folder, &ignored) ? NULL : fopen(path, "a");
+    if (f) {
+        fprintf(f, "%s\t%s\t", hash, ABLATE_VERSION);
+        for (const char *p = words; *p; p++) fputc(*p == '\t' || *p == '\n' ? ' ' : *p, f);
+        fputc('\n', f);
+        fclose(f);
+    }
+    free(path);
+}
+
+void check_once(const plugin *p, const char *folder, bool talk)
+{
+    str words = {0};
+    if (plugin_is_own(p) || check_known(folder, p->sha256, &words)) {
+        str_free(&words);
+        return;
+    }
+    check_result r[CHECK_MOST];
+    double start = ticks();
+    size_t n = check_in_child(p, r), first = 0;
+    while (first < n && r[first].outcome != CHECK_FAIL) first++;
+    if (first < n) str_addf(&words, "%s: %s", r[first].name, r[first].words);
+    remember(folder, p->sha256, str_text(&words));
+    const char *kind = plugin_kind_name(p->desc.kind);
+    if (talk && first < n)
+        fprintf(stderr, "%s/%s is new and failed `ablate check`: %s\n", kind, p->desc.name, str_text(&words));
+    else if (talk)
+        fprintf(stderr, "%s/%s is new and passed `ablate check` in %.0f s\n", kind, p->desc.name, ticks() - start);
+    str_free(&words);
+}

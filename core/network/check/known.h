@@ -1,0 +1,11 @@
+/* known.h - plugins outside the program's own folder are checked before their first training; results are stored by
+ * sha256. */
+#ifndef ABLATE_CHECK_KNOWN_H
+#define ABLATE_CHECK_KNOWN_H
+#include "network/plugin/plugin.h"
+
+/* Has this plugin been checked (FOLDER/checked.tsv)? words: message of the first failed check; empty: all passed. */
+bool check_known(const char *folder, const char *hash, str *words);
+/* Checks it, unless it was checked before or belongs to the program. */
+void check_once(const plugin *p, const char *folder, bool talk);
+#endif

@@ -1,0 +1,73 @@
+/* schedule.c - a schedule's learning rates: finite, >= 0, and independent of earlier calls. */
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const ab_run_plan plans[] = {
+    {.lr = 1, .lr_min = 0, .warmup = 40, .steps = 1000, .d_model = 512},
+    {.lr = 3e-4, .lr_min = 3e-5, .warmup = 0, .steps = 77, .d_model = 16},
+    {.lr = 0.5, .lr_min = 0, .warmup = 400, .steps = 100, .d_model = 64}, /* stops while it warms up */
+    {.lr = 0.1, .lr_min = 0.1, .warmup = 1, .steps = 1, .d_model = 8},
+};
+
+int check_some_rates(const plugin *p, const void *cfg, err *e)
+{
+    for (size_t i = 0; i < LENGTH(plans); i++) {
+        const ab_run_plan *plan = &plans[i];
+        double most = 0;
+        for (int64_t s = 1; s <= plan->steps; s++) {
+            double lr = p->iface.schedule.lr(cfg, plan, s);
+            if (!isfinite(lr) || lr < 0)
+                return fail(
+                    e, "update %lld of %lld (lr %g, lr_min %g, warmup %lld): the rate is %g, expected a number >= 0",
+                    (long long)s, (long long)plan->steps, plan->lr, plan->lr_min, (long long)plan->warmup, lr);
+            most = fmax(most, lr);
+        }
+        if (!(most > 0)) return fail(e, "%lld updates with lr %g: every rate is 0", (long long)plan->steps, plan->lr);
+    }
+    return 0;
+}
+
+/* The plugin's default settings; NULL and r. */
+static void *defaults(const plugin *p, arena *a, check_result *r)
+{
+    err e = {0};
+    settings set = {0};
+    void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
+    if (!p->desc.params || !config_bind(&set, p->desc.name, p->desc.params, cfg, a, &e)) return cfg;
+    check_fail(r, "%s", e.text);
+    return NULL;
+}
+
+void check_rate(const plugin *p, check_result *r)
+{
+    arena a = {0};
+    err e = {0};
+    void *cfg = defaults(p, &a, r);
+    if (cfg && check_some_rates(p, cfg, &e)) check_fail(r, "%s", e.text);
+    check_note(r, "%zu runs of 1 to 1,000 updates", LENGTH(plans));
+    arena_free(&a);
+}
+
+/* Forwards, then backwards: a run that is resumed asks for later updates only, and a curve is drawn at any time. */
+void check_stateless(const plugin *p, check_result *r)
+{
+    arena a = {0};
+    void *cfg = defaults(p, &a, r);
+    for (size_t i = 0; cfg && i < LENGTH(plans) && r->outcome != CHECK_FAIL; i++) {
+        const ab_run_plan *plan = &plans[i];
+        double *first = xmalloc((size_t)(plan->steps + 1) * sizeof *first);
+        for (int64_t s = 1; s <= plan->steps; s++) first[s] = p->iface.schedule.lr(cfg, plan, s);
+        for (int64_t s = plan->steps; s >= 1; s--) {
+            double again = p->iface.schedule.lr(cfg, plan, s);
+            if (check_beyond(r, fabs(again - first[s])))
+                check_fail(r,
+                           "the rate of update %lld is %.9g, and %.9g if asked again after later updates: there is "
+                           "state between calls, so a "
+                           "resumed run would differ",
+                           (long long)s, first[s], again);
+        }
+        free(first);
+    }
+    arena_free(&a);
+}

@@ -1,0 +1,82 @@
+/* settings.c - the plugin's settings during a check: those of -s, and every choice and boolean in turn. */
+#include "network/check/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+static settings given; /* of -s; lives as long as the program */
+static arena memory;
+static setting tried; /* the value that is tried; key NULL: none */
+
+int check_set(const char *text, err *e)
+{
+    const char *equals = strchr(text, '='), *dot = strchr(text, '.');
+    if (!equals || !dot || dot > equals) return fail(e, "-s %s: expected PLUGIN.KEY=VALUE", text);
+    settings_put(&given, arena_strndup(&memory, text, (size_t)(equals - text)), equals + 1, &memory);
+    return 0;
+}
+
+void check_add_settings(settings *s, arena *a)
+{
+    for (size_t i = 0; i < given.n; i++) settings_put(s, given.at[i].key, given.at[i].value, a);
+    if (tried.key) settings_put(s, tried.key, tried.value, a);
+}
+
+int check_settings_fit(const plugin *p, err *e)
+{
+    size_t n = strlen(p->desc.name);
+    arena a = {0};
+    settings own = {0};
+    void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
+    for (size_t i = 0; i < given.n; i++)
+        if (has_prefix(given.at[i].key, p->desc.name) && given.at[i].key[n] == '.')
+            settings_put(&own, given.at[i].key, given.at[i].value, &a);
+    int bad = own.n < given.n ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
+              : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)
+              : own.n                   ? fail(e, "-s: %s has no parameters", p->desc.name)
+                                        : 0;
+    arena_free(&a);
+    return bad;
+}
+
+static const struct {
+    const char *name;
+    double bound;
+    check_run run;
+} through[] = {{"future", 0, check_future}, {"gradient", 1e-6, check_gradient}, {"decode", 1e-9, check_decode}};
+
+void check_try(const plugin *p, const char *name, const char *value)
+{
+    static char key[256];
+    snprintf(key, sizeof key, "%s.%s", p->desc.name, name ? name : "");
+    tried = name ? (setting){key, value} : (setting){0};
+}
+
+static void try_value(const plugin *p, const ab_param *q, const char *value, check_result *r)
+{
+    check_try(p, q->name, value);
+    for (size_t i = 0; i < LENGTH(through) && r->outcome != CHECK_FAIL; i++) {
+        check_result one = {.name = through[i].name, .measured = -1, .bound = through[i].bound};
+        through[i].run(p, &one);
+        if (one.outcome == CHECK_FAIL) check_fail(r, "%s = %s: %s: %s", q->name, value, one.name, one.words);
+    }
+    check_try(p, NULL, NULL);
+}
+
+/* What the other checks see with default settings alone: a branch behind a choice. */
+void check_choices(const plugin *p, check_result *r)
+{
+    size_t n = 0;
+    size_t before = check_pairings_at_most(1);
+    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+        if (q->type == AB_BOOL) try_value(p, q, q->def != 0 ? "false" : "true", r), n++;
+        if (q->type != AB_CHOICE) continue;
+        char *words = xstrdup(q->choices), *save = NULL;
+        int i = 0;
+        for (char *w = strtok_r(words, "|", &save); w; w = strtok_r(NULL, "|", &save), i++)
+            if (i != (int)q->def) try_value(p, q, w, r), n++;
+        free(words);
+    }
+    check_pairings_at_most(before);
+    if (!n) check_none(r, "no choice or boolean among its parameters");
+    check_note(r, "%zu value%s through future, gradient and decode", n, n == 1 ? "" : "s");
+}

@@ -1,0 +1,242 @@
+/* task.c - a task with its default settings: its examples, and whether its scores separate right from wrong outputs. */
+#include "network/check/internal.h"
+#include "text/data/dataset.h"
+#include "text/metric/stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
+
+typedef struct {
+    const ab_task_plugin *t;
+    void *self;
+    arena memory;
+} opened;
+
+static const char *data_dir(void)
+{
+    const char *d = getenv("ABLATE_DATA");
+    return d && *d ? d : "data";
+}
+
+static int task_open(opened *o, const plugin *p, err *e)
+{
+    char words[1024] = "";
+    settings set = {0};
+    *o = (opened){.t = &p->iface.task};
+    void *cfg = arena_alloc(&o->memory, p->desc.cfg_size + 16);
+    ab_env env = {.data_dir = data_dir(), .seed = 1};
+    check_add_settings(&set, &o->memory);
+    if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, &o->memory, e)) return -1;
+    if (!o->t->open(&o->self, cfg, &host_table, &env, words, sizeof words)) return 0;
+    return fail(e, "%s", words[0] ? words : "open failed without a message");
+}
+
+static void task_close(opened *o)
+{
+    if (o->self) o->t->close(o->self);
+    arena_free(&o->memory);
+}
+
+/* Opens the task for a check, or says why not. */
+static bool open_for(opened *o, const plugin *p, check_result *r)
+{
+    err e = {0};
+    if (!task_open(o, p, &e)) return true;
+    check_none(r, "not opened: %s", e.text);
+    task_close(o);
+    return false;
+}
+
+void check_open(const plugin *p, check_result *r)
+{
+    opened o;
+    err e = {0};
+    if (task_open(&o, p, &e)) {
+        if (strstr(e.text, data_dir()))
+            check_none(r, "its data are not available: %s", e.text);
+        else
+            check_fail(r, "with default settings: %s", e.text);
+    } else {
+        int64_t n[AB_SPLITS];
+        for (int s = 0; s < AB_SPLITS; s++) n[s] = o.t->count(o.self, (ab_split)s);
+        for (int s = 0; s < AB_SPLITS; s++)
+            if (n[s] < 1 && !(s == AB_TEST && o.t->flags & AB_DECODER_ONLY))
+                check_fail(r, "%s has %lld examples", split_names[s], (long long)n[s]);
+        check_note(r, "train %lld, dev %lld, test %lld examples", (long long)n[0], (long long)n[1], (long long)n[2]);
+    }
+    task_close(&o);
+}
+
+static void check_line(const char *line, const char *side, const char *split, int64_t i, check_result *r)
+{
+    if (!line) {
+        check_fail(r, "%s example %lld has no %s", split, (long long)i, side);
+        return;
+    }
+    int64_t bad = utf8_bad(line, strlen(line));
+    if (bad >= 0)
+        check_fail(r, "%s example %lld: its %s is not UTF-8 at byte %lld", split, (long long)i, side, (long long)bad);
+    if (strpbrk(line, "\n\r")) check_fail(r, "%s example %lld: its %s contains a line end", split, (long long)i, side);
+}
+
+void check_examples(const plugin *p, check_result *r)
+{
+    opened o;
+    int64_t done = 0;
+    if (!open_for(&o, p, r)) return;
+    for (int s = 0; s < AB_SPLITS; s++)
+        for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s) && r->outcome != CHECK_FAIL; i++, done++) {
+            ab_example x = {0};
+            o.t->get(o.self, (ab_split)s, i, &x);
+            if (x.src || !(o.t->flags & AB_DECODER_ONLY)) check_line(x.src, "source", split_names[s], i, r);
+            check_line(x.tgt, "target", split_names[s], i, r);
+        }
+    check_note(r, "%lld lines of UTF-8 per side", (long long)done);
+    task_close(&o);
+}
+
+void check_repeatable(const plugin *p, check_result *r)
+{
+    opened o, again;
+    if (!open_for(&o, p, r)) return;
+    if (open_for(&again, p, r)) {
+        for (int s = 0; s < AB_SPLITS; s++) {
+            int64_t n = o.t->count(o.self, (ab_split)s), m = again.t->count(again.self, (ab_split)s);
+            if (n != m)
+                check_fail(r, "%s: %lld examples, but %lld when opened again", split_names[s], (long long)n,
+                           (long long)m);
+            for (int64_t i = n - 1; i >= 0 && r->outcome != CHECK_FAIL; i--) {
+                ab_example a = {0}, b = {0};
+                o.t->get(o.self, (ab_split)s, i, &a);
+                again.t->get(again.self, (ab_split)s, i, &b);
+                if (!same(a.src, b.src) || !same(a.tgt, b.tgt))
+                    check_fail(r, "%s example %lld differs when the task is opened again with the same seed",
+                               split_names[s], (long long)i);
+            }
+        }
+        task_close(&again);
+    }
+    task_close(&o);
+}
+
+/* ---- scores ---- */
+
+enum { METRICS = 16 };
+
+static int score_lines(const opened *o, ab_split split, const char *const *line, int64_t n, ab_metric m[METRICS],
+                       check_result *r)
+{
+    char words[512] = "";
+    int found = o->t->score(o->self, split, line, n, m, METRICS, words, sizeof words);
+    if (found < 1) check_fail(r, "score of %s: %s", split_names[split], found < 0 ? words : "no score was returned");
+    return found;
+}
+
+/* The per-sentence statistics, added up, must give the figure. */
+static void check_stats(const ab_metric *m, int64_t n, check_result *r)
+{
+    if (!m->n_stats) return;
+    stats_score value = stats_score_of(m->sum);
+    if (!value || (int64_t)stats_width(m->sum) != m->n_stats || !m->stats) {
+        check_fail(r, "%s: %lld statistics per sentence do not match its kind of sum", m->name, (long long)m->n_stats);
+        return;
+    }
+    double sum[16] = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < m->n_stats; k++) sum[k] += m->stats[i * m->n_stats + k];
+    double from_sum = value(sum, NULL);
+    if (check_beyond(r, fabs(from_sum - m->value)))
+        check_fail(r, "%s is %.9g, but the sum of its statistics over %lld sentences gives %.9g", m->name, m->value,
+                   (long long)n, from_sum);
+}
+
+static void score_split(const opened *o, ab_split split, check_result *r)
+{
+    int64_t n = o->t->count(o->self, split);
+    const char **right = xcalloc((size_t)n + 1, sizeof *right), **nonsense = xcalloc((size_t)n + 1, sizeof *nonsense);
+    for (int64_t i = 0; i < n; i++) {
+        ab_example x = {0};
+        o->t->get(o->self, split, i, &x);
+        right[i] = xstrdup(x.tgt);
+        nonsense[i] = i % 2 ? "" : "zzzz qqqq zzzz";
+    }
+    ab_metric good[METRICS], bad[METRICS];
+    memset(good, 0, sizeof good), memset(bad, 0, sizeof bad);
+    int n_good = score_lines(o, split, right, n, good, r);
+    for (int k = 0; k < n_good; k++) {
+        check_stats(&good[k], n, r);
+        if (!good[k].name[0]) check_fail(r, "score %d has no name", k);
+        if (!(good[k].value >= 100 - 1e-9) && good[k].n_stats)
+            check_fail(r, "%s: the references score %s %.6g, not the best value 100", split_names[split], good[k].name,
+                       good[k].value);
+    }
+    int n_bad = score_lines(o, split, nonsense, n, bad, r);
+    if (n_good > 0 && n_bad > 0 && !(bad[0].value < good[0].value))
+        check_fail(r, "%s: nonsense scores %s %.6g, the references %.6g", split_names[split], good[0].name,
+                   bad[0].value, good[0].value);
+    for (int k = 0; k < n_bad; k++) check_stats(&bad[k], n, r);
+    for (int64_t i = 0; i < n; i++) free((char *)right[i]);
+    free(right);
+    free(nonsense);
+}
+
+/* Figures for likelihoods: all tokens certain and right, or none right at 1 / e^4 each. */
+static int score_guess(const opened *o, ab_split split, const pairs *p, bool right, ab_metric m[METRICS],
+                       check_result *r)
+{
+    char words[512] = "";
+    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t k = p->tgt_at[i]; k < p->tgt_at[i + 1]; k++) x[p->example[i]].tokens += p->tgt[k] >= 0;
+        x[p->example[i]].right = right ? x[p->example[i]].tokens : 0;
+        x[p->example[i]].log_likelihood = right ? 0 : -4.0 * (double)x[p->example[i]].tokens;
+    }
+    int n = o->t->score_likelihoods(o->self, split, x, p->n, m, METRICS, words, sizeof words);
+    if (n < 1)
+        check_fail(r, "score_likelihoods of %s: %s", split_names[split], n < 0 ? words : "no score was returned");
+    for (int k = 0; k < n; k++) {
+        check_stats(&m[k], p->n, r);
+        if (!m[k].name[0]) check_fail(r, "score %d has no name", k);
+    }
+    free(x);
+    return n;
+}
+
+static void score_likelihoods(const opened *o, check_result *r)
+{
+    dataset d = {0};
+    vocab *src, *tgt = NULL;
+    err e = {0};
+    enum { SUBWORDS = 1000 };
+    if (dataset_vocabs(o->t, o->self, false, TOKENS_BPE, SUBWORDS, false, NULL, &src, &tgt, &e) ||
+        dataset_build(&d, o->t, o->self, src, tgt, 0, &e))
+        check_fail(r, "%s", e.text);
+    for (ab_split s = AB_DEV; s <= AB_TEST && r->outcome != CHECK_FAIL; s++) {
+        const pairs *p = &d.split[s];
+        ab_metric good[METRICS], bad[METRICS];
+        memset(good, 0, sizeof good), memset(bad, 0, sizeof bad);
+        if (!p->n || score_guess(o, s, p, true, good, r) < 1 || score_guess(o, s, p, false, bad, r) < 1) continue;
+        double gain = good[0].better == AB_LOWER ? bad[0].value - good[0].value : good[0].value - bad[0].value;
+        if (!(gain > 0))
+            check_fail(r, "%s: wrong guesses score %s %.6g, right ones %.6g", split_names[s], good[0].name,
+                       bad[0].value, good[0].value);
+    }
+    dataset_free(&d);
+    vocab_free(tgt);
+}
+
+void check_score(const plugin *p, check_result *r)
+{
+    opened o;
+    if (!open_for(&o, p, r)) return;
+    if (o.t->flags & AB_DECODER_ONLY) {
+        score_likelihoods(&o, r);
+        task_close(&o);
+        return;
+    }
+    score_split(&o, AB_DEV, r);
+    score_split(&o, AB_TEST, r);
+    task_close(&o);
+}

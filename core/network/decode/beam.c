@@ -1,0 +1,312 @@
+/* beam.c - decodes one batch of sentences and keeps track of their hypotheses. */
+#include "network/decode/ensemble.h"
+#include "network/decode/search.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->alpha); }
+
+/* ---- one sentence ---- */
+
+static sentence *sentence_new(search *s, int64_t index)
+{
+    sentence *x = xcalloc(1, sizeof *x);
+    const decode_mask *mask = s->o->mask;
+    x->index = index;
+    x->limit = s->p->src_at[index + 1] - s->p->src_at[index] - 1 + s->o->max_extra;
+    x->live = xcalloc((size_t)s->o->beam, sizeof *x->live);
+    x->next = xcalloc((size_t)s->o->beam, sizeof *x->next);
+    for (int64_t h = 0; h < s->o->beam; h++) {
+        x->live[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
+        x->next[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
+    }
+    x->best = s->out + index * s->o->nbest;
+    x->n_live = 1;
+    if (mask) x->live[0].state = mask->start(mask->self, index);
+    return x;
+}
+
+static void release_states(const search *s, prefix *p, int64_t n)
+{
+    const decode_mask *mask = s->o->mask;
+    for (int64_t h = 0; mask && h < n; h++) mask->release(mask->self, p[h].state);
+}
+
+static void sentence_free(search *s, sentence *x)
+{
+    release_states(s, x->live, x->n_live);
+    for (int64_t h = 0; h < s->o->beam; h++) {
+        free(x->live[h].ids);
+        free(x->next[h].ids);
+    }
+    free(x->live);
+    free(x->next);
+    free(x);
+}
+
+/* A hypothesis of n tokens joins the sentence's best, if it is among them. */
+static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob, bool complete)
+{
+    int64_t length = n + complete, at = x->n_best;
+    double score = log_prob / penalty(s, length ? length : 1);
+    while (at > 0 && complete && score > x->best[at - 1].score) at--;
+    if (at == s->o->nbest) return;
+    if (x->n_best == s->o->nbest) free(x->best[--x->n_best].ids);
+    memmove(&x->best[at + 1], &x->best[at], (size_t)(x->n_best++ - at) * sizeof *x->best);
+    x->best[at] = (hypothesis){xmalloc((size_t)(n + 1) * sizeof *ids), n, score, log_prob, complete};
+    memcpy(x->best[at].ids, ids, (size_t)n * sizeof *ids);
+}
+
+/* Can the most likely live hypothesis, t tokens long, still be among the best? Its log P only decreases. */
+static bool can_win(const search *s, const sentence *x, int64_t t)
+{
+    if (x->n_best < s->o->nbest) return true;
+    return x->next[0].log_prob / fmax(penalty(s, t + 1), penalty(s, x->limit + 1)) > x->best[s->o->nbest - 1].score;
+}
+
+/* The next most likely of all rows' choices, merging sorted rows unless a device has done so; false: none left. */
+static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
+{
+    if (s->found) {
+        *out = s->found[first_row / s->o->beam * s->wanted + s->cursor[0]++];
+        return out->parent >= 0;
+    }
+    out->parent = -1;
+    for (int64_t h = 0; h < x->n_live; h++) {
+        int64_t r = first_row + h;
+        if (s->cursor[h] == s->n_choices[r]) continue;
+        const choice *c = &s->choices[r * s->k + s->cursor[h]];
+        double log_prob = x->live[h].log_prob + (c->logit - s->log_sum[r]);
+        if (out->parent >= 0 && log_prob <= out->log_prob) continue;
+        *out = (continuation){log_prob, (int32_t)h, c->id};
+    }
+    if (out->parent >= 0) s->cursor[out->parent]++;
+    return out->parent >= 0;
+}
+
+static void extend(const search *s, sentence *x, const continuation *c, int64_t t)
+{
+    const decode_mask *mask = s->o->mask;
+    const prefix *from = &x->live[c->parent];
+    prefix *to = &x->next[x->n_next++];
+    memcpy(to->ids, from->ids, (size_t)t * sizeof *to->ids);
+    to->ids[t] = c->id;
+    to->log_prob = c->log_prob;
+    if (mask) to->state = mask->advance(mask->self, from->state, c->id);
+}
+
+/* If too few hypotheses ended, the most likely unfinished ones are used. */
+static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
+{
+    for (int64_t h = 0; h < x->n_live && x->n_best < s->o->nbest; h++)
+        if (!ended[h]) record(s, x, x->live[h].ids, t, x->live[h].log_prob, false);
+}
+
+/* From hypotheses of t tokens to hypotheses of t + 1. */
+static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
+{
+    int64_t beam = s->o->beam, n = 0;
+    bool *ended = xcalloc((size_t)beam, sizeof *ended);
+    continuation c;
+    memset(s->cursor, 0, (size_t)beam * sizeof *s->cursor);
+    for (x->n_next = 0; n < s->wanted && next_choice(s, x, first_row, &c); n++) {
+        if (c.id == VOCAB_EOS) {
+            record(s, x, x->live[c.parent].ids, t, c.log_prob, true);
+            ended[c.parent] = true;
+        } else if (x->n_next < beam && t < x->limit) {
+            s->parents[first_row + x->n_next] = (int32_t)(first_row + c.parent);
+            s->tokens[first_row + x->n_next] = c.id;
+            extend(s, x, &c, t);
+        }
+    }
+    x->over = !x->n_next || !can_win(s, x, t + 1);
+    if (!x->n_next) give_up(s, x, t, ended);
+    free(ended);
+    release_states(s, x->live, x->n_live);
+    prefix *old = x->live;
+    x->live = x->next, x->next = old;
+    x->n_live = x->n_next;
+}
+
+/* ---- one batch ---- */
+
+static int choose(search *s, const void *logits, err *e)
+{
+    double start = ticks();
+    if (on_device(s->m->backend)) {
+        int rc = device_choose(s, logits, e);
+        s->stats.select_seconds += ticks() - start;
+        return rc;
+    }
+    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
+    dtype type = s->mean ? F32 : s->m->compute;
+    const decode_mask *mask = s->o->mask;
+#pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
+    for (int64_t r = 0; r < rows; r++) {
+        sentence *x = s->at[r / s->o->beam];
+        int64_t h = r % s->o->beam;
+        if (x->over || h >= x->n_live) continue;
+        char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
+        uint8_t *allowed = mask ? (uint8_t *)mine + select_scratch(v) : NULL;
+        if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
+        int64_t at = r / s->o->beam * s->steps.beam + h;
+        s->n_choices[r] = select_best((const char *)logits + (size_t)(at * v) * dtype_size(type), type, v, allowed,
+                                      s->k, &s->choices[r * s->k], &s->log_sum[r], mine);
+        bad += isnan(s->log_sum[r]);
+    }
+    s->stats.select_seconds += ticks() - start;
+    return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
+}
+
+/* Rows that no hypothesis uses continue themselves, or the only row of the first step. */
+static void idle_rows(search *s, int64_t b, int64_t from)
+{
+    for (int64_t h = from; h < s->o->beam; h++) {
+        int64_t r = b * s->o->beam + h;
+        s->parents[r] = (int32_t)(b * s->o->beam + h % s->steps.beam);
+        s->tokens[r] = VOCAB_EOS;
+    }
+}
+
+static void advance_all(search *s, int64_t t)
+{
+    double start = ticks();
+    for (int64_t b = 0; b < s->n_at; b++) {
+        sentence *x = s->at[b];
+        if (!x->over) advance(s, x, b * s->o->beam, t);
+        idle_rows(s, b, x->over ? 0 : x->n_live);
+    }
+    s->stats.select_seconds += ticks() - start;
+}
+
+static int64_t still_live(const search *s)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->n_at; b++) n += !s->at[b]->over;
+    return n;
+}
+
+/* Leaves the finished sentences behind. */
+static void shrink(search *s)
+{
+    bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
+    size_t beam = (size_t)s->o->beam;
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->n_at; b++) {
+        sentence *x = s->at[b];
+        keep[b] = !x->over;
+        if (x->over) {
+            sentence_free(s, x);
+            continue;
+        }
+        memmove(s->tokens + (size_t)n * beam, s->tokens + (size_t)b * beam, beam * sizeof *s->tokens);
+        s->at[n++] = x;
+    }
+    steps_keep(&s->steps, keep);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_keep(&s->others[i], keep);
+    s->n_at = n;
+    free(keep);
+}
+
+/* A step of every model. Of an ensemble, the logs of the mean probabilities stand for logits. */
+static const void *next_logits(search *s, err *e)
+{
+    int64_t n = 1 + s->o->n_others, rows = s->n_at * s->steps.beam, v = s->m->tgt_vocab;
+    opinion of[1 + MOST_OTHERS];
+    for (int64_t i = 0; i < n; i++) {
+        of[i] = (opinion){steps_run(i ? &s->others[i - 1] : &s->steps, s->tokens, e),
+                          (i ? s->o->others[i - 1] : s->m)->compute};
+        if (!of[i].logits) return NULL;
+    }
+    if (n == 1) return of[0].logits;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++) ensemble_row(s->mean + r * v, of, n, r, v);
+    return s->mean;
+}
+
+/* Frees the sentences that are left of a batch: all of them on a device, where no batch shrinks. */
+static void end_batch(search *s)
+{
+    while (s->n_at) sentence_free(s, s->at[--s->n_at]);
+}
+
+int search_batch(search *s, const int64_t *which, int64_t n, err *e)
+{
+    int64_t beam = s->o->beam, capacity = 0, live = n;
+    end_batch(s);
+    for (s->n_at = 0; s->n_at < n; s->n_at++) {
+        sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
+        if (x->limit + 1 > capacity) capacity = x->limit + 1;
+    }
+    for (int64_t i = 0; i <= s->o->n_others; i++) {
+        steps *one = i ? &s->others[i - 1] : &s->steps;
+        if (steps_start(one, s->p, which, n, beam, capacity, e)) return -1;
+        steps_narrow(one);
+    }
+    for (int64_t r = 0; r < n * beam; r++) s->tokens[r] = VOCAB_BOS;
+    for (int64_t t = 0; live; t++) {
+        if (on_device(s->m->backend) && device_put(s, e)) return -1;
+        const void *logits = next_logits(s, e);
+        if (!logits || choose(s, logits, e)) return -1;
+        advance_all(s, t);
+        steps_follow(&s->steps, s->parents);
+        for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
+        int64_t left = still_live(s);
+        if (left < live) streams_progress(s->all, live - left);
+        live = left;
+        s->stats.steps++;
+        if (8 * live <= 7 * s->n_at && !on_device(s->m->backend)) shrink(s);
+    }
+    return 0;
+}
+
+/* ---- what a stream works in ---- */
+
+void search_open(search *s)
+{
+    size_t rows = (size_t)(s->o->batch * s->o->beam), v = (size_t)s->m->tgt_vocab;
+    s->wanted = s->o->beam == 1 ? 1 : 2 * s->o->beam;
+    s->k = s->wanted < s->m->tgt_vocab ? s->wanted : s->m->tgt_vocab;
+    s->at = xcalloc((size_t)s->o->batch, sizeof *s->at);
+    s->tokens = xcalloc(rows, sizeof *s->tokens);
+    s->parents = xcalloc(rows, sizeof *s->parents);
+    s->choices = xcalloc(rows * (size_t)s->k, sizeof *s->choices);
+    s->n_choices = xcalloc(rows, sizeof *s->n_choices);
+    s->log_sum = xcalloc(rows, sizeof *s->log_sum);
+    s->cursor = xcalloc((size_t)s->o->beam, sizeof *s->cursor);
+    s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
+    s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
+    if (on_device(s->m->backend)) device_open_search(s);
+    steps_open(&s->steps, s->m);
+    if (!s->o->n_others) return;
+    s->others = xcalloc((size_t)s->o->n_others, sizeof *s->others);
+    s->mean = xmalloc(rows * v * sizeof *s->mean);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_open(&s->others[i], s->o->others[i]);
+}
+
+void search_close(search *s)
+{
+    end_batch(s);
+    s->stats.encode_seconds = s->steps.encode_seconds;
+    s->stats.step_seconds = s->steps.step_seconds;
+    s->stats.rows = s->steps.rows_run;
+    s->stats.traces = s->steps.traces;
+    steps_close(&s->steps);
+    for (int64_t i = 0; i < s->o->n_others; i++) steps_close(&s->others[i]);
+    free(s->others);
+    free(s->mean);
+    free(s->at);
+    free(s->tokens);
+    free(s->parents);
+    free(s->choices);
+    free(s->n_choices);
+    free(s->log_sum);
+    free(s->cursor);
+    free(s->scratch);
+    free(s->found);
+    free(s->log_prob);
+    free(s->line);
+    free(s->line_of);
+}

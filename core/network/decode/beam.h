@@ -1,0 +1,74 @@
+/* beam.h - beam search: the most likely outputs for many sources at once.
+ *
+ * A sentence's hypotheses are ranked by log P(y|x) / ((5 + |y|) / 6)^alpha, EOS counted in |y| (Wu et al.
+ * 2016, eq. 14; Vaswani et al. 2017, section 6.1). Every step takes the 2 * beam most likely continuations of a
+ * sentence: those that end in EOS are finished hypotheses, the first `beam` of the others stay live. A sentence is
+ * done when no live hypothesis can still be among the `nbest` best, or at its maximum length. Ties go to the lower
+ * hypothesis, then to the lower id. Results of a sentence do not depend, bit for bit, on the other sentences in the
+ * batch or on their order.
+ */
+#ifndef ABLATE_BEAM_H
+#define ABLATE_BEAM_H
+#include "text/data/dataset.h"
+#include "network/model/model.h"
+
+/* Which tokens a task allows next. A state is a value: `advance` makes a new one and leaves the old one unchanged;
+ * every state is passed to `release` once. Several threads may call `allowed` at the same time, on different
+ * states; only one thread calls the others. */
+typedef struct {
+    void *self;
+    void *(*start)(void *self, int64_t sentence); /* before the first token; sentence: its index in `sources` */
+    void *(*advance)(void *self, void *state, int32_t token);      /* after one more token, never EOS */
+    void (*allowed)(void *self, const void *state, uint8_t *mask); /* fills mask [V]: 1 allowed (EOS too), 0 not */
+    void (*release)(void *self, void *state);
+} decode_mask;
+
+enum { MOST_OTHERS = 31 };
+typedef struct {
+    int64_t beam;         /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
+    double alpha;         /* length penalty, >= 0; 0: none */
+    int64_t max_extra;    /* most tokens beyond the source length, EOS counted on neither side */
+    int64_t batch;        /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
+                          device. Results do not depend on it */
+    int64_t nbest;        /* hypotheses returned per sentence, 1 .. beam */
+    model *const *others; /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
+    int64_t n_others;
+    const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
+    void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
+    void *progress_self;
+} beam_options;
+
+typedef struct {
+    int32_t *ids; /* [n], without EOS; owned by the hypothesis. NULL if fewer hypotheses were found */
+    int64_t n;
+    double score, log_prob; /* with and without the length penalty; natural logarithms */
+    bool complete;          /* ended by EOS; false: cut at the maximum length, score is that of the n tokens */
+} hypothesis;
+
+typedef struct {
+    double seconds; /* in all */
+    double encode_seconds, step_seconds,
+        select_seconds;        /* in the encoder, decoder steps, choosing tokens; summed over streams */
+    int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
+    int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
+    int64_t traces;            /* step tapes made */
+} beam_stats;
+
+beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
+int64_t beam_batch(const model *m, int64_t batch); /* the value of beam_options.batch, never 0 */
+
+/* out [sources->n][nbest]: hypotheses in the order of `sources`, complete ones first, best first; free with
+ * hypotheses_free. A source without tokens has an empty output. Reads only the source side. stats may be NULL.
+ * Returns 0, or -1 and e with nothing in out. */
+int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e);
+void hypotheses_free(hypothesis *h, int64_t n);
+
+/* The same from text to text. *out [n * nbest]: line i's hypotheses start at index i * nbest, NULL if fewer were
+ * found; free with decoded_free. scores [n * nbest] may be NULL. */
+int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
+                 const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);
+void decoded_free(char **text, int64_t n);
+/* Refuses a line if it, or its longest possible output, has more tokens than the model's positions support. Returns
+ * 0 (also for a line that cannot be encoded), or -1 and e. */
+int decode_check_reach(const model *m, const vocab *src, const char *line, const beam_options *o, err *e);
+#endif

@@ -1,0 +1,151 @@
+#include "network/decode/constrain.h"
+#include <stdlib.h>
+#include <string.h>
+
+int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt, err *e)
+{
+    *r = (task_rules){.task = task, .self = self, .src = src, .tgt = tgt, .constrains = task->vocabulary != NULL};
+    if (!r->constrains) return 0;
+    int64_t n = vocab_size(tgt);
+    const char **token = xmalloc((size_t)n * sizeof *token);
+    char words[1024] = "";
+    for (int64_t i = 0; i < n; i++) token[i] = vocab_token(tgt, (int32_t)i);
+    int answer = task->vocabulary(self, token, n, words, sizeof words);
+    free(token);
+    r->always = answer > 0;
+    return answer < 0 ? fail(e, "%s", words) : 0;
+}
+
+/* ---- the task's constraints as the beam search's mask ---- */
+
+typedef struct {
+    const task_rules *rules;
+    const pairs *p;
+    const char *const *lines;
+    int64_t max_extra;
+} masking;
+
+static void *mask_start(void *self, int64_t sentence)
+{
+    const masking *k = self;
+    int64_t from = k->p->src_at[sentence], n = k->p->src_at[sentence + 1] - from - 1;
+    return k->rules->task->start(k->rules->self, k->lines[sentence], k->p->src + from, n, n + k->max_extra);
+}
+static void *mask_advance(void *self, void *state, int32_t token)
+{
+    const masking *k = self;
+    return k->rules->task->advance(k->rules->self, state, token);
+}
+static void mask_allowed(void *self, const void *state, uint8_t *mask)
+{
+    const masking *k = self;
+    k->rules->task->allowed(k->rules->self, state, mask);
+}
+static void mask_release(void *self, void *state)
+{
+    const masking *k = self;
+    k->rules->task->release(k->rules->self, state);
+}
+
+/* ---- searches ---- */
+
+static void add_stats(beam_stats *to, const beam_stats *s)
+{
+    to->seconds += s->seconds;
+    to->encode_seconds += s->encode_seconds;
+    to->step_seconds += s->step_seconds;
+    to->select_seconds += s->select_seconds;
+    to->tokens += s->tokens;
+    to->steps += s->steps;
+    to->rows += s->rows;
+    to->traces += s->traces;
+}
+
+/* lines [p->n] -> out [p->n]: of `nbest` hypotheses the first that the task accepts, else the first, refused
+ * [p->n] = 1. */
+static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
+                  bool masked, char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
+{
+    masking k = {r, p, lines, given->max_extra};
+    decode_mask mask = {&k, mask_start, mask_advance, mask_allowed, mask_release};
+    beam_options o = *given;
+    beam_stats part = {0};
+    o.mask = masked ? &mask : NULL;
+    o.nbest = !masked && r->constrains && r->task->accepts ? o.beam : 1;
+    hypothesis *found = xcalloc((size_t)(p->n * o.nbest) + 1, sizeof *found);
+    int bad = beam_search(m, p, &o, found, &part, e);
+    str text = {0};
+    for (int64_t i = 0; i < p->n && !bad; i++) {
+        refused[i] = true;
+        for (int64_t h = 0; h < o.nbest && refused[i]; h++) {
+            const hypothesis *x = &found[i * o.nbest + h];
+            if (!x->ids) break;
+            str_clear(&text);
+            vocab_decode(r->tgt, x->ids, x->n, &text);
+            refused[i] = r->task->accepts && !r->task->accepts(r->self, lines[i], str_text(&text));
+            if (h == 0 || !refused[i]) {
+                free(out[i]);
+                out[i] = xstrdup(str_text(&text));
+            }
+            if (!refused[i]) (*(h ? &routes->in_beam : &routes->first))++;
+        }
+        if (!out[i]) out[i] = xstrdup("");
+    }
+    if (!bad) hypotheses_free(found, p->n * o.nbest);
+    add_stats(stats, &part);
+    free(found);
+    str_free(&text);
+    return bad;
+}
+
+/* The refused ones once more, under the constraints. */
+static int search_again(model *m, const task_rules *r, const char *const *lines, int64_t n, const beam_options *o,
+                        char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
+{
+    size_t cap = (size_t)n + 1;
+    const char **line = xcalloc(cap, sizeof *line);
+    char **second = xcalloc(cap, sizeof *second);
+    bool *still = xcalloc(cap, sizeof *still);
+    task_routes found = {0};
+    pairs p = {0};
+    int64_t k = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (refused[i]) line[k++] = lines[i];
+    int bad = k ? pairs_encode(&p, line, NULL, k, r->src, r->tgt, e) : 0;
+    if (k && !bad) bad = search(m, r, &p, line, o, true, second, still, &found, stats, e);
+    routes->again += found.first;
+    for (int64_t i = 0, j = 0; i < n && !bad; i++) {
+        if (!refused[i]) continue;
+        free(out[i]);
+        out[i] = second[j];
+        second[j] = NULL;
+        refused[i] = still[j++];
+    }
+    for (int64_t j = 0; j < k; j++) free(second[j]);
+    pairs_free(&p);
+    free(line);
+    free(second);
+    free(still);
+    return bad;
+}
+
+int task_decode(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *o,
+                char **out, beam_stats *stats, task_routes *routes, err *e)
+{
+    task_routes ways = {0};
+    beam_stats sums = {.sentences = p->n};
+    bool *refused = xcalloc((size_t)p->n + 1, sizeof *refused);
+    memset(out, 0, (size_t)p->n * sizeof *out);
+    int bad = search(m, r, p, lines, o, r->always, out, refused, &ways, &sums, e);
+    if (!bad && r->constrains && !r->always) bad = search_again(m, r, lines, p->n, o, out, refused, &ways, &sums, e);
+    for (int64_t i = 0; i < p->n; i++) {
+        ways.refused += refused[i];
+        if (!bad) continue;
+        free(out[i]);
+        out[i] = NULL;
+    }
+    if (stats) *stats = sums;
+    if (routes) *routes = ways;
+    free(refused);
+    return bad;
+}

@@ -1,0 +1,27 @@
+/* constrain.h - decoding with a task's rules: under its constraints, or a second search for outputs it refuses. */
+#ifndef ABLATE_CONSTRAIN_H
+#define ABLATE_CONSTRAIN_H
+#include "network/decode/beam.h"
+
+typedef struct {
+    const ab_task_plugin *task;
+    void *self;
+    const vocab *src, *tgt;
+    bool constrains, always; /* the task has constraints; they apply to every output */
+} task_rules;
+
+/* Passes the target side's tokens to the task. Borrows its arguments. */
+int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt, err *e);
+
+typedef struct {     /* numbers of outputs by route; their sum is the number of sentences */
+    int64_t first;   /* the best hypothesis was accepted */
+    int64_t in_beam; /* another one of the beam was */
+    int64_t again;   /* none was; the output of a second, constrained search was */
+    int64_t refused; /* none was */
+} task_routes;
+
+/* Beam search over p; lines [p->n]: its source lines. out [p->n]: the output lines, freed with decoded_free.
+ * routes and stats may be NULL. Sets o->nbest and o->mask itself. */
+int task_decode(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *o,
+                char **out, beam_stats *stats, task_routes *routes, err *e);
+#endif

@@ -1,0 +1,107 @@
+/* sample.c - samples tokens from a decoder-only model. */
+#include "network/decode/sample.h"
+#include "base/vmath.h"
+#include "network/decode/steps.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    double logit;
+    int32_t id;
+} candidate;
+
+static int likelier_first(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->logit != y->logit) return x->logit < y->logit ? 1 : -1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static double logit_at(const void *row, dtype type, int64_t i)
+{
+    if (type == BF16) return (double)from_bf16(((const bf16 *)row)[i]);
+    return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
+}
+
+/* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v
+ * candidates. */
+static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
+{
+    int64_t n = 0;
+    for (int32_t i = 0; i < v; i++) {
+        double x = logit_at(logits, type, i);
+        if (i != VOCAB_PAD && i != VOCAB_UNK && i != VOCAB_BOS && x > -INFINITY) all[n++] = (candidate){x, i};
+    }
+    qsort(all, (size_t)n, sizeof *all, likelier_first);
+    if (!n || !(o->temperature > 0)) return n ? all[0].id : VOCAB_EOS;
+    if (o->top_k && n > o->top_k) n = o->top_k;
+    double top = all[0].logit, sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += all[i].logit = exp((all[i].logit - top) / o->temperature);
+    double left = rng_uniform(r) * sum;
+    int64_t i = 0;
+    while (i + 1 < n && (left -= all[i].logit) >= 0) i++;
+    return all[i].id;
+}
+
+typedef struct {
+    model *m;
+    steps s;
+    char *logits; /* of the last step, on the host */
+    int64_t seen; /* tokens given to it since it began, VOCAB_BOS counted */
+} reader;
+
+static int begin(reader *x, int64_t capacity, err *e)
+{
+    x->seen = 0;
+    return steps_start(&x->s, NULL, NULL, 1, 1, capacity, e);
+}
+
+static int read_token(reader *x, int32_t id, err *e)
+{
+    const int32_t same_row = 0;
+    const void *logits = steps_run(&x->s, &id, e);
+    if (!logits ||
+        backend_read(x->m->backend, x->logits, logits, (size_t)x->m->tgt_vocab * dtype_size(x->m->compute), e))
+        return -1;
+    steps_follow(&x->s, &same_row);
+    x->seen++;
+    return 0;
+}
+
+/* Gives the model the text from token `from` on; the one before is what a window's first place reads. */
+static int read_text(reader *x, const id_list *text, int64_t from, int64_t capacity, err *e)
+{
+    if (begin(x, capacity, e) || read_token(x, from ? text->id[from - 1] : VOCAB_BOS, e)) return -1;
+    for (int64_t i = from; i < text->n; i++)
+        if (read_token(x, text->id[i], e)) return -1;
+    return 0;
+}
+
+int sample_text(model *m, const sample_options *o, id_list *text, double *seconds, err *e)
+{
+    if (model_has_encoder(m)) return fail(e, "sampling needs a decoder-only model; this one has an encoder");
+    double start = ticks();
+    int64_t capacity = o->window ? o->window : text->n + o->tokens + 1, keep = o->window / 2;
+    if (!o->window && model_check_reach(m, capacity, "prompt and sampled tokens together may have that length", e))
+        return -1;
+    rng r = rng_seed(o->seed, 0);
+    reader x = {.m = m, .logits = xmalloc((size_t)m->tgt_vocab * dtype_size(m->compute))};
+    candidate *all = xmalloc((size_t)m->tgt_vocab * sizeof *all);
+    steps_open(&x.s, m);
+    int64_t first = o->window && text->n >= o->window ? text->n - o->window + 1 : 0;
+    int bad = read_text(&x, text, first, capacity, e);
+    for (int64_t i = 0; i < o->tokens && !bad; i++) {
+        int32_t id = draw(x.logits, m->compute, m->tgt_vocab, o, all, &r);
+        if (id == VOCAB_EOS && !o->window) break;
+        text->id = grow(text->id, &text->cap, (size_t)text->n + 1, sizeof *text->id);
+        text->id[text->n++] = id;
+        if (i + 1 == o->tokens) break;
+        bad = x.seen < capacity ? read_token(&x, id, e) : read_text(&x, text, text->n - keep, capacity, e);
+    }
+    steps_close(&x.s);
+    free(x.logits);
+    free(all);
+    if (seconds) *seconds = ticks() - start;
+    return bad;
+}

@@ -1,0 +1,65 @@
+/* search.h - one stream of beam search: decodes batches of sentences in turn, on its own threads. */
+#ifndef ABLATE_SEARCH_H
+#define ABLATE_SEARCH_H
+#include "network/decode/beam.h"
+#include "network/decode/select.h"
+#include "network/decode/steps.h"
+
+typedef struct { /* the prefix of an output */
+    double log_prob;
+    int32_t *ids; /* [tokens so far], room for `limit` */
+    void *state;  /* of the mask; NULL without one */
+} prefix;
+
+typedef struct {
+    int64_t index;       /* in the sources */
+    int64_t limit;       /* most tokens of an output, without EOS */
+    prefix *live, *next; /* [beam] each, most likely first */
+    int64_t n_live, n_next;
+    hypothesis *best; /* [nbest], owned by the caller: finished ones, best first */
+    int64_t n_best;
+    bool over;
+} sentence;
+
+struct streams;
+typedef struct {
+    struct streams *all; /* all streams, this one included */
+    model *m;
+    const pairs *p;
+    const beam_options *o;
+    hypothesis *out;
+    steps steps;
+    steps *others;     /* [o->n_others]: ensemble */
+    float *mean;       /* ensemble: [rows, V] */
+    int64_t wanted, k; /* continuations considered, per sentence and per row */
+    sentence **at;     /* [n_at]: unfinished sentences of the current batch */
+    int64_t n_at;
+    /* per row: [rows], [rows], [rows, k], [rows], [rows] */
+    int32_t *tokens, *parents;
+    choice *choices;
+    int64_t *n_choices;
+    double *log_sum;
+    int64_t *cursor; /* [beam]: while a sentence's choices are merged */
+    char *scratch;   /* one part per thread */
+    size_t scratch_size;
+    /* for a device (choosing, graph/backend.h): what is sent and what comes back; NULL elsewhere */
+    double *log_prob;
+    uint32_t *line;
+    int32_t *line_of;
+    int64_t n_lines;
+    continuation *found; /* [sentences, wanted] */
+    beam_stats stats;
+} search;
+
+/* m, p, o, out and all must be set. */
+void search_open(search *s);
+void search_close(search *s);
+/* Decodes sentences which[n] of p into `out`. */
+int search_batch(search *s, const int64_t *which, int64_t n, err *e);
+/* A device selects from its logits itself: allocate memory, send its input before a step, get the result. */
+void device_open_search(search *s);
+int device_put(search *s, err *e);
+int device_choose(search *s, const void *logits, err *e);
+/* Reports n more finished sentences. */
+void streams_progress(struct streams *s, int64_t n);
+#endif

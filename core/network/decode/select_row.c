@@ -1,0 +1,110 @@
+/* select_row.c - log-sum-exp and the k largest in one pass over a row; then only lanes that have one of the largest are
+ * read. Compiled once per instruction set. */
+#include "network/decode/select.h"
+#include "base/vmath.h"
+#include "text/tokens/vocab.h"
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16, CHUNK = 1024 };
+
+static int64_t chunks_of(int64_t v) { return (v + CHUNK - 1) / CHUNK; }
+static size_t scratch_for(int64_t v) { return (size_t)(chunks_of(v) * LANES) * sizeof(double); }
+
+/* log sum exp so far: shift + log(sum) */
+typedef struct {
+    double shift, sum;
+} log_sum;
+
+static void add_to(log_sum *to, double shift, double sum)
+{
+    if (shift > to->shift) {
+        to->sum *= exp(to->shift - shift);
+        to->shift = shift;
+    }
+    to->sum += sum * exp(shift - to->shift);
+}
+
+/* ---- the k best so far: a heap with the worst at its root ---- */
+
+static bool worse(choice a, choice b) { return a.logit < b.logit || (a.logit == b.logit && a.id > b.id); }
+
+static void sink(choice *h, int64_t n, int64_t at)
+{
+    choice x = h[at];
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && worse(h[child + 1], h[child])) child++;
+        if (!worse(h[child], x)) break;
+        h[at] = h[child];
+    }
+    h[at] = x;
+}
+
+static int64_t offer(choice *h, int64_t n, int64_t k, choice x)
+{
+    if (n == k) {
+        if (!worse(h[0], x)) return n;
+        h[0] = x;
+        sink(h, n, 0);
+        return n;
+    }
+    int64_t at = n;
+    for (int64_t up; at && worse(x, h[up = (at - 1) / 2]); at = up) h[at] = h[up];
+    h[at] = x;
+    return n + 1;
+}
+
+static void sort_best_first(choice *h, int64_t n)
+{
+    while (n > 1) {
+        choice worst = h[0];
+        h[0] = h[--n];
+        sink(h, n, 0);
+        h[n] = worst;
+    }
+}
+
+/* ---- rows of each type ---- */
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b)  PASTE_(a, b)
+#define TYPED(name)  PASTE(name, S)
+#define SAME(x)      (x)
+
+#define S      f32
+#define NUMBER float
+#define REAL   float
+#define WIDEN  SAME
+#define EXP    vexpf
+#include "network/decode/select.inc"
+#undef S
+#undef NUMBER
+#undef WIDEN
+
+#define S      bf16
+#define NUMBER uint16_t
+#define WIDEN  from_bf16
+#include "network/decode/select.inc"
+#undef S
+#undef NUMBER
+#undef REAL
+#undef WIDEN
+#undef EXP
+
+#define S      f64
+#define NUMBER double
+#define REAL   double
+#define WIDEN  SAME
+#define EXP    exp
+#include "network/decode/select.inc"
+
+static int64_t best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
+                    double *log_sum, void *scratch)
+{
+    if (type == F64) return best_f64(logits, v, allowed, k, out, log_sum, scratch);
+    if (type == BF16) return best_bf16(logits, v, allowed, k, out, log_sum, scratch);
+    return best_f32(logits, v, allowed, k, out, log_sum, scratch);
+}
+
+extern const select_table_t select_table;
+const select_table_t select_table = {scratch_for, best};

@@ -1,0 +1,360 @@
+/* steps.c - tapes for encoding and for steps, and the memory that outlives them. */
+#include "network/decode/steps.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Streams make tapes one at a time: the model's tables of positions are kept from tape to tape. */
+static pthread_mutex_t tracing = PTHREAD_MUTEX_INITIALIZER;
+
+enum { SEEN_STEP = 16 }; /* attention that looks at all of the past as one tensor is traced anew every so many steps */
+
+void steps_open(steps *s, model *m) { *s = (steps){.m = m, .grows = -1}; }
+
+static void free_batch(steps *s)
+{
+    tape_free(s->tape);
+    s->tape = NULL;
+    free(s->src_ids);
+    free(s->src_pos);
+    free(s->src_offset);
+    free(s->parents);
+    if (s->ancestors) s->m->backend->release(s->ancestors), s->m->backend->release(s->spare);
+    if (s->sent) s->m->backend->release(s->sent);
+    s->src_ids = s->src_pos = s->src_offset = s->parents = s->ancestors = s->spare = s->sent = NULL;
+}
+
+void steps_close(steps *s)
+{
+    free_batch(s);
+    for (size_t i = 0; i < s->n_states; i++) {
+        s->m->backend->release(s->state[i].data);
+        free(s->state[i].name);
+    }
+    free(s->state);
+    if (s->memory) s->m->backend->release(s->memory);
+    workspace_free(&s->work, s->m->backend);
+    *s = (steps){0};
+}
+
+/* ---- inputs ---- */
+
+static void put_all(ab_ctx *c, const char *name, int32_t value)
+{
+    ab_t x = tape_find(c, name);
+    int64_t n = x.id ? node_count(tape_at(c, x)) : 0;
+    int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
+    for (int64_t i = 0; i < n; i++) all[i] = value;
+    tape_put(c, name, all);
+    free(all);
+}
+
+static int64_t longest_source(const steps *s)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->batch; b++)
+        if (s->src_offset[b + 1] - s->src_offset[b] > n) n = s->src_offset[b + 1] - s->src_offset[b];
+    return n;
+}
+
+static model_shape shape_of(const steps *s)
+{
+    return (model_shape){.batch = s->batch, .src_rows = s->src_rows, .src_time = longest_source(s)};
+}
+
+/* ---- the encoder ---- */
+
+static void pack_sources(steps *s, const pairs *p, const int64_t *which)
+{
+    s->src_rows = 0;
+    s->src_offset = xcalloc((size_t)s->batch + 1, sizeof(int32_t));
+    if (!model_has_encoder(s->m)) return;
+    for (int64_t b = 0; b < s->batch; b++) s->src_rows += p->src_at[which[b] + 1] - p->src_at[which[b]];
+    s->src_ids = xmalloc((size_t)s->src_rows * sizeof(int32_t));
+    s->src_pos = xmalloc((size_t)s->src_rows * sizeof(int32_t));
+    int32_t row = 0;
+    for (int64_t b = 0; b < s->batch; b++) {
+        s->src_offset[b] = row;
+        for (int64_t i = p->src_at[which[b]]; i < p->src_at[which[b] + 1]; i++, row++) {
+            s->src_ids[row] = p->src[i];
+            s->src_pos[row] = row - s->src_offset[b];
+        }
+    }
+    s->src_offset[s->batch] = row;
+}
+
+static int encode(steps *s, err *e)
+{
+    double start = ticks();
+    model_batch b = {.shape = shape_of(s), .src_ids = s->src_ids, .src_pos = s->src_pos, .src_offset = s->src_offset};
+    pthread_mutex_lock(&tracing);
+    ab_ctx *c = model_encode_tape(s->m, &b.shape, e);
+    pthread_mutex_unlock(&tracing);
+    if (!c) return -1;
+    c->shared = &s->work;
+    int bad = tape_plan(c, NULL, NULL);
+    if (!bad) {
+        model_encode_inputs(c, &b);
+        bad = tape_run(c, &(run_options){.from = PHASE_CONST});
+    }
+    if (bad) {
+        fail(e, "encoder: %s", c->error.text);
+    } else {
+        const node *y = tape_at(c, tape_find(c, "memory"));
+        size_t bytes = (size_t)node_count(y) * dtype_size(y->type);
+        if (s->memory_size < bytes) {
+            if (s->memory) s->m->backend->release(s->memory);
+            s->memory = s->m->backend->alloc(s->memory_size = bytes + bytes / 4);
+        }
+        backend_move(s->m->backend, s->memory, y->data, bytes);
+    }
+    tape_free(c);
+    s->encode_seconds += ticks() - start;
+    return bad;
+}
+
+/* ---- states ---- */
+
+static bool is_cache(const ab_ctx *c, int32_t state)
+{
+    for (int32_t i = 1; i < c->n; i++)
+        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_ATTEND_PROGRAM_STEP ||
+             c->v[i].op == OP_KV_CACHE_APPEND) &&
+            c->v[i].in[1] == state)
+            return true;
+    return false;
+}
+
+/* The memory of a state: what the batch has already, or new; carried sums start from zero. */
+static void *find_state(void *self, const char *name, size_t bytes)
+{
+    steps *s = self;
+    step_state *x = NULL;
+    for (size_t i = 0; i < s->n_states && !x; i++)
+        if (same(s->state[i].name, name)) x = &s->state[i];
+    if (!x) {
+        s->state = grow(s->state, &s->states_cap, s->n_states + 1, sizeof *s->state);
+        x = &s->state[s->n_states++];
+        *x = (step_state){.name = xstrdup(name)};
+    }
+    if (x->batch == s->n_batches) return x->data;
+    bytes *= (size_t)(s->widest / s->beam);
+    if (x->size < bytes) {
+        if (x->data) s->m->backend->release(x->data);
+        x->data = s->m->backend->alloc(bytes);
+        x->size = bytes;
+    }
+    ab_t id = tape_find(s->tape, name);
+    const node *v = tape_at(s->tape, id);
+    size_t one = dtype_size(v->type);
+    bool cache = is_cache(s->tape, id.id);
+    x->step = cache ? (size_t)v->dim[3] * one : 0;
+    x->row = (size_t)(cache ? v->dim[2] * v->dim[3] : v->dim[1] * v->dim[2] * v->dim[3]) * one;
+    x->batch = s->n_batches;
+    if (!cache) backend_zero(s->m->backend, x->data, bytes);
+    return x->data;
+}
+
+/* ---- the step tape ---- */
+
+static bool looks_at_the_past(const ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && c->v[i].op == OP_KV_CACHE_APPEND) return true;
+    return false;
+}
+
+static int64_t wanted_seen(const steps *s)
+{
+    if (!s->grows) return s->capacity;
+    int64_t n = (s->time + SEEN_STEP) / SEEN_STEP * SEEN_STEP;
+    return n < s->capacity ? n : s->capacity;
+}
+
+static void setup_inputs(steps *s)
+{
+    if (!model_has_encoder(s->m)) return;
+    int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
+    for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
+    tape_put(s->tape, "src.offset", s->src_offset);
+    tape_put(s->tape, "src.len", length);
+    const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
+    if (memory->live && memory->data)
+        backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
+    free(length);
+}
+
+static int trace(steps *s, err *e)
+{
+    tape_free(s->tape);
+    s->seen = wanted_seen(s);
+    model_shape shape = shape_of(s);
+    pthread_mutex_lock(&tracing);
+    s->tape = model_step_tape(s->m, &shape, s->beam, s->capacity, s->seen, e);
+    pthread_mutex_unlock(&tracing);
+    if (!s->tape) return -1;
+    s->tape->shared = &s->work;
+    if (tape_plan(s->tape, find_state, s)) return fail(e, "decoder step: %s", s->tape->error.text);
+    s->traces++;
+    if (s->grows < 0) { /* the first tape tells; without such attention the next ones serve all steps */
+        s->grows = looks_at_the_past(s->tape);
+        if (!s->grows) return trace(s, e);
+    }
+    setup_inputs(s);
+    return 0;
+}
+
+int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64_t beam, int64_t capacity, err *e)
+{
+    free_batch(s);
+    s->beam = s->widest = beam, s->capacity = capacity, s->batch = n, s->time = 0;
+    s->n_batches++;
+    pack_sources(s, p, which);
+    size_t rows = (size_t)(n * beam), all = rows * (size_t)capacity;
+    s->parents = xmalloc(rows * sizeof(int32_t));
+    const backend *b = s->m->backend;
+    s->ancestors = b->alloc(all * sizeof(int32_t));
+    s->spare = b->alloc(all * sizeof(int32_t));
+    s->sent = on_device(b) ? b->alloc(rows * sizeof(int32_t)) : NULL;
+    s->follows = false;
+    backend_zero(b, s->ancestors, all * sizeof(int32_t));
+    backend_zero(b, s->spare, all * sizeof(int32_t));
+    for (size_t r = 0; r < rows; r++) s->parents[r] = (int32_t)r;
+    return model_has_encoder(s->m) ? encode(s, e) : 0;
+}
+
+static void swap_ancestors(steps *s)
+{
+    int32_t *old = s->ancestors;
+    s->ancestors = s->spare;
+    s->spare = old;
+}
+
+/* On a device after all else is put, so that one copy takes it along. */
+static void put_ancestors(steps *s)
+{
+    const backend *b = s->m->backend;
+    int64_t rows = s->batch * s->beam;
+    if (!on_device(b)) {
+        tape_put(s->tape, "ancestors", s->ancestors);
+        return;
+    }
+    if (s->follows) {
+        b->copy_in(s->sent, s->parents, (size_t)rows * sizeof *s->sent);
+        b->follow(s->spare, s->ancestors, s->sent, rows, s->capacity, s->time - 1);
+        swap_ancestors(s);
+        s->follows = false;
+    }
+    const node *x = tape_at(s->tape, tape_find(s->tape, "ancestors"));
+    if (x->live && x->data) b->copy(x->data, s->ancestors, (size_t)(rows * s->capacity) * sizeof *s->ancestors);
+}
+
+const void *steps_run(steps *s, const int32_t *tokens, err *e)
+{
+    double start = ticks();
+    if (s->time >= s->capacity) {
+        fail(e, "decoder step %lld, but the caches have %lld steps", (long long)s->time, (long long)s->capacity);
+        return NULL;
+    }
+    bool fresh = !s->tape || s->time >= s->seen;
+    if (fresh && trace(s, e)) return NULL;
+    ab_ctx *c = s->tape;
+    int32_t t = (int32_t)s->time;
+    tape_put(c, "tgt.ids", tokens);
+    tape_put(c, "parents", s->parents);
+    put_all(c, "time", t);
+    put_all(c, "pos", t);
+    put_all(c, "beam.pos", t);
+    put_ancestors(s);
+    /* keys and values of the encoder's output are made by a tape's first run */
+    if (tape_run(c, &(run_options){.from = fresh ? PHASE_CONST : PHASE_STEP})) {
+        fail(e, "decoder step %lld: %s", (long long)s->time, c->error.text);
+        return NULL;
+    }
+    s->time++;
+    s->rows_run += s->batch * s->beam;
+    s->step_seconds += ticks() - start;
+    return tape_at(c, tape_find(c, "logits"))->data;
+}
+
+/* ---- rows that move ---- */
+
+static void move_state(steps *s, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < s->n_states; i++) {
+        step_state *x = &s->state[i];
+        if (x->batch == s->n_batches)
+            memmove(x->data + (size_t)to * x->row, x->data + (size_t)from * x->row,
+                    x->step ? (size_t)s->time * x->step : x->row);
+    }
+}
+
+void steps_narrow(steps *s)
+{
+    if (!on_device(s->m->backend)) s->beam = 1;
+}
+
+static void widen(steps *s)
+{
+    for (int64_t b = s->batch - 1; b > 0; b--) move_state(s, b, b * s->widest);
+    s->beam = s->widest;
+    tape_free(s->tape);
+    s->tape = NULL;
+}
+
+void steps_follow(steps *s, const int32_t *parents)
+{
+    if (s->beam < s->widest) widen(s);
+    int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
+    if (on_device(s->m->backend)) {
+        memcpy(s->parents, parents, (size_t)rows * sizeof *parents);
+        s->follows = true;
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        int32_t p = s->parents[r] = parents[r];
+        memcpy(s->spare + r * cap, s->ancestors + p * cap, (size_t)(t - 1) * sizeof(int32_t));
+        s->spare[r * cap + t - 1] = p;
+    }
+    swap_ancestors(s);
+}
+
+/* ---- fewer sentences ---- */
+
+static void move_rows(steps *s, int64_t from, int64_t to)
+{
+    int32_t up = (int32_t)((from - to) * s->beam);
+    for (int64_t h = 0; h < s->beam; h++) {
+        int64_t r = from * s->beam + h, q = to * s->beam + h;
+        s->parents[q] = s->parents[r] - up;
+        for (int64_t j = 0; j < s->time; j++)
+            s->ancestors[q * s->capacity + j] = s->ancestors[r * s->capacity + j] - up;
+    }
+}
+
+static void move_source(steps *s, int64_t from, int64_t to)
+{
+    if (!model_has_encoder(s->m)) return;
+    size_t width = (size_t)s->m->cfg.d_model * dtype_size(s->m->compute);
+    int32_t n = s->src_offset[from + 1] - s->src_offset[from], at = s->src_offset[from], row = s->src_offset[to];
+    memmove(s->memory + (size_t)row * width, s->memory + (size_t)at * width, (size_t)n * width);
+    s->src_offset[to + 1] = row + n;
+}
+
+void steps_keep(steps *s, const bool *keep)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < s->batch; b++) {
+        if (!keep[b]) continue;
+        if (n < b) {
+            for (int64_t h = 0; h < s->beam; h++) move_state(s, b * s->beam + h, n * s->beam + h);
+            move_rows(s, b, n);
+            move_source(s, b, n);
+        }
+        n++;
+    }
+    s->batch = n;
+    s->src_rows = s->src_offset[n];
+    tape_free(s->tape);
+    s->tape = NULL;
+}

@@ -1,0 +1,64 @@
+/* steps.h - decodes a batch of sentences step by step: encoder, caches, and which row continues which.
+ *
+ * Hypothesis h of sentence b is row b * beam + h. A step takes one token per row and computes the logits of the next;
+ * steps_follow then sets which row each hypothesis continues. One `steps` is reused for all batches; it owns its
+ * memory. For a decoder-only model, source lengths are 0 and nothing is encoded.
+ */
+#ifndef ABLATE_STEPS_H
+#define ABLATE_STEPS_H
+#include "text/data/dataset.h"
+#include "network/model/model.h"
+
+typedef struct { /* a state of a tape, kept across the tapes of one batch */
+    char *name;
+    char *data;
+    size_t size;      /* bytes allocated */
+    size_t row, step; /* bytes of one row; of one step in a row (0: not a cache, but a carried state) */
+    int64_t batch;    /* the batch it was last used in */
+} step_state;
+
+typedef struct {
+    model *m;
+    int64_t beam, widest; /* rows per sentence, in the next step and in later ones */
+    int64_t capacity;     /* steps that a cache can hold */
+    int64_t batch;        /* sentences */
+    int64_t time;         /* steps done */
+    /* source side, packed */
+    int32_t *src_ids, *src_pos, *src_offset; /* [src_rows], [src_rows], [batch + 1] */
+    int64_t src_rows;
+    char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
+    size_t memory_size;
+    /* hypotheses */
+    int32_t *parents, *ancestors,
+        *spare;     /* [R], [R, capacity], [R, capacity]; the last two and `sent` are in the backend's memory */
+    int32_t *sent;  /* a device's copy of `parents`; NULL elsewhere */
+    bool follows;   /* rows continue others, which a device's `ancestors` do not include yet */
+    ab_ctx *tape;   /* NULL: to be traced before the next step */
+    workspace work; /* of the current tape */
+    int64_t seen;   /* `seen` that the tape was traced for */
+    int grows;      /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
+    step_state *state;
+    size_t n_states, states_cap;
+    int64_t n_batches;
+    /* since steps_open */
+    int64_t traces, rows_run;
+    double encode_seconds, step_seconds;
+} steps;
+
+void steps_open(steps *s, model *m);
+void steps_close(steps *s);
+/* Encodes sentences which[n] of p (both NULL for a decoder-only model). capacity: most steps that follow. */
+int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64_t beam, int64_t capacity, err *e);
+/* One step: tokens [R] are the rows' previous tokens. Returns the logits [R, V] in the model's compute type, in the
+ * backend's memory, valid until the next call with s. NULL and e on failure. */
+const void *steps_run(steps *s, const int32_t *tokens, err *e);
+/* Before their first token all hypotheses of a sentence are equal. Called before the first step, this computes it with
+ * one row per sentence (not on a device, where a graph reads rows at fixed addresses); steps_follow then returns to all
+ * rows, each a continuation of row b * beam. */
+void steps_narrow(steps *s);
+/* After a step: row r continues row parents[r] of the same sentence. */
+void steps_follow(steps *s, const int32_t *parents);
+/* Drops the sentences with keep[b] false and moves the others up. Not on a device, where a graph reads rows at fixed
+ * addresses. */
+void steps_keep(steps *s, const bool *keep);
+#endif

@@ -1,0 +1,247 @@
+/* streams.c - all sentences: longest first, in batches that streams take one after the other.
+ *
+ * Threads that decode different batches need not wait for each other at every operation. So many sentences are decoded
+ * by as many streams as there are threads, each with a tape and caches of its own; few sentences by one stream, whose
+ * operations are shared out among all threads, as on a device and where a mask is asked (which one thread at a time may
+ * advance). */
+#include "network/decode/search.h"
+#include <math.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences */
+/* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
+ * caches. On a device its free memory decides. */
+enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
+#define DEVICE_SHARE 0.5 /* of the free memory; the rest is for what bytes_of_sentence does not know, and for others */
+enum { WORTH_A_STREAM = 8 }; /* sentences */
+/* Rows with which products by weights that stay in the cache are at full speed: more rows a thread only need more
+ * memory for their caches and logits. */
+enum { ENOUGH_ROWS = 128, STAY_IN_CACHE = 8 << 20 };
+
+typedef struct {
+    int64_t length, index;
+} by_length;
+
+typedef struct streams {
+    model *m;
+    const pairs *p;
+    beam_options o; /* with a batch no larger than is needed */
+    hypothesis *out;
+    by_length *order; /* [n], of sources that are not empty */
+    int64_t n, next;  /* the first that no stream has taken */
+    int64_t done;
+    int n_streams, threads; /* threads in all */
+    double memory;          /* bytes of a device that a batch may take */
+    pthread_mutex_t lock;   /* of next, done, bad, error, stats */
+    bool bad;
+    err error;
+    beam_stats stats;
+} streams;
+
+typedef struct {
+    streams *all;
+    int threads; /* of its own */
+} stream;
+
+beam_options beam_options_of(const config *c)
+{
+    return (beam_options){
+        .beam = c->beam, .alpha = c->alpha, .max_extra = c->max_extra, .batch = c->decode_batch, .nbest = 1};
+}
+
+int64_t beam_batch(const model *m, int64_t batch)
+{
+    return batch ? batch : on_device(m->backend) ? DEVICE_BATCH : CPU_BATCH;
+}
+
+void hypotheses_free(hypothesis *h, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        free(h[i].ids);
+        h[i] = (hypothesis){0};
+    }
+}
+
+/* ---- one stream ---- */
+
+void streams_progress(streams *s, int64_t n)
+{
+    pthread_mutex_lock(&s->lock);
+    s->done += n;
+    if (s->o.progress) s->o.progress(s->o.progress_self, s->done, s->p->n);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Bytes on a device for a sentence of `length` tokens, rather too many than too few: caches or carried sums, the
+ * encoder's rows and output, its keys and values in every layer, a step's rows, logits, and the scores of composed
+ * attention. */
+static double bytes_of_sentence(const streams *s, int64_t length)
+{
+    const config *c = &s->m->cfg;
+    double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam, source = (double)length + 1,
+           steps = source + (double)s->o.max_extra;
+    double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v),
+           sums = heads * (double)(c->d_k * c->d_v);
+    double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
+    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention has a vector for every pair */
+    double encoded = source * (layers * width + (double)c->d_model + row) * one + source * source * score;
+    double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one +
+                        (source + steps) * score + 3 * steps * sizeof(int32_t);
+    return encoded + beam * hypothesis;
+}
+
+/* Sentences that fit a batch with one of the given length as its longest. */
+static int64_t batch_size(const streams *s, int64_t length)
+{
+    if (on_device(s->m->backend)) {
+        double fit = s->memory / bytes_of_sentence(s, length);
+        return fit < 1 ? 1 : fit < (double)s->o.batch ? (int64_t)fit : s->o.batch;
+    }
+    const config *c = &s->m->cfg;
+    double width = (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
+    double caches = (double)s->o.beam * (double)(length + s->o.max_extra + 1) * width;
+    int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
+            by_bytes = (int64_t)(MOST_CACHE_BYTES / s->n_streams / caches);
+    if (!s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
+        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam;
+        n = n < enough ? n : enough;
+    }
+    n = n < by_rows ? n : by_rows;
+    n = n < by_bytes ? n : by_bytes;
+    return n > 1 ? n : 1;
+}
+
+/* The next batch; 0: none is left, or another stream has failed. */
+static int64_t take(streams *s, int64_t *which)
+{
+    int64_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    if (!s->bad && s->next < s->n) {
+        int64_t most = batch_size(s, s->order[s->next].length);
+        for (; n < most && s->next < s->n; s->next++) which[n++] = s->order[s->next].index;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+static void add_stats(beam_stats *to, const beam_stats *x)
+{
+    to->encode_seconds += x->encode_seconds;
+    to->step_seconds += x->step_seconds;
+    to->select_seconds += x->select_seconds;
+    to->steps += x->steps;
+    to->rows += x->rows;
+    to->traces += x->traces;
+}
+
+static void *run_stream(void *self)
+{
+    stream *me = self;
+    streams *all = me->all;
+    err e = {0};
+    search s = {.all = all, .m = all->m, .p = all->p, .o = &all->o, .out = all->out};
+    int64_t *which = xmalloc((size_t)all->o.batch * sizeof *which), n;
+    int bad = 0;
+    if (all->n_streams > 1) omp_set_num_threads(me->threads);
+    search_open(&s);
+    while (!bad && (n = take(all, which))) bad = search_batch(&s, which, n, &e);
+    search_close(&s);
+    free(which);
+    pthread_mutex_lock(&all->lock);
+    add_stats(&all->stats, &s.stats);
+    if (bad && !all->bad) all->bad = true, all->error = e;
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* ---- all of them ---- */
+
+static int streams_for(const streams *s)
+{
+    int64_t worth = s->n / WORTH_A_STREAM;
+    if (on_device(s->m->backend) || s->o.mask || worth < 2) return 1;
+    return (int)(worth < s->threads ? worth : s->threads);
+}
+
+static void run_streams(streams *s)
+{
+    pthread_t *thread = xcalloc((size_t)s->n_streams, sizeof *thread);
+    stream *each = xcalloc((size_t)s->n_streams, sizeof *each);
+    bool *started = xcalloc((size_t)s->n_streams, sizeof *started);
+    for (int i = 0; i < s->n_streams; i++) {
+        each[i] = (stream){s, s->threads * (i + 1) / s->n_streams - s->threads * i / s->n_streams};
+        if (s->n_streams > 1) started[i] = !pthread_create(&thread[i], NULL, run_stream, &each[i]);
+    }
+    if (!started[0]) run_stream(&each[0]); /* one stream, or no thread to be had: here */
+    for (int i = 0; i < s->n_streams; i++)
+        if (started[i]) pthread_join(thread[i], NULL);
+    if (s->n_streams > 1) omp_set_num_threads(s->threads);
+    free(thread), free(each), free(started);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const by_length *x = a, *y = b;
+    if (x->length != y->length) return x->length < y->length ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Those without tokens have the empty output. */
+static void put_in_order(streams *s)
+{
+    const pairs *p = s->p;
+    s->order = xmalloc((size_t)(p->n + 1) * sizeof *s->order);
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t length = p->src_at[i + 1] - p->src_at[i] - 1; /* without EOS */
+        if (length)
+            s->order[s->n++] = (by_length){length, i};
+        else
+            s->out[i * s->o.nbest] = (hypothesis){.ids = xcalloc(1, sizeof(int32_t)), .complete = true};
+    }
+    s->done = p->n - s->n;
+    qsort(s->order, (size_t)s->n, sizeof *s->order, longest_first);
+}
+
+static int check_options(const beam_options *o, err *e)
+{
+    if (o->beam < 1) return fail(e, "beam = %lld: expected at least 1", (long long)o->beam);
+    if (o->nbest < 1 || o->nbest > o->beam)
+        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam);
+    if (!(o->alpha >= 0)) return fail(e, "alpha = %g: expected at least 0", o->alpha);
+    if (o->max_extra < 0) return fail(e, "max_extra = %lld: expected at least 0", (long long)o->max_extra);
+    if (o->batch < 0) return fail(e, "a batch of %lld sentences: expected at least 1, or 0", (long long)o->batch);
+    return 0;
+}
+
+int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e)
+{
+    double start = ticks();
+    if (check_options(o, e)) return -1;
+    if (!model_has_encoder(m)) return fail(e, "beam search over sources with a model without an encoder");
+    memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
+    if (!sources->n) return 0;
+    streams s = {
+        .m = m, .p = sources, .o = *o, .out = out, .threads = omp_get_max_threads(), .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (on_device(m->backend)) s.memory = DEVICE_SHARE * (double)m->backend->free_memory();
+    s.o.batch = beam_batch(m, o->batch);
+    put_in_order(&s);
+    s.n_streams = streams_for(&s);
+    int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* arrays are made for a full batch */
+    if (s.o.batch > share) s.o.batch = share > 1 ? share : 1;
+    if (s.n) run_streams(&s);
+    pthread_mutex_destroy(&s.lock);
+    free(s.order);
+    if (s.bad) {
+        *e = s.error;
+        hypotheses_free(out, sources->n * o->nbest);
+        return -1;
+    }
+    for (int64_t i = 0; i < sources->n; i++) s.stats.tokens += out[i * o->nbest].n + out[i * o->nbest].complete;
+    s.stats.sentences = sources->n;
+    s.stats.seconds = ticks() - start;
+    if (stats) *stats = s.stats;
+    return 0;
+}

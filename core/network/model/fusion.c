@@ -1,0 +1,74 @@
+/* fusion.c - how attention runs, counted on the traced tape of a small training step. */
+#include "network/model/fusion.h"
+#include "tensor/cpu/cpu.h"
+#include "network/plugin/plugin.h"
+
+static const model_shape small_batch = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
+
+/* Releases c, which may be NULL. */
+static const char *count_attention(ab_ctx *c, int32_t n, err *e)
+{
+    if (!c) return NULL;
+    if (tape_measure(c)) {
+        fail(e, "%s", c->error.text);
+        tape_free(c);
+        return NULL;
+    }
+    int64_t plain = 0, program = 0, composed = 0;
+    for (int32_t i = 1; i < n; i++) {
+        const node *v = &c->v[i];
+        plain += v->live && (v->op == OP_ATTEND || v->op == OP_ATTEND_STEP);
+        program += v->live && (v->op == OP_ATTEND_PROGRAM || v->op == OP_ATTEND_PROGRAM_STEP);
+        composed += v->live && v->op == OP_SOFTMAX;
+    }
+    tape_free(c);
+    if (composed) return plain || program ? "part fused, part composed" : "composed";
+    return program ? "fused with a score program" : plain ? "fused" : "none";
+}
+
+const char *model_fusion(model *m, err *e)
+{
+    ab_ctx *c = model_loss_tape(m, &small_batch, true, e);
+    return count_attention(c, c ? c->forward_n : 0, e);
+}
+
+const char *model_step_fusion(model *m, err *e)
+{
+    enum { BEAM = 2, CAPACITY = 8 };
+    ab_ctx *c = model_step_tape(m, &small_batch, BEAM, CAPACITY, CAPACITY, e);
+    return count_attention(c, c ? c->n : 0, e);
+}
+
+int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
+{
+    static const struct {
+        const char *key;
+        int role;
+    } places[] = {{"attention_encoder", AB_SELF}, {"attention_decoder", AB_CAUSAL}, {"attention_cross", AB_CROSS}};
+    err unused = {0};
+    const plugin *p = plugin_find(AB_ATTENTION, name, &unused);
+    for (size_t i = 0; p && i < LENGTH(places); i++)
+        if (p->iface.attention.roles & (uint32_t)places[i].role) settings_put(set, places[i].key, name, a);
+    if (p) return 0;
+    if (!plugin_find(AB_POSITION, name, &unused)) return fail(e, "%s: no attention or position has that name", name);
+    settings_put(set, "position", name, a);
+    return 0;
+}
+
+const char *plugin_fusion(const char *name, const char **step, err *e)
+{
+    static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
+    enum { WORDS = 32 };
+    arena a = {0};
+    settings set = {0};
+    model m = {0};
+    const char *how = NULL;
+    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
+    if (!model_choose_plugin(&set, name, &a, e) && !model_open(&m, &set, WORDS, WORDS, F32, &cpu_backend, e))
+        how = model_fusion(&m, e);
+    *step = how ? model_step_fusion(&m, e) : NULL;
+    model_free(&m);
+    arena_free(&a);
+    return how;
+}

@@ -1,0 +1,225 @@
+/* layer.c - one layer: the block arranges its sublayers; each is a plugin that knows its place in the model.
+ *
+ * Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g; weights are [in, out]. */
+#include "network/model/trace.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    layer_calls calls; /* first: what the block gets is this */
+    tracer *t;
+    int role; /* ROLE_ENCODER or ROLE_DECODER */
+    int64_t index;
+    ab_t memory;
+    const char *where; /* "enc.0" */
+} layer;
+
+/* ---- what a plugin is told ---- */
+
+static attn_context base_context(const tracer *t, const plugin *p, int role, int64_t index)
+{
+    static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    const config *f = &t->m->cfg;
+    return (attn_context){.info = {.heads = f->heads,
+                                   .d_k = f->d_k,
+                                   .d_v = f->d_v,
+                                   .d_model = f->d_model,
+                                   .d_ff = f->d_ff,
+                                   .layer = index,
+                                   .n_layers = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder,
+                                   .role = bits[role],
+                                   .training = t->c->training},
+                          .plugin = p->desc.name,
+                          .tokens = role == ROLE_ENCODER ? t->src_ids : t->tgt_ids,
+                          .bias = f->bias != 0,
+                          .separate_init = f->qkv_init == QKV_SEPARATE,
+                          .keep_weights = t->m->keep_weights,
+                          .generic = t->m->generic || t->m->keep_weights,
+                          .residual_dropout = f->dropout,
+                          .decode = t->decode,
+                          .capacity = t->capacity,
+                          .seen = t->seen,
+                          .ancestors = t->ancestors,
+                          .parents = t->parents,
+                          .time = t->time};
+}
+
+/* Who was running, to come back to. */
+typedef struct {
+    attn_context *attn;
+    ab_hook hook;
+    const char *scope;
+} caller;
+
+static caller begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope)
+{
+    caller before = {c->attn, c->hook, c->scope};
+    c->attn = k, c->hook = hook, c->scope = scope;
+    return before;
+}
+
+static void end(ab_ctx *c, caller before) { c->attn = before.attn, c->hook = before.hook, c->scope = before.scope; }
+
+/* Rows [rows, d_model] in the type of rows; else the failed tensor and an error that names the plugin. */
+static ab_t expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width)
+{
+    char found[64];
+    if (!y.id) return y;
+    const int64_t *d = tape_at(c, y)->dim;
+    if (d[0] == 1 && d[1] == 1 && d[2] == rows && d[3] == width) return t_cast(c, y, c->compute);
+    return tape_fail(c, "%s '%s' returned %s, expected rows [%lld,%lld]", plugin_kind_name(p->desc.kind), p->desc.name,
+                     shape_text(d, found), (long long)rows, (long long)width);
+}
+
+static ab_t like_rows(ab_ctx *c, const plugin *p, ab_t y, ab_t x)
+{
+    return expect_rows(c, p, y, tape_at(c, x)->dim[2], tape_at(c, x)->dim[3]);
+}
+
+/* ---- attention: the geometry of each role ---- */
+
+static void source_side(tracer *t, attn_context *k, bool queries)
+{
+    k->k_rows = t->s.src_rows, k->k_time = t->s.src_time, k->k_off = t->src_off, k->kpos = t->src_kpos,
+    k->klen = t->src_len;
+    k->batch = t->s.batch;
+    if (queries) k->q_rows = t->s.src_rows, k->q_time = t->s.src_time, k->q_off = t->src_off, k->qpos = t->src_kpos;
+}
+
+static void target_queries(tracer *t, attn_context *k) /* of cross attention */
+{
+    if (t->decode)
+        k->q_rows = t->s.batch * t->beam, k->q_time = t->beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
+    else
+        k->q_rows = t->s.tgt_rows, k->q_time = t->s.tgt_time, k->q_off = t->tgt_off, k->qpos = t->tgt_kpos;
+}
+
+static void target_self(tracer *t, attn_context *k)
+{
+    if (t->decode) { /* every hypothesis is a sentence of one query */
+        int64_t rows = t->s.batch * t->beam;
+        k->batch = k->q_rows = k->k_rows = rows;
+        k->q_time = 1, k->k_time = 1;
+        k->q_off = k->k_off = t->row_off;
+        k->qpos = t->one_pos, k->kpos = t->past_pos, k->klen = t->row_len;
+        return;
+    }
+    k->batch = t->s.batch;
+    k->q_rows = k->k_rows = t->s.tgt_rows, k->q_time = k->k_time = t->s.tgt_time;
+    k->q_off = k->k_off = t->tgt_off, k->qpos = k->kpos = t->tgt_kpos, k->klen = t->tgt_len;
+}
+
+/* ---- sublayers, as a block calls them ---- */
+
+static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
+
+static ab_t attention(ab_ctx *c, ab_t x, bool cross)
+{
+    layer *l = layer_of(c);
+    tracer *t = l->t;
+    int role = cross ? ROLE_CROSS : l->role;
+    attn_context k = base_context(t, t->m->attention[role], role, l->index);
+    k.x = x;
+    k.mem = cross ? l->memory : x;
+    k.info.dropout = c->training ? t->m->cfg.attention_dropout : 0;
+    k.pos = cross ? NULL : &t->m->position->iface.position;
+    k.pos_cfg = t->m->position_cfg;
+    if (role == ROLE_DECODER)
+        target_self(t, &k);
+    else
+        source_side(t, &k, role == ROLE_ENCODER);
+    if (cross) target_queries(t, &k);
+    const plugin *p = t->m->attention[role];
+    caller before = begin(c, &k, AB_IN_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, cross ? "cross" : "self"));
+    ab_t y =
+        tape_given(c, p->iface.attention.forward(c, t->m->attention_cfg[role], x, k.mem), "attention", p->desc.name);
+    end(c, before);
+    return expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+}
+
+static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
+{
+    layer *l = layer_of(c);
+    const model *m = l->t->m;
+    attn_context k = base_context(l->t, m->feed_forward, l->role, l->index);
+    k.info.dropout = c->training ? m->cfg.relu_dropout : 0;
+    caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
+    ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
+                        m->feed_forward->desc.name);
+    end(c, before);
+    return like_rows(c, m->feed_forward, y, x);
+}
+
+static ab_t norm(ab_ctx *c, ab_t x, const ab_t *add, const char *name)
+{
+    layer *l = layer_of(c);
+    const model *m = l->t->m;
+    const ab_norm_plugin *n = &m->norm->iface.norm;
+    bool fused = add && n->add && !m->generic;
+    if (add && !fused) x = t_dropout_add(c, x, *add, m->cfg.dropout);
+    if (!x.id) return x;
+    attn_context k = base_context(l->t, m->norm, l->role, l->index);
+    caller before =
+        begin(c, &k, fused ? AB_IN_ADD_NORM : AB_IN_NORM, arena_printf(&c->memory, "%s.%s", l->where, name));
+    ab_t y = tape_given(c, fused ? n->add(c, m->norm_cfg, x, *add) : n->forward(c, m->norm_cfg, x), "norm",
+                        m->norm->desc.name);
+    end(c, before);
+    return like_rows(c, m->norm, y, x);
+}
+
+/* ---- the block ---- */
+
+static const char *stack_name(int role) { return role == ROLE_ENCODER ? "enc" : "dec"; }
+
+static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
+{
+    ab_ctx *c = t->c;
+    const model *m = t->m;
+    if (!x.id) return x;
+    l->calls = (layer_calls){attention, feed_forward, norm};
+    attn_context k = base_context(t, m->block, l->role, l->index);
+    k.layer = &l->calls;
+    k.info.cross = l->memory.id != 0;
+    k.info.feed_forward = m->feed_forward->iface.feed_forward.forward != NULL;
+    const ab_block_plugin *b = &m->block->iface.block;
+    caller before = begin(c, &k, hook, l->where);
+    ab_t y =
+        tape_given(c, (hook == AB_IN_BLOCK ? b->forward : b->finish)(c, m->block_cfg, x), "block", m->block->desc.name);
+    end(c, before);
+    y = like_rows(c, m->block, y, x);
+    c->file = NULL;
+    return y;
+}
+
+ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory)
+{
+    ab_ctx *c = t->c;
+    layer l = {.t = t, .role = role, .index = index, .memory = memory};
+    l.where = arena_printf(&c->memory, "%s.%lld", stack_name(role), (long long)index);
+    owned_name *outside = c->names;
+    c->names = NULL;
+    x = call_block(t, &l, AB_IN_BLOCK, x);
+    c->names = outside;
+    return x;
+}
+
+ab_t trace_finish(tracer *t, int role, ab_t x)
+{
+    const config *f = &t->m->cfg;
+    if (!t->m->block->iface.block.finish) return x;
+    layer l = {.t = t, .role = role, .where = stack_name(role)};
+    l.index = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder;
+    return call_block(t, &l, AB_IN_FINISH, x);
+}
+
+ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos)
+{
+    ab_ctx *c = t->c;
+    const ab_position_plugin *p = &t->m->position->iface.position;
+    if (!p->embed || !x.id) return x;
+    attn_context k = base_context(t, t->m->position, role, 0);
+    caller before = begin(c, &k, AB_IN_EMBED, stack_name(role));
+    x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
+    end(c, before);
+    return x;
+}

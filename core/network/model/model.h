@@ -1,0 +1,118 @@
+/* model.h - the encoder-decoder Transformer (Vaswani et al. 2017, section 3), or a decoder-only one, traced onto tapes.
+ *
+ * A `model` has the settings, the plugins with their settings, and the learned values. Tapes are traced from it for
+ * given shapes: one for training (loss and gradient), one for evaluation (loss), two for decoding (encode; one step).
+ * The model owns params and the plugins' settings; a tape belongs to the caller (tape_free, before model_free).
+ */
+#ifndef ABLATE_MODEL_H
+#define ABLATE_MODEL_H
+#include "network/settings/config.h"
+#include "tensor/graph/tape.h"
+#include "network/plugin/plugin.h"
+
+enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
+
+typedef struct param_group param_group; /* groups.h */
+
+typedef struct model {
+    config cfg;                     /* resolved */
+    settings set;                   /* the settings as texts, including plugins' parameters */
+    const plugin *attention[ROLES]; /* NULL: no such role in a decoder-only model */
+    const plugin *position, *feed_forward, *norm, *block, *optimizer, *schedule;
+    void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
+    int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
+    dtype compute;                /* of rows */
+    const backend *backend;
+    params params;
+    param_group *groups; /* optimizer settings by param.group: [n_groups], the first is the run's own */
+    int n_groups;
+    table_cache tables; /* tables of positions, kept across traces */
+    /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
+    bool keep_weights;
+    bool generic; /* never fuse attention, or a norm with its addition: for `ablate check` */
+    struct {
+        /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that
+         * see no text */
+        const int32_t *id, *token;
+        int64_t n;
+    } ngram;
+    arena memory;
+} model;
+
+/* Type of its products as text: "fp32". */
+static inline const char *model_precision(const model *m) { return m->params.int8 ? "int8" : dtype_name(m->compute); }
+
+/* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once to find
+ * all parameters, and initialises them from cfg.seed. `set` has every setting of the run. src_vocab 0: a
+ * decoder-only model; its shapes and batches have no source (0 rows), and attention_encoder and attention_cross are
+ * ignored. */
+int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
+               err *e);
+/* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each
+ * (text/ngrams.h), must outlive the model. */
+void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
+void model_free(model *m);
+static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
+/* A parameter's description for optimizers. */
+ab_parameter model_parameter(const param *p);
+/* The kind of plugin that a key names; 0: none, or `attention`, which sets all three roles. */
+ab_kind model_plugin_kind(const char *key);
+/* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
+int model_plugins_json(const settings *set, str *out, err *e);
+/* Refuses a length beyond the table of the position or of an attention; a plugin with such a table has a parameter
+ * `max_len` (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
+int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
+
+/* ---- shapes and inputs ---- */
+
+typedef struct {
+    int64_t batch;              /* sentences B */
+    int64_t src_rows, tgt_rows; /* packed rows, dummy rows included */
+    int64_t src_time, tgt_time; /* longest sentence of each side */
+} model_shape;
+
+/* Views of one batch, described in data/batch.h. Lengths are before rounding up. */
+typedef struct {
+    model_shape shape;
+    const int32_t *src_ids, *src_pos, *src_offset;
+    const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
+} model_batch;
+
+#define RECORDED "recorded "
+/* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
+ * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
+ * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of
+ * losses. */
+ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
+/* True if a loss tape of shape `all` can run every batch with as many rows and no more or longer sentences. That is so
+ * if all values are packed rows, because then none depends on the number of sentences or their lengths; this is
+ * verified by comparing traces of `one` and of other shapes. It is false if values have shapes [B,..,T,..]. The shape
+ * `all`, which may be large, is not traced in that case. */
+bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
+/* Sets the inputs of a loss tape; norm = 1 / target tokens for a mean. A decoder-only model ignores a batch's
+ * source. */
+void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
+
+/* Encoder alone. Inputs src.ids, src.pos, src.offset, src.len; kept: "memory" [src_rows, d_model]. */
+ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e);
+void model_encode_inputs(ab_ctx *c, const model_batch *b);
+
+/* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of
+ * sentence b in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type),
+ * src.offset [B+1], src.len [B]; of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time),
+ * ancestors [R,capacity]: the row of each earlier step of this hypothesis, parents [R]: the row it continues.
+ * Result: "logits" [R, tgt_vocab]. States (caches) are requested by name. `seen` > time: number of past steps
+ * that composed attention covers. */
+ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e);
+
+/* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */
+int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
+                        const backend *b, err *e);
+
+/* Number of parameters by formula; equals params_count for built-in attention and positions (tested). encoder: false
+ * for a decoder-only model. */
+int64_t model_count_formula(const config *c, int64_t vocab, bool encoder);
+/* Floating-point operations of one training step of the paper's Transformer over this many real tokens (forward and
+ * backward, products of rows with weights only), for bench. costs.h counts those of any model. */
+double model_flops(const model *m, double src_tokens, double tgt_tokens);
+#endif

@@ -1,0 +1,31 @@
+/* plugins.c - the plugins of a run as JSON; its results depend on them and on its settings. */
+#include "network/model/model.h"
+
+ab_kind model_plugin_kind(const char *key)
+{
+    const char *name = config_plugin_kind(key);
+    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* it stands in for the three places */
+        if (same(plugin_kind_name(k), name)) return same(key, "attention") ? 0 : k;
+    return 0;
+}
+
+int model_plugins_json(const settings *set, str *out, err *e)
+{
+    const char *comma = "";
+    str_addc(out, '{');
+    for (size_t i = 0; i < set->n; i++) {
+        const setting *s = &set->at[i];
+        ab_kind kind = model_plugin_kind(s->key);
+        if (!kind || same(s->value, "same")) continue;
+        const plugin *p = plugin_find(kind, s->value, e);
+        if (!p) return fail_in(e, "%s: ", s->key);
+        str_addf(out, "%s\"%s\":{\"name\":", comma, s->key);
+        json_string(out, p->desc.name);
+        str_addf(out, ",\"sha256\":\"%s\",\"file\":", p->sha256);
+        json_string(out, p->path);
+        str_addc(out, '}');
+        comma = ",";
+    }
+    str_addc(out, '}');
+    return 0;
+}

@@ -1,0 +1,301 @@
+/* trace.c - the forward pass of the Transformer, from top to bottom, in training, evaluation and decoding
+ * alike.
+ *
+ * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters
+ * outside layers: embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.
+ */
+#include "tensor/graph/padding.h"
+#include "network/model/trace.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ab_t counting(ab_ctx *c, int64_t n, int64_t step) /* ids 0, step, 2 step ... */
+{
+    int32_t *v = xmalloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = (int32_t)(i * step);
+    ab_t y = t_ids(c, n, v);
+    free(v);
+    return y;
+}
+static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
+{
+    int32_t *v = xmalloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = value;
+    ab_t y = t_ids(c, n, v);
+    free(v);
+    return y;
+}
+
+/* ---- embedding ---- */
+
+static ab_t table(tracer *t, const char *name, int64_t vocab)
+{
+    t->c->scope = "";
+    int64_t d = t->m->cfg.d_model;
+    ab_t x = attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
+    if (x.id) t->m->params.p[tape_at(t->c, x)->param].kind = AB_EMBEDDING;
+    return x;
+}
+static ab_t source_table(tracer *t)
+{
+    return table(t, t->m->cfg.share_embeddings == SHARE_ALL ? "embed" : "src.embed", t->m->src_vocab);
+}
+static ab_t target_table(tracer *t)
+{
+    return table(t, t->m->cfg.share_embeddings == SHARE_ALL ? "embed" : "tgt.embed", t->m->tgt_vocab);
+}
+static ab_t softmax_table(tracer *t)
+{
+    return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
+}
+
+/* What its characters add to each source token's vector [V,d]: the mean of its n-grams' (Bojanowski et al. 2017,
+ * section 3.2). */
+static ab_t composed_table(tracer *t)
+{
+    model *m = t->m;
+    ab_ctx *c = t->c;
+    int64_t v = m->src_vocab, n = m->ngram.n;
+    double *share = xcalloc((size_t)v, sizeof *share);
+    for (int64_t i = 0; i < n; i++) share[m->ngram.token[i]]++;
+    for (int64_t i = 0; i < v; i++) share[i] = share[i] > 0 ? 1 / share[i] : 0;
+    ab_t vectors = table(t, "src.ngrams", m->cfg.char_ngrams);
+    ab_t sums = t_sum_rows_by_id(c, t_embedding(c, vectors, t_ids(c, n, m->ngram.id)), t_ids(c, n, m->ngram.token), v);
+    ab_t y = t_binary(c, OP_MUL, sums, t_const(c, (int64_t[4]){1, 1, v, 1}, share));
+    free(share);
+    return y;
+}
+
+/* A device does not sort ids for the gradient itself: model_loss_inputs does. */
+static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
+{
+    const backend *b = t->m->backend;
+    if (!t->c->training || !b || !b->supports || !b->supports(OP_EMBED_TOKENS)) return (ab_t){0};
+    return t_input(t->c, name, I32, PHASE_STEP, 1, 1, 2, node_count(tape_at(t->c, ids)));
+}
+static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
+{
+    ab_ctx *c = t->c;
+    c->names = NULL;
+    ab_t sorted = sorted_ids(t, ids, role == ROLE_ENCODER ? "src.sorted" : "tgt.sorted");
+    double scale = sqrt((double)t->m->cfg.d_model);
+    ab_t x = t_embed_tokens(c, tbl, ids, sorted, scale);
+    if (role == ROLE_ENCODER && t->m->cfg.char_ngrams)
+        x = t_binary(c, OP_ADD, x, t_mul_scalar(c, t_embedding(c, composed_table(t), ids), scale));
+    return t_embedded(c, trace_embed_position(t, role, x, pos), t->m->cfg.dropout);
+}
+
+/* ---- the two stacks ---- */
+
+static ab_t encoder(tracer *t, ab_t ids)
+{
+    ab_t x = embed(t, source_table(t), ids, t->src_pos_rows, ROLE_ENCODER);
+    for (int64_t i = 0; i < t->m->cfg.layers_encoder; i++) x = trace_layer(t, ROLE_ENCODER, i, x, (ab_t){0});
+    return trace_finish(t, ROLE_ENCODER, x);
+}
+
+/* In training on a device every row of logits begins at a multiple of 16 bytes, whatever the vocabulary: the three
+ * products with it have no fast kernels otherwise. Elsewhere logits are read as [rows, vocabulary], and a small
+ * vocabulary's are not worth it. */
+static int64_t padding(const tracer *t)
+{
+    enum { COLUMNS = 8, WORTH_IT = 64 };
+    int64_t v = t->m->tgt_vocab;
+    return t->c->training && on_device(t->m->backend) && v > WORTH_IT ? (COLUMNS - v % COLUMNS) % COLUMNS : 0;
+}
+
+static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
+{
+    ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
+    for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) x = trace_layer(t, ROLE_DECODER, i, x, memory);
+    x = trace_finish(t, ROLE_DECODER, x);
+    return t_linear_padded(t->c, x, softmax_table(t), (ab_t){0}, 1, 0, padding(t));
+}
+
+/* ---- tapes ---- */
+
+static tracer begin(model *m, const model_shape *s, bool training)
+{
+    tracer t = {.m = m, .c = tape_new(&m->params, m->backend, m->compute, training), .s = *s};
+    t.c->tables = &m->tables;
+    return t;
+}
+
+static void source_inputs(tracer *t, phase ph, bool ids)
+{
+    ab_ctx *c = t->c;
+    t->src_off = t_input(c, "src.offset", I32, ph, 1, 1, 1, t->s.batch + 1);
+    t->src_len = t_input(c, "src.len", I32, ph, 1, 1, 1, t->s.batch);
+    t->src_kpos = counting(c, t->s.src_time, 1);
+    if (ids) t->src_pos_rows = t_input(c, "src.pos", I32, ph, 1, 1, 1, t->s.src_rows);
+}
+
+static ab_ctx *finish(tracer *t, err *e)
+{
+    if (!t->c->error.text[0]) return t->c;
+    fail(e, "%s", t->c->error.text);
+    tape_free(t->c);
+    return NULL;
+}
+
+/* ---- what plugins recorded ---- */
+
+static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
+
+/* Each name's mean is kept as "recorded NAME". The loss is a sum over target tokens times norm; an auxiliary one, a
+ * mean, counts as often, and all of them together are kept as "auxiliary". */
+static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
+{
+    ab_t all = {0};
+    for (const noted *r = c->recorded; r; r = r->next) {
+        if (!r->weight) continue;
+        if (!c->loss_scale.id) {
+            ab_t none = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){-1});
+            ab_t tokens =
+                t_sum_to(c, t_binary(c, OP_LESS_THAN, none, t_to_float(c, tgt_out)), (int64_t[4]){1, 1, 1, 1});
+            c->loss_scale = t_binary(c, OP_MUL, norm, tokens);
+        }
+        all = sum_of(c, all, t_mul_scalar(c, t_binary(c, OP_MUL, r->value, c->loss_scale), r->weight));
+    }
+    t_keep(c, all, "auxiliary");
+    for (const noted *r = c->recorded; r; r = r->next) {
+        const char *name = arena_printf(&c->memory, RECORDED "%s", r->name);
+        if (tape_find(c, name).id) continue;
+        ab_t sum = {0};
+        int64_t n = 0;
+        for (const noted *q = r; q; q = q->next)
+            if (same(q->name, r->name)) sum = sum_of(c, sum, q->value), n++;
+        t_keep(c, t_mul_scalar(c, t_add_scalar(c, sum, 0), 1 / (double)n), name);
+    }
+}
+
+ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
+{
+    tracer t = begin(m, s, training);
+    ab_ctx *c = t.c;
+    ab_t src = {0}, memory = {0};
+    if (model_has_encoder(m)) {
+        source_inputs(&t, PHASE_STEP, true);
+        src = t_input(c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+    }
+    ab_t tgt_in = t_input(c, "tgt.in", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows),
+         tgt_out = t_input(c, "tgt.out", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
+    ab_t tgt_pos = t_input(c, "tgt.pos", I32, PHASE_STEP, 1, 1, 1, s->tgt_rows);
+    ab_t norm = t_input(c, "norm", m->compute == F64 ? F64 : F32, PHASE_STEP, 1, 1, 1, 1);
+    t.tgt_off = t_input(c, "tgt.offset", I32, PHASE_STEP, 1, 1, 1, s->batch + 1);
+    t.tgt_len = t_input(c, "tgt.len", I32, PHASE_STEP, 1, 1, 1, s->batch);
+    t.tgt_kpos = counting(c, s->tgt_time, 1);
+    t.src_ids = src, t.tgt_ids = tgt_in;
+    if (model_has_encoder(m)) memory = encoder(&t, src);
+    ab_t logits = decoder(&t, tgt_in, tgt_pos, memory);
+    ab_t losses = t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
+    t_keep(c, losses, "losses");
+    if (!training) t_keep(c, logits, "logits"); /* in training its storage becomes the gradient's */
+    if (training && losses.id) {
+        keep_recorded(c, norm, tgt_out);
+        tape_backward(c, losses);
+    }
+    return finish(&t, e);
+}
+
+ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e)
+{
+    tracer t = begin(m, s, false);
+    t.c->batch_invariant = true;
+    source_inputs(&t, PHASE_STEP, true);
+    ab_t src = t_input(t.c, "src.ids", I32, PHASE_STEP, 1, 1, 1, s->src_rows);
+    t.src_ids = src;
+    t_keep(t.c, encoder(&t, src), "memory");
+    return finish(&t, e);
+}
+
+ab_ctx *model_step_tape(model *m, const model_shape *s, int64_t beam, int64_t capacity, int64_t seen, err *e)
+{
+    tracer t = begin(m, s, false);
+    ab_ctx *c = t.c;
+    int64_t rows = s->batch * beam;
+    c->batch_invariant = true;
+    t.decode = true, t.beam = beam, t.capacity = capacity, t.seen = seen;
+    ab_t memory = {0};
+    if (model_has_encoder(m)) {
+        source_inputs(&t, PHASE_SETUP, false);
+        memory = t_input(c, "memory", m->compute, PHASE_SETUP, 1, 1, s->src_rows, m->cfg.d_model);
+    }
+    ab_t ids = t_input(c, "tgt.ids", I32, PHASE_STEP, 1, 1, 1, rows),
+         pos = t_input(c, "pos", I32, PHASE_STEP, 1, 1, 1, rows);
+    t.tgt_ids = ids;
+    t.time = t_input(c, "time", I32, PHASE_STEP, 1, 1, 1, 1);
+    t.one_pos = t.time;
+    t.ancestors = t_input(c, "ancestors", I32, PHASE_STEP, 1, 1, rows, capacity);
+    t.parents = t_input(c, "parents", I32, PHASE_STEP, 1, 1, 1, rows);
+    t.beam_pos = t_input(c, "beam.pos", I32, PHASE_STEP, 1, 1, 1, beam);
+    t.beam_off = counting(c, s->batch + 1, beam);
+    t.row_off = counting(c, rows + 1, 1);
+    t.row_len = repeated(c, rows, (int32_t)seen);
+    t.past_pos = counting(c, seen, 1);
+    t_keep(c, decoder(&t, ids, pos, memory), "logits");
+    return finish(&t, e);
+}
+
+/* ---- inputs ---- */
+
+static void put(ab_ctx *c, const char *name, const void *data, size_t n)
+{
+    ab_t x = tape_find(c, name);
+    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless it is unread, such as positions */
+}
+
+/* First rows and lengths of n sentences; a tape made for more sentences has empty ones at the end. */
+static void put_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
+{
+    size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
+    int32_t *at = xmalloc(2 * room * sizeof *at), *len = at + room;
+    for (size_t i = 0; i < room; i++) at[i] = offset[i < (size_t)n ? i : (size_t)n];
+    for (size_t i = 0; i + 1 < room; i++) len[i] = at[i + 1] - at[i];
+    put(c, offsets, at, room);
+    put(c, lengths, len, room - 1);
+    free(at);
+}
+
+/* Rows in the order of their ids, those of one id in their own order, then these ids: the kernel need not sort. */
+static void put_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
+{
+    int32_t most = -1;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] > most) most = ids[i];
+    size_t ends = (size_t)most + 2; /* ids below 0 come last */
+    int32_t *order = xmalloc((2 * n + 1) * sizeof *order), *end = xcalloc(ends + 1, sizeof *end);
+    for (size_t i = 0; i < n; i++) end[(ids[i] < 0 ? ends - 1 : (size_t)ids[i]) + 1]++;
+    for (size_t k = 1; k <= ends; k++) end[k] += end[k - 1];
+    for (size_t i = 0; i < n; i++) {
+        int32_t at = end[ids[i] < 0 ? ends - 1 : (size_t)ids[i]]++;
+        order[at] = (int32_t)i;
+        order[n + (size_t)at] = ids[i] < 0 ? INT32_MAX : ids[i];
+    }
+    put(c, name, order, 2 * n);
+    free(order);
+    free(end);
+}
+
+void model_encode_inputs(ab_ctx *c, const model_batch *b)
+{
+    size_t rows = (size_t)b->shape.src_rows;
+    put(c, "src.ids", b->src_ids, rows);
+    put(c, "src.pos", b->src_pos, rows);
+    put_sentences(c, "src.offset", "src.len", b->src_offset, b->shape.batch);
+    if (tape_find(c, "src.sorted").id) put_sorted(c, "src.sorted", b->src_ids, rows);
+}
+
+void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)
+{
+    size_t rows = (size_t)b->shape.tgt_rows;
+    float norm32 = (float)norm;
+    if (tape_find(c, "src.ids").id) model_encode_inputs(c, b);
+    put(c, "tgt.in", b->tgt_in, rows);
+    put(c, "tgt.out", b->tgt_out, rows);
+    put(c, "tgt.pos", b->tgt_pos, rows);
+    if (tape_find(c, "tgt.sorted").id) put_sorted(c, "tgt.sorted", b->tgt_in, rows);
+    put_sentences(c, "tgt.offset", "tgt.len", b->tgt_offset, b->shape.batch);
+    put(c, "norm", c->compute == F64 ? (const void *)&norm : (const void *)&norm32, 1);
+}

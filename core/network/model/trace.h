@@ -1,0 +1,27 @@
+/* trace.h - shared by trace.c (stacks and tapes) and layer.c (one layer and its plugins). */
+#ifndef ABLATE_TRACE_H
+#define ABLATE_TRACE_H
+#include "network/model/model.h"
+#include "network/plugin/attention_context.h"
+
+typedef struct {
+    model *m;
+    ab_ctx *c;
+    model_shape s;
+    ab_t src_off, src_len, src_pos_rows, tgt_off, tgt_len; /* ids [B+1], [B], [rows] */
+    ab_t src_ids, tgt_ids;                                 /* the rows' tokens; in decoding the hypotheses' */
+    ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
+    /* decoding */
+    bool decode;
+    int64_t beam, capacity, seen;
+    ab_t ancestors, parents, time, one_pos; /* one_pos: ids [1] = time */
+    ab_t beam_off, beam_pos, row_off, row_len, past_pos;
+} tracer;
+
+/* The position's embed on rows x, with its values below "enc" or "dec"; x if it has none. */
+ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos);
+/* Layer `index` of the encoder or decoder (role): the run's block. memory: the encoder's rows, or id 0. */
+ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory);
+/* The block's `finish` after the last layer. */
+ab_t trace_finish(tracer *t, int role, ab_t x);
+#endif

@@ -1,0 +1,284 @@
+/* attention_context.c - the attention context, which lets a plugin's forward pass also run as its step-by-step decoder.
+ *
+ * This file has learned values and projections (queries, keys and values of the same rows come from one fused product),
+ * scores, masks and weighted sums. attention_fused.c: attention as one operation. attention_scan.c: recurrences, rows
+ * and padded sentences.
+ */
+#include "network/plugin/attention_context.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool attn_is_causal(const ab_ctx *c) { return c->attn->info.role == AB_CAUSAL; }
+bool attn_is_self(const ab_ctx *c) { return c->attn->x.id == c->attn->mem.id; }
+bool attn_steps(const ab_ctx *c) { return c->attn->decode && attn_is_causal(c); }
+
+/* ---- parameters and products ---- */
+
+const char *attn_full_name(ab_ctx *c, const char *name)
+{
+    return arena_printf(&c->memory, "%s%s%s", c->scope, *c->scope ? "." : "", name);
+}
+
+ab_hook enter_hook(ab_ctx *c, ab_hook next)
+{
+    ab_hook before = c->hook;
+    c->hook = next;
+    return before;
+}
+
+ab_kind hook_owner(ab_hook h)
+{
+    switch (h) {
+    case AB_IN_FORWARD:
+    case AB_IN_STEP: return AB_ATTENTION;
+    case AB_IN_FEED_FORWARD: return AB_FEED_FORWARD;
+    case AB_IN_NORM:
+    case AB_IN_ADD_NORM: return AB_NORM;
+    case AB_IN_BLOCK:
+    case AB_IN_FINISH: return AB_BLOCK;
+    default: return h >= AB_IN_EMBED && h <= AB_IN_VALUES ? AB_POSITION : AB_NO_KIND;
+    }
+}
+
+bool attn_claim(ab_ctx *c, const char *name)
+{
+#define KIND_NAME(NAME, name, doc) #name,
+    static const char *const owners[AB_KIND_COUNT] = {"host", AB_KINDS(KIND_NAME)};
+    const char *full = attn_full_name(c, name);
+    ab_kind now = hook_owner(c->hook);
+    owned_name **at = &c->names;
+    while (*at && !same((*at)->name, full)) at = &(*at)->next;
+    if (*at && (*at)->by != now) {
+        tape_fail(c, "two owners, the %s and the %s, name a parameter '%s'; rename it in the plugin", owners[(*at)->by],
+                  owners[now], full);
+        return false;
+    }
+    if (*at) return true;
+    *at = arena_alloc(&c->memory, sizeof **at);
+    **at = (owned_name){full, now, NULL};
+    return true;
+}
+
+ab_t attn_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+{
+    if (c->attn && !attn_claim(c, name)) return (ab_t){0};
+    return t_param(c, attn_full_name(c, name), dim, scale, fill);
+}
+
+attn_weights attn_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias)
+{
+    char *w_name = arena_printf(&c->memory, "%s.w", name), *b_name = arena_printf(&c->memory, "%s.b", name);
+    ab_t w = attn_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
+    return (attn_weights){w, bias ? attn_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0}};
+}
+
+ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu)
+{
+    if (!x.id) return x;
+    attn_weights l = attn_linear_weights(c, name, tape_at(c, x)->dim[3], width, wide, bias);
+    return t_linear(c, x, l.w, l.b, 0, relu);
+}
+
+/* A product of the context's own. */
+static ab_t host_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
+{
+    ab_hook before = enter_hook(c, AB_IN_HOST);
+    ab_t y = attn_linear(c, x, name, width, wide, c->attn->bias, 0);
+    c->hook = before;
+    return y;
+}
+
+/* ---- projections ---- */
+
+ab_t attn_offsets(ab_ctx *c, bool query_side) { return query_side ? c->attn->q_off : c->attn->k_off; }
+
+/* All that comes from the rows of mem in one product: q, k, v in self attention, k and v in cross attention.
+ */
+static ab_t joined_product(ab_ctx *c, bool self)
+{
+    attn_context *k = c->attn;
+    if (k->joined.id) return k->joined;
+    int64_t K = k->info.heads * k->info.d_k, U = k->info.heads * k->info.d_v;
+    int64_t width = self ? 2 * K + U : K + U;
+    k->joined = host_linear(c, k->mem, self ? "qkv" : "kv", width, k->separate_init ? K : width);
+    param *w = params_find(c->params, attn_full_name(c, self ? "qkv.w" : "kv.w"));
+    if (w) w->n_parts = 2 + self, w->part[0] = w->part[1] = K, w->part[1 + self] = U;
+    return k->joined;
+}
+
+/* x of this step behind those of the steps before, kept under this name. */
+static ab_t cached(ab_ctx *c, ab_t x, const char *of)
+{
+    attn_context *k = c->attn;
+    node v = *tape_at(c, x);
+    const char *name = attn_full_name(c, of);
+    ab_t cache = t_state(c, name, v.type, 1, v.dim[0], k->capacity, v.dim[1] * v.dim[3]);
+    return t_kv_cache_append(c, x, cache, k->ancestors, k->time, k->seen);
+}
+
+ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads)
+{
+    attn_sentences s;
+    char shape[64];
+    if (!rows.id || !attn_sentences_of(c, rows, &s)) return (ab_t){0};
+    const int64_t *d = tape_at(c, rows)->dim;
+    if (d[0] != 1 || d[1] != 1 || d[2] != s.rows || heads < 1 || d[3] % heads)
+        return tape_fail(c, "ab_heads: %s with %lld heads, expected rows [%lld, heads d]", shape_text(d, shape),
+                         (long long)heads, (long long)s.rows);
+    return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
+}
+
+/* Only self attention has rotations: the position of a query is that of its key. */
+ab_t attn_rotate(ab_ctx *c, ab_t x)
+{
+    const attn_context *k = c->attn;
+    if (!x.id || !k->pos || !k->pos->rotate) return x;
+    ab_hook before = enter_hook(c, AB_IN_ROTATE);
+    x = tape_given(c, k->pos->rotate(c, k->pos_cfg, x, k->qpos), "position", "rotate");
+    c->hook = before;
+    return x;
+}
+
+ab_t attn_remember(ab_ctx *c, ab_t x)
+{
+    attn_context *k = c->attn;
+    if (!x.id || !attn_steps(c)) return x;
+    const int64_t *d = tape_at(c, x)->dim;
+    char shape[64];
+    if (d[0] != k->batch || d[2] != 1)
+        return tape_fail(c, "ab_remember: %s, expected [%lld,n,1,d], computed from this step only",
+                         shape_text(d, shape), (long long)k->batch);
+    return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
+}
+
+ab_t attn_merge(ab_ctx *c, ab_t y)
+{
+    const attn_context *k = c->attn;
+    char shape[64];
+    if (!y.id) return y;
+    const int64_t *d = tape_at(c, y)->dim;
+    if (d[0] != k->batch || d[2] != k->q_time)
+        return tape_fail(c, "ab_merge: %s, expected [%lld,n,%lld,d]", shape_text(d, shape), (long long)k->batch,
+                         (long long)k->q_time);
+    return t_merge(c, y, k->q_off, k->q_rows, 0, d[1] * d[3]);
+}
+
+ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
+{
+    attn_context *k = c->attn;
+    if (!x.id) return x;
+    bool query = what == AB_QUERY, value = what == AB_VALUE || what == AB_VALUE_STEP,
+         this_step = what == AB_KEY_STEP || what == AB_VALUE_STEP;
+    bool self = attn_is_self(c);
+    int64_t K = k->info.heads * k->info.d_k, width = value ? k->info.d_v : k->info.d_k;
+    if (x.id != k->x.id && x.id != k->mem.id)
+        return tape_fail(c, "ab_query, ab_key and ab_value need the rows x or mem passed by the host");
+    if (query && x.id != k->x.id) return tape_fail(c, "ab_query needs x, not mem");
+    if (!query && x.id != k->mem.id) return tape_fail(c, "ab_key and ab_value need mem, not x");
+    ab_t rows;
+    int64_t col = 0;
+    if (query && !self) {
+        rows = host_linear(c, x, "q", K, K);
+    } else {
+        rows = joined_product(c, self);
+        col = query ? 0 : (self ? K : 0) + (value ? K : 0);
+    }
+    bool queries_rows = query || self;
+    ab_t y = t_heads(c, rows, attn_offsets(c, queries_rows), col, k->info.heads, width,
+                     queries_rows ? k->q_time : k->k_time);
+    if (!value) y = attn_rotate(c, y);
+    return attn_steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
+}
+
+/* ---- scores, masks, mixing ---- */
+
+ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
+{
+    const attn_context *t = c->attn;
+    ab_hook before = enter_hook(c, AB_IN_BIAS);
+    if (t->pos && t->pos->bias)
+        s = t_binary(c, OP_ADD, s, tape_given(c, t->pos->bias(c, t->pos_cfg, t->qpos, t->kpos), "position", "bias"));
+    enter_hook(c, AB_IN_SCORES);
+    if (t->pos && t->pos->scores)
+        s = tape_given(c, t->pos->scores(c, t->pos_cfg, s, q, k, t->qpos, t->kpos), "position", "scores");
+    c->hook = before;
+    return s;
+}
+
+ab_t attn_mask(ab_ctx *c, ab_t s)
+{
+    return t_mask(c, s, c->attn->qpos, c->attn->kpos, c->attn->klen, attn_is_causal(c));
+}
+
+/* Traced as a term of the scores, for composed attention, and recorded, for fused attention. */
+ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
+{
+    attn_context *t = c->attn;
+    if (!s.id || !from.id || !to.id) return (ab_t){0};
+    int64_t batch = t->batch, given[2] = {tape_at(c, from)->dim[0], tape_at(c, to)->dim[0]},
+            d[4] = {1, 1, t->q_time, 1};
+    char a[64], b[64];
+    d[0] = given[0] > given[1] ? given[0] : given[1];
+    for (int i = 0; i < 2; i++) {
+        const int64_t *x = tape_at(c, i ? to : from)->dim;
+        if ((x[0] != 1 && x[0] != batch) || x[1] != 1 || (x[2] != 1 && x[2] != t->q_time) || x[3] != 1)
+            return tape_fail(c, "ab_window: from %s and to %s, expected numbers [%lld or 1,1,%lld or 1,1]",
+                             shape_text(tape_at(c, from)->dim, a), shape_text(tape_at(c, to)->dim, b), (long long)batch,
+                             (long long)t->q_time);
+    }
+    from = t_broadcast_to(c, from, d), to = t_broadcast_to(c, to, d);
+    ab_t key = t_to_float(c, t->kpos);
+    ab_t before = t_binary(c, OP_LESS_THAN, key, from),
+         behind = t_binary(c, OP_LESS_THAN, t_add_scalar(c, to, -1), key);
+    ab_t y = t_binary(c, OP_ADD, s, t_mul_scalar(c, t_binary(c, OP_ADD, before, behind), -1e9));
+    windowed *w = arena_alloc(&c->memory, sizeof *w);
+    *w = (windowed){y.id, s.id, t_concat(c, from, to, -1), t->windows};
+    t->windows = w;
+    return y;
+}
+
+ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale)
+{
+    return attn_mask(c, attn_position(c, t_mul_scalar(c, t_matmul(c, q, k, 0, 1), scale), q, k));
+}
+
+ab_t attn_softmax(ab_ctx *c, ab_t s)
+{
+    const attn_context *t = c->attn;
+    ab_t p = t_softmax(c, s);
+    if (!p.id || !t || !t->keep_weights) return p;
+    const int64_t *d = tape_at(c, p)->dim;
+    if (d[0] == t->batch && d[1] == t->info.heads && d[2] == t->q_time && d[3] == t->k_time)
+        t_keep(c, p, attn_full_name(c, "weights"));
+    return p;
+}
+
+ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v)
+{
+    attn_context *t = c->attn;
+    ab_t y = attn_fused_sum(c, p, v);
+    t->weights = y.id ? p : (ab_t){0};
+    if (!y.id) y = t_matmul(c, p, v, 0, 0);
+    ab_hook before = enter_hook(c, AB_IN_VALUES);
+    if (t->pos && t->pos->values)
+        y = attn_fused_values(
+            c, y, tape_given(c, t->pos->values(c, t->pos_cfg, y, p, t->qpos, t->kpos), "position", "values"));
+    c->hook = before;
+    return y;
+}
+
+ab_t attn_output(ab_ctx *c, ab_t y)
+{
+    const attn_context *t = c->attn;
+    if (!y.id) return y;
+    node v = *tape_at(c, y);
+    char shape[64];
+    if (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time)
+        return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
+                         (long long)t->batch, (long long)t->info.heads, (long long)t->q_time);
+    bool packed =
+        v.op == OP_HEADS && v.a.i[0] == 0 && v.in[1] == t->q_off.id && c->v[v.in[0]].dim[3] == v.dim[1] * v.dim[3];
+    ab_t rows = packed ? (ab_t){v.in[0]} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
+    return host_linear(c, rows, "o", t->info.d_model, t->info.d_model);
+}

@@ -1,0 +1,150 @@
+/* attention_context.h - where in the model and in which mode a plugin is called: the state behind the attention context
+ * and a block's calls of its sublayers.
+ *
+ * The model fills one before it calls a plugin and points c->attn at it. Each is for one call.
+ */
+#ifndef ABLATE_ATTENTION_CONTEXT_H
+#define ABLATE_ATTENTION_CONTEXT_H
+#include "tensor/graph/tape.h"
+
+/* Owner of a learned value's name: each full name has one owner, a kind of plugin or AB_NO_KIND (the host). */
+typedef struct owned_name {
+    const char *name;
+    ab_kind by;
+    struct owned_name *next;
+} owned_name;
+/* A value available to later layers of the stack. */
+typedef struct shared_value {
+    const char *name; /* "enc.self" and the plugin's own name for it */
+    ab_kind by;
+    ab_t value;
+    struct shared_value *next;
+} shared_value;
+/* Scores with a window, traced by ab_window. */
+typedef struct windowed {
+    int32_t result, scores; /* nodes: with the window, before it */
+    ab_t bounds;            /* [B or 1,1,Tq,2] */
+    struct windowed *next;
+} windowed;
+typedef struct key_value { /* a pair used by fused attention: nodes before caching */
+    int32_t k, v;
+    struct key_value *next;
+} key_value;
+
+/* The sublayers that a block's functions call; filled by the model. name: below the layer. */
+typedef struct layer_calls {
+    ab_t (*attention)(ab_ctx *c, ab_t x, bool cross);
+    ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);
+    /* add: NULL, or the term added first, with dropout */
+    ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
+} layer_calls;
+
+struct attn_context {
+    ab_info info;
+    const ab_position_plugin *pos;
+    const void *pos_cfg;
+    const char *plugin;            /* name of the plugin being called, for what it records */
+    ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
+    bool bias;                     /* projections have biases */
+    bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
+    bool keep_weights;             /* keep softmaxes over keys by name: SCOPE.weights [B,H,Tq,Tk] */
+    bool generic;                  /* never fuse: the conformance check compares both forms */
+    ab_t x, mem;                   /* rows given to the plugin; id 0: embedding, only info is set */
+    int64_t q_rows, k_rows;        /* rows of x and of mem */
+    int64_t batch, q_time, k_time; /* B, longest query sentence Tq, longest key sentence Tk */
+    ab_t q_off, k_off;             /* ids [B+1]: first row of each sentence */
+    ab_t qpos, kpos;               /* ids [Tq], [Tk] */
+    ab_t klen;                     /* ids [B]: keys of each sentence */
+    /* a decoding step; in self-attention each hypothesis is a sentence of one query, in cross-attention each
+     * source sentence has its `beam` hypotheses as queries, all at the same position */
+    bool decode;
+    int64_t capacity;              /* steps that a cache can hold */
+    int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
+    ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
+    int64_t n_remembered;          /* tensors cached by this call so far, which numbers their names */
+    ab_t weights, summed;          /* weights and result of the last fused attention: attn_fused_sum */
+    int64_t n_carried;             /* states made by this call so far, which numbers their names */
+    ab_t joined;                   /* the fused projection made so far: q,k,v of x, or k,v of mem */
+    windowed *windows;             /* of this call so far */
+    key_value *attended;           /* pairs of this call so far: each has its cache */
+    double residual_dropout;       /* dropout before adding to the residual stream */
+    const layer_calls *layer;      /* in a block's functions: its sublayers */
+};
+
+ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);
+ab_t attn_scores(ab_ctx *c, ab_t q, ab_t k, double scale);
+ab_t attn_mask(ab_ctx *c, ab_t s);
+ab_t attn_window(ab_ctx *c, ab_t s, ab_t from, ab_t to);
+ab_t attn_softmax(ab_ctx *c, ab_t s);
+ab_t attn_position(ab_ctx *c, ab_t s, ab_t q, ab_t k);
+ab_t attn_weighted_sum(ab_ctx *c, ab_t p, ab_t v);
+ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+/* attention_scores.c: the weighted sum as one fused operation; id 0: p cannot be fused. */
+ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
+/* sum: y after the position's `values`. Returns the same as one operation if y is fused and `values` adds a table of
+ * vectors by id; else sum. */
+ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum);
+struct score_program;
+typedef struct {
+    const struct score_program *f;
+    ab_t leaf[4], ids;
+    double scale, dropout;
+    int64_t place; /* of dropout */
+    bool causal;
+} attn_program;
+ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f);
+ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale);
+ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
+/* of a decoding step: now [rows,..] added to the sum that each row's parent carried */
+ab_t attn_carried_sum(ab_ctx *c, ab_t now);
+ab_t attn_causal_kv_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v);
+ab_t attn_output(ab_ctx *c, ab_t y);
+ab_t attn_heads(ab_ctx *c, ab_t rows, int64_t heads);
+ab_t attn_rotate(ab_ctx *c, ab_t x);
+ab_t attn_remember(ab_ctx *c, ab_t x);
+ab_t attn_merge(ab_ctx *c, ab_t y);
+ab_t attn_pad(ab_ctx *c, ab_t rows);
+ab_t attn_pack(ab_ctx *c, ab_t x);
+ab_t attn_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int backwards);
+ab_t attn_running_sum(ab_ctx *c, ab_t a);
+ab_t attn_klen(ab_ctx *c);
+ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attention_layers.c */
+ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+
+bool attn_is_causal(const ab_ctx *c);
+bool attn_is_self(const ab_ctx *c);                      /* are x and mem the same rows? */
+ab_t attn_offsets(ab_ctx *c, bool query_side);           /* ids [B+1] */
+const char *attn_full_name(ab_ctx *c, const char *name); /* below the current scope */
+bool attn_steps(const ab_ctx *c); /* a decoding step, in which this call sees one position per hypothesis */
+/* The sentences of rows computed from x or from mem; false and an error for other rows. */
+typedef struct {
+    ab_t offset;
+    int64_t rows, time; /* time: the longest */
+} attn_sentences;
+bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s);
+ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> rows [s->rows,n] */
+/* Checks that a recurrence may run over x; else false and an error. */
+bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
+
+/* records.c: side effects of a plugin's call. */
+ab_t attn_tokens(ab_ctx *c);
+ab_t attn_row_mask(ab_ctx *c);
+ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
+void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight);
+void attn_share(ab_ctx *c, const char *name, ab_t x);
+ab_t attn_shared(ab_ctx *c, const char *name);
+
+ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; AB_NO_KIND: the host */
+/* Sets the plugin function that runs now; returns the previous one, to be restored later. */
+ab_hook enter_hook(ab_ctx *c, ab_hook next);
+/* Claims the name for the owner of the current hook; false and an error if it has another owner. */
+bool attn_claim(ab_ctx *c, const char *name);
+/* A learned value below the current scope; a product with one, with Glorot uniform initialisation for a matrix
+ * [n, wide]. */
+ab_t attn_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);
+ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu);
+typedef struct {
+    ab_t w, b; /* [n,width]; [width], or id 0 */
+} attn_weights;
+attn_weights attn_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t width, int64_t wide, int bias);
+#endif

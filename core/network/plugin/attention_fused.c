@@ -1,0 +1,179 @@
+/* attention_fused.c - attention as one operation on packed rows.
+ *
+ * ab_attend is fused if every head has its own queries, keys and values (rotated, normalised or otherwise transformed)
+ * and no hook reads the scores. Otherwise the composed form on [B,H,T,d] runs, which attention_scores.c may fuse.
+ */
+#include "tensor/graph/score.h"
+#include "network/plugin/attention_context.h"
+
+/* What was cached behind a key or value, or the value itself. */
+static ab_t before_cache(const ab_ctx *c, ab_t x)
+{
+    return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].in[0]} : x;
+}
+
+typedef struct {
+    ab_t rows;
+    int64_t col;
+} columns; /* of packed rows: the heads of a query, key or value side by side */
+
+typedef struct {
+    columns of;        /* a projection's; rows.id 0: x is no rotation */
+    ab_t cosine, sine; /* [1,1,T,d] */
+} rotation;
+
+static bool is_table(const ab_ctx *c, int32_t x, int64_t time, int64_t width)
+{
+    const node *v = &c->v[x];
+    return !v->needs && v->dim[0] * v->dim[1] == 1 && v->dim[2] == time && v->dim[3] == width;
+}
+
+/* Is x = h cos + rotate_half(h) sin, h as it was projected? So rotary positions are written, of whatever angles. */
+static rotation rotation_of(const ab_ctx *c, ab_t x)
+{
+    const node *sum = &c->v[x.id], *a = &c->v[sum->in[0]], *b = &c->v[sum->in[1]];
+    rotation none = {{{0}, 0}, {0}, {0}};
+    if (!c->backend->kernels[OP_ROTATE] || sum->op != OP_ADD || a->op != OP_MUL || b->op != OP_MUL) return none;
+    const node *h = &c->v[a->in[0]], *half = &c->v[b->in[0]];
+    if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->in[0] != a->in[0]) return none;
+    if (!is_table(c, a->in[1], h->dim[2], h->dim[3]) || !is_table(c, b->in[1], h->dim[2], h->dim[3])) return none;
+    return (rotation){{{h->in[0]}, h->a.i[0]}, {a->in[1]}, {b->in[1]}};
+}
+
+static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
+{
+    return a.rows.id == b.rows.id && a.col < b.col + b_width && b.col < a.col + width;
+}
+
+/* Queries and keys of one projection, turned as they lie: its rows with these columns rotated. id 0: they are not such,
+ * or the same. */
+static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
+{
+    const attn_context *t = c->attn;
+    int64_t K = t->info.heads * t->info.d_k;
+    rotation turn_q = rotation_of(c, q), turn_k = rotation_of(c, k);
+    if (!turn_q.of.rows.id || turn_q.of.rows.id != turn_k.of.rows.id || overlap(turn_q.of, K, turn_k.of, K))
+        return (ab_t){0};
+    ab_t rows = t_rotate(c, turn_q.of.rows, turn_q.cosine, turn_q.sine, t->q_off, turn_q.of.col, t->info.heads);
+    return t_rotate(c, rows, turn_k.cosine, turn_k.sine, t->q_off, turn_k.of.col, t->info.heads);
+}
+
+/* A projection's own columns, or what has been made of them since, brought back into rows. */
+static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
+{
+    node v = *tape_at(c, x);
+    if (v.op == OP_HEADS) return (columns){{v.in[0]}, v.a.i[0]};
+    int64_t rows = query_side ? c->attn->q_rows : c->attn->k_rows;
+    return (columns){t_merge(c, x, attn_offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
+}
+
+static ab_t alone(ab_ctx *c, columns x, int64_t width)
+{
+    if (!x.rows.id || tape_at(c, x.rows)->dim[3] == width) return x.rows;
+    return t_slice(c, x.rows, -1, x.col, width);
+}
+
+/* b behind a, which is `width` columns wide? */
+static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
+
+/* What decoding keeps of these keys and values. Other ones of the same call have a cache of their own. */
+static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t rows, int64_t width)
+{
+    key_value **at = &c->attn->attended;
+    int64_t n = 0;
+    for (; *at && ((*at)->k != k.id || (*at)->v != v.id); n++) at = &(*at)->next;
+    if (!*at) {
+        *at = arena_alloc(&c->memory, sizeof **at);
+        **at = (key_value){k.id, v.id, NULL};
+    }
+    const char *name = n ? arena_printf(&c->memory, "kv.cache.%lld", (long long)n) : "kv.cache";
+    return t_state(c, attn_full_name(c, name), c->compute, 1, rows, c->attn->capacity, width);
+}
+
+/* f: NULL, or what is done to the scores. */
+static ab_t fused_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale, const attn_program *f)
+{
+    attn_context *t = c->attn;
+    bool self = attn_is_self(c);
+    int64_t K = t->info.heads * t->info.d_k, U = t->info.heads * t->info.d_v;
+    columns at_q, at_k, at_v = columns_of(c, v, self);
+    ab_t rotated = rotated_rows(c, q, k);
+    if (rotated.id) {
+        columns of_q = rotation_of(c, q).of, of_k = rotation_of(c, k).of;
+        bool turned = overlap(of_q, K, at_v, U) || overlap(of_k, K, at_v, U); /* values are taken as they were */
+        if (at_v.rows.id == of_k.rows.id && !turned) at_v.rows = rotated;
+        at_q = (columns){rotated, of_q.col}, at_k = (columns){rotated, of_k.col};
+    } else {
+        at_q = columns_of(c, q, true);
+        at_k = columns_of(c, k, self);
+    }
+    /* As they are projected, columns stand side by side. All others are copied so, for shared ones would also share a
+     * gradient. */
+    if (!beside(at_k, K, at_v)) {
+        at_k = (columns){t_concat(c, alone(c, at_k, K), alone(c, at_v, U), -1), 0};
+        at_v = (columns){at_k.rows, K};
+    }
+    if (!beside(at_q, K, at_k)) {
+        if (attn_steps(c)) { /* one tensor is wanted */
+            at_k = (columns){t_concat(c, alone(c, at_q, K), alone(c, at_k, K + U), -1), K};
+            at_v = (columns){at_k.rows, 2 * K};
+            at_q = (columns){at_k.rows, 0};
+        } else if (at_q.rows.id == at_k.rows.id) {
+            at_q = (columns){alone(c, at_q, K), 0};
+        }
+    }
+    attend_spec s = {{at_q.col, at_k.col, at_v.col},
+                     t->info.heads,
+                     t->info.d_k,
+                     t->info.d_v,
+                     scale,
+                     f ? f->dropout : t->info.dropout,
+                     f ? f->causal : attn_is_causal(c),
+                     t->k_time,
+                     t->q_time};
+    ab_t y;
+    if (attn_steps(c)) {
+        if (!at_q.rows.id) return (ab_t){0};
+        ab_t cache = cache_of(c, k, v, tape_at(c, at_q.rows)->dim[2], K + U);
+        y = f &&f->f->n_steps ? t->summed = t_attend_program_step(c, at_q.rows, cache, t->ancestors, t->time, &s, f->f,
+                                                                  f->ids, f->leaf)
+                              : t_attend_step(c, at_q.rows, cache, t->ancestors, t->time, &s);
+    } else if (f && (f->f->n_steps || f->f->window >= 0)) {
+        y = t->summed = t_attend_program(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s, f->place, f->f,
+                                         f->ids, f->leaf);
+    } else {
+        y = t_attend(c, at_q.rows, at_k.rows, at_v.rows, t->q_off, t->k_off, &s);
+    }
+    return t_heads(c, y, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
+}
+
+static bool has_shape(const ab_ctx *c, ab_t x, int64_t time, int64_t width)
+{
+    const attn_context *t = c->attn;
+    const int64_t *d = c->v[x.id].dim;
+    return d[0] == t->batch && d[1] == t->info.heads && d[2] == time && d[3] == width;
+}
+
+/* Every head has its own queries, keys and values, one each for every row; in decoding the past is cached as it is. */
+static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
+{
+    const attn_context *t = c->attn;
+    if (t->generic || (t->pos && (t->pos->bias || t->pos->scores || t->pos->values))) return false;
+    ab_t k0 = before_cache(c, k), v0 = before_cache(c, v);
+    int64_t time = attn_is_self(c) ? t->q_time : t->k_time;
+    return (k0.id != k.id) == attn_steps(c) && (v0.id != v.id) == attn_steps(c) &&
+           has_shape(c, q, t->q_time, t->info.d_k) && has_shape(c, k0, time, t->info.d_k) &&
+           has_shape(c, v0, time, t->info.d_v);
+}
+
+ab_t attn_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, const attn_program *f)
+{
+    return fused_attend(c, q, before_cache(c, k), before_cache(c, v), f->scale, f);
+}
+
+ab_t attn_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, double scale)
+{
+    if (!q.id || !k.id || !v.id) return (ab_t){0};
+    if (fusable(c, q, k, v)) return fused_attend(c, q, before_cache(c, k), before_cache(c, v), scale, NULL);
+    return attn_weighted_sum(c, t_dropout(c, attn_softmax(c, attn_scores(c, q, k, scale)), c->attn->info.dropout), v);
+}

@@ -1,0 +1,127 @@
+/* attention_layers.c - layers along each sentence: a gated recurrent unit and a convolution.
+ *
+ * If the backend has the layer, it is one operation on packed rows. Otherwise, in decoding steps and under `generic`,
+ * it is composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side (in a
+ * decoding step with a carried past). Names and shapes of the learned values are the same.
+ */
+#include "network/plugin/attention_context.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The rows' sentences, when rows are what the host's layers run over. */
+static bool rows_of(ab_ctx *c, const char *what, ab_t x, attn_sentences *s)
+{
+    if (!x.id || !attn_sentences_of(c, x, s)) return false;
+    const int64_t *d = tape_at(c, x)->dim;
+    char shape[64];
+    if (d[0] == 1 && d[1] == 1 && d[2] == s->rows) return true;
+    tape_fail(c, "%s: %s, expected rows [%lld,n]", what, shape_text(d, shape), (long long)s->rows);
+    return false;
+}
+
+/* Not where a sentence's bits may not depend on what stands beside it: a library promises no row its own. */
+static bool one_operation(const ab_ctx *c, op o)
+{
+    const backend *b = c->backend;
+    return c->compute != F64 && !c->attn->generic && !attn_steps(c) && !c->batch_invariant && b && b->supports &&
+           b->supports(o);
+}
+
+/* ---- recurrent ---- */
+
+typedef struct {
+    int64_t d;
+    ab_t u;
+} gru;
+
+static ab_t gate(ab_ctx *c, ab_t x, ab_t u, int64_t from, int64_t d)
+{
+    return t_map(c, t_binary(c, OP_ADD, t_slice(c, x, -1, from, d), t_slice(c, u, -1, from, d)), AB_SIGMOID);
+}
+
+/* x: W x_t + b, columns z, r, n. */
+static ab_t gru_step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
+{
+    const gru *g = cfg;
+    int64_t d = g->d;
+    ab_t u = t_matmul(c, h, g->u, 0, 0);
+    ab_t z = gate(c, x, u, 0, d), r = gate(c, x, u, d, d);
+    ab_t of_h = t_binary(c, OP_MUL, r, t_slice(c, u, -1, 2 * d, d));
+    ab_t n = t_map(c, t_binary(c, OP_ADD, t_slice(c, x, -1, 2 * d, d), of_h), AB_TANH);
+    return t_binary(c, OP_ADD, n, t_binary(c, OP_MUL, z, t_binary(c, OP_SUB, h, n)));
+}
+
+ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u_name, int64_t d, int backwards)
+{
+    attn_sentences s;
+    if (!rows_of(c, "gru", x, &s) || !attn_may_scan(c, x, backwards)) return (ab_t){0};
+    attn_weights l = attn_linear_weights(c, in, tape_at(c, x)->dim[3], 3 * d, 3 * d, 1);
+    ab_t u = attn_param(c, u_name, (int64_t[4]){1, 1, d, 3 * d}, 1 / sqrt((double)d), 0);
+    if (one_operation(c, OP_GRU)) return t_gru(c, x, l.w, l.b, u, s.offset, backwards, s.time);
+    ab_t padded = attn_pad(c, t_linear(c, x, l.w, l.b, 0, 0));
+    return attn_pack_as(c, attn_scan(c, gru_step, &(gru){d, u}, padded, d, backwards), &s);
+}
+
+/* ---- convolutional ---- */
+
+/* The state is the last positions seen side by side in the order of the sentence: the newest behind, or (backwards) in
+ * front. */
+static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
+{
+    int64_t n = tape_at(c, x)->dim[3], kept = tape_at(c, h)->dim[3] - n;
+    if (!kept) return x;
+    if (*(const int *)backwards) return t_concat(c, x, t_slice(c, h, -1, 0, kept), -1);
+    return t_concat(c, t_slice(c, h, -1, n, kept), x, -1);
+}
+
+/* y_t = x_{t + by} along the sentence, zeros outside it: [1,B,T,n]. Behind a sentence x is zero already. */
+static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
+{
+    int64_t dim[4], away = by < 0 ? -by : by;
+    memcpy(dim, tape_at(c, x)->dim, sizeof dim);
+    if (!by) return x;
+    int64_t time = dim[2], moved = away < time ? away : time;
+    dim[2] = moved;
+    double *v = xcalloc((size_t)(dim[1] * moved * dim[3]), sizeof *v);
+    ab_t zeros = t_const(c, dim, v);
+    free(v);
+    if (moved == time) return zeros;
+    ab_t kept = t_slice(c, x, -2, by < 0 ? 0 : moved, time - moved);
+    return by < 0 ? t_concat(c, zeros, kept, -2) : t_concat(c, kept, zeros, -2);
+}
+
+/* Each position and the `more` ones before it, or behind it, in the order of the sentence: [1,B,T,n] -> [1,B,T,(more +
+ * 1) n]. All positions at once, or, in a step of decoding, one with its past carried. */
+static ab_t window(ab_ctx *c, ab_t x, int64_t more, int backwards)
+{
+    if (!x.id) return x;
+    if (attn_steps(c)) return attn_scan(c, push, &backwards, x, (more + 1) * tape_at(c, x)->dim[3], backwards);
+    ab_t seen = shifted(c, x, backwards ? 0 : -more);
+    for (int64_t i = 1; i <= more; i++) seen = t_concat(c, seen, shifted(c, x, backwards ? i : i - more), -1);
+    return seen;
+}
+
+static ab_t neighbours(ab_ctx *c, ab_t x, int64_t before, int64_t behind)
+{
+    ab_t seen = window(c, x, before, 0);
+    if (!behind) return seen;
+    ab_t next = window(c, x, behind, 1); /* begins with the position itself, which `seen` ends with */
+    if (!next.id) return next;
+    int64_t n = tape_at(c, x)->dim[3];
+    return t_concat(c, seen, t_slice(c, next, -1, n, behind * n), -1);
+}
+
+ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
+{
+    attn_sentences s;
+    if (!rows_of(c, "conv", x, &s) || !attn_may_scan(c, x, behind > 0)) return (ab_t){0};
+    int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3];
+    attn_weights l = attn_linear_weights(c, name, inputs, width, width, 1);
+    if (one_operation(c, OP_CONV)) {
+        ab_t y = t_conv(c, x, l.w, s.offset, before, behind, s.time);
+        return t_cast(c, t_binary(c, OP_ADD, y, l.b), c->compute);
+    }
+    ab_t seen = attn_pack_as(c, neighbours(c, attn_pad(c, x), before, behind), &s);
+    return t_linear(c, seen, l.w, l.b, 0, 0);
+}

@@ -1,0 +1,290 @@
+/* attention_scores.c - recognises attention whose scores go through elementwise operations, and fuses it.
+ *
+ * A plugin ends an attention with ab_weighted_sum(dropout(softmax(t)), v). From there the tape is followed backwards:
+ * if t is f(q k') with f elementwise over [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM
+ * (graph/score.h). The planner then drops the traced nodes, except those that the plugin reads elsewhere. Any other
+ * attention runs as composed.
+ */
+#include "tensor/graph/score.h"
+#include "network/plugin/attention_context.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    ab_ctx *c;
+    score_draft draft;
+    int32_t product, scored; /* q k'; the same times `scale`, where that comes next */
+    double scale;
+    ab_t leaf[SCORE_LEAVES], ids; /* of the tape */
+    bool gathered[SCORE_LEAVES];
+    int n, window, keys; /* window, keys: which leaf, or -1 */
+    double keys_scale;
+    signed char *below; /* [nodes] 1: the scores lie below, -1: they do not, 0: not known yet */
+    int32_t *twin;      /* [nodes] the draft's value of a node */
+    bool masked, causal, failed;
+} walk;
+
+static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
+{
+    return v->dim[0] == a && v->dim[1] == b && v->dim[2] == d && v->dim[3] == e;
+}
+/* Keys of the scores: in a step, all that are cached. */
+static int64_t keys_of(const ab_ctx *c) { return attn_steps(c) ? c->attn->seen : c->attn->k_time; }
+static bool of_scores(const walk *w, int32_t x) /* has it their shape? */
+{
+    const attn_context *t = w->c->attn;
+    return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
+}
+
+/* May windows and tables of vectors go into the operation? Devices' kernels, and a step's, take what was traced of them
+ * instead. */
+static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
+
+static const windowed *window_at(const walk *w, int32_t x)
+{
+    if (!takes_tables(w->c)) return NULL;
+    const windowed *y = w->c->attn->windows;
+    while (y && y->result != x) y = y->next;
+    return y;
+}
+
+/* The product q k' below x, and whether it is scaled at once. */
+static int32_t find_product(walk *w, int32_t x, int depth)
+{
+    const node *v = &w->c->v[x];
+    const attn_context *t = w->c->attn;
+    if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
+    if (v->op == OP_MATMUL)
+        return !v->a.i[0] && v->a.i[1] &&
+                       has_dims(&w->c->v[v->in[0]], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
+                       has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
+                   ? x
+                   : 0;
+    const windowed *window = window_at(w, x);
+    if (window) return find_product(w, window->scores, depth + 1);
+    int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
+    for (int k = 0; k < n; k++) {
+        int32_t found = find_product(w, v->in[k], depth + 1);
+        if (!found) continue;
+        if (v->op == OP_MUL_SCALAR && v->in[0] == found) w->scored = x, w->scale = v->a.f[0];
+        return found;
+    }
+    return 0;
+}
+
+static bool depends(walk *w, int32_t x)
+{
+    const node *v = &w->c->v[x];
+    if (x == w->scored) return true;
+    if (w->below[x]) return w->below[x] > 0;
+    bool yes = false;
+    int n = v->op == OP_MASK ? 1 : score_op(v->op) ? v->n_in : 0;
+    for (int k = 0; k < n && !yes; k++) yes = depends(w, v->in[k]);
+    w->below[x] = yes ? 1 : -1;
+    return yes;
+}
+
+static ab_t give_up(walk *w)
+{
+    w->failed = true;
+    return (ab_t){0};
+}
+
+/* ---- leaves ---- */
+
+static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
+{
+    const node *u = &c->v[a], *v = &c->v[b];
+    return a == b || (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op && u->in[0] == v->in[0] &&
+                      u->in[1] == v->in[1] && u->a.i[0] == v->a.i[0]);
+}
+
+/* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
+static ab_t key_table(const walk *w, int32_t x, double *by)
+{
+    const ab_ctx *c = w->c;
+    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].in[0]) *by *= c->v[x].a.f[0];
+    const node *v = &c->v[x];
+    if (!takes_tables(c) || v->op != OP_MATMUL || v->a.i[0] || !v->a.i[1] || v->in[0] != c->v[w->product].in[0])
+        return (ab_t){0};
+    const node *e = &c->v[v->in[1]];
+    return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->in[1] : 0};
+}
+
+static ab_t leaf(walk *w, int32_t x)
+{
+    const attn_context *t = w->c->attn;
+    int32_t of = x;
+    const node *v = &w->c->v[x];
+    bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == keys_of(w->c) &&
+                    w->c->v[v->in[0]].dim[2] == t->q_time;
+    /* ids of each sentence or head */
+    if (gathered && w->c->v[v->in[1]].dim[0] * w->c->v[v->in[1]].dim[1] != 1) gathered = false;
+    if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->in[1])) gathered = false;
+    if (gathered && !w->ids.id) w->ids = (ab_t){v->in[1]};
+    if (gathered || v->op == OP_BROADCAST_TO) of = v->in[0];
+    double by;
+    ab_t table = gathered && w->keys < 0 && w->n < SCORE_LEAVES ? key_table(w, of, &by) : (ab_t){0};
+    if (table.id) {
+        w->keys = w->n, w->keys_scale = by;
+        w->leaf[w->n] = table;
+        w->gathered[w->n++] = true;
+        return score_draft_leaf(&w->draft, true); /* the queries want it */
+    }
+    const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
+    const node *u = &w->c->v[of];
+    for (int i = 0; i < (gathered ? 2 : 4); i++)
+        if (u->dim[i] != 1 && u->dim[i] != full[i]) return give_up(w);
+    if ((u->type != F32 && u->type != F64) || w->n == SCORE_LEAVES) return give_up(w);
+    w->leaf[w->n] = (ab_t){of};
+    w->gathered[w->n++] = gathered;
+    return score_draft_leaf(&w->draft, u->needs);
+}
+
+/* ---- the program, from the softmax down ---- */
+
+/* Is this the mask of the place that the plugin is called for? */
+static bool right_mask(const walk *w, const node *v)
+{
+    const attn_context *t = w->c->attn;
+    /* a step sees all of its past, which is no later than itself */
+    bool causal = t->info.role == AB_CAUSAL && (!t->decode || attn_steps(w->c));
+    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.i[0] || causal);
+}
+
+/* Between such an operation and the softmax, what is masked stays so. */
+static bool keeps_masked(walk *w, const node *v, int k)
+{
+    if (!depends(w, v->in[k])) return false;
+    if (v->op == OP_ADD) return !depends(w, v->in[1 - k]);
+    if (v->op == OP_SUB) return !k && !depends(w, v->in[1]);
+    return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.f[0] > 0);
+}
+
+/* What is looked at of keys outside has no weight whatever is added to it. */
+static ab_t take_window(walk *w, const windowed *x)
+{
+    if (w->window >= 0 || w->n == SCORE_LEAVES || tape_at(w->c, x->bounds)->needs) return give_up(w);
+    w->window = w->n;
+    w->leaf[w->n++] = x->bounds;
+    score_draft_leaf(&w->draft, false); /* leaves are counted */
+    return w->draft.score;
+}
+
+/* The draft's value of x; above: nothing but keeps_masked stands between x and the softmax. */
+static ab_t emit(walk *w, int32_t x, bool above)
+{
+    node v = w->c->v[x];
+    if (w->failed) return (ab_t){0};
+    if (x == w->scored) return w->draft.score;
+    if (w->twin[x]) return (ab_t){w->twin[x]};
+    bool some = depends(w, x);
+    if (v.op == OP_MASK && some) {
+        if (!above || w->masked || !right_mask(w, &v)) return give_up(w);
+        w->masked = true;
+        w->causal = v.a.i[0] != 0;
+        return emit(w, v.in[0], true);
+    }
+    const windowed *window = window_at(w, x);
+    if (window) return above && take_window(w, window).id ? emit(w, window->scores, true) : give_up(w);
+    const attn_context *t = w->c->attn;
+    bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* better computed in the block than read */
+    if (!some && !(large && score_op(v.op))) {
+        ab_t y = leaf(w, x);
+        w->twin[x] = y.id;
+        return y;
+    }
+    if (!score_op(v.op)) return give_up(w);
+    ab_t in[3] = {{0}};
+    for (int k = 0; k < v.n_in; k++) {
+        in[k] = emit(w, v.in[k], above && keeps_masked(w, &v, k));
+        if (!in[k].id) return (ab_t){0};
+    }
+    ab_t y = tape_push(w->draft.tape, v.op, tape_at(w->draft.tape, w->draft.score)->type, (int64_t[4]){1, 1, 1, 1},
+                       v.n_in, in, &v.a);
+    tape_at(w->draft.tape, y)->needs &= v.needs || some;
+    if (v.op == OP_LESS_THAN || (v.op == OP_MAP && v.a.i[0] == AB_SIGN)) tape_at(w->draft.tape, y)->needs = false;
+    w->twin[x] = y.id;
+    return y;
+}
+
+/* The program between the softmax and the product; NULL: none. */
+static score_program *program_of(walk *w, int32_t t)
+{
+    w->scale = 1;
+    w->window = w->keys = -1;
+    w->product = find_product(w, t, 0);
+    if (!w->product) return NULL;
+    if (!w->scored) w->scored = w->product;
+    w->below = xcalloc((size_t)w->c->n, 1);
+    w->twin = xcalloc((size_t)w->c->n, sizeof *w->twin);
+    score_draft_open(&w->draft, w->c);
+    ab_t result = emit(w, t, true);
+    if (w->failed || !w->masked) result = (ab_t){0};
+    score_program *f = score_draft_close(&w->draft, w->c, result);
+    if (f) {
+        memcpy(f->gathered, w->gathered, sizeof f->gathered);
+        f->window = w->window, f->keys = w->keys, f->keys_scale = w->keys_scale;
+    }
+    free(w->below);
+    free(w->twin);
+    return f;
+}
+
+static bool is_cached(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_KV_CACHE_APPEND; }
+
+ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
+{
+    attn_context *t = c->attn;
+    walk w = {.c = c};
+    double dropout = 0;
+    int64_t place = 0;
+    bool step = attn_steps(c);
+    if (!p.id || !v.id || t->generic || !c->backend->kernels[step ? OP_ATTEND_PROGRAM_STEP : OP_ATTEND_PROGRAM])
+        return (ab_t){0};
+    int32_t x = p.id;
+    if (c->v[x].op == OP_DROPOUT) {
+        dropout = c->v[x].a.f[0];
+        place = c->v[x].a.i[0];
+        x = c->v[x].in[0];
+    }
+    if (c->v[x].op != OP_SOFTMAX || !of_scores(&w, x)) return (ab_t){0};
+    if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), t->info.d_v)) return (ab_t){0};
+    const score_program *f = program_of(&w, c->v[x].in[0]);
+    if (!f) return (ab_t){0};
+    const node *product = &c->v[w.product];
+    ab_t q = {product->in[0]}, k = {product->in[1]};
+    if (step && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0}; /* made of what was cached: that is not kept */
+    attn_program program = {
+        .f = f, .ids = w.ids, .scale = w.scale, .dropout = dropout, .place = place, .causal = w.causal};
+    memcpy(program.leaf, w.leaf, sizeof program.leaf);
+    t->summed = (ab_t){0};
+    return attn_attend_program(c, q, k, v, &program);
+}
+
+ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+{
+    const attn_context *t = c->attn;
+    if (t && p.id && ids.id && p.id == t->weights.id && t->summed.id) {
+        ab_t mine = {c->v[t->summed.id].in[PROGRAM_IDS]};
+        if (mine.id && same_ids(c, mine.id, ids.id)) return t_attend_counts(c, t->summed, t->batch, t->q_time, n);
+    }
+    return t_scatter_add(c, p, ids, n);
+}
+
+ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum)
+{
+    attn_context *t = c->attn;
+    const node *v = &c->v[sum.id];
+    if (!sum.id || !t->summed.id || v->op != OP_ADD || !takes_tables(c)) return sum;
+    int added = v->in[0] == y.id ? 1 : 0;
+    const node *m = &c->v[v->in[added]];
+    if (v->in[1 - added] != y.id || m->op != OP_MATMUL || m->a.i[0] || m->a.i[1]) return sum;
+    const node *table = &c->v[m->in[1]];
+    bool counts = m->in[0] == tape_part(c, t->summed, PROGRAM_COUNTS).id;
+    if (!counts || table->dim[0] * table->dim[1] != 1 || table->type != c->v[y.id].type) return sum;
+    ab_t again = t_attend_values(c, t->summed, (ab_t){m->in[1]});
+    if (!again.id) return sum;
+    t->summed = again;
+    return t_heads(c, again, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);
+}

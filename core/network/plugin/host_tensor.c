@@ -1,0 +1,257 @@
+/* host_tensor.c - host functions on tensors, described in ab_plugin.h: arithmetic, activations, shapes, tables. */
+#include "network/plugin/attention_context.h"
+#include "network/plugin/host.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arithmetic ---- */
+
+ab_t host_add(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_ADD, a, b);
+}
+ab_t host_sub(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_SUB, a, b);
+}
+ab_t host_mul(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_MUL, a, b);
+}
+ab_t host_div(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_DIV, a, b);
+}
+ab_t host_minimum(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_MINIMUM, a, b);
+}
+ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_binary(c, OP_LESS_THAN, a, b);
+}
+
+/* ---- activations: composed ---- */
+
+ab_t host_silu(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    return t_binary(c, OP_MUL, a, t_map(c, a, AB_SIGMOID));
+}
+/* (1 + tanh(u)) / 2 is sigmoid(2 u). */
+ab_t host_gelu(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    const double twice = 1.5957691216057308; /* 2 sqrt(2/pi) */
+    ab_t slope = t_add_scalar(c, t_mul_scalar(c, t_map(c, a, AB_SQUARE), 0.044715 * twice), twice);
+    return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
+}
+/* relu(a) + log(1 + exp(-|a|)): no overflow. */
+ab_t host_softplus(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    ab_t tail = t_map(c, t_mul_scalar(c, t_map(c, a, AB_ABS), -1), AB_EXP);
+    return t_binary(c, OP_ADD, t_map(c, a, AB_RELU), t_map(c, t_add_scalar(c, tail, 1), AB_LOG));
+}
+
+ab_t host_sum(ab_ctx *c, ab_t a, int axis)
+{
+    OWN(a);
+    if (!a.id) return a;
+    int64_t d[4];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    axis = from_end(axis);
+    if (axis < -4 || axis >= 0) return tape_fail(c, "ab_sum_axis: axis %d, expected -4 to -1", axis);
+    d[4 + axis] = 1;
+    return t_sum_to(c, a, d);
+}
+
+ab_t host_maximum(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    return t_mul_scalar(c, t_binary(c, OP_MINIMUM, t_mul_scalar(c, a, -1), t_mul_scalar(c, b, -1)), -1);
+}
+ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
+{
+    OWN(condition, a, b);
+    return t_binary(c, OP_ADD, b, t_binary(c, OP_MUL, condition, t_binary(c, OP_SUB, a, b)));
+}
+
+ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value)
+{
+    int64_t d[4];
+    if (!host_dims4(c, "ab_full", rank, dims, d)) return (ab_t){0};
+    return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, &value), d);
+}
+
+ab_t host_cumsum(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    return t_cumsum(c, a);
+}
+
+/* A value behind which no gradient looks. */
+ab_t host_detach(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    if (!a.id) return a;
+    int64_t d[4];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    ab_t y = t_reshape(c, a, d);
+    if (y.id) tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t host_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
+{
+    OWN(a);
+    int64_t d[4];
+    return a.id && host_dims4(c, "ab_reshape", rank, dims, d) ? t_reshape(c, a, d) : (ab_t){0};
+}
+ab_t host_transpose(ab_ctx *c, ab_t a, int i, int j)
+{
+    OWN(a);
+    return t_transpose(c, a, from_end(i), from_end(j));
+}
+ab_t host_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
+{
+    OWN(a);
+    return t_slice(c, a, from_end(axis), from, n);
+}
+static bool is_ids(const ab_ctx *c, ab_t x) { return x.id && c->v[x.id].type == I32; }
+ab_t host_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
+{
+    OWN(a, b);
+    if (a.id && b.id && is_ids(c, a) != is_ids(c, b))
+        return tape_fail(c, "ab_concat: found ids and numbers; ab_to_float converts ids to numbers");
+    return t_concat(c, a, b, from_end(axis));
+}
+ab_t host_embedding(ab_ctx *c, ab_t table, ab_t ids)
+{
+    OWN(table, ids);
+    const int64_t *d = c->v[table.id].dim;
+    char shape[64];
+    if (table.id && (d[0] != 1 || d[1] != 1))
+        return tape_fail(c, "ab_embedding: a table of shape %s, expected [n,d]", shape_text(d, shape));
+    return t_embedding(c, table, ids);
+}
+ab_t host_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
+{
+    OWN(q, k);
+    if (clip < 0) return tape_fail(c, "ab_clipped_relative_position: clip %lld, expected 0 or more", (long long)clip);
+    return t_clipped_relative_position(c, q, k, clip);
+}
+ab_t host_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+{
+    OWN(p, ids);
+    if (n < 1) return tape_fail(c, "ab_scatter_add: %lld buckets, expected 1 or more", (long long)n);
+    return attn_scatter_add(c, p, ids, n);
+}
+
+ab_t host_outer(ab_ctx *c, ab_t a, ab_t b)
+{
+    OWN(a, b);
+    if (!a.id || !b.id) return (ab_t){0};
+    int64_t n = node_count(tape_at(c, a)), m = node_count(tape_at(c, b));
+    ab_t col = t_reshape(c, a, (int64_t[4]){1, 1, n, 1}), row = t_reshape(c, b, (int64_t[4]){1, 1, 1, m});
+    return t_binary(c, OP_MUL, col, row);
+}
+
+ab_t host_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v)
+{
+    int64_t d[4];
+    return host_dims4(c, "ab_const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
+}
+
+/* The values of a table, computed or found among those kept from an earlier trace. */
+static void *table_data(ab_ctx *c, int rank, const int64_t *dims, const int64_t d[4],
+                        double (*f)(const void *, const int64_t *), const void *cfg, size_t cfg_size)
+{
+    table_cache *t = c->tables;
+    uint64_t key = hash64(cfg, cfg_size) ^ hash64(&f, sizeof f) * 31 ^ (c->compute == F64) ^ (uint64_t)rank << 8;
+    for (size_t i = 0; t && i < t->n; i++)
+        if (t->at[i].key == key && !memcmp(t->at[i].dim, d, sizeof t->at[i].dim)) return t->at[i].data;
+    int64_t n = d[0] * d[1] * d[2] * d[3], i[4] = {0};
+    size_t size = dtype_size(c->compute == F64 ? F64 : F32);
+    void *data = arena_alloc(t ? &t->memory : &c->memory, (size_t)n * size);
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t k = rank - 1, r = j; k >= 0; k--) {
+            i[k] = r % dims[k];
+            r /= dims[k];
+        }
+        if (c->compute == F64)
+            ((double *)data)[j] = f(cfg, i);
+        else
+            ((float *)data)[j] = (float)f(cfg, i);
+    }
+    if (!t) return data;
+    t->at = grow(t->at, &t->cap, t->n + 1, sizeof *t->at);
+    t->at[t->n] = (cached_table){.key = key, .data = data};
+    memcpy(t->at[t->n++].dim, d, sizeof t->at[0].dim);
+    return data;
+}
+
+ab_t host_computed_table(ab_ctx *c, int rank, const int64_t *dims, double (*f)(const void *, const int64_t *),
+                         const void *cfg, size_t cfg_size)
+{
+    int64_t d[4];
+    if (!host_dims4(c, "ab_table", rank, dims, d)) return (ab_t){0};
+    return t_const_at(c, d, table_data(c, rank, dims, d, f, cfg, cfg_size));
+}
+
+ab_t host_mul_scalar(ab_ctx *c, ab_t a, double x)
+{
+    OWN(a);
+    return t_mul_scalar(c, a, x);
+}
+ab_t host_add_scalar(ab_ctx *c, ab_t a, double x)
+{
+    OWN(a);
+    return t_add_scalar(c, a, x);
+}
+ab_t host_map(ab_ctx *c, ab_t a, ab_fn f)
+{
+    OWN(a);
+    return t_map(c, a, f);
+}
+ab_t host_dropout(ab_ctx *c, ab_t a, double p)
+{
+    OWN(a);
+    return t_dropout(c, a, p);
+}
+ab_t host_softmax(ab_ctx *c, ab_t s)
+{
+    OWN(s);
+    return attn_softmax(c, s);
+}
+ab_t host_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
+{
+    OWN(a, b);
+    return t_matmul(c, a, b, ta, tb);
+}
+ab_t host_rotate_half(ab_ctx *c, ab_t a)
+{
+    OWN(a);
+    return t_rotate_half(c, a);
+}
+ab_t host_to_float(ab_ctx *c, ab_t ids)
+{
+    OWN(ids);
+    return t_to_float(c, ids);
+}
+ab_t host_relative_position(ab_ctx *c, ab_t q, ab_t k)
+{
+    OWN(q, k);
+    return t_relative_position(c, q, k);
+}
+ab_t host_gather(ab_ctx *c, ab_t x, ab_t ids)
+{
+    OWN(x, ids);
+    return t_gather(c, x, ids);
+}

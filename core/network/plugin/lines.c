@@ -1,0 +1,28 @@
+/* lines.c - the service that reads a file's lines for tasks. */
+#include "network/plugin/plugin.h"
+#include "base/base.h"
+#include <stdlib.h>
+#include <string.h>
+
+int read_lines_service(const char *path, char ***lines, int64_t *n, char *words, size_t n_words)
+{
+    str text = {0};
+    char **at = NULL;
+    size_t count = 0;
+    err e = {0};
+    if (file_lines(path, &text, &at, &count, &e)) {
+        snprintf(words, n_words, "%s", e.text);
+        return -1;
+    }
+    size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */
+    char **block = xmalloc(head + text.n + 1);
+    char *copy = (char *)block + head;
+    memcpy(copy, str_text(&text), text.n + 1);
+    for (size_t i = 0; i < count; i++) block[i] = copy + (at[i] - text.s);
+    *lines = block;
+    *n = (int64_t)count;
+    free(at);
+    str_free(&text);
+    return 0;
+}
+void free_lines_service(char **lines) { free(lines); }

@@ -1,0 +1,363 @@
+/* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
+#include "network/plugin/plugin.h"
+#include <dirent.h>
+#include <errno.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TRIED = 117 }; /* exit status of the child that opens a plugin first: no constructor's exit(0) looks like it */
+
+static plugin **loaded;
+static size_t n_loaded, cap_loaded;
+static char **folders;
+static size_t n_folders, cap_folders;
+
+const char *plugin_kind_name(ab_kind kind)
+{
+#define KIND_NAME(NAME, name, doc) #name,
+    static const char *const names[AB_KIND_COUNT] = {"?", AB_KINDS(KIND_NAME)};
+    return names[kind < AB_KIND_COUNT ? kind : 0];
+}
+
+/* ---- checking the description ---- */
+
+static size_t iface_size(ab_kind kind)
+{
+#define KIND_SIZE(NAME, name, doc) sizeof(ab_##name##_plugin),
+    static const size_t sizes[AB_KIND_COUNT] = {0, AB_KINDS(KIND_SIZE)};
+    return kind < AB_KIND_COUNT ? sizes[kind] : 0;
+}
+
+static const ab_plugin *find_constant(void *so, const char *path, err *e)
+{
+    const ab_plugin *p = dlsym(so, "ab_plugin_v2");
+    for (int v = 0; !p && v < 10; v++) {
+        char name[32];
+        snprintf(name, sizeof name, "ab_plugin_v%d", v);
+        if (dlsym(so, name)) {
+            fail(e, "%s: speaks plugin ABI %d, this host speaks %u; %s the plugin against this host's ab_plugin.h",
+                 path, v, AB_ABI_MAJOR, v > (int)AB_ABI_MAJOR ? "update the host, or rebuild" : "rebuild");
+            return NULL;
+        }
+    }
+    if (!p)
+        fail(e, "%s: not a plugin: it exports no ab_plugin_v%u (does it end with AB_PLUGIN(...)?)", path, AB_ABI_MAJOR);
+    return p;
+}
+
+static int check_param(const ab_plugin *p, const ab_param *q, const char *path, err *e)
+{
+    if (!q->doc || !*q->doc)
+        return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path, q->name);
+    if (q->type < AB_INT || q->type > AB_TEXT)
+        return fail(e, "%s: parameter '%s' has the unknown type %d", path, q->name, (int)q->type);
+    if (q->offset + 8 > p->cfg_size) return fail(e, "%s: parameter '%s' is outside the config struct", path, q->name);
+    bool ranged = q->type == AB_INT || q->type == AB_REAL;
+    bool word = q->type == AB_INT && q->choices && q->def < 0;
+    if (ranged && !word && (q->def < q->min || q->def > q->max))
+        return fail(e, "%s: parameter '%s': default %g is outside its range %g to %g", path, q->name, q->def, q->min,
+                    q->max);
+    if (q->type == AB_CHOICE && !q->choices)
+        return fail(e, "%s: parameter '%s' is a choice without choices", path, q->name);
+    return 0;
+}
+
+static int check_slots(const ab_optimizer_plugin *o, const char *name, const char *path, err *e)
+{
+    if (o->n_slots > 4) return fail(e, "%s: optimizer '%s' has %u slots, expected at most 4", path, name, o->n_slots);
+    if (o->slot_shape && o->flags & AB_ELEMENTWISE)
+        return fail(e,
+                    "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE), which gives slots the "
+                    "shapes of parameters",
+                    path, name);
+    for (uint32_t i = 0; i < o->n_slots; i++) {
+        if (!o->slots || !o->slots[i] || !*o->slots[i])
+            return fail(e, "%s: slot %u of optimizer '%s' has no name (slots); checkpoints need one", path, i, name);
+        for (uint32_t k = 0; k < i; k++)
+            if (same(o->slots[k], o->slots[i]))
+                return fail(e, "%s: optimizer '%s' has two slots named '%s'", path, name, o->slots[i]);
+    }
+    return 0;
+}
+
+static int check_iface(const plugin *p, const char *path, err *e)
+{
+    const char *name = p->desc.name;
+    switch (p->desc.kind) {
+    case AB_ATTENTION:
+        if (!p->iface.attention.forward) return fail(e, "%s: attention '%s' has no forward", path, name);
+        if (!(p->iface.attention.roles & 7))
+            return fail(e, "%s: attention '%s' names no role (AB_SELF, AB_CAUSAL, AB_CROSS)", path, name);
+        return 0;
+    case AB_OPTIMIZER:
+        if (!p->iface.optimizer.update) return fail(e, "%s: optimizer '%s' has no update", path, name);
+        return check_slots(&p->iface.optimizer, name, path, e);
+    case AB_NORM: return p->iface.norm.forward ? 0 : fail(e, "%s: norm '%s' has no forward", path, name);
+    case AB_BLOCK: return p->iface.block.forward ? 0 : fail(e, "%s: block '%s' has no forward", path, name);
+    case AB_SCHEDULE: return p->iface.schedule.lr ? 0 : fail(e, "%s: schedule '%s' has no lr", path, name);
+    case AB_TASK: {
+        bool alone = p->iface.task.flags & AB_DECODER_ONLY,
+             scores = alone ? p->iface.task.score_likelihoods != NULL : p->iface.task.score != NULL;
+        if (!p->iface.task.open || !p->iface.task.count || !p->iface.task.get || !scores || !p->iface.task.close)
+            return fail(e, "%s: task '%s' lacks one of open, count, get, %s, close", path, name,
+                        alone ? "score_likelihoods" : "score");
+        if ((p->iface.task.vocabulary || p->iface.task.start) &&
+            (!p->iface.task.vocabulary || !p->iface.task.start || !p->iface.task.advance || !p->iface.task.allowed ||
+             !p->iface.task.release))
+            return fail(e, "%s: task '%s' lacks one of vocabulary, start, advance, allowed, release", path, name);
+        return 0;
+    }
+    default: return 0;
+    }
+}
+
+static int check_header(const ab_plugin *p, const char *path, err *e)
+{
+    if (p->magic != AB_MAGIC || p->major != AB_ABI_MAJOR)
+        return fail(e, "%s: damaged description (magic %08x, major %u)", path, p->magic, p->major);
+    if (p->minor > AB_ABI_MINOR)
+        return fail(e,
+                    "%s: plugin '%s' needs ABI %u.%u, this host is %u.%u; update the host, or rebuild the "
+                    "plugin with -DAB_TARGET_MINOR=%u",
+                    path, p->name ? p->name : "?", p->major, p->minor, AB_ABI_MAJOR, AB_ABI_MINOR, AB_ABI_MINOR);
+    if (p->size < offsetof(ab_plugin, host) + sizeof p->host)
+        return fail(e, "%s: damaged description (size %u)", path, p->size);
+    if (!p->name || !*p->name) return fail(e, "%s: the plugin has no name", path);
+    if (!p->doc || !*p->doc) return fail(e, "%s: plugin '%s' has no doc; a description is required", path, p->name);
+    if (!p->iface || !p->host) return fail(e, "%s: plugin '%s' has no interface", path, p->name);
+    if (!iface_size(p->kind)) return fail(e, "%s: plugin '%s' has the unknown kind %d", path, p->name, (int)p->kind);
+    return 0;
+}
+
+static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
+{
+    if (check_header(p, path, e)) return NULL;
+    for (const ab_param *q = p->params; q && q->name; q++)
+        if (check_param(p, q, path, e)) return NULL;
+    plugin *out = xcalloc(1, sizeof *out); /* widened: what an older plugin lacks reads as NULL */
+    memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
+    size_t size = iface_size(p->kind);
+    memcpy(&out->iface, p->iface, p->iface_size < size ? p->iface_size : size);
+    if (check_iface(out, path, e) || sha256_file(path, out->sha256, e)) {
+        free(out);
+        return NULL;
+    }
+    out->path = xstrdup(path);
+    out->desc.iface = &out->iface;
+    *p->host = &host_table;
+    return out;
+}
+
+/* Opening runs a shared object's constructors and touches its pages: one that kills its process is met in a child
+ * first. The program's own plugins are not tried. 0, or -1 and words. */
+static int try_open(const char *path, const char *full, err *e)
+{
+    if (n_folders && has_prefix(full, folders[0])) return 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGABRT, SIG_DFL), signal(SIGSEGV, SIG_DFL), signal(SIGBUS, SIG_DFL);
+        alarm(20);
+        void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+        _exit(so ? TRIED : TRIED + 1);
+    }
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid < 0) return 0; /* no child is to be had: then it is opened as it is */
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        return fail(e, "%s: cannot be opened: it took longer than 20 s", path);
+    if (WIFSIGNALED(status))
+        return fail(e,
+                    "%s: cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it "
+                    "have a constructor?",
+                    path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != TRIED && WEXITSTATUS(status) != TRIED + 1)
+        return fail(e, "%s: cannot be opened: it ends the process with exit status %d while it is opened", path,
+                    WEXITSTATUS(status));
+    return 0; /* what dlopen itself refuses is said by the caller */
+}
+
+const plugin *plugin_load(const char *path, err *e)
+{
+    char *built = has_suffix(path, ".c") ? plugin_build(path, e) : NULL;
+    if (has_suffix(path, ".c") && !built) return NULL;
+    char *full = realpath(built ? built : path, NULL);
+    free(built);
+    if (!full) {
+        fail(e, "%s: no such plugin file", path);
+        return NULL;
+    }
+    for (size_t i = 0; i < n_loaded; i++)
+        if (same(loaded[i]->path, full)) {
+            free(full);
+            return loaded[i];
+        }
+    plugin *p = NULL;
+    bool bad = try_open(path, full, e);
+    void *so = bad ? NULL : dlopen(full, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!so && !bad) fail(e, "%s: cannot be opened: %s", path, dlerror());
+    const ab_plugin *constant = so ? find_constant(so, full, e) : NULL;
+    if (constant) p = accept_plugin(constant, full, e);
+    if (p) {
+        loaded = grow(loaded, &cap_loaded, n_loaded + 1, sizeof *loaded);
+        loaded[n_loaded++] = p;
+    }
+    free(full);
+    return p;
+}
+
+/* ---- folders ---- */
+
+void plugin_add_folder(const char *folder)
+{
+    for (size_t i = 0; i < n_folders; i++)
+        if (same(folders[i], folder)) return;
+    folders = grow(folders, &cap_folders, n_folders + 1, sizeof *folders);
+    folders[n_folders++] = xstrdup(folder);
+}
+
+void plugin_add_path(const char *path)
+{
+    for (const char *p = path ? path : ""; *p;) {
+        size_t n = strcspn(p, ":");
+        char *folder = xstrndup(p, n);
+        if (n) plugin_add_folder(folder);
+        free(folder);
+        p += n + (p[n] == ':');
+    }
+}
+
+static void load_folder(const char *folder)
+{
+    struct dirent **entry = NULL;
+    int n = scandir(folder, &entry, NULL, alphasort);
+    if (n < 0 && errno != ENOENT && errno != ENOTDIR)
+        log_line(LOG_WARN, "plugins of %s are skipped: %s", folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        if (has_suffix(entry[i]->d_name, ".so")) {
+            char *path = path_join(folder, entry[i]->d_name);
+            err e = {0};
+            if (!plugin_load(path, &e)) log_line(LOG_WARN, "refused: %s", e.text);
+            free(path);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static void load_folders(void)
+{
+    static size_t done;
+    for (; done < n_folders; done++) {
+        for (ab_kind k = 1; k < AB_KIND_COUNT; k++) {
+            char *path = path_join(folders[done], plugin_kind_name(k));
+            load_folder(path);
+            free(path);
+        }
+        load_folder(folders[done]);
+    }
+}
+
+bool plugin_is_own(const plugin *p)
+{
+    char *own = n_folders ? realpath(folders[0], NULL) : NULL;
+    bool is = own && has_prefix(p->path, own) && p->path[strlen(own)] == '/';
+    free(own);
+    return is;
+}
+
+const plugin *const *plugin_list(size_t *n)
+{
+    load_folders();
+    *n = n_loaded;
+    return (const plugin *const *)loaded;
+}
+
+const plugin *plugin_find(ab_kind kind, const char *name, err *e)
+{
+    const plugin *p = NULL;
+    if (strchr(name, '/') || has_suffix(name, ".so") || has_suffix(name, ".c")) {
+        p = plugin_load(name, e);
+        if (p && kind && p->desc.kind != kind) {
+            fail(e, "%s is a plugin of kind %s, expected %s", name, plugin_kind_name(p->desc.kind),
+                 plugin_kind_name(kind));
+            return NULL;
+        }
+        return p;
+    }
+    load_folders();
+    const char **names = xcalloc(n_loaded + 1, sizeof *names);
+    size_t n = 0;
+    for (size_t i = 0; i < n_loaded && !p; i++) {
+        if (kind && loaded[i]->desc.kind != kind) continue;
+        if (same(loaded[i]->desc.name, name)) p = loaded[i];
+        names[n++] = loaded[i]->desc.name;
+    }
+    if (!p) {
+        const char *near = nearest(name, names, n);
+        fail(e, "no %s plugin '%s'%s%s%s", kind ? plugin_kind_name(kind) : "", name, near ? "; did you mean '" : "",
+             near ? near : "",
+             near ? "'?"
+             : n  ? ""
+                  : "; no plugin folder was found");
+    }
+    free(names);
+    return p;
+}
+
+int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e)
+{
+    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+        if (!same(q->name, "max_len") || q->type != AB_INT) continue;
+        int64_t reach = *(const int64_t *)((const char *)cfg + q->offset);
+        if (reach < needed)
+            return fail(e, "%s.max_len = %lld: expected at least %lld, because %s", p->desc.name, (long long)reach,
+                        (long long)needed, why);
+    }
+    return 0;
+}
+
+/* ---- listing ---- */
+
+static void print_param(const ab_param *q, FILE *f)
+{
+    char def[32], lo[32], hi[32];
+    static const char *const types[] = {"?", "int", "real", "bool", "choice", "text"};
+    fprintf(f, "    %-20s %-6s ", q->name, types[q->type]);
+    if (q->type == AB_TEXT)
+        fprintf(f, "%-24s", q->choices ? q->choices : "(none)");
+    else if (q->type == AB_BOOL)
+        fprintf(f, "%-24s", q->def != 0 ? "true" : "false");
+    else if (q->type == AB_CHOICE)
+        fprintf(f, "%-24s", q->choices);
+    else {
+        char both[96];
+        bool word = q->type == AB_INT && q->def < 0 && q->choices;
+        snprintf(both, sizeof both, "%s (%s..%s)", word ? q->choices : format_real(q->def, def),
+                 format_real(q->min, lo), format_real(q->max, hi));
+        fprintf(f, "%-24s", both);
+    }
+    fprintf(f, " %s\n", q->doc);
+}
+
+void plugin_print(const plugin *p, FILE *f, bool parameters)
+{
+    fprintf(f, "%s/%-14s %s", plugin_kind_name(p->desc.kind), p->desc.name, p->desc.doc);
+    if (p->desc.paper) fprintf(f, " (%s)", p->desc.paper);
+    fputc('\n', f);
+    for (const ab_param *q = p->desc.params; parameters && q && q->name; q++) print_param(q, f);
+    if (parameters)
+        fprintf(f, "    file %s, ABI %u.%u, sha256 %.12s\n", p->path, p->desc.major, p->desc.minor, p->sha256);
+}
+
+bool plugin_task_has_source(const char *name)
+{
+    err unused = {0};
+    const plugin *p = plugin_find(AB_TASK, name, &unused);
+    return !p || !(p->iface.task.flags & AB_DECODER_ONLY);
+}

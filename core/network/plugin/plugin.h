@@ -1,0 +1,64 @@
+/* plugin.h - opens plugins, lists the available ones, and describes their parameters.
+ *
+ * A `plugin` lives until the program ends (shared objects are never closed). No code of a plugin runs before its
+ * whole description was checked.
+ */
+#ifndef ABLATE_PLUGIN_H
+#define ABLATE_PLUGIN_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+typedef struct plugin {
+    ab_plugin desc; /* widened to this host's struct */
+    union {
+#define MEMBER(NAME, name, doc) ab_##name##_plugin name;
+        AB_KINDS(MEMBER)
+#undef MEMBER
+    } iface;
+    char *path;
+    char sha256[65]; /* of the file */
+} plugin;
+
+const char *plugin_kind_name(ab_kind kind); /* "attention", "position", ...: AB_KINDS of ab_plugin.h */
+
+/* Folder of ab_plugin.h, for plugins given as source files. */
+void plugin_set_include(const char *folder);
+const char *plugin_include(void);
+/* The shared object next to a plugin's C source: mine.c gives mine.so, rebuilt if missing or older than its source or
+ * ab_plugin.h. The caller frees the path; NULL and e on failure. */
+char *plugin_build(const char *source, err *e);
+/* Opens one file, a shared object or its C source; an open path returns the same plugin. NULL and e if it is
+ * refused. */
+const plugin *plugin_load(const char *path, err *e);
+/* Finds a name in the folders, or opens a path (contains '/' or ends with .so). kind 0: any. NULL and e, with the
+ * nearest available name. */
+const plugin *plugin_find(ab_kind kind, const char *name, err *e);
+/* Folders to search: FOLDER/KIND of every kind, and FOLDER itself. */
+void plugin_add_folder(const char *folder);
+void plugin_add_path(const char *folders);     /* several, separated by colons; NULL and "" are none */
+bool plugin_task_has_source(const char *name); /* false: the task exists and its models are decoder-only */
+bool plugin_is_own(const plugin *p);           /* it is in the first folder, the program's */
+/* Loads every plugin of the folders; logs refused ones. The array belongs to the list. */
+const plugin *const *plugin_list(size_t *n);
+
+/* Refuses sentences longer than the plugin's table; a plugin with such a table has a parameter `max_len` (ab_plugin.h).
+ * cfg: its settings; needed: the longest sentence [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
+int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e);
+
+/* The host's services for tasks, set by the program (plugin/ may not include metric/). */
+typedef struct {
+    int (*bleu)(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase, ab_bleu *out,
+                char *err, size_t n_err);
+    int (*read_lines)(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
+    void (*free_lines)(char **lines);
+    int (*f1)(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err);
+} plugin_services;
+/* read_lines: one block, freed by free_lines */
+int read_lines_service(const char *path, char ***lines, int64_t *n, char *err, size_t n_err);
+void free_lines_service(char **lines);
+void plugin_set_services(const plugin_services *s);
+
+extern ab_host host_table; /* the table that plugins call: host.c and attention_context.c */
+void plugin_print(const plugin *p, FILE *f,
+                  bool parameters); /* one line; with parameters also their docs and the paper */
+#endif

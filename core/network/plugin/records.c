@@ -1,0 +1,100 @@
+/* records.c - tokens and masks of a plugin call's rows, and its side effects: auxiliary losses, logged numbers, values
+ * for later layers. */
+#include "network/plugin/attention_context.h"
+#include <ctype.h>
+#include <string.h>
+
+/* ---- the tokens of the rows ---- */
+
+ab_t attn_tokens(ab_ctx *c)
+{
+    if (c->attn && c->attn->tokens.id) return c->attn->tokens;
+    return tape_fail(c, "ab_tokens: the tokens of these rows are not known");
+}
+
+/* What fills up has the id of padding, which no token has. */
+ab_t attn_row_mask(ab_ctx *c)
+{
+    ab_t ids = attn_tokens(c);
+    if (!ids.id) return ids;
+    int64_t n = node_count(tape_at(c, ids));
+    ab_t padding = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){AB_ID_PAD});
+    return t_binary(c, OP_LESS_THAN, padding, t_reshape(c, t_to_float(c, ids), (int64_t[4]){1, 1, n, 1}));
+}
+
+ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4])
+{
+    if (c->training) return t_random(c, dim, normal);
+    return t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){normal ? 0 : 0.5}), dim);
+}
+
+/* ---- losses and numbers for the log ---- */
+
+/* Names are parts of names of curves. */
+static bool good_name(const char *s)
+{
+    if (!s || !*s) return false;
+    for (; *s; s++)
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_') return false;
+    return true;
+}
+
+void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight)
+{
+    char shape[64];
+    if (!value.id) return;
+    if (!good_name(name)) {
+        tape_fail(c, "%s: name '%s', expected lower-case letters, digits and _", function, name ? name : "");
+        return;
+    }
+    if (node_count(tape_at(c, value)) != 1) {
+        tape_fail(c, "%s: '%s' has shape %s, expected one number", function, name,
+                  shape_text(tape_at(c, value)->dim, shape));
+        return;
+    }
+    if (!c->training) return;
+    ab_t one = t_reshape(c, t_cast(c, value, c->compute == F64 ? F64 : F32), (int64_t[4]){1, 1, 1, 1});
+    if (!one.id) return;
+    noted **at = &c->recorded, *r = arena_alloc(&c->memory, sizeof *r);
+    while (*at) at = &(*at)->next;
+    *r = (noted){.name = arena_printf(&c->memory, "%s.%s", c->attn->plugin, name), .value = one, .weight = weight};
+    *at = r;
+}
+
+/* ---- values for later layers ---- */
+
+/* "enc.0.self" without the number of the layer: where all layers of a stack have the same. */
+static const char *shared_name(ab_ctx *c, const char *name)
+{
+    const char *dot = strchr(c->scope, '.'), *rest = dot ? dot + 1 : "";
+    int stack = dot ? (int)(dot - c->scope) : (int)strlen(c->scope);
+    while (isdigit((unsigned char)*rest)) rest++;
+    return arena_printf(&c->memory, "%.*s%s %s", stack, c->scope, rest, name);
+}
+
+static shared_value **find_shared(ab_ctx *c, const char *full)
+{
+    shared_value **at = &c->across;
+    while (*at && ((*at)->by != hook_owner(c->hook) || !same((*at)->name, full))) at = &(*at)->next;
+    return at;
+}
+
+void attn_share(ab_ctx *c, const char *name, ab_t x)
+{
+    const char *full = shared_name(c, name);
+    shared_value **at = find_shared(c, full);
+    if (!x.id) return;
+    if (!*at) {
+        *at = arena_alloc(&c->memory, sizeof **at);
+        **at = (shared_value){.name = full, .by = hook_owner(c->hook)};
+    }
+    (*at)->value = x;
+}
+
+ab_t attn_shared(ab_ctx *c, const char *name)
+{
+    shared_value **at = find_shared(c, shared_name(c, name));
+    if (*at) return (*at)->value;
+    return tape_fail(c, "ab_shared: no earlier layer has shared '%s' (in %s); the first layer has ab_info(c)->layer 0",
+                     name, c->scope);
+}

@@ -1,0 +1,60 @@
+/* config.c - resolving a run's settings, and their hash. */
+#include "network/settings/config.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- resolving ---- */
+
+static int per_head(const config *c, const char *key, int64_t *width, err *e)
+{
+    if (*width != CONFIG_AUTO) return 0;
+    if (c->d_model % c->heads)
+        return fail(e,
+                    "%s = auto is d_model / heads, but found d_model = %lld, heads = %lld, which does not "
+                    "divide evenly; "
+                    "expected heads that "
+                    "divide d_model, or %s as a number",
+                    key, (long long)c->d_model, (long long)c->heads, key);
+    *width = c->d_model / c->heads;
+    return 0;
+}
+
+int config_resolve(config *c, err *e)
+{
+    if (c->layers_encoder == CONFIG_AUTO) c->layers_encoder = c->layers;
+    if (c->layers_decoder == CONFIG_AUTO) c->layers_decoder = c->layers;
+    if (same(c->attention_encoder, "same")) c->attention_encoder = c->attention;
+    if (same(c->attention_decoder, "same")) c->attention_decoder = c->attention;
+    if (same(c->attention_cross, "same")) c->attention_cross = c->attention;
+    if (per_head(c, "d_k", &c->d_k, e) || per_head(c, "d_v", &c->d_v, e)) return -1;
+    if (c->average > c->keep)
+        return fail(e,
+                    "average: found %lld with keep = %lld, expected at most keep: only kept checkpoints can "
+                    "be averaged",
+                    (long long)c->average, (long long)c->keep);
+    if (c->lr_min > c->lr) return fail(e, "lr_min: found %g with lr = %g, expected at most lr", c->lr_min, c->lr);
+    return 0;
+}
+
+int config_from_settings(const settings *s, config *out, arena *a, err *e)
+{
+    return config_bind(s, NULL, config_params, out, a, e) ? -1 : config_resolve(out, e);
+}
+
+/* ---- hash ---- */
+
+static int by_key(const void *a, const void *b) { return strcmp(((const setting *)a)->key, ((const setting *)b)->key); }
+
+void config_hash(const settings *s, char out[65])
+{
+    setting *sorted = xmalloc((s->n + 1) * sizeof *sorted);
+    if (s->n) memcpy(sorted, s->at, s->n * sizeof *sorted);
+    qsort(sorted, s->n, sizeof *sorted, by_key);
+    str text = {0};
+    for (size_t i = 0; i < s->n; i++)
+        if (config_is_hashed(sorted[i].key) && !config_came_later(sorted[i].key, sorted[i].value))
+            str_addf(&text, "%s=%s\n", sorted[i].key, sorted[i].value);
+    sha256_of(str_text(&text), text.n, out);
+    str_free(&text);
+    free(sorted);
+}

@@ -1,0 +1,135 @@
+/* config.h - the settings of a run: the typed struct, the table that describes every key, and binding text to
+ * structs.
+ *
+ * A new core key needs one line in `config` here and one in config_params (keys.c). The INI schema, the
+ * defaults, the ranges, the reference and the hash are derived from them.
+ *
+ * Ownership: texts and arrays live in the arena passed to the function (or in the spec's, see spec.h).
+ * Source of the defaults: "the paper" is Vaswani et al. 2017, Attention Is All You Need.
+ */
+#ifndef ABLATE_CONFIG_H
+#define ABLATE_CONFIG_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+enum { CONFIG_AUTO = -1 }; /* the first word of an integer key: "auto" or "same"; config_resolve removes it */
+enum config_smoothing { SMOOTH_ALL, SMOOTH_OTHERS };
+enum config_share { SHARE_ALL, SHARE_TARGET, SHARE_NONE };
+enum config_qkv_init { QKV_FUSED, QKV_SEPARATE };
+enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR };
+enum config_precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_BF16 };
+enum config_select { SELECT_LAST, SELECT_BEST };
+enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH };
+
+/* Every core key of one run, in the order of config_params. Integers, booleans and choices are int64_t
+ * (ab_plugin.h). */
+typedef struct config {
+    /* plugins: a name, or the path of a shared object */
+    const char *task, *attention;
+    const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
+    const char *position, *feed_forward, *norm, *block, *optimizer, *schedule;
+    const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
+    /* model (recipe of the paper, sections 3 and 5.4) */
+    int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */
+    int64_t d_model, d_ff, heads;
+    int64_t d_k, d_v;                                /* per head; never CONFIG_AUTO once resolved */
+    double dropout, attention_dropout, relu_dropout; /* probabilities that a value becomes 0 */
+    double word_dropout;                             /* probability that a source token becomes <unk> */
+    double label_smoothing;                          /* eps */
+    int64_t label_smoothing_over;                    /* enum config_smoothing */
+    int64_t char_ngrams;                             /* vectors of hashed n-grams; 0: none */
+    int64_t share_embeddings;                        /* enum config_share */
+    int64_t bias;                                    /* 1: q, k, v and o projections have biases */
+    int64_t qkv_init;                                /* enum config_qkv_init */
+    /* text */
+    int64_t vocab;      /* enum config_vocab */
+    int64_t vocab_size; /* pieces, including special ones */
+    int64_t max_length; /* tokens per side; longer training pairs are skipped */
+    int64_t lowercase;
+    /* training */
+    int64_t precision; /* enum config_precision */
+    double lr, lr_min;
+    int64_t warmup, steps;          /* updates */
+    int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
+    int64_t accumulate;             /* batches per update */
+    double clip_norm;               /* 0: off */
+    const char *parameter_groups;   /* model/groups.h; "": none */
+    int64_t eval_every, save_every; /* updates */
+    int64_t keep;                   /* checkpoints kept */
+    int64_t average;                /* checkpoints averaged; 1: off */
+    int64_t patience;               /* evaluations; 0: off */
+    int64_t select;                 /* enum config_select */
+    int64_t seed;                   /* not an INI key: the sweep sets it from `seeds` */
+    /* decoding */
+    int64_t decode_split; /* enum config_split */
+    int64_t beam;
+    double alpha;
+    int64_t max_extra;    /* tokens beyond the source's length */
+    int64_t decode_batch; /* sentences */
+    /* machine */
+    const char *device; /* auto, cpu, cuda, cuda:N */
+    int64_t threads;    /* 0: all */
+    int64_t ranks;      /* processes that share each batch */
+} config;
+
+extern const ab_param config_params[]; /* ends with {0} */
+
+/* The kind of plugin that a core key selects ("attention" for attention and attention_cross, ...), or NULL for other
+ * keys. */
+const char *config_plugin_kind(const char *key);
+/* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
+ * hash. */
+bool config_is_hashed(const char *key);
+/* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay
+ * valid. */
+bool config_came_later(const char *key, const char *value);
+/* True for keys that set how often something is written or measured: not shown as a row's change. */
+bool config_is_bookkeeping(const char *key);
+
+/* ---- settings: ordered key -> canonical value text ---- */
+
+typedef struct {
+    const char *key, *value;
+} setting;
+typedef struct {
+    setting *at;
+    size_t n, cap;
+} settings; /* {0} is empty; `at` is in the arena used to fill it */
+
+const char *settings_get(const settings *s, const char *key); /* NULL: not there */
+/* Replaces the value or appends the pair; both texts are copied into `a`. */
+void settings_put(settings *s, const char *key, const char *value, arena *a);
+
+/* ---- one parameter ---- */
+
+/* Check `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true)
+ * goes to *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
+int param_canonical(const ab_param *p, const char *text, const char **out, arena *a, err *e);
+const char *param_default(const ab_param *p, arena *a); /* canonical text of the default */
+const char *param_expects(const ab_param *p, arena *a); /* "an integer from 1 to 64", "post or pre", ... */
+
+/* ---- binding ---- */
+
+/* Fills the struct described by `table` (large enough for its offsets): defaults first, then every
+ * setting whose key is `prefix`.name (prefix NULL: core keys, which have no dot). Values are checked as
+ * above. An unknown key with this prefix is an error. Texts are copied into `a`. */
+int config_bind(const settings *s, const char *prefix, const ab_param *table, void *out, arena *a, err *e);
+/* The inverse: appends every parameter of the table as canonical text to `s`. */
+void config_unbind(const void *from, const char *prefix, const ab_param *table, settings *s, arena *a);
+
+/* config_bind of the core keys, then config_resolve. */
+int config_from_settings(const settings *s, config *out, arena *a, err *e);
+/* Replaces auto and same: d_k, d_v = d_model / heads (an error unless it divides evenly), layers_*,
+ * attention_*. Checks constraints between keys. */
+int config_resolve(config *c, err *e);
+
+/* Writes the settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}.
+ * `table_of` returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL
+ * itself. */
+typedef const ab_param *(*param_lookup)(void *user, const char *key);
+void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
+/* Reads such an object, as stored with a run. */
+int config_from_json(const char *json, settings *out, arena *a, err *e);
+/* sha256 over the hashed settings, as "key=value\n" sorted by key. */
+void config_hash(const settings *s, char out[65]);
+#endif

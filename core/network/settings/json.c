@@ -1,0 +1,166 @@
+/* json.c - a run's settings as one flat JSON object, as stored with the run, and back. */
+#include "network/settings/config.h"
+#include <string.h>
+
+static const ab_param *core_param(const char *key)
+{
+    for (const ab_param *p = config_params; p->name; p++)
+        if (same(p->name, key)) return p;
+    return NULL;
+}
+
+void config_to_json(const settings *s, param_lookup table_of, void *user, str *out)
+{
+    str_addc(out, '{');
+    for (size_t i = 0; i < s->n; i++) {
+        const setting *one = &s->at[i];
+        const ab_param *p = strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : core_param(one->key);
+        double number;
+        bool truth = p && p->type == AB_BOOL && (same(one->value, "true") || same(one->value, "false"));
+        bool bare = p && (truth || ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));
+        if (i) str_addc(out, ',');
+        json_string(out, one->key);
+        str_addc(out, ':');
+        if (bare)
+            str_add(out, one->value);
+        else
+            json_string(out, one->value);
+    }
+    str_addc(out, '}');
+}
+
+/* A reader for flat objects of texts, numbers and truth values: what config_to_json and SQLite's json()
+ * write. */
+typedef struct {
+    const char *start, *p;
+    err *e;
+} json_in;
+
+static int json_fail(json_in *j, const char *expected)
+{
+    return fail(j->e, "stored config, character %zu: found \"%.12s\", expected %s", (size_t)(j->p - j->start) + 1, j->p,
+                expected);
+}
+
+static void json_blanks(json_in *j) { j->p += strspn(j->p, " \t\r\n"); }
+
+static bool json_take(json_in *j, char c)
+{
+    json_blanks(j);
+    if (*j->p != c) return false;
+    j->p++;
+    return true;
+}
+
+static void add_utf8(str *out, unsigned code)
+{
+    if (code < 0x80)
+        str_addc(out, (char)code);
+    else if (code < 0x800)
+        str_addc(out, (char)(0xc0 | code >> 6)), str_addc(out, (char)(0x80 | (code & 63)));
+    else if (code < 0x10000)
+        str_addc(out, (char)(0xe0 | code >> 12)), str_addc(out, (char)(0x80 | (code >> 6 & 63))),
+            str_addc(out, (char)(0x80 | (code & 63)));
+    else
+        str_addc(out, (char)(0xf0 | code >> 18)), str_addc(out, (char)(0x80 | (code >> 12 & 63))),
+            str_addc(out, (char)(0x80 | (code >> 6 & 63))), str_addc(out, (char)(0x80 | (code & 63)));
+}
+
+/* The four hexadecimal digits of \uXXXX; j->p is before them. */
+static int json_hex(json_in *j, unsigned *code)
+{
+    *code = 0;
+    for (int i = 0; i < 4; i++, j->p++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *d = *j->p ? strchr(digits, *j->p | 0x20) : NULL;
+        if (!d) return json_fail(j, "four hexadecimal digits");
+        *code = *code * 16 + (unsigned)(d - digits);
+    }
+    return 0;
+}
+
+static int json_escape(json_in *j, str *out)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    char c = *j->p;
+    const char *at = c ? strchr(from, c) : NULL;
+    if (at) return j->p++, str_addc(out, to[at - from]), 0;
+    if (c != 'u') return json_fail(j, "an escape");
+    j->p++;
+    unsigned code, low;
+    if (json_hex(j, &code)) return -1;
+    if (code >= 0xd800 && code < 0xdc00) {
+        if (j->p[0] != '\\' || j->p[1] != 'u') return json_fail(j, "the second half of a surrogate pair");
+        j->p += 2;
+        if (json_hex(j, &low)) return -1;
+        if (low < 0xdc00 || low > 0xdfff) return json_fail(j, "the second half of a surrogate pair");
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    if (!code) return json_fail(j, "text without NUL");
+    return add_utf8(out, code), 0;
+}
+
+static int json_text(json_in *j, str *out)
+{
+    str_clear(out);
+    if (!json_take(j, '"')) return json_fail(j, "a text in quotes");
+    while (*j->p != '"') {
+        if (!*j->p) return json_fail(j, "the closing quote");
+        if (*j->p != '\\')
+            str_addc(out, *j->p++);
+        else if (j->p++, json_escape(j, out))
+            return -1;
+    }
+    j->p++;
+    return 0;
+}
+
+static int json_scalar(json_in *j, str *out)
+{
+    json_blanks(j);
+    if (*j->p == '"') return json_text(j, out);
+    size_t n = strspn(j->p, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
+    double number;
+    str_clear(out);
+    str_addn(out, j->p, n);
+    if (!same(str_text(out), "true") && !same(str_text(out), "false") && !parse_real(str_text(out), &number))
+        return json_fail(j, "a text, a number, true or false");
+    j->p += n;
+    return 0;
+}
+
+int config_from_json(const char *json, settings *out, arena *a, err *e)
+{
+    json_in j = {json, json, e};
+    str key = {0}, value = {0};
+    int rc = -1;
+    if (!json_take(&j, '{')) {
+        json_fail(&j, "{");
+        goto out;
+    }
+    if (json_take(&j, '}')) goto end;
+    do {
+        if (json_text(&j, &key)) goto out;
+        if (!json_take(&j, ':')) {
+            json_fail(&j, ":");
+            goto out;
+        }
+        if (json_scalar(&j, &value)) goto out;
+        if (settings_get(out, str_text(&key))) {
+            fail(e, "stored config: found %s twice, expected it once", str_text(&key));
+            goto out;
+        }
+        settings_put(out, str_text(&key), str_text(&value), a);
+    } while (json_take(&j, ','));
+    if (!json_take(&j, '}')) {
+        json_fail(&j, ", or }");
+        goto out;
+    }
+end:
+    json_blanks(&j);
+    rc = *j.p ? json_fail(&j, "nothing more") : 0;
+out:
+    str_free(&key);
+    str_free(&value);
+    return rc;
+}

@@ -1,0 +1,239 @@
+/* optim.c - runs an optimizer plugin's update: an elementwise rule in tiles over the flat vectors of all parameters,
+ * other rules per parameter on a tape with its shape. Each parameter group has its own tapes with its settings. */
+#include "network/train/optim.h"
+#include "network/model/groups.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 4096 }; /* elements; a dozen tiles of fp32 fit into the first-level cache's neighbour */
+
+typedef struct {
+    ab_ctx *tape;
+    const model *m;
+    int group;
+    size_t from, count;    /* tiles: elements of the flat vectors */
+    int32_t p, g, slot[4]; /* tiles: the inputs that stand for them */
+    const param *whole;    /* the one parameter of this tape; NULL: tiles */
+    char *scalars;         /* step, scale, learning rates of the groups; in the backend's memory */
+    const void *grad;
+} update;
+struct optimizer {
+    model *m;
+    update *at;
+    size_t n;
+    workspace space; /* of whichever tape runs */
+    char *scalars;
+    char *grad; /* where the tapes of whole parameters read: params.grad */
+};
+
+/* ---- tapes ---- */
+
+enum { STEP, SCALE, RATES };
+static size_t width(const model *m) { return dtype_size(m->params.type); }
+
+/* The addresses of what an update reads and writes, by name. */
+static void *find(void *self, const char *name, size_t bytes)
+{
+    (void)bytes;
+    const update *u = self;
+    const params *s = &u->m->params;
+    size_t size = width(u->m);
+    if (same(name, "step")) return u->scalars + STEP * size;
+    if (same(name, "scale")) return u->scalars + SCALE * size;
+    if (same(name, "lr")) return u->scalars + (size_t)(RATES + u->group) * size;
+    if (same(name, "p")) return (char *)s->value + u->whole->at * size;
+    if (same(name, "g")) return (char *)u->grad + u->whole->at * size;
+    int k = name[4] - '0'; /* slot0 .. */
+    return (char *)s->slot[k] + u->whole->slot[k].at * size;
+}
+
+static ab_t scalar(ab_ctx *c, const char *name, dtype type)
+{
+    ab_t x = t_state(c, name, type, 1, 1, 1, 1);
+    tape_at(c, x)->phase = PHASE_SETUP; /* what follows from scalars alone is computed once for all tiles */
+    return x;
+}
+
+static ab_t tile(ab_ctx *c, const char *name, dtype type) { return t_input(c, name, type, PHASE_STEP, 1, 1, 1, TILE); }
+
+static ab_t all_of(ab_ctx *c, const char *name, dtype type, const int64_t d[4])
+{
+    return d[0] * d[1] * d[2] * d[3] > 0 ? t_state(c, name, type, d[0], d[1], d[2], d[3]) : (ab_t){0};
+}
+
+/* Assignments of a whole parameter come last, so that a value that is read behind one is still the old one. */
+static void assign_last(ab_ctx *c)
+{
+    int32_t n = c->n;
+    for (int32_t i = 1; i < n; i++) {
+        if (c->v[i].op != OP_ASSIGN || !c->v[i].live) continue;
+        c->v[i].live = false;
+        node v = c->v[i];
+        ab_t in[2] = {{v.in[0]}, {v.in[1]}}, y = tape_push(c, OP_ASSIGN, v.type, v.dim, 2, in, NULL);
+        tape_at(c, y)->live = true;
+    }
+}
+
+static int trace(optimizer *o, update *u, err *e)
+{
+    const ab_optimizer_plugin *rule = &o->m->optimizer->iface.optimizer;
+    dtype type = o->m->params.type;
+    ab_ctx *c = u->tape = tape_new(&o->m->params, o->m->backend, type, false);
+    ab_t p, g, slot[4] = {{0}};
+    ab_parameter of = {0};
+    if (u->whole) {
+        of = model_parameter(u->whole);
+        c->updated = &of;
+        c->shared = &o->space;
+        p = all_of(c, "p", type, of.dim), g = all_of(c, "g", type, of.dim);
+    } else {
+        p = tile(c, "p", type), g = tile(c, "g", type);
+    }
+    for (uint32_t i = 0; i < rule->n_slots; i++) {
+        char *name = arena_printf(&c->memory, "slot%u", i);
+        slot[i] = u->whole ? all_of(c, name, type, u->whole->slot[i].dim) : tile(c, name, type);
+        u->slot[i] = slot[i].id;
+    }
+    u->p = p.id, u->g = g.id;
+    ab_t lr = scalar(c, "lr", type), step = scalar(c, "step", type);
+    g = t_binary(c, OP_MUL, g, scalar(c, "scale", type));
+    c->hook = AB_IN_UPDATE;
+    rule->update(c, o->m->groups[u->group].cfg, p, g, slot, lr, step);
+    c->hook = AB_IN_HOST;
+    c->updated = NULL;
+    if (u->whole) assign_last(c);
+    if (!tape_plan(c, find, u)) return 0;
+    if (u->whole)
+        return fail(e, "optimizer '%s', parameter '%s': %s", o->m->optimizer->desc.name, u->whole->name, c->error.text);
+    return fail(e, "optimizer '%s': %s", o->m->optimizer->desc.name, c->error.text);
+}
+
+static void add(optimizer *o, update u)
+{
+    u.m = o->m, u.scalars = o->scalars, u.grad = o->grad;
+    o->at[o->n++] = u;
+}
+
+static size_t behind(const param *p) { return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
+
+/* The parameters of a group lie one behind the other. */
+static void list_updates(optimizer *o)
+{
+    const model *m = o->m;
+    bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
+    o->at = xcalloc(m->params.n + MOST_GROUPS, sizeof *o->at);
+    for (size_t i = 0; i < m->params.n && !tiles; i++)
+        if (m->params.p[i].count) add(o, (update){.whole = &m->params.p[i], .group = m->params.p[i].group});
+    for (int g = 0; g < m->n_groups && tiles; g++) {
+        update u = {.from = m->params.total, .group = g};
+        size_t end = 0;
+        for (size_t i = 0; i < m->params.n; i++) {
+            const param *p = &m->params.p[i];
+            if (p->group != g) continue;
+            if (p->at < u.from) u.from = p->at;
+            if (behind(p) > end) end = behind(p);
+        }
+        u.count = end > u.from ? end - u.from : 0;
+        if (u.count) add(o, u);
+    }
+}
+
+static int trace_all(optimizer *o, err *e)
+{
+    const void *space;
+    do { /* again where the space was too small: earlier tapes have addresses in the one before */
+        space = o->space.data;
+        for (size_t i = 0; i < o->n; i++) {
+            tape_free(o->at[i].tape);
+            o->at[i].tape = NULL;
+        }
+        for (size_t i = 0; i < o->n; i++)
+            if (trace(o, &o->at[i], e)) return -1;
+    } while (space != o->space.data);
+    return 0;
+}
+
+optimizer *optim_open(model *m, err *e)
+{
+    optimizer *o = xcalloc(1, sizeof *o);
+    o->m = m;
+    o->scalars = m->backend->alloc((size_t)(RATES + m->n_groups) * width(m));
+    o->grad = m->params.grad;
+    list_updates(o);
+    if (!trace_all(o, e)) return o;
+    optim_close(o);
+    return NULL;
+}
+
+void optim_close(optimizer *o)
+{
+    if (!o) return;
+    for (size_t i = 0; i < o->n; i++) tape_free(o->at[i].tape);
+    workspace_free(&o->space, o->m->backend);
+    o->m->backend->release(o->scalars);
+    free(o->at);
+    free(o);
+}
+
+/* ---- one update ---- */
+
+static void set(const optimizer *o, int which, double value)
+{
+    float narrow = (float)value;
+    size_t size = width(o->m);
+    backend_write(o->m->backend, o->scalars + (size_t)which * size,
+                  size == sizeof value ? (void *)&value : (void *)&narrow, size);
+}
+
+/* The factor on the gradient, clipped to clip_norm. A device computes it itself, so that the host does not wait. */
+static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
+{
+    const model *m = o->m;
+    const backend *b = m->backend;
+    int64_t n = (int64_t)m->params.total;
+    double clip = m->cfg.clip_norm, length = 0;
+    if (norm || (clip > 0 && !b->clip)) length = scale * sqrt(b->sum_squares(grad, n, m->params.type));
+    if (norm) *norm = length;
+    if (clip > 0 && b->clip)
+        b->clip((float *)(void *)(o->scalars + SCALE * width(m)), grad, n, scale, clip);
+    else
+        set(o, SCALE, clip > 0 && length > clip ? scale * clip / length : scale);
+}
+
+static void add_vector(tiling *t, int32_t id, const void *data, size_t from)
+{
+    t->vector[t->n_vectors].id = id;
+    t->vector[t->n_vectors++].data = (char *)data + from * dtype_size(t->type);
+}
+
+static int run_tiles(const update *u, const void *grad)
+{
+    const params *s = &u->m->params;
+    run_options r = {0};
+    tiling t = {.count = (int64_t)u->count, .tile = TILE, .type = s->type};
+    add_vector(&t, u->p, s->value, u->from);
+    add_vector(&t, u->g, grad, u->from);
+    for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
+        add_vector(&t, u->slot[i], s->slot[i], u->from);
+    bool with_tiles = on_device(u->m->backend); /* it sets up what the tiles need itself */
+    return tape_run_phase(u->tape, &r, PHASE_CONST) || (!with_tiles && tape_run_phase(u->tape, &r, PHASE_SETUP)) ||
+           u->m->backend->run_tiled(u->tape, &t, &r);
+}
+
+int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e)
+{
+    model *m = o->m;
+    set_scale(o, grad, scale, norm);
+    set(o, STEP, (double)step);
+    for (int g = 0; g < m->n_groups; g++) set(o, RATES + g, lr * m->groups[g].lr);
+    bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE;
+    if (!tiles && grad != o->grad) backend_move(m->backend, o->grad, grad, params_bytes(&m->params, 0, m->params.type));
+    for (size_t i = 0; i < o->n; i++) {
+        update *u = &o->at[i];
+        if (u->whole ? tape_run(u->tape, &(run_options){.from = PHASE_CONST}) : run_tiles(u, grad))
+            return fail(e, "optimizer '%s': %s", m->optimizer->desc.name, u->tape->error.text);
+    }
+    m->params.version++;
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* optim.h - the update of the parameters: an optimizer plugin's rule, the learning rate schedule, clipping. */
+#ifndef ABLATE_OPTIM_H
+#define ABLATE_OPTIM_H
+#include "network/model/model.h"
+
+typedef struct optimizer optimizer;
+
+/* Traces the plugin's rule, once per group of parameters if it is elementwise, else once per parameter. NULL and e on
+ * failure. The model must outlive the optimizer. */
+optimizer *optim_open(model *m, err *e);
+void optim_close(optimizer *o);
+/* One update from the gradients in `grad` [params.total], first multiplied by `scale`, then clipped to cfg.clip_norm if
+ * that is set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be
+ * NULL): the gradient's norm after scaling. */
+int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
+
+/* The learning rate of update `step` = 1, 2, ..., from the run's schedule. */
+double schedule_lr(const model *m, int64_t step);
+#endif

@@ -1,0 +1,33 @@
+/* precision.c - which numbers the matrix products of a run use on this machine. */
+#include "tensor/device/device.h"
+#include "network/settings/config.h"
+#include "network/train/checkpoint.h"
+
+int device_compute(int64_t precision, const backend *on, dtype *out, err *e)
+{
+    static bool said;
+    (void)e;
+    *out = precision == PRECISION_BF16 || (precision != PRECISION_FP32 && device_has_bf16(on)) ? BF16 : F32;
+    if (*out == BF16 && !device_has_bf16(on) && !said) {
+        said = true;
+        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, because the instruction set has no faster way");
+    }
+    return 0;
+}
+
+int device_model_compute(const char *path, const backend *on, dtype *out, err *e)
+{
+    checkpoint_meta meta = {0};
+    arena a = {0};
+    settings set = {0};
+    config cfg;
+    int bad = checkpoint_read_meta(path, &meta, e);
+    if (!bad && !meta_text(&meta, "config"))
+        bad = fail(e, "%s: contains no settings, so it is not a checkpoint of ablate", path);
+    if (!bad)
+        bad = config_from_json(meta_text(&meta, "config"), &set, &a, e) || config_from_settings(&set, &cfg, &a, e);
+    if (!bad) bad = device_compute(cfg.precision, on, out, e);
+    meta_free(&meta);
+    arena_free(&a);
+    return bad ? -1 : 0;
+}

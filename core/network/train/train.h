@@ -1,0 +1,92 @@
+/* train.h - trains one model: updates, dev perplexity, checkpoints, resuming, averaging, early stopping. */
+#ifndef ABLATE_TRAIN_H
+#define ABLATE_TRAIN_H
+#include "tensor/comm/comm.h"
+#include "text/data/batch.h"
+#include "network/model/model.h"
+
+/* Callbacks of the trainer; each may be NULL. */
+typedef struct {
+    void *self;
+    void (*point)(void *self, const char *metric, int64_t step, double value); /* a point of a curve */
+    /* after each update: perplexity from the mean unsmoothed loss of its batch, tokens (source and target) per
+     * second so far */
+    void (*progress)(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second);
+    bool (*stop)(void *self); /* true: write a checkpoint and stop */
+} train_events;
+
+typedef struct {
+    model *m;
+    const dataset *data;
+    const vocab *src, *tgt; /* the same pointer when shared; src NULL: decoder-only; stored in checkpoints */
+    const char *folder;     /* checkpoints: state.safetensors, step-N.safetensors, best.safetensors,
+                               model.safetensors; NULL: none */
+    train_events events;    /* called on rank 0 only, except `stop`, which is called on every rank */
+    /* the ranks that train this run; NULL: none. Only rank 0 writes files and continues after the last update */
+    const comm *comm;
+} train_job;
+
+typedef enum { TRAIN_DONE, TRAIN_STOPPED, TRAIN_DIVERGED, TRAIN_FAILED } train_outcome;
+
+typedef struct {
+    int64_t step;   /* updates made */
+    double dev_ppl; /* of the weights in the model */
+    double best_ppl;
+    int64_t best_step;
+    const char *how; /* which weights these are: "last", "best", "average of 5" ... */
+    char how_text[48];
+    double tokens_per_second; /* source and target tokens over the time of updates */
+    double target_tokens_per_second;
+    double seconds; /* in updates */
+    /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */
+    double tokens;
+    double fill; /* mean fill of the batches */
+} train_result;
+
+/* Trains to cfg.steps, resuming from folder/state.safetensors if it exists. On TRAIN_DONE the model and
+ * folder/model.safetensors have the selected weights. TRAIN_DIVERGED: e says at which step and why. */
+train_outcome train_run(train_job *j, train_result *out, err *e);
+
+/* Perplexity: exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs.
+ * ranks (NULL: none) share the work and all get the same figure. */
+double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
+/* The same, and nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair, by index in `p`; hits
+ * (may be NULL): [pairs.n][2] target tokens ranked first given the true previous tokens, and target tokens: token
+ * accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
+
+/* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens
+ * of them. */
+int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute, const backend *b,
+                     err *e);
+/* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src if shared, *src NULL
+ * for a decoder-only model), values. Uses the available plugins with the recorded names, with a warning if the recorded
+ * sha256 differs; paths in the file are never opened (load.c). */
+int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
+
+/* Checks that the plugins of a state (its entry "plugins") equal the current ones (model_plugins_json) by name and
+ * sha256; else -1 and e. */
+int train_same_plugins(const char *path, const char *then, const char *now, err *e);
+
+/* Training steps, one batch at a time, as in the trainer: for bench and tests. */
+typedef struct train_step train_step;
+train_step *train_step_open(model *m, err *e);
+/* Sums gradients over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
+void train_step_share(train_step *s, const comm *c);
+void train_step_close(train_step *s);
+/* Adds the gradient of a batch. Returns 0, or -1 and e. Does not wait for a device. */
+int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);
+/* The sums of the losses (smoothed, plain) of each batch since the last call, oldest first, valid until the next
+ * gradient; waits for them. Returns how many, or -1 and e. Call it at least every STEPPER_PENDING batches. */
+enum { STEPPER_PENDING = 256 };
+int train_step_losses(train_step *s, const double (**sums)[2], err *e);
+/* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch; waits for them. Returns 0,
+ * or -1 and e. */
+int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
+/* Like train_perplexity; on a device it keeps tapes and their graphs for the next call. */
+double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e);
+/* Updates the parameters with the gradients summed by train_step_gradient, over `tokens` target tokens. */
+int train_step_update(train_step *s, double tokens, int64_t step, err *e);
+/* batch_options.round for this model: on a device every batch has the same number of rows. */
+int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks);
+#endif

@@ -1,0 +1,423 @@
+/* train_step.c - gradient of a batch, update of the parameters, perplexity: the inner part of training. */
+#include "network/train/buckets.h"
+#include "network/train/optim.h"
+#include "network/train/train.h"
+#include "base/vmath.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tapes by shape ---- */
+
+/* A tape serves batches of its shape. On the CPU the last one is kept: tracing takes about a millisecond. On a device a
+ * tape becomes a graph. There one tape serves all batches where it has packed rows alone: their number is fixed, and a
+ * batch's missing sentences are empty. Where values are laid out as [B,..,T,..], shapes are rounded up so that a few
+ * serve all batches, and those are kept; one for all would have each of these values as large as the largest. */
+enum { TAPES = 64 };
+typedef enum { NOT_KNOWN, ONE_FOR_ALL, BY_SHAPE } sharing; /* of tapes among batches, on a device */
+typedef struct {
+    model_shape shape;
+    ab_ctx *tape;
+    uint64_t used;
+} shaped;
+typedef struct {
+    model *m;
+    bool training;
+    sharing how;
+    workspace space; /* of whichever tape runs */
+    shaped at[TAPES];
+    int n;
+    uint64_t clock;
+} tapes;
+
+static void tapes_free(tapes *t)
+{
+    for (int i = 0; i < t->n; i++) tape_free(t->at[i].tape);
+    t->n = 0;
+}
+
+static void tapes_close(tapes *t)
+{
+    tapes_free(t);
+    workspace_free(&t->space, t->m->backend);
+}
+
+static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* The batch's shape as tapes are made for. Times are rounded a little: both backends take the same ones, so that
+ * dropout on [B,H,Tq,Tk] drops the same elements. */
+static model_shape shape_for(const model *m, const batch *b)
+{
+    model_shape s = {b->n_sentences, b->src_cap, b->tgt_cap, rounded(b->src_longest, 4), rounded(b->tgt_longest, 4)};
+    if (!on_device(m->backend)) return s;
+    int64_t sentences = 64;
+    while (sentences < s.batch) sentences *= 2;
+    s.batch = sentences;
+    return s;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The shape of a tape for all batches of this one's batcher; one's own, rounded, where their limits are not known. */
+static model_shape shape_for_all(const batch *b, const model_shape *own)
+{
+    const batch_limits *l = &b->limits;
+    if (!l->sentences) return *own;
+    return (model_shape){larger(l->sentences, b->n_sentences), b->src_cap, b->tgt_cap,
+                         larger(l->src_longest, b->src_longest), larger(l->tgt_longest, b->tgt_longest)};
+}
+
+static bool serves(const tapes *t, const model_shape *s, const model_shape *wanted)
+{
+    if (t->how != ONE_FOR_ALL) return !memcmp(s, wanted, sizeof *s);
+    return s->src_rows == wanted->src_rows && s->tgt_rows == wanted->tgt_rows && s->batch >= wanted->batch &&
+           s->src_time >= wanted->src_time && s->tgt_time >= wanted->tgt_time;
+}
+
+/* The one not used for longest goes where there are as many as may be. */
+static void make_room(tapes *t)
+{
+    int most = on_device(t->m->backend) ? TAPES : 1, oldest = 0;
+    if (t->n < most) return;
+    for (int i = 0; i < t->n; i++)
+        if (t->at[i].used < t->at[oldest].used) oldest = i;
+    tape_free(t->at[oldest].tape);
+    t->at[oldest] = t->at[--t->n];
+}
+
+static ab_ctx *tapes_add(tapes *t, const model_shape *wanted, err *e)
+{
+    make_room(t);
+    ab_ctx *c = model_loss_tape(t->m, wanted, t->training, e);
+    if (!c) return NULL;
+    c->shared = &t->space;
+    const void *space = t->space.data;
+    if (tape_plan(c, NULL, NULL)) {
+        fail(e, "%s", c->error.text);
+        tape_free(c);
+        return NULL;
+    }
+    if (t->space.data != space) tapes_free(t); /* the others' values were in the smaller one */
+    t->at[t->n++] = (shaped){*wanted, c, ++t->clock};
+    return c;
+}
+
+/* A tape that serves the batch; belongs to t. NULL and words. */
+static ab_ctx *tapes_get(tapes *t, const batch *b, err *e)
+{
+    model_shape wanted = shape_for(t->m, b);
+    if (on_device(t->m->backend)) {
+        model_shape all = shape_for_all(b, &wanted);
+        if (t->how == NOT_KNOWN)
+            t->how = model_shape_independent(t->m, &wanted, &all, t->training) ? ONE_FOR_ALL : BY_SHAPE;
+        if (t->how == ONE_FOR_ALL) wanted = all;
+    }
+    for (int i = 0; i < t->n; i++) {
+        if (!serves(t, &t->at[i].shape, &wanted)) continue;
+        t->at[i].used = ++t->clock;
+        return t->at[i].tape;
+    }
+    return tapes_add(t, &wanted, e);
+}
+
+/* A rank's slice of a batch has about its share of the tokens; an eighth more makes room for slices that whole pairs
+ * leave uneven. */
+int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks)
+{
+    return !on_device(m->backend) ? 64 : ranks > 1 ? rounded(batch_tokens / ranks * 9 / 8, 64) : batch_tokens;
+}
+
+/* ---- one step ---- */
+
+struct train_step {
+    model *m;
+    optimizer *optim;
+    tapes tapes, evaluation; /* evaluation: of train_step_perplexity, on a device */
+    void *sum;               /* gradients of several batches, [params.total]; NULL until a second one comes */
+    int batches;             /* since the last update */
+    const comm *comm;        /* the other ranks; NULL: none */
+    buckets *buckets;
+    bool reducing;      /* the buckets are under way */
+    const ab_ctx *last; /* the tape of the last batch; s->tapes' own, until the next batch */
+    double losses[STEPPER_PENDING][2];
+    double *device_losses; /* the same in a device's memory, until train_step_losses fetches them */
+    int pending;
+};
+
+train_step *train_step_open(model *m, err *e)
+{
+    optimizer *o = optim_open(m, e);
+    if (!o) return NULL;
+    train_step *s = xcalloc(1, sizeof *s);
+    s->m = m;
+    s->optim = o;
+    s->tapes = (tapes){.m = m, .training = true};
+    s->evaluation = (tapes){.m = m};
+    if (on_device(m->backend)) s->device_losses = m->backend->alloc(sizeof s->losses);
+    return s;
+}
+
+void train_step_share(train_step *s, const comm *c)
+{
+    s->comm = c;
+    if (c) s->buckets = buckets_open(c, &s->m->params);
+}
+
+void train_step_close(train_step *s)
+{
+    if (!s) return;
+    buckets_close(s->buckets);
+    tapes_close(&s->tapes);
+    tapes_close(&s->evaluation);
+    if (s->sum) s->m->backend->release(s->sum);
+    if (s->device_losses) s->m->backend->release(s->device_losses);
+    optim_close(s->optim);
+    free(s);
+}
+
+static model_batch view_of_batch(const batch *b)
+{
+    return (model_batch){.shape = {b->n_sentences, b->src_cap, b->tgt_cap, b->src_longest, b->tgt_longest},
+                         .src_ids = b->src_ids,
+                         .src_pos = b->src_pos,
+                         .src_offset = b->src_offset,
+                         .tgt_in = b->tgt_in,
+                         .tgt_out = b->tgt_out,
+                         .tgt_pos = b->tgt_pos,
+                         .tgt_offset = b->tgt_offset};
+}
+
+/* The losses of a tape that has run: [rows][2] as doubles, for the caller to free. */
+static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
+{
+    ab_t x = tape_find(c, "losses");
+    bool wide = c->v[x.id].type == F64;
+    size_t n = (size_t)rows * 2;
+    double *out = xmalloc(n * sizeof *out + 1);
+    float *narrow = (float *)out;
+    if (tape_read(c, x, out, n * (wide ? sizeof *out : sizeof *narrow), e)) {
+        free(out);
+        return NULL;
+    }
+    for (size_t i = n; !wide && i > 0; i--) { /* from the end: it widens in place */
+        float v;
+        memcpy(&v, &narrow[i - 1], sizeof v);
+        out[i - 1] = (double)v;
+    }
+    return out;
+}
+
+static int note_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
+{
+    double *sums = s->losses[s->pending];
+    if (s->device_losses) {
+        s->m->backend->add_columns(s->device_losses + 2 * s->pending++, c->v[tape_find(c, "losses").id].data, rows);
+        return 0;
+    }
+    double *each = losses_of(c, rows, e);
+    if (!each) return -1;
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < rows; i++) sums[0] += each[2 * i], sums[1] += each[2 * i + 1];
+    s->pending++;
+    free(each);
+    return 0;
+}
+
+/* Each rank draws its own dropout masks. */
+static uint64_t dropout_seed(const train_step *s)
+{
+    return (uint64_t)s->m->cfg.seed + (s->comm ? (uint64_t)s->comm->rank * UINT64_C(0x9e3779b97f4a7c15) : 0);
+}
+
+/* This rank's slice of the batch has no pair: its gradient and its losses are zero. */
+static int empty_gradient(train_step *s)
+{
+    const params *p = &s->m->params;
+    if (!s->batches) backend_zero(s->m->backend, p->grad, p->total * dtype_size(p->type));
+    s->batches += !s->batches;
+    if (s->device_losses) backend_zero(s->m->backend, s->device_losses + 2 * s->pending, sizeof *s->losses);
+    s->losses[s->pending][0] = s->losses[s->pending][1] = 0;
+    s->pending++;
+    return 0;
+}
+
+int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
+{
+    model *m = s->m;
+    const backend *on = m->backend;
+    model_batch view = view_of_batch(b);
+    if (s->pending == STEPPER_PENDING)
+        return fail(e, "train_step_losses was not called for %d batches", STEPPER_PENDING);
+    if (!b->n_sentences) return empty_gradient(s);
+    ab_ctx *c = tapes_get(&s->tapes, b, e);
+    if (!c) return -1;
+    model_loss_inputs(c, &view, 1);
+    if (s->batches) { /* gradients are written, not added: put the earlier ones aside */
+        size_t bytes = m->params.total * dtype_size(m->params.type);
+        if (!s->sum) s->sum = on->alloc(bytes);
+        if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
+    }
+    /* batches of one update have their own dropout: the counter has the batch in its upper bits */
+    run_options o = {
+        .seed = dropout_seed(s), .step = (uint64_t)step + ((uint64_t)s->batches << 24), .from = PHASE_CONST};
+    if (s->comm && m->cfg.accumulate == 1) { /* with more batches an update their sum is what the ranks add up */
+        if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
+        o.after = buckets_after, o.self = s->buckets;
+        o.stops = buckets_stops(s->buckets, &o.n_stops);
+        s->reducing = true;
+    }
+    if (tape_run(c, &o)) return fail(e, "%s", c->error.text);
+    if (s->batches) on->accumulate(s->sum, m->params.grad, (int64_t)m->params.total, m->params.type);
+    s->batches++;
+    s->last = c;
+    return note_losses(s, c, b->tgt_rows, e);
+}
+
+int train_step_losses(train_step *s, const double (**sums)[2], err *e)
+{
+    int n = s->pending;
+    s->pending = 0;
+    *sums = (const double(*)[2])s->losses;
+    if (s->device_losses && n && comm_wait(s->comm, e)) return -1;
+    if (s->device_losses && n &&
+        backend_read(s->m->backend, s->losses, s->device_losses, (size_t)n * sizeof *s->losses, e))
+        return -1;
+    return n;
+}
+
+static int sum_over_ranks(train_step *s, void *grad, err *e)
+{
+    if (!s->reducing && buckets_begin(s->buckets, grad, NULL, e)) return -1;
+    s->reducing = false;
+    return buckets_end(s->buckets, e);
+}
+
+int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e)
+{
+    for (int32_t i = 1; s->last && i < s->last->n; i++) {
+        const node *v = &s->last->v[i];
+        double wide = 0;
+        float narrow = 0;
+        if (!v->name || !has_prefix(v->name, RECORDED)) continue;
+        if (tape_read(s->last, (ab_t){i}, v->type == F64 ? (void *)&wide : (void *)&narrow, dtype_size(v->type), e))
+            return -1;
+        f(self, v->name + strlen(RECORDED), v->type == F64 ? wide : (double)narrow);
+    }
+    return 0;
+}
+
+int train_step_update(train_step *s, double tokens, int64_t step, err *e)
+{
+    const void *grad = s->batches > 1 ? s->sum : s->m->params.grad;
+    s->batches = 0;
+    if (s->comm && sum_over_ranks(s, (void *)grad, e)) return -1;
+    return optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e);
+}
+
+/* ---- perplexity ---- */
+
+static void per_pair(const batch *b, const double *losses, double *nll, const int64_t *place)
+{
+    for (int64_t i = 0; i < b->n_sentences; i++) {
+        double *out = nll + 2 * place[b->example[i]];
+        out[0] = out[1] = 0;
+        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++)
+            if (b->tgt_out[r] >= 0) out[0] += losses[2 * r + 1], out[1]++;
+    }
+}
+
+/* example number in the split -> place among the pairs */
+static int64_t *places(const pairs *p)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->example[i] > most) most = p->example[i];
+    int64_t *place = xcalloc((size_t)most + 1, sizeof *place);
+    for (int64_t i = 0; i < p->n; i++) place[p->example[i]] = i;
+    return place;
+}
+
+static double logit_at(const void *row, dtype type, int64_t i)
+{
+    if (type == BF16) return (double)from_bf16(((const bf16 *)row)[i]);
+    return type == F64 ? ((const double *)row)[i] : (double)((const float *)row)[i];
+}
+
+/* The first of the largest logits [v]. */
+static int32_t likeliest(const void *row, dtype type, int64_t v)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < v; i++)
+        if (logit_at(row, type, i) > logit_at(row, type, best)) best = i;
+    return (int32_t)best;
+}
+
+/* Adds the batch's token hits to `hits`, by the place of each pair. */
+static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64_t *place, err *e)
+{
+    ab_t x = tape_find(c, "logits");
+    const node *logits = &c->v[x.id];
+    int64_t v = logits->dim[3];
+    size_t row = (size_t)v * dtype_size(logits->type);
+    char *all = xmalloc((size_t)b->tgt_rows * row + 1);
+    int bad = tape_read(c, x, all, (size_t)b->tgt_rows * row, e);
+    for (int64_t i = 0; i < b->n_sentences && !bad; i++) {
+        double *out = hits + 2 * place[b->example[i]];
+        out[0] = out[1] = 0;
+        for (int32_t r = b->tgt_offset[i]; r < b->tgt_offset[i + 1]; r++)
+            if (b->tgt_out[r] >= 0)
+                out[0] += likeliest(all + (size_t)r * row, logits->type, v) == b->tgt_out[r], out[1]++;
+    }
+    free(all);
+    return bad;
+}
+
+/* Ranks take batches in turn. kept: tapes that outlive the call, or NULL. */
+static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, tapes *kept, err *e)
+{
+    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
+    int64_t budget = m->cfg.batch_tokens < 4096 ? m->cfg.batch_tokens : 4096;
+    batch_options o = {.batch_tokens = budget > longest ? budget : longest};
+    o.round = train_step_round(m, o.batch_tokens, 1);
+    batcher *all = batcher_new(p, &o, e);
+    if (!all) return NAN;
+    tapes own = {.m = m}, *t = kept ? kept : &own;
+    int64_t *place = places(p);
+    double sums[2] = {0}; /* of losses; tokens */
+    batch b;
+    bool bad = false;
+    for (int64_t k = 0; !bad && batcher_next(all, &b); k++) {
+        if (ranks && k % ranks->size != ranks->rank) continue;
+        model_batch view = view_of_batch(&b);
+        run_options r = {.from = PHASE_CONST};
+        ab_ctx *c = tapes_get(t, &b, e);
+        if ((bad = !c)) break;
+        model_loss_inputs(c, &view, 1);
+        if (tape_run(c, &r)) bad = fail(e, "%s", c->error.text) != 0;
+        double *each = bad ? NULL : losses_of(c, b.tgt_rows, e);
+        if ((bad = !each)) break;
+        for (int64_t i = 0; i < b.tgt_rows; i++) sums[0] += each[2 * i + 1];
+        sums[1] += (double)b.predicted;
+        if (nll) per_pair(&b, each, nll, place);
+        free(each);
+        bad = hits && count_hits(c, &b, hits, place, e);
+    }
+    free(place);
+    tapes_close(&own);
+    batcher_free(all);
+    if (!bad) bad = comm_add(ranks, sums, LENGTH(sums), e);
+    return bad ? NAN : exp(sums[0] / sums[1]);
+}
+
+double train_score(model *m, const pairs *p, double *nll, double *hits, err *e)
+{
+    return score(m, p, nll, hits, NULL, NULL, e);
+}
+double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e)
+{
+    return score(m, p, NULL, NULL, ranks, NULL, e);
+}
+double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e)
+{
+    return score(s->m, p, NULL, NULL, ranks, on_device(s->m->backend) ? &s->evaluation : NULL, e);
+}

@@ -1,0 +1,137 @@
+/* comm.c - opens a communicator's module, and functions common to all modules. */
+#include "tensor/comm/comm.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *file, *entry, *override, *absent;
+    int how; /* of dlopen */
+} module_file;
+static const module_file mpi = {
+    "ablate_mpi.so", "ablate_mpi", "ABLATE_MPI_MODULE",
+    "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
+    RTLD_NOW | RTLD_GLOBAL}; /* Open MPI opens parts of its own */
+static const module_file nccl = {"ablate_cuda.so", "ablate_nccl", "ABLATE_CUDA_MODULE",
+                                 "this build has no CUDA backend", RTLD_NOW | RTLD_LOCAL};
+/* The module: where its variable says, else beside the program (build tree), else in lib/ablate of an installation. */
+static void *open_file(const module_file *f, err *e)
+{
+    char program[4096] = "";
+    const char *given = getenv(f->override);
+    void *h = NULL;
+    if (given) {
+        if (!(h = dlopen(given, f->how))) fail(e, "%s = %s: %s", f->override, given, dlerror());
+        return h;
+    }
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = length > 0 ? strrchr(program, '/') : NULL;
+    if (slash) *slash = 0;
+    static const char *const places[] = {"backends", "../lib/ablate/backends"};
+    for (size_t i = 0; i < LENGTH(places) && !h && !e->text[0]; i++) {
+        char *path = xprintf("%s/%s/%s", program, places[i], f->file);
+        if (file_exists(path) && !(h = dlopen(path, f->how))) fail(e, "%s", dlerror());
+        free(path);
+    }
+    if (!h && !e->text[0]) fail(e, "%s", f->absent);
+    return h;
+}
+
+static const comm_module *module_of(const backend *on, err *e)
+{
+    const module_file *f = on_device(on) ? &nccl : &mpi;
+    void *h = open_file(f, e);
+    ablate_comm_fn *entry = NULL;
+    if (!h) return NULL;
+    *(void **)&entry = dlsym(h, f->entry);
+    const comm_module *m = entry ? entry() : NULL;
+    if (m && m->version == COMM_MODULE && m->layout == COMM_MODULE_LAYOUT) return m;
+    fail(e, "%s was built from another version of ablate; rebuild it", f->file);
+    return NULL;
+}
+
+/* How many ranks share this one's machine, by its name. */
+static int count_here(comm *c, err *e)
+{
+    char mine[64] = "", *all = xcalloc((size_t)c->size, sizeof mine);
+    gethostname(mine, sizeof mine - 1);
+    int bad = c->m->gather(mine, all, sizeof mine, e);
+    for (int i = 0; i < c->size && !bad; i++) c->here += !memcmp(all + (size_t)i * sizeof mine, mine, sizeof mine);
+    free(all);
+    return bad;
+}
+
+bool comm_place(int *rank, int *size, int *here)
+{
+    /* mpirun of Open MPI, of MPICH and others (hydra), srun; inside a Slurm task mpirun's words come first */
+    static const char *const all[][3] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+                                         {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+                                         {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        int64_t n[3] = {0};
+        const char *text[3] = {getenv(all[i][0]), getenv(all[i][1]), getenv(all[i][2])};
+        if (!text[0] || !text[1] || !parse_int(text[0], &n[0]) || !parse_int(text[1], &n[1])) continue;
+        if (text[2]) parse_int(text[2], &n[2]);
+        *rank = (int)n[0], *size = (int)n[1], *here = (int)n[2];
+        return true;
+    }
+    return false;
+}
+
+char *comm_meeting(const char *folder) { return path_join(folder, "meeting"); }
+
+const comm *comm_open(const backend *on, const char *folder, int ranks, err *e)
+{
+    const comm_module *m = module_of(on, e);
+    return m ? comm_join(m, on, folder, ranks, e) : (fail_in(e, "ranks = %d: ", ranks), NULL);
+}
+
+const comm *comm_join(const comm_module *m, const backend *on, const char *folder, int ranks, err *e)
+{
+    static comm c;
+    c = (comm){.m = m};
+    if (c.m->open(on, folder, &c.rank, &c.size, e)) return fail_in(e, "%s: ", c.m->name), NULL;
+    if (c.size != ranks) {
+        fail(e, "%s: found %d rank%s, expected %d: were all started by the same mpirun or srun?", c.m->name, c.size,
+             c.size == 1 ? "" : "s", ranks);
+        return NULL;
+    }
+    if (count_here(&c, e)) return NULL;
+    snprintf(c.about, sizeof c.about, "%d ranks, %s", c.size, c.m->description());
+    return &c;
+}
+
+void comm_close(const comm *c)
+{
+    if (c) c->m->close();
+}
+
+int comm_wait(const comm *c, err *e) { return c && c->m->wait ? c->m->wait(e) : 0; }
+
+int comm_barrier(const comm *c, err *e) { return c ? c->m->gather(NULL, NULL, 0, e) : 0; }
+
+int comm_add(const comm *c, double *v, size_t n, err *e)
+{
+    if (!c || !n) return 0;
+    double *all = xcalloc((size_t)c->size * n, sizeof *all);
+    int bad = c->m->gather(v, all, n * sizeof *v, e);
+    for (size_t i = 0; i < n && !bad; i++) {
+        v[i] = all[i];
+        for (int r = 1; r < c->size; r++) v[i] += all[(size_t)r * n + i];
+    }
+    free(all);
+    return bad;
+}
+
+int comm_agree(const comm *c, const void *mine, size_t bytes, const char *what, err *e)
+{
+    if (!c) return 0;
+    char *all = xcalloc((size_t)c->size, bytes);
+    int bad = c->m->gather(mine, all, bytes, e);
+    for (int r = 1; r < c->size && !bad; r++)
+        if (memcmp(all, all + (size_t)r * bytes, bytes))
+            bad = fail(e, "rank %d has a different %s from rank 0: do all ranks see the same files?", r, what);
+    free(all);
+    return bad;
+}

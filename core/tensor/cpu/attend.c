@@ -1,0 +1,318 @@
+/* attend.c - ATTEND and ATTEND_BACK: distributes the work over threads by sentence and head. */
+#include "tensor/cpu/attend.h"
+#include "tensor/cpu/tiles.h"
+#include "tensor/cpu/generic.h"
+#include "tensor/cpu/vectors.h"
+#include <stdlib.h>
+
+#define S f32
+#include "tensor/cpu/attend.inc"
+#undef S
+#define S f64
+#include "tensor/cpu/attend.inc"
+#undef S
+#define S bf16
+#include "tensor/cpu/attend.inc"
+#undef S
+
+/* ---- who does what: contiguous ranges of (sentence, head) of about the same cost ---- */
+
+static double cost_of(const attend_args *a, int64_t b)
+{
+    enum { SETUP = 16 }; /* keys' worth of work to get at a row */
+    double nq = a->q_off[b + 1] - a->q_off[b], nk = a->k_off[b + 1] - a->k_off[b];
+    return nq * (nk + SETUP) + nk * SETUP;
+}
+
+/* Rows of one head lie far apart, where the machine does not see the pattern: ask for the next item's while
+ * this one is worked on. */
+static void prefetch(const columns *x, int64_t first, int64_t rows, int64_t h, int64_t width, size_t one)
+{
+    enum { LINE = 64, MOST_ROWS = 128 };
+    if (!x->data || rows > MOST_ROWS) return;
+    const char *p = (const char *)x->data + (size_t)(first * x->stride + h * width) * one;
+    size_t bytes = (size_t)width * one, skip = (size_t)x->stride * one;
+    for (int64_t r = 0; r < rows; r++, p += skip)
+        for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch(p + i);
+}
+static void prefetch_next(const attend_args *a, const attend_item *it, size_t one)
+{
+    int64_t b = it->sentence, h = it->head + 1;
+    if (h == a->heads) b++, h = 0;
+    if (b == a->n_sentences) return;
+    int64_t nq = a->q_off[b + 1] - a->q_off[b], nk = a->k_off[b + 1] - a->k_off[b];
+    prefetch(&a->k, a->k_off[b], nk, h, a->d_k, one);
+    prefetch(&a->v, a->k_off[b], nk, h, a->d_v, one);
+    prefetch(&a->q, a->q_off[b], nq, h, a->d_k, one);
+    prefetch(&a->dy, a->q_off[b], nq, h, a->d_v, one);
+}
+
+typedef void (*attend_work)(const attend_args *a, const attend_item *it);
+
+static void for_each_item(const attend_args *a, attend_work work)
+{
+    double total = 0;
+    bool tiles = work == attend_tiles || work == attend_tiles_back;
+    for (int64_t b = 0; b < a->n_sentences; b++) total += cost_of(a, b);
+    total *= (double)a->heads;
+#pragma omp parallel
+    {
+        if (tiles) tiles_begin();
+        double before = 0, from = total * omp_get_thread_num() / omp_get_num_threads();
+        double to = total * (omp_get_thread_num() + 1) / omp_get_num_threads();
+        for (int64_t b = 0; b < a->n_sentences; b++) {
+            attend_item it = {.sentence = b,
+                              .q0 = a->q_off[b],
+                              .nq = a->q_off[b + 1] - a->q_off[b],
+                              .k0 = a->k_off[b],
+                              .nk = a->k_off[b + 1] - a->k_off[b]};
+            double cost = cost_of(a, b);
+            for (it.head = 0; it.head < a->heads; it.head++, before += cost) {
+                double middle = before + cost / 2;
+                if (it.nq + it.nk == 0 || middle < from || middle >= to) continue;
+                if (tiles) prefetch_next(a, &it, sizeof(uint16_t));
+                work(a, &it);
+            }
+        }
+        if (tiles) tiles_end();
+    }
+}
+
+/* The same in units of (chunk of sentences, head), each of which one thread works on in order: what is summed in it
+ * does not depend on threads. */
+static void for_each_unit(const attend_args *a, attend_work work)
+{
+    int64_t chunks = a->score->chunks;
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t u = 0; u < chunks * a->heads; u++)
+        for (int64_t b = 0; b < a->n_sentences; b++) {
+            attend_item it = {.sentence = b,
+                              .head = u % a->heads,
+                              .q0 = a->q_off[b],
+                              .nq = a->q_off[b + 1] - a->q_off[b],
+                              .k0 = a->k_off[b],
+                              .nk = a->k_off[b + 1] - a->k_off[b]};
+            if (chunk_of(a->score, b, a->n_sentences) == u / a->heads && it.nq + it.nk) work(a, &it);
+        }
+}
+
+static void zero_rows(void *data, int64_t from, int64_t rows, int64_t width, dtype type)
+{
+    size_t one = (size_t)width * dtype_size(type);
+    if (rows > from) memset((char *)data + (size_t)from * one, 0, (size_t)(rows - from) * one);
+}
+
+static columns columns_of(const view *v, int64_t first)
+{
+    return (columns){(char *)v->data + (size_t)first * dtype_size(v->type), width_of(v)};
+}
+
+static attend_args args_of(const call *k)
+{
+    const attr *t = &k->a;
+    return (attend_args){.n_sentences = k->in[3].dim[3] - 1,
+                         .heads = t->i[3],
+                         .d_k = t->i[4],
+                         .d_v = t->i[5],
+                         .q_off = k->in[3].data,
+                         .k_off = k->in[4].data,
+                         .q = columns_of(&k->in[0], t->i[0]),
+                         .k = columns_of(&k->in[1], t->i[1]),
+                         .v = columns_of(&k->in[2], t->i[2]),
+                         .causal = t->i[6] != 0,
+                         .scale = t->f[1],
+                         .drop = dropout_of(k, (int64_t)t->f[2])};
+}
+
+static int check_offsets(const call *k, const attend_args *a, err *e)
+{
+    int64_t b = a->n_sentences;
+    for (int64_t i = 0; i < b; i++) {
+        if (a->q_off[i] <= a->q_off[i + 1] && a->k_off[i] <= a->k_off[i + 1]) continue;
+        return fail(e, "attention: offsets of sentence %lld go backwards", (long long)i);
+    }
+    if (a->q_off[b] > rows_of(&k->in[0]) || a->k_off[b] > rows_of(&k->in[1]))
+        return fail(e, "attention: offsets end at rows %d and %d, but there are %lld and %lld rows", a->q_off[b],
+                    a->k_off[b], (long long)rows_of(&k->in[0]), (long long)rows_of(&k->in[1]));
+    return 0;
+}
+
+static int forward(const call *k, attend_args a, err *e)
+{
+    dtype type = k->in[0].type;
+    if (check_offsets(k, &a, e)) return -1;
+    a.y = columns_of(&k->out[0], 0);
+    a.lse = k->out[1].data;
+    attend_work work = type == F64                  ? attend_f64
+                       : type == F32                ? attend_f32
+                       : tiles_usable() && !a.score ? attend_tiles
+                                                    : attend_bf16;
+    for_each_item(&a, work);
+    zero_rows(k->out[0].data, a.q_off[a.n_sentences], rows_of(&k->out[0]), width_of(&k->out[0]), type);
+    zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->out[0]), a.heads, k->out[1].type);
+    return 0;
+}
+
+/* lse and dy: which inputs they are. */
+static int backward(const call *k, attend_args a, const view *lse, const view *dy, err *e)
+{
+    dtype type = k->in[0].type;
+    if (check_offsets(k, &a, e)) return -1;
+    const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
+    a.lse = lse->data;
+    a.dy = columns_of(dy, 0);
+    a.dq = columns_of(q, k->a.i[0]);
+    a.dk = columns_of(kv, k->a.i[1]);
+    a.dv = columns_of(kv, k->a.i[2]);
+    int64_t q_columns = a.heads * a.d_k, kv_columns = a.heads * (a.d_k + a.d_v);
+    if (kv == q) q_columns += kv_columns;
+    bool q_whole = q_columns == width_of(q), kv_whole = kv == q || kv_columns == width_of(kv);
+    int64_t used_q = a.q_off[a.n_sentences], used_k = a.k_off[a.n_sentences];
+    zero_rows(q->data, q_whole ? used_q : 0, rows_of(q), width_of(q), type);
+    if (kv != q) zero_rows(kv->data, kv_whole ? used_k : 0, rows_of(kv), width_of(kv), type);
+    attend_work work = type == F64                  ? attend_back_f64
+                       : type == F32                ? attend_back_f32
+                       : tiles_usable() && !a.score ? attend_tiles_back
+                                                    : attend_back_bf16;
+    if (a.score && a.score->sums)
+        for_each_unit(&a, work);
+    else
+        for_each_item(&a, work);
+    return 0;
+}
+
+int cpu_ATTEND(const call *k, err *e) { return forward(k, args_of(k), e); }
+int cpu_ATTEND_BACK(const call *k, err *e) { return backward(k, args_of(k), &k->in[6], &k->in[7], e); }
+
+/* ---- with a score program ---- */
+
+static int score_of(const call *k, score_args *s, err *e)
+{
+    *s = (score_args){.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .times = {k->a.i[8], k->a.i[7]}};
+    memcpy(s->leaf, k->in + PROGRAM_LEAF, sizeof s->leaf);
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        bool table = i == s->program->keys || i == s->program->values;
+        if ((table || s->program->gathered[i]) && check_ids(k, &k->in[PROGRAM_IDS], s->leaf[i].dim[table ? 2 : 3], e))
+            return -1;
+    }
+    return 0;
+}
+
+/* Copies of the tables of vectors, as the kernel multiplies them. */
+static void open_tables(dtype type, score_args *s)
+{
+    const int leaf[] = {s->program->keys, s->program->values};
+    for (int i = 0; i < 2; i++) {
+        if (leaf[i] < 0) continue;
+        const view *v = &s->leaf[leaf[i]];
+        int64_t n = v->dim[2], d = v->dim[3], ids = whole_line(n), line = whole_line(d);
+        size_t one = type == F64 ? sizeof(double) : sizeof(float);
+        void *rows = cpu_backend.alloc((size_t)(n * line) * one), *turned = cpu_backend.alloc((size_t)(d * ids) * one);
+        memset(rows, 0, (size_t)(n * line) * one);
+        memset(turned, 0, (size_t)(d * ids) * one);
+        s->table[i] = (typeof(s->table[i])){rows, turned, n, d, ids, line};
+        BY_TYPE(type, fill_table, v, i == TABLE_KEYS ? s->program->keys_scale : 1, ids, line, rows, turned);
+    }
+}
+
+static void close_score(score_args *s)
+{
+    if (s->window) cpu_backend.release(s->window);
+    for (int i = 0; i < 2; i++) {
+        if (!s->table[i].rows) continue;
+        cpu_backend.release(s->table[i].rows);
+        cpu_backend.release(s->table[i].turned);
+    }
+}
+
+static double bound_of(const view *w, int64_t i)
+{
+    return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i];
+}
+
+/* Reads the program's windows, cut to the keys that each query may see. The caller releases them. */
+static int open_windows(const call *k, const attend_args *a, score_args *s, err *e)
+{
+    const score_program *f = s->program;
+    if (f->window < 0) return 0;
+    const view *w = &s->leaf[f->window];
+    if (w->dim[1] != 1 || w->dim[2] != s->times[0] || w->dim[3] != 2 || (w->dim[0] != 1 && w->dim[0] != a->n_sentences))
+        return fail(e, "%s: windows [%lld,%lld,%lld,%lld], expected [1 or %lld,1,%lld,2]", op_names[k->op],
+                    (long long)w->dim[0], (long long)w->dim[1], (long long)w->dim[2], (long long)w->dim[3],
+                    (long long)a->n_sentences, (long long)s->times[0]);
+    s->window = cpu_backend.alloc((size_t)(a->n_sentences * s->times[0]) * sizeof *s->window);
+    for (int64_t b = 0; b < a->n_sentences; b++)
+        for (int64_t i = 0; i < a->q_off[b + 1] - a->q_off[b] && i < s->times[0]; i++) {
+            int64_t at = ((w->dim[0] > 1 ? b : 0) * s->times[0] + i) * 2,
+                    seen = visible(a, i, a->k_off[b + 1] - a->k_off[b]);
+            double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)seen);
+            s->window[b * s->times[0] + i] =
+                from < to ? (key_range){(int32_t)from, (int32_t)to} : (key_range){0, (int32_t)seen};
+        }
+    return 0;
+}
+
+int cpu_ATTEND_PROGRAM(const call *k, err *e)
+{
+    attend_args a = args_of(k);
+    score_args s;
+    if (score_of(k, &s, e)) return -1;
+    a.score = &s;
+    s.counts = k->out[PROGRAM_COUNTS];
+    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    open_tables(k->in[0].type, &s);
+    if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
+    int bad = forward(k, a, e);
+    close_score(&s);
+    return bad;
+}
+
+/* Room for gradients of leaves: each sentence and head has its own place where the leaf has one, else each chunk of
+ * sentences and head. */
+static void open_sums(const call *k, const attend_args *a, score_args *s)
+{
+    enum { MOST_CHUNKS = 16, MOST_NUMBERS = 1 << 24 };
+    int64_t padded = (s->times[0] + 15) / 16 * 16, largest = 1; /* whole vectors of queries */
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        const view *v = &s->leaf[i];
+        s->sum[i].row = padded;
+        bool table = i == s->program->keys || i == s->program->values;
+        s->sum[i].line = table ? whole_line(v->dim[3]) : v->dim[3];
+        s->sum[i].size = table                     ? v->dim[2] * s->sum[i].line
+                         : s->program->gathered[i] ? v->dim[2] * v->dim[3]
+                                                   : (v->dim[2] > 1 ? padded : 1) * v->dim[3];
+        if (k->out[PROGRAM_D_LEAF + i].data && s->sum[i].size > largest) largest = s->sum[i].size;
+    }
+    s->chunks = MOST_NUMBERS / (largest * a->heads);
+    s->chunks = s->chunks < 1 ? 1 : s->chunks > MOST_CHUNKS ? MOST_CHUNKS : s->chunks;
+    for (int i = 0; i < s->program->n_leaves; i++) {
+        if (!k->out[PROGRAM_D_LEAF + i].data) continue;
+        int64_t parts = s->leaf[i].dim[0] > 1 ? a->n_sentences : s->chunks;
+        size_t bytes = (size_t)(parts * a->heads * s->sum[i].size) * dtype_size(s->leaf[i].type);
+        s->sum[i].data = cpu_backend.alloc(bytes);
+        memset(s->sum[i].data, 0, bytes);
+        s->sums = true;
+    }
+}
+
+int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
+{
+    attend_args a = args_of(k);
+    score_args s;
+    if (score_of(k, &s, e)) return -1;
+    a.score = &s;
+    s.counts = k->in[PROGRAM_D_COUNTS];
+    if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
+    open_tables(k->in[0].type, &s);
+    open_sums(k, &a, &s);
+    int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
+    close_score(&s);
+    for (int i = 0; i < s.program->n_leaves; i++) {
+        const view *d = &k->out[PROGRAM_D_LEAF + i];
+        if (!d->data) continue;
+        BY_TYPE(k->in[0].type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
+        cpu_backend.release(s.sum[i].data);
+    }
+    return bad;
+}

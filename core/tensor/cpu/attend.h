@@ -1,0 +1,111 @@
+/* attend.h - scaled dot-product attention on packed rows (Vaswani et al. 2017, section 3.2): arguments of its kernels.
+ *
+ * A thread processes one (sentence, head) at a time in its own memory; the score matrix never leaves the cache. The
+ * backward pass recomputes the probabilities from the log-sum-exp of each row (Dao et al. 2022).
+ */
+#ifndef ABLATE_CPU_ATTEND_H
+#define ABLATE_CPU_ATTEND_H
+#include "tensor/cpu/fused.h"
+#include "tensor/graph/score.h"
+#include "tensor/graph/backend.h"
+
+enum { QUERIES = 32 }; /* processed at a time */
+
+typedef struct {
+    void *data;
+    int64_t stride;
+} columns; /* head 0's first column in row 0; elements from row to row */
+typedef struct {
+    int32_t from, to; /* keys from .. to - 1 */
+} key_range;
+typedef struct { /* additional arguments of a score program (graph/score.h) */
+    const score_program *program;
+    view leaf[SCORE_LEAVES];
+    const int32_t *ids; /* [times[0], times[1]] */
+    int64_t times[2];   /* longest sentences of queries, of keys */
+    view counts;        /* forward: weights summed by id; backward: their gradient. data NULL: not needed */
+    int64_t chunks;     /* chunks of sentences whose leaf gradients are summed separately */
+    struct {
+        void *data; /* NULL: not needed */
+        /* numbers per (sentence or chunk, head); from key to key if both times are in it; else per line */
+        int64_t size, row, line;
+    } sum[SCORE_LEAVES];
+    bool sums; /* at least one is needed */
+    /* tables of vectors by id, of keys (times their scale) and of values: [n][line] and transposed [d][ids], REAL,
+     * zero-padded; NULL: none */
+    struct {
+        void *rows, *turned;
+        int64_t n, d, ids, line; /* ids, line: n and d rounded up to whole vectors of any type */
+    } table[2];
+    key_range *window; /* [sentences][times[0]]: the keys visible to each query; NULL: all, or all before it */
+} score_args;
+typedef struct {
+    int64_t n_sentences, heads, d_k, d_v;
+    const int32_t *q_off, *k_off; /* [n_sentences + 1] first rows */
+    columns q, k, v, y;
+    columns dq, dk, dv, dy; /* backward */
+    void *lse;              /* [rows, heads] */
+    bool causal;
+    double scale;
+    dropout drop;
+    const score_args *score; /* NULL: none */
+} attend_args;
+typedef struct {
+    int64_t sentence, head;
+    int64_t q0, nq, k0, nk;
+} attend_item; /* first rows, numbers of rows */
+
+/* Query t sees keys 0 .. n - 1. */
+static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
+{
+    return a->causal && t + 1 < nk ? t + 1 : nk;
+}
+
+/* The windows of a sentence's queries; NULL: none. */
+static inline const key_range *windows_of(const attend_args *a, const attend_item *it)
+{
+    const score_args *s = a->score;
+    return s && s->window ? s->window + it->sentence * s->times[0] : NULL;
+}
+
+static inline int64_t chunk_of(const score_args *s, int64_t sentence, int64_t n_sentences)
+{
+    return sentence * s->chunks / n_sentences;
+}
+/* Index of the sum that collects a (sentence, head)'s part of the gradient of leaf k. */
+static inline int64_t sum_place(const attend_args *a, int k, const attend_item *it)
+{
+    const score_args *s = a->score;
+    return (s->leaf[k].dim[0] > 1 ? it->sentence : chunk_of(s, it->sentence, a->n_sentences)) * a->heads + it->head;
+}
+
+/* Dropout's number of a row's first key (op.h). */
+static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t head)
+{
+    return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
+}
+
+/* Words needed for a block of queries' decisions about nk keys: one bit per key, DROPOUT_ROWS queries side by side. */
+static inline int64_t decision_words(int64_t nk)
+{
+    return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS;
+}
+
+enum { TABLE_KEYS, TABLE_VALUES };
+static inline int64_t whole_line(int64_t n) { return (n + 15) / 16 * 16; }
+/* Numbers needed by a block of queries: key products and their gradients, value weights and their gradients, by id. */
+static inline int64_t table_numbers(const attend_args *a)
+{
+    return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
+}
+
+enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
+static inline int64_t program_numbers(const attend_args *a) /* of all its values */
+{
+    return a->score ? (int64_t)(SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
+}
+
+/* bf16 rows with AMX tiles, if tiles_usable(): attend_tiles.c */
+void attend_tiles(const attend_args *a, const attend_item *it);
+void attend_tiles_back(const attend_args *a, const attend_item *it);
+#endif

@@ -1,0 +1,63 @@
+/* attend_step.c - ATTEND_STEP and ATTEND_PROGRAM_STEP: the new token of every hypothesis attends over its past in the
+ * cache. */
+#include "tensor/cpu/attend.h"
+#include "tensor/cpu/generic.h"
+#include "tensor/cpu/vectors.h"
+
+typedef struct {
+    int64_t rows, cap, heads, d_k, d_v, t; /* t: position of the new tokens; caches hold cap positions */
+    const void *qkv;                       /* [rows, heads (2 d_k + d_v)] */
+    void *cache, *y;                       /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
+    const int32_t *ancestor;               /* [rows, cap]: the row whose cache holds position j of this row's past */
+    double scale;
+    const score_args *score; /* NULL: none */
+} step_args;
+
+/* Lines of a program's values: one a leaf and a step. */
+static inline int64_t program_lines(const step_args *a)
+{
+    return a->score ? SCORE_LEAVES + a->score->program->n_steps : 0;
+}
+
+#define S f32
+#include "tensor/cpu/attend_step.inc"
+#undef S
+#define S f64
+#include "tensor/cpu/attend_step.inc"
+#undef S
+#define S bf16
+#include "tensor/cpu/attend_step.inc"
+#undef S
+
+static int run_step(const call *k, const score_args *score, err *e)
+{
+    const attr *t = &k->a;
+    step_args a = {.score = score,
+                   .rows = rows_of(&k->in[0]),
+                   .cap = k->in[1].dim[2],
+                   .heads = t->i[3],
+                   .d_k = t->i[4],
+                   .d_v = t->i[5],
+                   .t = *(const int32_t *)k->in[3].data,
+                   .qkv = k->in[0].data,
+                   .cache = k->in[1].data,
+                   .y = k->out[0].data,
+                   .ancestor = k->in[2].data,
+                   .scale = t->f[1]};
+    if (a.t < 0 || a.t >= a.cap)
+        return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)a.t, (long long)a.cap);
+    BY_TYPE(k->in[0].type, attend_step, &a);
+    return 0;
+}
+
+int cpu_ATTEND_STEP(const call *k, err *e) { return run_step(k, NULL, e); }
+
+int cpu_ATTEND_PROGRAM_STEP(const call *k, err *e)
+{
+    score_args s = {.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .counts = k->out[PROGRAM_COUNTS]};
+    memcpy(s.leaf, k->in + PROGRAM_LEAF, sizeof s.leaf);
+    for (int i = 0; i < s.program->n_leaves; i++)
+        if (s.program->gathered[i] && check_ids(k, &k->in[PROGRAM_IDS], s.leaf[i].dim[3], e)) return -1;
+    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    return run_step(k, &s, e);
+}

@@ -1,0 +1,46 @@
+/* ce.c - label-smoothed cross-entropy (Szegedy et al. 2016) and its gradient, a row of logits at a time. */
+#include "tensor/cpu/fused.h"
+#include "tensor/cpu/vectors.h"
+
+typedef struct {
+    int64_t rows, width;       /* width: the vocabulary */
+    const int32_t *target;     /* [rows]; negative: no token here */
+    const void *logits, *norm; /* norm [1] as losses */
+    void *losses, *grad;       /* [rows,2]; grad NULL when not wanted, may be the logits */
+    double on, others;         /* probability added at the target; of every word */
+} ce_args;
+
+#define S f32
+#include "tensor/cpu/ce.inc"
+#undef S
+#define S f64
+#include "tensor/cpu/ce.inc"
+#undef S
+#define S bf16
+#include "tensor/cpu/ce.inc"
+#undef S
+
+int cpu_CE(const call *k, err *e)
+{
+    int64_t rows = rows_of(&k->in[0]), v = width_of(&k->in[0]);
+    if (k->a.i[2])
+        return fail(e, "cross-entropy: rows with %lld columns of padding, which the CPU does not support",
+                    (long long)k->a.i[2]);
+    const int32_t *target = k->in[1].data;
+    double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(v > 1 ? v - 1 : 1) : eps / (double)v;
+    for (int64_t r = 0; r < rows; r++)
+        if (target[r] >= v)
+            return fail(e, "cross-entropy: target %d in row %lld, but the vocabulary has %lld ids", target[r],
+                        (long long)r, (long long)v);
+    ce_args a = {.rows = rows,
+                 .width = v,
+                 .target = target,
+                 .logits = k->in[0].data,
+                 .norm = k->in[2].data,
+                 .losses = k->out[0].data,
+                 .grad = k->a.i[1] ? k->out[1].data : NULL,
+                 .on = 1 - eps - (k->a.i[0] ? others : 0),
+                 .others = others};
+    BY_TYPE(k->in[0].type, ce, &a);
+    return 0;
+}

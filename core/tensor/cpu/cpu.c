@@ -1,0 +1,27 @@
+/* cpu.c - the backend's table. */
+#include "tensor/cpu/cpu.h"
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Tensors of several megabytes lie on huge pages where the system has them to give: rows far apart are found
+ * with fewer steps of address translation. */
+static void *cpu_alloc(size_t bytes)
+{
+    enum { LINE = 64, HUGE_PAGE = 2 << 20 };
+    bool large = bytes >= 2 * HUGE_PAGE;
+    void *p = NULL;
+    if (posix_memalign(&p, large ? HUGE_PAGE : LINE, bytes ? bytes : LINE)) out_of_memory(bytes);
+    if (large) (void)madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return p;
+}
+
+#define CPU_ENTRY(name) [OP_##name] = cpu_##name,
+const backend cpu_backend = {.name = "cpu",
+                             .kernels = {CPU_KERNELS(CPU_ENTRY)},
+                             .takes_tables = true,
+                             .alloc = cpu_alloc,
+                             .release = free,
+                             .run_tiled = cpu_run_tiled,
+                             .release_params = cpu_release_params,
+                             .sum_squares = cpu_sum_squares,
+                             .accumulate = cpu_accumulate};

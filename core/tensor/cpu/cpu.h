@@ -1,0 +1,53 @@
+/* cpu.h - the CPU backend: one kernel per operation, cpu_NAME, as specified in op.h.
+ *
+ * Threads: OpenMP. Every kernel splits its work into contiguous ranges by omp_get_max_threads() and sums in a fixed
+ * order.
+ */
+#ifndef ABLATE_CPU_H
+#define ABLATE_CPU_H
+#include "tensor/graph/tape.h"
+
+extern const backend cpu_backend;
+
+/* ---- instruction sets: every kernel exists once per set; one set is in use (isa.h) ---- */
+
+/* lowest first; those above GENERIC are for x86-64 */
+enum { ISA_GENERIC, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT };
+/* Selects the set of that name; NULL: the one in the environment variable ABLATE_ISA, else the highest supported one.
+ * Returns -1 and e if there is no such set or this machine does not support it. No kernel may be running. */
+int cpu_use(const char *isa, err *e);
+int cpu_isa(void);                   /* the set in use; calls cpu_use(NULL) if none was selected */
+const char *cpu_isa_name(int isa);   /* "avx2"; NULL: beyond the sets of this processor family */
+const char *cpu_isa_lacks(int isa);  /* why this machine does not support it; NULL: it does */
+const char *cpu_isa_slower(int isa); /* why this higher set is used only on request; NULL: used by default */
+
+/* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? Used by `precision = auto`. */
+bool cpu_has_bf16(void);
+/* Does this processor have vpdpbusd for the vectors of the set in use? int8 products use it (gemm.h). */
+bool cpu_has_vnni(void);
+void cpu_forbid_vnni(bool forbid); /* for tests: behave as without VNNI */
+void cpu_threads(int n);           /* 0: all; call it before the first kernel */
+const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
+/* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
+void cpu_release_params(const params *s);
+
+#define CPU_KERNELS(X)                                                                                                 \
+    X(ADD)                                                                                                             \
+    X(SUB)                                                                                                             \
+    X(MUL)                                                                                                             \
+    X(DIV) X(MINIMUM) X(LESS_THAN) X(MUL_SCALAR) X(ADD_SCALAR) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUM_TO)         \
+        X(BROADCAST_TO) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(TRANSPOSE) X(SLICE) X(PAD) X(CONCAT) X(ROTATE_HALF)     \
+            X(EMBEDDING) X(EMBEDDING_BACK) X(TO_FLOAT) X(RELATIVE_POSITION) X(CLIPPED_RELATIVE_POSITION) X(GATHER)     \
+                X(SCATTER_ADD) X(TOP_K) X(TO_IDS) X(RANDOM) X(MASK) X(HEADS) X(MERGE) X(ROTATE) X(LINEAR) X(LINEAR_DX) \
+                    X(LINEAR_DW) X(COLUMN_SUM) X(RELU_BACK) X(EMBED_TOKENS) X(EMBED_TOKENS_BACK) X(NORM) X(NORM_BACK)  \
+                        X(DROPOUT_ADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_PROGRAM) X(ATTEND_PROGRAM_BACK)               \
+                            X(ATTEND_PROGRAM_STEP) X(ATTEND_STEP) X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE)   \
+                                X(CE) X(CALL) X(ASSIGN)
+#define CPU_DECLARE(name) int cpu_##name(const call *k, err *e);
+CPU_KERNELS(CPU_DECLARE)
+
+/* Whole-vector services (tiled.c). */
+int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
+double cpu_sum_squares(const void *v, int64_t n, dtype type);
+void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type);
+#endif

@@ -1,0 +1,134 @@
+/* elementwise_lines.h - template (vectors.h; S: f32 or f64): operations on lines of numbers. Lines may share
+ * storage if they start at the same element, because each element is read before it is written.
+ */
+
+INLINE REALS TYPED(apply)(op o, REALS a, REALS b)
+{
+    switch (o) {
+    case OP_ADD: return a + b;
+    case OP_SUB: return a - b;
+    case OP_MUL: return a * b;
+    case OP_DIV: return a / b;
+    case OP_MINIMUM: return TYPED(select)(b < a, b, a);
+    default: return TYPED(select)(a < b, TYPED(all)(1), TYPED(all)(0));
+    }
+}
+
+/* y = a o b; a or b may be a single repeated number. */
+INLINE void TYPED(binary_line)(op o, REAL *y, const REAL *a, const REAL *b, int64_t n, bool repeat_a, bool repeat_b)
+{
+    REALS va = TYPED(all)(*a), vb = TYPED(all)(*b);
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        if (!repeat_a) va = TYPED(load)(a + i);
+        if (!repeat_b) vb = TYPED(load)(b + i);
+        TYPED(store)(y + i, TYPED(apply)(o, va, vb));
+    }
+    int rest = (int)(n - i);
+    if (!rest) return;
+    if (!repeat_a) va = TYPED(load_part)(a + i, rest);
+    if (!repeat_b) vb = TYPED(load_part)(b + i, rest);
+    TYPED(store_part)(y + i, TYPED(apply)(o, va, vb), rest);
+}
+
+#define BINARY(NAME)                                                                                                   \
+    static void TYPED(line_##NAME)(const elementwise *w, void *y, const void *const x[3], int64_t n)                   \
+    {                                                                                                                  \
+        if (w->repeat[0])                                                                                              \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, true, w->repeat[1]);                                       \
+        else if (w->repeat[1])                                                                                         \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, true);                                              \
+        else                                                                                                           \
+            TYPED(binary_line)(OP_##NAME, y, x[0], x[1], n, false, false);                                             \
+    }
+BINARY(ADD)
+BINARY(SUB)
+BINARY(MUL)
+BINARY(DIV)
+BINARY(MINIMUM)
+BINARY(LESS_THAN)
+
+/* ---- one input ---- */
+
+static void TYPED(line_MUL_SCALAR)(const elementwise *w, void *y, const void *const x[3], int64_t n)
+{
+    REAL by = (REAL)w->by;
+    TYPED(binary_line)(OP_MUL, y, x[0], &by, n, false, true);
+}
+static void TYPED(line_ADD_SCALAR)(const elementwise *w, void *y, const void *const x[3], int64_t n)
+{
+    REAL by = (REAL)w->by;
+    TYPED(binary_line)(OP_ADD, y, x[0], &by, n, false, true);
+}
+
+/* Processes MAP_BLOCK numbers at a time, padding the rest, so that an element's bits do not depend on its position in
+ * the line. `u`, `v`, `d` are the elements of the first, second and third line. */
+#define MAP_LINE(NAME, N_IN, EXPRESSION)                                                                               \
+    static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x_[3], int64_t n)                        \
+    {                                                                                                                  \
+        (void)w;                                                                                                       \
+        REAL *y = y_, part[4][MAP_BLOCK] = {{0}};                                                                      \
+        const REAL *x[3] = {x_[0], N_IN > 1 ? x_[1] : x_[0], N_IN > 1 ? x_[2] : x_[0]};                                \
+        for (int64_t i = 0; i < n; i += MAP_BLOCK) {                                                                   \
+            size_t rest = n - i < MAP_BLOCK ? (size_t)(n - i) : MAP_BLOCK;                                             \
+            const REAL *p[3] = {x[0] + i, x[1] + i, x[2] + i};                                                         \
+            REAL *to = y + i;                                                                                          \
+            if (rest < MAP_BLOCK) {                                                                                    \
+                for (int k = 0; k < 3; k++) p[k] = memcpy(part[k], p[k], rest * sizeof(REAL));                         \
+                to = part[3];                                                                                          \
+            }                                                                                                          \
+            _Pragma("omp simd") for (int j = 0; j < MAP_BLOCK; j++)                                                    \
+            {                                                                                                          \
+                REAL u = p[0][j], v = p[1][j], d = p[2][j];                                                            \
+                (void)u, (void)v, (void)d;                                                                             \
+                to[j] = EXPRESSION;                                                                                    \
+            }                                                                                                          \
+            if (rest < MAP_BLOCK) memcpy(y + i, to, rest * sizeof(REAL));                                              \
+        }                                                                                                              \
+    }
+MAP_LINE(map_EXP, 1, FN(exp)(u))
+MAP_LINE(map_LOG, 1, FN(log)(u))
+MAP_LINE(map_TANH, 1, FN(tanh)(u))
+MAP_LINE(map_SIGMOID, 1, FN(sigmoid)(u))
+MAP_LINE(map_RELU, 1, u < 0 ? 0 : u)
+MAP_LINE(map_SQRT, 1, FN(root)(u))
+MAP_LINE(map_SQUARE, 1, (u * u))
+MAP_LINE(map_ABS, 1, (u < 0 ? -u : u + 0))
+MAP_LINE(map_SIGN, 1, ((REAL)((u > 0) - (u < 0))))
+MAP_LINE(map_COS, 1, FN(cos)(u))
+MAP_LINE(map_SIN, 1, FN(sin)(u))
+MAP_LINE(map_ELU1, 1, (u > 0 ? u + 1 : FN(exp)(u > 0 ? 0 : u)))
+MAP_LINE(map_RECIP, 1, (1 / u))
+
+/* u: x, v: y = f(x), d: the gradient of y. */
+MAP_LINE(back_EXP, 3, (d * v))
+MAP_LINE(back_LOG, 3, (d / u))
+MAP_LINE(back_TANH, 3, (d * (1 - v * v)))
+MAP_LINE(back_SIGMOID, 3, (d * (v * (1 - v))))
+MAP_LINE(back_RELU, 3, u > 0 ? d : 0)
+MAP_LINE(back_SQRT, 3, (d / (2 * v)))
+MAP_LINE(back_SQUARE, 3, (d * 2 * u))
+MAP_LINE(back_ABS, 3, (u > 0 ? d : u < 0 ? -d : 0))
+MAP_LINE(back_SIGN, 3, (0 * d))
+MAP_LINE(back_COS, 3, (-d * FN(sin)(u)))
+MAP_LINE(back_SIN, 3, (d * FN(cos)(u)))
+MAP_LINE(back_ELU1, 3, (u > 0 ? d : d * v))
+MAP_LINE(back_RECIP, 3, (-d * v * v))
+
+static const line TYPED(map_lines)[] = {
+    [AB_EXP] = TYPED(map_EXP),         [AB_LOG] = TYPED(map_LOG),   [AB_TANH] = TYPED(map_TANH),
+    [AB_SIGMOID] = TYPED(map_SIGMOID), [AB_RELU] = TYPED(map_RELU), [AB_SQRT] = TYPED(map_SQRT),
+    [AB_SQUARE] = TYPED(map_SQUARE),   [AB_ABS] = TYPED(map_ABS),   [AB_SIGN] = TYPED(map_SIGN),
+    [AB_COS] = TYPED(map_COS),         [AB_SIN] = TYPED(map_SIN),   [AB_ELU1] = TYPED(map_ELU1),
+    [AB_RECIP] = TYPED(map_RECIP),
+};
+static const line TYPED(back_lines)[] = {
+    [AB_EXP] = TYPED(back_EXP),         [AB_LOG] = TYPED(back_LOG),   [AB_TANH] = TYPED(back_TANH),
+    [AB_SIGMOID] = TYPED(back_SIGMOID), [AB_RELU] = TYPED(back_RELU), [AB_SQRT] = TYPED(back_SQRT),
+    [AB_SQUARE] = TYPED(back_SQUARE),   [AB_ABS] = TYPED(back_ABS),   [AB_SIGN] = TYPED(back_SIGN),
+    [AB_COS] = TYPED(back_COS),         [AB_SIN] = TYPED(back_SIN),   [AB_ELU1] = TYPED(back_ELU1),
+    [AB_RECIP] = TYPED(back_RECIP),
+};
+
+#undef BINARY
+#undef MAP_LINE

@@ -1,0 +1,281 @@
+/* gemm.c - products of rows with a matrix: packing, blocks, threads. */
+#include "tensor/cpu/gemm_int8_tile.h"
+
+enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */
+
+/* ---- packing ---- */
+
+/* to [i][c] = from [c][i] for L rows of L numbers, rows of `to` NR apart */
+INLINE void transposed_square(const float *from, int64_t ld, float *to)
+{
+    vf x[L], y[L];
+#pragma GCC unroll 16
+    for (int c = 0; c < L; c++) x[c] = *(const vf_at *)(from + c * ld);
+#if VEC == 64
+#define LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif VEC == 32
+#define LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LOW  0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#endif
+#pragma GCC unroll 4
+    for (int n = 1; n < L; n *= 2) {
+#pragma GCC unroll 16
+        for (int c = 0; c < L / 2; c++) {
+            y[2 * c] = __builtin_shufflevector(x[c], x[c + L / 2], LOW);
+            y[2 * c + 1] = __builtin_shufflevector(x[c], x[c + L / 2], HIGH);
+        }
+#pragma GCC unroll 16
+        for (int c = 0; c < L; c++) x[c] = y[c];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) *(vf_at *)(to + i * NR) = x[i];
+}
+
+/* Rows k0 .. k0 + kc of columns j .. j + cols of w, as floats [kc][NR]. */
+static void panel_of_floats(int64_t k0, int64_t kc, int64_t j, int64_t cols, const float *w, int64_t ld,
+                            bool transposed, float *to)
+{
+    if (cols < NR) memset(to, 0, (size_t)(kc * NR) * sizeof *to);
+    if (!transposed) {
+        const float *from = w + k0 * ld + j;
+        for (int64_t i = 0; i < kc; i++, from += ld, to += NR) {
+            if (cols == NR)
+                ((vf *)to)[0] = ((const vf_at *)from)[0], ((vf *)to)[1] = *(const vf_at *)(from + L);
+            else
+                memcpy(to, from, (size_t)cols * sizeof *to);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < kc; i += L)
+        for (int64_t c = 0; c < cols; c += L) {
+            const float *from = w + (j + c) * ld + k0 + i;
+            int64_t rows = smaller(L, kc - i), width = smaller(L, cols - c);
+            if (rows == L && width == L)
+                transposed_square(from, ld, to + i * NR + c);
+            else
+                for (int64_t a = 0; a < width; a++)
+                    for (int64_t e = 0; e < rows; e++) to[(i + e) * NR + c + a] = from[a * ld + e];
+        }
+}
+
+/* Columns from j on of all of w, as one panel of words. */
+static void pack_panel(gemm_way way, int64_t k, int64_t n, int64_t j, const float *w, bool transposed, float *to)
+{
+    enum { SOME = 64 }; /* rows of w at a time */
+    float some[SOME * NR] __attribute__((aligned(64)));
+    int64_t ld = transposed ? k : n, cols = smaller(NR, n - j);
+    if (way == WAY_F32) {
+        panel_of_floats(0, k, j, cols, w, ld, transposed, to);
+        return;
+    }
+    for (int64_t p = 0; p < k; p += SOME) {
+        int64_t kc = smaller(SOME, k - p);
+        panel_of_floats(p, kc, j, cols, w, ld, transposed, some);
+        if (kc % 2) memset(some + kc * NR, 0, NR * sizeof *some);
+        for (int64_t i = 0; i < kc; i += 2, to += way == WAY_PAIRS ? NR : 2 * NR)
+            for (int64_t c = 0; c < NR; c++) {
+                bf16 even = to_bf16(some[i * NR + c]), odd = to_bf16(some[(i + 1) * NR + c]);
+                if (way == WAY_PAIRS)
+                    to[c] = pair_of(even, odd);
+                else
+                    to[c] = from_bf16(odd), to[NR + c] = from_bf16(even);
+            }
+    }
+}
+
+gemm_way gemm_way_of(dtype type)
+{
+    if (type == F32) return WAY_F32;
+    if (cpu_isa() == ISA_AMX) return WAY_TILES;
+#ifdef __AVX512BF16__
+    return WAY_PAIRS;
+#else
+    return WAY_WIDENED;
+#endif
+}
+
+size_t gemm_packed_size(gemm_way way, int64_t k, int64_t n)
+{
+    if (way == WAY_TILES) return tiles_packed_size(k, n);
+    if (gemm_is_int8(way)) return int8_packed_size(way, k, n);
+    return (size_t)(divide_up(n, NR) * NR * words_of(way, k)) * sizeof(float);
+}
+void gemm_pack(gemm_way way, int64_t k, int64_t n, const float *w, bool transposed, void *to)
+{
+    if (way == WAY_TILES) {
+        tiles_pack(k, n, w, transposed, to);
+        return;
+    }
+    if (gemm_is_int8(way)) {
+        int8_pack(way, k, n, w, transposed, to);
+        return;
+    }
+#pragma omp parallel for schedule(static) if (k * n > WORTH_THREADS)
+    for (int64_t j = 0; j < n; j += NR) pack_panel(way, k, n, j, w, transposed, (float *)to + j * words_of(way, k));
+}
+
+/* ---- blocks of y ---- */
+
+typedef struct { /* of y */
+    int64_t i0, i1, j0, j1;
+} area;
+typedef struct {  /* what a thread works in */
+    float *strip; /* rows of x that would share cache lines where they lie, [MR][KC] */
+    float *right; /* packed columns of w, when they are packed in passing */
+    float *left;  /* bf16 rows as words, [MC][KC] */
+    float *sums;  /* of bf16 rows, [MC][NC] */
+} rooms;
+
+/* The words p .. p + kc of rows i0 .. i1 of x, rows *row floats apart: where they lie, or in `room`. */
+static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p, int64_t kc, float *room, int64_t *row)
+{
+    *row = g->words                               ? words_of(g->way, g->k)
+           : g->way == WAY_F32                    ? g->k
+           : g->way == WAY_PAIRS && g->k % 2 == 0 ? g->k / 2
+                                                  : KC;
+    if (g->words) return g->words + i0 * *row + p;
+    if (g->way == WAY_F32) return (const float *)g->x + i0 * g->k + p;
+    if (*row != KC) return (const float *)g->x + i0 * *row + p;
+    for (int64_t i = i0; i < i1; i++) {
+        const bf16 *x = (const bf16 *)g->x + i * g->k + (g->way == WAY_PAIRS ? 2 * p : p);
+        float *to = room + (i - i0) * KC;
+        int64_t numbers = g->way == WAY_PAIRS ? smaller(2 * kc, g->k - 2 * p) : smaller(kc, g->k - p), c = 0;
+        if (g->way == WAY_PAIRS) {
+            for (; c + 1 < numbers; c += 2) to[c / 2] = pair_of(x[c], x[c + 1]);
+            if (c < numbers) to[c / 2] = pair_of(x[c], 0);
+            continue;
+        }
+        for (; c + 1 < numbers; c += 2) {
+            float even = from_bf16(x[c]), odd = from_bf16(x[c + 1]);
+            to[c] = odd, to[c + 1] = even;
+        }
+        if (c < numbers) to[c] = 0, to[c + 1] = from_bf16(x[c]);
+    }
+    return room;
+}
+
+/* Rows this many floats apart fall into the same lines of a first-level cache, which has fewer of them than a strip has
+ * rows. */
+static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
+
+/* While a tile is computed it fetches words of the next strip (kc of each of its rows from a on): the tiles share them
+ * out, in one run where the rows are no longer than kc, else by rows. */
+static void fetch_ahead(tile_job *t, const float *a, int64_t row, int64_t rows, int64_t kc, int64_t tile)
+{
+    bool by_rows = row > kc;
+    int64_t some = 8 * kc; /* floats a tile in one run: half a line a step, so memory keeps pace */
+    bool within = by_rows ? tile < rows : tile * some < rows * row;
+    t->fetch = (const char *)(within ? a + tile * (by_rows ? row : some) : t->a);
+    t->fetch_step = !within ? 0 : by_rows ? sizeof(float) : 8 * sizeof(float);
+}
+
+/* What the chains of a block start with, where that is more than a bias: in c. */
+static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
+{
+    for (int64_t i = b.i0; i < b.i1; i++) {
+        float *to = c + (i - b.i0) * c_row;
+        const bf16 *y = (const bf16 *)g->y + i * g->n + b.j0;
+        for (int64_t j = 0; j < b.j1 - b.j0 && g->way != WAY_F32; j++) to[j] = from_bf16(y[j]);
+        for (int64_t j = 0; j < b.j1 - b.j0 && g->bias; j++) to[j] += g->bias[b.j0 + j];
+    }
+}
+
+/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on. */
+static void block(const gemm *g, area b, const float *panels, const rooms *r)
+{
+    int64_t words = words_of(g->way, g->k), rows = b.i1 - b.i0, strips = divide_up(rows, MR), a_row;
+    bool floats = g->way == WAY_F32 || g->words; /* then the sums wait in y itself */
+    float *c = floats ? (float *)g->y + b.i0 * g->n + b.j0 : r->sums;
+    int64_t c_row = floats ? g->n : NC;
+    tile_fn f = tile_of(g->way);
+    if (g->add) start_sums(g, b, c, c_row);
+    for (int64_t p = 0; p < words; p += KC) {
+        int64_t kc = smaller(KC, words - p);
+        const float *a = left_words(g, b.i0, b.i1, p, kc, r->left, &a_row);
+        for (int64_t s = 0; s < strips; s++) { /* as evenly as can be: the last is no shorter than the others */
+            int64_t from = rows * s / strips, to = rows * (s + 1) / strips;
+            /* next: rows of the next strip */
+            int64_t next = s + 1 < strips ? rows * (s + 2) / strips - to : 0, strip_row = a_row, tiles = 0;
+            const float *strip = a + from * a_row;
+            if (to - from > 4 && rows_collide(a_row)) {
+                for (int64_t i = 0; i < to - from; i++)
+                    memcpy(r->strip + i * KC, strip + i * a_row, (size_t)kc * sizeof *strip);
+                strip = r->strip, strip_row = KC;
+            }
+            for (int64_t j = b.j0, side; j < b.j1; j += side * NR, tiles++) {
+                int64_t left = (b.j1 - j) / NR;
+                /* chains enough to hide their latency */
+                side = to - from == 1 && left >= 4 ? 4 : to - from == 2 && left >= 2 ? 2 : 1;
+                tile_job t = {.a = strip,
+                              .a_row = strip_row,
+                              .a_step = 1,
+                              .b = panels + (j - b.j0) * words + p * NR,
+                              .b_panel = words * NR,
+                              .k = kc,
+                              .c = c + from * c_row + j - b.j0,
+                              .c_row = c_row};
+                if (p || g->add)
+                    t.start = t.c, t.start_row = c_row;
+                else if (g->words)
+                    t.start = g->start ? g->start + j : NULL;
+                else if (g->bias)
+                    t.start = g->bias + j;
+                if (p + kc == words) {
+                    t.relu = g->relu;
+                    if (g->words) {
+                        t.row_scale = g->row_scale + b.i0 + from, t.col_scale = g->col_scale + j;
+                        t.bias = g->bias ? g->bias + j : NULL;
+                    }
+                    if (!floats) t.y16 = (uint16_t *)g->y + (b.i0 + from) * g->n + j, t.y16_row = g->n;
+                }
+                fetch_ahead(&t, a + to * a_row, a_row, next, kc, tiles);
+                tile(f, (int)(to - from), (int)side, b.j1 - j, &t);
+            }
+        }
+    }
+}
+
+/* What one thread does. */
+static void multiply(const gemm *g, area b)
+{
+    int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);
+    bool floats = g->way == WAY_F32 || g->words;
+    size_t right = g->packed ? 0 : (size_t)(words * nc), left = floats ? 0 : MC * KC, sums = floats ? 0 : MC * NC;
+    rooms r = {.strip = scratch((MR * KC + right + left + sums) * sizeof(float))};
+    r.right = r.strip + MR * KC, r.left = r.right + right, r.sums = r.left + left;
+    for (int64_t j = b.j0; j < b.j1; j += nc) {
+        int64_t j1 = smaller(j + nc, b.j1);
+        for (int64_t q = j; q < j1 && !g->packed; q += NR)
+            pack_panel(g->way, g->k, g->n, q, g->w, g->transposed, r.right + (q - j) * words);
+        const float *panels = g->packed ? (const float *)g->packed + j * words : r.right;
+        for (int64_t i = 0; i < blocks; i++) {
+            area here = {b.i0 + (b.i1 - b.i0) * i / blocks, b.i0 + (b.i1 - b.i0) * (i + 1) / blocks, j, j1};
+            block(g, here, panels, &r);
+        }
+    }
+}
+
+void gemm_rows(const gemm *g)
+{
+    enum { MANY = 64 }; /* rows for each thread */
+    if (g->way == WAY_TILES) {
+        tiles_rows(g);
+        return;
+    }
+    if (gemm_is_int8(g->way) && !g->words) {
+        int8_rows(g, gemm_rows);
+        return;
+    }
+#pragma omp parallel if (g->m * g->n * g->k > WORTH_SHARING)
+    {
+        int64_t me = omp_get_thread_num(), all = omp_get_num_threads(), panels = divide_up(g->n, NR);
+        if (g->packed && g->m >= MANY * all)
+            multiply(g, (area){g->m * me / all, g->m * (me + 1) / all, 0, g->n});
+        else /* columns: each thread packs its own */
+            multiply(g, (area){0, g->m, panels * me / all * NR, smaller(panels * (me + 1) / all * NR, g->n)});
+    }
+}

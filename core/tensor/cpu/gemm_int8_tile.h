@@ -1,0 +1,50 @@
+/* gemm_int8_tile.h - the tile of integer sums.
+ *
+ * A word is two int16, or four bytes; the left factor's bytes are 128 too large, which the initial sums compensate. */
+#ifndef ABLATE_CPU_GEMM_INT8_TILE_H
+#define ABLATE_CPU_GEMM_INT8_TILE_H
+#include "tensor/cpu/gemm_tile.h"
+
+#define WHOLE_NUMBERS
+#define WORDS shorts
+#define TARGET
+#if defined(__AVX512BW__)
+#define STEP(s, b, a) s = (vf)((vi)(s) + (vi)_mm512_madd_epi16((__m512i)(b), (__m512i)_mm512_set1_ps(a)))
+#elif defined(__AVX2__)
+#define STEP(s, b, a) s = (vf)((vi)(s) + (vi)_mm256_madd_epi16((__m256i)(b), (__m256i)_mm256_set1_ps(a)))
+#elif defined(__SSE2__)
+#define STEP(s, b, a) s = (vf)((vi)(s) + (vi)_mm_madd_epi16((__m128i)(b), (__m128i)_mm_set1_ps(a)))
+#else
+INLINE vi both_products(vi b, int32_t a) { return (b << 16 >> 16) * (int32_t)(int16_t)a + (b >> 16) * (a >> 16); }
+#define STEP(s, b, a) s = (vf)((vi)(s) + both_products((vi)(b), (int32_t)float_bits(a)))
+#endif
+#include "tensor/cpu/gemm_kernel.inc"
+#undef WORDS
+#undef STEP
+#undef TARGET
+#if defined(__AVX2__)
+#define WORDS bytes
+#if defined(__AVX512F__)
+#define TARGET        __attribute__((target("avx512vnni")))
+#define STEP(s, b, a) s = (vf)_mm512_dpbusd_epi32((__m512i)(s), (__m512i)_mm512_set1_ps(a), (__m512i)(b))
+#else
+#define TARGET        __attribute__((target("avxvnni")))
+#define STEP(s, b, a) s = (vf)_mm256_dpbusd_avx_epi32((__m256i)(s), (__m256i)_mm256_set1_ps(a), (__m256i)(b))
+#endif
+#include "tensor/cpu/gemm_kernel.inc"
+#undef WORDS
+#undef STEP
+#undef TARGET
+#else
+#define tile_bytes tile_shorts
+#endif
+#undef WHOLE_NUMBERS
+
+static inline tile_fn tile_of(gemm_way way)
+{
+    return way == WAY_PAIRS    ? tile_pairs
+           : way == WAY_BYTES  ? tile_bytes
+           : way == WAY_SHORTS ? tile_shorts
+                               : tile_floats;
+}
+#endif

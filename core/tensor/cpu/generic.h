@@ -1,0 +1,42 @@
+/* generic.h - shared by the kernels of generic operations: ranges of threads, conversions, views as rows and
+ * bytes. */
+#ifndef ABLATE_CPU_GENERIC_H
+#define ABLATE_CPU_GENERIC_H
+#include "tensor/cpu/fused.h"
+
+/* ---- work split over threads ---- */
+
+typedef void (*range_fn)(const void *job, int64_t from, int64_t to);
+/* Calls f on parts that cover [0, n), each except the last a multiple of `grain` long. Uses a single part if `work`
+ * (about the time of one element) is too little for several threads, or inside a parallel region. */
+void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *job);
+
+/* ---- views ---- */
+
+static inline int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
+static inline size_t bytes_of(const view *v) { return (size_t)count_of(v) * dtype_size(v->type); }
+static inline bool is_real(const view *v) { return v->type == F32 || v->type == F64; }
+/* Stride of each axis in elements, 0 for an axis of length 1. */
+void strides_of(const view *v, int64_t stride[4]);
+/* Reports that the call's operation has no kernel for the type of its output or an input; returns -1. */
+int wrong_type(const call *k, err *e);
+
+/* ---- copies ---- */
+
+/* Converts n numbers to another type. NULL if there is no such conversion (I32 is converted only by TO_FLOAT). */
+typedef void (*convert_fn)(void *to, const void *from, int64_t n);
+convert_fn converter(dtype to, dtype from);
+/* A flat copy by all threads; does nothing if both are the same storage. */
+void copy_flat(void *to, const void *from, int64_t n, convert_fn f, size_t to_size, size_t from_size);
+/* Copies elements of `size` bytes (2, 4 or 8) from strided storage, with steps [bytes] per axis, to contiguous
+ * storage. */
+void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_t step[4], size_t size);
+
+/* MAP (or MAP_BACK: x, f(x), dy) on n contiguous numbers of F32 or F64. */
+void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n);
+
+/* Checks that ids are in 0 .. n-1; the error names the first that is not. */
+int check_ids(const call *k, const view *ids, int64_t n, err *e);
+/* y[i] = row ids[i] of x, which has `rows` rows. */
+int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, const view *y, err *e);
+#endif

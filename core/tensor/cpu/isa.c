@@ -1,0 +1,174 @@
+/* isa.c - which instruction sets this machine has, and the one in use. */
+#include "tensor/cpu/isa.h"
+#include "tensor/cpu/floor.h"
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__GLIBC__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h> /* glibc 2.33 */
+#endif
+#endif
+
+extern const cpu_table_t cpu_table_generic;
+#ifdef __x86_64__
+extern const cpu_table_t cpu_table_avx2, cpu_table_avx512, cpu_table_avx512_bf16;
+
+/* ---- what a set is missing on this machine; NULL: usable ---- */
+
+#define NEEDS(feature)                                                                                                 \
+    if (!__builtin_cpu_supports(feature)) return "not supported by this processor: " feature;
+static const char *avx2_lacks(void)
+{
+    NEEDS("avx2")
+    NEEDS("fma")
+    NEEDS("f16c")
+    return NULL;
+}
+static const char *avx512_lacks(void)
+{
+    NEEDS("avx512f")
+    NEEDS("avx512bw")
+    NEEDS("avx512vl")
+    NEEDS("avx512dq")
+    return avx2_lacks();
+}
+static const char *avx512_bf16_lacks(void)
+{
+    NEEDS("avx512bf16")
+    return avx512_lacks();
+}
+static const char *amx_lacks(void)
+{
+#ifdef CPU_FEATURE_ACTIVE /* asks the C library, in whose place tests answer that emulate AMX (tests/amx) */
+    if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
+    if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";
+#else
+    NEEDS("amx-tile")
+    NEEDS("amx-bf16")
+#endif
+#ifdef __linux__
+    enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM: Linux gives tiles to those who ask */
+    if (syscall(SYS_arch_prctl, ASK, TILE_DATA)) return "the Linux kernel refused AMX tiles (ARCH_REQ_XCOMP_PERM)";
+    return avx512_bf16_lacks();
+#else
+    return "AMX tiles are supported on Linux only";
+#endif
+}
+#endif
+static const char *generic_lacks(void) { return NULL; }
+
+static const struct {
+    const char *name;
+    const cpu_table_t *table;
+    const char *(*lacks)(void);
+} sets[] = {
+    [ISA_GENERIC] = {"generic", &cpu_table_generic, generic_lacks},
+#ifdef __x86_64__
+    [ISA_AVX2] = {"avx2", &cpu_table_avx2, avx2_lacks},
+    [ISA_AVX512] = {"avx512", &cpu_table_avx512, avx512_lacks},
+    [ISA_AVX512_BF16] = {"avx512_bf16", &cpu_table_avx512_bf16, avx512_bf16_lacks},
+    [ISA_AMX] = {"amx", &cpu_table_avx512_bf16, amx_lacks}, /* the same kernels; cpu_isa() tells them to use tiles */
+#endif
+};
+static const char *lacks[LENGTH(sets)]; /* asked once */
+static int in_use = -1;
+static bool asked;
+
+static void ask(void)
+{
+    if (asked) return;
+    for (size_t i = 0; i < LENGTH(sets); i++) lacks[i] = sets[i].lacks();
+    asked = true;
+}
+
+const char *cpu_isa_name(int isa) { return isa >= 0 && (size_t)isa < LENGTH(sets) ? sets[isa].name : NULL; }
+const char *cpu_isa_lacks(int isa)
+{
+    ask();
+    return (size_t)isa < LENGTH(sets) ? lacks[isa] : "not for this family of processors";
+}
+
+/* Intel's cores since Sapphire Rapids need two cycles for a vdpbf16ps, half the speed of fp32 (bench_cpu_floor):
+ * without tiles, bf16 rows are faster multiplied as floats. */
+const char *cpu_isa_slower(int isa)
+{
+#ifdef __x86_64__
+    if (isa == ISA_AVX512_BF16 && __builtin_cpu_is("intel"))
+        return "Intel's vdpbf16ps has half the speed of fp32; bf16 is multiplied as fp32";
+#endif
+    (void)isa;
+    return NULL;
+}
+
+static int find(const char *name, int *isa, err *e)
+{
+    char known[128] = "";
+    for (size_t i = 0; i < LENGTH(sets); i++) {
+        if (same(sets[i].name, name)) {
+            *isa = (int)i;
+            return lacks[i]
+                       ? fail(e, "instruction set %s: %s; `ablate devices` lists what is available", name, lacks[i])
+                       : 0;
+        }
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", sets[i].name);
+    }
+    return fail(e, "instruction set '%s': expected one of %s", name, known);
+}
+
+int cpu_use(const char *name, err *e)
+{
+    int isa = ISA_GENERIC;
+    const char *forced = getenv("ABLATE_ISA");
+    ask();
+    if (name) {
+        if (find(name, &isa, e)) return -1;
+    } else if (forced && *forced) {
+        if (find(forced, &isa, e)) return fail_in(e, "ABLATE_ISA: ");
+    } else
+        for (size_t i = 0; i < LENGTH(sets); i++)
+            if (!lacks[i] && !cpu_isa_slower((int)i)) isa = (int)i;
+    in_use = isa;
+    return 0;
+}
+
+int cpu_isa(void)
+{
+    err e = {0};
+    if (in_use < 0 && cpu_use(NULL, &e)) broken("%s", e.text);
+    return in_use;
+}
+
+/* ---- VNNI: beside the sets, for products of int8 alone ---- */
+
+static bool vnni_forbidden;
+void cpu_forbid_vnni(bool forbid) { vnni_forbidden = forbid; }
+bool cpu_has_vnni(void)
+{
+#ifdef __x86_64__
+    int isa = cpu_isa();
+    if (vnni_forbidden || isa < ISA_AVX2) return false;
+    return isa == ISA_AVX2 ? __builtin_cpu_supports("avxvnni") : __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+/* ---- the backend's functions: those of the set in use ---- */
+
+static const cpu_table_t *table(void) { return sets[cpu_isa()].table; }
+
+#define CPU_DISPATCH(name)                                                                                             \
+    int cpu_##name(const call *k, err *e) { return table()->kernels[OP_##name](k, e); }
+CPU_KERNELS(CPU_DISPATCH)
+int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o) { return table()->run_tiled(c, t, o); }
+void cpu_release_params(const params *s)
+{
+    table(); /* before anything was kept, there is nothing to forget; all sets may keep something, in tests */
+    for (size_t i = 0; i < LENGTH(sets); i++) sets[i].table->drop_graph(s);
+}
+double cpu_sum_squares(const void *v, int64_t n, dtype type) { return table()->sum_squares(v, n, type); }
+void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type) { table()->accumulate(sum, v, n, type); }
+void cpu_floors(double *flops, double *bytes) { table()->floors(flops, bytes); }

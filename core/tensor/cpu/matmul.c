@@ -1,0 +1,109 @@
+/* matmul.c - MATMUL: many small products, typically [T,d] x [d,T] for T and d of 5 to 64, or a few large
+ * ones.
+ *
+ * A tile of the product stays in registers while the inner axis passes by (a's numbers one by one, b's rows
+ * as vectors); b is brought into rows first where they lie across or far apart.
+ */
+#include "tensor/cpu/generic.h"
+#include "tensor/cpu/vectors.h"
+
+enum {
+    TILE_VECTORS = 2,
+    INNER = 256,      /* of the inner axis at a time: a strip of b fills half the L1 cache */
+    PACK_ROWS = 32,   /* rows of a from which bringing b's rows together pays */
+    BLOCK_ROWS = 128, /* of the product, in one piece of work */
+    BLOCK_COLS = 256,
+#if WIDTH == 64
+    MASKED_f32 = 1, /* loading part of a vector costs no more than loading a whole one */
+#else
+    MASKED_f32 = 0,
+#endif
+    MASKED_f64 = 0
+};
+
+typedef struct {
+    const void *a, *b;
+    void *c; /* [batch 0, batch 1, rows, cols] */
+    int64_t batch[2], rows, cols, inner;
+    int64_t a_batch[2], b_batch[2]; /* elements from one batch entry to the next; 0: repeated */
+    int64_t a_row, a_step;          /* elements to the next row of a, and along the inner axis */
+    int64_t b_row, b_col;           /* elements along the inner axis, and to the next column of b */
+    int64_t block_i, block_j, blocks_i, blocks_j;
+} product;
+
+#if WIDTH == 64
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+#define S f32
+#include "tensor/cpu/matmul_tiles.h"
+#undef S
+#undef TILE_ROWS
+#define TILE_ROWS 4
+#define S         f64
+#include "tensor/cpu/matmul_tiles.h"
+#undef S
+#undef TILE_ROWS
+
+/* ---- the call ---- */
+
+static int shape(const call *k, product *p, err *e)
+{
+    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    int64_t sa[4], sb[4];
+    strides_of(a, sa);
+    strides_of(b, sb);
+    *p = (product){.a = a->data,
+                   .b = b->data,
+                   .c = c->data,
+                   .batch = {c->dim[0], c->dim[1]},
+                   .rows = c->dim[2],
+                   .cols = c->dim[3],
+                   .inner = a->dim[turn_a ? 2 : 3],
+                   .a_batch = {sa[0], sa[1]},
+                   .b_batch = {sb[0], sb[1]},
+                   .a_row = turn_a ? 1 : a->dim[3],
+                   .a_step = turn_a ? a->dim[3] : 1,
+                   .b_row = turn_b ? 1 : b->dim[3],
+                   .b_col = turn_b ? b->dim[3] : 1};
+    if (p->inner != b->dim[turn_b ? 3 : 2] || p->rows != a->dim[turn_a ? 3 : 2] || p->cols != b->dim[turn_b ? 2 : 3])
+        return fail(e, "MATMUL: the shapes of a, b and their product do not match");
+    return 0;
+}
+
+int cpu_MATMUL(const call *k, err *e)
+{
+    const view *c = &k->out[0];
+    product p;
+    if (!is_real(c) || k->in[0].type != c->type || k->in[1].type != c->type) return wrong_type(k, e);
+    if (shape(k, &p, e)) return -1;
+    if (!count_of(c)) return 0;
+    if (!p.inner) {
+        memset(c->data, 0, bytes_of(c));
+        return 0;
+    }
+    if (p.cols == 1) { /* a column is also the row (a b)' = b' a' */
+        p = (product){.a = p.b,
+                      .b = p.a,
+                      .c = p.c,
+                      .batch = {p.batch[0], p.batch[1]},
+                      .rows = 1,
+                      .cols = p.rows,
+                      .inner = p.inner,
+                      .a_batch = {p.b_batch[0], p.b_batch[1]},
+                      .b_batch = {p.a_batch[0], p.a_batch[1]},
+                      .a_row = 0,
+                      .a_step = p.b_row,
+                      .b_row = p.a_step,
+                      .b_col = p.a_row};
+    }
+    p.block_i = BLOCK_ROWS;
+    p.block_j = BLOCK_COLS;
+    p.blocks_i = (p.rows + p.block_i - 1) / p.block_i;
+    p.blocks_j = (p.cols + p.block_j - 1) / p.block_j;
+    int64_t pieces = p.batch[0] * p.batch[1] * p.blocks_i * p.blocks_j, work = count_of(c) * p.inner / 8;
+    over_range(pieces, 1, work, c->type == F64 ? products_f64 : products_f32, &p);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* order.c - TOP_K, TO_IDS, RANDOM: ids computed from numbers, and noise (Philox, Salmon et al. 2011). */
+#include "tensor/cpu/generic.h"
+#include "tensor/cpu/vectors.h"
+#include <stdlib.h>
+
+typedef struct {
+    int32_t *ids;
+    const void *x;
+    int64_t n, k;
+    bool smallest;
+} ordering;
+typedef struct {
+    void *y;
+    int64_t n;
+    uint32_t place, step, key[2];
+    bool normal;
+} noise;
+
+enum { FEW = 16 }; /* first ones that are kept in order while a line passes by; for more all of it is sorted */
+
+#define S f32
+#include "tensor/cpu/order_rows.h"
+#undef S
+#define S f64
+#include "tensor/cpu/order_rows.h"
+#undef S
+#define OF_TYPE(v, name) ((v)->type == F64 ? name##_f64 : name##_f32)
+
+int cpu_TOP_K(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (!is_real(x) || y->type != I32) return wrong_type(k, e);
+    ordering o = {y->data, x->data, width_of(x), k->a.i[0], k->a.i[1] != 0};
+    over_range(rows_of(x), 1, 16 * count_of(x), OF_TYPE(x, first_places), &o);
+    return 0;
+}
+
+int cpu_TO_IDS(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (!is_real(x) || y->type != I32) return wrong_type(k, e);
+    over_range(count_of(y), 64, count_of(y), OF_TYPE(x, whole), &(ordering){.ids = y->data, .x = x->data});
+    return 0;
+}
+
+int cpu_RANDOM(const call *k, err *e)
+{
+    const view *y = &k->out[0];
+    if (!is_real(y)) return wrong_type(k, e);
+    noise r = {y->data,
+               count_of(y),
+               (uint32_t)k->a.i[0],
+               (uint32_t)k->step,
+               {(uint32_t)k->seed, (uint32_t)(k->seed >> 32)},
+               k->a.i[1] != 0};
+    over_range((r.n + 3) / 4, 1, 16 * r.n, OF_TYPE(y, noise), &r);
+    return 0;
+}

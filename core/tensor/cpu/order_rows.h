@@ -1,0 +1,87 @@
+/* order_rows.h - template (vectors.h; S: f32 or f64): TOP_K, TO_IDS and RANDOM. */
+
+/* ---- TOP_K ---- */
+
+typedef struct {
+    REAL x;
+    int32_t at;
+} TYPED(placed);
+
+/* Does x come strictly before y? NaN comes before all numbers. */
+static inline bool TYPED(before)(REAL x, REAL y) { return x > y || (isnan(x) && !isnan(y)); }
+
+/* The first k of n numbers, by insertion into a sorted list; equal numbers stay in order. */
+static void TYPED(few)(const REAL *x, int64_t n, bool smallest, int64_t k, TYPED(placed) * out)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        REAL v = smallest ? -x[i] : x[i];
+        if (kept == k && !TYPED(before)(v, out[k - 1].x)) continue;
+        int64_t j = kept < k ? kept++ : k - 1;
+        for (; j > 0 && TYPED(before)(v, out[j - 1].x); j--) out[j] = out[j - 1];
+        out[j] = (TYPED(placed)){v, (int32_t)i};
+    }
+}
+
+/* Stable merge sort of all n. Returns which of the two buffers has the result. */
+static const TYPED(placed) * TYPED(sorted)(TYPED(placed) * from, TYPED(placed) * to, int64_t n)
+{
+    for (int64_t run = 1; run < n; run *= 2) {
+        for (int64_t a = 0; a < n; a += 2 * run) {
+            int64_t middle = a + run < n ? a + run : n, end = a + 2 * run < n ? a + 2 * run : n, i = a, j = middle;
+            for (int64_t o = a; o < end; o++)
+                to[o] = i < middle && (j == end || !TYPED(before)(from[j].x, from[i].x)) ? from[i++] : from[j++];
+        }
+        TYPED(placed) *t = from;
+        from = to, to = t;
+    }
+    return from;
+}
+
+static void TYPED(first_places)(const void *job, int64_t from, int64_t to)
+{
+    const ordering *o = job;
+    bool few = o->k <= FEW;
+    TYPED(placed) kept[FEW], *room = few ? NULL : xmalloc((size_t)(2 * o->n) * sizeof *room);
+    for (int64_t r = from; r < to; r++) {
+        const REAL *x = (const REAL *)o->x + r * o->n;
+        const TYPED(placed) *y = kept;
+        if (few) {
+            TYPED(few)(x, o->n, o->smallest, o->k, kept);
+        } else {
+            for (int64_t i = 0; i < o->n; i++) room[i] = (TYPED(placed)){o->smallest ? -x[i] : x[i], (int32_t)i};
+            y = TYPED(sorted)(room, room + o->n, o->n);
+        }
+        for (int64_t i = 0; i < o->k; i++) o->ids[r * o->k + i] = y[i].at;
+    }
+    free(room);
+}
+
+/* ---- TO_IDS ---- */
+
+static void TYPED(whole)(const void *job, int64_t from, int64_t to)
+{
+    const ordering *o = job;
+    for (int64_t i = from; i < to; i++) {
+        double x = rint((double)((const REAL *)o->x)[i]);
+        o->ids[i] = x >= -2147483648.0 && x <= 2147483647.0 ? (int32_t)x : -1;
+    }
+}
+
+/* ---- RANDOM: counters from .. to, four numbers each ---- */
+
+static void TYPED(noise)(const void *job, int64_t from, int64_t to)
+{
+    const noise *r = job;
+    for (int64_t i = from; i < to; i++) {
+        uint32_t w[4];
+        double u[4];
+        philox((uint32_t[4]){(uint32_t)i, (uint32_t)(i >> 32), r->place, r->step}, r->key, w);
+        for (int j = 0; j < 4; j++) u[j] = ((double)(w[j] >> 9) + 0.5) / 8388608;
+        for (int j = 0; j < 4 && r->normal; j += 2) {
+            double radius = sqrt(-2 * log(u[j])), angle = 6.283185307179586 * u[j + 1];
+            u[j] = radius * cos(angle), u[j + 1] = radius * sin(angle);
+        }
+        for (int j = 0; j < 4 && 4 * i + j < r->n; j++) ((REAL *)r->y)[4 * i + j] = (REAL)u[j];
+    }
+}

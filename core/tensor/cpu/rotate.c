@@ -1,0 +1,36 @@
+/* rotate.c - ROTATE: rotary positions of packed rows, in one pass over them. */
+#include "tensor/cpu/fused.h"
+#include "tensor/cpu/vectors.h"
+
+typedef struct {
+    const int32_t *offset; /* [sentences + 1] */
+    int64_t sentences, rows, width, col, heads, d;
+    bool adjoint;
+} rotation;
+
+#define S f32
+#include "tensor/cpu/rotate.inc"
+#undef S
+#define S f64
+#include "tensor/cpu/rotate.inc"
+#undef S
+#define S bf16
+#include "tensor/cpu/rotate.inc"
+#undef S
+
+int cpu_ROTATE(const call *k, err *e)
+{
+    const attr *a = &k->a;
+    rotation r = {k->in[3].data, k->in[3].dim[3] - 1, rows_of(&k->in[0]), width_of(&k->in[0]), a->i[0], a->i[1],
+                  a->i[2],       a->i[3] != 0};
+    for (int64_t b = 0; b < r.sentences; b++) {
+        int64_t length = r.offset[b + 1] - r.offset[b];
+        if (r.offset[b] < 0 || length < 0 || r.offset[b + 1] > r.rows || length > k->in[1].dim[2])
+            return fail(e,
+                        "rotate: sentence %lld has rows %d to %d of %lld, but there are angles for %lld "
+                        "positions",
+                        (long long)b, r.offset[b], r.offset[b + 1], (long long)r.rows, (long long)k->in[1].dim[2]);
+    }
+    BY_TYPE(k->in[0].type, rotate, &r, k->in[0].data, k->in[1].data, k->in[2].data, k->out[0].data);
+    return 0;
+}

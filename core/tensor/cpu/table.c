@@ -1,0 +1,12 @@
+/* table.c - the functions of one instruction set, its only external symbols (sets.cmake). */
+#include "tensor/cpu/isa.h"
+#include "tensor/cpu/floor.h"
+
+#define ENTRY(name) [OP_##name] = cpu_##name,
+extern const cpu_table_t cpu_table;
+const cpu_table_t cpu_table = {.kernels = {CPU_KERNELS(ENTRY)},
+                               .run_tiled = cpu_run_tiled,
+                               .drop_graph = cpu_release_params,
+                               .sum_squares = cpu_sum_squares,
+                               .accumulate = cpu_accumulate,
+                               .floors = cpu_floors};

@@ -1,0 +1,282 @@
+/* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and bf16 rows as factors of tensor
+ * core products. For kernels.
+ *
+ * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) lists the
+ * tiles that there are, with all that a kernel must know of one, in 32 bytes: a warp reads how many there are and its
+ * own tile, and nothing of empty sentences, of which a graph can have thousands. A grid is made for the tiles of a
+ * usual batch; a batch of very short sentences has more, taken in turns. The dummy rows past the last offset are one
+ * more sentence that sees nothing, which makes them zeros.
+ *
+ * Factors. A warp multiplies directly from device memory, without shared memory or barriers, for any sentence length;
+ * neighbouring warps work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes per
+ * lane. (1) A product over columns is a sum, so any column order shared by both factors works: lane t of four takes
+ * columns 8 t .. 8 t + 7 of 32, its numbers for two steps of 16. (2) In a product over rows, column g of the right
+ * factor's eight can be any column, as long as the result is put back there: of 64 columns lane g takes 8 g .. 8 g + 7
+ * from its four rows, and step j multiplies the j-th of each.
+ */
+#ifndef ABLATE_CUDA_ATTEND_TILE_H
+#define ABLATE_CUDA_ATTEND_TILE_H
+#include "tensor/cuda/attention.h"
+#include "tensor/cuda/vec8.h"
+
+/* In a loop: values derived from x are recomputed in each iteration. Otherwise the compiler keeps all addresses of a
+ * tile and the keys of all philox rounds in registers and spills others. */
+#ifdef GPU_ON_CPU
+#define FRESH(x) (void)(x)
+#else
+#define FRESH(x) asm volatile("" : "+r"(x))
+#endif
+
+/* ---- tiles ---- */
+
+struct span {
+    int first, n;
+}; /* rows of one side of a sentence */
+__device__ __forceinline__ span span_of(const int32_t *off, int sentences, int rows, int b)
+{
+    int first = off[b], end = b < sentences ? off[b + 1] : rows;
+    return span{first, end - first};
+}
+
+struct __align__(16) attend_place
+{
+    span own, other; /* the sentence's rows on the tiled side and on the other side */
+    int first, n;    /* the tile: rows first .. first + n - 1 of the sentence */
+    int sentence;    /* for the dummies: the number of sentences */
+    int whole;       /* not a tile, but all of a short sentence (back_sentence) */
+};
+/* A table: the number of tiles, at the place of a tile, then the tiles. */
+__device__ __forceinline__ attend_place place_in(const int32_t *table, int i)
+{
+    return ((const attend_place *)table)[1 + i];
+}
+
+/* ---- grids, on the host ---- */
+
+#ifndef __CUDACC_RTC__
+/* Tiles that there can be, at least 1. */
+static inline int64_t most_tiles(const gpu_attention *a, int64_t rows, int64_t tile)
+{
+    int64_t most = rows / tile + a->sentences + 1;
+    return rows < 1 ? 1 : most < rows ? most : rows;
+}
+/* Tiles that a grid takes at once: `usual` of them, but not fewer than a GPU runs at the same time, nor more than there
+ * can be. */
+static inline int64_t tiles_at_once(const gpu_attention *a, int64_t rows, int64_t tile, int64_t usual)
+{
+    int64_t most = most_tiles(a, rows, tile), running = 16 * gpu_multiprocessors() / a->heads + 1,
+            wanted = usual > running ? usual : running;
+    return wanted < most ? wanted : most;
+}
+/* Of one side: as many as sentences of two tiles' rows make. */
+static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t tile)
+{
+    return tiles_at_once(a, rows, tile, 3 * rows / (2 * tile));
+}
+/* `each` (heads, or heads times parts) blocks, one beside the other, for every tile or group of tiles. */
+static inline dim3 tile_grid(int64_t each, int64_t tiles)
+{
+    return dim3((unsigned)each, (unsigned)(tiles > 65535 ? 65535 : tiles));
+}
+#endif
+
+/* The first `head`'s columns in row `row`. */
+template <class T> __device__ __forceinline__ T *at_row(const gpu_columns &x, int64_t row, int column)
+{
+    return (T *)x.at + row * x.stride + column;
+}
+
+/* ---- dropout ---- */
+
+/* Bit j: the row's probability of key + j is kept, for j < n <= 32; key is a multiple of 8, so element numbers are too.
+ * LANES neighbouring lanes compute it together; all 32 lanes of the warp must take part. */
+template <int LANES>
+__device__ __forceinline__ unsigned keep32(const gpu_attention &a, philox_key k, int64_t row, int head, int key, int n)
+{
+    FRESH(k.seed_low);
+    FRESH(k.seed_high);
+    FRESH(head);
+    FRESH(key);
+    /* rows times heads fit in 31 bits (ops_attention.c) */
+    uint64_t first =
+        (uint64_t)((unsigned)row * (unsigned)a.heads + (unsigned)head) * (ATTEND_STRIDE / 8) + (unsigned)key / 8;
+    unsigned bits = 0;
+    for (int i = (int)threadIdx.x % LANES; 8 * i < n; i += LANES)
+        bits |= keep_words(first + (unsigned)i, k, a.drop.least) << 8 * i;
+    for (int o = 1; o < LANES; o *= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
+    return bits;
+}
+
+/* ---- bf16 factors of one warp: lane = 4 g + t ---- */
+
+/* Two numbers as a word, the first in the lower half. */
+__device__ __forceinline__ unsigned bf16_pair(float low, float high)
+{
+#if defined GPU_ON_CPU || defined __CUDACC_RTC__
+    return (unsigned)to_bf16(low).bits | (unsigned)to_bf16(high).bits << 16;
+#else
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(unsigned *)&p;
+#endif
+}
+__device__ __forceinline__ float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
+
+/* Words [N] from p (2 or 4: 8 or 16 bytes), zeros if not `there`. */
+template <int N> __device__ __forceinline__ void take_words(unsigned (&w)[N], const bf16 *p, bool there)
+{
+    if (N == 4) {
+        uint4 x = there ? *(const uint4 *)p : make_uint4(0, 0, 0, 0);
+        w[0] = x.x, w[1] = x.y, w[N - 2] = x.z, w[N - 1] = x.w;
+    } else {
+        uint2 x = there ? *(const uint2 *)p : uint2{0, 0};
+        w[0] = x.x, w[1] = x.y;
+    }
+}
+
+/* Rows x [n <= 16, width <= D], the rest zeros, as the left factor of products over columns. */
+template <int D>
+__device__ __forceinline__ void take_left(unsigned (&a)[D / 16][4], const bf16 *x, int stride, int n, int width)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int c = 0; c < D / 32; c++)
+    {
+        int column = 32 * c + 8 * t;
+        unsigned up[4], down[4];
+        take_words(up, x + g * stride + column, g < n && column < width);
+        take_words(down, x + (g + 8) * stride + column, g + 8 < n && column < width);
+        UNROLL for (int i = 0; i < 4; i++)
+        {
+            a[2 * c + i / 2][2 * (i % 2)] = up[i];
+            a[2 * c + i / 2][2 * (i % 2) + 1] = down[i];
+        }
+    }
+}
+
+/* s [16, 8 N] += a x' over columns; x [n, width], the rest zeros. */
+template <int D, int N>
+__device__ __forceinline__ void add_scores(float (&s)[N][4], const unsigned (&a)[D / 16][4], const bf16 *x, int stride,
+                                           int n, int width)
+{
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    int g = lane >> 2, t = lane & 3;
+    UNROLL for (int j = 0; j < N; j++)
+    {
+        UNROLL for (int c = 0; c < D / 32; c++)
+        {
+            int row = 8 * j + g, column = 32 * c + 8 * t;
+            unsigned w[4];
+            take_words(w, x + row * stride + column, row < n && column < width);
+            UNROLL for (int i = 0; i < 2; i++)
+            {
+                unsigned b[2] = {w[2 * i], w[2 * i + 1]};
+                mma_16816(s[j], a[2 * c + i], b);
+            }
+        }
+    }
+}
+
+/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o are in the order of trick (2);
+ * give() restores it. */
+template <int D>
+__device__ __forceinline__ void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x,
+                                         int stride, int first, int n, int width)
+{
+    constexpr int EACH = D < 64 ? D / 8 : 8; /* neighbouring columns per lane */
+    int g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < D / 8 / EACH; part++)
+    {
+        unsigned w[4][EACH / 2];
+        int column = EACH * (8 * part + g);
+        UNROLL for (int i = 0; i < 4; i++)
+        {
+            int row = first + 2 * t + i % 2 + i / 2 * 8;
+            take_words(w[i], x + row * stride + column, row < n && column < width);
+        }
+        UNROLL for (int i = 0; i < EACH / 2; i++)
+        {
+            unsigned low[2] = {(w[0][i] & 0xffffu) | w[1][i] << 16, (w[2][i] & 0xffffu) | w[3][i] << 16};
+            unsigned high[2] = {w[0][i] >> 16 | (w[1][i] & 0xffff0000u), w[2][i] >> 16 | (w[3][i] & 0xffff0000u)};
+            mma_16816(o[EACH * part + 2 * i], a, low);
+            mma_16816(o[EACH * part + 2 * i + 1], a, high);
+        }
+    }
+}
+
+/* o += p x over rows; p [16, 8 N] from add_scores, rounded to bf16. */
+template <int D, int N>
+__device__ __forceinline__ void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride,
+                                            int n, int width)
+{
+    int lane = threadIdx.x & 31;
+    FRESH(lane);
+    FRESH(stride);
+    UNROLL for (int m = 0; m < N / 2; m++)
+    {
+        const float *even = p[2 * m], *odd = p[2 * m + 1];
+        unsigned a[4] = {bf16_pair(even[0], even[1]), bf16_pair(even[2], even[3]), bf16_pair(odd[0], odd[1]),
+                         bf16_pair(odd[2], odd[3])};
+        add_rows<D>(o, a, lane, x, stride, 16 * m, n, width);
+    }
+}
+
+/* Rows y [n, width] = o, row g times up and row g + 8 times down. */
+template <int D>
+__device__ __forceinline__ void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n,
+                                     int width)
+{
+    constexpr int EACH = D < 64 ? D / 8 : 8;
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int part = 0; part < D / 8 / EACH; part++) UNROLL for (int i = 0; i < 4; i++)
+    {
+        int row = g + i / 2 * 8, column = EACH * (8 * part + 2 * t + i % 2);
+        float by = i < 2 ? up : down;
+        if (row >= n || column >= width) continue;
+        unsigned w[EACH / 2];
+        UNROLL for (int j = 0; j < EACH / 2; j++) w[j] =
+            bf16_pair(o[EACH * part + 2 * j][i] * by, o[EACH * part + 2 * j + 1][i] * by);
+        bf16 *to = y + row * stride + column;
+        if (EACH == 8)
+            *(uint4 *)to = make_uint4(w[0], w[1], w[EACH / 2 - 2], w[EACH / 2 - 1]);
+        else
+            *(uint2 *)to = uint2{w[0], w[1]};
+    }
+}
+
+/* Sums over the four lanes t: a row's numbers from add_scores. */
+__device__ __forceinline__ float four_sum(float x)
+{
+    x += __shfl_xor_sync(0xffffffffu, x, 1);
+    return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+__device__ __forceinline__ float four_max(float x)
+{
+    x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+    return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+/* For heads wider than a warp: W warps have D columns each of the same tile, and x becomes the sum over them, with the
+ * same bits in all. By a whole block. */
+template <int W, int N> __device__ __forceinline__ void add_warps(float (&x)[N][4])
+{
+    if constexpr (W > 1) {
+        __shared__ float part[W][4 * N][32];
+        int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        __syncthreads(); /* the previous sum has been read */
+        UNROLL for (int i = 0; i < 4 * N; i++) part[warp][i][lane] = x[i / 4][i % 4];
+        __syncthreads();
+        UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] = part[0][i][lane];
+        for (int w = 1; w < W; w++) UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] += part[w][i][lane];
+    }
+}
+
+/* Do the bf16 kernels support these columns? Empty ones (NULL) are supported. On the host. */
+static inline bool columns_fit(const gpu_columns &x) { return !x.at || (aligned16(x.at) && x.stride % 8 == 0); }
+static inline bool rows_fit(const gpu_attention *a)
+{
+    return a->d_k % 8 == 0 && a->d_v % 8 == 0 && columns_fit(a->q) && columns_fit(a->k) && columns_fit(a->v) &&
+           columns_fit(a->y) && columns_fit(a->dy) && columns_fit(a->dq) && columns_fit(a->dk) && columns_fit(a->dv);
+}
+#endif

@@ -1,0 +1,87 @@
+/* attention.h - launchers of attention on packed rows (attend.cu, attend_back.cu, attend_step.cu, attend_tiles.cu):
+ * ATTEND, ATTEND_BACK and ATTEND_STEP of op.h, for rows of type F32 (0) or BF16 (2).
+ *
+ * Every pointer is device memory; a launcher returns 0, or -1 (message: gpu_error). Sentences may have any length,
+ * heads any width up to ATTEND_WIDEST, rows any address and stride: bf16 rows not aligned for 16-byte loads are copied
+ * first (attend_pack.cu). The order of sums depends only on the shapes.
+ */
+#ifndef ABLATE_CUDA_ATTENTION_H
+#define ABLATE_CUDA_ATTENTION_H
+#include "tensor/cuda/rows.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ATTEND_WIDEST = 512, /* columns of a head */
+    ATTEND_SLOT = 4,     /* SCRATCH_ATTEND of ops.h, which is not C++ (checked in ops_attention.c) */
+    /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
+    ATTEND_STRIDE = 1 << 20,
+    ATTEND_TILE = 16,
+    ATTEND_TILE_F32 = 32,
+    ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass is one block's, per head */
+    ATTEND_TABLES = 16 /* most tables of tiles in one launch */
+};
+
+/* ---- the tiles of a batch (attend_tile.h) ---- */
+
+typedef struct {                         /* what a table of tiles depends on; compared as bytes */
+    const int32_t *own, *other;          /* [sentences + 1] first rows on the tiled side and on the other */
+    int sentences, own_rows, other_rows; /* with the dummies */
+    int rows;                            /* of a tile */
+    int both;  /* 0: tiles of the tiled side; 1: of both sides at once, as many as the longer side needs */
+    int whole; /* both: a sentence of no more than `whole` rows on either side is one tile; 0: none is */
+} gpu_tile_shape;
+size_t gpu_tile_bytes(const gpu_tile_shape *s); /* of its table, aligned to 16 */
+/* Writes n tables, in one launch if there are no more than ATTEND_TABLES. */
+int gpu_list_tiles(int n, const gpu_tile_shape *s, int32_t *const *tables);
+
+/* ---- attention ---- */
+
+typedef struct { /* head 0's first column in row 0, `width` columns per head; row stride in numbers */
+    void *at;
+    int64_t stride;
+} gpu_columns;
+
+typedef struct {
+    int type, heads, d_k, d_v;
+    int sentences, rows, keys; /* rows of q's and of k's tensor, including the dummies past the last offset */
+    int causal;                /* query t of a sentence sees keys 0 .. t */
+    float scale;               /* on the scores */
+    gpu_dropping drop;
+    const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
+    /* Tables of tiles, from the same offsets: gpu_attend and gpu_attend_score: of queries; gpu_attend_back: of both
+     * sides; gpu_attend_score_back: of queries, and of keys. Rows of a tile: ATTEND_TILE, or ATTEND_TILE_F32 for
+     * gpu_attend and gpu_attend_back on F32 rows. */
+    const int32_t *tiles, *key_tiles;
+    gpu_columns q, k, v, y;
+    float *lse;                 /* [rows, heads] log-sum-exp of each row's scores */
+    gpu_columns dy, dq, dk, dv; /* gpu_attend_back */
+} gpu_attention;
+
+/* Writes y and lse; both are 0 in rows without a sentence or without keys. */
+int gpu_attend(const gpu_attention *a);
+/* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
+int gpu_attend_back(const gpu_attention *a);
+/* The same, with a score program (score.h) or NULL, for bf16 rows at any address, using copies. */
+struct gpu_score;
+int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
+
+typedef struct {
+    int type, rows, heads, d_k, d_v;
+    int64_t capacity; /* positions in a row's cache */
+    float scale;
+    const void *qkv;          /* [rows, heads (2 d_k + d_v)] columns q, k, v */
+    void *cache, *y;          /* [rows, capacity, heads (d_k + d_v)], [rows, heads d_v] */
+    const int32_t *ancestors; /* [rows, capacity] the row whose cache has position j of this row's past */
+    const int32_t *time;      /* [1] position of the new tokens */
+} gpu_attention_step;
+
+/* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1, which the host cannot
+ * check, leaves the cache unchanged and makes y NaN. */
+int gpu_attend_step(const gpu_attention_step *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

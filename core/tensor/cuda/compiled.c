@@ -1,0 +1,246 @@
+/* compiled.c - generated kernels: compiled by NVRTC, kept in a folder by what they depend on, loaded once.
+ *
+ * The folder is ABLATE_KERNELS, else $XDG_CACHE_HOME/ablate/kernels or ~/.cache/ablate/kernels; only its owner may read
+ * or write what is made there, and files that others may write are not read, for what lies in it is machine code for
+ * the GPU. A file's name is a hash of the source, of every header, of the kernel's name, of the compiler's version and
+ * of the GPU's compute capability.
+ */
+#include "tensor/cuda/compiled.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/library.h"
+#include "tensor/cuda/runtime.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *name;
+    const char *text;
+} kernel_header;
+extern const kernel_header kernel_headers[]; /* embed_headers.cmake; ended by NULL */
+
+/* ---- sources ---- */
+
+const char *source_number(float x, char out[32])
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    snprintf(out, 32, "__uint_as_float(0x%08xu)", bits);
+    return out;
+}
+
+void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text)
+{
+    if (what == GPU_MAP)
+        str_addf(text, "        %s = function_of(%d, %s);\n", to, function, a);
+    else if (what == GPU_MAP_BACK)
+        str_addf(text, "        %s = gradient_of(%d, %s, %s, %s);\n", to, function, a, b, c);
+    else
+        str_addf(text, "        %s = arithmetic(%d, %s, %s);\n", to, what, a, b);
+}
+
+/* ---- NVRTC: nvrtc.h, as far as it is needed; its results are 0 where all went well ---- */
+
+typedef struct nvrtc_program *nvrtc_program;
+static struct {
+    void *library;
+    int (*version)(int *major, int *minor);
+    int (*create)(nvrtc_program *p, const char *source, const char *name, int n, const char *const *headers,
+                  const char *const *names);
+    int (*destroy)(nvrtc_program *p);
+    int (*add_name)(nvrtc_program p, const char *expression);
+    int (*compile)(nvrtc_program p, int n, const char *const *options);
+    int (*log_size)(nvrtc_program p, size_t *n);
+    int (*log)(nvrtc_program p, char *text);
+    int (*size)(nvrtc_program p, size_t *n);
+    int (*cubin)(nvrtc_program p, char *code);
+    int (*lowered)(nvrtc_program p, const char *expression, const char **name);
+} nvrtc;
+static const library_kind library_nvrtc = {
+    "NVRTC", "ABLATE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "nvrtcVersion"};
+
+bool kernel_compiler_found(err *e)
+{
+    static const struct {
+        const char *name;
+        void *to;
+    } functions[] = {{"nvrtcVersion", &nvrtc.version},        {"nvrtcCreateProgram", &nvrtc.create},
+                     {"nvrtcDestroyProgram", &nvrtc.destroy}, {"nvrtcAddNameExpression", &nvrtc.add_name},
+                     {"nvrtcCompileProgram", &nvrtc.compile}, {"nvrtcGetProgramLogSize", &nvrtc.log_size},
+                     {"nvrtcGetProgramLog", &nvrtc.log},      {"nvrtcGetCUBINSize", &nvrtc.size},
+                     {"nvrtcGetCUBIN", &nvrtc.cubin},         {"nvrtcGetLoweredName", &nvrtc.lowered}};
+    if (nvrtc.library) return true;
+    str path = {0};
+    void *library = library_load(&library_nvrtc, &path, e);
+    bool all = library != NULL;
+    for (size_t i = 0; all && i < sizeof functions / sizeof *functions; i++)
+        all = !library_function(&library_nvrtc, library, functions[i].name, functions[i].to, e);
+    if (all) nvrtc.library = library;
+    str_free(&path);
+    return all;
+}
+
+/* The types of <stdint.h>, which NVRTC lacks. */
+static const char integers[] =
+    "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;\n"
+    "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t; typedef unsigned long "
+    "uint64_t;\n"
+    "typedef unsigned long uintptr_t;\n";
+
+static int compile(nvrtc_program p, const char *expression, int capability, str *image, str *name, err *e)
+{
+    char arch[32];
+    snprintf(arch, sizeof arch, "-arch=sm_%d", capability);
+    const char *const options[] = {arch, "-std=c++17", "-default-device"}, *lowered = NULL;
+    size_t n = 0;
+    if (nvrtc.add_name(p, expression) || nvrtc.compile(p, sizeof options / sizeof *options, options)) {
+        nvrtc.log_size(p, &n);
+        char *log = xcalloc(n + 1, 1);
+        nvrtc.log(p, log);
+        fail(e, "NVRTC cannot compile %s for %s: %s", expression, arch, log);
+        free(log);
+        return -1;
+    }
+    if (nvrtc.size(p, &n) || nvrtc.lowered(p, expression, &lowered))
+        return fail(e, "NVRTC produced no code for %s", expression);
+    char *code = xmalloc(n + 1);
+    int bad = nvrtc.cubin(p, code);
+    str_clear(image), str_clear(name);
+    str_addn(image, code, n);
+    str_add(name, lowered);
+    free(code);
+    return bad ? fail(e, "NVRTC produced no code for %s", expression) : 0;
+}
+
+int kernel_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e)
+{
+    enum { MOST_HEADERS = 32 };
+    const char *names[MOST_HEADERS] = {"stdint.h", "stddef.h"}, *texts[MOST_HEADERS] = {integers, ""};
+    nvrtc_program p = NULL;
+    int n = 2;
+    if (!kernel_compiler_found(e)) return -1;
+    for (const kernel_header *h = kernel_headers; h->name && n < MOST_HEADERS; h++, n++)
+        names[n] = h->name, texts[n] = h->text;
+    int bad = nvrtc.create(&p, source, "generated.cu", n, texts, names) ? fail(e, "NVRTC accepts no program") : 0;
+    bad = bad || compile(p, expression, capability, image, name, e) ? -1 : 0;
+    if (p) nvrtc.destroy(&p);
+    return bad;
+}
+
+/* ---- the folder ---- */
+
+static kernel_compiler compiler = kernel_compile;
+static int64_t compilations;
+void kernel_use_compiler(kernel_compiler c) { compiler = c; }
+int64_t kernel_compilations(void) { return compilations; }
+
+/* The caller frees; NULL: nothing is kept. */
+static char *folder(void)
+{
+    const char *wish = getenv("ABLATE_KERNELS"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (wish) return *wish ? xstrdup(wish) : NULL;
+    if (cache && *cache) return path_join(cache, "ablate/kernels");
+    return home && *home ? path_join(home, ".cache/ablate/kernels") : NULL;
+}
+
+static char *file_of(const char *in, const char *source, const char *expression, int capability)
+{
+    sha256 s;
+    char hex[65];
+    int version[3] = {capability, 0, 0};
+    if (nvrtc.library) nvrtc.version(&version[1], &version[2]);
+    sha256_init(&s);
+    sha256_add(&s, version, sizeof version);
+    sha256_add(&s, expression, strlen(expression) + 1);
+    sha256_add(&s, source, strlen(source) + 1);
+    for (const kernel_header *h = kernel_headers; h->name; h++) sha256_add(&s, h->text, strlen(h->text) + 1);
+    sha256_hex(&s, hex);
+    char *name = xprintf("%s.cubin", hex), *path = path_join(in, name);
+    free(name);
+    return path;
+}
+
+/* A line with the kernel's name, then the code. */
+static bool read_kept(const char *path, str *image, str *name)
+{
+    str text = {0};
+    err unused = {0};
+    struct stat s;
+    bool mine = !stat(path, &s) && s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH));
+    const char *end = mine && !file_read(path, &text, &unused) ? memchr(text.s, '\n', text.n) : NULL;
+    if (end) {
+        str_clear(name), str_clear(image);
+        str_addn(name, text.s, (size_t)(end - text.s));
+        str_addn(image, end + 1, text.n - (size_t)(end + 1 - text.s));
+    }
+    str_free(&text);
+    return end != NULL;
+}
+
+static void keep(const char *in, const char *path, const str *image, const str *name)
+{
+    str text = {0};
+    err e = {0};
+    str_addf(&text, "%s\n", str_text(name));
+    str_addn(&text, image->s, image->n);
+    bool ours = !is_folder(in);
+    if (make_folders(in, &e) || (ours && chmod(in, S_IRWXU)) || file_write(path, text.s, text.n, &e))
+        log_line(LOG_WARN, "a compiled kernel cannot be saved: %s", e.text[0] ? e.text : in);
+    else
+        chmod(path, S_IRUSR | S_IWUSR);
+    str_free(&text);
+}
+
+/* ---- kernels that are loaded ---- */
+
+typedef struct {
+    char *source, *expression;
+    void *kernel;
+} loaded;
+static loaded *table;
+static size_t table_n, table_cap;
+
+static void *load(const char *source, const char *expression, err *e)
+{
+    str image = {0}, name = {0};
+    char *in = folder(), *path = NULL;
+    int capability = gpu_capability();
+    void *kernel = NULL;
+    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* its version is part of the file's name */
+    if (there && in) path = file_of(in, source, expression, capability);
+    if (there && !(path && read_kept(path, &image, &name))) {
+        compilations++;
+        there = !compiler(source, expression, capability, &image, &name, e);
+        if (there && path) keep(in, path, &image, &name);
+    }
+    if (there) kernel = gpu_load_kernel(str_text(&image), str_text(&name));
+    if (there && !kernel) fail(e, "%s", gpu_error());
+    str_free(&image), str_free(&name);
+    free(in), free(path);
+    return kernel;
+}
+
+int compiled_kernel(const char *source, const char *expression, void **kernel)
+{
+    err e = {0};
+    *kernel = NULL;
+    for (size_t i = 0; i < table_n && !*kernel; i++)
+        if (same(table[i].expression, expression) && same(table[i].source, source)) *kernel = table[i].kernel;
+    if (*kernel) return 0;
+    *kernel = load(source, expression, &e);
+    if (!*kernel) return gpu_refuse(e.text);
+    table = grow(table, &table_cap, table_n + 1, sizeof *table);
+    table[table_n++] = (loaded){xstrdup(source), xstrdup(expression), *kernel};
+    return 0;
+}
+
+int compiled_wanted(const char *variable)
+{
+    const char *text = getenv(variable);
+    err e = {0};
+    if (!text || !*text || same(text, "interpreted")) return 0;
+    if (same(text, "compiled")) return 1;
+    fail(&e, "%s is \"%s\", expected \"compiled\" or \"interpreted\"", variable, text);
+    return gpu_refuse(e.text);
+}

@@ -1,0 +1,32 @@
+/* compiled.h - kernels whose source is generated at run time (score_source.c, optim_source.c): compiled at first use,
+ * with NVRTC for the current GPU, cached in a folder, loaded once. */
+#ifndef ABLATE_CUDA_COMPILED_H
+#define ABLATE_CUDA_COMPILED_H
+#include "base/base.h"
+
+/* Is environment variable `variable` "compiled"? 1, or 0 if it is "interpreted" or not set; -1 and gpu_error() for
+ * another value. */
+int compiled_wanted(const char *variable);
+
+/* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
+ * may include the kernels' headers ("cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's message, or
+ * says where NVRTC was searched for. */
+int compiled_kernel(const char *source, const char *expression, void **kernel);
+
+/* What generators of sources share. A float of any digits, as an expression; a step of a program of generic.h, as a
+ * statement that gives `to` what functions.h computes from the operands a, b and c. */
+const char *source_number(float x, char out[32]);
+void source_step(int what, int function, const char *to, const char *a, const char *b, const char *c, str *text);
+
+/* Compiles for compute capability `capability` (90). image: the machine code; name: the kernel's name in it. Returns 0,
+ * or -1 and the compiler's message. */
+typedef int (*kernel_compiler)(const char *source, const char *expression, int capability, str *image, str *name,
+                               err *e);
+/* NVRTC */
+int kernel_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e);
+bool kernel_compiler_found(err *e); /* is NVRTC available? Else e has where it was searched for */
+
+/* For tests: a compiler to use instead of NVRTC, and the number of compilations. */
+void kernel_use_compiler(kernel_compiler c);
+int64_t kernel_compilations(void);
+#endif

@@ -1,0 +1,91 @@
+/* dnn.h - cuDNN, used if found at run time (dnn_load.c, dnn.c), and graphs of its tensor operations (dnn_graph.c) for
+ * attention (dnn_attend.c), recurrent layers (dnn_gru.c) and convolutions (dnn_conv.c). Only for files compiled with
+ * cudnn.h; ops.h has what the rest of the backend calls.
+ */
+#ifndef ABLATE_CUDA_DNN_H
+#define ABLATE_CUDA_DNN_H
+#include "base/base.h"
+#include <cudnn.h>
+
+/* The functions used. */
+#define DNN_FUNCTIONS(X)                                                                                               \
+    X(cudnnGetVersion)                                                                                                 \
+    X(cudnnGetErrorString)                                                                                             \
+    X(cudnnGetLastErrorString) X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnBackendCreateDescriptor)        \
+        X(cudnnBackendDestroyDescriptor) X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute)                       \
+            X(cudnnBackendFinalize) X(cudnnBackendExecute) X(cudnnCreateRNNDescriptor) X(cudnnDestroyRNNDescriptor)    \
+                X(cudnnSetRNNDescriptor_v8) X(cudnnCreateRNNDataDescriptor) X(cudnnDestroyRNNDataDescriptor)           \
+                    X(cudnnSetRNNDataDescriptor) X(cudnnGetRNNTempSpaceSizes) X(cudnnGetRNNWeightSpaceSize)            \
+                        X(cudnnGetRNNWeightParams) X(cudnnRNNForward) X(cudnnRNNBackwardData_v8)                       \
+                            X(cudnnRNNBackwardWeights_v8) X(cudnnCreateTensorDescriptor)                               \
+                                X(cudnnDestroyTensorDescriptor) X(cudnnSetTensorNdDescriptor)                          \
+                                    X(cudnnGetTensorNdDescriptor) X(cudnnCreateDropoutDescriptor)                      \
+                                        X(cudnnDestroyDropoutDescriptor) X(cudnnSetDropoutDescriptor)
+typedef struct {
+#define DNN_MEMBER(name) __typeof__(name) *name;
+    DNN_FUNCTIONS(DNN_MEMBER)
+#undef DNN_MEMBER
+} dnn_functions;
+
+enum { DNN_OLDEST = 91000 }; /* 9.10: masks of minus infinity, devices without a handle */
+
+/* The functions, loaded at the first call; NULL and e if there is no cuDNN, or an older one. Needs no GPU. */
+const dnn_functions *dnn_load(err *e);
+/* The handle on the device, with the backend's stream; created at the first call, which must not be during capture. */
+cudnnHandle_t dnn_handle(err *e);
+/* Returns -1, with cuDNN's message. */
+int dnn_failed(err *e, const char *doing, cudnnStatus_t s);
+
+/* ---- graphs of tensor operations: built once, planned, run many times ----
+ *
+ * Tensors have four axes and are numbered from 1; after an error all later calls return 0, and dnn_plan reports it. */
+typedef struct dnn_graph dnn_graph;
+typedef int dnn_tensor;
+typedef struct {
+    int64_t dim[4], stride[4];
+} dnn_shape; /* strides in elements */
+
+dnn_graph *dnn_graph_new(void);
+void dnn_graph_free(dnn_graph *g);
+/* A tensor in memory set for each run (dnn_at). offsets: 0, or a tensor with the start of each entry of the first axis
+ * [elements], int32 [B + 1]. */
+dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+dnn_tensor dnn_number(dnn_graph *g, float value); /* [1,1,1,1] */
+/* between operations only */
+dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+
+/* y: the output tensor, or 0 for an inner tensor. Returns the result's number. */
+/* fp32; b 0: unary */
+dnn_tensor dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor x, dnn_tensor b, dnn_tensor y);
+/* int32, the shape of x */
+dnn_tensor dnn_index(dnn_graph *g, dnn_tensor x, int64_t axis);
+/* of int32 or booleans: a boolean */
+dnn_tensor dnn_compare(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor a, dnn_tensor b);
+dnn_tensor dnn_select(dnn_graph *g, dnn_tensor mask, dnn_tensor x, dnn_tensor otherwise);
+/* over the last axis */
+dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn_tensor y);
+/* The same storage with other axes: an inner tensor. */
+dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const dnn_shape *s, dnn_tensor offsets);
+/* [.., M, K] [.., K, N], fp32 sums; rows, columns, within: 0, or int32 [B,1,1,1] with valid lengths. */
+dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
+                       dnn_tensor y);
+typedef enum { DNN_CONV, DNN_CONV_DX, DNN_CONV_DW } dnn_conv;
+/* A convolution along the third axis with `before` and `behind` zeros around it. DNN_CONV: x, w -> y; _DX: dy, w -> dx;
+ * _DW: x, dy -> dw. x [B,C,T,1], w [K,C,R,1], y [B,K,T,1]. */
+void dnn_convolve(dnn_graph *g, dnn_conv which, int64_t before, int64_t behind, dnn_tensor a, dnn_tensor b,
+                  dnn_tensor out);
+
+/* The fp32 numbers of its convolution are exact in bf16: call it before dnn_plan. */
+void dnn_tf32_is_exact(dnn_graph *g);
+/* Chooses an engine whose sums have a fixed order and fp32 terms, and which does not round fp32 to tf32. Returns 0; 1:
+ * cuDNN has none for this graph on this device; -1: an error. device: NULL for the one of dnn_handle, or a JSON
+ * description of an absent device. */
+int dnn_plan(dnn_graph *g, const char *device, err *e);
+size_t dnn_workspace(const dnn_graph *g); /* bytes, of a planned graph */
+void dnn_at(dnn_graph *g, dnn_tensor x, void *data);
+int dnn_run(dnn_graph *g, void *workspace, err *e); /* in the backend's stream */
+
+/* Frees kept plans and descriptors (dnn_gru.c, dnn_conv.c). */
+void dnn_gru_close(void);
+void dnn_conv_close(void);
+#endif

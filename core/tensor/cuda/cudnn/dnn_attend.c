@@ -1,0 +1,319 @@
+/* dnn_attend.c - attention on packed rows by cuDNN: for long sentences, where its tiles of 128 x 128 waste little.
+ *
+ * The graphs are the ones that cuDNN knows as flash attention (its documentation, "Scaled Dot-Product Attention"):
+ * scores, scale, padding, causal mask, softmax, product; backwards the weights are computed again from the log-sum-exp,
+ * which is the one that our own kernels write, so that either half may be theirs. A plan belongs to a shape and is
+ * kept; where cuDNN has none, that is remembered. Rows are bf16; there is no dropout in it (cuDNN would draw other bits
+ * than the CPU). The backward pass is the one that sums in a fixed order; it works in [sentences, heads, queries,
+ * keys], hence WORKSPACE_MOST.
+ */
+#include "tensor/cuda/cudnn/dnn_attend.h"
+
+static dnn_attend_count count;
+dnn_attend_count dnn_attend_counts(void) { return count; }
+
+#ifdef HAVE_CUDNN
+#include "tensor/cuda/cudnn/dnn.h"
+#include "tensor/cuda/layers.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/ragged.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
+
+/* ---- the choice ---- */
+
+/* ABLATE_ATTENTION: "own" and "two-pass" (attend_tables.c) never, "cudnn" wherever it can; "auto", as without the
+ * variable, where sentences may be LONG. */
+static bool wanted(int64_t longest, err *e)
+{
+    const char *text = getenv("ABLATE_ATTENTION");
+    if (!text || !*text || same(text, "auto")) return longest >= LONG;
+    if (!same(text, "own") && !same(text, "two-pass") && !same(text, "cudnn"))
+        fail(e, "ABLATE_ATTENTION=%s: expected own, two-pass, cudnn or auto", text);
+    return same(text, "cudnn");
+}
+
+static bool columns_fit(const gpu_columns *c) { return !c->at || ((uintptr_t)c->at % 16 == 0 && c->stride % 8 == 0); }
+
+static bool can_take(const gpu_attention *a, const attend_extent *x)
+{
+    const gpu_columns *all[] = {&a->q, &a->k, &a->v, &a->y, &a->dy, &a->dq, &a->dk, &a->dv};
+    for (size_t i = 0; i < LENGTH(all); i++)
+        if (!columns_fit(all[i]) || all[i]->stride * (int64_t)(a->rows > a->keys ? a->rows : a->keys) > INT32_MAX)
+            return false;
+    return a->type == BF16 && !a->drop.least && a->d_k % 16 == 0 && a->d_v % 16 == 0 && a->d_k <= WIDEST &&
+           a->d_v <= WIDEST && a->sentences > 0 && x->queries > 0 && x->keys > 0;
+}
+
+/* ---- graphs ---- */
+
+typedef struct { /* zeroed before it is filled in: compared as bytes */
+    int64_t sentences, heads, queries, keys, d_k, d_v;
+    int64_t q, k, v, y, dy, dq, dk, dv; /* strides; 0: not there */
+    float scale;
+    int32_t causal;
+} shape_key;
+
+typedef struct {
+    shape_key key;
+    bool refused;
+    dnn_graph *graph;
+    /* tensors of the graph; offsets of q, k, v, y, lse, dy, dq, dk, dv */
+    dnn_tensor q, k, v, y, lse, dy, dq, dk, dv, sums, queries, keys, off_q, off_k, off_v, off_y, off_lse, off_dy,
+        off_dq, off_dk, off_dv;
+} plan;
+static plan *plans;
+static size_t n_plans, plans_cap;
+
+static dnn_tensor heads_of(plan *p, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
+{
+    dnn_shape s = {{p->key.sentences, p->key.heads, rows, width}, {rows * stride, width, stride, 1}};
+    return dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, offsets);
+}
+/* The last two axes exchanged, as products want their second factor. */
+static dnn_tensor turned(plan *p, int64_t rows, int64_t width, int64_t stride, dnn_tensor offsets)
+{
+    dnn_shape s = {{p->key.sentences, p->key.heads, width, rows}, {rows * stride, width, 1, stride}};
+    return dnn_given(p->graph, CUDNN_DATA_BFLOAT16, &s, offsets);
+}
+static dnn_tensor numbers(plan *p, int64_t n)
+{
+    dnn_shape s = {{n, 1, 1, 1}, {1, 1, 1, 1}};
+    return dnn_given(p->graph, CUDNN_DATA_INT32, &s, 0);
+}
+static dnn_tensor offsets(plan *p) { return numbers(p, p->key.sentences + 1); }
+/* [B,H,Tq,1] that lies as [rows, heads] */
+static dnn_tensor per_query(plan *p)
+{
+    dnn_shape s = {{p->key.sentences, p->key.heads, p->key.queries, 1},
+                   {p->key.queries * p->key.heads, 1, p->key.heads, 1}};
+    return dnn_given(p->graph, CUDNN_DATA_FLOAT, &s, p->off_lse);
+}
+/* Of weights [B,H,Tq,Tk], or of the same storage as [B,H,Tk,Tq]. */
+static dnn_shape weights_shape(const shape_key *k, bool transposed)
+{
+    dnn_shape s = {{k->sentences, k->heads, k->queries, k->keys},
+                   {k->heads * k->queries * k->keys, k->queries * k->keys, k->keys, 1}};
+    if (transposed) s.dim[2] = k->keys, s.dim[3] = k->queries, s.stride[2] = 1, s.stride[3] = k->keys;
+    return s;
+}
+
+static void describe_inputs(plan *p)
+{
+    const shape_key *k = &p->key;
+    p->queries = numbers(p, k->sentences);
+    p->keys = numbers(p, k->sentences);
+    p->off_q = offsets(p), p->off_k = offsets(p), p->off_v = offsets(p), p->off_y = offsets(p), p->off_lse = offsets(p);
+    p->q = heads_of(p, k->queries, k->d_k, k->q, p->off_q);
+    p->k = turned(p, k->keys, k->d_k, k->k, p->off_k);
+}
+
+static dnn_tensor scaled_scores(plan *p)
+{
+    dnn_graph *g = p->graph;
+    dnn_tensor s = dnn_product(g, p->q, p->k, p->queries, p->keys, 0, 0);
+    return dnn_map(g, CUDNN_POINTWISE_MUL, s, dnn_number(g, p->key.scale), 0);
+}
+static dnn_tensor hide_padding(plan *p, dnn_tensor s)
+{
+    dnn_graph *g = p->graph;
+    dnn_tensor row = dnn_index(g, s, 2), column = dnn_index(g, s, 3);
+    dnn_tensor a = dnn_compare(g, CUDNN_POINTWISE_CMP_LT, row, p->queries),
+               b = dnn_compare(g, CUDNN_POINTWISE_CMP_LT, column, p->keys);
+    return dnn_select(g, dnn_compare(g, CUDNN_POINTWISE_LOGICAL_AND, a, b), s, dnn_number(g, -INFINITY));
+}
+static dnn_tensor hide_future(plan *p, dnn_tensor s)
+{
+    dnn_graph *g = p->graph;
+    if (!p->key.causal) return s;
+    dnn_tensor row = dnn_index(g, s, 2), column = dnn_index(g, s, 3);
+    return dnn_select(g, dnn_compare(g, CUDNN_POINTWISE_CMP_GE, row, column), s, dnn_number(g, -INFINITY));
+}
+
+static void describe_forward(plan *p)
+{
+    const shape_key *k = &p->key;
+    dnn_graph *g = p->graph;
+    describe_inputs(p);
+    p->v = heads_of(p, k->keys, k->d_v, k->v, p->off_v);
+    p->y = heads_of(p, k->queries, k->d_v, k->y, p->off_y);
+    p->lse = per_query(p);
+    dnn_tensor s = hide_future(p, hide_padding(p, scaled_scores(p)));
+    dnn_tensor most = dnn_reduce(g, CUDNN_REDUCE_TENSOR_MAX, s, 0);
+    dnn_tensor e = dnn_map(g, CUDNN_POINTWISE_EXP, dnn_map(g, CUDNN_POINTWISE_SUB, s, most, 0), 0, 0);
+    dnn_tensor sum = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, e, 0);
+    dnn_map(g, CUDNN_POINTWISE_ADD, most, dnn_map(g, CUDNN_POINTWISE_LOG, sum, 0, 0), p->lse);
+    dnn_shape narrow = weights_shape(k, false);
+    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_DIV, e, sum, dnn_inner(g, CUDNN_DATA_BFLOAT16, &narrow, 0));
+    dnn_product(g, w, p->v, p->queries, 0, p->keys, p->y);
+}
+
+/* dV = P' dY; dP = dY V'; dS = scale P (dP - rows' sums of dY Y); dK = dS' Q; dQ = dS K */
+static void describe_backward(plan *p)
+{
+    const shape_key *k = &p->key;
+    dnn_graph *g = p->graph;
+    describe_inputs(p);
+    p->off_dy = offsets(p), p->off_dq = offsets(p), p->off_dk = offsets(p), p->off_dv = offsets(p);
+    p->v = turned(p, k->keys, k->d_v, k->v, p->off_v);
+    p->y = heads_of(p, k->queries, k->d_v, k->y, p->off_y);
+    p->dy = heads_of(p, k->queries, k->d_v, k->dy, p->off_dy);
+    p->lse = per_query(p);
+    p->sums = per_query(p);
+    p->dq = heads_of(p, k->queries, k->d_k, k->dq, p->off_dq);
+    p->dk = heads_of(p, k->keys, k->d_k, k->dk, p->off_dk);
+    p->dv = heads_of(p, k->keys, k->d_v, k->dv, p->off_dv);
+
+    dnn_tensor both = dnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, dnn_map(g, CUDNN_POINTWISE_MUL, p->dy, p->y, 0), 0);
+    dnn_map(g, CUDNN_POINTWISE_MUL, both, dnn_number(g, 1), p->sums);
+
+    dnn_tensor s = hide_padding(p, scaled_scores(p));
+    dnn_tensor w = dnn_map(g, CUDNN_POINTWISE_EXP, hide_future(p, dnn_map(g, CUDNN_POINTWISE_SUB, s, p->lse, 0)), 0, 0);
+    dnn_shape turn = weights_shape(k, true);
+    dnn_product(g, dnn_relayout(g, w, CUDNN_DATA_BFLOAT16, &turn, 0), p->dy, p->keys, 0, p->queries, p->dv);
+
+    dnn_tensor dp = dnn_product(g, p->dy, p->v, p->queries, p->keys, 0, 0);
+    dnn_tensor ds = dnn_map(g, CUDNN_POINTWISE_MUL, dnn_map(g, CUDNN_POINTWISE_SUB, dp, p->sums, 0), w, 0);
+    ds = dnn_map(g, CUDNN_POINTWISE_MUL, ds, dnn_number(g, k->scale), 0);
+    dnn_product(g, dnn_relayout(g, ds, CUDNN_DATA_BFLOAT16, &turn, 0), p->q, p->keys, 0, p->queries, p->dk);
+    dnn_shape rows = {{k->sentences, k->heads, k->keys, k->d_k}, {k->keys * k->k, k->d_k, k->k, 1}};
+    dnn_product(g, ds, dnn_relayout(g, p->k, CUDNN_DATA_BFLOAT16, &rows, p->off_k), p->queries, 0, p->keys, p->dq);
+}
+
+/* ---- plans by shape ---- */
+
+static int make_plan(plan *p, bool backward, const char *device, err *e)
+{
+    p->graph = dnn_graph_new();
+    if (backward)
+        describe_backward(p);
+    else
+        describe_forward(p);
+    int rc = dnn_plan(p->graph, device, e);
+    p->refused = rc == 1 || (rc == 0 && dnn_workspace(p->graph) > WORKSPACE_MOST);
+    if (!p->refused && rc == 0) return 0;
+    dnn_graph_free(p->graph);
+    p->graph = NULL;
+    return rc < 0 ? -1 : 1;
+}
+
+static shape_key key_of(const gpu_attention *a, const attend_extent *x, bool backward)
+{
+    shape_key k;
+    memset(&k, 0, sizeof k);
+    k.sentences = a->sentences, k.heads = a->heads, k.queries = x->queries, k.keys = x->keys, k.d_k = a->d_k,
+    k.d_v = a->d_v;
+    k.q = a->q.stride, k.k = a->k.stride, k.v = a->v.stride, k.y = a->y.stride;
+    if (backward) k.dy = a->dy.stride, k.dq = a->dq.stride, k.dk = a->dk.stride, k.dv = a->dv.stride;
+    k.scale = a->scale;
+    k.causal = a->causal;
+    return k;
+}
+
+/* Its plan; NULL when cuDNN has none, or after an error. */
+static plan *find_plan(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+{
+    shape_key key = key_of(a, x, backward);
+    for (size_t i = 0; i < n_plans; i++)
+        if (!memcmp(&plans[i].key, &key, sizeof key)) return plans[i].refused ? NULL : &plans[i];
+    plan p = {.key = key};
+    int rc = make_plan(&p, backward, NULL, e);
+    if (rc < 0) return NULL;
+    plans = grow(plans, &plans_cap, n_plans + 1, sizeof *plans);
+    plans[n_plans++] = p;
+    return rc ? NULL : &plans[n_plans - 1];
+}
+
+void dnn_attend_close(void)
+{
+    for (size_t i = 0; i < n_plans; i++) dnn_graph_free(plans[i].graph);
+    free(plans);
+    plans = NULL;
+    n_plans = plans_cap = 0;
+}
+
+/* ---- running ---- */
+
+enum { FORWARD_LISTS = 7, ALL_LISTS = 11 };
+/* The sentences as the graph's tensors ask for them, n lists of `one` bytes in `at`: the forward pass's come first. */
+static int list_sentences(const gpu_attention *a, plan *p, int n, char *at, size_t one)
+{
+    const struct {
+        dnn_tensor x;
+        const int32_t *off;
+        int64_t by;
+    } wants[] = {{p->queries, a->q_off, 0},           {p->keys, a->k_off, 0},
+                 {p->off_q, a->q_off, a->q.stride},   {p->off_k, a->k_off, a->k.stride},
+                 {p->off_v, a->k_off, a->v.stride},   {p->off_y, a->q_off, a->y.stride},
+                 {p->off_lse, a->q_off, a->heads},    {p->off_dy, a->q_off, a->dy.stride},
+                 {p->off_dq, a->q_off, a->dq.stride}, {p->off_dk, a->k_off, a->dk.stride},
+                 {p->off_dv, a->k_off, a->dv.stride}};
+    _Static_assert(LENGTH(wants) == ALL_LISTS && (int)ALL_LISTS <= (int)RAGGED_MOST,
+                   "a list for every tensor, in one launch");
+    ragged_list lists[ALL_LISTS];
+    for (int i = 0; i < n; i++) {
+        lists[i] = (ragged_list){wants[i].off, wants[i].by, (int32_t *)(at + (size_t)i * one)};
+        dnn_at(p->graph, wants[i].x, lists[i].to);
+    }
+    return gpu_ragged(a->sentences, n, lists);
+}
+
+static int run(const gpu_attention *a, plan *p, bool backward, err *e)
+{
+    int n = backward ? ALL_LISTS : FORWARD_LISTS;
+    size_t used = 0, one = 0;
+    layer_part(&one, (size_t)(a->sentences + 1) * sizeof(int32_t));
+    layer_part(&used, (size_t)n * one);
+    size_t sums = layer_part(&used, backward ? (size_t)a->rows * (size_t)a->heads * sizeof(float) : 0);
+    size_t work = layer_part(&used, dnn_workspace(p->graph));
+    char *at = gpu_scratch(SCRATCH_DNN, used);
+    if (list_sentences(a, p, n, at, one)) return launched(-1, e);
+    dnn_at(p->graph, p->q, a->q.at);
+    dnn_at(p->graph, p->k, a->k.at);
+    dnn_at(p->graph, p->v, a->v.at);
+    dnn_at(p->graph, p->y, a->y.at);
+    dnn_at(p->graph, p->lse, a->lse);
+    dnn_at(p->graph, p->dy, a->dy.at);
+    dnn_at(p->graph, p->dq, a->dq.at);
+    dnn_at(p->graph, p->dk, a->dk.at);
+    dnn_at(p->graph, p->dv, a->dv.at);
+    dnn_at(p->graph, p->sums, at + sums);
+    return dnn_run(p->graph, at + work, e);
+}
+
+int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+{
+    err none = {{0}};
+    bool may = wanted(x->queries > x->keys ? x->queries : x->keys, e) && can_take(a, x) && dnn_load(&none);
+    plan *p = may ? find_plan(a, x, backward, e) : NULL;
+    if (!p) {
+        count.own++;
+        return e->text[0] ? -1 : 1;
+    }
+    count.library++;
+    for (size_t i = 0; i < LENGTH(x->clear); i++)
+        if (x->clear[i].bytes) gpu_zero(x->clear[i].at, x->clear[i].bytes);
+    return run(a, p, backward, e);
+}
+
+int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *described,
+                         size_t *workspace, err *e)
+{
+    plan p = {.key = key_of(a, x, backward)};
+    int rc = make_plan(&p, backward, described, e);
+    *workspace = rc ? 0 : dnn_workspace(p.graph);
+    dnn_graph_free(p.graph);
+    return rc;
+}
+#else
+void dnn_attend_close(void) {}
+int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
+{
+    (void)a, (void)x, (void)backward, (void)e;
+    count.own++;
+    return 1;
+}
+#endif

@@ -1,0 +1,30 @@
+/* dnn_attend.h - the cuDNN functions for the rest of the backend; also in builds without cudnn.h. */
+#ifndef ABLATE_CUDA_DNN_ATTEND_H
+#define ABLATE_CUDA_DNN_ATTEND_H
+#include "base/base.h"
+#include "tensor/cuda/attention.h"
+
+const char *dnn_library(void); /* "cuDNN 9.19.0 (/path)", or why there is none; static storage */
+void dnn_close(void);
+
+typedef struct {
+    int64_t queries, keys; /* upper bounds per sentence */
+    struct {
+        void *at;
+        size_t bytes;
+    } clear[2]; /* the outputs, in which cuDNN writes only rows of sentences */
+} attend_extent;
+/* Attention by cuDNN: 0 done; 1 not selected, or no plan for this; -1 an error. */
+int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e);
+void dnn_attend_close(void);
+
+typedef struct {
+    int64_t library, own;
+} dnn_attend_count; /* calls launched or captured */
+dnn_attend_count dnn_attend_counts(void);
+
+/* Does cuDNN have a plan for this on a device that may be absent (`described`: its properties in JSON)? 0: yes, 1: no;
+ * -1 an error. For tests; only in builds with cudnn.h. */
+int dnn_attend_supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *described,
+                         size_t *workspace, err *e);
+#endif

@@ -1,0 +1,111 @@
+/* gpu.h - kernels from one source for two compilers: nvcc for a GPU, any C++ compiler (GPU_ON_CPU) for tests without
+ * one. NVRTC, which has no headers, compiles programs generated at run time (compiled.c).
+ *
+ * On the CPU a block's threads are fibers that switch at barriers and warp exchanges; blocks run one after another.
+ * Dynamic shared memory has exactly the requested size and is filled with NaNs, memory of gpu_alloc is inaccessible
+ * between launches (runtime.h), and gpu_reversed reverses the order of the fibers, which must not change results. This
+ * finds wrong indices, missing barriers and reads of unwritten memory, but not slow code.
+ *
+ * Rules for kernels. Launch only through LAUNCH, with arguments by value. Shared memory: __shared__ for fixed sizes,
+ * DYN_SMEM once per kernel. PTX only in this file. Every live thread of a block reaches every __syncthreads, all 32 of
+ * a warp every shuffle. No atomics except those of parts.h, which count blocks; none sums numbers. Blocks have a
+ * multiple of 32 threads.
+ */
+#ifndef ABLATE_GPU_H
+#define ABLATE_GPU_H
+#include "tensor/cuda/runtime.h"
+#include <stdint.h>
+
+#ifdef GPU_ON_CPU
+#include "gpu_emulation.h"
+#else
+#ifdef __CUDACC_RTC__
+struct alignas(2) bf16 {
+    unsigned short bits;
+};
+__device__ __forceinline__ float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+__device__ __forceinline__ bf16 to_bf16(float x)
+{
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+}
+#else
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+typedef __nv_bfloat16 bf16;
+__device__ __forceinline__ float to_float(bf16 x) { return __bfloat162float(x); }
+__device__ __forceinline__ bf16 to_bf16(float x) { return __float2bfloat16_rn(x); }
+#endif
+
+/* d [16,8] += a [16,16] b [16,8], the fragments of one warp: m16n8k16, bf16 in, fp32 sums (PTX ISA, "mma.m16n8k16").
+ * Lane l, g = l / 4, t = l % 4: a[i] has row g + 8 (i % 2), columns 2 t + 8 (i / 2) and the next; b[i] rows 2 t + 8 i
+ * and the next of column g; d[i] row g + 8 (i / 2), column 2 t + i % 2. The lower half of a word is the lower index. */
+__device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const unsigned b[2])
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#define UNROLL     _Pragma("unroll")
+#define ONE_BY_ONE _Pragma("unroll 1")
+#define GPU_MEMBER __device__ __forceinline__ /* a function of a struct */
+#define LAUNCH(kernel, grid, block, smem, ...)                                                                         \
+    (gpu_shared_memory((const void *)(kernel), (smem)), (kernel) < < < (grid), (block), (smem),                        \
+     (cudaStream_t)gpu_stream() >>> (__VA_ARGS__), gpu_launched())
+#define DYN_SMEM(T, name)                                                                                              \
+    extern __shared__ __align__(16) unsigned char gpu_dynamic[];                                                       \
+    T *name = (T *)gpu_dynamic
+#endif
+
+/* ---- for both ---- */
+
+/* 8 random words of 16 bits for elements 8 i .. 8 i + 7 of a tensor: Philox 4x32 (Salmon et al. 2011), the counter and
+ * key of op.h and the rounds of base/random.c, so that the CPU drops the same elements. Word j: words[j / 2] >> 16 (j %
+ * 2) & 0xffff. */
+struct philox_key {
+    unsigned place, step, seed_low, seed_high;
+};
+__device__ __forceinline__ void philox(uint64_t i, philox_key k, unsigned words[4])
+{
+    unsigned c0 = (unsigned)i, c1 = (unsigned)(i >> 32), c2 = k.place, c3 = k.step, k0 = k.seed_low, k1 = k.seed_high;
+    UNROLL for (int round = 0; round < GPU_PHILOX_ROUNDS; round++)
+    {
+        unsigned h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0;
+        unsigned h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
+        c0 = h1 ^ c1 ^ k0, c1 = l1, c2 = h0 ^ c3 ^ k1, c3 = l0;
+        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+}
+__device__ __forceinline__ unsigned word_of(const unsigned words[4], int j)
+{
+    return words[j >> 1] >> (16 * (j & 1)) & 0xffffu;
+}
+
+/* The key of a dropout place in the current run: seed and step are in device memory, so that a graph can be rerun. */
+__device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned place)
+{
+    philox_key k = {place, (unsigned)c->step, (unsigned)c->seed, (unsigned)(c->seed >> 32)};
+    return k;
+}
+
+__device__ __forceinline__ float warp_sum(float x)
+{
+    for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
+    return x;
+}
+__device__ __forceinline__ float warp_max(float x)
+{
+    for (int o = 16; o; o >>= 1) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, o));
+    return x;
+}
+
+/* Numbers of rows, whatever their type: load and store as float. */
+__device__ __forceinline__ float load(const float *p) { return *p; }
+__device__ __forceinline__ float load(const bf16 *p) { return to_float(*p); }
+__device__ __forceinline__ void store(float *p, float x) { *p = x; }
+__device__ __forceinline__ void store(bf16 *p, float x) { *p = to_bf16(x); }
+#endif

@@ -1,0 +1,434 @@
+/* ids.cu - numbers chosen by ids and made of them: EMBEDDING_BACK and EMBED_TOKENS_BACK, TO_FLOAT RELATIVE_POSITION
+ * CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD TOP_K TO_IDS RANDOM MASK. */
+#include "tensor/cuda/vec8.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/threads.h"
+
+namespace
+{
+/* ---- positions sorted by id: a byte of the id a pass, the last first ----
+ *
+ * A block has a tile of the positions and a thread a value of the byte. It walks over the tile and counts its value,
+ * then, once the counts of all tiles are summed up, walks again and puts its positions where they belong: in order,
+ * without atomics. */
+
+enum { TILE = 256, BYTES = 256 };
+
+/* Loads a tile's keys and their bytes, four of these in 64 bits; past the end a byte that no thread has. */
+__device__ __forceinline__ void load_tile(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift,
+                                          int32_t *keys, uint2 *bytes)
+{
+    int64_t first = (int64_t)blockIdx.x * TILE;
+    for (int i = (int)threadIdx.x; i < TILE / 4; i += BYTES) {
+        unsigned byte[4];
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            int64_t at = first + 4 * i + j;
+            int32_t k = at < T ? key[at] : 0;
+            if (raw && (k < 0 || k >= n_table)) k = (int32_t)n_table;
+            if (keys) keys[4 * i + j] = k;
+            byte[j] = at < T ? (unsigned)(k >> shift & 255) : 0xffffu;
+        }
+        bytes[i].x = byte[0] | byte[1] << 16, bytes[i].y = byte[2] | byte[3] << 16;
+    }
+    __syncthreads();
+}
+__device__ __forceinline__ unsigned byte_of(uint2 four, int j)
+{
+    return (j & 2 ? four.y : four.x) >> 16 * (j & 1) & 0xffffu;
+}
+
+__global__ void count(const int32_t *key, bool raw, int64_t T, int64_t n_table, int shift, int32_t *counts)
+{
+    __shared__ uint2 bytes[TILE / 4];
+    load_tile(key, raw, T, n_table, shift, nullptr, bytes);
+    int mine = 0;
+    for (int i = 0; i < TILE / 4; i++) UNROLL for (int j = 0; j < 4; j++) mine += byte_of(bytes[i], j) == threadIdx.x;
+    counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = mine;
+}
+/* One block: every count becomes the sum of those before it. */
+__global__ void sum_up(int32_t *counts, int64_t n)
+{
+    enum { ALL = 1024, EACH = 8 };
+    __shared__ int32_t warp_total[ALL / 32];
+    int lane = my_lane(), warp = (int)threadIdx.x / 32;
+    int32_t before = 0; /* all rounds before */
+    for (int64_t round = 0; round < n; round += ALL * EACH) {
+        int64_t first = round + (int64_t)threadIdx.x * EACH;
+        int32_t own[EACH], sum = 0, all = 0;
+        UNROLL for (int j = 0; j < EACH; j++) own[j] = first + j < n ? counts[first + j] : 0;
+        UNROLL for (int j = 0; j < EACH; j++) sum += own[j];
+        for (int o = 1; o < 32; o *= 2) {
+            int32_t left = __shfl_sync(0xffffffffu, sum, lane - o);
+            if (lane >= o) sum += left;
+        }
+        if (lane == 31) warp_total[warp] = sum;
+        __syncthreads();
+        for (int w = 0; w < ALL / 32; w++) {
+            if (w == warp) sum += all;
+            all += warp_total[w];
+        }
+        sum += before;
+        UNROLL for (int j = EACH - 1; j >= 0; j--)
+        {
+            sum -= own[j];
+            if (first + j < n) counts[first + j] = sum;
+        }
+        before += all;
+        __syncthreads();
+    }
+}
+__global__ void put(const int32_t *key, const int32_t *order, bool raw, int64_t T, int64_t n_table, int shift,
+                    const int32_t *counts, int32_t *new_key, int32_t *new_order)
+{
+    __shared__ int32_t keys[TILE];
+    __shared__ uint2 bytes[TILE / 4];
+    load_tile(key, raw, T, n_table, shift, keys, bytes);
+    int32_t first = (int32_t)(blockIdx.x * TILE), at = counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x];
+    for (int i = 0; i < TILE; i += 4) {
+        uint2 four = bytes[i / 4];
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            if (byte_of(four, j) != threadIdx.x) continue;
+            new_key[at] = keys[i + j];
+            new_order[at++] = raw ? first + i + j : order[first + i + j];
+        }
+    }
+}
+/* start[v]: how many keys are less than v. */
+__global__ void find_starts(const int32_t *key, int64_t T, int32_t *start, int64_t n)
+{
+    for (int64_t v = my_thread(); v < n; v += all_threads()) {
+        int64_t low = 0, high = T;
+        while (low < high) {
+            int64_t middle = (low + high) / 2;
+            if (key[middle] < v)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        start[v] = (int32_t)low;
+    }
+}
+
+/* ---- sums of rows of one id ----
+ *
+ * A block sums a chunk of the sorted positions. An id all of whose positions are in one chunk is done with it; of the
+ * others each chunk leaves its part: [chunk][0] when the id goes on from the chunk before, [chunk][1] when it begins
+ * here. The block of the chunk in which it begins then adds them up. */
+
+enum { CHUNK = 32, AHEAD = 8 };
+struct runs {
+    float *table, *part;
+    const void *dy;
+    const int32_t *order, *key;
+    int64_t T, n_table, d;
+    float by;
+    bool onto;
+};
+template <int V>
+__device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t column, const float sum[V])
+{
+    float *y = r.table + id * r.d + column;
+    UNROLL for (int j = 0; j < V; j++) y[j] = (r.onto ? y[j] : 0.f) + r.by * sum[j];
+}
+template <class T, int V> struct alignas(sizeof(T) * V) lanes {
+    T v[V];
+};
+template <class T, int V> __global__ void sum_chunks(runs r)
+{
+    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour on each side */
+    int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
+    int64_t first = chunk * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
+    int n = r.T - first < CHUNK ? (int)(r.T - first) : (int)CHUNK;
+    for (int i = (int)threadIdx.x; i < CHUNK + 2; i += (int)blockDim.x) {
+        int64_t p = first + i - 1;
+        key[i] = p >= 0 && p < r.T ? r.key[p] : -1;
+        if (i < CHUNK && i < n) order[i] = r.order[first + i];
+    }
+    __syncthreads();
+    if (column >= r.d) return;
+    float sum[V] = {0};
+    bool from_before = key[0] == key[1];
+    for (int i = 0; i < n; i += AHEAD) {
+        lanes<T, V> x[AHEAD];
+        UNROLL for (int a = 0; a < AHEAD; a++) if (i + a < n) x[a] =
+            *(const lanes<T, V> *)((const T *)r.dy + order[i + a] * r.d + column);
+        UNROLL for (int a = 0; a < AHEAD; a++)
+        {
+            int at = i + a + 1; /* in key */
+            if (i + a >= n || key[at] >= r.n_table) break;
+            UNROLL for (int j = 0; j < V; j++) sum[j] += load(&x[a].v[j]);
+            bool goes_on = key[at + 1] == key[at];
+            if (goes_on && at < n) continue;
+            if (!from_before && !goes_on)
+                add_to_table<V>(r, key[at], column, sum);
+            else
+                UNROLL for (int j = 0; j < V; j++) r.part[(2 * chunk + !from_before) * r.d + column + j] = sum[j];
+            UNROLL for (int j = 0; j < V; j++) sum[j] = 0;
+            from_before = false;
+        }
+    }
+}
+/* The first place from `low` on whose key is larger. */
+__device__ __forceinline__ int64_t first_above(const int32_t *key, int64_t low, int64_t high, int32_t id)
+{
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (key[middle] <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+template <int V> __global__ void sum_parts(runs r)
+{
+    int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
+    int64_t end = (chunk + 1) * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
+    if (end >= r.T || column >= r.d) return;
+    int32_t id = r.key[end];
+    bool began = chunk > 0 && r.key[chunk * CHUNK - 1] == id;
+    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and continues */
+    int64_t last = (first_above(r.key, end, r.T, id) - 1) / CHUNK;
+    float sum[V];
+    UNROLL for (int j = 0; j < V; j++) sum[j] = r.part[(2 * chunk + 1) * r.d + column + j];
+    UNROLL for (int64_t c = chunk + 1; c <= last; c++) UNROLL for (int j = 0; j < V; j++) sum[j] +=
+        r.part[2 * c * r.d + column + j];
+    add_to_table<V>(r, id, column, sum);
+}
+
+template <class T, int V> int sum_runs(const runs &r)
+{
+    enum { MOST = 128 };
+    int64_t threads = (r.d / V + 31) / 32 * 32;
+    if (threads > MOST) threads = MOST;
+    int64_t tiles = (r.d + threads * V - 1) / (threads * V), blocks = (r.T + CHUNK - 1) / CHUNK * tiles;
+    if (LAUNCH((sum_chunks<T, V>), dim3((unsigned)blocks), dim3((unsigned)threads), 0, r)) return -1;
+    return LAUNCH(sum_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
+}
+
+/* ---- TO_FLOAT, RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION ---- */
+
+__global__ void real(float *y, const int32_t *ids, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) y[i] = (float)ids[i];
+}
+/* clip < 0: gaps as numbers. */
+__global__ void pairs(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        int32_t gap = k[i % n_k] - q[i / n_k];
+        if (clip < 0)
+            ((float *)y)[i] = (float)gap;
+        else
+            ((int32_t *)y)[i] = (gap < -clip ? -clip : gap > clip ? clip : gap) + clip;
+    }
+}
+
+/* ---- GATHER, SCATTER_ADD ---- */
+
+/* The ids of row r. */
+template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const gpu_chosen &by, Index r)
+{
+    Index plane = r / (Index)by.n_q, a = plane / (Index)by.heads;
+    int64_t row = (int64_t)(r - plane * (Index)by.n_q) + (int64_t)a * by.step[0] +
+                  (int64_t)(plane - a * (Index)by.heads) * by.step[1];
+    return by.ids + row * by.n_k;
+}
+
+template <class T, class Index> /* T: float */
+__global__ void pick(T *y, const T *x, gpu_chosen by, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        Index r = (Index)i / (Index)by.n_k;
+        int64_t id = ids_of_row<Index>(by, r)[(int64_t)((Index)i - r * (Index)by.n_k)];
+        y[i] = id >= 0 && id < by.n ? x[(int64_t)r * by.n + id] : __uint_as_float(0x7fffffffu);
+    }
+}
+/* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
+template <int EACH> __global__ void bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    const int64_t n_k = by.n_k, n = by.n;
+    __shared__ float value[WARPS][32];
+    __shared__ int32_t of[WARPS][32];
+    int lane = my_lane(), w = (int)threadIdx.x / 32;
+    for (int64_t r = my_warp(); r < rows; r += all_warps())
+        for (int64_t first = 0; first < n; first += 32 * EACH) {
+            float sum[EACH] = {0};
+            for (int64_t k = 0; k < n_k; k += 32) {
+                bool there = k + lane < n_k;
+                value[w][lane] = there ? x[r * n_k + k + lane] : 0.f;
+                of[w][lane] = there ? ids_of_row<uint64_t>(by, (uint64_t)r)[k + lane] : -1;
+                __syncwarp();
+                UNROLL for (int i = 0; i < 32; i++)
+                    UNROLL for (int j = 0; j < EACH; j++) if (of[w][i] == first + 32 * j + lane) sum[j] += value[w][i];
+                __syncwarp();
+            }
+            UNROLL for (int j = 0; j < EACH; j++) if (first + 32 * j + lane < n) y[r * n + first + 32 * j + lane] =
+                sum[j];
+        }
+}
+
+/* ---- TOP_K, TO_IDS, RANDOM ---- */
+
+/* Does x come strictly before y? NaN comes before all numbers. */
+__device__ __forceinline__ bool before(float x, float y) { return x > y || (x != x && y == y); }
+
+/* A thread counts the numbers that come before its own: that is its place. */
+__global__ void top_k(int32_t *ids, const float *x, int64_t n, int64_t k, float sign, int64_t all)
+{
+    for (int64_t i = my_thread(); i < all; i += all_threads()) {
+        int64_t r = i / n, at = i - r * n, rank = 0;
+        const float *line = x + r * n;
+        float own = sign * line[at];
+        for (int64_t j = 0; j < n && rank < k; j++) {
+            float other = sign * line[j];
+            rank += before(other, own) || (j < at && !before(own, other));
+        }
+        if (rank < k) ids[r * k + rank] = (int32_t)at;
+    }
+}
+__global__ void whole(int32_t *ids, const float *x, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        float v = rintf(x[i]);
+        ids[i] = v >= -2147483648.f && v < 2147483648.f ? (int32_t)v : -1;
+    }
+}
+__global__ void noise(float *y, int64_t n, unsigned place, int normal, const gpu_counter *counter)
+{
+    philox_key key = key_of(counter, place);
+    for (int64_t i = my_thread(); 4 * i < n; i += all_threads()) {
+        unsigned w[4];
+        float u[4];
+        philox((uint64_t)i, key, w);
+        UNROLL for (int j = 0; j < 4; j++) u[j] = ((float)(w[j] >> 9) + 0.5f) / 8388608.f;
+        if (normal) UNROLL for (int j = 0; j < 4; j += 2)
+            {
+                float radius = sqrtf(-2.f * logf(u[j])), angle = 6.2831853071795865f * u[j + 1];
+                u[j] = radius * cosf(angle), u[j + 1] = radius * sinf(angle);
+            }
+        UNROLL for (int j = 0; j < 4; j++) if (4 * i + j < n) y[4 * i + j] = u[j];
+    }
+}
+
+/* ---- MASK ---- */
+
+struct masking {
+    float *y;
+    const float *s;
+    const int32_t *q, *k, *k_len;
+    int64_t heads, n_q, n_k;
+    int causal;
+};
+template <class V, class Index> /* V: float or float4 */
+__global__ void mask(masking m, int64_t n)
+{
+    enum { N = sizeof(V) / sizeof(float) };
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        Index r = (Index)i / (Index)(m.n_k / N);
+        int64_t k = (int64_t)((Index)i - r * (Index)(m.n_k / N)) * N, b = (int64_t)(r / (Index)(m.heads * m.n_q));
+        int32_t seen = m.k_len[b], q = m.causal ? m.q[(int64_t)(r % (Index)m.n_q)] : 0x7fffffff;
+        lanes<float, N> v = ((const lanes<float, N> *)m.s)[i];
+        UNROLL for (int j = 0; j < N; j++) if (k + j >= seen || m.k[k + j] > q) v.v[j] = -INFINITY;
+        ((lanes<float, N> *)m.y)[i] = v;
+    }
+}
+
+#define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
+    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
+                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
+} // namespace
+
+extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out)
+{
+    int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles + n_table + 1;
+    if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1)
+        return gpu_refuse("more than 2147483646 ids or table rows");
+    int32_t *start = (int32_t *)gpu_scratch(GPU_SLOT_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
+    int32_t *key[2] = {counts + BYTES * tiles, counts + BYTES * tiles + T}, *order[2] = {key[1] + T, key[1] + 2 * T};
+    const int32_t *from_key = ids, *from_order = nullptr;
+    int now = 0;
+    for (int shift = 0; T > 0 && (shift == 0 || n_table >> shift); shift += 8, now = 1 - now) {
+        bool raw = shift == 0;
+        dim3 grid((unsigned)tiles);
+        if (LAUNCH(count, grid, BYTES, 0, from_key, raw, T, n_table, shift, counts) ||
+            LAUNCH(sum_up, 1, 1024, 0, counts, BYTES * tiles) ||
+            LAUNCH(put, grid, BYTES, 0, from_key, from_order, raw, T, n_table, shift, counts, key[now], order[now]))
+            return -1;
+        from_key = key[now], from_order = order[now];
+    }
+    out->order = from_order, out->start = start, out->key = from_key;
+    return LAUNCH(find_starts, blocks_for(n_table + 1), THREADS, 0, from_key, T, start, n_table + 1);
+}
+
+extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids,
+                                  const int32_t *sorted, int64_t T, int64_t n_table, int64_t d, float by)
+{
+    if (n_table <= 0 || d <= 0) return gpu_launched();
+    if (!onto) gpu_zero(table, (size_t)(n_table * d) * sizeof *table);
+    if (T <= 0) return gpu_launched();
+    gpu_order o = {sorted, nullptr, sorted + T};
+    if (!sorted && gpu_rows_by_id(ids, T, n_table, &o)) return -1;
+    float *part = (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
+    runs r = {table, part, dy, o.order, o.key, T, n_table, d, by, onto != 0};
+    bool fours = d % 4 == 0 && aligned16(table, dy);
+    if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
+    return fours ? sum_runs<float, 4>(r) : sum_runs<float, 1>(r);
+}
+
+extern "C" int gpu_real(float *y, const int32_t *ids, int64_t n)
+{
+    return n > 0 ? LAUNCH(real, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
+}
+extern "C" int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
+{
+    int64_t n = n_q * n_k;
+    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n) : gpu_launched();
+}
+extern "C" int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip)
+{
+    int64_t n = n_q * n_k;
+    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
+}
+
+extern "C" int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    int64_t n = rows * by.n_k;
+    return n > 0 ? LAUNCH_INDEX(pick, float, n, y, x, by, n) : gpu_launched();
+}
+extern "C" int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    if (rows * by.n <= 0) return gpu_launched();
+    dim3 grid = blocks_for_warps(rows);
+    return by.n <= 32   ? LAUNCH(bucket<1>, grid, THREADS, 0, y, x, rows, by)
+           : by.n <= 64 ? LAUNCH(bucket<2>, grid, THREADS, 0, y, x, rows, by)
+                        : LAUNCH(bucket<4>, grid, THREADS, 0, y, x, rows, by);
+}
+
+extern "C" int gpu_top_k(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest)
+{
+    int64_t all = rows * n;
+    return all > 0 ? LAUNCH(top_k, blocks_for(all), THREADS, 0, ids, x, n, k, smallest ? -1.f : 1.f, all)
+                   : gpu_launched();
+}
+extern "C" int gpu_whole(int32_t *ids, const float *x, int64_t n)
+{
+    return n > 0 ? LAUNCH(whole, blocks_for(n), THREADS, 0, ids, x, n) : gpu_launched();
+}
+extern "C" int gpu_noise(float *y, int64_t n, unsigned place, int normal)
+{
+    return n > 0 ? LAUNCH(noise, blocks_for((n + 3) / 4), THREADS, 0, y, n, place, normal, gpu_counters())
+                 : gpu_launched();
+}
+
+extern "C" int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,
+                        int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, int causal)
+{
+    int64_t n = batch * heads * n_q * n_k;
+    masking m = {y, s, q, k, k_len, heads, n_q, n_k, causal};
+    if (n <= 0) return gpu_launched();
+    if (n_k % 4 == 0 && aligned16(y, s)) return LAUNCH_INDEX(mask, float4, n / 4, m, n / 4);
+    return LAUNCH_INDEX(mask, float, n, m, n);
+}

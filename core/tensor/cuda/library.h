@@ -1,0 +1,24 @@
+/* library.h - finds shared objects at run time (library.c), so that nothing is linked with them. */
+#ifndef ABLATE_CUDA_LIBRARY_H
+#define ABLATE_CUDA_LIBRARY_H
+#include "base/base.h"
+
+typedef struct {
+    const char *title;    /* "cuDNN" */
+    const char *variable; /* environment variable that may name the file */
+    const char *names[3]; /* names for the loader, preferred first; NULL-terminated */
+    const char *inside;   /* a function in it */
+} library_kind;
+extern const library_kind library_lt, library_dnn, library_nccl;
+
+/* Opens the shared object: only the file named by the environment variable, if set; else searches next to this module,
+ * by the loader's names, in CUDA's usual folders, and in Python's packages (nvidia/.../lib below VIRTUAL_ENV,
+ * CONDA_PREFIX, ~/.local, /usr). Returns its handle and its path in `path`, or NULL with everything tried in `e`. */
+void *library_load(const library_kind *kind, str *path, err *e);
+/* Opens, and leaves open, the libraries that the library at `path` opens by name when used (cuDNN: NVRTC, to compile
+ * its kernels, and cuBLAS). In Python's packages each is in its own folder, where the loader does not search, but an
+ * open one is found by name. Skips missing ones, which the library reports itself. Returns how many were opened. */
+int library_open_needs(const char *path, const char *const names[]);
+/* Stores the address of a function in it in the function pointer at `to`: 0, or -1. */
+int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e);
+#endif

@@ -1,0 +1,251 @@
+/* nccl.c - the communicator for ranks on GPUs (comm/comm.h), over NCCL, whose library is looked for when such ranks are
+ * asked for (library.c).
+ *
+ * As in comm/mpi.c a sum is a reduce-scatter and an all-gather of the project's own, by ncclSend and ncclRecv:
+ * ncclAllReduce adds in an order that depends on the algorithm it takes and on how the GPUs are connected. Here the
+ * order is that of the ranks, so the same ranks give the same bits, on whatever machine. All goes through the side
+ * stream (runtime.h), while the stream computes the rest of the backward pass.
+ *
+ * The ranks meet by a file in the run's folder, which holds the id that NCCL asks for; MPI is not needed. A rank that
+ * is gone is seen where the host waits: by ncclCommGetAsyncError, or when no sum has ended for a time
+ * ($ABLATE_NCCL_TIMEOUT).
+ */
+#include "tensor/cuda/nccl.h"
+#include "tensor/cuda/library.h"
+#include "tensor/cuda/module.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/ranks.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT = 600 }; /* seconds that a sum may take: the others may be waiting for rank 0's checkpoint */
+
+#define MEMBER(result, name, arguments) result(*name) arguments;
+static struct {
+    NCCL_FUNCTIONS(MEMBER)
+} nccl;
+#undef MEMBER
+static nccl_comm joined;
+static int me, size;
+static double timeout;
+static char about[64];
+
+static int said(nccl_code code, const char *what, err *e)
+{
+    if (code == NCCL_SUCCESS) return 0;
+    return fail(e, "%s: %s", what, nccl.ncclGetErrorString(code));
+}
+
+/* ---- joining ---- */
+
+static int load(err *e)
+{
+    str path = {0};
+    int version = 0;
+    void *library = library_load(&library_nccl, &path, e);
+    int bad = !library;
+#define LOAD(result, name, arguments)                                                                                  \
+    if (!bad) bad = library_function(&library_nccl, library, #name, &nccl.name, e);
+    NCCL_FUNCTIONS(LOAD)
+#undef LOAD
+    if (!bad) bad = said(nccl.ncclGetVersion(&version), "ncclGetVersion", e);
+    if (!bad && version < NCCL_OLDEST)
+        bad = fail(e, "%s is version %d, expected at least %d", str_text(&path), version, NCCL_OLDEST);
+    int major = version < 10000 ? version / 1000 : version / 10000,
+        minor = version / 100 % (version < 10000 ? 10 : 100);
+    snprintf(about, sizeof about, "NCCL %d.%d.%d", major, minor, version % 100);
+    str_free(&path);
+    return bad;
+}
+
+static int read_timeout(err *e)
+{
+    const char *text = getenv("ABLATE_NCCL_TIMEOUT");
+    timeout = TIMEOUT;
+    if (text && (!parse_real(text, &timeout) || timeout <= 0))
+        return fail(e, "ABLATE_NCCL_TIMEOUT = %s: expected seconds above 0", text);
+    return 0;
+}
+
+static int read_id(const char *path, nccl_id *id, err *e)
+{
+    str text = {0};
+    double start = ticks();
+    while (!file_exists(path))
+        if (ticks() - start > timeout)
+            return fail(e, "%s: rank 0 has not written it within %g s", path, timeout);
+        else
+            usleep(10000);
+    int bad = file_read(path, &text, e);
+    if (!bad && text.n != sizeof *id)
+        bad = fail(e, "%s: found %zu bytes, expected NCCL's id of %zu", path, text.n, sizeof *id);
+    if (!bad) memcpy(id, text.s, sizeof *id);
+    str_free(&text);
+    return bad;
+}
+
+static int join(const char *folder, err *e)
+{
+    nccl_id id = {{0}};
+    char *path = comm_meeting(folder);
+    int bad = me ? read_id(path, &id, e)
+                 : said(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", e) || file_write(path, &id, sizeof id, e);
+    nccl_code code = bad ? NCCL_SUCCESS : nccl.ncclCommInitRank(&joined, size, id, me);
+    if (!bad) bad = said(code, "ncclCommInitRank", e);
+    if (code == NCCL_INVALID_USAGE) fail_in(e, "does each rank have its own GPU? ");
+    if (!me) unlink(path); /* all have read it when rank 0 has joined */
+    free(path);
+    return bad;
+}
+
+static int nccl_open(const backend *on, const char *folder, int *rank, int *ranks, err *e)
+{
+    int here;
+    (void)on;
+    if (!comm_place(&me, &size, &here)) return fail(e, "this process was not started by mpirun or srun");
+    if (load(e) || read_timeout(e) || join(folder, e)) return -1;
+    *rank = me, *ranks = size;
+    return 0;
+}
+
+static void nccl_close(void)
+{
+    if (joined) nccl.ncclCommDestroy(joined);
+    joined = NULL;
+}
+
+/* Whoever started the ranks ends the others when one ends with an error. */
+static void nccl_abort(int code)
+{
+    if (joined) nccl.ncclCommAbort(joined);
+    _exit(code);
+}
+
+static const char *nccl_description(void) { return about; }
+
+/* ---- waiting ---- */
+
+static int still_there(err *e)
+{
+    nccl_code found = NCCL_SUCCESS;
+    if (said(nccl.ncclCommGetAsyncError(joined, &found), "ncclCommGetAsyncError", e)) return -1;
+    return found == NCCL_IN_PROGRESS ? 0 : said(found, "another rank was lost", e);
+}
+
+static int wait_side(err *e)
+{
+    double start = ticks();
+    for (;;) {
+        int done = gpu_side_done(GPU_RANKS);
+        if (done) return launched(done < 0 ? -1 : 0, e);
+        if (still_there(e)) return -1;
+        double waited = ticks() - start;
+        if (waited > timeout) return fail(e, "no data from the other ranks for %g s (ABLATE_NCCL_TIMEOUT)", timeout);
+        usleep(waited < 0.01 ? 20 : 1000);
+    }
+}
+
+/* ---- what goes from rank to rank ---- */
+
+typedef struct {
+    char *at;
+    size_t n; /* elements */
+} part;
+typedef part part_of_rank(const void *self, int r);
+
+/* One message to each other rank and one from each, on the side stream; those of 0 elements are left out on both
+ * ends. */
+static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl_type type, err *e)
+{
+    if (said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;
+    int bad = 0;
+    for (int r = 0; r < size && !bad; r++) {
+        part out = to(self, r), in = from(self, r);
+        if (r == me) continue;
+        if (out.n) bad = said(nccl.ncclSend(out.at, out.n, type, r, joined, gpu_stream()), "ncclSend", e);
+        if (in.n && !bad) bad = said(nccl.ncclRecv(in.at, in.n, type, r, joined, gpu_stream()), "ncclRecv", e);
+    }
+    return said(nccl.ncclGroupEnd(), "ncclGroupEnd", e) || bad ? -1 : 0;
+}
+
+/* The vector is cut into as many parts as there are ranks; `given` has the others' values of this rank's part, `stride`
+ * elements a rank. */
+typedef struct {
+    float *v, *given;
+    size_t n, stride;
+} sum;
+
+static size_t part_at(const sum *s, int r) { return s->n * (size_t)r / (size_t)size; }
+static part part_of(const void *self, int r)
+{
+    const sum *s = self;
+    return (part){(char *)(s->v + part_at(s, r)), part_at(s, r + 1) - part_at(s, r)};
+}
+static part own_part(const void *s, int r) { return (void)r, part_of(s, me); }
+static part given_by(const void *self, int r)
+{
+    const sum *s = self;
+    return (part){(char *)(s->given + (size_t)r * s->stride), part_of(s, me).n};
+}
+
+static int nccl_sum_begin(void *v, size_t n, dtype type, err *e)
+{
+    if (type != F32) return fail(e, "sums on a GPU need fp32, found %s", dtype_name(type));
+    sum s = {.v = v, .n = n, .stride = n / (size_t)size + 1};
+    s.given = gpu_scratch(SCRATCH_RANKS, (size_t)size * s.stride * sizeof *s.given);
+    int bad = launched(gpu_side_begin(GPU_RANKS), e);
+    part own = part_of(&s, me);
+    if (!bad) bad = exchange(&s, part_of, given_by, NCCL_FLOAT32, e);
+    if (!bad)
+        bad = launched(gpu_add_ranks((float *)(void *)own.at, s.given, me, size, (int64_t)s.stride, (int64_t)own.n), e);
+    if (!bad) bad = exchange(&s, own_part, part_of, NCCL_FLOAT32, e);
+    gpu_side_end();
+    return bad;
+}
+
+static int nccl_sum_end(err *e) { return launched(gpu_side_join(GPU_RANKS), e); }
+
+/* What each rank gave, in device memory: bytes of rank 0, of rank 1 ... */
+typedef struct {
+    char *all;
+    size_t bytes;
+} gathered;
+static part place_of(const void *self, int r)
+{
+    const gathered *g = self;
+    return (part){g->all + (size_t)r * g->bytes, g->bytes};
+}
+static part my_place(const void *g, int r) { return (void)r, place_of(g, me); }
+
+static int nccl_gather(const void *mine, void *all, size_t bytes, err *e)
+{
+    char nothing = 0, *ignored = bytes ? NULL : xmalloc((size_t)size);
+    if (!bytes) mine = &nothing, all = ignored, bytes = 1;
+    gathered g = {gpu_scratch(SCRATCH_RANKS, (size_t)size * bytes), bytes};
+    int bad = launched(gpu_side_begin(GPU_RANKS), e);
+    if (!bad) {
+        gpu_copy_in(place_of(&g, me).at, mine, bytes);
+        bad = exchange(&g, my_place, place_of, NCCL_INT8, e);
+    }
+    gpu_side_end();
+    if (!bad) bad = wait_side(e) || launched(gpu_copy_out(all, g.all, (size_t)size * bytes), e);
+    free(ignored);
+    return bad;
+}
+
+static const comm_module module = {.version = COMM_MODULE,
+                                   .layout = COMM_MODULE_LAYOUT,
+                                   .name = "NCCL",
+                                   .open = nccl_open,
+                                   .close = nccl_close,
+                                   .abort = nccl_abort,
+                                   .description = nccl_description,
+                                   .gather = nccl_gather,
+                                   .sum_begin = nccl_sum_begin,
+                                   .progress = still_there,
+                                   .sum_end = nccl_sum_end,
+                                   .wait = wait_side};
+
+const comm_module *ablate_nccl(void) { return &module; }

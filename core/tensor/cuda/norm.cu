@@ -1,0 +1,493 @@
+/* norm.cu - layer normalisation of a residual sum with its dropout, its gradient, DROPOUT_ADD, and sums over rows.
+ *
+ * Up to 1024 columns a warp has a row in its registers: lane l holds columns 8 (l + 32 i) .. + 7 for i < PER. WHOLE:
+ * rows have exactly 256 PER columns, and none is compared with the width. Wider rows take a block each and are read
+ * again for every pass. Sums over rows are added up from parts of the rows (parts.h).
+ */
+#include "tensor/cuda/parts.h"
+#include "tensor/cuda/vec8.h"
+#include "tensor/cuda/rows.h"
+
+enum {
+    WARPS = 4,
+    BACK_WARPS = 8,
+    WIDE_THREADS = 256,
+    IN_REGISTERS = 1024,
+    THREE_SUMS = 512 /* columns for which a warp's registers hold them */
+};
+
+template <class T> struct norm_call {
+    int64_t rows, width;
+    const T *x, *s, *dy; /* x: z in the backward pass */
+    const float *gain, *bias;
+    T *y, *z; /* dz, ds in the backward pass */
+    float *stats, *sums;
+    float *total[3]; /* of the sums over rows: d gain, d bias, and of ds or NULL; or of x alone */
+    unsigned *tickets;
+    float eps;
+    gpu_dropping drop;
+    const gpu_counter *counter;
+};
+
+__device__ __forceinline__ void drop8(float v[8], uint64_t first, gpu_dropping d, const gpu_counter *c)
+{
+    if (!d.least) return;
+    unsigned keep = keep8(first, key_of(c, d.place), d.least);
+    UNROLL for (int j = 0; j < 8; j++) v[j] = keep >> j & 1 ? v[j] * d.scale : 0.f;
+}
+
+/* ---- forward ---- */
+
+/* v = x + dropout(s), which z gets unless it is NULL. `at`: first element in the tensors, n: columns left. */
+template <bool VECTOR, class T>
+__device__ __forceinline__ void add_dropped(const norm_call<T> &a, T *z, int64_t at, int64_t n, float v[8], float t[8])
+{
+    if (!a.s) return;
+    drop8(t, (uint64_t)at, a.drop, a.counter);
+    UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
+    if (z) put8<VECTOR>(z + at, n, v);
+}
+
+template <bool VECTOR, class T>
+__device__ __forceinline__ void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int64_t n, float v[8],
+                                             float mean, float scale)
+{
+    float g[8], b[8];
+    get8<VECTOR>(a.gain + column, n, g);
+    get8<VECTOR>(a.bias + column, n, b);
+    UNROLL for (int j = 0; j < 8; j++) v[j] = (v[j] - mean) * scale * g[j] + b[j];
+    put8<VECTOR>(a.y + at, n, v);
+}
+
+template <class T, int PER, bool VECTOR, bool WHOLE>
+__global__ void __launch_bounds__(32 * WARPS) norm_rows(norm_call<T> a)
+{
+    int lane = (int)threadIdx.x % 32;
+    int64_t width = WHOLE ? 256 * PER : a.width, row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, at = row * width;
+    if (row >= a.rows) return;
+    float v[PER][8], t[PER][8];
+    UNROLL for (int i = 0; i < PER; i++)
+    {
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        get8<VECTOR>(a.x + at + column, n, v[i]);
+        if (a.s) get8<VECTOR>(a.s + at + column, n, t[i]);
+    }
+    float sum = 0, squares = 0;
+    UNROLL for (int i = 0; i < PER; i++)
+    {
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        if (n > 0) add_dropped<VECTOR>(a, a.z, at + column, n, v[i], t[i]);
+        UNROLL for (int j = 0; j < 8; j++) sum += j < n ? v[i][j] : 0.f;
+    }
+    float mean = warp_sum(sum) / (float)width;
+    UNROLL for (int i = 0; i < PER; i++) UNROLL for (int j = 0; j < 8; j++)
+    {
+        float x = v[i][j] - mean;
+        squares += WHOLE || 8 * (lane + 32 * i) + j < width ? x * x : 0.f;
+    }
+    float scale = 1 / sqrtf(warp_sum(squares) / (float)width + a.eps);
+    if (!lane) a.stats[2 * row] = mean, a.stats[2 * row + 1] = scale;
+    UNROLL for (int i = 0; i < PER; i++)
+    {
+        int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+        if (n > 0) write_normal<VECTOR>(a, at + column, column, n, v[i], mean, scale);
+    }
+}
+
+/* The sum over a block of WIDE_THREADS, in every thread; may be called again at once. */
+__device__ __forceinline__ float block_sum(float x)
+{
+    __shared__ float part[WIDE_THREADS / 32];
+    x = warp_sum(x);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    float sum = 0;
+    for (int w = 0; w < WIDE_THREADS / 32; w++) sum += part[w];
+    return sum;
+}
+
+template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 2) norm_wide(norm_call<T> a)
+{
+    int64_t row = blockIdx.x, at = row * a.width, step = 8 * WIDE_THREADS;
+    float mean = 0, scale = 0;
+    UNROLL_BY(1) for (int pass = 0; pass < 3; pass++)
+    { /* mean, variance, result */
+        float sum = 0;
+        for (int64_t column = 8 * (int64_t)threadIdx.x; column < a.width; column += step) {
+            float v[8], t[8];
+            int64_t n = a.width - column;
+            get8<VECTOR>(a.x + at + column, n, v);
+            if (a.s) get8<VECTOR>(a.s + at + column, n, t);
+            add_dropped<VECTOR>(a, pass ? nullptr : a.z, at + column, n, v, t);
+            if (pass == 2) write_normal<VECTOR>(a, at + column, column, n, v, mean, scale);
+            UNROLL for (int j = 0; j < 8; j++)
+            {
+                float x = v[j] - mean; /* mean is 0 in the first pass */
+                if (j < n) sum += pass ? x * x : x;
+            }
+        }
+        if (pass == 2) break;
+        sum = block_sum(sum) / (float)a.width;
+        if (pass)
+            scale = 1 / sqrtf(sum + a.eps);
+        else
+            mean = sum;
+    }
+    if (!threadIdx.x) a.stats[2 * row] = mean, a.stats[2 * row + 1] = scale;
+}
+
+/* ---- backward: with x^ = (z - mean) / sd and g = dy gain, dz = (g - mean(g) - x^ mean(g x^)) / sd ---- */
+
+template <bool VECTOR, class T>
+__device__ __forceinline__ void write_back(const norm_call<T> &a, int64_t at, int64_t n, float g[8])
+{
+    put8<VECTOR>(a.y + at, n, g);
+    if (!a.z) return; /* without dropout ds would be dz */
+    drop8(g, (uint64_t)at, a.drop, a.counter);
+    put8<VECTOR>(a.z + at, n, g);
+}
+
+/* As it will be read from the rows. */
+__device__ __forceinline__ float stored(float x, float) { return x; }
+__device__ __forceinline__ float stored(float x, bf16) { return to_float(to_bf16(x)); }
+
+/* Part blockIdx.x of SUMS column sums: sums [parts][SUMS][width], d gain, d bias and, of three, ds. */
+template <class T, int PER, bool VECTOR, bool WHOLE, int SUMS>
+__global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
+{
+    __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
+    int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    int64_t width = WHOLE ? 256 * PER : a.width;
+    float over_rows[SUMS][PER][8];
+    UNROLL for (int k = 0; k < SUMS; k++) UNROLL for (int i = 0; i < PER; i++) UNROLL for (int j = 0; j < 8; j++)
+        over_rows[k][i][j] = 0;
+    for (int64_t row = (int64_t)blockIdx.x * BACK_WARPS + warp; row < a.rows; row += (int64_t)gridDim.x * BACK_WARPS) {
+        int64_t at = row * width;
+        float x[PER][8], g[PER][8], mean = a.stats[2 * row], scale = a.stats[2 * row + 1], sum = 0, product = 0;
+        UNROLL for (int i = 0; i < PER; i++)
+        {
+            int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+            get8<VECTOR>(a.x + at + column, n, x[i]);
+            get8<VECTOR>(a.dy + at + column, n, g[i]);
+        }
+        UNROLL for (int i = 0; i < PER; i++)
+        {
+            float gain[8];
+            int64_t column = 8 * (lane + 32 * i);
+            get8<VECTOR>(a.gain + column, WHOLE ? 8 : width - column, gain);
+            UNROLL for (int j = 0; j < 8; j++)
+            { /* past the width g is 0, so nothing is added */
+                x[i][j] = (x[i][j] - mean) * scale;
+                over_rows[0][i][j] += g[i][j] * x[i][j];
+                over_rows[1][i][j] += g[i][j];
+                g[i][j] *= gain[j];
+                sum += g[i][j];
+                product += g[i][j] * x[i][j];
+            }
+        }
+        float m = warp_sum(sum) / (float)width, mx = warp_sum(product) / (float)width;
+        UNROLL for (int i = 0; i < PER; i++)
+        {
+            int64_t column = 8 * (lane + 32 * i), n = WHOLE ? 8 : width - column;
+            UNROLL for (int j = 0; j < 8; j++) g[i][j] = (g[i][j] - m - x[i][j] * mx) * scale;
+            if (n > 0) write_back<VECTOR>(a, at + column, n, g[i]);
+            if (SUMS > 2)
+                UNROLL for (int j = 0; j < 8; j++) over_rows[SUMS - 1][i][j] += j < n ? stored(g[i][j], T()) : 0.f;
+        }
+    }
+    float *part = a.sums + (int64_t)blockIdx.x * SUMS * width;
+    UNROLL for (int i = 0; i < SUMS * PER; i++)
+    { /* the warps' sums, 256 columns at a time */
+        __syncthreads();
+        store8(&shared[warp][8 * lane], over_rows[i / PER][i % PER]);
+        __syncthreads();
+        float sum = 0;
+        for (int w = 0; w < BACK_WARPS; w++) sum += shared[w][threadIdx.x];
+        int64_t column = 8 * 32 * (i % PER) + threadIdx.x;
+        if (WHOLE || column < width) part[i / PER * width + column] = sum;
+    }
+    float *first = a.total[0], *second = a.total[1], *third = a.total[2]; /* in registers: an array of a call is not */
+    add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * width, 0, SUMS * width, a.tickets, [=](int64_t i, float sum) {
+        if (i < width)
+            first[i] = sum;
+        else if (SUMS < 3 || i < 2 * width)
+            second[i - width] = sum;
+        else
+            third[i - 2 * width] = sum;
+    });
+}
+
+template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) norm_back_wide(norm_call<T> a)
+{
+    int64_t row = blockIdx.x, at = row * a.width, step = 8 * WIDE_THREADS;
+    float mean = a.stats[2 * row], scale = a.stats[2 * row + 1], m = 0, mx = 0;
+    UNROLL_BY(1) for (int pass = 0; pass < 2; pass++)
+    {
+        float sum = 0, product = 0;
+        for (int64_t column = 8 * (int64_t)threadIdx.x; column < a.width; column += step) {
+            float x[8], g[8], gain[8];
+            int64_t n = a.width - column;
+            get8<VECTOR>(a.x + at + column, n, x);
+            get8<VECTOR>(a.dy + at + column, n, g);
+            get8<VECTOR>(a.gain + column, n, gain);
+            UNROLL for (int j = 0; j < 8; j++)
+            {
+                x[j] = (x[j] - mean) * scale;
+                g[j] *= gain[j];
+                sum += g[j];
+                product += g[j] * x[j];
+                g[j] = (g[j] - m - x[j] * mx) * scale;
+            }
+            if (pass) write_back<VECTOR>(a, at + column, n, g);
+        }
+        if (!pass) m = block_sum(sum) / (float)a.width, mx = block_sum(product) / (float)a.width;
+    }
+}
+
+/* ---- sums over rows ---- */
+
+/* Part blockIdx.y of the sums of 256 columns over rows; of two sums (d gain, d bias) when there are statistics. */
+template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 * BACK_WARPS) sum_rows(norm_call<T> a)
+{
+    __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
+    int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    int64_t first = (int64_t)blockIdx.x * 256, column = first + 8 * lane, n = a.width - column;
+    int64_t from = a.rows * blockIdx.y / gridDim.y, to = a.rows * (blockIdx.y + 1) / gridDim.y;
+    float sum[NORM ? 2 : 1][8];
+    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++) UNROLL for (int j = 0; j < 8; j++) sum[i][j] = 0;
+    if (n <= 0) to = from; /* no column of this lane */
+    if (VECTOR) n = 8;
+    UNROLL_BY(4) for (int64_t row = from + warp; row < to; row += BACK_WARPS)
+    {
+        float x[8], g[8];
+        get8<VECTOR>(a.x + row * a.width + column, n, x);
+        if (NORM) get8<VECTOR>(a.dy + row * a.width + column, n, g);
+        float mean = NORM ? a.stats[2 * row] : 0.f, scale = NORM ? a.stats[2 * row + 1] : 1.f;
+        UNROLL for (int j = 0; j < 8; j++)
+        {
+            sum[0][j] += NORM ? g[j] * ((x[j] - mean) * scale) : x[j];
+            if (NORM) sum[NORM ? 1 : 0][j] += g[j];
+        }
+    }
+    float *part = a.sums + (int64_t)blockIdx.y * (NORM ? 2 : 1) * a.width;
+    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++)
+    {
+        __syncthreads();
+        store8(&shared[warp][8 * lane], sum[i]);
+        __syncthreads();
+        float all = 0;
+        for (int w = 0; w < BACK_WARPS; w++) all += shared[w][threadIdx.x];
+        if (first + threadIdx.x < a.width) part[i * a.width + first + threadIdx.x] = all;
+    }
+    int64_t parts = gridDim.y, all = NORM ? 2 : 1, last = first + 256 < a.width ? first + 256 : a.width;
+    unsigned *ticket = a.tickets + blockIdx.x * all * parts_tickets(parts); /* those of these columns */
+    UNROLL for (int i = 0; i < (NORM ? 2 : 1); i++)
+    {
+        float *to = a.total[i] - i * a.width;
+        add_parts(a.sums, parts, blockIdx.y, all * a.width, i * a.width + first, i * a.width + last,
+                  ticket + i * parts_tickets(parts), [=](int64_t k, float sum) { to[k] = sum; });
+    }
+}
+
+/* ---- DROPOUT_ADD ---- */
+
+template <class T, bool VECTOR> __global__ void __launch_bounds__(256) drop_add(int64_t n, norm_call<T> a)
+{
+    int64_t step = 8 * (int64_t)gridDim.x * 256;
+    for (int64_t at = 8 * ((int64_t)blockIdx.x * 256 + threadIdx.x); at < n; at += step) {
+        float v[8], t[8];
+        if (VECTOR && at + 8 <= n) {
+            load8(a.x + at, v), load8(a.s + at, t);
+        } else {
+            get8<false>(a.x + at, n - at, v);
+            get8<false>(a.s + at, n - at, t);
+        }
+        drop8(t, (uint64_t)at, a.drop, a.counter);
+        UNROLL for (int j = 0; j < 8; j++) v[j] += t[j];
+        if (VECTOR && at + 8 <= n)
+            store8(a.y + at, v);
+        else
+            put8<false>(a.y + at, n - at, v);
+    }
+}
+
+/* ---- launchers ---- */
+
+static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Calls KERNEL<T, PER, VECTOR, WHOLE, ...> by the width; widths that are no multiple of 8 have fewer kernels. */
+#define OF_ROWS(KERNEL, per, warps, grid, ...)                                                                         \
+    (a.width == 256 * (per) ? LAUNCH((KERNEL<T, per, true, true __VA_ARGS__>), grid, 32 * (warps), 0, a)               \
+                            : LAUNCH((KERNEL<T, per, true, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
+#define BY_WIDTH(KERNEL, warps, grid, ...)                                                                             \
+    (vector           ? a.width <= 256   ? OF_ROWS(KERNEL, 1, warps, grid, __VA_ARGS__)                                \
+                        : a.width <= 512 ? OF_ROWS(KERNEL, 2, warps, grid, __VA_ARGS__)                                \
+                                         : OF_ROWS(KERNEL, 4, warps, grid, __VA_ARGS__)                                \
+               : a.width <= 256 ? LAUNCH((KERNEL<T, 1, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a)           \
+                      : LAUNCH((KERNEL<T, 4, false, false __VA_ARGS__>), grid, 32 * (warps), 0, a))
+#define WITH ,
+
+/* Parts of the rows in the backward pass: what fits a GPU at once, at least a row for every warp of a block. */
+static int64_t norm_parts(int64_t rows, int64_t width)
+{
+    int64_t blocks = (width <= 256 ? 4 : width <= 512 ? 2 : 1) * (int64_t)gpu_multiprocessors();
+    return least_of(up(rows, BACK_WARPS), blocks);
+}
+static int64_t column_parts(int64_t rows, int64_t width)
+{
+    int64_t wanted = up(4 * (int64_t)gpu_multiprocessors(), up(width, 256));
+    return least_of(least_of(up(rows, 4 * BACK_WARPS), wanted), 65535);
+}
+
+template <class T> static int norm_of(norm_call<T> a)
+{
+    bool vector = a.width % 8 == 0 && aligned16(a.x, a.s, a.y, a.z, a.gain, a.bias);
+    if (a.width <= IN_REGISTERS) {
+        dim3 grid((unsigned)up(a.rows, WARPS));
+        return BY_WIDTH(norm_rows, WARPS, grid, );
+    }
+    dim3 grid((unsigned)a.rows);
+    return vector ? LAUNCH((norm_wide<T, true>), grid, WIDE_THREADS, 0, a)
+                  : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
+}
+
+template <class T> static int colsum_of(norm_call<T> a)
+{
+    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
+    dim3 grid((unsigned)strips, (unsigned)parts);
+    if (strips * parts_tickets(parts) > GPU_TICKETS)
+        return gpu_refuse("sums over rows: too many columns for the available tickets");
+    return a.width % 8 == 0 && aligned16(a.x) ? LAUNCH((sum_rows<T, true, false>), grid, 32 * BACK_WARPS, 0, a)
+                                              : LAUNCH((sum_rows<T, false, false>), grid, 32 * BACK_WARPS, 0, a);
+}
+
+template <class T> static int norm_back_wide_of(norm_call<T> a, bool vector)
+{
+    int64_t parts = column_parts(a.rows, a.width), strips = up(a.width, 256);
+    dim3 grid((unsigned)a.rows), columns((unsigned)strips, (unsigned)parts);
+    if (2 * strips * parts_tickets(parts) > GPU_TICKETS)
+        return gpu_refuse("norm: too many columns for the available tickets");
+    int rc = vector ? LAUNCH((norm_back_wide<T, true>), grid, WIDE_THREADS, 0, a)
+                    : LAUNCH((norm_back_wide<T, false>), grid, WIDE_THREADS, 0, a);
+    if (rc) return rc;
+    rc = vector ? LAUNCH((sum_rows<T, true, true>), columns, 32 * BACK_WARPS, 0, a)
+                : LAUNCH((sum_rows<T, false, true>), columns, 32 * BACK_WARPS, 0, a);
+    if (rc || !a.total[2]) return rc;
+    a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
+    return colsum_of(a);
+}
+
+template <class T> static int norm_back_of(norm_call<T> a)
+{
+    bool vector = a.width % 8 == 0 && aligned16(a.x, a.dy, a.y, a.z, a.gain);
+    dim3 grid((unsigned)norm_parts(a.rows, a.width));
+    if (a.width > IN_REGISTERS) return norm_back_wide_of(a, vector);
+    if (a.total[2] && vector && a.width <= THREE_SUMS)
+        return a.width <= 256 ? OF_ROWS(norm_back_rows, 1, BACK_WARPS, grid, WITH 3)
+                              : OF_ROWS(norm_back_rows, 2, BACK_WARPS, grid, WITH 3);
+    if (BY_WIDTH(norm_back_rows, BACK_WARPS, grid, WITH 2) || !a.total[2]) return gpu_launched();
+    a.x = a.z ? a.z : a.y, a.total[0] = a.total[2];
+    return colsum_of(a);
+}
+
+template <class T> static int dropadd_of(int64_t n, norm_call<T> a)
+{
+    dim3 grid((unsigned)least_of(up(n, 8 * 256), 8 * (int64_t)gpu_multiprocessors()));
+    return aligned16(a.x, a.s, a.y) ? LAUNCH((drop_add<T, true>), grid, 256, 0, n, a)
+                                    : LAUNCH((drop_add<T, false>), grid, 256, 0, n, a);
+}
+
+template <class T> static norm_call<T> norm_call_of(int64_t rows, int64_t width, const void *x, gpu_dropping drop)
+{
+    norm_call<T> a = norm_call<T>();
+    a.rows = rows, a.width = width, a.x = (const T *)x, a.drop = drop, a.counter = gpu_counters(),
+    a.tickets = gpu_tickets();
+    return a;
+}
+
+template <class T>
+static int norm_typed(int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
+                      void *y, void *z, float *stats, float eps, gpu_dropping drop)
+{
+    norm_call<T> a = norm_call_of<T>(rows, width, x, drop);
+    a.s = (const T *)s, a.gain = gain, a.bias = bias, a.y = (T *)y, a.z = s ? (T *)z : nullptr, a.stats = stats,
+    a.eps = eps;
+    return norm_of(a);
+}
+
+template <class T>
+static int norm_back_typed(int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
+                           const void *dy, void *dz, void *ds, float *dgain, float *dbias, float *ds_sums,
+                           gpu_dropping drop, float *sums)
+{
+    norm_call<T> a = norm_call_of<T>(rows, width, z, drop);
+    a.dy = (const T *)dy, a.gain = gain, a.stats = (float *)stats, a.y = (T *)dz, a.z = (T *)ds, a.sums = sums;
+    a.total[0] = dgain, a.total[1] = dbias, a.total[2] = ds_sums;
+    return norm_back_of(a);
+}
+
+template <class T> static int colsum_typed(int64_t rows, int64_t width, const void *x, float *y, float *sums)
+{
+    norm_call<T> a = norm_call_of<T>(rows, width, x, gpu_dropping());
+    a.sums = sums, a.total[0] = y;
+    return colsum_of(a);
+}
+
+template <class T> static int dropadd_typed(int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
+{
+    norm_call<T> a = norm_call_of<T>(0, 0, x, drop);
+    a.s = (const T *)s, a.y = (T *)y;
+    return dropadd_of(n, a);
+}
+
+enum { TYPE_BF16 = 2 };
+#define BY_TYPE(name, ...) (type == TYPE_BF16 ? name<bf16>(__VA_ARGS__) : name<float>(__VA_ARGS__))
+
+extern "C" {
+
+int gpu_norm(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
+             void *y, void *z, float *stats, float eps, gpu_dropping drop)
+{
+    if (!rows || !width) return gpu_launched();
+    return BY_TYPE(norm_typed, rows, width, x, s, gain, bias, y, z, stats, eps, drop);
+}
+
+int gpu_norm_back(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
+                  const void *dy, void *dz, void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop,
+                  float *sums)
+{
+    if (!rows || !width) {
+        gpu_zero(dgain, (size_t)width * sizeof *dgain);
+        gpu_zero(dbias, (size_t)width * sizeof *dbias);
+        if (ds_sums) gpu_zero(ds_sums, (size_t)width * sizeof *ds_sums);
+        return gpu_launched();
+    }
+    return BY_TYPE(norm_back_typed, rows, width, z, stats, gain, dy, dz, ds, dgain, dbias, ds_sums, drop, sums);
+}
+size_t gpu_norm_sums(int64_t rows, int64_t width)
+{
+    int64_t parts = width <= IN_REGISTERS ? norm_parts(rows, width) : column_parts(rows, width);
+    return (size_t)(parts * 3 * width) * sizeof(float);
+}
+
+int gpu_dropadd(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
+{
+    if (!n) return gpu_launched();
+    return BY_TYPE(dropadd_typed, n, x, s, y, drop);
+}
+
+int gpu_colsum(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums)
+{
+    if (!rows || !width) {
+        gpu_zero(y, (size_t)width * sizeof *y);
+        return gpu_launched();
+    }
+    return BY_TYPE(colsum_typed, rows, width, x, y, sums);
+}
+size_t gpu_column_sums(int64_t rows, int64_t width)
+{
+    return (size_t)(column_parts(rows, width) * width) * sizeof(float);
+}
+}

@@ -1,0 +1,67 @@
+/* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which unpacks a
+ * `call` and launches.
+ *
+ * Kernels are in the .cu files, behind launchers with plain arguments (C linkage, declared in generic.h, rows.h,
+ * attention.h); a launcher returns gpu_launched(). Rows are F32 or BF16, everything else F32 or I32; this backend does
+ * not support F64. Pointers in a view are device memory. No function here waits for the GPU, and each can be captured
+ * in a graph: it may depend on addresses and shapes, not on data; dropout's seed and step come from gpu_counters(). A
+ * graph's shapes are capacities: rows past the last offset are dummies, sentences past the last real one are empty
+ * (offset[i] == offset[i + 1]).
+ */
+#ifndef ABLATE_CUDA_OPS_H
+#define ABLATE_CUDA_OPS_H
+#include "tensor/cuda/runtime.h"
+#include "tensor/graph/tape.h"
+
+#define CUDA_KERNELS(X)                                                                                                \
+    X(ADD)                                                                                                             \
+    X(SUB)                                                                                                             \
+    X(MUL) X(DIV) X(MINIMUM) X(LESS_THAN) X(MUL_SCALAR) X(ADD_SCALAR) X(MAP) X(MAP_BACK) X(CAST) X(DROPOUT) X(SUM_TO)  \
+        X(BROADCAST_TO) X(SOFTMAX) X(SOFTMAX_BACK) X(MATMUL) X(TRANSPOSE) X(SLICE) X(PAD) X(CONCAT) X(ROTATE_HALF)     \
+            X(EMBEDDING) X(EMBEDDING_BACK) X(TO_FLOAT) X(RELATIVE_POSITION) X(CLIPPED_RELATIVE_POSITION) X(GATHER)     \
+                X(SCATTER_ADD) X(TOP_K) X(TO_IDS) X(RANDOM) X(MASK) X(HEADS) X(MERGE) X(LINEAR) X(LINEAR_DX)           \
+                    X(LINEAR_DW) X(COLUMN_SUM) X(RELU_BACK) X(EMBED_TOKENS) X(EMBED_TOKENS_BACK) X(NORM) X(NORM_BACK)  \
+                        X(DROPOUT_ADD) X(ATTEND) X(ATTEND_BACK) X(ATTEND_PROGRAM) X(ATTEND_PROGRAM_BACK)               \
+                            X(ATTEND_STEP) X(ATTEND_PROGRAM_STEP) X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE)   \
+                                X(GRU) X(GRU_BACK) X(CONV) X(CONV_BACK) X(CE) X(CALL) X(ASSIGN)
+#define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
+CUDA_KERNELS(CUDA_DECLARE)
+#undef CUDA_DECLARE
+
+_Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
+
+/* Owners of scratch slots. */
+enum {
+    SCRATCH_PRODUCT,
+    SCRATCH_WEIGHTS,
+    SCRATCH_SUMS,
+    SCRATCH_IDS,
+    SCRATCH_ATTEND,
+    SCRATCH_SHAPE,
+    SCRATCH_OPTIM,
+    SCRATCH_SELECT,
+    SCRATCH_DNN,
+    SCRATCH_LAYER,
+    SCRATCH_SCORE,
+    SCRATCH_RANKS,
+    SCRATCH_TILES
+};
+
+/* Converts a launcher's result to an operation's: 0, or -1 with the GPU's message. */
+static inline int launched(int rc, err *e)
+{
+    return rc ? fail(e, "%s", gpu_error() ? gpu_error() : "a kernel was not launched") : 0;
+}
+
+/* Input i of a product in bf16: the kept copy of a parameter's values (params.shadow), the data itself if it is bf16,
+ * or else a cast into SCRATCH_WEIGHTS. NULL after an error. (product.c) */
+const void *cuda_as_bf16(const call *k, int i, err *e);
+
+/* backend.supports: GRU, CONV and their gradients if cuDNN can be loaded, other operations always. (ops_layers.c) */
+bool cuda_supports(op o);
+
+/* Services over the whole flat vectors (optim.c). */
+int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
+double cuda_sum_squares(const void *v, int64_t n, dtype type);
+void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
+#endif

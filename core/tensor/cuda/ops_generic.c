@@ -1,0 +1,170 @@
+/* ops_generic.c - elementwise operations, sums, softmax, copies and a plugin's own kernel, on a GPU. */
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/views.h"
+
+_Static_assert(GPU_SUB == OP_SUB - OP_ADD && GPU_MAP_BACK == OP_MAP_BACK - OP_ADD,
+               "the order of the elementwise operations");
+_Static_assert((int)GPU_EXP == (int)AB_EXP && (int)GPU_RECIP == (int)AB_RECIP, "the numbers of the functions");
+_Static_assert((int)GPU_SLOT_SUMS == (int)SCRATCH_SUMS && (int)GPU_SLOT_IDS == (int)SCRATCH_IDS &&
+                   (int)GPU_SLOT_OPTIM == (int)SCRATCH_OPTIM,
+               "the scratch slots");
+
+/* ---- elementwise ---- */
+
+/* Joins adjacent axes that are contiguous in every input. */
+static void join_axes(gpu_elementwise *g)
+{
+    gpu_elementwise j = *g;
+    int at = 4;
+    for (int a = 3; a >= 0; a--) {
+        if (g->dim[a] == 1) continue;
+        bool goes_on = at < 4;
+        for (int i = 0; i < g->n_in && goes_on; i++) goes_on = g->step[i][a] == j.step[i][at] * j.dim[at];
+        if (goes_on) {
+            j.dim[at] *= g->dim[a];
+            continue;
+        }
+        j.dim[--at] = g->dim[a];
+        for (int i = 0; i < g->n_in; i++) j.step[i][at] = g->step[i][a];
+    }
+    while (--at >= 0) {
+        j.dim[at] = 1;
+        for (int i = 0; i < g->n_in; i++) j.step[i][at] = 0;
+    }
+    *g = j;
+}
+
+static int elementwise(const call *k, int what, err *e)
+{
+    const view *y = &k->out[0];
+    gpu_elementwise g = {.y = y->data,
+                         .what = what,
+                         .function = (int)k->a.i[0],
+                         .n_in = k->n_in,
+                         .type = (int)y->type,
+                         .by = (float)k->a.f[0]};
+    bool known = y->type == F32 || (y->type == BF16 && (what == GPU_ADD || what == GPU_RELU_BACK || what == GPU_COPY));
+    memcpy(g.dim, y->dim, sizeof g.dim);
+    for (int i = 0; i < k->n_in; i++) {
+        if (!known || k->in[i].type != y->type) return no_kernel(k, e);
+        g.x[i] = k->in[i].data;
+        strides_of(&k->in[i], g.step[i]);
+    }
+    if (!count_of(y)) return 0;
+    join_axes(&g);
+    return launched(gpu_run_elementwise(&g), e);
+}
+
+#define ELEMENTWISE(NAME)                                                                                              \
+    int cuda_##NAME(const call *k, err *e) { return elementwise(k, GPU_##NAME, e); }
+ELEMENTWISE(ADD)
+ELEMENTWISE(SUB)
+ELEMENTWISE(MUL)
+ELEMENTWISE(DIV)
+ELEMENTWISE(MINIMUM)
+ELEMENTWISE(LESS_THAN)
+ELEMENTWISE(MUL_SCALAR)
+ELEMENTWISE(ADD_SCALAR)
+ELEMENTWISE(RELU_BACK)
+
+static int function(const call *k, int what, err *e)
+{
+    if (k->a.i[0] < AB_EXP || k->a.i[0] > AB_RECIP)
+        return fail(e, "unknown function number %lld", (long long)k->a.i[0]);
+    for (int i = 0; i < k->n_in; i++)
+        if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))
+            return fail(e, "the shapes of input %d and the output differ", i);
+    return elementwise(k, what, e);
+}
+int cuda_MAP(const call *k, err *e) { return function(k, GPU_MAP, e); }
+int cuda_MAP_BACK(const call *k, err *e) { return function(k, GPU_MAP_BACK, e); }
+int cuda_BROADCAST_TO(const call *k, err *e) { return elementwise(k, GPU_COPY, e); }
+
+/* ---- CAST, ASSIGN, STATE_WRITE: the same numbers in another place ---- */
+
+static int copy(const call *k, const view *to, const view *from, err *e)
+{
+    bool known = to->type == from->type ? to->type != F64 : is_row_type(to->type) && is_row_type(from->type);
+    if (!known) return fail(e, "the GPU has no copy from %s to %s", dtype_name(from->type), dtype_name(to->type));
+    if (count_of(to) != count_of(from))
+        return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(from),
+                    (long long)count_of(to));
+    return launched(gpu_cast(to->data, (int)to->type, from->data, (int)from->type, count_of(to)), e);
+}
+int cuda_CAST(const call *k, err *e) { return copy(k, &k->out[0], &k->in[0], e); }
+int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
+int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
+
+int cuda_DROPOUT(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    double p = k->training ? k->a.f[0] : 0;
+    uint32_t least = (uint32_t)(p * 65536);
+    if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
+    if (!least) return copy(k, y, x, e);
+    return launched(
+        gpu_dropout(y->data, x->data, (int)y->type, count_of(y), (unsigned)k->a.i[0], least, (float)(1 / (1 - p))), e);
+}
+
+/* ---- sums, softmax ---- */
+
+/* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. */
+int cuda_SUM_TO(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != F32) return no_kernel(k, e);
+    gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1, .exact = k->batch_invariant};
+    int64_t step = 1;
+    int before = -1, kept = 2, summed = 2; /* the kind of the axis behind; places still free in keep and sum */
+    for (int i = 3; i >= 0; i--) {
+        int64_t n = x->dim[i];
+        if (n == 1) continue;
+        int now = y->dim[i] == 1;
+        int64_t *length = now ? s.sum : s.keep, *steps = now ? s.sum_step : s.keep_step;
+        int *at = now ? &summed : &kept;
+        if (before < 0) s.lines = now;
+        if (now == before)
+            length[*at] *= n;
+        else
+            length[--*at] = n, steps[*at] = step;
+        before = now;
+        step *= n;
+    }
+    return launched(gpu_sum(&s), e);
+}
+
+int cuda_SOFTMAX(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != F32) return no_kernel(k, e);
+    return launched(gpu_softmax(y->data, x->data, rows_of(y), width_of(y)), e);
+}
+int cuda_SOFTMAX_BACK(const call *k, err *e)
+{
+    const view *y = &k->in[0], *dy = &k->in[1], *dx = &k->out[0];
+    if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
+    return launched(gpu_softmax_back(dx->data, y->data, dy->data, rows_of(dx), width_of(dx)), e);
+}
+
+/* ---- a plugin's fused operation ---- */
+
+static ab_view plugin_view(const view *v)
+{
+    ab_view w = {.data = v->data, .dtype = (int32_t)v->type};
+    memcpy(w.dim, v->dim, sizeof w.dim);
+    return w;
+}
+
+/* Operations without a CUDA kernel are traced as their reference; this one is for those that have one. */
+int cuda_CALL(const call *k, err *e)
+{
+    ab_view in[MAX_IN];
+    if (!k->call->cuda) return fail(e, "operation '%s' has no CUDA kernel", k->call->name);
+    for (int i = 0; i < k->n_in; i++) in[i] = plugin_view(&k->in[i]);
+    ab_run r = {
+        .in = in, .n_in = k->n_in, .out = plugin_view(&k->out[0]), .attr = k->call_attr, .stream = gpu_stream()};
+    if (k->call->cuda(&r))
+        return fail(e, "the CUDA kernel of '%s' declines %s", k->call->name, dtype_name(k->out[0].type));
+    return launched(gpu_launched(), e);
+}

@@ -1,0 +1,130 @@
+/* ops_rows.c - NORM, NORM_BACK, DROPOUT_ADD, COLUMN_SUM, EMBED_TOKENS, EMBED_TOKENS_BACK and CE on the GPU: calls
+ * unpacked for rows.h. */
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/rows.h"
+#include "tensor/cuda/views.h"
+
+/* Rows must be F32 or BF16, and the views named beside them of the type expected. */
+static int check_rows(const char *what, const view *rows, err *e)
+{
+    if (is_row_type(rows->type)) return 0;
+    return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+}
+static int check_type(const char *what, const view *v, dtype type, err *e)
+{
+    if (!v->data || v->type == type) return 0;
+    return fail(e, "%s is %s, expected %s", what, dtype_name(v->type), dtype_name(type));
+}
+/* Kernels have a block a row or so: a grid has less than 2^31. */
+static int check_count(const char *what, int64_t rows, err *e)
+{
+    return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, expected at most 2147483647", what, (long long)rows);
+}
+
+static gpu_dropping dropping_by(const call *k, double p)
+{
+    if (!k->training) p = 0;
+    return (gpu_dropping){
+        .place = (unsigned)k->a.i[0], .least = (unsigned)(p * 65536), .scale = p > 0 ? (float)(1 / (1 - p)) : 1};
+}
+static gpu_dropping dropping_of(const call *k) { return dropping_by(k, k->a.f[0]); }
+
+int cuda_NORM(const call *k, err *e)
+{
+    const view *x = &k->in[0], *s = &k->in[1], *gain = &k->in[2], *bias = &k->in[3], *stats = &k->out[2];
+    if (check_rows("norm", x, e) || check_type("norm: the sublayer's result", s, x->type, e) ||
+        check_type("norm: the gain", gain, F32, e) || check_type("norm: the bias", bias, F32, e) ||
+        check_type("norm: the statistics", stats, F32, e) || check_count("norm", rows_of(x), e))
+        return -1;
+    return launched(gpu_norm((int)x->type, rows_of(x), width_of(x), x->data, s->data, gain->data, bias->data,
+                             k->out[0].data, s->data ? k->out[1].data : NULL, stats->data, (float)k->a.f[1],
+                             dropping_of(k)),
+                    e);
+}
+
+int cuda_NORM_BACK(const call *k, err *e)
+{
+    const view *z = &k->in[0], *stats = &k->in[1], *gain = &k->in[2], *dy = &k->in[3];
+    if (check_rows("gradient of norm", z, e) || check_type("gradient of norm: dy", dy, z->type, e) ||
+        check_type("gradient of norm: the gain", gain, F32, e) ||
+        check_type("gradient of norm: the statistics", stats, F32, e) ||
+        check_type("gradient of norm: d gain", &k->out[2], F32, e) ||
+        check_type("gradient of norm: d bias", &k->out[3], F32, e) ||
+        check_type("gradient of norm: sums of ds", &k->out[4], F32, e) ||
+        check_count("gradient of norm", rows_of(z), e))
+        return -1;
+    int64_t rows = rows_of(z), width = width_of(z);
+    float *sums = gpu_scratch(SCRATCH_SUMS, gpu_norm_sums(rows, width));
+    return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data, k->out[0].data,
+                                  k->a.i[1] ? k->out[1].data : NULL, k->out[2].data, k->out[3].data, k->out[4].data,
+                                  dropping_of(k), sums),
+                    e);
+}
+
+int cuda_DROPOUT_ADD(const call *k, err *e)
+{
+    const view *x = &k->in[0], *s = &k->in[1];
+    if (check_rows("dropadd", x, e) || check_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
+    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->out[0].data, dropping_of(k)), e);
+}
+
+int cuda_COLUMN_SUM(const call *k, err *e)
+{
+    const view *x = &k->in[0];
+    if (check_rows("colsum", x, e) || check_type("colsum: the sums", &k->out[0], F32, e)) return -1;
+    float *sums = gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows_of(x), width_of(x)));
+    return launched(gpu_colsum((int)x->type, rows_of(x), width_of(x), x->data, k->out[0].data, sums), e);
+}
+
+int cuda_EMBED_TOKENS(const call *k, err *e)
+{
+    const view *table = &k->in[0], *id = &k->in[1], *positions = &k->in[3], *place = &k->in[4], *y = &k->out[0];
+    if (check_rows("embedding", y, e) || check_type("embedding: the table", table, F32, e) ||
+        check_type("embedding: ids", id, I32, e) || check_type("embedding: positions", positions, F32, e) ||
+        check_type("embedding: places", place, I32, e))
+        return -1;
+    gpu_embedding g = {.type = (int)y->type,
+                       .rows = rows_of(y),
+                       .words = rows_of(table),
+                       .width = width_of(y),
+                       .n = rows_of(positions),
+                       .table = table->data,
+                       .positions = positions->data,
+                       .id = id->data,
+                       .place = place->data,
+                       .by = (float)k->a.f[0],
+                       .y = y->data,
+                       .drop = dropping_by(k, k->a.f[1])};
+    return launched(gpu_embed(&g), e);
+}
+
+int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
+{
+    const view *base = &k->in[0], *dy = &k->in[1], *id = &k->in[2], *sorted = &k->in[3], *y = &k->out[0];
+    if (check_type("gradient of embedding: sorted ids", sorted, I32, e) || check_rows("gradient of embedding", dy, e) ||
+        check_type("gradient of embedding: the base", base, F32, e) ||
+        check_type("gradient of embedding: the sums", y, F32, e) ||
+        check_type("gradient of embedding: ids", id, I32, e))
+        return -1;
+    if (base->data && base->data != y->data) gpu_copy(y->data, base->data, (size_t)count_of(y) * sizeof(float));
+    return launched(gpu_sum_rows_by_id(y->data, base->data != NULL, dy->data, (int)dy->type, id->data, sorted->data,
+                                       rows_of(dy), rows_of(y), width_of(y), (float)k->a.f[0]),
+                    e);
+}
+
+int cuda_CE(const call *k, err *e)
+{
+    const view *x = &k->in[0], *target = &k->in[1], *norm = &k->in[2], *losses = &k->out[0];
+    if (check_rows("cross-entropy", x, e) || check_type("cross-entropy: targets", target, I32, e) ||
+        check_type("cross-entropy: norm", norm, F32, e) || check_type("cross-entropy: losses", losses, F32, e) ||
+        check_type("cross-entropy: the gradient", &k->out[1], k->a.i[1] ? x->type : k->out[1].type, e) ||
+        check_count("cross-entropy", rows_of(x), e))
+        return -1;
+    int64_t words = width_of(x) - k->a.i[2];
+    double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
+    double on = 1 - eps - (k->a.i[0] ? others : 0);
+    return launched(gpu_ce((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data,
+                           losses->data, k->a.i[1] ? k->out[1].data : NULL, (float)on, (float)others),
+                    e);
+}

@@ -1,0 +1,235 @@
+/* ops_shape.c - axes, ids and tables, the moves between rows and heads, and decoding's states, on a GPU. */
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/views.h"
+
+/* ---- axes ---- */
+
+int cuda_TRANSPOSE(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != y->type || x->type == F64) return no_kernel(k, e);
+    int a = 4 + (int)k->a.i[0], b = 4 + (int)k->a.i[1];
+    int64_t step[4];
+    strides_of(x, step);
+    int64_t t = step[a];
+    step[a] = step[b], step[b] = t;
+    return launched(gpu_copy_axes(y->data, x->data, y->dim, step, (int)dtype_size(x->type)), e);
+}
+
+/* Along one axis a tensor is `outer` pieces; a piece is n indices of the axis, `inner` bytes each. */
+static int64_t outer_of(const view *v, int axis)
+{
+    int64_t n = 1;
+    for (int i = 0; i < 4 + axis; i++) n *= v->dim[i];
+    return n;
+}
+static int64_t inner_of(const view *v, int axis)
+{
+    int64_t n = (int64_t)dtype_size(v->type);
+    for (int i = 5 + axis; i < 4; i++) n *= v->dim[i];
+    return n;
+}
+
+static int move(const call *k, gpu_pieces *p, err *e)
+{
+    const view *y = &k->out[0];
+    int axis = (int)k->a.i[0];
+    for (int i = 0; i < k->n_in; i++) {
+        if (k->in[i].type != y->type || y->type == F64) return no_kernel(k, e);
+        p->from[i] = inner_of(&k->in[i], axis) * k->in[i].dim[4 + axis];
+    }
+    p->y = y->data, p->outer = outer_of(y, axis), p->y_size = inner_of(y, axis) * y->dim[4 + axis];
+    return launched(gpu_copy_pieces(p), e);
+}
+
+int cuda_SLICE(const call *k, err *e)
+{
+    int axis = (int)k->a.i[0];
+    int64_t inner = inner_of(&k->in[0], axis);
+    const char *x = (const char *)k->in[0].data + inner * k->a.i[1];
+    return move(k, &(gpu_pieces){.x = {x}, .size = {inner * k->out[0].dim[4 + axis]}}, e);
+}
+
+int cuda_PAD(const call *k, err *e)
+{
+    int axis = (int)k->a.i[0];
+    int64_t inner = inner_of(&k->in[0], axis);
+    return move(
+        k, &(gpu_pieces){.x = {k->in[0].data}, .size = {inner * k->in[0].dim[4 + axis]}, .at = {inner * k->a.i[1]}}, e);
+}
+
+int cuda_CONCAT(const call *k, err *e)
+{
+    int axis = (int)k->a.i[0];
+    int64_t a = inner_of(&k->in[0], axis) * k->in[0].dim[4 + axis],
+            b = inner_of(&k->in[1], axis) * k->in[1].dim[4 + axis];
+    return move(k, &(gpu_pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .at = {0, a}}, e);
+}
+
+int cuda_ROTATE_HALF(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
+    return launched(gpu_turn(y->data, x->data, (int)y->type, rows_of(y), width_of(y) / 2), e);
+}
+
+/* ---- rows of a table ---- */
+
+/* y[i] = row ids[i] of x, which has `rows` rows. */
+static int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, err *e)
+{
+    const view *y = &k->out[0];
+    if (x->type != y->type || x->type == F64 || ids->type != I32) return no_kernel(k, e);
+    if (!rows || !count_of(y)) return 0;
+    int64_t bytes = count_of(x) / rows * (int64_t)dtype_size(x->type);
+    return launched(gpu_rows(y->data, x->data, ids->data, count_of(ids), rows, bytes), e);
+}
+int cuda_EMBEDDING(const call *k, err *e) { return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), e); }
+
+int cuda_CACHE_REORDER(const call *k, err *e)
+{
+    const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
+    int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
+    if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
+        return fail(e, "%lld parents for a state of %lld numbers", (long long)rows, (long long)count_of(state));
+    return rows_by_id(k, state, parents, rows, e);
+}
+
+int cuda_EMBEDDING_BACK(const call *k, err *e)
+{
+    const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    if (y->type != F32 || dy->type != F32 || ids->type != I32) return no_kernel(k, e);
+    return launched(
+        gpu_sum_rows_by_id(y->data, 0, dy->data, F32, ids->data, NULL, count_of(ids), rows_of(y), width_of(y), 1), e);
+}
+
+/* ---- ids as numbers, numbers by ids ---- */
+
+int cuda_TO_FLOAT(const call *k, err *e)
+{
+    const view *y = &k->out[0];
+    if (y->type != F32 || k->in[0].type != I32) return no_kernel(k, e);
+    return launched(gpu_real(y->data, k->in[0].data, count_of(y)), e);
+}
+int cuda_RELATIVE_POSITION(const call *k, err *e)
+{
+    const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
+    if (y->type != F32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
+    return launched(gpu_gap(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
+}
+int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
+{
+    const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
+    if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
+    return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys), (int32_t)k->a.i[0]), e);
+}
+
+/* How the rows of k's first input find their ids; n: what an id may be. */
+static gpu_chosen chosen_by(const call *k, int64_t n)
+{
+    const view *ids = &k->in[1];
+    gpu_chosen by = {.ids = ids->data, .n_q = ids->dim[2], .n_k = ids->dim[3], .heads = k->in[0].dim[1], .n = n};
+    int64_t step[4];
+    strides_of(ids, step);
+    for (int i = 0; i < 2; i++) by.step[i] = by.n_k ? step[i] / by.n_k : 0;
+    return by;
+}
+
+int cuda_GATHER(const call *k, err *e)
+{
+    const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
+    return launched(gpu_pick(y->data, x->data, rows_of(y), chosen_by(k, width_of(x))), e);
+}
+int cuda_SCATTER_ADD(const call *k, err *e)
+{
+    const view *p = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
+    return launched(gpu_bucket(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
+}
+
+int cuda_TOP_K(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.i[0], (int)k->a.i[1]), e);
+}
+int cuda_TO_IDS(const call *k, err *e)
+{
+    const view *x = &k->in[0], *y = &k->out[0];
+    if (x->type != F32 || y->type != I32) return no_kernel(k, e);
+    return launched(gpu_whole(y->data, x->data, count_of(y)), e);
+}
+int cuda_RANDOM(const call *k, err *e)
+{
+    const view *y = &k->out[0];
+    if (y->type != F32) return no_kernel(k, e);
+    return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.i[0], (int)k->a.i[1]), e);
+}
+
+int cuda_MASK(const call *k, err *e)
+{
+    const view *s = &k->in[0], *y = &k->out[0];
+    if (y->type != F32 || s->type != F32 || k->in[1].type != I32 || k->in[2].type != I32 || k->in[3].type != I32)
+        return no_kernel(k, e);
+    return launched(gpu_mask(y->data, s->data, k->in[1].data, k->in[2].data, k->in[3].data, y->dim[0], y->dim[1],
+                             y->dim[2], y->dim[3], k->a.i[0] != 0),
+                    e);
+}
+
+/* ---- HEADS, MERGE ---- */
+
+static int between_rows_and_heads(const call *k, const view *rows, const view *heads, int (*launch)(const gpu_heads *),
+                                  err *e)
+{
+    const view *offset = &k->in[1];
+    if (offset->type != I32 || heads->type != F32 || !is_row_type(rows->type)) return no_kernel(k, e);
+    gpu_heads h = {.rows = rows->data,
+                   .heads = heads->data,
+                   .offset = offset->data,
+                   .n_rows = rows_of(rows),
+                   .cols = width_of(rows),
+                   .col = k->a.i[0],
+                   .batch = count_of(offset) - 1,
+                   .n_heads = heads->dim[1],
+                   .time = heads->dim[2],
+                   .width = heads->dim[3],
+                   .row_type = (int)rows->type};
+    if (h.batch != heads->dim[0])
+        return fail(e, "offsets of %lld sentences in a batch of %lld", (long long)h.batch, (long long)heads->dim[0]);
+    if (h.col < 0 || h.col + h.n_heads * h.width > h.cols)
+        return fail(e, "columns %lld to %lld of rows with %lld columns", (long long)h.col,
+                    (long long)(h.col + h.n_heads * h.width), (long long)h.cols);
+    return launched(launch(&h), e);
+}
+int cuda_HEADS(const call *k, err *e) { return between_rows_and_heads(k, &k->in[0], &k->out[0], gpu_rows_to_heads, e); }
+int cuda_MERGE(const call *k, err *e) { return between_rows_and_heads(k, &k->out[0], &k->in[0], gpu_heads_to_rows, e); }
+
+/* ---- decoding ---- */
+
+int cuda_KV_CACHE_APPEND(const call *k, err *e)
+{
+    const view *x = &k->in[0], *cache = &k->in[1], *ancestors = &k->in[2], *y = &k->out[0];
+    if (ancestors->type != I32 || k->in[3].type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))
+        return no_kernel(k, e);
+    gpu_memory m = {.y = y->data,
+                    .cache = cache->data,
+                    .x = x->data,
+                    .ancestors = ancestors->data,
+                    .time = k->in[3].data,
+                    .rows = y->dim[0],
+                    .cap = cache->dim[2],
+                    .n_ancestors = width_of(ancestors),
+                    .heads = y->dim[1],
+                    .seen = y->dim[2],
+                    .width = y->dim[3],
+                    .cache_type = (int)cache->type};
+    m.cached = m.cap ? rows_of(cache) / m.cap : 0;
+    if (width_of(cache) != m.heads * m.width || m.cached < m.rows || rows_of(ancestors) < m.rows)
+        return fail(e, "%lld rows of %lld x %lld numbers do not fit a cache of %lld rows of %lld", (long long)m.rows,
+                    (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
+    if (m.seen > m.cap)
+        return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)m.cap);
+    return launched(gpu_remember(&m), e);
+}

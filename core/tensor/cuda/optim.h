@@ -1,0 +1,51 @@
+/* optim.h - launchers over the flat vectors of all parameters (optim.cu). Pointers are device memory; nothing here
+ * waits. */
+#ifndef ABLATE_CUDA_OPTIM_H
+#define ABLATE_CUDA_OPTIM_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- an update: a program run for every element ---- */
+
+enum { UPDATE_STEPS = 128, UPDATE_SETUP = 24, UPDATE_REGISTERS = 32, UPDATE_SCALARS = 32, UPDATE_VECTORS = 8 };
+/* Source of an operand: register 0 .. 31; scalar 32 + i; the previous step; the step's constant. */
+enum { UPDATE_SCALAR = 32, UPDATE_LAST = 64, UPDATE_BY, UPDATE_NOWHERE = 255 };
+typedef struct {
+    uint8_t what, function; /* GPU_ADD .. GPU_COPY, and ab_fn for MAP and MAP_BACK (generic.h) */
+    uint8_t in[3];          /* operands */
+    uint8_t out, vector;    /* register and vector of the result, or UPDATE_NOWHERE */
+    uint8_t none;           /* 0: equal steps have equal bytes */
+    float by;
+} update_step;
+typedef struct {
+    /* setup: steps on scalars (in[] and out number them), run first */
+    update_step step[UPDATE_STEPS], setup[UPDATE_SETUP];
+    int n_steps, n_setup, n_registers, n_scalars, n_vectors;
+    int shadowed;  /* the vector that has a BF16 copy, or UPDATE_NOWHERE */
+    unsigned read; /* bit i: vector i is read */
+    /* What the program runs on; a compiled one does not depend on it. */
+    const float *scalar[UPDATE_SCALARS]; /* read once per run; NULL: a result of setup */
+    /* [count] each; vectors in `read` are in registers 0 .. n_vectors - 1 at the start */
+    float *vector[UPDATE_VECTORS];
+    void *shadow; /* [count] the BF16 copy, or NULL */
+    int64_t count;
+} update_program;
+int gpu_run_update(const update_program *u); /* one launch: gpu_launched() */
+
+/* The kernel for this program, generated and compiled (optim_written.h), for gpu_run_kernel; NULL: use the interpreter.
+ * Returns 0, or -1: it was requested but is not available. */
+int gpu_written_update(const update_program *u, void **kernel);
+
+/* ---- the gradient's norm ---- */
+
+/* *out (a double) = sum of squares of v [n], in double, in an order that depends only on n. Uses SCRATCH_OPTIM after
+ * its first 8 bytes, which are free for the result. */
+int gpu_sum_squares_to(void *out, const float *v, int64_t n);
+/* *scale_at = scale * min(1, clip_norm / (scale * sqrt(*sum_squares))). */
+int gpu_clip_scale(float *scale_at, const double *sum_squares, float scale, float clip_norm);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,368 @@
+/* product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
+#include "tensor/cuda/product.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/cublaslt.h"
+#include "tensor/cuda/ops.h"
+#include "tensor/cuda/rows.h"
+#include "tensor/cuda/views.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who multiplies ---- */
+
+enum { MOST_BATCH = 65535 }; /* of one launch: a grid's third axis */
+static product_count counts;
+product_count product_counts(void) { return counts; }
+static bool plain_wanted; /* ABLATE_PRODUCT=plain: what comes with a product is done by our own kernels */
+static void forget_bits(void);
+
+#if defined GPU_ON_CPU && !defined HAVE_CUBLASLT
+int product_open(err *e)
+{
+    (void)e;
+    return 0;
+}
+void product_close(void) { forget_bits(); }
+static bool library_wanted(void) { return false; }
+const char *product_library(void) { return "own kernels"; }
+static int by_library(const product *p)
+{
+    (void)p;
+    return 1;
+}
+int64_t product_failures(void) { return 0; }
+#else
+#ifdef GPU_ON_CPU
+enum { OWN_UNLESS_ASKED = true };          /* the library is a stand-in that tests ask for */
+#else
+enum { OWN_UNLESS_ASKED = false };
+#endif
+static bool own_wanted = OWN_UNLESS_ASKED; /* ABLATE_PRODUCT=own */
+int64_t product_failures(void) { return lt_failures(); }
+
+static int read_wish(err *e)
+{
+    const char *wish = getenv("ABLATE_PRODUCT");
+    bool own = same(wish, "own"), library = same(wish, "library");
+    plain_wanted = same(wish, "plain");
+    own_wanted = own || (OWN_UNLESS_ASKED && !library && !plain_wanted);
+    if (!wish || !*wish || own || library || plain_wanted) return 0;
+    return fail(e, "ABLATE_PRODUCT is \"%s\", expected \"own\", \"library\" or \"plain\"", wish);
+}
+static bool library_wanted(void) { return !own_wanted; }
+int product_open(err *e)
+{
+    if (read_wish(e)) return -1;
+    return own_wanted ? 0 : lt_open(e);
+}
+void product_close(void)
+{
+    forget_bits();
+    lt_close();
+}
+const char *product_library(void)
+{
+    static err e;
+    e.text[0] = 0;
+    if (read_wish(&e)) return e.text;
+    if (own_wanted) return OWN_UNLESS_ASKED ? "own kernels" : "own kernels (ABLATE_PRODUCT=own)";
+    return lt_load_functions(&e) ? e.text : lt_description();
+}
+static int by_library(const product *p)
+{
+    /* the library's choice depends on the batch */
+    bool ours = own_wanted || !p->k || (p->exact && (p->batch > 1 || p->turn_a));
+    return ours ? 1 : lt_product(p);
+}
+#endif
+
+/* ---- which numbers a ReLU let through, as the library writes them: by the address of its output, which lives until
+ * its gradient ---- */
+
+enum { MOST_BITS = 1024 };
+static struct {
+    const void *y;
+    void *bits;
+    size_t bytes;
+    bool written;
+} relus[MOST_BITS];
+static int n_relus;
+
+static int find_bits(const void *y)
+{
+    int i = 0;
+    while (i < n_relus && relus[i].y != y) i++;
+    return i;
+}
+/* Room beside y [m,n]; NULL when there are too many. Graphs may name what was outgrown, so that it lives on. */
+static void *room_for_bits(const void *y, int64_t m, int64_t n)
+{
+    int i = find_bits(y);
+    size_t bytes = (size_t)(m * RELU_BITS(n) / 8);
+    if (i == MOST_BITS) return NULL;
+    if (i == n_relus) relus[n_relus++].y = y;
+    if (relus[i].bytes < bytes) relus[i].bits = gpu_alloc(bytes), relus[i].bytes = bytes;
+    return relus[i].bits;
+}
+static void note_bits(const product *p, bool written) { relus[find_bits(p->c)].written = written; }
+static void *bits_of(const void *y)
+{
+    int i = find_bits(y);
+    return i < n_relus && relus[i].written ? relus[i].bits : NULL;
+}
+static void forget_bits(void)
+{
+    for (int i = 0; i < n_relus; i++) gpu_release(relus[i].bits);
+    memset(relus, 0, sizeof relus);
+    n_relus = 0;
+}
+
+/* The parts of the operation that the library did not fuse. */
+static int finish_product(const product *p)
+{
+    gpu_elementwise back = {.y = p->c,
+                            .x = {p->positive, p->c},
+                            .dim = {1, 1, p->m, p->n},
+                            .what = GPU_RELU_BACK,
+                            .n_in = 2,
+                            .type = p->type_c};
+    for (int i = 0; i < 2; i++) back.step[i][2] = p->row_c, back.step[i][3] = 1;
+    if (p->positive && gpu_run_elementwise(&back)) return -1;
+    if (!p->sums) return 0;
+    return gpu_colsum(p->type, p->k, p->n, p->b, p->sums, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(p->k, p->n)));
+}
+
+/* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
+static bool is_plain(const product *p) { return !p->positive && !p->sums && !p->bits; }
+
+static int multiply(const product *p)
+{
+    product plain = *p;
+    plain.positive = NULL, plain.sums = NULL, plain.bits = NULL;
+    /* a ReLU's output itself is no input of the library's */
+    bool at_once = !is_plain(p) && !plain_wanted && (!p->positive || p->bits);
+    int rc = at_once ? by_library(p) : 1;
+    if (rc == 1) {
+        rc = by_library(&plain);
+        if (!rc) rc = finish_product(p);
+        at_once = false;
+    }
+    if (rc <= 0) {
+        counts.library += !rc, counts.at_once += !rc && at_once;
+        if (p->relu && p->bits) note_bits(p, !rc && at_once);
+        return rc;
+    }
+    if (p->relu && p->bits) note_bits(p, false);
+    rc = gpu_own_product(p);
+    counts.own += !rc;
+    return rc;
+}
+
+static const void *moved(const void *p, int64_t elements, int type)
+{
+    return (const char *)p + (size_t)elements * dtype_size((dtype)type);
+}
+
+int gpu_product(const product *p)
+{
+    if (!p->m || !p->n || !p->batch) return gpu_launched();
+    product q = *p;
+    for (int64_t done = 0; done < p->batch; done += MOST_BATCH) {
+        q.batch = p->batch - done < MOST_BATCH ? p->batch - done : MOST_BATCH;
+        q.a = moved(p->a, done * p->step_a, p->type);
+        q.b = moved(p->b, done * p->step_b, p->type);
+        q.c = (void *)(uintptr_t)moved(p->c, done * p->step_c, p->type_c);
+        if (multiply(&q)) return -1;
+    }
+    return 0;
+}
+
+/* ---- parameters in bf16 ---- */
+
+/* Bytes of input i's place in SCRATCH_WEIGHTS: every input of a call that may have to be cast has one. */
+static size_t cast_bytes(const view *v)
+{
+    return v->data && v->type == F32 ? ((size_t)count_of(v) * sizeof(uint16_t) + 255) / 256 * 256 : 0;
+}
+
+const void *cuda_as_bf16(const call *k, int i, err *e)
+{
+    const view *v = &k->in[i];
+    const params *s = k->params;
+    if (v->type == BF16) return v->data;
+    if (v->type != F32) {
+        fail(e, "input %d of a bf16 product is %s, expected bf16 or fp32", i, dtype_name(v->type));
+        return NULL;
+    }
+    if (v->param >= 0 && s && s->shadow) return (const uint16_t *)s->shadow + s->p[v->param].at;
+    size_t before = 0, all = 0;
+    for (int j = 0; j < k->n_in; j++) {
+        if (j == i) before = all;
+        all += cast_bytes(&k->in[j]);
+    }
+    char *to = (char *)gpu_scratch(SCRATCH_WEIGHTS, all) + before;
+    if (gpu_cast(to, BF16, v->data, F32, count_of(v))) {
+        launched(-1, e);
+        return NULL;
+    }
+    return to;
+}
+
+/* ---- rows times a learned matrix ---- */
+
+static int check_rows(const char *what, const view *rows, const view *other, err *e)
+{
+    if (!is_row_type(rows->type)) return fail(e, "%s: rows of %s, expected fp32 or bf16", what, dtype_name(rows->type));
+    if (!other->data || other->type == rows->type) return 0;
+    return fail(e, "%s: rows of %s with rows of %s", what, dtype_name(rows->type), dtype_name(other->type));
+}
+
+/* Input i as the rows' type: weights and biases are F32, and the library takes a bias of c's type only. NULL after an
+ * error. */
+static const void *as_rows(const call *k, int i, dtype type, err *e)
+{
+    if (type == BF16) return cuda_as_bf16(k, i, e);
+    if (k->in[i].type == F32) return k->in[i].data;
+    fail(e, "input %d of a product of fp32 rows is %s", i, dtype_name(k->in[i].type));
+    return NULL;
+}
+
+int cuda_LINEAR(const call *k, err *e)
+{
+    const view *x = &k->in[0], *w = &k->in[1], *y = &k->out[0];
+    if (check_rows("linear", x, y, e)) return -1;
+    product p = {.m = rows_of(x),
+                 .n = y->dim[3] - k->a.i[2],
+                 .k = x->dim[3],
+                 .a = x->data,
+                 .c = y->data,
+                 .row_a = x->dim[3],
+                 .row_b = w->dim[3],
+                 .row_c = y->dim[3],
+                 .turn_b = k->a.i[0] != 0,
+                 .batch = 1,
+                 .type = (int)x->type,
+                 .type_c = (int)x->type,
+                 .alpha = 1,
+                 .relu = k->a.i[1] != 0,
+                 .exact = k->batch_invariant};
+    if (!p.m || !p.n) return 0;
+    if (p.relu && k->training && x->type == BF16 && library_wanted()) p.bits = room_for_bits(p.c, p.m, p.n);
+    if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
+    if (k->in[2].data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
+    return launched(gpu_product(&p), e);
+}
+
+int cuda_LINEAR_DX(const call *k, err *e)
+{
+    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *y = &k->in[3], *dx = &k->out[0];
+    if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e) ||
+        check_rows("gradient of linear", dy, y, e))
+        return -1;
+    product p = {.m = rows_of(dy),
+                 .n = dx->dim[3],
+                 .k = dy->dim[3] - k->a.i[2],
+                 .a = dy->data,
+                 .c = dx->data,
+                 .row_a = dy->dim[3],
+                 .row_b = w->dim[3],
+                 .row_c = dx->dim[3],
+                 .turn_b = k->a.i[0] == 0,
+                 .batch = 1,
+                 .type = (int)dy->type,
+                 .type_c = (int)dy->type,
+                 .alpha = 1,
+                 .beta = base->data ? 1 : 0,
+                 .positive = y->data,
+                 .bits = y->data ? bits_of(y->data) : NULL};
+    if (!p.m || !p.n) return 0;
+    if (base->data && base->data != dx->data)
+        gpu_copy(dx->data, base->data, (size_t)count_of(dx) * dtype_size(dx->type));
+    if (!(p.b = as_rows(k, 1, dy->type, e))) return -1;
+    return launched(gpu_product(&p), e);
+}
+
+int cuda_LINEAR_DW(const call *k, err *e)
+{
+    const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
+    if (check_rows("gradient of weights", x, dy, e)) return -1;
+    if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
+    const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy, *sums = &k->out[1];
+    if (sums->data && sums->type != F32)
+        return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
+    int64_t padding[2] = {k->a.i[0] ? k->a.i[2] : 0, k->a.i[0] ? 0 : k->a.i[2]}; /* dy's */
+    product p = {.m = a->dim[3] - padding[0],
+                 .n = b->dim[3] - padding[1],
+                 .k = rows_of(x),
+                 .a = a->data,
+                 .b = b->data,
+                 .c = dw->data,
+                 .row_a = a->dim[3],
+                 .row_b = b->dim[3],
+                 .row_c = b->dim[3],
+                 .turn_a = 1,
+                 .batch = 1,
+                 .type = (int)x->type,
+                 .type_c = F32,
+                 .alpha = 1};
+    int64_t rows = rows_of(dy), width = dy->dim[3];
+    bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
+    if (own && gpu_colsum((int)dy->type, rows, width, dy->data, sums->data,
+                          gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows, width))))
+        return launched(-1, e);
+    if (!own) p.sums = sums->data;
+    return launched(gpu_product(&p), e);
+}
+
+/* ---- MATMUL ---- */
+
+/* Are the two axes one axis with equal steps? */
+static bool uniform(const int64_t step[4], const int64_t n[2])
+{
+    return n[0] == 1 || n[1] == 1 || step[0] == n[1] * step[1];
+}
+
+int cuda_MATMUL(const call *k, err *e)
+{
+    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    if (a->type != F32 || b->type != F32 || c->type != F32)
+        return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type),
+                    dtype_name(c->type));
+    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    product p = {.m = c->dim[2],
+                 .n = c->dim[3],
+                 .k = a->dim[turn_a ? 2 : 3],
+                 .a = a->data,
+                 .b = b->data,
+                 .c = c->data,
+                 .row_a = a->dim[3],
+                 .row_b = b->dim[3],
+                 .row_c = c->dim[3],
+                 .turn_a = turn_a,
+                 .turn_b = turn_b,
+                 .alpha = 1,
+                 .exact = k->batch_invariant};
+    if (p.k != b->dim[turn_b ? 3 : 2] || p.m != a->dim[turn_a ? 3 : 2] || p.n != b->dim[turn_b ? 2 : 3])
+        return fail(e, "matmul: the shapes of a, b and their product do not match");
+    if (!count_of(c)) return 0;
+    int64_t n[2] = {c->dim[0], c->dim[1]}, sa[4], sb[4], sc[4];
+    strides_of(a, sa), strides_of(b, sb), strides_of(c, sc);
+    if (b->dim[0] == 1 && b->dim[1] == 1 && !turn_a) { /* a has all of the batch: one product with the rows of all */
+        p.m *= n[0] * n[1], p.batch = 1;
+        return launched(gpu_product(&p), e);
+    }
+    if (uniform(sa, n) && uniform(sb, n) && uniform(sc, n)) {
+        int axis = n[1] > 1;
+        p.batch = n[0] * n[1], p.step_a = sa[axis], p.step_b = sb[axis], p.step_c = sc[axis];
+        return launched(gpu_product(&p), e);
+    }
+    int many = n[1] >= n[0], few = !many; /* a batch along the longer axis, one after another along the other */
+    p.batch = n[many], p.step_a = sa[many], p.step_b = sb[many], p.step_c = sc[many];
+    for (int64_t i = 0; i < n[few]; i++) {
+        p.a = (const float *)a->data + i * sa[few];
+        p.b = (const float *)b->data + i * sb[few];
+        p.c = (float *)c->data + i * sc[few];
+        if (gpu_product(&p)) return launched(-1, e);
+    }
+    return 0;
+}

@@ -1,0 +1,65 @@
+/* product.h - matrix products on the GPU, with cuBLASLt or our own kernels (product.cu).
+ *
+ * product_open loads the library; a plan is kept for every shape. Our own kernels are used if the library has no
+ * algorithm for a shape, for everything if the environment variable ABLATE_PRODUCT is "own" (as a reference), and
+ * always in the test build on the CPU. product_counts counts both. Both sum in an order that depends only on the shape:
+ * same numbers, same bits.
+ */
+#ifndef ABLATE_CUDA_PRODUCT_H
+#define ABLATE_CUDA_PRODUCT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* c [m,n] = alpha a b + beta c (+ bias) (then max(0, .)), a [m,k], b [k,n], row-major. Sums are F32,
+ * and F32 numbers are multiplied in F32. `a` and `b` do not overlap c. */
+typedef struct {
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t row_a, row_b, row_c; /* row strides in elements, as stored */
+    int turn_a, turn_b;          /* a is stored [k,m]; b is stored [n,k] */
+    /* number of products; strides between them in elements, 0: the same matrix */
+    int64_t batch, step_a, step_b, step_c;
+    /* dtype numbers, 0 F32, 2 BF16: of a and b; of c, which may be F32 with BF16 factors */
+    int type, type_c;
+    float alpha, beta;
+    const void *bias; /* [n] of type_c, or NULL */
+    int relu;
+    const void *positive; /* [m,n] of type_c, with c's row stride, or NULL: c is 0 where this is not > 0 */
+    float *sums;          /* [n], or NULL: sums of b over k, for a batch of 1; b is not stored [n,k] */
+    /* for cuBLASLt only, or NULL: m lines of RELU_BITS(n) bits, written with relu, read instead of `positive` */
+    void *bits;
+    int exact; /* a row's bits in c must not depend on m or batch */
+} product;
+
+#define RELU_BITS(n) (((n) + 127) / 128 * 128)
+
+/* Returns 0, or -1 (message: gpu_error). Does nothing for an empty c; with k == 0 sums are 0. */
+int gpu_product(const product *p);
+
+/* Numbers of products since the program started, by implementation. Those of a graph count once, at capture. */
+/* at_once: of the library's, those fused with a ReLU's gradient, sums or bits */
+typedef struct {
+    int64_t library, own, at_once;
+} product_count;
+product_count product_counts(void);
+int64_t product_failures(void); /* failures of the library: each was logged and replaced */
+
+/* Our own kernels (product.cu). batch <= 65535. */
+int gpu_own_product(const product *p);
+
+#ifdef __cplusplus
+}
+#else
+#include "base/base.h"
+/* Loads the library and opens it on the device of gpu_open: 0, or -1 and where it was searched for. Loads nothing if
+ * our own kernels are used for everything. */
+int product_open(err *e);
+void product_close(void); /* frees plans and handle; before gpu_close */
+/* "cuBLASLt 13.0.2 (/path/libcublasLt.so.13)", or why there is none; static storage. Needs no GPU. */
+const char *product_library(void);
+#endif
+#endif

@@ -1,0 +1,256 @@
+/* reduce.cu - SUM_TO, SOFTMAX, SOFTMAX_BACK. The order of every sum depends on lengths alone. */
+#include "tensor/cuda/vec8.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/threads.h"
+
+namespace
+{
+/* ---- SUM_TO: the last axis is summed ---- */
+
+enum { PIECE = 4096 }; /* elements of a line that one warp sums, or more when there would be more pieces than that */
+
+/* Sum s of a grid: piece s % pieces of output s / pieces, by LANES threads. */
+template <int LANES> __global__ void sum_lines(gpu_sums g, float *to, int64_t piece, int64_t pieces, int64_t n)
+{
+    int lane = LANES == 1 ? 0 : my_lane();
+    int64_t first = LANES == 1 ? my_thread() : my_warp(), all = LANES == 1 ? all_threads() : all_warps();
+    int64_t step_i = LANES / g.sum[1], step_j = LANES % g.sum[1], length = g.sum[0] * g.sum[1];
+    for (int64_t s = first; s < n; s += all) {
+        int64_t o = s / pieces, at = s % pieces * piece + lane, end = (s % pieces + 1) * piece;
+        int64_t i = at / g.sum[1], j = at % g.sum[1];
+        const float *x = g.x + o / g.keep[1] * g.keep_step[0] + o % g.keep[1] * g.keep_step[1];
+        float sum = 0;
+        if (end > length) end = length;
+        for (; at < end; at += LANES) {
+            sum += x[i * g.sum_step[0] + j * g.sum_step[1]];
+            i += step_i, j += step_j;
+            if (j >= g.sum[1]) j -= g.sum[1], i++;
+        }
+        if (LANES > 1) sum = warp_sum(sum);
+        if (!lane) to[s] = sum;
+    }
+}
+
+int run_lines(const gpu_sums &g)
+{
+    enum { SHORT = 16 }; /* a warp would be mostly idle */
+    int64_t outputs = g.keep[0] * g.keep[1], length = g.sum[0] * g.sum[1];
+    if (length <= SHORT)
+        return LAUNCH(sum_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
+    int64_t piece = length <= (int64_t)PIECE * PIECE ? (int64_t)PIECE : (length + PIECE - 1) / PIECE;
+    int64_t pieces = (length + piece - 1) / piece, n = outputs * pieces;
+    float *to = pieces == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)n * sizeof(float));
+    int rc = LAUNCH(sum_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
+    if (rc || pieces == 1) return rc;
+    gpu_sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}, 1, 0};
+    return LAUNCH(sum_lines<32>, blocks_for_warps(outputs), THREADS, 0, rest, g.y, pieces, (int64_t)1, outputs);
+}
+
+/* ---- SUM_TO: the last axis is kept ---- */
+
+/* A block sums `rows` rows of a strip of COLUMNS outputs side by side into to[chunk][outputs]. */
+template <int COLUMNS> __global__ void sum_columns(gpu_sums g, float *to, int64_t rows)
+{
+    enum { STEP = THREADS / COLUMNS };
+    __shared__ float part[THREADS];
+    int64_t strips = (g.keep[1] + COLUMNS - 1) / COLUMNS, all = g.sum[0] * g.sum[1], b = blockIdx.x;
+    int64_t column = b % strips * COLUMNS + threadIdx.x % COLUMNS, a = b / strips % g.keep[0],
+            chunk = b / strips / g.keep[0];
+    int64_t row = chunk * rows + threadIdx.x / COLUMNS, end = (chunk + 1) * rows;
+    int64_t i = row / g.sum[1], j = row % g.sum[1], step_i = STEP / g.sum[1], step_j = STEP % g.sum[1];
+    const float *x = g.x + a * g.keep_step[0] + column * g.keep_step[1];
+    float sum = 0;
+    if (end > all) end = all;
+    if (column < g.keep[1])
+        for (; row < end; row += STEP) {
+            sum += x[i * g.sum_step[0] + j * g.sum_step[1]];
+            i += step_i, j += step_j;
+            if (j >= g.sum[1]) j -= g.sum[1], i++;
+        }
+    part[threadIdx.x] = sum;
+    for (int half = THREADS / 2; half >= COLUMNS; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    if (threadIdx.x < COLUMNS && column < g.keep[1])
+        to[(chunk * g.keep[0] + a) * g.keep[1] + column] = part[threadIdx.x];
+}
+
+template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
+{
+    enum { ENOUGH = 1024, MINIMUM = 4 * THREADS / COLUMNS }; /* blocks to keep a GPU busy; rows that are worth one */
+    int64_t outputs = g.keep[0] * g.keep[1], all = g.sum[0] * g.sum[1];
+    int64_t blocks = g.keep[0] * ((g.keep[1] + COLUMNS - 1) / COLUMNS), chunks = ENOUGH / blocks;
+    if (chunks > all / MINIMUM) chunks = all / MINIMUM;
+    if (chunks < 1 || whole) chunks = 1;
+    int64_t rows = (all + chunks - 1) / chunks;
+    chunks = (all + rows - 1) / rows;
+    float *to = chunks == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)(chunks * outputs) * sizeof(float));
+    int rc = LAUNCH(sum_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
+    if (rc || chunks == 1) return rc;
+    gpu_sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}, 0, 0};
+    return outputs > 8 ? run_columns<32>(rest, true) : run_columns<8>(rest, true);
+}
+
+/* ---- SOFTMAX ---- */
+
+/* What becomes of a number x under the largest number of its row. Under -infinity nothing may be seen: the weights are
+ * zeros, and only what is no number stays so. */
+__device__ __forceinline__ float weight(float x, float most)
+{
+    return most == -INFINITY ? (x < 0 ? 0.f : x) : expf(x - most);
+}
+__device__ __forceinline__ float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
+
+/* K groups of V numbers that lie side by side, for each lane: a row of at most 32 K V numbers in a warp's registers. */
+template <int V> struct alignas(4 * V) group {
+    float v[V];
+};
+template <int V, int K> __device__ __forceinline__ void load_row(const float *x, int n, float rest, float out[K][V])
+{
+    UNROLL for (int k = 0; k < K; k++)
+    {
+        int j = (k * 32 + my_lane()) * V;
+        group<V> g;
+        if (j < n)
+            g = *(const group<V> *)(x + j);
+        else
+            UNROLL for (int i = 0; i < V; i++) g.v[i] = rest;
+        UNROLL for (int i = 0; i < V; i++) out[k][i] = g.v[i];
+    }
+}
+template <int V, int K> __device__ __forceinline__ void store_row(float *y, int n, const float v[K][V])
+{
+    UNROLL for (int k = 0; k < K; k++)
+    {
+        int j = (k * 32 + my_lane()) * V;
+        group<V> g;
+        UNROLL for (int i = 0; i < V; i++) g.v[i] = v[k][i];
+        if (j < n) *(group<V> *)(y + j) = g;
+    }
+}
+
+template <int V, int K> __global__ void softmax_warps(float *y, const float *x, int64_t rows, int n)
+{
+    for (int64_t r = my_warp(); r < rows; r += all_warps()) {
+        float v[K][V], most = -INFINITY, sum = 0;
+        load_row<V, K>(x + r * n, n, -INFINITY, v);
+        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < V; i++) most = fmaxf(most, v[k][i]);
+        most = warp_max(most);
+        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < V; i++) sum += v[k][i] = weight(v[k][i], most);
+        float over = scale_of(warp_sum(sum), most);
+        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < V; i++) v[k][i] *= over;
+        store_row<V, K>(y + r * n, n, v);
+    }
+}
+template <int V, int K>
+__global__ void softmax_back_warps(float *dx, const float *y, const float *dy, int64_t rows, int n)
+{
+    for (int64_t r = my_warp(); r < rows; r += all_warps()) {
+        float v[K][V], d[K][V], sum = 0;
+        load_row<V, K>(y + r * n, n, 0, v);
+        load_row<V, K>(dy + r * n, n, 0, d);
+        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < V; i++) sum += v[k][i] * d[k][i];
+        sum = warp_sum(sum);
+        UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < V; i++) v[k][i] *= d[k][i] - sum;
+        store_row<V, K>(dx + r * n, n, v);
+    }
+}
+
+/* Of a block, in every thread; `part` is free again after the next barrier. */
+__device__ __forceinline__ float block_sum(float x, float part[WARPS])
+{
+    x = warp_sum(x);
+    __syncthreads();
+    if (!my_lane()) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    float sum = 0;
+    for (int w = 0; w < WARPS; w++) sum += part[w];
+    return sum;
+}
+__device__ __forceinline__ float block_max(float x, float part[WARPS])
+{
+    x = warp_max(x);
+    __syncthreads();
+    if (!my_lane()) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    float most = part[0];
+    for (int w = 1; w < WARPS; w++) most = fmaxf(most, part[w]);
+    return most;
+}
+
+/* Long rows: a block each, read again from the cache. y may be x: a thread reads what it writes. */
+__global__ void softmax_blocks(float *y, const float *x, int64_t n)
+{
+    __shared__ float part[WARPS];
+    x += blockIdx.x * n, y += blockIdx.x * n;
+    float most = -INFINITY, sum = 0;
+    for (int64_t j = threadIdx.x; j < n; j += THREADS) most = fmaxf(most, x[j]);
+    most = block_max(most, part);
+    for (int64_t j = threadIdx.x; j < n; j += THREADS) sum += weight(x[j], most);
+    float over = scale_of(block_sum(sum, part), most);
+    for (int64_t j = threadIdx.x; j < n; j += THREADS) y[j] = weight(x[j], most) * over;
+}
+__global__ void softmax_back_blocks(float *dx, const float *y, const float *dy, int64_t n)
+{
+    __shared__ float part[WARPS];
+    y += blockIdx.x * n, dy += blockIdx.x * n, dx += blockIdx.x * n;
+    float sum = 0;
+    for (int64_t j = threadIdx.x; j < n; j += THREADS) sum += y[j] * dy[j];
+    sum = block_sum(sum, part);
+    for (int64_t j = threadIdx.x; j < n; j += THREADS) dx[j] = y[j] * (dy[j] - sum);
+}
+
+template <int V, int K> int run_warps(float *out, const float *y, const float *dy, int64_t rows, int64_t n)
+{
+    dim3 grid = blocks_for_warps(rows);
+    return dy ? LAUNCH((softmax_back_warps<V, K>), grid, THREADS, 0, out, y, dy, rows, (int)n)
+              : LAUNCH((softmax_warps<V, K>), grid, THREADS, 0, out, y, rows, (int)n);
+}
+
+/* dy NULL: forward. */
+int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64_t n)
+{
+    if (rows <= 0 || n <= 0) return gpu_launched();
+    if (n > 1024) {
+        if (rows >= (int64_t)1 << 31)
+            return gpu_refuse("a softmax of 2147483648 rows or more that are longer than 1024");
+        dim3 grid((unsigned)rows);
+        return dy ? LAUNCH(softmax_back_blocks, grid, THREADS, 0, out, x, dy, n)
+                  : LAUNCH(softmax_blocks, grid, THREADS, 0, out, x, n);
+    }
+    if (n % 4 == 0 && aligned16(out, x, dy)) {
+        if (n <= 128) return run_warps<4, 1>(out, x, dy, rows, n);
+        if (n <= 256) return run_warps<4, 2>(out, x, dy, rows, n);
+        if (n <= 512) return run_warps<4, 4>(out, x, dy, rows, n);
+        return run_warps<4, 8>(out, x, dy, rows, n);
+    }
+    if (n <= 32) return run_warps<1, 1>(out, x, dy, rows, n);
+    if (n <= 64) return run_warps<1, 2>(out, x, dy, rows, n);
+    if (n <= 128) return run_warps<1, 4>(out, x, dy, rows, n);
+    if (n <= 256) return run_warps<1, 8>(out, x, dy, rows, n);
+    if (n <= 512) return run_warps<1, 16>(out, x, dy, rows, n);
+    return run_warps<1, 32>(out, x, dy, rows, n);
+}
+} // namespace
+
+extern "C" int gpu_sum(const gpu_sums *s)
+{
+    if (s->keep[0] * s->keep[1] <= 0) return gpu_launched();
+    if (s->sum[0] * s->sum[1] <= 0) {
+        gpu_zero(s->y, (size_t)(s->keep[0] * s->keep[1]) * sizeof(float));
+        return gpu_launched();
+    }
+    if (s->lines) return run_lines(*s);
+    if (s->exact) return run_columns<32>(*s, true);
+    return s->keep[1] > 8 ? run_columns<32>(*s, false) : run_columns<8>(*s, false);
+}
+
+extern "C" int gpu_softmax(float *y, const float *x, int64_t rows, int64_t n)
+{
+    return run_softmax(y, x, nullptr, rows, n);
+}
+extern "C" int gpu_softmax_back(float *dx, const float *y, const float *dy, int64_t rows, int64_t n)
+{
+    return run_softmax(dx, y, dy, rows, n);
+}

@@ -1,0 +1,121 @@
+/* runtime.h - a GPU's memory, stream and graphs, for the C and the CUDA side of the backend, and for the test build
+ * that runs kernels on the CPU. A process uses one device and one stream, and side streams beside it. */
+#ifndef ABLATE_CUDA_RUNTIME_H
+#define ABLATE_CUDA_RUNTIME_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* PHILOX_ROUNDS of base/base.h; ops.h checks that both are equal */
+enum { GPU_PHILOX_ROUNDS = 7 };
+typedef struct {
+    uint64_t seed, step;
+} gpu_counter; /* dropout's key, in device memory */
+
+/* ---- devices ---- */
+typedef struct {
+    char name[128];
+    int major, minor;           /* compute capability */
+    size_t memory, free_memory; /* bytes */
+    int multiprocessors;
+} gpu_device;
+/* Number of devices, or -1 and why there is none (static storage). */
+int gpu_count(const char **why);
+int gpu_describe(int device, gpu_device *out); /* 0, or -1 */
+int gpu_open(int device, const char **why);    /* takes the device for this process: 0, or -1 */
+void gpu_close(void);
+
+/* ---- errors: the first one is kept ---- */
+int gpu_launched(void);            /* after a launch: 0, or -1 if it or anything before failed */
+const char *gpu_error(void);       /* the message, or NULL */
+int gpu_refuse(const char *words); /* records an error of our own; returns -1 */
+void gpu_clear_refusal(void);      /* clears an error of gpu_refuse, but not one of the device */
+/* After a failed library call: clears its error, so that it is not reported for the next launch. Returns 0, or -1 if
+ * the device failed. */
+int gpu_forgive(void);
+
+/* ---- memory: the device's own, which the host must not touch ---- */
+void *gpu_alloc(size_t bytes); /* 256-byte aligned; ends the program with a message if there is none */
+void gpu_release(void *p);
+void gpu_copy_in(void *to, const void *from, size_t bytes); /* in stream order; `from` can be reused at return */
+int gpu_copy_out(void *to, const void *from, size_t bytes); /* waits for earlier work: 0, or -1 after an error */
+void gpu_copy(void *to, const void *from, size_t bytes);    /* device to device */
+void gpu_zero(void *at, size_t bytes);
+/* Temporary memory for one call: a slot's block, enlarged if needed. The old block is kept until gpu_close, because
+ * graphs may use it. ops.h lists the slots' owners. Every side stream has its own slots. */
+void *gpu_scratch(int slot, size_t bytes);
+void gpu_wait(void);
+size_t gpu_free_memory(void); /* bytes; 0 after an error */
+/* Time in milliseconds of work(arg), which launches into the stream; -1 after an error. Waits. Not during capture. */
+double gpu_milliseconds(int (*work)(void *arg), void *arg);
+
+/* ---- the stream and graphs ---- */
+void *gpu_stream(void);                /* a cudaStream_t */
+const gpu_counter *gpu_counters(void); /* in device memory */
+void gpu_set_counter(uint64_t seed, uint64_t step);
+/* allows a kernel more than 40 KiB of dynamic shared memory */
+void gpu_shared_memory(const void *kernel, size_t bytes);
+int gpu_capture(void);    /* starts capture: launches are recorded, not run: 0 or -1 */
+int gpu_capturing(void);  /* is capture active? */
+void *gpu_captured(void); /* ends capture: a graph, or NULL after an error */
+int gpu_replay(void *graph);
+void gpu_graph_free(void *graph);
+
+/* ---- side streams: communication between ranks and weight gradients (branch.h), parallel to the stream's work ---- */
+typedef enum { GPU_RANKS, GPU_BRANCH, GPU_SIDES } gpu_side;
+/* until gpu_side_end, launches and copies go to the side stream, after the stream's current work: 0 or -1 */
+int gpu_side_begin(gpu_side s);
+void gpu_side_end(void);
+int gpu_side_join(gpu_side s); /* later work in the stream waits for the side stream: 0 or -1 */
+int gpu_side_done(gpu_side s); /* 1: the side stream is idle, 0: not yet, -1: an error. Does not wait. */
+/* For a join that does not wait for all: later work in the stream waits for what the side stream had when the mark was
+ * set. */
+enum { GPU_MARKS = 32 };
+int gpu_side_mark(gpu_side s, int mark);
+int gpu_side_join_mark(int mark);
+
+/* ---- kernels compiled at run time ---- */
+int gpu_capability(void);                                   /* 90: compute capability 9.0 */
+void *gpu_load_kernel(const void *image, const char *name); /* from a cubin; stays loaded. NULL after an error */
+/* addresses of the arguments, as in a launch */
+int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, const void *const *arguments);
+
+/* [GPU_TICKETS] in device memory, all 0 between launches, with which blocks find out which one is last (parts.h). Every
+ * side stream has its own. */
+enum { GPU_TICKETS = 1 << 14 };
+unsigned *gpu_tickets(void);
+
+int gpu_multiprocessors(void);
+const char *gpu_name(void); /* of the open device */
+#ifdef GPU_ON_CPU
+extern int gpu_reversed; /* fibers run from the last to the first */
+/* Counts since the program started, including graphs: kernels, zeroing and copies within the device; copies from the
+ * host; warps of kernels. */
+typedef struct {
+    int64_t launches, copies_in, warps;
+} gpu_tally;
+extern gpu_tally gpu_done;
+extern int gpu_dry;           /* count launches without running them: values stay unchanged */
+extern const char *gpu_label; /* label under which launches are counted */
+/* Calls f with the number of launches of each label and kernel since the last call. */
+void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
+extern int gpu_side_stuck; /* makes gpu_side_done report a busy side stream, as after losing a rank */
+/* When streams do their work: at once; the side streams' only when something waits for it; the stream's only when
+ * something waits for it. Between the last two lies whatever a GPU does, so that a wait that is missing gives other
+ * results in one of them. */
+typedef enum { GPU_AT_ONCE, GPU_SIDES_LATE, GPU_SIDES_EARLY } gpu_timing;
+extern gpu_timing gpu_when;
+/* Work of side streams, and pairs of it and work of the stream that was given later but run before. */
+typedef struct {
+    int64_t launches, overtaken;
+} gpu_beside_tally;
+extern gpu_beside_tally gpu_beside;
+/* Runs body(arg) like a launch: with access to device memory, and into the graph during capture. Copies arg. */
+void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+/* score_program.c - a score program as the lists of steps that the kernels of attend_score.cu run: each value of a pass
+ * gets a register from its step to its last reader.
+ *
+ * Registers never run out: k values that are alive at once took k steps, and at least (k - 1) / 2 more read them all
+ * (three at most each), so that 48 steps keep 32 alive at the most.
+ */
+#include "tensor/cuda/score_program.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/ops.h"
+#include <assert.h>
+#include <string.h>
+
+_Static_assert((int)GPU_SCORE_LEAVES == (int)SCORE_LEAVES && (int)GPU_SCORE_STEPS == (int)SCORE_STEPS,
+               "score.h of cuda/ and graph/ name other limits");
+_Static_assert((int)GPU_SCORE_SLOT == (int)SCRATCH_SCORE, "score.h and ops.h name different scratch slots");
+_Static_assert(OP_MAP_BACK - OP_ADD == GPU_MAP_BACK && OP_LESS_THAN - OP_ADD == GPU_LESS_THAN,
+               "generic.h has other numbers for operations");
+
+/* Where value v of the program is found by the step after `last`. home: of each step's result, its register or
+ * SCORE_NOWHERE. */
+static uint8_t operand(int v, int last, const uint8_t *home)
+{
+    if (v < 0) return SCORE_NOWHERE;
+    if (v == VALUE_SCORE) return SCORE_PRODUCT;
+    if (v == VALUE_GRADIENT) return SCORE_GRADIENT;
+    if (v < VALUE_GRADIENT) return (uint8_t)(SCORE_LEAF + v - VALUE_LEAF);
+    return v == VALUE_STEP + last ? SCORE_LAST : home[v - VALUE_STEP];
+}
+
+/* The results wanted of a pass. Returns how many. */
+static int results_of(const score_program *f, int pass, int *value)
+{
+    value[0] = pass == PASS_FORWARD ? f->result : pass == PASS_HIDING ? f->hiding : f->d_score;
+    if (pass != PASS_BACKWARD) return 1;
+    memcpy(value + 1, f->d_leaf, sizeof f->d_leaf);
+    return 1 + SCORE_LEAVES;
+}
+
+static void build(const score_program *f, int pass, gpu_score_pass *to, int *n_registers)
+{
+    int reader[SCORE_STEPS], result[1 + SCORE_LEAVES], n = results_of(f, pass, result), last = -1,
+                                                       holder[GPU_SCORE_REGISTERS];
+    uint8_t home[SCORE_STEPS];
+    memset(home, SCORE_NOWHERE, sizeof home);
+    for (int i = 0; i < SCORE_STEPS; i++) reader[i] = -1; /* the last step that reads it */
+    for (int i = 0; i < GPU_SCORE_REGISTERS; i++) holder[i] = -1;
+    for (int i = 0; i < f->n_steps; i++)
+        for (int k = 0; k < f->step[i].n_in && f->step[i].runs[pass]; k++)
+            if (f->step[i].in[k] >= VALUE_STEP) reader[f->step[i].in[k] - VALUE_STEP] = i;
+    for (int k = 0; k < n; k++)
+        if (result[k] >= VALUE_STEP) reader[result[k] - VALUE_STEP] = SCORE_STEPS;
+    *to = (gpu_score_pass){0};
+    for (int i = 0; i < f->n_steps; i++) {
+        const score_step *s = &f->step[i];
+        if (!s->runs[pass]) continue;
+        gpu_score_step *t = &to->step[to->n++];
+        *t = (gpu_score_step){
+            .what = (uint8_t)(s->op - OP_ADD), .function = (uint8_t)s->fn, .out = SCORE_NOWHERE, .by = (float)s->by};
+        bool constant = s->op == OP_MUL_SCALAR || s->op == OP_ADD_SCALAR;
+        for (int k = 0; k < 3; k++)
+            t->in[k] = k < s->n_in ? operand(s->in[k], last, home) : constant && k == 1 ? SCORE_BY : SCORE_NOWHERE;
+        last = i;
+        int r = 0;
+        while (r < GPU_SCORE_REGISTERS && holder[r] >= 0 && reader[holder[r]] > i) r++;
+        if (reader[i] < 0) continue;
+        home[i] = t->out = (uint8_t)r;
+        holder[r] = i;
+        if (r >= *n_registers) *n_registers = r + 1;
+    }
+    for (int k = 0; k < n; k++) to->result[k] = operand(result[k], last, home);
+}
+
+/* Does the program compare, as windows do? Else nothing is hidden that is worth looking for. */
+static bool has_window(const score_program *f)
+{
+    for (int i = 0; i < f->n_steps && f->hiding >= 0; i++)
+        if (f->step[i].runs[PASS_HIDING] && f->step[i].op == OP_LESS_THAN) return true;
+    return false;
+}
+
+void gpu_score_of(const score_program *f, gpu_score *to)
+{
+    static const int pass[GPU_SCORE_PASSES] = {PASS_FORWARD, PASS_BACKWARD, PASS_HIDING};
+    assert(GPU_HIDDEN == (float)HIDDEN);
+    *to = (gpu_score){.n_leaves = f->n_leaves, .hides = has_window(f)};
+    for (int i = 0; i < GPU_SCORE_PASSES; i++)
+        if (pass[i] != PASS_HIDING || to->hides) build(f, pass[i], &to->pass[i], &to->n_registers);
+}

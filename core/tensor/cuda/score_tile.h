@@ -1,0 +1,217 @@
+/* score_tile.h - parts of the kernels of attend_score.cu: a score program over the pairs of a thread, and factors of
+ * rows of either type. For kernels.
+ *
+ * Pairs. A warp has a tile of scores in the tensor cores' layout (gpu.h): s[j][i] is row g + 8 (i / 2), column 8 j + 2
+ * t + i % 2. A program runs over the eight of a thread.
+ */
+#ifndef ABLATE_CUDA_SCORE_TILE_H
+#define ABLATE_CUDA_SCORE_TILE_H
+#include "tensor/cuda/attend_tile.h"
+#include "tensor/cuda/functions.h"
+#include "tensor/cuda/score.h"
+
+/* ---- programs ---- */
+
+struct score_pairs { /* of one thread: (query, key) in a sentence, clamped to it if the tile goes beyond */
+    int sentence, head;
+    int query[SCORE_AT_ONCE], key[SCORE_AT_ONCE];
+};
+
+/* The numbers of leaf k. */
+__device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
+{
+    const gpu_score_leaf &l = f.leaf[k];
+    const float *at = l.at + p.sentence * l.sentence + p.head * l.head;
+    UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++)
+    {
+        int place = l.gathered ? f.ids[p.query[e] * f.ids_row + p.key[e]] : p.key[e] * l.key;
+        x[e] = at[p.query[e] * l.query + place];
+    }
+}
+
+/* Interprets a program. Its registers are in shared memory, interleaved between threads; values used only by the next
+ * step, and the scores, stay in real registers. */
+struct score_interpreter {
+    float4 *own; /* this thread's: half h of register r is own[(2 r + h) * blockDim.x] */
+    GPU_MEMBER explicit score_interpreter(float4 *shared) : own(shared + threadIdx.x) {}
+
+    GPU_MEMBER void keep(int r, const float (&x)[SCORE_AT_ONCE]) const
+    {
+        UNROLL for (int h = 0; h < 2; h++) own[(2 * r + h) * (int)blockDim.x] =
+            make_float4(x[4 * h], x[4 * h + 1], x[4 * h + 2], x[4 * h + 3]);
+    }
+    GPU_MEMBER void load(int r, float (&x)[SCORE_AT_ONCE]) const
+    {
+        UNROLL for (int h = 0; h < 2; h++)
+        {
+            float4 v = own[(2 * r + h) * (int)blockDim.x];
+            x[4 * h] = v.x, x[4 * h + 1] = v.y, x[4 * h + 2] = v.z, x[4 * h + 3] = v.w;
+        }
+    }
+    GPU_MEMBER void fetch(int from, float by, const gpu_score &f, const score_pairs &p,
+                          const float (&product)[SCORE_AT_ONCE], const float (&gradient)[SCORE_AT_ONCE],
+                          const float (&last)[SCORE_AT_ONCE], float (&x)[SCORE_AT_ONCE]) const
+    {
+        if (from < SCORE_LEAF) {
+            load(from, x);
+        } else if (from < SCORE_PRODUCT) {
+            take_leaf(f, from - SCORE_LEAF, p, x);
+        } else {
+            float one = from == SCORE_BY ? by : 0;
+            UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) x[e] = from == SCORE_PRODUCT    ? product[e]
+                                                                  : from == SCORE_GRADIENT ? gradient[e]
+                                                                  : from == SCORE_LAST     ? last[e]
+                                                                                           : one;
+        }
+    }
+    /* MAP or MAP_BACK on registers r .. r + 2, the result in r: number by number, for the code of all functions is
+     * long. */
+    GPU_MEMBER void map(int r, const gpu_score_step &s) const
+    {
+        int next = 8 * (int)blockDim.x; /* register, in numbers */
+        ONE_BY_ONE for (int e = 0; e < SCORE_AT_ONCE; e++)
+        {
+            float *x = (float *)(own + (2 * r + e / 4) * (int)blockDim.x) + e % 4;
+            *x =
+                s.what == GPU_MAP ? function_of(s.function, x[0]) : gradient_of(s.function, x[0], x[next], x[2 * next]);
+        }
+    }
+    GPU_MEMBER void run(int pass, const gpu_score &f, const score_pairs &p, const float (&product)[SCORE_AT_ONCE],
+                        const float (&gradient)[SCORE_AT_ONCE], float (&last)[SCORE_AT_ONCE]) const
+    {
+        const gpu_score_pass &list = f.pass[pass];
+        for (int i = 0; i < list.n; i++) {
+            gpu_score_step s = list.step[i];
+            float a[SCORE_AT_ONCE], b[SCORE_AT_ONCE];
+            bool mapped = s.what == GPU_MAP || s.what == GPU_MAP_BACK;
+            for (int k = 0; mapped && k < (s.what == GPU_MAP ? 1 : 3); k++) {
+                fetch(s.in[k], s.by, f, p, product, gradient, last, a);
+                keep(f.n_registers + k, a);
+            }
+            if (mapped) {
+                map(f.n_registers, s);
+                load(f.n_registers, last);
+            } else {
+                fetch(s.in[0], s.by, f, p, product, gradient, last, a);
+                fetch(s.in[1], s.by, f, p, product, gradient, last, b);
+                UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) last[e] = arithmetic(s.what, a[e], b[e]);
+            }
+            if (s.out != SCORE_NOWHERE) keep(s.out, last);
+        }
+    }
+
+    /* x: scaled products become scores. */
+    GPU_MEMBER void forward(const gpu_score &f, const score_pairs &p, float (&x)[SCORE_AT_ONCE]) const
+    {
+        float last[SCORE_AT_ONCE] = {}, t[SCORE_AT_ONCE];
+        run(GPU_SCORE_FORWARD, f, p, x, x, last);
+        fetch(f.pass[GPU_SCORE_FORWARD].result[0], 0, f, p, x, x, last, t);
+        UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) x[e] = t[e];
+    }
+    /* The value that hides pairs. */
+    GPU_MEMBER void hiding(const gpu_score &f, const score_pairs &p, float (&x)[SCORE_AT_ONCE]) const
+    {
+        float none[SCORE_AT_ONCE] = {}, last[SCORE_AT_ONCE] = {};
+        run(GPU_SCORE_HIDING, f, p, none, none, last);
+        fetch(f.pass[GPU_SCORE_HIDING].result[0], 0, f, p, none, none, last, x);
+    }
+    /* g: gradients of scores become those of the products x; give(k, d): those of leaf k, if they are wanted. */
+    template <class GIVE>
+    GPU_MEMBER void backward(const gpu_score &f, const score_pairs &p, const float (&x)[SCORE_AT_ONCE],
+                             float (&g)[SCORE_AT_ONCE], bool leaves, GIVE give) const
+    {
+        const gpu_score_pass &list = f.pass[GPU_SCORE_BACKWARD];
+        float last[SCORE_AT_ONCE] = {}, d[SCORE_AT_ONCE];
+        run(GPU_SCORE_BACKWARD, f, p, x, g, last);
+        for (int k = 0; leaves && k < f.n_leaves; k++) {
+            if (!f.leaf[k].sum) continue;
+            fetch(list.result[1 + k], 0, f, p, x, g, last, d);
+            give(k, d);
+        }
+        fetch(list.result[0], 0, f, p, x, g, last, d);
+        UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) g[e] = d[e];
+    }
+};
+
+/* ---- factors: bf16 rows with tensor cores (attend_tile.h), F32 rows with plain multiplications in the same layout
+ * ---- */
+
+template <class T, int D> struct left_rows;
+template <int D> struct left_rows<bf16, D> {
+    unsigned a[D / 16][4];
+    GPU_MEMBER left_rows(const bf16 *x, int stride, int n, int width) { take_left<D>(a, x, stride, n, width); }
+};
+template <int D> struct left_rows<float, D> {
+    const float *x;
+    int stride, n;
+    GPU_MEMBER left_rows(const float *rows, int step, int many, int) : x(rows), stride(step), n(many) {}
+};
+
+template <int D, int N>
+__device__ __forceinline__ void scores_of(float (&s)[N][4], const left_rows<bf16, D> &a, const bf16 *x, int stride,
+                                          int n, int width)
+{
+    add_scores<D>(s, a.a, x, stride, n, width);
+}
+template <int D, int N>
+__device__ __forceinline__ void scores_of(float (&s)[N][4], const left_rows<float, D> &a, const float *x, int stride,
+                                          int n, int width)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    bool up = g < a.n, down = g + 8 < a.n;
+    for (int c = 0; c < min((int)D, width); c++) {
+        float high = up ? a.x[g * a.stride + c] : 0, low = down ? a.x[(g + 8) * a.stride + c] : 0;
+        UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++)
+        {
+            int row = 8 * j + 2 * t + i;
+            float b = row < n ? x[row * stride + c] : 0;
+            s[j][i] += high * b;
+            s[j][2 + i] += low * b;
+        }
+    }
+}
+
+template <int D, int N>
+__device__ __forceinline__ void product_of(float (&o)[D / 8][4], const float (&p)[N][4], const bf16 *x, int stride,
+                                           int n, int width)
+{
+    add_product<D>(o, p, x, stride, n, width);
+}
+template <int D, int N>
+__device__ __forceinline__ void product_of(float (&o)[D / 8][4], const float (&p)[N][4], const float *x, int stride,
+                                           int n, int width)
+{
+    int lane = threadIdx.x & 31, t = lane & 3;
+    UNROLL for (int j = 0; j < N; j++) UNROLL for (int i = 0; i < 2; i++) for (int from = 0; from < 4; from++)
+    {
+        int row = 8 * j + 2 * from + i, source = (lane & ~3) | from;
+        float high = __shfl_sync(0xffffffffu, p[j][i], source), low = __shfl_sync(0xffffffffu, p[j][2 + i], source);
+        if (row >= n) continue;
+        UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int c = 0; c < 2; c++)
+        {
+            int column = 8 * m + 2 * t + c;
+            float b = column < width ? x[row * stride + column] : 0;
+            o[m][c] += high * b;
+            o[m][2 + c] += low * b;
+        }
+    }
+}
+
+template <int D>
+__device__ __forceinline__ void give_rows(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n,
+                                          int width)
+{
+    give<D>(o, up, down, y, stride, n, width);
+}
+template <int D>
+__device__ __forceinline__ void give_rows(const float (&o)[D / 8][4], float up, float down, float *y, int stride, int n,
+                                          int width)
+{
+    int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    UNROLL for (int m = 0; m < D / 8; m++) UNROLL for (int i = 0; i < 4; i++)
+    {
+        int row = g + i / 2 * 8, column = 8 * m + 2 * t + i % 2;
+        if (row < n && column < width) y[row * stride + column] = o[m][i] * (i < 2 ? up : down);
+    }
+}
+#endif

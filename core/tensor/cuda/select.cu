@@ -1,0 +1,227 @@
+/* select.cu - log-sum-exp and the k largest of rows of logits.
+ *
+ * A block has one row and reads it once: every thread keeps the sum and the best of its own part, the ids i, i +
+ * threads ... in pieces of 16 bytes. Then the best of the bests is taken k times; each time only the part it came from
+ * is looked at again, by its warp together, for the next best there. Choices are compared as whole numbers that no two
+ * ids share (rank), so equal logits go by id and the order of the threads does not matter.
+ *
+ * Merging: a warp has a sentence, lane h the choices of its row h, which come sorted: the best of their first ones is
+ * taken, over and over.
+ */
+#include "tensor/cuda/select.h"
+#include "tensor/cuda/gpu.h"
+
+enum { THREADS = 512, FEW_THREADS = 128, MERGE_WARPS = 4 };
+#define LOWEST (-3e38f)
+
+/* Larger for a likelier choice, among equal ones for the lower id; never 0. */
+__device__ __forceinline__ uint64_t rank_of(float logit, int id)
+{
+    unsigned u = __float_as_uint(logit + 0.f); /* -0 becomes 0 */
+    u = u & 0x80000000u ? ~u : u | 0x80000000u;
+    return (uint64_t)u << 32 | ~(unsigned)id;
+}
+__device__ __forceinline__ gpu_choice choice_of(uint64_t rank)
+{
+    unsigned u = (unsigned)(rank >> 32);
+    u = u & 0x80000000u ? u & 0x7fffffffu : ~u;
+    return rank ? gpu_choice{__uint_as_float(u), (int32_t) ~(unsigned)rank} : gpu_choice{-INFINITY, -1};
+}
+__device__ __forceinline__ uint64_t warp_best(uint64_t x)
+{
+    for (int o = 16; o; o >>= 1) {
+        uint64_t y = __shfl_xor_sync(0xffffffffu, x, o);
+        x = y > x ? y : x;
+    }
+    return x;
+}
+
+template <int N> struct __align__(N * 4) piece_f32 { float x[N]; };
+template <int N> struct __align__(N * 2) piece_bf16 { bf16 x[N]; };
+template <int N> __device__ __forceinline__ void take_piece(const float *p, float (&x)[N])
+{
+    piece_f32<N> t = *(const piece_f32<N> *)p;
+    UNROLL for (int i = 0; i < N; i++) x[i] = t.x[i];
+}
+template <int N> __device__ __forceinline__ void take_piece(const bf16 *p, float (&x)[N])
+{
+    piece_bf16<N> t = *(const piece_bf16<N> *)p;
+    UNROLL for (int i = 0; i < N; i++) x[i] = to_float(t.x[i]);
+}
+
+struct choosing {         /* a row */
+    const uint32_t *line; /* its mask, or NULL */
+    int v, never, nor;
+};
+/* The choice's rank, 0 when it may not be chosen. */
+__device__ __forceinline__ uint64_t rank_in(const choosing &c, float logit, int id)
+{
+    bool may = logit > -INFINITY && id != c.never && id != c.nor && (!c.line || c.line[id >> 5] >> (id & 31) & 1);
+    return may ? rank_of(logit, id) : 0;
+}
+
+/* The best after `last` of one thread's part, by its whole warp. */
+template <class T, int N>
+__device__ __forceinline__ uint64_t next_best(const T *x, const choosing &c, uint64_t last, int thread)
+{
+    uint64_t best = 0;
+    int lane = threadIdx.x & 31;
+    for (int at = (thread + lane * (int)blockDim.x) * N; at < c.v; at += 32 * (int)blockDim.x * N)
+        UNROLL for (int i = 0; i < N; i++)
+        {
+            uint64_t r = rank_in(c, load(x + at + i), at + i);
+            if (r < last && r > best) best = r;
+        }
+    return warp_best(best);
+}
+
+/* N divides v, and x is a multiple of N numbers. */
+template <class T, int N>
+__global__ void __launch_bounds__(THREADS, 2) select_best(const T *logits, gpu_limits limits, int64_t v, int never,
+                                                          int nor, int k, gpu_choice *best, double *log_sum)
+{
+    __shared__ uint64_t bests[32];
+    __shared__ float tops[32];
+    __shared__ double sums[32];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (int)blockDim.x / 32;
+    const T *x = logits + blockIdx.x * v;
+    gpu_choice *out = best + (int64_t)blockIdx.x * k;
+    if (limits.log_prob && limits.log_prob[blockIdx.x] == -INFINITY) {
+        if ((int)threadIdx.x < k) out[threadIdx.x] = choice_of(0);
+        if (threadIdx.x == 0) log_sum[blockIdx.x] = 0;
+        return;
+    }
+    int line = limits.line ? limits.line_of[blockIdx.x] : -1;
+    choosing c = {line < 0 ? nullptr : limits.line + line * ((v + 31) / 32), (int)v, never, nor};
+
+    float top = LOWEST, sum = 0;
+    uint64_t mine = 0;
+    for (int at = (int)threadIdx.x * N; at < c.v; at += (int)blockDim.x * N) {
+        float y[N], high = top, part = 0;
+        take_piece<N>(x + at, y);
+        UNROLL for (int i = 0; i < N; i++) high = fmaxf(high, y[i]);
+        if (high > top) sum *= __expf(top - high), top = high;
+        UNROLL for (int i = 0; i < N; i++)
+        {
+            part += __expf(y[i] - top);
+            uint64_t r = rank_in(c, y[i], at + i);
+            mine = r > mine ? r : mine;
+        }
+        sum += part;
+    }
+
+    float high = warp_max(top);
+    uint64_t warps_best = warp_best(mine);
+    if (lane == 0) tops[warp] = high, bests[warp] = warps_best;
+    __syncthreads();
+    high = warp_max(lane < warps ? tops[lane] : LOWEST);
+    double all = (double)(sum * __expf(top - high));
+    for (int o = 16; o; o >>= 1) all += __shfl_xor_sync(0xffffffffu, all, o);
+    if (lane == 0) sums[warp] = all;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        double total = 0;
+        for (int w = 0; w < warps; w++) total += sums[w];
+        log_sum[blockIdx.x] = (double)high + log(total);
+    }
+
+    for (int n = 0; n < k; n++) {
+        uint64_t found = warp_best(lane < warps ? bests[lane] : 0);
+        gpu_choice choice = choice_of(found);
+        if (threadIdx.x == 0) out[n] = choice;
+        __syncthreads(); /* all have seen the best */
+        int thread = choice.id / N % (int)blockDim.x;
+        if (found && warp == thread / 32) {
+            uint64_t next = next_best<T, N>(x, c, found, thread);
+            if (lane == thread % 32) mine = next;
+            warps_best = warp_best(mine);
+            if (lane == 0) bests[warp] = warps_best;
+        }
+        __syncthreads();
+    }
+}
+
+/* Larger for a larger number; never 0. */
+__device__ __forceinline__ uint64_t rank_of_sum(double x)
+{
+    uint64_t u = (uint64_t)__double_as_longlong(x + 0.); /* -0 becomes 0 */
+    return u >> 63 ? ~u : u | 1ull << 63;
+}
+
+__global__ void __launch_bounds__(32 * MERGE_WARPS)
+    merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best, const double *log_sum,
+                  const double *log_prob, gpu_continuation *out)
+{
+    int lane = threadIdx.x & 31, next = 0;
+    int64_t sentence = (int64_t)blockIdx.x * MERGE_WARPS + (threadIdx.x >> 5), row = sentence * beam + lane;
+    if (sentence >= sentences) return;
+    bool mine = lane < beam && log_prob[row] > -INFINITY;
+    double so_far = mine ? log_prob[row] : 0, sum = mine ? log_sum[row] : 0;
+    bool bad = __any_sync(0xffffffffu, sum != sum);
+    out += sentence * wanted;
+    for (int n = 0; n < wanted; n++) {
+        gpu_choice c = mine && next < k ? best[row * k + next] : choice_of(0);
+        double log_prob_then = so_far + ((double)c.logit - sum);
+        uint64_t rank = c.id >= 0 && !bad ? rank_of_sum(log_prob_then) : 0, top = warp_best(rank);
+        int parent = top ? __ffs(__ballot_sync(0xffffffffu, rank == top)) - 1 : -1;
+        if (lane == parent) {
+            out[n] = {log_prob_then, parent, c.id};
+            next++;
+        }
+        if (parent < 0 && lane == 0) out[n] = {bad ? NAN : -INFINITY, -1, -1};
+    }
+}
+
+__global__ void __launch_bounds__(FEW_THREADS) follow_rows(int32_t *to, const int32_t *from, const int32_t *parents,
+                                                           int64_t numbers, int64_t capacity, int64_t step)
+{
+    int64_t i = (int64_t)blockIdx.x * FEW_THREADS + threadIdx.x;
+    if (i >= numbers) return;
+    int64_t row = i / capacity, at = i % capacity;
+    to[i] = at < step ? from[parents[row] * capacity + at] : at == step ? parents[row] : 0;
+}
+
+template <class T, int N>
+static int run(int64_t rows, int64_t v, const T *logits, const gpu_limits &limits, const int32_t never[2], int k,
+               gpu_choice *best, double *log_sum)
+{
+    int threads = v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
+    return LAUNCH((select_best<T, N>), dim3((unsigned)rows), dim3(threads), 0, logits, limits, v, never[0], never[1], k,
+                  best, log_sum);
+}
+
+extern "C" int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
+                               const int32_t never[2], int k, gpu_choice *best, double *log_sum)
+{
+    if (k < 0 || k > SELECT_MOST) return gpu_refuse("selection of more than 64 tokens per row");
+    if (v < 1 || v > 1 << 30) return gpu_refuse("selection from no tokens, or from more than 2^30");
+    if (!rows) return 0;
+    bool whole = (uintptr_t)logits % 16 == 0;
+    gpu_limits m = limits ? *limits : gpu_limits();
+    if (type == 0) {
+        const float *x = (const float *)logits;
+        return whole && v % 4 == 0 ? run<float, 4>(rows, v, x, m, never, k, best, log_sum)
+                                   : run<float, 1>(rows, v, x, m, never, k, best, log_sum);
+    }
+    const bf16 *x = (const bf16 *)logits;
+    return whole && v % 8 == 0 ? run<bf16, 8>(rows, v, x, m, never, k, best, log_sum)
+                               : run<bf16, 1>(rows, v, x, m, never, k, best, log_sum);
+}
+
+extern "C" int gpu_merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best,
+                                 const double *log_sum, const double *log_prob, gpu_continuation *out)
+{
+    if (beam < 1 || beam > SELECT_BEAM) return gpu_refuse("choices of more than 32 hypotheses of a sentence");
+    if (!sentences || !wanted) return 0;
+    return LAUNCH(merge_choices, dim3((unsigned)((sentences + MERGE_WARPS - 1) / MERGE_WARPS)), dim3(32 * MERGE_WARPS),
+                  0, sentences, beam, k, wanted, best, log_sum, log_prob, out);
+}
+
+extern "C" int gpu_follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
+                          int64_t step)
+{
+    int64_t n = rows * capacity;
+    if (!n) return 0;
+    return LAUNCH(follow_rows, dim3((unsigned)((n + FEW_THREADS - 1) / FEW_THREADS)), dim3(FEW_THREADS), 0, to, from,
+                  parents, n, capacity, step);
+}

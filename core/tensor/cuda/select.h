@@ -1,0 +1,48 @@
+/* select.h - a step of beam search on the device (select.cu): the most likely next tokens of rows of logits
+ * (select_best of decode/select.h for many rows at once), merged over the hypotheses of a sentence, and the positions
+ * of each row's past. */
+#ifndef ABLATE_CUDA_SELECT_H
+#define ABLATE_CUDA_SELECT_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SELECT_MOST = 64, SELECT_BEAM = 32 }; /* choices per row, hypotheses per sentence */
+
+typedef struct {
+    float logit;
+    int32_t id; /* -1, with logit -infinity: no more choices */
+} gpu_choice;
+
+typedef struct {            /* per row, in device memory */
+    const double *log_prob; /* -infinity: the row is skipped and has no choices. NULL: no row is skipped */
+    /* bit id % 32 of word id / 32 of line [.., (v + 31) / 32]: the id is allowed. NULL: all are */
+    const uint32_t *line;
+    const int32_t *line_of; /* a row's line, -1: all ids are allowed */
+} gpu_limits;
+typedef struct { /* continuation of graph/backend.h */
+    double log_prob;
+    int32_t parent, id;
+} gpu_continuation;
+
+/* best [rows,k] = the k <= SELECT_MOST most likely ids of each row of logits [rows,v] (type F32 (0) or BF16 (2)), most
+ * likely first, ties by id. Excludes ids never[0] and never[1] (host memory; -1: none), ids that are not allowed, and
+ * logits that are -infinity or NaN. log_sum [rows] = log sum exp over all v (0 for a skipped row); NaN if a logit is
+ * NaN. logits, best and log_sum are device memory. Returns 0, or -1 (message: gpu_error). */
+int gpu_select_best(int type, int64_t rows, int64_t v, const void *logits, const gpu_limits *limits,
+                    const int32_t never[2], int k, gpu_choice *best, double *log_sum);
+
+/* out [sentences,wanted] = the continuations of a sentence's `beam` <= SELECT_BEAM rows with the largest log_prob +
+ * (logit - log_sum), largest first, ties by row; best [rows,k] and log_sum [rows] as above. Padded with -infinity, -1,
+ * -1. All of a sentence are NaN if a log_sum of its rows is NaN. Device memory. */
+int gpu_merge_choices(int64_t sentences, int beam, int k, int wanted, const gpu_choice *best, const double *log_sum,
+                      const double *log_prob, gpu_continuation *out);
+
+/* `follow` of graph/backend.h. */
+int gpu_follow(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity, int64_t step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

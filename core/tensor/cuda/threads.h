@@ -1,0 +1,36 @@
+/* threads.h - one-dimensional grids over n items, for kernels with grid-stride loops. */
+#ifndef ABLATE_CUDA_THREADS_H
+#define ABLATE_CUDA_THREADS_H
+#include "tensor/cuda/gpu.h"
+
+enum { THREADS = 256, WARPS = THREADS / 32 };
+
+/* Blocks for n threads, limited to a number at which the last, partial wave of blocks matters little; threads loop over
+ * the rest. */
+static inline dim3 blocks_for(int64_t n)
+{
+    int64_t most = 64 * (int64_t)gpu_multiprocessors(), blocks = (n + THREADS - 1) / THREADS;
+    return dim3((unsigned)(blocks < most ? blocks : most));
+}
+__device__ __forceinline__ int64_t my_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
+__device__ __forceinline__ int64_t all_threads() { return (int64_t)gridDim.x * THREADS; }
+
+/* The same for warps. */
+static inline dim3 blocks_for_warps(int64_t n) { return blocks_for(32 * n); }
+__device__ __forceinline__ int my_lane() { return (int)(threadIdx.x % 32); }
+__device__ __forceinline__ int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
+__device__ __forceinline__ int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
+
+/* Splits an index into axes [.., d2, d1, d0], d0 being the last. Index: unsigned, which divides faster, if it can count
+ * the elements, else uint64_t. */
+template <class Index> struct place {
+    Index i3, i2, i1, i0;
+};
+template <class Index> __device__ __forceinline__ place<Index> place_of(Index i, Index d2, Index d1, Index d0)
+{
+    Index row = i / d0, plane = row / d1, outer = plane / d2;
+    place<Index> p = {outer, plane - outer * d2, row - plane * d1, i - row * d0};
+    return p;
+}
+#define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
+#endif

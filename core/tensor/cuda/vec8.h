@@ -1,0 +1,82 @@
+/* vec8.h - eight numbers of a row at a time (16 bytes of bf16, 32 of F32), and their dropout decisions. For kernels. */
+#ifndef ABLATE_CUDA_EIGHT_H
+#define ABLATE_CUDA_EIGHT_H
+#include "tensor/cuda/gpu.h"
+#include "tensor/cuda/rows.h"
+
+/* Unrolls a loop that many times; 1: not unrolled. */
+#ifdef GPU_ON_CPU
+#define UNROLL_BY(n)
+#else
+#define PRAGMA_OF(words) _Pragma(#words)
+#define UNROLL_BY(n)     PRAGMA_OF(unroll n)
+#endif
+
+struct alignas(16) bf16_eight {
+    bf16 x[8];
+};
+
+/* Eight numbers at p, aligned to 16 bytes. */
+__device__ __forceinline__ void load8(const float *p, float v[8])
+{
+    float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
+    v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+}
+__device__ __forceinline__ void load8(const bf16 *p, float v[8])
+{
+    bf16_eight t = *(const bf16_eight *)p;
+    UNROLL for (int j = 0; j < 8; j++) v[j] = to_float(t.x[j]);
+}
+__device__ __forceinline__ void store8(float *p, const float v[8])
+{
+    ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
+    ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
+}
+__device__ __forceinline__ void store8(bf16 *p, const float v[8])
+{
+    bf16_eight t;
+    UNROLL for (int j = 0; j < 8; j++) t.x[j] = to_bf16(v[j]);
+    *(bf16_eight *)p = t;
+}
+
+/* The first n of eight (all if n >= 8, none if n <= 0), zeros for the rest. VECTOR: p is aligned to 16 bytes and n is a
+ * multiple of 8. */
+template <bool VECTOR, class T> __device__ __forceinline__ void get8(const T *p, int64_t n, float v[8])
+{
+    if (VECTOR && n > 0)
+        load8(p, v);
+    else
+        UNROLL for (int j = 0; j < 8; j++) v[j] = !VECTOR && j < n ? load(p + j) : 0.f;
+}
+template <bool VECTOR, class T> __device__ __forceinline__ void put8(T *p, int64_t n, const float v[8])
+{
+    if (!VECTOR) UNROLL for (int j = 0; j < 8; j++)
+        {
+            if (j < n) store(p + j, v[j]);
+        }
+    else if (n > 0)
+        store8(p, v);
+}
+
+__device__ __forceinline__ unsigned keep_words(uint64_t counter, philox_key k, unsigned least)
+{
+    unsigned words[4], bits = 0;
+    philox(counter, k, words);
+    UNROLL for (int j = 0; j < 8; j++) bits |= (unsigned)(word_of(words, j) >= least) << j;
+    return bits;
+}
+/* Bit j: element first + j of the tensor is kept, for j < 8. */
+__device__ __forceinline__ unsigned keep8(uint64_t first, philox_key k, unsigned least)
+{
+    unsigned skip = (unsigned)(first % 8), bits = keep_words(first / 8, k, least);
+    if (skip) bits = (bits | keep_words(first / 8 + 1, k, least) << 8) >> skip;
+    return bits;
+}
+
+/* Are all these addresses aligned to 16 bytes (NULL counts as yes)? On the host. */
+static inline bool aligned16(const void *a, const void *b = nullptr, const void *c = nullptr, const void *d = nullptr,
+                             const void *e = nullptr, const void *f = nullptr)
+{
+    return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e | (uintptr_t)f) & 15) == 0;
+}
+#endif

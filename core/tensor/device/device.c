@@ -1,0 +1,191 @@
+/* device.c - the CPU, and the GPUs of the CUDA module if that can be opened. */
+#include "tensor/device/device.h"
+#include "tensor/cuda/module.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char opened_name[160]; /* of the GPU this process took */
+
+/* The module: $ABLATE_CUDA_MODULE, else beside the program (build tree), else lib/ablate of an installation. */
+static void *open_file(char *tried, size_t n)
+{
+    char program[4096] = "";
+    const char *given = getenv("ABLATE_CUDA_MODULE");
+    if (given) {
+        void *h = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+        if (!h) snprintf(tried, n, "%s", dlerror());
+        return h;
+    }
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = length > 0 ? strrchr(program, '/') : NULL;
+    if (slash) *slash = 0;
+    static const char *const places[] = {"backends/ablate_cuda.so", "../lib/ablate/backends/ablate_cuda.so"};
+    for (size_t i = 0; i < LENGTH(places); i++) {
+        char *path = path_join(program, places[i]);
+        void *h = file_exists(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (!h && file_exists(path)) snprintf(tried, n, "%s", dlerror());
+        free(path);
+        if (h) return h;
+    }
+    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (it was built without nvcc)");
+    return NULL;
+}
+
+/* NULL and why. Asked once. */
+static const cuda_module *cuda(const char **why)
+{
+    static const cuda_module *module;
+    static char words[1024];
+    static bool asked;
+    if (!asked) {
+        asked = true;
+        void *h = open_file(words, sizeof words);
+        ablate_cuda_fn *entry = NULL;
+        if (h) *(void **)&entry = dlsym(h, "ablate_cuda");
+        const cuda_module *m = entry ? entry() : NULL;
+        if (m && m->version == CUDA_MODULE && m->layout == CUDA_MODULE_LAYOUT)
+            module = m;
+        else if (h)
+            snprintf(words, sizeof words, "the CUDA module was built from another version of ablate; rebuild it");
+    }
+    *why = words;
+    return module;
+}
+
+static int gpus(const char **why)
+{
+    const cuda_module *m = cuda(why);
+    return m ? m->count(why) : -1;
+}
+
+/* "cuda" is GPU 0. -1: no GPU is meant. */
+static int parse(const char *name, int *device, err *e)
+{
+    int64_t n = 0;
+    *device = -1;
+    if (same(name, "cpu") || same(name, "auto")) return 0;
+    if (same(name, "cuda") || (!strncmp(name, "cuda:", 5) && parse_int(name + 5, &n) && n >= 0 && n < 1024)) {
+        *device = (int)n;
+        return 0;
+    }
+    return fail(e, "device '%s': expected auto, cpu, cuda or cuda:N", name);
+}
+
+int device_check(const char *name, err *e)
+{
+    const char *why = NULL;
+    int device;
+    if (parse(name, &device, e)) return -1;
+    if (device < 0) return 0;
+    int n = gpus(&why);
+    if (n < 0) return fail(e, "device %s is not available: %s; `ablate devices` lists what is", name, why);
+    if (device >= n)
+        return fail(e, "device %s does not exist: the driver sees %d GPU%s, starting with cuda:0", name, n,
+                    n == 1 ? "" : "s");
+    return 0;
+}
+
+int device_count(const char *name)
+{
+    const char *why;
+    if (same(name, "cpu") || strchr(name, ':')) return 0;
+    int n = gpus(&why);
+    return n > 0 ? n : 0;
+}
+
+int device_gpus(const char *name, double *free_bytes)
+{
+    const char *why = NULL;
+    int device, n = device_count(name), first = 0;
+    err none = {0};
+    gpu_device d;
+    *free_bytes = 0;
+    if (parse(name, &device, &none)) return 0;
+    if (!n && device >= 0 && !device_check(name, &none)) first = device, n = 1;
+    for (int i = first; i < first + n; i++)
+        if (!cuda(&why)->describe(i, &d) && (i == first || (double)d.free_memory < *free_bytes))
+            *free_bytes = (double)d.free_memory;
+    return n;
+}
+
+const backend *device_open(const char *name, err *e)
+{
+    const char *why = NULL;
+    int device;
+    if (parse(name, &device, e)) return NULL;
+    if (same(name, "auto") && gpus(&why) > 0) device = 0;
+    if (device < 0) return &cpu_backend;
+    if (device_check(name, e)) return NULL;
+    const cuda_module *m = cuda(&why);
+    const backend *b = m->open(device, e);
+    gpu_device d;
+    if (b && !m->describe(device, &d)) snprintf(opened_name, sizeof opened_name, "cuda:%d %s", device, d.name);
+    return b;
+}
+
+const backend *device_open_rank(const char *name, int here, err *e)
+{
+    const char *why = NULL;
+    char own[24];
+    int first, n = same(name, "cpu") ? 0 : gpus(&why);
+    if (parse(name, &first, e) || device_check(name, e)) return NULL;
+    if (n <= 0) return device_open(name, e);
+    snprintf(own, sizeof own, "cuda:%d", ((first < 0 ? 0 : first) + here) % n);
+    return device_open(own, e);
+}
+
+const char *device_description(const backend *b) { return on_device(b) ? opened_name : cpu_description(); }
+bool device_has_bf16(const backend *b) { return on_device(b) || cpu_has_bf16(); }
+
+int devices_print(FILE *f)
+{
+    const char *why = NULL;
+    fprintf(f, "cpu     %s%s\n", cpu_description(), cpu_has_bf16() ? ", bf16 products" : "");
+    fprintf(f, "        int8 in decoding: %s\n",
+            cpu_has_vnni() ? "by vpdpbusd (VNNI)" : "widened to 16 bits (no VNNI)");
+    for (int i = cpu_isa() + 1; cpu_isa_name(i); i++) {
+        const char *not = cpu_isa_lacks(i) ? cpu_isa_lacks(i) : cpu_isa_slower(i);
+        fprintf(f, "        not %s: %s\n", cpu_isa_name(i), not ? not : "ABLATE_ISA selects another");
+    }
+    int n = gpus(&why);
+    if (n < 0) fprintf(f, "cuda    none: %s\n", why);
+    for (int i = 0; i < n; i++) {
+        gpu_device d;
+        if (cuda(&why)->describe(i, &d))
+            fprintf(f, "cuda:%d  properties cannot be read\n", i);
+        else
+            fprintf(f, "cuda:%d  %s, compute capability %d.%d, %.1f GiB (%.1f free), %d multiprocessors\n", i, d.name,
+                    d.major, d.minor, (double)d.memory / (1 << 30), (double)d.free_memory / (1 << 30),
+                    d.multiprocessors);
+    }
+    if (n > 0) fprintf(f, "        %s\n", cuda(&why)->libraries());
+    return 0;
+}
+
+int devices_json(FILE *f)
+{
+    const char *why = NULL;
+    str out = {0};
+    str_add(&out, "{\"cpu\":{\"about\":"), json_string(&out, cpu_description());
+    str_add(&out, ",\"instruction_set\":"), json_string(&out, cpu_isa_name(cpu_isa()));
+    str_addf(&out, ",\"bf16\":%s,\"vnni\":%s},\"cuda\":[", cpu_has_bf16() ? "true" : "false",
+             cpu_has_vnni() ? "true" : "false");
+    int n = gpus(&why);
+    for (int i = 0; i < n; i++) {
+        gpu_device d;
+        if (cuda(&why)->describe(i, &d)) continue;
+        str_add(&out, i ? ",{\"name\":" : "{\"name\":"), json_string(&out, d.name);
+        str_addf(&out, ",\"capability\":\"%d.%d\",\"memory\":%lld,\"free_memory\":%lld}", d.major, d.minor,
+                 (long long)d.memory, (long long)d.free_memory);
+    }
+    str_add(&out, "],\"cuda_absent\":");
+    if (n > 0)
+        str_add(&out, "null");
+    else
+        json_string(&out, why ? why : "");
+    fprintf(f, "%s}\n", str_text(&out));
+    str_free(&out);
+    return 0;
+}

@@ -1,0 +1,124 @@
+/* backend.h - where a tape runs: a table of kernels and their memory. Backends are `cpu_backend` (cpu/cpu.h) and the
+ * CUDA module's. A backend is a constant; op.h specifies the kernels. */
+#ifndef ABLATE_BACKEND_H
+#define ABLATE_BACKEND_H
+#include "tensor/graph/op.h"
+#include "tensor/graph/params.h"
+
+typedef enum {
+    PHASE_CONST,
+    PHASE_SETUP,
+    PHASE_STEP
+} phase; /* once per tape | when parameters or memory change | every run */
+
+typedef struct {
+    void *data;
+    int64_t dim[4];
+    dtype type;
+    int32_t param;
+} view; /* param: index, or -1 */
+/* A request of beam search to a device, in the host's memory: the most likely continuations of each sentence's
+ * hypotheses. Row sentence * beam + h is hypothesis h. */
+typedef struct {
+    int64_t sentences, beam, v; /* logits [sentences * beam, v] */
+    int64_t k, wanted;          /* most choices per row and continuations per sentence */
+    const double *log_prob;     /* [rows]: of the hypothesis so far; -infinity: no hypothesis, the row is skipped */
+    /* Allowed ids: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's line, -1: all
+     * allowed. NULL: all allowed */
+    const uint32_t *line;
+    const int32_t *line_of;
+    int64_t n_lines;
+} choosing;
+typedef struct {
+    double log_prob;
+    int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
+} continuation;
+typedef struct { /* one kernel call, as a backend sees it */
+    op op;
+    int n_in, n_out;
+    view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: absent */
+    attr a;
+    bool training, batch_invariant;
+    uint64_t seed, step; /* dropout's key */
+    params *params;
+    const ab_op *call;
+    const void *call_attr;
+} call;
+typedef int (*kernel)(const call *k, err *e);
+typedef struct {
+    uint64_t seed, step;
+    phase from;
+    /* Called after each kernel: nodes up to `node` have run. NULL: none. A device's backend, which runs many kernels as
+     * one graph, calls it only after the nodes in `stops` [n_stops] (ascending), when the kernels up to there have been
+     * launched. */
+    int (*after)(void *self, int32_t node, err *e);
+    void *self;
+    const int32_t *stops;
+    int n_stops;
+} run_options;
+/* A tape over one tile of long vectors (an optimizer's update), run for every tile of the vectors. */
+typedef struct {
+    int32_t n_vectors;
+    struct {
+        int32_t id;
+        void *data;
+    } vector[8];         /* the INPUT node that stands for a tile of `data` */
+    int64_t count, tile; /* elements of each vector; of the INPUT nodes */
+    dtype type;          /* of the vectors */
+} tiling;
+struct backend {
+    const char *name;             /* "cpu" */
+    kernel kernels[OP_COUNT];     /* NULL: not implemented (refused by tape_plan) */
+    bool takes_tables;            /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
+    void *(*alloc)(size_t bytes); /* 64-byte aligned, not zeroed */
+    void (*release)(void *p);
+    /* Access to a device's own memory; all NULL if memory is the host's (then backend_write and the like copy).
+     * copy_in: `from` can be reused at return. copy_out waits for all earlier work. */
+    void (*copy_in)(void *to, const void *from, size_t bytes);
+    int (*copy_out)(void *to, const void *from, size_t bytes, err *e);
+    void (*copy)(void *to, const void *from, size_t bytes); /* within the device */
+    void (*zero)(void *at, size_t bytes);
+    int (*run_tiled)(ab_ctx *c, const tiling *t,
+                     /* runs nodes of phase STEP, assignments at the end of each tile; on a device also phase SETUP */
+                     const run_options *o);
+    /* frees what it keeps for these values (packed weights), before they are freed; NULL: nothing */
+    void (*release_params)(const params *s);
+    double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
+    void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
+    /* The rest is for devices, NULL elsewhere. */
+    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of running kernel by kernel */
+    void (*drop_graph)(ab_ctx *c);                                        /* what `run` keeps for a tape */
+    void (*sync_bf16)(params *s); /* after the host changed values: updates their bf16 copies */
+    /* *scale_at = scale, reduced if the scaled gradient's norm exceeds clip_norm (> 0); does not wait */
+    void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
+    void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
+    /* counts of products per library and of graphs made so far, for the run's record */
+    void (*stats)(char *words, size_t n);
+    /* are there kernels for GRU or CONV? Else the host composes the layer from other operations */
+    bool (*supports)(op o);
+    /* Does it run beside those that follow it? Then tape_plan keeps what it reads for longer, so that these rarely wait
+     * for its memory. The backend sees to it that they wait where they must. */
+    bool (*beside)(op o);
+    /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,
+     * then by id (as select_best of decode/select.h and advance of decode/beam.c do); log_prob is NaN if a sentence's
+     * logits are NaN. Waits. */
+    int (*put_choosing)(const choosing *c, err *e);
+    int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
+    /* to [rows, capacity] = rows parents [rows] (of the same sentence) of `from`, and the parents themselves at `step`,
+     * the last column. In its memory */
+    void (*follow)(int32_t *to, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
+                   int64_t step);
+    size_t (*free_memory)(void); /* bytes */
+};
+static inline bool on_device(const backend *b) { return b && b->copy_in != NULL; }
+/* Copy between the host's memory and a backend's. backend_read returns 0, or -1 and e if earlier work failed. */
+void backend_write(const backend *b, void *to, const void *from, size_t bytes);
+int backend_read(const backend *b, void *to, const void *from, size_t bytes, err *e);
+void backend_zero(const backend *b, void *at, size_t bytes);
+void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* within the backend's memory */
+
+/* Runs a CALL whose kernel declined the type: the operation's reference on a separate tape. Slow but correct. */
+int call_reference(const call *k, const backend *b, err *e);
+double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
+double call_bytes(const call *k);                   /* each view counted as read or written once */
+#endif

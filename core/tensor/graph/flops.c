@@ -1,0 +1,116 @@
+/* flops.c - what operations cost: floating-point operations (a multiply-add counts as two) and bytes, from shapes
+ * alone. */
+#include "tensor/graph/score.h"
+#include "tensor/graph/tape.h"
+#include <math.h>
+
+static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
+
+/* The two products of a recurrent layer, x W and h U. */
+static double gru_flops(const view *in)
+{
+    const view *x = &in[0], *u = &in[3];
+    return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
+}
+
+/* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows
+ * (score.h) those inside count, where the numbers are at hand (call_flops). */
+static double op_flops(op o, const attr *a, const view *in, const view *out, double pairs)
+{
+    double y = elements(out), scores = pairs * (double)a->i[3];
+    switch (o) {
+    case OP_MATMUL: return 2 * y * (double)in[0].dim[a->i[0] ? 2 : 3];
+    case OP_LINEAR: return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->i[2]) * (double)in[0].dim[3];
+    case OP_LINEAR_DX: return 2 * y * (double)(in[0].dim[3] - a->i[2]);
+    case OP_LINEAR_DW: return 2 * y * (double)in[0].dim[2];
+    case OP_ATTEND:
+    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_ATTEND_BACK:
+    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_GRU: return gru_flops(in);
+    case OP_GRU_BACK: return 2 * gru_flops(in);
+    case OP_CONV: return 2 * y * (double)in[1].dim[2];
+    case OP_CONV_BACK: return 4 * (double)in[0].dim[2] * elements(&in[1]);
+    case OP_RESHAPE: return 0;
+    default: return y;
+    }
+}
+
+/* The windows of a call's queries (score.h), where they lie in memory: NULL if there are none. */
+static const view *window_of(const call *k)
+{
+    const score_program *f = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK ? k->call_attr : NULL;
+    const view *v = f && f->window >= 0 ? &k->in[PROGRAM_LEAF + f->window] : NULL;
+    return v && v->data ? v : NULL;
+}
+
+static double bound_of(const view *w, int64_t i)
+{
+    return w->type == F64 ? ((const double *)w->data)[i] : (double)((const float *)w->data)[i];
+}
+
+/* Pairs of a sentence of nq queries and nk keys that lie in windows. */
+static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t nk)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < nq; i++) {
+        int64_t at = ((w->dim[0] > 1 ? sentence : 0) * w->dim[2] + i) * 2;
+        double from = fmax(bound_of(w, at), 0), to = fmin(bound_of(w, at + 1), (double)nk);
+        sum += fmax(to - from, 0);
+    }
+    return sum;
+}
+
+/* (query, key) pairs of a call of ATTEND or ATTEND_BACK. A device's offsets cannot be read here: then all that there
+ * could be. */
+static double pairs_of(const call *k, const backend *b)
+{
+    if (!op_attends(k->op)) return 0;
+    const int32_t *q = k->in[3].data, *key = k->in[4].data;
+    if (on_device(b)) return (double)k->a.i[7] * (double)k->in[0].dim[2];
+    const view *window = window_of(k);
+    double sum = 0;
+    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) {
+        int64_t nq = q[i + 1] - q[i], nk = key[i + 1] - key[i];
+        sum += window ? pairs_inside(window, i, nq, nk) : (double)nq * (double)nk;
+    }
+    return sum;
+}
+
+double call_flops(const call *k, const backend *b) { return op_flops(k->op, &k->a, k->in, k->out, pairs_of(k, b)); }
+
+double call_bytes(const call *k)
+{
+    double sum = 0;
+    for (int i = 0; i < k->n_in; i++) sum += elements(&k->in[i]) * (double)dtype_size(k->in[i].type);
+    for (int i = 0; i < k->n_out; i++) sum += elements(&k->out[i]) * (double)dtype_size(k->out[i].type);
+    if (k->op == OP_EMBED_TOKENS)
+        sum -= elements(&k->in[0]) * 4 - elements(&k->out[0]) * 4; /* only the rows it reads */
+    return sum;
+}
+
+/* The shape of a value that has no memory yet; any address says that it is given. */
+static view shape_of(const ab_ctx *c, int32_t id)
+{
+    view v = {.data = id ? (void *)c : NULL, .type = c->v[id].type, .param = c->v[id].param};
+    for (int i = 0; i < 4; i++) v.dim[i] = c->v[id].dim[i];
+    return v;
+}
+
+double node_flops(const ab_ctx *c, int32_t i, double pairs)
+{
+    const node *v = &c->v[i];
+    view in[MAX_IN];
+    switch (v->op) {
+    case OP_NONE:
+    case OP_INPUT:
+    case OP_PARAM:
+    case OP_CONST:
+    case OP_STATE:
+    case OP_PART: return 0;
+    default: break;
+    }
+    for (int k = 0; k < v->n_in; k++) in[k] = shape_of(c, v->in[k]);
+    view out = shape_of(c, i);
+    return op_flops(v->op, &v->a, in, &out, pairs);
+}

@@ -1,0 +1,116 @@
+/* grad.c - appends the gradient of a tape to the tape. */
+#include "tensor/graph/grad.h"
+#include <string.h>
+
+bool grad_wanted(const ab_ctx *c, int32_t x) { return x && c->v[x].needs; }
+
+static void fit(ab_ctx *c)
+{
+    size_t had = c->grad_cap;
+    c->grad = grow(c->grad, &c->grad_cap, (size_t)c->n + 1, sizeof *c->grad);
+    memset(c->grad + had, 0, (c->grad_cap - had) * sizeof *c->grad);
+}
+
+void grad_replace(ab_ctx *c, int32_t x, ab_t dx)
+{
+    fit(c);
+    c->grad[x] = dx.id;
+}
+
+void grad_give(ab_ctx *c, int32_t x, ab_t dx)
+{
+    if (!grad_wanted(c, x) || !dx.id) return;
+    fit(c);
+    int64_t dim[4]; /* a copy: nodes move when the tape grows */
+    memcpy(dim, c->v[x].dim, sizeof dim);
+    dx = t_cast(c, t_sum_to(c, dx, dim), c->v[x].type);
+    if (c->grad[x]) dx = t_binary(c, OP_ADD, (ab_t){c->grad[x]}, dx);
+    grad_replace(c, x, dx);
+}
+
+static int32_t storage(const ab_ctx *c, int32_t x)
+{
+    while (c->v[x].op == OP_RESHAPE) x = c->v[x].in[0];
+    return x;
+}
+
+/* Two values may hold the same node as their gradient (both terms of a sum do); adding in place would spoil
+ * the other. */
+static bool shared(const ab_ctx *c, int32_t x)
+{
+    int32_t g = storage(c, c->grad[x]);
+    int holders = 0;
+    for (int32_t i = 1; i < c->n; i++)
+        if ((size_t)i < c->grad_cap && c->grad[i] && storage(c, c->grad[i]) == g) holders++;
+    return holders > 1;
+}
+
+bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
+{
+    if (c->grad[x] != dy.id || shared(c, x)) return false;
+    for (int32_t i = dy.id + 1; i < c->n; i++)
+        for (int k = 0; k < c->v[i].n_in; k++)
+            if (c->v[i].in[k] == dy.id) return false;
+    return true;
+}
+
+ab_t grad_base(const ab_ctx *c, int32_t x)
+{
+    if ((size_t)x >= c->grad_cap || !c->grad[x]) return (ab_t){0};
+    op o = c->v[storage(c, c->grad[x])].op;
+    if (o == OP_CONST || o == OP_INPUT || o == OP_PARAM || o == OP_STATE || shared(c, x)) return (ab_t){0};
+    return (ab_t){c->grad[x]};
+}
+
+void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
+{
+    const char *scope = c->scope;
+    for (int32_t i = to - 1; i >= from && !c->error.text[0]; i--) {
+        node y = c->v[i];
+        fit(c);
+        if (y.op == OP_PARAM || y.op == OP_INPUT || y.op == OP_PART || !y.needs) continue;
+        ab_t dy = {c->grad[i]};
+        if (!dy.id) continue;
+        grad_rule rule = generic_rules[y.op];
+        if (!rule) rule = shape_rules[y.op];
+        if (!rule) rule = rows_rules[y.op];
+        if (!rule) {
+            tape_fail(c, "%s has no gradient", op_names[y.op]);
+            return;
+        }
+        c->scope = y.scope; /* a gradient belongs where its value does */
+        rule(c, (ab_t){i}, dy);
+        c->scope = scope;
+        c->grad[i] = 0; /* done: it holds no gradient any more */
+    }
+}
+
+/* What a recorded loss is multiplied by: [1,1,1,1]. */
+static ab_t recorded_loss_weight(ab_ctx *c, const noted *r)
+{
+    if (c->loss_scale.id) return t_mul_scalar(c, c->loss_scale, r->weight);
+    return t_const(c, (int64_t[4]){1, 1, 1, 1}, &r->weight);
+}
+
+int tape_backward(ab_ctx *c, ab_t root)
+{
+    if (c->error.text[0]) return -1;
+    if (!root.id) return fail(&c->error, "no value to differentiate");
+    c->forward_n = c->n;
+    fit(c);
+    bool is_ce = tape_at(c, root)->op == OP_CE;
+    if (!is_ce && node_count(tape_at(c, root)) != 1) {
+        char shape[64];
+        return fail(&c->error, "the value to differentiate has shape %s, not one element",
+                    shape_text(tape_at(c, root)->dim, shape));
+    }
+    c->grad[root.id] = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1}).id;
+    for (const noted *r = c->recorded; r; r = r->next)
+        if (r->weight) grad_give(c, r->value.id, recorded_loss_weight(c, r));
+    grad_sweep(c, 1, c->forward_n);
+    for (int32_t i = 1; i < c->forward_n; i++) {
+        if (c->v[i].op != OP_PARAM && c->v[i].op != OP_INPUT) continue;
+        if (c->grad[i]) c->v[c->grad[i]].live = true;
+    }
+    return c->error.text[0] ? -1 : 0;
+}

@@ -1,0 +1,53 @@
+/* grad.h - for the files that define operations: how to write a gradient rule.
+ *
+ * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_give. Several
+ * gradients of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the
+ * rows operations in ops_rows.c, each directly below the function that builds the operation.
+ */
+#ifndef ABLATE_GRAD_H
+#define ABLATE_GRAD_H
+#include "tensor/graph/tape.h"
+
+typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
+extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT];
+
+bool grad_wanted(const ab_ctx *c, int32_t x);
+void grad_give(ab_ctx *c, int32_t x, ab_t dx);
+/* x's gradient so far if an operation may add to it in place (then call grad_replace with the result), else id 0. */
+ab_t grad_base(const ab_ctx *c, int32_t x);
+void grad_replace(ab_ctx *c, int32_t x, ab_t dx);
+/* Is node dy used only as the gradient of x? Then the operation that computes it can be fused with what follows. */
+bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy);
+/* Differentiates nodes [from, to) again: for an operation whose reference was emitted again (CALL). */
+void grad_sweep(ab_ctx *c, int32_t from, int32_t to);
+
+/* Guards for builders: pass the failed tensor on. */
+#define GIVEN1(a)                                                                                                      \
+    if (!(a).id) return (ab_t)                                                                                         \
+        {                                                                                                              \
+            0                                                                                                          \
+        }
+#define GIVEN2(a, b)                                                                                                   \
+    if (!(a).id || !(b).id) return (ab_t)                                                                              \
+        {                                                                                                              \
+            0                                                                                                          \
+        }
+static inline ab_t push1(ab_ctx *c, op o, ab_t a, const int64_t dim[4], const attr *k)
+{
+    return tape_push(c, o, tape_at(c, a)->type, dim, 1, &a, k);
+}
+static inline ab_t push2(ab_ctx *c, op o, ab_t a, ab_t b, const int64_t dim[4], const attr *k)
+{
+    return tape_push(c, o, tape_at(c, a)->type, dim, 2, (ab_t[]){a, b}, k);
+}
+
+/* Generic operations work on F32 or F64. */
+static inline dtype generic_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; }
+static inline ab_t number(ab_ctx *c, ab_t a)
+{
+    if (!a.id) return a;
+    if (tape_at(c, a)->type == I32)
+        return tape_fail(c, "found ids, expected numbers; ab_to_float converts ids to numbers");
+    return t_cast(c, a, generic_type(c));
+}
+#endif

@@ -1,0 +1,235 @@
+/* ops_generic.c - elementwise operations, sums, softmax, product: shape rule and gradient of each together.
+ */
+#include "tensor/graph/grad.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- elementwise with broadcasting ---- */
+
+static bool broadcast(ab_ctx *c, op o, ab_t a, ab_t b, int64_t d[4])
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t x = tape_at(c, a)->dim[i], y = tape_at(c, b)->dim[i];
+        if (x != y && x != 1 && y != 1) {
+            char sa[64], sb[64];
+            tape_fail(c, "%s: shapes %s and %s differ at axis %d", op_names[o], shape_text(tape_at(c, a)->dim, sa),
+                      shape_text(tape_at(c, b)->dim, sb), i - 4);
+            return false;
+        }
+        d[i] = x > y ? x : y;
+    }
+    return true;
+}
+
+ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b)
+{
+    GIVEN2(a, b);
+    int64_t d[4];
+    bool rows = o == OP_ADD && tape_at(c, a)->type == tape_at(c, b)->type && tape_at(c, a)->type == BF16;
+    if (!rows) a = number(c, a), b = number(c, b);
+    GIVEN2(a, b);
+    if (!broadcast(c, o, a, b, d)) return (ab_t){0};
+    ab_t y = push2(c, o, a, b, d, NULL);
+    if (o == OP_LESS_THAN) tape_at(c, y)->needs = false;
+    return y;
+}
+
+static void add_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], dy);
+    grad_give(c, v.in[1], dy);
+}
+
+static void sub_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], dy);
+    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_mul_scalar(c, dy, -1));
+}
+
+static void mul_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t a = {v.in[0]}, b = {v.in[1]};
+    if (grad_wanted(c, a.id)) grad_give(c, a.id, t_binary(c, OP_MUL, dy, b));
+    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_binary(c, OP_MUL, dy, a));
+}
+
+static void div_rule(ab_ctx *c, ab_t y, ab_t dy) /* y = a/b: da = dy/b, db = -dy y/b */
+{
+    node v = *tape_at(c, y);
+    ab_t b = {v.in[1]}, part = t_binary(c, OP_DIV, dy, b);
+    grad_give(c, v.in[0], part);
+    if (grad_wanted(c, b.id)) grad_give(c, b.id, t_mul_scalar(c, t_binary(c, OP_MUL, part, y), -1));
+}
+
+static void least_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t from_b = t_binary(c, OP_MUL, dy, t_binary(c, OP_LESS_THAN, (ab_t){v.in[1]}, (ab_t){v.in[0]}));
+    grad_give(c, v.in[0], t_binary(c, OP_SUB, dy, from_b));
+    grad_give(c, v.in[1], from_b);
+}
+
+ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
+{
+    a = number(c, a);
+    GIVEN1(a);
+    return by == 1 ? a
+                   : push1(c, OP_MUL_SCALAR, a,
+                           (int64_t[4]){tape_at(c, a)->dim[0], tape_at(c, a)->dim[1], tape_at(c, a)->dim[2],
+                                        tape_at(c, a)->dim[3]},
+                           &(attr){.f = {by}});
+}
+static void scale_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_mul_scalar(c, dy, v.a.f[0]));
+}
+
+static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
+{
+    GIVEN1(a);
+    int64_t d[4];
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    return push1(c, o, a, d, k);
+}
+
+ab_t t_add_scalar(ab_ctx *c, ab_t a, double by) { return like(c, OP_ADD_SCALAR, number(c, a), &(attr){.f = {by}}); }
+static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
+
+ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
+{
+    if (f < AB_EXP || f > AB_RECIP) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
+    ab_t y = like(c, OP_MAP, number(c, a), &(attr){.i = {f}});
+    if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
+    return y;
+}
+static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[3] = {{v.in[0]}, y, dy};
+    grad_give(c, v.in[0], tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, in, &v.a));
+}
+
+ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
+{
+    GIVEN1(a);
+    if (tape_at(c, a)->type == type) return a;
+    ab_t y = like(c, OP_CAST, a, NULL);
+    tape_at(c, y)->type = type;
+    return y;
+}
+/* grad_give casts to the input's type. */
+
+ab_t t_dropout(ab_ctx *c, ab_t a, double p)
+{
+    GIVEN1(a);
+    if (!c->training || p <= 0) return a;
+    if (p >= 1) return tape_fail(c, "dropout: p = %g, expected 0 <= p < 1", p);
+    return like(c, OP_DROPOUT, a, &(attr){.f = {p}, .i = {c->n_dropout++}});
+}
+static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* the same place gives the same mask */
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], push1(c, OP_DROPOUT, dy, v.dim, &v.a));
+}
+
+/* ---- sums and repetition ---- */
+
+static bool same_dims(const int64_t a[4], const int64_t b[4]) { return !memcmp(a, b, 4 * sizeof *a); }
+
+ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4])
+{
+    GIVEN1(a);
+    if (same_dims(tape_at(c, a)->dim, dim)) return a;
+    for (int i = 0; i < 4; i++)
+        if (dim[i] != 1 && dim[i] != tape_at(c, a)->dim[i]) {
+            char from[64], to[64];
+            return tape_fail(c, "SUM_TO: shape %s cannot be summed to %s", shape_text(tape_at(c, a)->dim, from),
+                             shape_text(dim, to));
+        }
+    a = number(c, a);
+    return push1(c, OP_SUM_TO, a, dim, NULL);
+}
+static void sumto_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int64_t d[4];
+    memcpy(d, c->v[v.in[0]].dim, sizeof d);
+    grad_give(c, v.in[0], t_broadcast_to(c, dy, d));
+}
+
+ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4])
+{
+    GIVEN1(a);
+    if (same_dims(tape_at(c, a)->dim, dim)) return a;
+    return push1(c, OP_BROADCAST_TO, number(c, a), dim, NULL);
+}
+static void spread_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int64_t d[4];
+    memcpy(d, c->v[v.in[0]].dim, sizeof d);
+    grad_give(c, v.in[0], t_sum_to(c, dy, d));
+}
+
+/* ---- softmax, product ---- */
+
+ab_t t_softmax(ab_ctx *c, ab_t a) { return like(c, OP_SOFTMAX, number(c, a), NULL); }
+static void softmax_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], push2(c, OP_SOFTMAX_BACK, y, dy, v.dim, NULL));
+}
+
+ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
+{
+    a = number(c, a), b = number(c, b);
+    GIVEN2(a, b);
+    const int64_t *x = tape_at(c, a)->dim, *y = tape_at(c, b)->dim;
+    int64_t m = x[ta ? 3 : 2], k = x[ta ? 2 : 3], k2 = y[tb ? 3 : 2], n = y[tb ? 2 : 3];
+    char sa[64], sb[64];
+    if (k != k2)
+        return tape_fail(c, "matmul: inner widths %lld and %lld differ: %s%s times %s%s", (long long)k, (long long)k2,
+                         shape_text(x, sa), ta ? "'" : "", shape_text(y, sb), tb ? "'" : "");
+    for (int i = 0; i < 2; i++)
+        if (x[i] != y[i] && x[i] != 1 && y[i] != 1)
+            return tape_fail(c, "matmul: shapes %s and %s differ at axis %d", shape_text(x, sa), shape_text(y, sb),
+                             i - 4);
+    int64_t d[4] = {x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1], m, n};
+    return push2(c, OP_MATMUL, a, b, d, &(attr){.i = {ta != 0, tb != 0}});
+}
+static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t a = {v.in[0]}, b = {v.in[1]};
+    int ta = (int)v.a.i[0], tb = (int)v.a.i[1];
+    if (grad_wanted(c, a.id)) grad_give(c, a.id, ta ? t_matmul(c, b, dy, tb, 1) : t_matmul(c, dy, b, 0, !tb));
+    if (grad_wanted(c, b.id)) grad_give(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
+}
+
+ab_t t_before(ab_ctx *c, int64_t n, bool self)
+{
+    double *v = xcalloc((size_t)(n * n), sizeof *v);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i + self; j++) v[i * n + j] = 1;
+    ab_t y = t_const(c, (int64_t[4]){1, 1, n, n}, v);
+    free(v);
+    return y;
+}
+
+ab_t t_cumsum(ab_ctx *c, ab_t a)
+{
+    GIVEN1(a);
+    return t_matmul(c, t_before(c, tape_at(c, a)->dim[2], true), a, 0, 0);
+}
+
+const grad_rule generic_rules[OP_COUNT] = {
+    [OP_ADD] = add_rule,         [OP_SUB] = sub_rule,       [OP_MUL] = mul_rule,
+    [OP_DIV] = div_rule,         [OP_MINIMUM] = least_rule, [OP_MUL_SCALAR] = scale_rule,
+    [OP_ADD_SCALAR] = pass_rule, [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
+    [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,  [OP_BROADCAST_TO] = spread_rule,
+    [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule,
+};

@@ -1,0 +1,508 @@
+/* ops_rows.c - operations on packed rows of tokens: products, embedding, normalisation, attention, loss,
+ * decoding. */
+#include "tensor/graph/grad.h"
+#include "tensor/graph/padding.h"
+#include "tensor/graph/score.h"
+#include "tensor/graph/tape.h"
+#include <string.h>
+
+static dtype sum_type(const ab_ctx *c) { return c->compute == F64 ? F64 : F32; } /* of statistics, losses, parameters */
+
+static void shape_part(ab_ctx *c, ab_t of, int k, dtype type, int64_t a, int64_t b, int64_t d, int64_t e)
+{
+    node *p = tape_at(c, tape_part(c, of, k));
+    int64_t dim[4] = {a, b, d, e};
+    memcpy(p->dim, dim, sizeof dim);
+    p->type = type;
+}
+static void drop_part(ab_ctx *c, ab_t of, int k) { shape_part(c, of, k, F32, 0, 0, 0, 0); }
+
+/* ---- products with a parameter ---- */
+
+static ab_t flat(ab_ctx *c, ab_t x) /* [a,b,R,n] as rows [a b R, n] */
+{
+    int64_t *d = tape_at(c, x)->dim;
+    if (d[0] == 1 && d[1] == 1) return x;
+    return t_reshape(c, x, (int64_t[4]){1, 1, d[0] * d[1] * d[2], d[3]});
+}
+
+ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu)
+{
+    return t_linear_padded(c, x, w, b, transposed, relu, 0);
+}
+ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu, int64_t padding)
+{
+    GIVEN2(x, w);
+    if (padding && (b.id || relu)) return tape_fail(c, "linear: padded rows support neither bias nor ReLU");
+    x = t_cast(c, x, c->compute);
+    int64_t full[4], k, n;
+    char sx[64], sw[64];
+    memcpy(full, tape_at(c, x)->dim, sizeof full);
+    k = tape_at(c, w)->dim[transposed ? 3 : 2];
+    n = tape_at(c, w)->dim[transposed ? 2 : 3];
+    if (full[3] != k)
+        return tape_fail(c, "linear: rows %s times weights %s", shape_text(full, sx),
+                         shape_text(tape_at(c, w)->dim, sw));
+    x = flat(c, x);
+    int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n + padding};
+    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b}, &(attr){.i = {transposed, relu, padding}});
+    full[3] = n + padding;
+    return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
+}
+/* The gradient below a ReLU: if nothing else reads dy, the product that computes it applies the ReLU's mask itself. */
+static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node *g = tape_at(c, dy);
+    if (g->op != OP_LINEAR_DX || !grad_alone(c, y.id, dy))
+        return push2(c, OP_RELU_BACK, y, dy, tape_at(c, y)->dim, NULL);
+    g->in[3] = y.id;
+    return dy;
+}
+/* The sums of dy over rows that a norm's gradient leaves, where dy comes from one; else id 0. */
+static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
+{
+    enum { SUMS = 4 };
+    const node *v = tape_at(c, dy);
+    int64_t which = v->op == OP_PART ? v->a.i[0] : 0, width = v->dim[3];
+    ab_t norm = {v->op == OP_PART ? v->in[0] : dy.id};
+    if (tape_at(c, norm)->op != OP_NORM_BACK || which > 1) return (ab_t){0};
+    bool own_mask = node_count(tape_at(c, tape_part(c, norm, 1))) > 0;
+    if (own_mask != (which == 1)) return (ab_t){0};
+    shape_part(c, norm, SUMS, sum_type(c), 1, 1, 1, width);
+    return tape_part(c, norm, SUMS);
+}
+static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t x = {v.in[0]}, w = {v.in[1]};
+    if (v.a.i[1]) dy = relu_gradient(c, y, dy);
+    ab_t sums = grad_wanted(c, v.in[2]) ? sums_by_norm(c, dy) : (ab_t){0};
+    bool summed = !grad_wanted(c, v.in[2]) || sums.id;
+    if (!summed && !grad_wanted(c, w.id)) {
+        sums = push1(c, OP_COLUMN_SUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
+        tape_at(c, sums)->type = sum_type(c);
+    }
+    if (grad_wanted(c, w.id)) {
+        int64_t d[4];
+        memcpy(d, tape_at(c, w)->dim, sizeof d);
+        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}});
+        tape_at(c, dw)->type = sum_type(c);
+        if (summed) {
+            drop_part(c, dw, 1);
+        } else {
+            shape_part(c, dw, 1, sum_type(c), 1, 1, 1, v.dim[3]);
+            sums = tape_part(c, dw, 1);
+        }
+        grad_give(c, w.id, dw);
+    }
+    grad_give(c, v.in[2], sums);
+    if (!grad_wanted(c, x.id)) return;
+    ab_t base = grad_base(c, x.id);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    /* y: relu_gradient's */
+    ab_t dx =
+        tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}}, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}});
+    if (base.id)
+        grad_replace(c, x.id, dx);
+    else
+        grad_give(c, x.id, dx);
+}
+
+/* ---- embedding ---- */
+
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale)
+{
+    GIVEN2(table, ids);
+    int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
+    return tape_push(c, OP_EMBED_TOKENS, c->compute, d, 5, (ab_t[]){table, ids, sorted, {0}, {0}},
+                     &(attr){.f = {scale}});
+}
+
+enum { EMBED_POSITIONS = 3, EMBED_PLACES };
+/* EMBED_TOKENS's inputs with those of the positions that x adds to its rows: false when x is not that. */
+static bool embedding_below(const ab_ctx *c, ab_t x, ab_t in[5], attr *a)
+{
+    const node *sum = tape_at((ab_ctx *)c, x), *tokens = sum, *positions = NULL;
+    if (sum->op == OP_ADD) {
+        tokens = &c->v[sum->in[0]], positions = &c->v[sum->in[1]];
+        if (tokens->op == OP_CAST) tokens = &c->v[tokens->in[0]];
+        if (positions->op != OP_EMBEDDING || node_count(positions) != node_count(sum)) return false;
+    }
+    if (tokens->op != OP_EMBED_TOKENS || tokens->in[EMBED_POSITIONS] || node_count(tokens) != node_count(sum))
+        return false;
+    for (int k = 0; k < 5; k++)
+        in[k] = (ab_t){k < EMBED_POSITIONS ? tokens->in[k] : positions ? positions->in[k - EMBED_POSITIONS] : 0};
+    *a = tokens->a;
+    return !positions || c->v[in[EMBED_POSITIONS].id].type == F32;
+}
+ab_t t_embedded(ab_ctx *c, ab_t x, double p)
+{
+    GIVEN1(x);
+    ab_t in[5];
+    attr a;
+    const backend *b = c->backend;
+    if (!b || !b->supports || !b->supports(OP_EMBED_TOKENS) || !embedding_below(c, x, in, &a))
+        return t_cast(c, t_dropout(c, x, p), c->compute);
+    a.f[1] = c->training ? p : 0;
+    if (a.f[1] > 0) a.i[0] = c->n_dropout++;
+    return tape_push(c, OP_EMBED_TOKENS, c->compute, tape_at(c, x)->dim, 5, in, &a);
+}
+static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t table = {v.in[0]}, positions = {v.in[EMBED_POSITIONS]};
+    if (v.a.f[1] > 0) dy = push1(c, OP_DROPOUT, dy, v.dim, &(attr){.f = {v.a.f[1]}, .i = {v.a.i[0]}});
+    if (grad_wanted(c, positions.id)) {
+        int64_t d[4];
+        memcpy(d, tape_at(c, positions)->dim, sizeof d);
+        grad_give(c, positions.id, push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.in[EMBED_PLACES]}, d, NULL));
+    }
+    ab_t base = grad_base(c, table.id);
+    if (!grad_wanted(c, table.id)) return;
+    int64_t d[4];
+    memcpy(d, tape_at(c, table)->dim, sizeof d);
+    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4, (ab_t[]){base, dy, {v.in[1]}, {v.in[2]}},
+                       &(attr){.f = {v.a.f[0]}});
+    if (base.id)
+        grad_replace(c, table.id, g);
+    else
+        grad_give(c, table.id, g);
+}
+
+/* ---- residual, dropout, layer norm ---- */
+
+ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps)
+{
+    GIVEN2(x, gain);
+    GIVEN1(bias);
+    x = t_cast(c, x, c->compute);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    if (s.id) {
+        s = t_cast(c, s, c->compute);
+        char sx[64], ss[64];
+        if (memcmp(tape_at(c, s)->dim, d, sizeof d))
+            return tape_fail(c, "norm: a sublayer returned %s for rows %s", shape_text(tape_at(c, s)->dim, ss),
+                             shape_text(d, sx));
+    }
+    if (!c->training) p = 0;
+    attr a = {.f = {p, eps}, .i = {s.id && p > 0 ? c->n_dropout++ : 0}};
+    ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
+    if (!s.id) drop_part(c, y, 1);
+    shape_part(c, y, 2, sum_type(c), 1, 1, d[2], 2);
+    return y;
+}
+static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    bool has_s = v.in[1] != 0, own_mask = has_s && v.a.f[0] > 0;
+    ab_t z = has_s ? tape_part(c, y, 1) : (ab_t){v.in[0]};
+    attr a = v.a;
+    a.i[1] = has_s;
+    ab_t in[4] = {z, tape_part(c, y, 2), {v.in[2]}, dy};
+    ab_t g = tape_push(c, OP_NORM_BACK, v.type, v.dim, 4, in, &a);
+    if (!own_mask) drop_part(c, g, 1);
+    shape_part(c, g, 2, sum_type(c), 1, 1, 1, v.dim[3]);
+    shape_part(c, g, 3, sum_type(c), 1, 1, 1, v.dim[3]);
+    drop_part(c, g, 4); /* until it is needed: sums_by_norm */
+    grad_give(c, v.in[0], g);
+    if (has_s) grad_give(c, v.in[1], own_mask ? tape_part(c, g, 1) : g);
+    grad_give(c, v.in[2], tape_part(c, g, 2));
+    grad_give(c, v.in[3], tape_part(c, g, 3));
+}
+
+ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
+{
+    GIVEN2(x, s);
+    if (!c->training) p = 0;
+    x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.f = {p}, .i = {p > 0 ? c->n_dropout++ : 0}});
+}
+static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t ds = v.a.f[0] > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
+    grad_give(c, v.in[0], dy);
+    grad_give(c, v.in[1], ds);
+}
+
+/* ---- attention on packed rows ---- */
+
+static ab_t rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, attr a)
+{
+    int64_t d[4];
+    memcpy(d, tape_at(c, rows)->dim, sizeof d);
+    return tape_push(c, OP_ROTATE, tape_at(c, rows)->type, d, 4, (ab_t[]){rows, cosine, sine, offset}, &a);
+}
+ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads)
+{
+    GIVEN2(rows, cosine);
+    GIVEN2(sine, offset);
+    int64_t d = tape_at(c, cosine)->dim[3], width = tape_at(c, rows)->dim[3];
+    if (d % 2 || col + heads * d > width)
+        return tape_fail(c, "rotate: %lld heads of %lld columns starting at column %lld, in rows of %lld",
+                         (long long)heads, (long long)d, (long long)col, (long long)width);
+    return rotate(c, rows, cosine, sine, offset, (attr){.i = {col, heads, d, 0}});
+}
+static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    v.a.i[3] = !v.a.i[3];
+    grad_give(c, v.in[0], rotate(c, dy, (ab_t){v.in[1]}, (ab_t){v.in[2]}, (ab_t){v.in[3]}, v.a));
+}
+
+static attr attend_attr(const attend_spec *s, int64_t rows)
+{
+    return (attr){.f = {s->dropout, s->scale},
+                  .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key,
+                        s->longest_query ? s->longest_query : rows}};
+}
+
+ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
+{
+    GIVEN2(q, k);
+    GIVEN2(v, q_off);
+    GIVEN1(k_off);
+    if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
+    int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
+    attr a = attend_attr(s, rows);
+    if (!c->training) a.f[0] = 0;
+    if (a.f[0] > 0) a.f[2] = (double)c->n_dropout++;
+    if (a.f[0] > 0 && s->longest_key > ATTEND_KEYS)
+        return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
+                         ATTEND_KEYS);
+    ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
+    shape_part(c, y, 1, sum_type(c), 1, 1, rows, s->heads);
+    return y;
+}
+static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t q = {v.in[0]}, k = {v.in[1]};
+    int64_t dq[4], dk[4];
+    memcpy(dq, tape_at(c, q)->dim, sizeof dq);
+    memcpy(dk, tape_at(c, k)->dim, sizeof dk);
+    ab_t in[8] = {q, k, {v.in[2]}, {v.in[3]}, {v.in[4]}, y, tape_part(c, y, 1), dy};
+    ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, dq, 8, in, &v.a);
+    if (q.id == k.id)
+        drop_part(c, g, 1);
+    else
+        shape_part(c, g, 1, v.type, dk[0], dk[1], dk[2], dk[3]);
+    grad_give(c, q.id, g);
+    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, 1));
+}
+
+/* ---- layers along each sentence ---- */
+
+/* Has w so many rows, and columns (0: any)? Else an error. */
+static bool weighs(ab_ctx *c, const char *what, ab_t x, ab_t w, int64_t rows, int64_t columns)
+{
+    const int64_t *d = tape_at(c, w)->dim;
+    char sx[64], sw[64];
+    if (d[2] == rows && (!columns || d[3] == columns)) return true;
+    tape_fail(c, "%s: rows %s with weights %s", what, shape_text(tape_at(c, x)->dim, sx), shape_text(d, sw));
+    return false;
+}
+
+/* Part k of a gradient has the shape of input k. */
+static void part_of_input(ab_ctx *c, ab_t g, int k)
+{
+    int64_t d[4];
+    memcpy(d, c->v[tape_at(c, g)->in[k]].dim, sizeof d);
+    shape_part(c, g, k, sum_type(c), d[0], d[1], d[2], d[3]);
+}
+
+ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest)
+{
+    GIVEN2(x, w);
+    GIVEN2(b, u);
+    GIVEN1(offset);
+    x = t_cast(c, x, c->compute);
+    int64_t units = tape_at(c, u)->dim[2], d[4] = {1, 1, tape_at(c, x)->dim[2], units};
+    if (!weighs(c, "gru", x, w, tape_at(c, x)->dim[3], 3 * units) || !weighs(c, "gru", x, u, units, 3 * units))
+        return (ab_t){0};
+    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset}, &(attr){.i = {backwards, longest}});
+}
+static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[6] = {{v.in[0]}, {v.in[1]}, {v.in[2]}, {v.in[3]}, {v.in[4]}, dy};
+    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.in[0]].dim, 6, in, &v.a);
+    for (int k = 1; k < 4; k++) part_of_input(c, g, k);
+    for (int k = 0; k < 4; k++) grad_give(c, v.in[k], tape_part(c, g, k));
+}
+
+ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest)
+{
+    GIVEN2(x, w);
+    GIVEN1(offset);
+    x = t_cast(c, x, c->compute);
+    int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3],
+            d[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, w)->dim[3]};
+    if (!weighs(c, "conv", x, w, inputs, 0)) return (ab_t){0};
+    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset}, &(attr){.i = {before, behind, longest}});
+}
+static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t g =
+        tape_push(c, OP_CONV_BACK, v.type, c->v[v.in[0]].dim, 4, (ab_t[]){{v.in[0]}, {v.in[1]}, {v.in[2]}, dy}, &v.a);
+    part_of_input(c, g, 1);
+    grad_give(c, v.in[0], g);
+    grad_give(c, v.in[1], tape_part(c, g, 1));
+}
+
+/* ---- decoding: states carried from step to step ---- */
+
+ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s)
+{
+    GIVEN2(qkv, cache);
+    GIVEN2(ancestors, time);
+    attr a = attend_attr(s, 1);
+    a.f[0] = 0;
+    int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
+    return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
+}
+
+ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen)
+{
+    GIVEN2(x, cache);
+    GIVEN2(ancestors, time);
+    node *v = tape_at(c, x);
+    int64_t d[4] = {v->dim[0], v->dim[1], seen, v->dim[3]};
+    return tape_push(c, OP_KV_CACHE_APPEND, v->type, d, 4, (ab_t[]){x, cache, ancestors, time}, NULL);
+}
+
+ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents)
+{
+    GIVEN2(state, parents);
+    int64_t d[4];
+    memcpy(d, tape_at(c, state)->dim, sizeof d);
+    return push2(c, OP_CACHE_REORDER, state, parents, d, NULL);
+}
+
+void t_state_write(ab_ctx *c, ab_t state, ab_t value)
+{
+    if (!state.id || !value.id) return;
+    int64_t d[4];
+    memcpy(d, tape_at(c, state)->dim, sizeof d);
+    ab_t y = push2(c, OP_STATE_WRITE, state, t_cast(c, value, tape_at(c, state)->type), d, NULL);
+    tape_at(c, y)->live = true;
+    tape_at(c, y)->phase = PHASE_STEP;
+}
+
+/* ---- loss ---- */
+
+ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others)
+{
+    const node *from = tape_at(c, logits);
+    int64_t padding = from && from->op == OP_LINEAR ? from->a.i[2] : 0;
+    GIVEN2(logits, targets);
+    GIVEN1(norm);
+    int64_t d[4], rows = tape_at(c, logits)->dim[2];
+    memcpy(d, tape_at(c, logits)->dim, sizeof d);
+    bool grad = c->training && tape_at(c, logits)->needs;
+    attr a = {.f = {smoothing}, .i = {others, grad, padding}};
+    ab_t y = tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
+    if (grad)
+        shape_part(c, y, 1, tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
+    else
+        drop_part(c, y, 1);
+    return y;
+}
+static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient ready, weighted by norm */
+{
+    (void)dy;
+    node v = *tape_at(c, y);
+    if (!v.a.i[1]) {
+        tape_fail(c, "the loss was traced without its gradient (not training)");
+        return;
+    }
+    grad_give(c, v.in[0], tape_part(c, y, 1));
+}
+
+/* ---- plugins' own operations, assignments ---- */
+
+ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
+{
+    if (!o || !o->name || !o->reference) return tape_fail(c, "ab_call: an operation needs a name and a reference");
+    if (o->n_in < 1 || o->n_in > 4)
+        return tape_fail(c, "ab_call: '%s' has %d inputs, expected 1 to 4", o->name, o->n_in);
+    for (int k = 0; k < o->n_in; k++) GIVEN1(in[k]);
+    if (!(on_device(c->backend) ? o->cuda : o->cpu)) return tape_given(c, o->reference(c, in, a), "operation", o->name);
+    int32_t before = c->n;
+    int64_t places = c->n_dropout;
+    /* not there either when the reference runs in the gradient, or instead of the kernel */
+    attn_context *around = c->attn;
+    ab_hook hook = c->hook;
+    c->attn = NULL, c->hook = AB_IN_REFERENCE;
+    ab_t composed = tape_given(c, o->reference(c, in, a), "operation", o->name); /* shape and type come from it */
+    c->attn = around, c->hook = hook;
+    GIVEN1(composed);
+    node m = *tape_at(c, composed);
+    c->n = before;
+    c->n_dropout = places;
+    ab_t y = tape_push(c, OP_CALL, m.type, m.dim, o->n_in, in, NULL);
+    void *copy = NULL;
+    if (a_size) memcpy(copy = arena_alloc(&c->memory, a_size), a, a_size);
+    tape_at(c, y)->call = o;
+    tape_at(c, y)->call_attr = copy;
+    return y;
+}
+static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t in[4] = {{0}}, din[4] = {{0}};
+    for (int k = 0; k < v.n_in; k++) in[k] = (ab_t){v.in[k]};
+    if (v.call->grad) {
+        c->hook = AB_IN_GRAD;
+        v.call->grad(c, in, y, dy, din, v.call_attr);
+        c->hook = AB_IN_HOST;
+        for (int k = 0; k < v.n_in; k++)
+            if (tape_owns(c, din[k])) grad_give(c, in[k].id, din[k]);
+        return;
+    }
+    int32_t first = c->n; /* emit the definition and differentiate that */
+    c->hook = AB_IN_REFERENCE;
+    ab_t composed = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
+    c->hook = AB_IN_HOST;
+    if (!composed.id) return;
+    if (composed.id < first) { /* an input itself, which has other gifts to keep */
+        grad_give(c, composed.id, dy);
+        return;
+    }
+    int32_t end = c->n;
+    grad_replace(c, composed.id, dy);
+    grad_sweep(c, first, end);
+}
+
+void t_assign(ab_ctx *c, ab_t to, ab_t value)
+{
+    if (!to.id || !value.id) return;
+    char st[64], sv[64];
+    if (memcmp(tape_at(c, to)->dim, tape_at(c, value)->dim, 4 * sizeof(int64_t))) {
+        tape_fail(c, "ab_assign: %s takes a value of shape %s", shape_text(tape_at(c, to)->dim, st),
+                  shape_text(tape_at(c, value)->dim, sv));
+        return;
+    }
+    int64_t d[4];
+    memcpy(d, tape_at(c, to)->dim, sizeof d);
+    int32_t source = value.id;
+    while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
+    /* a vector that may be assigned itself: its old value is copied first */
+    if (c->v[source].op == OP_INPUT || c->v[source].op == OP_STATE) value = push1(c, OP_CAST, value, d, NULL);
+    ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);
+    tape_at(c, y)->live = true;
+}
+
+const grad_rule rows_rules[OP_COUNT] = {
+    [OP_LINEAR] = linear_rule, [OP_EMBED_TOKENS] = embed_rule,
+    [OP_NORM] = norm_rule,     [OP_DROPOUT_ADD] = dropadd_rule,
+    [OP_ATTEND] = attend_rule, [OP_ATTEND_PROGRAM] = attend_program_rule,
+    [OP_CE] = ce_rule,         [OP_CALL] = call_rule,
+    [OP_GRU] = gru_rule,       [OP_CONV] = conv_rule,
+    [OP_ROTATE] = rotate_rule,
+};

@@ -1,0 +1,330 @@
+/* ops_shape.c - axes, ids and tables, the attention context's moves between rows and [B,H,T,d]. */
+#include "tensor/graph/grad.h"
+#include <string.h>
+
+static void dims_of(const ab_ctx *c, ab_t a, int64_t d[4]) { memcpy(d, c->v[a.id].dim, 4 * sizeof *d); }
+static bool real_axis(ab_ctx *c, const char *what, int axis)
+{
+    if (axis >= -4 && axis <= -1) return true;
+    tape_fail(c, "%s: axis %d, expected -4 to -1 (-1 is the last)", what, axis);
+    return false;
+}
+
+ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4])
+{
+    GIVEN1(a);
+    char from[64], to[64];
+    if (dim[0] * dim[1] * dim[2] * dim[3] != node_count(tape_at(c, a)))
+        return tape_fail(c, "reshape: %s and %s have different numbers of elements",
+                         shape_text(tape_at(c, a)->dim, from), shape_text(dim, to));
+    return push1(c, OP_RESHAPE, a, dim, NULL);
+}
+static void reshape_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    int32_t a = tape_at(c, y)->in[0];
+    int64_t d[4];
+    dims_of(c, (ab_t){a}, d);
+    grad_give(c, a, t_reshape(c, dy, d));
+}
+
+ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
+{
+    GIVEN1(a);
+    if (!real_axis(c, "swap", axis1) || !real_axis(c, "swap", axis2)) return (ab_t){0};
+    int64_t d[4];
+    dims_of(c, a, d);
+    int64_t t = d[4 + axis1];
+    d[4 + axis1] = d[4 + axis2];
+    d[4 + axis2] = t;
+    return push1(c, OP_TRANSPOSE, a, d, &(attr){.i = {axis1, axis2}});
+}
+static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_transpose(c, dy, (int)v.a.i[0], (int)v.a.i[1]));
+}
+
+ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
+{
+    GIVEN1(a);
+    if (!real_axis(c, "slice", axis)) return (ab_t){0};
+    int64_t d[4];
+    dims_of(c, a, d);
+    if (from < 0 || n < 1 || from + n > d[4 + axis])
+        return tape_fail(c, "slice: %lld elements from %lld of an axis of length %lld", (long long)n, (long long)from,
+                         (long long)d[4 + axis]);
+    d[4 + axis] = n;
+    return push1(c, OP_SLICE, a, d, &(attr){.i = {axis, from}});
+}
+static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int64_t d[4];
+    dims_of(c, (ab_t){v.in[0]}, d);
+    grad_give(c, v.in[0], push1(c, OP_PAD, dy, d, &v.a));
+}
+static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int axis = (int)v.a.i[0];
+    grad_give(c, v.in[0], t_slice(c, dy, axis, v.a.i[1], c->v[v.in[0]].dim[4 + axis]));
+}
+
+ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
+{
+    GIVEN2(a, b);
+    if (!real_axis(c, "join", axis)) return (ab_t){0};
+    int64_t d[4], e[4];
+    dims_of(c, a, d);
+    dims_of(c, b, e);
+    char sa[64], sb[64];
+    for (int i = 0; i < 4; i++)
+        if (i != 4 + axis && d[i] != e[i])
+            return tape_fail(c, "concat: shapes %s and %s differ at axis %d", shape_text(d, sa), shape_text(e, sb),
+                             i - 4);
+    d[4 + axis] += e[4 + axis];
+    b = t_cast(c, b, tape_at(c, a)->type);
+    return push2(c, OP_CONCAT, a, b, d, &(attr){.i = {axis}});
+}
+static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int axis = (int)v.a.i[0];
+    int64_t na = c->v[v.in[0]].dim[4 + axis], nb = c->v[v.in[1]].dim[4 + axis];
+    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], t_slice(c, dy, axis, 0, na));
+    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_slice(c, dy, axis, na, nb));
+}
+
+ab_t t_rotate_half(ab_ctx *c, ab_t a)
+{
+    GIVEN1(a);
+    int64_t d[4];
+    dims_of(c, a, d);
+    if (d[3] % 2) return tape_fail(c, "rotate_half: the last axis has an odd length, %lld", (long long)d[3]);
+    return push1(c, OP_ROTATE_HALF, a, d, NULL);
+}
+static void turn_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    grad_give(c, tape_at(c, y)->in[0], t_mul_scalar(c, t_rotate_half(c, dy), -1));
+}
+
+/* ---- ids and tables ---- */
+
+static bool ids_given(ab_ctx *c, const char *what, ab_t x)
+{
+    if (tape_at(c, x)->type == I32) return true;
+    tape_fail(c, "%s: found numbers, expected ids (positions, distances)", what);
+    return false;
+}
+
+ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids)
+{
+    table = number(c, table);
+    GIVEN2(table, ids);
+    if (!ids_given(c, "rows", ids)) return (ab_t){0};
+    int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
+    return push2(c, OP_EMBEDDING, table, ids, d, NULL);
+}
+ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
+{
+    rows = number(c, rows);
+    GIVEN2(rows, ids);
+    if (!ids_given(c, "scatter_rows", ids)) return (ab_t){0};
+    const int64_t *d = tape_at(c, rows)->dim;
+    char sr[64];
+    if (d[0] != 1 || d[1] != 1 || d[2] != node_count(tape_at(c, ids)))
+        return tape_fail(c, "scatter_rows: rows %s with %lld ids, expected one id per row", shape_text(d, sr),
+                         (long long)node_count(tape_at(c, ids)));
+    return push2(c, OP_EMBEDDING_BACK, rows, ids, (int64_t[4]){1, 1, n, d[3]}, NULL);
+}
+static void sum_rows_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_embedding(c, dy, (ab_t){v.in[1]}));
+}
+
+static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    int64_t d[4];
+    dims_of(c, (ab_t){v.in[0]}, d);
+    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.in[1]}, d, NULL));
+}
+
+ab_t t_to_float(ab_ctx *c, ab_t ids)
+{
+    GIVEN1(ids);
+    if (!ids_given(c, "real", ids)) return (ab_t){0};
+    int64_t d[4];
+    dims_of(c, ids, d);
+    ab_t y = push1(c, OP_TO_FLOAT, ids, d, NULL);
+    tape_at(c, y)->type = generic_type(c);
+    return y;
+}
+
+static ab_t pair(ab_ctx *c, op o, ab_t q, ab_t k, dtype type, const attr *a)
+{
+    GIVEN2(q, k);
+    if (!ids_given(c, "positions", q) || !ids_given(c, "positions", k)) return (ab_t){0};
+    int64_t d[4] = {1, 1, node_count(tape_at(c, q)), node_count(tape_at(c, k))};
+    ab_t y = push2(c, o, q, k, d, a);
+    tape_at(c, y)->type = type;
+    return y;
+}
+ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k)
+{
+    return pair(c, OP_RELATIVE_POSITION, q, k, generic_type(c), NULL);
+}
+ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
+{
+    return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.i = {clip}});
+}
+
+/* The first two axes of ids are 1 or those of x [d], of which one of length 1 becomes as long as theirs. */
+static bool batch_of_ids(const int64_t ids[4], int64_t d[4])
+{
+    for (int i = 0; i < 2; i++) {
+        if (d[i] == 1) d[i] = ids[i];
+        if (ids[i] != 1 && ids[i] != d[i]) return false;
+    }
+    return true;
+}
+
+ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
+{
+    x = number(c, x);
+    GIVEN2(x, ids);
+    if (!ids_given(c, "pick", ids)) return (ab_t){0};
+    int64_t d[4];
+    dims_of(c, x, d);
+    char sa[64], sb[64];
+    if (tape_at(c, ids)->dim[2] != d[2] || !batch_of_ids(tape_at(c, ids)->dim, d))
+        return tape_fail(c, "gather: %s with ids %s: the axes before the last differ", shape_text(d, sa),
+                         shape_text(tape_at(c, ids)->dim, sb));
+    x = t_broadcast_to(c, x, d);
+    d[3] = tape_at(c, ids)->dim[3];
+    return push2(c, OP_GATHER, x, ids, d, NULL);
+}
+static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_scatter_add(c, dy, (ab_t){v.in[1]}, c->v[v.in[0]].dim[3]));
+}
+
+ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
+{
+    p = number(c, p);
+    GIVEN2(p, ids);
+    if (!ids_given(c, "bucket", ids)) return (ab_t){0};
+    int64_t d[4];
+    dims_of(c, p, d);
+    char sa[64], sb[64];
+    if (tape_at(c, ids)->dim[2] != d[2] || tape_at(c, ids)->dim[3] != d[3] || !batch_of_ids(tape_at(c, ids)->dim, d))
+        return tape_fail(c, "scatter_add: %s with ids %s: the axes differ", shape_text(d, sa),
+                         shape_text(tape_at(c, ids)->dim, sb));
+    p = t_broadcast_to(c, p, d);
+    d[3] = n;
+    return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.i = {n}});
+}
+static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    grad_give(c, v.in[0], t_gather(c, dy, (ab_t){v.in[1]}));
+}
+
+/* ---- ids that are computed, and noise ---- */
+
+ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
+{
+    x = number(c, x);
+    GIVEN1(x);
+    int64_t d[4];
+    dims_of(c, x, d);
+    if (k < 1 || k > d[3])
+        return tape_fail(c, "top_k: k = %lld, but the axis has %lld numbers", (long long)k, (long long)d[3]);
+    d[3] = k;
+    ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.i = {k, smallest}});
+    tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t t_to_ids(ab_ctx *c, ab_t x)
+{
+    x = number(c, x);
+    GIVEN1(x);
+    int64_t d[4];
+    dims_of(c, x, d);
+    ab_t y = push1(c, OP_TO_IDS, x, d, NULL);
+    tape_at(c, y)->type = I32;
+    tape_at(c, y)->needs = false;
+    return y;
+}
+
+ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal)
+{
+    return tape_push(c, OP_RANDOM, generic_type(c), dim, 0, NULL, &(attr){.i = {c->n_dropout++, normal}});
+}
+
+ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
+{
+    s = number(c, s);
+    GIVEN2(s, qpos);
+    GIVEN2(kpos, klen);
+    int64_t d[4];
+    dims_of(c, s, d);
+    int64_t tq = node_count(tape_at(c, qpos)), tk = node_count(tape_at(c, kpos)), b = node_count(tape_at(c, klen));
+    char sa[64];
+    if (d[2] != tq || d[3] != tk || (d[0] != b && d[0] != 1))
+        return tape_fail(c, "mask: scores %s for %lld sentences of %lld queries and %lld keys", shape_text(d, sa),
+                         (long long)b, (long long)tq, (long long)tk);
+    d[0] = b;
+    ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
+    return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.i = {causal}});
+}
+/* What is masked weighs nothing after the softmax, so the gradient there is zero already. */
+static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
+
+/* ---- between packed rows and [B,H,T,d] ---- */
+
+ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int64_t width, int64_t time)
+{
+    GIVEN2(rows, offset);
+    node *r = tape_at(c, rows);
+    if (col + heads * width > r->dim[3])
+        return tape_fail(c, "heads: columns %lld to %lld of rows with %lld columns", (long long)col,
+                         (long long)(col + heads * width), (long long)r->dim[3]);
+    int64_t d[4] = {node_count(tape_at(c, offset)) - 1, heads, time, width};
+    ab_t y = push2(c, OP_HEADS, rows, offset, d, &(attr){.i = {col, heads, width, time}});
+    tape_at(c, y)->type = generic_type(c);
+    return y;
+}
+static void heads_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y), r = c->v[v.in[0]];
+    grad_give(c, v.in[0], t_merge(c, dy, (ab_t){v.in[1]}, r.dim[2], v.a.i[0], r.dim[3]));
+}
+
+ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols)
+{
+    GIVEN2(x, offset);
+    int64_t d[4] = {1, 1, rows, cols};
+    ab_t y = push2(c, OP_MERGE, x, offset, d, &(attr){.i = {col}});
+    tape_at(c, y)->type = c->compute;
+    return y;
+}
+static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y), x = c->v[v.in[0]];
+    grad_give(c, v.in[0], t_heads(c, dy, (ab_t){v.in[1]}, v.a.i[0], x.dim[1], x.dim[3], x.dim[2]));
+}
+
+const grad_rule shape_rules[OP_COUNT] = {
+    [OP_RESHAPE] = reshape_rule, [OP_TRANSPOSE] = swap_rule,
+    [OP_SLICE] = slice_rule,     [OP_PAD] = place_rule,
+    [OP_CONCAT] = join_rule,     [OP_ROTATE_HALF] = turn_rule,
+    [OP_EMBEDDING] = rows_rule,  [OP_EMBEDDING_BACK] = sum_rows_rule,
+    [OP_GATHER] = pick_rule,     [OP_SCATTER_ADD] = bucket_rule,
+    [OP_MASK] = mask_rule,       [OP_HEADS] = heads_rule,
+    [OP_MERGE] = merge_rule,
+};

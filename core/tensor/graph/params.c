@@ -1,0 +1,185 @@
+/* params.c - learned values: names, places in the flat buffers, initial values. */
+#include "tensor/graph/tape.h"
+#include <stdlib.h>
+#include <string.h>
+
+param *params_find(const params *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (same(s->p[i].name, name)) return &s->p[i];
+    return NULL;
+}
+
+static size_t aligned(size_t count) { return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
+
+/* By the hook that asks for it, and its shape; tables of tokens are marked by who makes them. */
+static ab_parameter_kind kind_of(ab_hook hook, const param *p)
+{
+    bool vector = p->count == (size_t)p->dim[3];
+    if (hook == AB_IN_NORM || hook == AB_IN_ADD_NORM || (vector && p->fill != 0)) return AB_GAIN;
+    if (hook >= AB_IN_EMBED && hook <= AB_IN_VALUES) return AB_TABLE;
+    return vector ? AB_BIAS : AB_WEIGHT;
+}
+
+static bool same_shape(const int64_t a[4], const int64_t b[4]) { return !memcmp(a, b, 4 * sizeof *a); }
+
+ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+{
+    params *s = c->params;
+    param *p = params_find(s, name);
+    char found[64], wanted[64];
+    if (!p && s->frozen) return tape_fail(c, "parameter '%s' did not exist when the model was made", name);
+    if (!p) {
+        s->p = grow(s->p, &s->cap, s->n + 1, sizeof *s->p);
+        p = &s->p[s->n++];
+        *p = (param){.name = xstrdup(name), .at = s->total, .scale = scale, .fill = fill};
+        memcpy(p->dim, dim, sizeof p->dim);
+        p->count = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]);
+        p->kind = kind_of(c->hook, p);
+        s->total += aligned(p->count);
+    }
+    if (!same_shape(p->dim, dim))
+        return tape_fail(c, "parameter '%s' is requested with shape %s but was created with %s", name,
+                         shape_text(dim, wanted), shape_text(p->dim, found));
+    int32_t index = (int32_t)(p - s->p);
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].op == OP_PARAM && c->v[i].param == index) return (ab_t){i};
+    ab_t y = tape_push(c, OP_PARAM, c->compute == F64 ? F64 : F32, dim, 0, NULL, NULL);
+    node *v = tape_at(c, y);
+    v->param = index;
+    v->needs = true;
+    v->phase = PHASE_SETUP;
+    return y;
+}
+
+/* ---- places in the flat buffers ---- */
+
+void params_order(params *s, int n_groups)
+{
+    s->total = 0;
+    for (int g = 0; g < n_groups; g++)
+        for (size_t i = 0; i < s->n; i++) {
+            if (s->p[i].group != g) continue;
+            s->p[i].at = s->total;
+            s->total += aligned(s->p[i].count);
+        }
+}
+
+void params_shape_slots(params *s, uint32_t n_slots, slot_shape shape, void *self)
+{
+    s->n_slots = n_slots;
+    for (uint32_t k = 0; k < n_slots; k++) {
+        s->slot_total[k] = shape ? 0 : s->total;
+        for (size_t i = 0; i < s->n; i++) {
+            param *p = &s->p[i];
+            p->slot[k] = (extent){.at = p->at, .count = p->count};
+            memcpy(p->slot[k].dim, p->dim, sizeof p->dim);
+            if (!shape) continue;
+            int64_t *d = p->slot[k].dim;
+            shape(self, p, k, d);
+            p->slot[k].count = (size_t)(d[0] * d[1] * d[2] * d[3]);
+            p->slot[k].at = s->slot_total[k];
+            s->slot_total[k] += aligned(p->slot[k].count);
+        }
+    }
+}
+
+extent param_extent(const param *p, uint32_t which)
+{
+    extent x = {.at = p->at, .count = p->count};
+    memcpy(x.dim, p->dim, sizeof x.dim);
+    return which ? p->slot[which - 1] : x;
+}
+
+size_t params_bytes(const params *s, uint32_t which, dtype type)
+{
+    return (which ? s->slot_total[which - 1] : s->total) * dtype_size(type);
+}
+
+/* ---- memory ---- */
+
+static void *zeros(const backend *b, size_t bytes)
+{
+    void *p = NULL;
+    if (on_device(b))
+        p = b->alloc(bytes ? bytes : 64);
+    else if (posix_memalign(&p, 64, bytes ? bytes : 64))
+        out_of_memory(bytes);
+    backend_zero(b, p, bytes);
+    return p;
+}
+
+/* The values of one parameter depend on the seed and its name only, not on the order in which layers were
+ * traced. */
+static void fill_in(const params *s, const param *p, uint64_t seed, void *values)
+{
+    rng r = rng_seed(seed, hash64(p->name, strlen(p->name)));
+    for (size_t i = 0; i < p->count; i++) {
+        double x = p->fill;
+        if (p->scale > 0)
+            x = p->scale * (2 * rng_uniform(&r) - 1);
+        else if (p->scale < 0)
+            x = -p->scale * rng_normal(&r);
+        if (s->type == F64)
+            ((double *)values)[p->at + i] = x;
+        else
+            ((float *)values)[p->at + i] = (float)x;
+    }
+}
+
+void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b)
+{
+    size_t bytes = params_bytes(s, 0, type);
+    if (s->n_slots != n_slots) params_shape_slots(s, n_slots, NULL, NULL);
+    s->type = type;
+    s->backend = b;
+    s->value = zeros(b, bytes);
+    s->grad = zeros(b, bytes);
+    for (uint32_t i = 0; i < n_slots; i++) s->slot[i] = zeros(b, params_bytes(s, i + 1, type));
+    void *values = on_device(b) ? xcalloc(s->total + 1, dtype_size(type)) : s->value;
+    for (size_t i = 0; i < s->n; i++) fill_in(s, &s->p[i], seed, values);
+    s->frozen = true;
+    params_host_done(s, 0, values, true);
+}
+
+static void *vector_of(const params *s, uint32_t which) { return which ? s->slot[which - 1] : s->value; }
+
+void *params_host(params *s, uint32_t which, err *e)
+{
+    if (!on_device(s->backend)) return vector_of(s, which);
+    size_t bytes = params_bytes(s, which, s->type);
+    void *v = xmalloc(bytes + 1);
+    if (!backend_read(s->backend, v, vector_of(s, which), bytes, e)) return v;
+    free(v);
+    return NULL;
+}
+
+void params_host_done(params *s, uint32_t which, void *v, bool changed)
+{
+    bool copy = on_device(s->backend);
+    if (copy && changed) backend_write(s->backend, vector_of(s, which), v, params_bytes(s, which, s->type));
+    if (copy) free(v);
+    if (!changed || which) return;
+    s->version++;
+    if (copy && s->backend->sync_bf16) s->backend->sync_bf16(s);
+}
+
+int64_t params_count(const params *s)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < s->n; i++) n += (int64_t)s->p[i].count;
+    return n;
+}
+
+void params_free(params *s)
+{
+    if (s->backend && s->backend->release_params) s->backend->release_params(s);
+    for (size_t i = 0; i < s->n; i++) free(s->p[i].name);
+    free(s->p);
+    void (*release)(void *) = on_device(s->backend) ? s->backend->release : free;
+    release(s->value);
+    release(s->grad);
+    release(s->shadow);
+    for (size_t i = 0; i < LENGTH(s->slot); i++) release(s->slot[i]);
+    *s = (params){0};
+}

@@ -1,0 +1,67 @@
+/* params.h - learned values: three flat buffers (values, gradients, optimizer slots) with one table of names.
+ *
+ * Ownership: a `params` owns its names and buffers; all tapes of a model share it, and it outlives them. */
+#ifndef ABLATE_PARAMS_H
+#define ABLATE_PARAMS_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+typedef enum { F32, F64, BF16, I32 } dtype; /* the same numbers as in ab_view.dtype */
+size_t dtype_size(dtype t);
+const char *dtype_name(dtype t);
+
+typedef struct backend backend;
+
+enum { PARAM_ALIGN = 16 }; /* elements; every parameter starts at a multiple of it */
+enum { MOST_SLOTS = 4 };
+typedef struct { /* a parameter's part of one flat buffer */
+    int64_t dim[4];
+    size_t at, count; /* first element, number of elements */
+} extent;
+typedef struct {
+    char *name; /* "dec.0.self.qkv.w" */
+    int64_t dim[4];
+    size_t at, count; /* first element in the flat buffers, number of elements */
+    ab_parameter_kind kind;
+    int n_parts;
+    int64_t part[3];         /* matrices side by side: queries, keys, values; n_parts 0 or 1: one */
+    int group;               /* group of optimizer settings: model/groups.h */
+    extent slot[MOST_SLOTS]; /* count 0: no such slot */
+    double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
+    double fill;             /* value if scale is 0 (1 for layer-norm gains) */
+} param;
+typedef struct {
+    param *p;
+    size_t n, cap;
+    size_t total;           /* elements of a flat buffer, including alignment gaps */
+    dtype type;             /* F32, or F64 in conformance checks */
+    void *value, *grad;     /* [total]; NULL until params_alloc */
+    void *slot[MOST_SLOTS]; /* [slot_total] each; NULL if the optimizer has fewer */
+    size_t slot_total[MOST_SLOTS];
+    uint32_t n_slots;        /* slots whose extents are known */
+    void *shadow;            /* [total] BF16 copy of the values for products, on devices; else NULL */
+    uint64_t version;        /* incremented when values change, so that packed copies are refreshed */
+    bool frozen;             /* a new name is an error, not a new parameter */
+    bool int8;               /* products with these values run in int8: decoding on the CPU, F32 */
+    const backend *backend;  /* owner of the vectors' memory; NULL: the host */
+    uint64_t shadow_version; /* version of the values in `shadow` */
+} params;
+param *params_find(const params *s, const char *name);
+/* Assigns places in the flat buffers by group, starting with group 0; before memory is allocated. */
+void params_order(params *s, int n_groups);
+/* Sets the slots' extents: `shape` changes dim from the parameter's shape to the slot's (an axis of 0: no slot). NULL:
+ * same shapes. */
+typedef void (*slot_shape)(void *self, const param *p, uint32_t slot, int64_t dim[4]);
+void params_shape_slots(params *s, uint32_t n_slots, slot_shape shape, void *self);
+extent param_extent(const param *p, uint32_t which);              /* 0: values, 1 ..: slots */
+size_t params_bytes(const params *s, uint32_t which, dtype type); /* of the whole vector */
+/* Allocates all vectors, in the backend's own memory if it has one, and sets the initial values. Slots have the shapes
+ * from params_shape_slots, by default those of their parameters. */
+void params_alloc(params *s, dtype type, uint32_t n_slots, uint64_t seed, const backend *b);
+/* Vector `which` (0: values, 1 ..: slots) for the host to read and change: the vector or a copy. params_host_done
+ * returns it and writes it back if changed. NULL and e if the device failed. */
+void *params_host(params *s, uint32_t which, err *e);
+void params_host_done(params *s, uint32_t which, void *v, bool changed);
+int64_t params_count(const params *s); /* learned numbers, without alignment gaps */
+void params_free(params *s);
+#endif

@@ -1,0 +1,314 @@
+/* plan.c - drops unread values and gives every other value an address in one arena, reused after its last reader has
+ * run.
+ *
+ * RESHAPE always shares storage (alias); operations that work in place share it if they are the last reader of their
+ * first input; LINEAR_DX, EMBED_TOKENS_BACK and CE share it with the value they add to or overwrite. Parameters'
+ * gradients have fixed places in params->grad. Inputs, states and kept results live to the end. What an operation reads
+ * that runs beside others (backend.beside) lives until the second next one of its kind.
+ */
+#include "tensor/graph/tape.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 }; /* bytes; every value starts at a multiple */
+
+static size_t bytes_of(const node *v) { return ((size_t)node_count(v) * dtype_size(v->type) + LINE - 1) / LINE * LINE; }
+static bool has_storage(const node *v)
+{
+    return v->live && v->op != OP_PARAM && v->op != OP_CONST && v->op != OP_STATE && node_count(v) > 0;
+}
+
+/* ---- who is read, and how long ---- */
+
+static void mark_live(ab_ctx *c)
+{
+    for (int32_t i = c->n - 1; i > 0; i--) {
+        node *v = &c->v[i];
+        for (int k = 1; k < v->n_out; k++) v->live |= c->v[i + k].live;
+        if (!v->live) continue;
+        for (int k = 0; k < v->n_in; k++) c->v[v->in[k]].live |= v->in[k] != 0;
+    }
+    for (int32_t i = 1; i < c->n; i++) /* kernels write all their outputs */
+        for (int k = 1; k < c->v[i].n_out; k++) c->v[i + k].live = c->v[i].live;
+}
+
+/* The input whose storage this node must share, or -1. */
+static int forced(const node *v)
+{
+    if (v->op == OP_RESHAPE) return 0;
+    if (v->op == OP_EMBED_TOKENS_BACK && v->in[0]) return 0;
+    if (v->op == OP_LINEAR_DX && v->in[2]) return 2;
+    return -1;
+}
+static int32_t forced_source(const ab_ctx *c, int32_t i)
+{
+    const node *v = &c->v[i];
+    int k = forced(v);
+    if (k >= 0) return v->in[k];
+    if (v->op == OP_PART && c->v[v->in[0]].op == OP_CE && v->a.i[0] == 1 && node_count(v)) return c->v[v->in[0]].in[0];
+    return 0;
+}
+/* An operation that runs beside those that follow has time until the second next of its kind; more would take more
+ * memory. */
+static void keep_for_those_beside(ab_ctx *c)
+{
+    int32_t next[2] = {c->n - 1, c->n - 1};
+    for (int32_t i = c->n - 1; i > 0 && c->backend && c->backend->beside; i--) {
+        const node *v = &c->v[i];
+        if (!v->live || !c->backend->beside(v->op)) continue;
+        for (int k = 0; k < v->n_in; k++)
+            if (v->in[k] && c->v[v->in[k]].last < next[1]) c->v[v->in[k]].last = next[1];
+        next[1] = next[0], next[0] = i;
+    }
+}
+
+static void find_last_readers(ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i];
+        int32_t first = v->op == OP_PART ? v->in[0] : i; /* unread outputs are written too, so they must not overlap */
+        v->last = first + c->v[first].n_out - 1;
+        if (!v->live) continue;
+        for (int k = 0; k < v->n_in; k++) {
+            node *u = &c->v[v->in[k]];
+            if (v->in[k] && u->last < i + v->n_out - 1) u->last = i + v->n_out - 1; /* not reused by a later output */
+            if (v->in[k] && v->op == OP_ASSIGN) u->last = c->n;  /* assignments are done at the very end */
+            if (v->in[k] && u->phase < v->phase) u->last = c->n; /* read again by later runs of the later phase */
+        }
+    }
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && (c->v[i].name || c->v[i].op == OP_INPUT)) c->v[i].last = c->n;
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: no operation may overwrite them */
+        if ((c->v[i].op == OP_PARAM || c->v[i].op == OP_INPUT) && c->grad[i]) c->v[c->grad[i]].last = c->n;
+    keep_for_those_beside(c);
+    for (int32_t i = c->n - 1; i > 0; i--) {
+        int32_t from = c->v[i].live ? forced_source(c, i) : 0;
+        if (from && c->v[from].last < c->v[i].last) c->v[from].last = c->v[i].last;
+    }
+}
+
+static int32_t root_of(const ab_ctx *c, int32_t i)
+{
+    while (c->v[i].alias != i) i = c->v[i].alias;
+    return i;
+}
+
+static void share_storage(ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i];
+        if (!v->live) continue;
+        int32_t from = forced_source(c, i);
+        if (!from && op_in_place[v->op]) {
+            int32_t r = root_of(c, v->in[0]);
+            const node *u = &c->v[r];
+            bool dies = u->last == i && has_storage(u) && u->op != OP_INPUT && !u->data;
+            if (dies && u->phase == v->phase && bytes_of(u) == bytes_of(v) && node_count(u) == node_count(v)) from = r;
+        }
+        if (!from) continue;
+        int32_t r = root_of(c, from);
+        v->alias = r;
+        if (c->v[r].last < v->last) c->v[r].last = v->last;
+    }
+}
+
+/* ---- parameters' gradients go straight to their place in the flat buffer ---- */
+
+static void place_gradients(ab_ctx *c)
+{
+    params *s = c->params;
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++) {
+        node *p = &c->v[i];
+        if (p->op != OP_PARAM || !c->grad[i] || !s->grad) continue;
+        node *g = &c->v[root_of(c, c->grad[i])];
+        g->data = (char *)s->grad + s->p[p->param].at * dtype_size(s->type);
+    }
+}
+
+/* A gradient that is another value's storage too (an input, a constant, a second parameter's) is copied
+ * first. */
+static void own_gradients(ab_ctx *c)
+{
+    int32_t forward_n = c->forward_n;
+    for (int32_t i = 1; i < forward_n && c->grad; i++) {
+        if (c->v[i].op != OP_PARAM || !c->grad[i]) continue;
+        int32_t r = c->grad[i];
+        while (c->v[r].op == OP_RESHAPE) r = c->v[r].in[0];
+        op o = c->v[r].op;
+        bool borrowed = o == OP_INPUT || o == OP_CONST || o == OP_PARAM || o == OP_STATE;
+        for (int32_t j = 1; j < i && !borrowed; j++) {
+            int32_t s = c->v[j].op == OP_PARAM || c->v[j].op == OP_INPUT ? c->grad[j] : 0;
+            while (s && c->v[s].op == OP_RESHAPE) s = c->v[s].in[0];
+            borrowed = s == r;
+        }
+        if (!borrowed) continue;
+        ab_t g = {c->grad[i]};
+        ab_t copy = tape_push(c, OP_CAST, c->v[i].type, c->v[i].dim, 1, &g, NULL);
+        c->v[copy.id].live = true;
+        c->grad[i] = copy.id;
+    }
+}
+
+/* ---- places in the arena: best fit among the holes ---- */
+
+typedef struct {
+    size_t at, size;
+} hole;
+typedef struct {
+    hole *h;
+    size_t n, cap, top;
+} holes;
+
+static size_t take(holes *s, size_t need)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->h[i].size >= need && (best == SIZE_MAX || s->h[i].size < s->h[best].size)) best = i;
+    if (best == SIZE_MAX) { /* at the end, from the last hole on if that touches it */
+        size_t at = s->top;
+        if (s->n && s->h[s->n - 1].at + s->h[s->n - 1].size == s->top) at = s->h[--s->n].at;
+        s->top = at + need;
+        return at;
+    }
+    size_t at = s->h[best].at;
+    s->h[best].at += need;
+    s->h[best].size -= need;
+    if (!s->h[best].size) memmove(&s->h[best], &s->h[best + 1], (--s->n - best) * sizeof *s->h);
+    return at;
+}
+
+static void give_back(holes *s, size_t at, size_t size)
+{
+    size_t i = 0;
+    while (i < s->n && s->h[i].at < at) i++;
+    bool joins_left = i > 0 && s->h[i - 1].at + s->h[i - 1].size == at;
+    bool joins_right = i < s->n && at + size == s->h[i].at;
+    if (joins_left && joins_right) {
+        s->h[i - 1].size += size + s->h[i].size;
+        memmove(&s->h[i], &s->h[i + 1], (--s->n - i) * sizeof *s->h);
+    } else if (joins_left) {
+        s->h[i - 1].size += size;
+    } else if (joins_right) {
+        s->h[i].at = at;
+        s->h[i].size += size;
+    } else {
+        s->h = grow(s->h, &s->cap, s->n + 1, sizeof *s->h);
+        memmove(&s->h[i + 1], &s->h[i], (s->n++ - i) * sizeof *s->h);
+        s->h[i] = (hole){at, size};
+    }
+}
+
+static bool in_arena(const ab_ctx *c, int32_t i)
+{
+    const node *v = &c->v[i];
+    return has_storage(v) && v->alias == i && !v->data;
+}
+
+/* Inputs, and what an earlier phase left for later runs of a later one: their place is taken from the first node on. */
+static bool there_before(const ab_ctx *c, int32_t i)
+{
+    const node *v = &c->v[i];
+    return v->op == OP_INPUT || (v->phase < PHASE_STEP && v->last == c->n);
+}
+
+static void place_values(ab_ctx *c)
+{
+    holes s = {0};
+    int32_t *dying = xcalloc((size_t)c->n + 1, sizeof *dying), *next = xcalloc((size_t)c->n + 1, sizeof *next);
+    for (int pass = 0; pass < 2; pass++) /* first those that are there before a run begins */
+        for (int32_t i = 1; i < c->n; i++) {
+            node *v = &c->v[i];
+            if (in_arena(c, i) && there_before(c, i) == (pass == 0)) {
+                v->offset = take(&s, bytes_of(v));
+                c->naive_size += bytes_of(v);
+                next[i] = dying[v->last];
+                dying[v->last] = i;
+            }
+            if (pass == 1)
+                for (int32_t k = dying[i]; k; k = next[k]) give_back(&s, c->v[k].offset, bytes_of(&c->v[k]));
+        }
+    c->buffer_size = s.top;
+    free(s.h);
+    free(dying);
+    free(next);
+}
+
+void workspace_free(workspace *w, const backend *b)
+{
+    if (w->data) b->release(w->data);
+    *w = (workspace){0};
+}
+
+static char *arena_for(ab_ctx *c)
+{
+    size_t need = c->buffer_size + LINE;
+    if (!c->shared) return c->backend->alloc(need);
+    if (c->shared->size < need) {
+        workspace_free(c->shared, c->backend);
+        *c->shared = (workspace){c->backend->alloc(need + need / 8), need + need / 8};
+    }
+    return c->shared->data;
+}
+
+/* Constants were made by the host: a device gets its own copy. */
+static void place_constants(ab_ctx *c)
+{
+    size_t at = 0;
+    if (!on_device(c->backend)) return;
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && c->v[i].op == OP_CONST) at += bytes_of(&c->v[i]);
+    if (at) c->consts = c->backend->alloc(at);
+    at = 0;
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i];
+        if (!v->live || v->op != OP_CONST) continue;
+        char *to = (char *)c->consts + at;
+        backend_write(c->backend, to, v->data, (size_t)node_count(v) * dtype_size(v->type));
+        v->data = to;
+        at += bytes_of(v);
+    }
+}
+
+int tape_measure(ab_ctx *c)
+{
+    static char elsewhere; /* where a parameter's gradient would lie: not in the arena */
+    if (c->error.text[0]) return -1;
+    own_gradients(c);
+    mark_live(c);
+    find_last_readers(c);
+    share_storage(c);
+    for (int32_t i = 1; i < c->forward_n && c->grad; i++)
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[root_of(c, c->grad[i])].data = &elsewhere;
+    place_values(c);
+    return 0;
+}
+
+int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self)
+{
+    if (c->error.text[0]) return -1;
+    own_gradients(c);
+    mark_live(c);
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && c->v[i].op > OP_PART && c->v[i].op != OP_RESHAPE && !c->backend->kernels[c->v[i].op])
+            return fail(&c->error, "the %s backend has no kernel for %s", c->backend->name, op_names[c->v[i].op]);
+    find_last_readers(c);
+    for (int32_t i = 1; i < c->n; i++) {
+        node *v = &c->v[i];
+        if (v->op == OP_PARAM && c->params->value)
+            v->data = (char *)c->params->value + c->params->p[v->param].at * dtype_size(v->type);
+        if (v->op == OP_STATE && v->live) v->data = find_state ? find_state(self, v->name, bytes_of(v)) : NULL;
+        if (v->op == OP_STATE && v->live && !v->data)
+            return fail(&c->error, "no memory was provided for state '%s'", v->name);
+    }
+    place_constants(c);
+    share_storage(c);
+    place_gradients(c);
+    place_values(c);
+    c->buffer = arena_for(c);
+    for (int32_t i = 1; i < c->n; i++)
+        if (in_arena(c, i)) c->v[i].data = c->buffer + c->v[i].offset;
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && node_count(&c->v[i])) c->v[i].data = c->v[root_of(c, i)].data;
+    c->planned = true;
+    return 0;
+}

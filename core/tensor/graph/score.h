@@ -1,0 +1,94 @@
+/* score.h - score programs: an attention's operations on its scores between q k' and the softmax, as straight-line
+ * code. The kernel of ATTEND_PROGRAM runs it on the block of one sentence and head in the first-level cache.
+ *
+ *     t = f(scale q k', leaves)        p = dropout(softmax(t))        y = p v
+ *
+ * f is elementwise over [B,H,Tq,Tk]. A leaf is a value of the tape that does not depend on the scores. Its axes are 1
+ * or those of the scores (a slope per head [1,H,1,1], a bias by distance [1,H,Tq,Tk] or [1,1,Tq,Tk], a length [B,1,1,1]
+ * ...). Or it is gathered: a row of numbers per query [.,.,Tq,n] from which ids [Tq,Tk] select one per key (relative
+ * positions of Shaw et al. 2018). The kernel can compute such rows itself, as keys_scale q E' from a table E
+ * [1,1,n,d_k] with one vector per id; then the leaf is E. Another table, [1,1,n,d_v], can be added to the values: y +=
+ * z E, z [Tq,n] being a query's weights after dropout, summed by id. Gradients flow into q, k, v and every leaf: the
+ * tape's own rules differentiate the program.
+ *
+ * The last term added to the scores may hide keys by a value of HIDDEN or less. A kernel may skip fully hidden blocks,
+ * whose weights are 0, unless all keys of a query are hidden: these have the weights that softmax gives them, forward
+ * and backward. A leaf that the program does not read may be a window [B or 1,1,Tq,2]: each query's first key and the
+ * key after its last. Keys outside the window have no weight and are not computed. A query with no visible key in its
+ * window sees all visible keys.
+ */
+#ifndef ABLATE_SCORE_H
+#define ABLATE_SCORE_H
+#include "tensor/graph/tape.h"
+
+enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
+#define HIDDEN (-1e8)
+/* Values: the scaled product, the leaves, the gradient of t, then one per step. */
+enum { VALUE_SCORE, VALUE_LEAF, VALUE_GRADIENT = VALUE_LEAF + SCORE_LEAVES, VALUE_STEP };
+/* PASS_HIDING computes only the value that hides keys. */
+enum { PASS_FORWARD, PASS_BACKWARD, PASS_HIDING, PASSES };
+
+typedef struct {
+    op op; /* ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK */
+    int n_in, in[3];
+    double by;         /* MUL_SCALAR, ADD_SCALAR */
+    int64_t fn;        /* MAP, MAP_BACK: ab_fn */
+    bool runs[PASSES]; /* the passes that need it */
+} score_step;
+
+typedef struct score_program {
+    int n_leaves, n_steps;
+    bool gathered[SCORE_LEAVES];
+    bool reads[PASSES][SCORE_LEAVES], back_reads_score;
+    score_step step[SCORE_STEPS];
+    int result;       /* value: t */
+    int window;       /* leaf; -1: none */
+    int keys, values; /* leaves that are tables of vectors (keys: gathered); -1: none */
+    double keys_scale;
+    int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
+    int d_score;              /* value: the gradient of VALUE_SCORE; -1: none */
+    int d_leaf[SCORE_LEAVES]; /* values; -1: not needed */
+} score_program;
+
+/* Inputs and outputs of the operations (op.h). */
+enum {
+    PROGRAM_IDS = 5,
+    PROGRAM_LEAF = 6,
+    PROGRAM_LSE = PROGRAM_LEAF + SCORE_LEAVES,
+    PROGRAM_DY,
+    PROGRAM_D_COUNTS,
+    PROGRAM_Y,
+    PROGRAM_Z,
+    PROGRAM_INPUTS
+};
+enum { PROGRAM_COUNTS = 2, PROGRAM_D_LEAF = 2 };
+
+/* A tape whose values are single numbers, on which a program is recorded and differentiated. */
+typedef struct {
+    ab_ctx *tape;
+    ab_t score, leaf[SCORE_LEAVES], gradient;
+    int n_leaves;
+} score_draft;
+void score_draft_open(score_draft *d, const ab_ctx *c);
+ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
+/* The program that computes `result`, in c's memory; NULL: too long, or with an operation that programs do not
+ * support. */
+score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
+
+/* Can programs contain this operation? */
+bool score_op(op o);
+/* Like t_attend, with dropout's place in the model, a program, its leaves and the ids of gathered leaves (id 0: none).
+ * Output PROGRAM_COUNTS is empty until t_attend_counts requests it. */
+ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
+                      const score_program *f, ab_t ids, const ab_t *leaf);
+/* The same for a decoding step: one row of qkv per hypothesis (op.h, ATTEND_PROGRAM_STEP). */
+ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s,
+                           const score_program *f, ab_t ids, const ab_t *leaf);
+/* [B,H,Tq,n]: the weights p of attention y, summed by its ids (ab_scatter_add), n of them; 0 for queries without a
+ * token. */
+ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n);
+/* The attention y (from t_attend_program, counts unread) with `table` [1,1,n,d_v] added to its values by id. id 0: no
+ * leaf left. */
+ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table);
+void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
+#endif

@@ -1,0 +1,217 @@
+/* tape.h - a tape of values. A forward pass is traced once; its gradient is appended to the tape; planning gives
+ * every value an address; running is a loop over kernel calls.
+ *
+ * Ownership: an `ab_ctx` (one tape) owns its nodes, constants and arena; `params` owns the learned values and
+ * is shared by all tapes of a model; a `backend` is a constant. Shapes have four right-aligned axes, padded with ones:
+ * packed rows [rows,n] are [1,1,rows,n].
+ */
+#ifndef ABLATE_TAPE_H
+#define ABLATE_TAPE_H
+#include "tensor/graph/backend.h"
+
+typedef struct {
+    op op;
+    dtype type;
+    uint8_t n_in, n_out; /* n_out > 1: the next n_out - 1 nodes are its PARTs */
+    uint8_t phase;
+    bool needs;         /* depends on a parameter or on an input that needs a gradient */
+    bool live;          /* it is read or a result */
+    int32_t in[MAX_IN]; /* node ids; 0: absent */
+    int64_t dim[4];
+    attr a;
+    int32_t param;     /* index in params for PARAM, -1 otherwise */
+    int32_t alias;     /* the node whose storage it shares, or its own id */
+    int32_t last;      /* last node that reads the storage; the tape's n: kept to the end */
+    void *data;        /* address, after planning */
+    size_t offset;     /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
+    const char *name;  /* INPUT, STATE, named results; NULL otherwise */
+    const char *scope; /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
+    const ab_op *call;
+    const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
+} node;
+
+/* One arena shared by tapes that run one at a time; grows to the largest. Call workspace_free before the backend
+ * closes. */
+typedef struct {
+    char *data;
+    size_t size;
+} workspace;
+/* Tables computed by plugins (ab_table), keyed by function, settings and shape, so that later traces reuse
+ * them. */
+typedef struct {
+    uint64_t key;
+    int64_t dim[4];
+    void *data;
+} cached_table;
+typedef struct {
+    cached_table *at;
+    size_t n, cap;
+    arena memory;
+} table_cache;
+
+/* A number recorded by a plugin in training; auxiliary losses are part of the training loss. */
+typedef struct noted {
+    const char *name;
+    ab_t value;
+    double weight; /* of a loss; 0: only recorded */
+    struct noted *next;
+} noted;
+
+typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
+
+struct ab_ctx {
+    err error; /* the first error */
+    const char *file;
+    int line; /* of the current plugin call */
+    node *v;
+    int32_t n;
+    size_t cap;        /* v[0] is the failed tensor */
+    int32_t forward_n; /* nodes of the forward pass; the gradient follows */
+    int32_t *grad;
+    size_t grad_cap;      /* node -> node of its gradient, 0: none */
+    dtype compute;        /* of rows: F32, BF16 or F64 */
+    bool training;        /* dropout is on */
+    bool batch_invariant; /* inference: a row's result must not depend on other rows */
+    int64_t n_dropout;    /* dropout places numbered so far */
+    params *params;
+    attn_context *attn;
+    ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
+    const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
+    struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
+    struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
+    noted *recorded;             /* in the order of calls */
+    ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
+    const char *scope;           /* prefix of parameter names: "dec.0.self" */
+    arena memory;                /* names, constants, attributes */
+    const backend *backend;
+    workspace *shared;   /* holds the arena; NULL: the tape has its own. Owned by the caller */
+    table_cache *tables; /* NULL: none. Owned by the caller */
+    void *consts;        /* on a device: copy of the constants */
+    void *device;        /* the backend's data for this tape (backend.drop_graph) */
+    char *buffer;
+    size_t buffer_size, naive_size; /* arena of values [bytes]; its size without reuse */
+    bool planned;
+};
+
+/* ---- building (ops_*.c). Every function passes on a failed input and returns the failed tensor after an error.
+ * ---- */
+
+ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training);
+void tape_free(ab_ctx *c);
+ab_t tape_fail(ab_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The latest context, to report where a plugin was when its process died (check/child.c). NULL: none. */
+extern ab_ctx *tape_latest;
+/* Checks a tensor from a plugin: an id that is not on this tape is an error. 0, the failed tensor, is accepted. */
+bool tape_owns(ab_ctx *c, ab_t x);
+/* The same for a plugin function's result, where a failed tensor without an error is an error too. who, name:
+ * "attention", "dot". */
+ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
+ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);
+ab_t tape_part(ab_ctx *c, ab_t of, int k); /* output k of a node with several outputs */
+static inline node *tape_at(ab_ctx *c, ab_t x) { return &c->v[x.id]; }
+static inline int64_t node_count(const node *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
+char *shape_text(const int64_t dim[4], char out[64]);
+
+ab_t t_input(ab_ctx *c, const char *name, dtype type, phase ph, int64_t a, int64_t b, int64_t d, int64_t e);
+ab_t t_state(ab_ctx *c, const char *name, dtype type, int64_t a, int64_t b, int64_t d, int64_t e);
+ab_t t_param(ab_ctx *c, const char *full_name, const int64_t dim[4], double scale, double fill);
+ab_t t_const(ab_ctx *c, const int64_t dim[4], const double *v); /* copies v, in the generic type */
+ab_t t_const_at(ab_ctx *c, const int64_t dim[4], void *data);   /* data has the generic type and outlives the tape */
+ab_t t_ids(ab_ctx *c, int64_t n, const int32_t *v);             /* constant ids [1,1,1,n] */
+ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b);                 /* ADD SUB MUL DIV MINIMUM LESS_THAN */
+ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by);
+ab_t t_add_scalar(ab_ctx *c, ab_t a, double by);
+ab_t t_map(ab_ctx *c, ab_t a, ab_fn f);
+ab_t t_cast(ab_ctx *c, ab_t a, dtype type);  /* a itself if it has the type */
+ab_t t_dropout(ab_ctx *c, ab_t a, double p); /* a itself if not training or p = 0 */
+ab_t t_sum_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
+ab_t t_broadcast_to(ab_ctx *c, ab_t a, const int64_t dim[4]);
+ab_t t_softmax(ab_ctx *c, ab_t a);
+ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb);
+ab_t t_before(ab_ctx *c, int64_t n, bool self); /* [n,n]: 1 below the diagonal, and on it where `self` */
+ab_t t_cumsum(ab_ctx *c, ab_t a);               /* along axis -2 */
+ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4]);
+ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2); /* axes as -1..-4 */
+ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
+ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis);
+ab_t t_rotate_half(ab_ctx *c, ab_t a);
+ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids);
+ab_t t_to_float(ab_ctx *c, ab_t ids);
+ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k);
+ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
+ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
+ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
+ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest); /* ids [..,k] */
+ab_t t_to_ids(ab_ctx *c, ab_t x);
+ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal);
+ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n); /* [T,d],[T] -> [n,d]: EMBEDDING's adjoint */
+ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal);
+ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int64_t width, int64_t time);
+ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols);
+/* Rotary positions: rotates `heads` heads of width d, from column `col` of rows, by the angles given as cos and sin
+ * [1,1,T,d]. */
+ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t col, int64_t heads);
+ab_t t_linear(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu);      /* b: id 0 for none */
+ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale); /* sorted: id 0 for none, see op.h */
+/* Dropout of embedded tokens x (with positions added, if any), in the type of rows; on a device fused with the
+ * embedding. */
+ab_t t_embedded(ab_ctx *c, ab_t x, double p);
+ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double eps); /* s: id 0 for none */
+ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p);
+/* q, k, v are rows whose columns start at col[0..2]; if they are the same rows, one gradient has all columns. */
+typedef struct {
+    int64_t col[3], heads, d_k, d_v;
+    double scale, dropout;
+    int causal;
+    int64_t longest_key, longest_query; /* upper bounds per sentence; longest_query 0: all rows */
+} attend_spec;
+ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s);
+ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards, int64_t longest);
+ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behind, int64_t longest);
+ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, const attend_spec *s);
+ab_t t_kv_cache_append(ab_ctx *c, ab_t x, ab_t cache, ab_t ancestors, ab_t time, int64_t seen);
+ab_t t_cache_reorder(ab_ctx *c, ab_t state, ab_t parents);
+void t_state_write(ab_ctx *c, ab_t state, ab_t value);
+/* logits [R,V], targets [1,1,1,R] (-1: no token), norm [1,1,1,1]: the loss is norm * sum of the smoothed column. */
+ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others);
+ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size);
+void t_assign(ab_ctx *c, ab_t to, ab_t value);
+void t_keep(ab_ctx *c, ab_t x,
+            const char *name); /* marks a result: computed, and available through tape_find after a run */
+ab_t tape_find(const ab_ctx *c, const char *name); /* finds an input, state or kept result; id 0: none */
+
+/* True if both tapes, traced for different batches and not planned, run the same kernels on equal shapes. Only inputs
+ * read by attention on packed rows alone (sentence offsets) may differ in length, and only attention's sentence bounds
+ * may differ. The tape with the larger inputs and bounds can then run the other's batches. */
+bool tape_same_structure(const ab_ctx *a, const ab_ctx *b);
+
+/* Floating-point operations of node i, a multiply-add counted as two. pairs: (query, key) pairs of its attention,
+ * summed over sentences but not over heads. 0 for a node that is never read. */
+double node_flops(const ab_ctx *c, int32_t i, double pairs);
+
+/* ---- gradient, plan, run ---- */
+
+/* Emits the gradient of `root` (one element, or a CE node, weighted by its norm) plus the recorded losses with respect
+ * to every parameter and every input marked `needs`. Parameter gradients are written to params->grad ("=", not "+=").
+ * Returns 0 or -1 (c->error). */
+int tape_backward(ab_ctx *c, ab_t root);
+void workspace_free(workspace *w, const backend *b);
+/* Plans without allocating memory or parameters: sets buffer_size to the bytes of the arena and marks unread nodes.
+ * Afterwards the tape can only be inspected and freed. Returns 0, or -1 (c->error). */
+int tape_measure(ab_ctx *c);
+/* Drops unread nodes and gives every value an address. `find_state` maps a state's name and size in bytes to an
+ * address. */
+int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_t bytes), void *self);
+
+/* Write and read a value of a planned tape; bytes may cover only its beginning. Writing an unread value does
+ * nothing. */
+void tape_write(ab_ctx *c, ab_t x, const void *from, size_t bytes);
+void tape_put(ab_ctx *c, const char *name, const void *from); /* the whole value of that name, if there is one */
+int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
+int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
+int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
+void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
+bool tape_is_call(const node *v);                                          /* does this node call a kernel? */
+/* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
+int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
+#endif

@@ -1,0 +1,225 @@
+/* corpora.c - from downloads to a corpus's folder, and the command `data`. */
+#include "text/data/brackets.h"
+#include "text/data/corpora.h"
+#include "text/data/fetch.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* ---- existing files ---- */
+
+static bool first_of_out(const corpus *c, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (same(c->pieces[k].out, c->pieces[i].out)) return false;
+    return true;
+}
+
+static char *out_path(const corpus *c, const char *dir, const char *out)
+{
+    return xprintf("%s/%s/%s", dir, c->name, out);
+}
+
+void corpus_state(const corpus *c, const char *dir, int *here, int *all)
+{
+    *here = *all = 0;
+    for (int i = 0; i < c->n_pieces; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *path = out_path(c, dir, c->pieces[i].out);
+        ++*all;
+        *here += file_exists(path);
+        free(path);
+    }
+}
+
+int64_t corpus_download_bytes(const corpus *c)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < c->n_pieces; i++) {
+        bool before = false;
+        for (int k = 0; k < i; k++) before |= c->pieces[k].from == c->pieces[i].from;
+        if (!before) sum += c->pieces[i].from->bytes;
+    }
+    return sum;
+}
+
+/* ---- getting ---- */
+
+/* Where a download is kept: DIR/downloads/host_path with '_' for '/', so that equal names of two hosts stay
+ * apart. */
+static char *download_path(const download *d, const char *dir)
+{
+    char *name = xstrdup(strstr(d->url, "://") + strlen("://"));
+    for (char *c = name; *c; c++)
+        if (*c == '/') *c = '_';
+    char *path = xprintf("%s/downloads/%s", dir, name);
+    free(name);
+    return path;
+}
+
+static const tree_file *tree_file_of(const corpus *c, const char *out)
+{
+    for (int i = 0; c->trees && i < c->trees->n; i++)
+        if (same(c->trees->file[i].out, out)) return &c->trees->file[i];
+    return NULL;
+}
+
+/* The trees of the file `from`, in brackets, appended to the file `to`. list: of articles, or NULL. */
+static int convert(const tree_form *t, const char *from, const char *list, const char *to, err *e)
+{
+    str text = {0}, ids = {0}, trees = {0};
+    int rc = file_read(from, &text, e) || (list && file_read(list, &ids, e)) ? -1 : 0;
+    if (!rc && t->form == FORM_GENIA)
+        rc = brackets_genia(str_text(&text), str_text(&ids), &trees, e);
+    else if (!rc)
+        rc = brackets_lines(str_text(&text), text.n, &trees, e);
+    FILE *f = rc ? NULL : fopen(to, "ab");
+    bool written = f && fwrite(str_text(&trees), 1, trees.n, f) == trees.n;
+    if (f && fclose(f)) written = false;
+    if (!rc && !written) rc = fail(e, "%s: cannot be written: %s", to, strerror(errno));
+    str_free(&text);
+    str_free(&ids);
+    str_free(&trees);
+    return rc;
+}
+
+/* Append one piece to the file `part`. */
+static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch, err *e)
+{
+    const tree_file *made = tree_file_of(c, p->out);
+    char *from = download_path(p->from, dir), *source = xprintf("%s.source", scratch);
+    char *list = made && made->articles ? download_path(made->articles, dir) : NULL;
+    int rc = fetch_download(p->from, from, e);
+    if (!rc && list) rc = fetch_download(made->articles, list, e);
+    if (!rc && !made) {
+        rc = fetch_unpack(p, from, part, scratch, e);
+    } else if (!rc) {
+        unlink(source); /* of a call that was killed */
+        rc = fetch_unpack(p, from, source, scratch, e);
+        if (!rc && convert(c->trees, source, list, part, e)) rc = fail_in(e, "%s: ", from);
+        unlink(source);
+    }
+    free(from);
+    free(source);
+    free(list);
+    return rc;
+}
+
+/* Did the trees come out as they should? */
+static int check_trees(const corpus *c, const char *out, const char *part, err *e)
+{
+    char sum[65];
+    const tree_file *made = tree_file_of(c, out);
+    if (!made) return 0;
+    if (sha256_file(part, sum, e)) return -1;
+    return same(sum, made->sha256) ? 0 : fail(e, "%s/%s has sha256 %s, expected %s", c->name, out, sum, made->sha256);
+}
+
+/* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
+static int assemble(const corpus *c, const char *dir, const char *out, err *e)
+{
+    char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
+    unlink(part);
+    int rc = 0, files = 0;
+    for (int i = 0; i < c->n_pieces; i++) files += same(c->pieces[i].out, out);
+    if (c->trees && files > 1) log_line(LOG_INFO, "%s/%s: getting %d files", c->name, out, files);
+    for (int i = 0; i < c->n_pieces && !rc; i++)
+        if (same(c->pieces[i].out, out)) rc = add_piece(c, &c->pieces[i], dir, part, scratch, e);
+    if (!rc) rc = check_trees(c, out, part, e);
+    if (rc) unlink(part);
+    free(part);
+    free(scratch);
+    return rc;
+}
+
+static int count_lines(const char *path, int64_t *n, err *e)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    enum { BLOCK = 1 << 20 };
+    char *block = xmalloc(BLOCK);
+    *n = 0;
+    for (size_t got; (got = fread(block, 1, BLOCK, f)) > 0;)
+        for (const char *at = block, *end = block + got; (at = memchr(at, '\n', (size_t)(end - at))); at++) ++*n;
+    bool bad = ferror(f);
+    free(block);
+    fclose(f);
+    return bad ? fail(e, "%s: cannot be read", path) : 0;
+}
+
+/* The languages of one text must have as many lines: "train.en" against "train.de". */
+static int check_lines(const corpus *c, const char *dir, err *e)
+{
+    int64_t *lines = xcalloc((size_t)c->n_pieces, sizeof *lines);
+    int rc = 0;
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
+        if (!first_of_out(c, i)) continue;
+        const char *out = c->pieces[i].out;
+        char *part = xprintf("%s/%s/%s.part", dir, c->name, out), *whole = out_path(c, dir, out);
+        rc = count_lines(file_exists(part) ? part : whole, &lines[i], e);
+        size_t stem = (size_t)(strrchr(out, '.') - out) + 1;
+        for (int k = 0; k < i && !rc; k++)
+            if (first_of_out(c, k) && !strncmp(c->pieces[k].out, out, stem) && lines[k] != lines[i])
+                rc = fail(e, "%s has %lld lines, but %s, its other side, has %lld", out, (long long)lines[i],
+                          c->pieces[k].out, (long long)lines[k]);
+        free(part);
+        free(whole);
+    }
+    free(lines);
+    return rc;
+}
+
+/* Give every new file its name. */
+static int publish(const corpus *c, const char *dir, err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < c->n_pieces && !rc; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *part = xprintf("%s/%s/%s.part", dir, c->name, c->pieces[i].out),
+             *whole = out_path(c, dir, c->pieces[i].out);
+        if (file_exists(part) && rename(part, whole))
+            rc = fail(e, "%s: cannot be renamed to %s: %s", part, whole, strerror(errno));
+        free(part);
+        free(whole);
+    }
+    return rc;
+}
+
+static int get_locked(const corpus *c, const char *dir, err *e)
+{
+    for (int i = 0; i < c->n_pieces; i++) {
+        if (!first_of_out(c, i)) continue;
+        char *whole = out_path(c, dir, c->pieces[i].out);
+        int rc = file_exists(whole) ? 0 : assemble(c, dir, c->pieces[i].out, e);
+        free(whole);
+        if (rc) return -1;
+    }
+    return check_lines(c, dir, e) || publish(c, dir, e) ? -1 : 0;
+}
+
+int corpus_get(const corpus *c, const char *dir, err *e)
+{
+    int here, all;
+    corpus_state(c, dir, &here, &all);
+    if (here == all) {
+        log_line(LOG_INFO, "%s: all %d files are in %s/%s", c->name, all, dir, c->name);
+        return 0;
+    }
+    char *folder = path_join(dir, c->name), *downloads = path_join(dir, "downloads"),
+         *lock = path_join(downloads, ".lock");
+    int rc = make_folders(folder, e) || make_folders(downloads, e) ? -1 : 0;
+    if (!rc) {
+        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* two at once would write the same files */
+        while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
+        rc = get_locked(c, dir, e);
+        if (fd >= 0) close(fd);
+    }
+    if (!rc) log_line(LOG_INFO, "%s: %d files in %s; %s may be removed", c->name, all, folder, downloads);
+    free(folder);
+    free(downloads);
+    free(lock);
+    return rc;
+}

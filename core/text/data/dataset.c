@@ -1,0 +1,259 @@
+/* dataset.c - lines to ids, split by split. */
+#include "text/data/dataset.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const split_names[AB_SPLITS] = {"train", "dev", "test"};
+
+/* Gather both sides' lines of the train split; which: 1 source, 2 target, 3 both. The lines belong to the
+ * task. */
+static const char **train_lines(const ab_task_plugin *task, void *self, int which, int64_t *n)
+{
+    int64_t count = task->count(self, AB_TRAIN), sides = which == 3 ? 2 : 1;
+    const char **lines = xmalloc((size_t)(count * sides + 1) * sizeof *lines);
+    *n = 0;
+    for (int side = 1; side <= 2; side++) {
+        if (!(which & side)) continue;
+        for (int64_t i = 0; i < count; i++) {
+            ab_example x;
+            task->get(self, AB_TRAIN, i, &x);
+            lines[(*n)++] = side == 1 ? x.src : x.tgt;
+        }
+    }
+    return lines;
+}
+
+static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, const ab_vocabs *asked, vocab_kind kind,
+                         int64_t size, bool lowercase, const char *cache_dir, err *e)
+{
+    int64_t n;
+    ab_vocab wanted = which == 2 ? asked->tgt : asked->src;
+    if (wanted == AB_VOCAB_SYMBOLS) return vocab_train(TOKENS_WORDS, 0, false, asked->symbols, asked->n_symbols, e);
+    const char **lines = train_lines(task, self, which, &n);
+    bool subwords = wanted == AB_VOCAB_SUBWORD;
+    vocab *v = vocab_with_symbols(cache_dir,
+                                  subwords                   ? kind
+                                  : wanted == AB_VOCAB_CHARS ? TOKENS_CHAR
+                                                             : TOKENS_WORDS,
+                                  subwords ? size : 0, lowercase, asked->symbols, asked->n_symbols, lines, n, e);
+    free(lines);
+    return v;
+}
+
+/* Requirements of the opened task. */
+static ab_vocabs wishes(const ab_task_plugin *task, void *self, bool shared)
+{
+    ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
+    if (task->vocabs) task->vocabs(self, &asked);
+    return asked;
+}
+
+int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size, bool lowercase,
+                   const char *cache_dir, vocab **src, vocab **tgt, err *e)
+{
+    ab_vocabs asked = wishes(task, self, shared);
+    *src = *tgt = NULL;
+    if (task->flags & AB_DECODER_ONLY)
+        return (*tgt = side_vocab(task, self, 2, &asked, kind, size, lowercase, cache_dir, e)) ? 0 : -1;
+    shared = asked.flags & AB_SHARED_VOCAB;
+    if (shared && asked.src != asked.tgt)
+        return fail(e, "this task has subwords on one side and words on the other: they cannot share a vocabulary");
+    *src = side_vocab(task, self, shared ? 3 : 1, &asked, kind, size, lowercase, cache_dir, e);
+    if (!*src) return -1;
+    *tgt = shared ? *src : side_vocab(task, self, 2, &asked, kind, size, lowercase, cache_dir, e);
+    if (*tgt) return 0;
+    vocab_free(*src);
+    *src = NULL;
+    return -1;
+}
+
+/* ---- one split ---- */
+
+typedef struct { /* pairs being gathered */
+    id_list src, tgt;
+    bool labels;                        /* src are the inputs of labels, place by place */
+    int64_t *src_at, *tgt_at, *example; /* [n_given + 1] */
+    pairs p;
+} gathering;
+
+static void gather_start(gathering *g, int64_t n_given)
+{
+    g->p = (pairs){.n_given = n_given};
+    size_t bytes = ((size_t)n_given + 1) * sizeof(int64_t);
+    g->src_at = xcalloc(1, bytes);
+    g->tgt_at = xcalloc(1, bytes);
+    g->example = xcalloc(1, bytes);
+}
+
+static void gather_free(gathering *g)
+{
+    id_list_free(&g->src);
+    id_list_free(&g->tgt);
+    free(g->src_at);
+    free(g->tgt_at);
+    free(g->example);
+}
+
+static int encode_side(const vocab *v, const char *line, id_list *out, err *e)
+{
+    if (vocab_encode(v, line, out, e)) return -1;
+    out->id = grow(out->id, &out->cap, (size_t)out->n + 1, sizeof *out->id);
+    out->id[out->n++] = VOCAB_EOS;
+    return 0;
+}
+
+/* Add pair i; with `filter` it may be dropped (see dataset_build). */
+static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt_line, const vocab *src,
+                  const vocab *tgt, bool filter, int64_t max_length, err *e)
+{
+    int64_t src_from = g->src.n, tgt_from = g->tgt.n;
+    if (src && encode_side(src, src_line, &g->src, e)) return fail_in(e, "source line %lld: ", (long long)i + 1);
+    if (encode_side(tgt, tgt_line, &g->tgt, e)) return fail_in(e, "target line %lld: ", (long long)i + 1);
+    int64_t s = g->src.n - src_from, t = g->tgt.n - tgt_from;
+    bool empty = (src && s == 1) || t == 1, longer = max_length && (s > max_length || t > max_length);
+    if (filter && (empty || longer)) {
+        if (empty)
+            g->p.n_empty++;
+        else
+            g->p.n_long++;
+        g->src.n = src_from;
+        g->tgt.n = tgt_from;
+        return 0;
+    }
+    pairs *p = &g->p;
+    g->example[p->n++] = i;
+    g->src_at[p->n] = g->src.n;
+    g->tgt_at[p->n] = g->tgt.n;
+    if (s > p->src_longest) p->src_longest = s;
+    if (t > p->tgt_longest) p->tgt_longest = t;
+    return 0;
+}
+
+/* Add example i of a task with labels. */
+static int gather_labels(gathering *g, int64_t i, const ab_example *x, const vocab *v, err *e)
+{
+    int64_t from = g->tgt.n;
+    if (vocab_encode(v, x->src, &g->src, e)) return fail_in(e, "input line %lld: ", (long long)i + 1);
+    if (vocab_encode(v, x->tgt, &g->tgt, e)) return fail_in(e, "label line %lld: ", (long long)i + 1);
+    int64_t n = g->tgt.n - from;
+    if (g->src.n != g->tgt.n || !n)
+        return fail(e, "example %lld: %lld inputs and %lld labels, expected equal numbers above 0", (long long)i + 1,
+                    (long long)(g->src.n - from), (long long)n);
+    for (int64_t k = from; k < g->tgt.n; k++) {
+        if (g->src.id[k] == VOCAB_UNK)
+            return fail(e, "example %lld: input %lld is not in the vocabulary", (long long)i + 1,
+                        (long long)(k - from) + 1);
+        if (g->tgt.id[k] == VOCAB_UNK) g->tgt.id[k] = -1;
+    }
+    g->labels = true;
+    pairs *p = &g->p;
+    g->example[p->n++] = i;
+    g->tgt_at[p->n] = g->tgt.n;
+    if (n > p->tgt_longest) p->tgt_longest = n;
+    return 0;
+}
+
+/* The lines gathered so far become windows of one text. In training each stands for one that is drawn, so the tail has
+ * none. */
+static int cut_windows(gathering *g, int64_t window, bool train, err *e)
+{
+    pairs *p = &g->p;
+    int64_t text = g->tgt.n, n = train ? text / window : (text + window - 1) / window;
+    if (train && !n)
+        return fail(e, "the text has %lld tokens (including line ends); expected at least one window of %lld",
+                    (long long)text, (long long)window);
+    free(g->src_at), free(g->tgt_at), free(g->example);
+    gather_start(g, n);
+    for (int64_t i = 0; i < n; i++) {
+        g->example[i] = i;
+        g->tgt_at[i + 1] = (i + 1) * window < text ? (i + 1) * window : text;
+    }
+    *p = (pairs){.n = n, .n_given = n, .tgt_longest = text < window ? text : window, .text = text, .window = window};
+    return 0;
+}
+
+/* Move everything into one block. */
+static void gather_end(gathering *g, pairs *out)
+{
+    pairs *p = &g->p;
+    size_t ats = ((size_t)p->n + 1) * sizeof(int64_t), ids = (size_t)(g->src.n + g->tgt.n) * sizeof(int32_t);
+    char *block = xmalloc(3 * ats + ids);
+    int64_t *src_at = (int64_t *)block, *tgt_at = src_at + p->n + 1, *example = tgt_at + p->n + 1;
+    int32_t *src = (int32_t *)(example + p->n + 1), *tgt = src + g->src.n;
+    memcpy(src_at, g->src_at, ats);
+    memcpy(tgt_at, g->tgt_at, ats);
+    memcpy(example, g->example, ats);
+    if (g->src.n) memcpy(src, g->src.id, (size_t)g->src.n * sizeof *src);
+    if (g->tgt.n) memcpy(tgt, g->tgt.id, (size_t)g->tgt.n * sizeof *tgt);
+    *out = *p;
+    out->block = block;
+    out->src_at = src_at, out->tgt_at = tgt_at, out->example = example;
+    out->src = src, out->tgt = tgt, out->in = g->labels ? src : NULL;
+}
+
+static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_split split, const vocab *src,
+                       const vocab *tgt, int64_t max_length, err *e)
+{
+    gathering g = {0};
+    int64_t n = task->count(self, split), window = task->flags & AB_DECODER_ONLY ? wishes(task, self, false).window : 0;
+    int rc = 0;
+    gather_start(&g, n);
+    for (int64_t i = 0; i < n && !rc; i++) {
+        ab_example x;
+        task->get(self, split, i, &x);
+        if (!src && x.src)
+            rc = gather_labels(&g, i, &x, tgt, e);
+        else
+            rc = gather(&g, i, x.src, x.tgt, src, tgt, split == AB_TRAIN && !window, max_length, e);
+    }
+    if (!rc && window) rc = cut_windows(&g, window, split == AB_TRAIN, e);
+    if (rc)
+        fail_in(e, "%s split, ", split_names[split]);
+    else
+        gather_end(&g, p);
+    gather_free(&g);
+    return rc;
+}
+
+int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
+                  int64_t max_length, err *e)
+{
+    *d = (dataset){0};
+    for (int s = 0; s < AB_SPLITS; s++)
+        if (build_split(&d->split[s], task, self, (ab_split)s, src, tgt, max_length, e)) goto failed;
+    const pairs *p = &d->split[AB_TRAIN];
+    if (p->n_empty || p->n_long)
+        log_line(LOG_INFO, "train: %lld of %lld pairs kept (%lld empty, %lld longer than %lld tokens)", (long long)p->n,
+                 (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long, (long long)max_length);
+    if (p->n) return 0;
+    fail(e, "none of %lld training pairs is left: %lld are empty, %lld are longer than max_length = %lld tokens",
+         (long long)p->n_given, (long long)p->n_empty, (long long)p->n_long, (long long)max_length);
+failed:
+    dataset_free(d);
+    return -1;
+}
+
+void dataset_free(dataset *d)
+{
+    for (int s = 0; s < AB_SPLITS; s++) pairs_free(&d->split[s]);
+}
+
+int pairs_encode(pairs *p, const char *const *src_lines, const char *const *tgt_lines, int64_t n, const vocab *src,
+                 const vocab *tgt, err *e)
+{
+    *p = (pairs){0};
+    gathering g = {0};
+    int rc = 0;
+    gather_start(&g, n);
+    for (int64_t i = 0; i < n && !rc; i++)
+        rc = gather(&g, i, src_lines[i], tgt_lines ? tgt_lines[i] : "", src, tgt, false, 0, e);
+    if (!rc) gather_end(&g, p);
+    gather_free(&g);
+    return rc;
+}
+
+void pairs_free(pairs *p)
+{
+    free(p->block);
+    *p = (pairs){0};
+}

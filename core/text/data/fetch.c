@@ -1,0 +1,195 @@
+/* fetch.c - child processes: curl or wget, tar, gzip. */
+#include "text/data/fetch.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- running a program ---- */
+
+enum { NOT_FOUND = 127 }; /* as shells say it */
+
+typedef struct {
+    const char *const *argv; /* NULL-terminated; argv[0] is looked for in $PATH */
+    int in, out;             /* descriptors for the child, or -1: /dev/null */
+} program;
+
+static void become(const program *p, int words)
+{
+    int null = open("/dev/null", O_RDWR);
+    dup2(p->in < 0 ? null : p->in, 0);
+    dup2(p->out < 0 ? null : p->out, 1);
+    dup2(words, 2);
+    execvp(p->argv[0], (char *const *)p->argv);
+    _exit(NOT_FOUND);
+}
+
+static int64_t size_of(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) ? -1 : (int64_t)info.st_size;
+}
+
+/* How far a download has come, for people who watch. */
+static void show_progress(const char *url, const char *path, int64_t bytes)
+{
+    const char *name = strrchr(url, '/') + 1;
+    int64_t have = size_of(path);
+    if (have >= 0)
+        fprintf(stderr, "\r%s: %3.0f %% of %.1f MB ", name, 100.0 * (double)have / (double)bytes, (double)bytes / 1e6);
+}
+
+/* Wait for the child; with a download, show how it grows. Its exit status, or -1 when a signal ended it. */
+static int wait_for(pid_t child, const download *d, const char *path)
+{
+    bool show = d && isatty(2);
+    for (int status;;) {
+        pid_t ended = waitpid(child, &status, show ? WNOHANG : 0);
+        if (ended == child) {
+            if (show) fputs("\r\033[K", stderr);
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        }
+        if (ended < 0 && errno != EINTR) return -1;
+        if (show) show_progress(d->url, path, d->bytes);
+        if (show) nanosleep(&(struct timespec){0, 200000000}, NULL);
+    }
+}
+
+/* Run to the end; what it wrote to standard error goes to `words` (its last line, at most). Its exit status;
+ * -1: a signal, or it could not be started. */
+static int run(const program *p, char words[256], const download *d, const char *path)
+{
+    words[0] = 0;
+    FILE *errors = tmpfile();
+    fflush(stderr);
+    pid_t child = errors ? fork() : -1;
+    if (child == 0) become(p, fileno(errors));
+    int status = child < 0 ? -1 : wait_for(child, d, path);
+    if (errors) {
+        rewind(errors);
+        while (fgets(words, 256, errors)) {}
+        words[strcspn(words, "\n")] = 0;
+        fclose(errors);
+    }
+    return status;
+}
+
+/* ---- downloading ---- */
+
+/* The address, or its place on the mirror: MIRROR/host/path. */
+static char *address(const char *url)
+{
+    const char *mirror = getenv("ABLATE_DATA_MIRROR"), *host = strstr(url, "://");
+    if (!mirror || !*mirror) return xstrdup(url);
+    return xprintf("%s%s%s", mirror, has_suffix(mirror, "/") ? "" : "/", host + strlen("://"));
+}
+
+/* One try by curl, or by wget where there is no curl. */
+static int transfer(const download *d, const char *url, const char *part, char words[256])
+{
+    const char *const curl[] = {
+        "curl", "--fail",        "--location", "--silent",     "--show-error", "--connect-timeout",
+        "20",   "--speed-limit", "1",          "--speed-time", "60",           "--retry",
+        "2",    "--continue-at", "-",          "--output",     part,           url,
+        NULL};
+    const char *const wget[] = {
+        "wget", "--continue", "--no-verbose", "--tries=3", "--timeout=60", "--output-document", part, url, NULL};
+    int status = run(&(program){curl, -1, -1}, words, d, part);
+    if (status == NOT_FOUND) status = run(&(program){wget, -1, -1}, words, d, part);
+    if (status == NOT_FOUND) snprintf(words, 256, "needs curl or wget, but neither is installed");
+    return status;
+}
+
+/* Is it all there and right? Removes it and says both sums when it is not. */
+static int verify(const download *d, const char *url, const char *part, err *e)
+{
+    char sum[65];
+    int64_t bytes = size_of(part);
+    if (bytes < 0) return fail(e, "%s: nothing came", url);
+    if (sha256_file(part, sum, e)) return -1;
+    if (same(sum, d->sha256)) return 0;
+    unlink(part);
+    return fail(e,
+                "%s: wrong checksum: sha256 of the %lld bytes received is %s, expected %s (%lld bytes); the "
+                "download was removed",
+                url, (long long)bytes, sum, d->sha256, (long long)d->bytes);
+}
+
+int fetch_download(const download *d, const char *path, err *e)
+{
+    if (file_exists(path)) {
+        char sum[65];
+        if (sha256_file(path, sum, e)) return -1;
+        if (same(sum, d->sha256)) return 0;
+        log_line(LOG_WARN, "%s: sha256 %s, expected %s; downloading it again", path, sum, d->sha256);
+    }
+    char *part = xprintf("%s.part", path), *url = address(d->url), words[256] = "";
+    int64_t have = size_of(part);
+    if (have > d->bytes) unlink(part);
+    int status = 0;
+    if (have != d->bytes) {
+        if (have > 0 && have < d->bytes)
+            log_line(LOG_INFO, "%s: resuming after %.1f MB", url, (double)have / 1e6);
+        else /* a treebank is hundreds of small files */
+            log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
+        status = transfer(d, url, part, words);
+        if (status && status != NOT_FOUND && have > 0 &&
+            size_of(part) == have) { /* perhaps the server cannot resume: start over */
+            unlink(part);
+            status = transfer(d, url, part, words);
+        }
+    }
+    int rc = 0;
+    if (status && !size_of(part)) unlink(part); /* wget leaves an empty file */
+    if (status)
+        rc = fail(e, "cannot get %s: %s; is there a network? $ABLATE_DATA_MIRROR sets another source", url,
+                  *words ? words : "broken off");
+    else
+        rc = verify(d, url, part, e);
+    if (!rc && rename(part, path)) rc = fail(e, "%s: cannot be renamed to %s: %s", part, path, strerror(errno));
+    free(part);
+    free(url);
+    return rc;
+}
+
+/* ---- unpacking ---- */
+
+/* argv with standard input from a file (or NULL) and standard output appended to (or in place of) a file. */
+static int filter(const char *const *argv, const char *in, const char *out, bool append, err *e)
+{
+    char words[256];
+    int from = in ? open(in, O_RDONLY | O_CLOEXEC) : -1;
+    int to = open(out, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+    int rc = 0;
+    if ((in && from < 0) || to < 0) {
+        rc = fail(e, "%s: cannot be opened: %s", to < 0 ? out : in, strerror(errno));
+    } else {
+        int status = run(&(program){argv, from, to}, words, NULL, NULL);
+        if (status == NOT_FOUND)
+            rc = fail(e, "%s is not installed", argv[0]);
+        else if (status)
+            rc = fail(e, "%s failed (status %d): %s", argv[0], status, words);
+    }
+    if (from >= 0) close(from);
+    if (to >= 0 && close(to) && !rc) rc = fail(e, "%s: cannot be written: %s", out, strerror(errno));
+    return rc;
+}
+
+int fetch_unpack(const piece *p, const char *from, const char *to, const char *scratch, err *e)
+{
+    const char *const tar[] = {"tar", "--extract", "--to-stdout", "--file", from, p->member, NULL};
+    const char *const gunzip[] = {"gzip", "--decompress", "--stdout", NULL}, *const cat[] = {"cat", NULL};
+    int rc = 0;
+    if (p->member && !p->gzip)
+        rc = filter(tar, NULL, to, true, e);
+    else if (p->member)
+        rc = filter(tar, NULL, scratch, false, e) || filter(gunzip, scratch, to, true, e) ? -1 : 0;
+    else
+        rc = filter(p->gzip ? gunzip : cat, from, to, true, e);
+    unlink(scratch);
+    return rc ? fail_in(e, "%s%s%s: ", from, p->member ? ", " : "", p->member ? p->member : "") : 0;
+}

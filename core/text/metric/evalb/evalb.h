@@ -1,0 +1,94 @@
+/* evalb.h - labelled bracketing recall, precision and F1 of parse trees, equal to EVALB (Sekine and Collins).
+ *
+ * Trees are paired by line. A sentence is valid (0), an error (1: its test tree is unbalanced, not a tree, or has
+ * other words than the gold tree) or skipped (2: no words left in the test tree). Errors and skips are excluded from
+ * both totals, so broken output raises F1; strict F1 counts their gold brackets as missed. Length and depth are
+ * unlimited.
+ */
+#ifndef ABLATE_METRIC_EVALB_H
+#define ABLATE_METRIC_EVALB_H
+#include "text/metric/tree.h"
+
+/* ---- parameters ---- */
+
+typedef struct {
+    const char **text;
+    size_t n, cap;
+} evalb_list; /* with pairs: text[2 i] and text[2 i + 1] */
+
+typedef struct {
+    int64_t max_error;            /* scoring fails with more error sentences than this; -1: no limit */
+    int64_t cutoff;               /* words of the longest sentence in the second summary */
+    bool labeled;                 /* labels must match as well as spans */
+    evalb_list delete_label;      /* leaves with these tags and brackets with these labels do not count */
+    evalb_list delete_for_length; /* leaves with these tags do not count towards a sentence's length */
+    evalb_list quote_label;       /* tags that may be quotation marks mistaken for words, or the reverse */
+    evalb_list eq_label, eq_word; /* pairs that count as equal */
+    arena memory;                 /* of all text above */
+} evalb_params;
+
+/* The rules of EVALB's COLLINS.prm: deletes TOP, -NONE- and punctuation, ADVP equals PRT; any number of errors. */
+void evalb_params_default(evalb_params *p);
+/* From an EVALB parameter file: lines NAME VALUE, or # for a comment. Other parameters have EVALB's defaults:
+ * MAX_ERROR 10, CUTOFF_LEN 40, LABELED 1, empty lists. DEBUG has no effect. */
+int evalb_params_load(evalb_params *p, const char *path, err *e);
+void evalb_params_free(evalb_params *p); /* also after a load that failed */
+
+/* ---- scores ---- */
+
+enum evalb_status { EVALB_VALID, EVALB_ERROR, EVALB_SKIP };
+
+typedef struct {
+    enum evalb_status status;
+    char why[120];      /* of an error or a skip */
+    int64_t length;     /* gold words, punctuation included */
+    int64_t gold_words; /* gold words that count */
+    int64_t gold_all;   /* gold brackets, whatever the status */
+    /* The numbers of EVALB's row. 0 for errors and skips, except for unbalanced trees over the right words, which
+     * have the numbers of the tree with the missing brackets added. */
+    int64_t matched, gold, test; /* brackets */
+    int64_t crossing;            /* test brackets that cross a gold bracket */
+    int64_t words, tags;         /* words that count, and those with the right tag */
+} evalb_row;
+
+typedef struct {
+    int64_t sentences, errors, skipped, valid;
+    double recall, precision, f1;    /* percent, from summed counts of valid sentences; 0 if the denominator is 0 */
+    double strict_recall, strict_f1; /* the gold brackets of errors and skips count as missed */
+    double complete;                 /* percent of valid sentences in which all brackets match */
+    double crossing;                 /* crossing brackets per valid sentence */
+    double no_crossing, two_or_less; /* percent of valid sentences with none, with at most two */
+    double tagging;                  /* percent of words */
+    /* the sums behind these: over valid sentences; gold_all over all sentences */
+    int64_t matched, gold, test, gold_all, crossings, words, tags;
+    int64_t complete_sentences, no_crossing_sentences, two_or_less_sentences;
+} evalb_result;
+
+/* gold, test: [n] lines, as for `tree_read`. rows: [n], or NULL. all, at_cutoff: over all sentences and over those of
+ * at most p->cutoff words; either may be NULL. Errors: a gold line that is not a tree (with line and column), more
+ * than p->max_error error sentences. */
+int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_row *rows,
+                evalb_result *all, evalb_result *at_cutoff, err *e);
+/* Sums and scores over the rows with `least` to `most` words. */
+void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, evalb_result *out);
+
+typedef struct {
+    slice label;              /* without function tags; part of the line */
+    size_t start, end, order; /* over counted words; order: of the opening brackets */
+    bool matched;             /* to a bracket of the other tree */
+} evalb_bracket;
+/* Calls `seen` with the counted brackets of the gold and of the test tree of every valid sentence, sorted by start, end
+ * and order; they are valid only during the call. Returns -1 and e if a gold line is not a tree. */
+typedef void evalb_seen(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test, size_t n_test);
+int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
+                   void *self, err *e);
+/* stats[n][3]: matched, gold, found per sentence, the rows of AB_SUM_F1. Their F1 is EVALB's or the strict one. */
+void evalb_stats(const evalb_row *rows, size_t n, bool strict, double *stats);
+/* EVALB's output format: a row per sentence, and both summaries. EVALB_FIRST is the format before 2006, as in the
+ * sample shipped with EVALB: no F-measure, gold words in the rows of errors, and in the last row the number of
+ * sentences without crossing brackets instead of the number of crossing brackets. */
+enum evalb_layout { EVALB_CURRENT, EVALB_FIRST };
+void evalb_print_rows(FILE *f, enum evalb_layout layout, const evalb_row *rows, size_t n, const evalb_result *all);
+void evalb_print_summary(FILE *f, enum evalb_layout layout, const evalb_params *p, const evalb_result *all,
+                         const evalb_result *at_cutoff);
+#endif

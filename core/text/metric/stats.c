@@ -1,0 +1,212 @@
+#include "text/metric/stats.h"
+#include "text/metric/bleu.h"
+#include "base/distribution.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- scores ---- */
+
+double stats_ratio(const double *sum, const void *options)
+{
+    (void)options;
+    return sum[1] != 0 ? 100 * sum[0] / sum[1] : 0;
+}
+
+double stats_bleu(const double *sum, const void *options)
+{
+    static const bleu_options usual;
+    return bleu_from_stats(sum, options ? options : &usual);
+}
+
+double stats_f1(const double *sum, const void *options)
+{
+    (void)options;
+    return sum[1] + sum[2] != 0 ? 100 * 2 * sum[0] / (sum[1] + sum[2]) : 0;
+}
+
+static const struct {
+    stats_score score;
+    size_t width;
+} kinds[] = {[AB_SUM_RATIO] = {stats_ratio, 2}, [AB_SUM_BLEU] = {stats_bleu, BLEU_STATS}, [AB_SUM_F1] = {stats_f1, 3}};
+
+stats_score stats_score_of(ab_sum kind) { return (size_t)kind < LENGTH(kinds) ? kinds[kind].score : NULL; }
+size_t stats_width(ab_sum kind) { return (size_t)kind < LENGTH(kinds) ? kinds[kind].width : 0; }
+
+static void add(double *restrict sum, const double *restrict row, size_t width)
+{
+    for (size_t k = 0; k < width; k++) sum[k] += row[k];
+}
+
+/* ---- paired approximate randomisation ----
+ *
+ * A trial moves the sum of a - b over a random subset of the sentences from one side to the other. Sentences
+ * are taken eight at a time: the 256 sums over their subsets are made once, and each trial adds the one that
+ * its next random byte names. That is an eighth of the additions of a trial by trial sum, and the table stays
+ * in the nearest cache. */
+enum { GROUP = 8, SUBSETS = 1 << GROUP };
+
+/* sums[s] = sum of the rows whose bit is in s; rows: [n][width], n <= GROUP */
+static void sum_subsets(const double *rows, size_t n, size_t width, double *sums)
+{
+    memset(sums, 0, width * sizeof *sums);
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < (size_t)1 << i; s++) {
+            double *to = sums + (s + ((size_t)1 << i)) * width;
+            memcpy(to, sums + s * width, width * sizeof *to);
+            add(to, rows + i * width, width);
+        }
+}
+
+/* moved[t] = the sum of difference rows over the subset that trial t draws; both [..][width] */
+static void draw_subsets(const double *difference, size_t n, size_t width, double *moved, size_t trials, uint64_t seed)
+{
+    double *sums = xmalloc(SUBSETS * width * sizeof *sums);
+    rng r = rng_seed(seed, 0);
+    for (size_t i = 0; i < n; i += GROUP) {
+        size_t size = n - i < GROUP ? n - i : GROUP;
+        uint64_t bits = 0, mask = ((uint64_t)1 << size) - 1;
+        sum_subsets(difference + i * width, size, width, sums);
+        for (size_t t = 0; t < trials; t++, bits >>= GROUP) {
+            if (t % (64 / GROUP) == 0) bits = rng_next(&r);
+            add(moved + t * width, sums + (bits & mask) * width, width);
+        }
+    }
+    free(sums);
+}
+
+double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
+                      size_t trials, uint64_t seed)
+{
+    const double rounding =
+        1e-9; /* scores that differ by less, of 100, are the same score in another order of adding */
+    double *work = xcalloc((n + trials + 4) * width, sizeof *work);
+    double *sum_a = work, *sum_b = sum_a + width, *x = sum_b + width, *y = x + width, *difference = y + width,
+           *moved = difference + n * width;
+    for (size_t i = 0; i < n; i++) {
+        add(sum_a, a + i * width, width);
+        add(sum_b, b + i * width, width);
+        for (size_t k = 0; k < width; k++) difference[i * width + k] = a[i * width + k] - b[i * width + k];
+    }
+    double observed = fabs(score(sum_a, options) - score(sum_b, options));
+    size_t as_large = 0;
+    if (n == 0 || !isfinite(observed)) {
+        free(work);
+        return NAN;
+    }
+    draw_subsets(difference, n, width, moved, trials, seed);
+    for (size_t t = 0; t < trials; t++) {
+        for (size_t k = 0; k < width; k++) {
+            x[k] = sum_a[k] - moved[t * width + k];
+            y[k] = sum_b[k] + moved[t * width + k];
+        }
+        if (fabs(score(x, options) - score(y, options)) >= observed - rounding) as_large++;
+    }
+    free(work);
+    return (double)(as_large + 1) / (double)(trials + 1);
+}
+
+/* ---- bootstrap ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double stats_median(double *x, size_t n)
+{
+    if (!n) return NAN;
+    qsort(x, n, sizeof *x, ascending);
+    return x[n / 2];
+}
+
+/* Quantile q of sorted x[0..n), linear between neighbours. */
+static double quantile(const double *x, size_t n, double q)
+{
+    double at = q * (double)(n - 1);
+    size_t i = (size_t)at;
+    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
+stats_interval stats_bootstrap(stats_score score, const void *options, const double *a, size_t n, size_t width,
+                               size_t trials, double level, uint64_t seed)
+{
+    if (n == 0 || trials == 0) return (stats_interval){NAN, NAN};
+    double *scores = xmalloc(trials * sizeof *scores), *sum = xmalloc(width * sizeof *sum);
+    rng r = rng_seed(seed, 1);
+    for (size_t t = 0; t < trials; t++) {
+        memset(sum, 0, width * sizeof *sum);
+        for (size_t i = 0; i < n; i += 2) { /* two draws from the halves of a word: biased by less than n / 2^32 */
+            uint64_t bits = rng_next(&r);
+            add(sum, a + (uint64_t)(uint32_t)bits * n / ((uint64_t)1 << 32) * width, width);
+            if (i + 1 < n) add(sum, a + (bits >> 32) * n / ((uint64_t)1 << 32) * width, width);
+        }
+        scores[t] = score(sum, options);
+    }
+    qsort(scores, trials, sizeof *scores, ascending);
+    stats_interval found = {quantile(scores, trials, (1 - level) / 2), quantile(scores, trials, (1 + level) / 2)};
+    free(scores);
+    free(sum);
+    return found;
+}
+
+/* ---- Holm ---- */
+
+typedef struct {
+    double p;
+    size_t at;
+} ranked;
+
+static int by_p(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->p != y->p ? (x->p > y->p) - (x->p < y->p) : (x->at > y->at) - (x->at < y->at);
+}
+
+size_t stats_holm(double *p, size_t n)
+{
+    ranked *order = xmalloc((n + 1) * sizeof *order);
+    size_t m = 0;
+    double least = 0; /* an adjusted p is never below that of a smaller p */
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i])) order[m++] = (ranked){p[i], i};
+    qsort(order, m, sizeof *order, by_p);
+    for (size_t k = 0; k < m; k++) {
+        double adjusted = fmin(1, (double)(m - k) * order[k].p);
+        p[order[k].at] = least = fmax(least, adjusted);
+    }
+    free(order);
+    return m;
+}
+
+/* ---- seeds ---- */
+
+stats_summary stats_summarize(const double *x, size_t n)
+{
+    stats_summary s = {0, NAN, NAN};
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) s.n++, sum += x[i];
+    if (s.n) s.mean = sum / (double)s.n;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) squares += (x[i] - s.mean) * (x[i] - s.mean);
+    if (s.n > 1) s.sd = sqrt(squares / (double)(s.n - 1));
+    return s;
+}
+
+stats_welch_result stats_welch(stats_summary a, stats_summary b)
+{
+    if (a.n < 2 || b.n < 2) return (stats_welch_result){NAN, NAN, NAN};
+    double na = (double)a.n, nb = (double)b.n, va = a.sd * a.sd / na, vb = b.sd * b.sd / nb, gap = a.mean - b.mean;
+    if (va + vb == 0) return (stats_welch_result){gap ? copysign(INFINITY, gap) : 0, na + nb - 2, gap ? 0 : 1};
+    double t = gap / sqrt(va + vb), df = (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1));
+    return (stats_welch_result){t, df, 2 * t_tail(fabs(t), df)};
+}
+
+double stats_least_p(size_t n)
+{
+    double ways = 1;
+    for (size_t k = 1; k <= n; k++) ways = ways * (double)(n + k) / (double)k;
+    return fmin(1, 2 / ways);
+}

@@ -1,0 +1,65 @@
+/* stats.h - significance tests and intervals from per-sentence statistics and from seeds.
+ *
+ * Per-sentence statistics are rows of `width` numbers that add up over sentences, [n][width]; a stats_score
+ * computes the metric from their sum. All arrays belong to the caller; nothing is kept. The same seed gives the same
+ * result on every machine.
+ */
+#ifndef ABLATE_METRIC_STATS_H
+#define ABLATE_METRIC_STATS_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+enum { STATS_TRIALS = 10000, STATS_SEED = 12345 };
+
+/* ---- metrics from sums of statistics; ab_sum defines the kinds ---- */
+
+typedef double (*stats_score)(const double *sum, const void *options);
+double stats_ratio(const double *sum, const void *options); /* part, whole; 0 if the whole is 0; options: NULL */
+double stats_bleu(const double *sum, const void *options);  /* BLEU_STATS numbers; options: a bleu_options or NULL */
+double stats_f1(const double *sum, const void *options); /* matched, gold, found; 0 if there are none; options: NULL */
+stats_score stats_score_of(ab_sum kind);                 /* NULL for an unknown kind */
+size_t stats_width(ab_sum kind);                         /* 2, 10 or 3; 0 for an unknown kind */
+
+/* ---- over sentences ---- */
+
+/* Paired approximate randomisation (Noreen 1989; Riezler and Maxwell 2005), two-sided: how often a difference as
+ * large as that of systems a and b [n][width] occurs when their rows are swapped at random for each sentence.
+ * p = (c + 1) / (trials + 1). No sentences, or a score that is not finite: NaN. */
+double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
+                      size_t trials, uint64_t seed);
+
+typedef struct {
+    double low, high;
+} stats_interval;
+/* Percentile bootstrap (Efron; for BLEU: Koehn 2004) of one system: draws n sentences with replacement `trials` times;
+ * the share `level`, such as 0.95, of the scores lies in the interval. No sentences: NaN. */
+stats_interval stats_bootstrap(stats_score score, const void *options, const double *a, size_t n, size_t width,
+                               size_t trials, double level, uint64_t seed);
+
+/* ---- over a table ---- */
+
+/* Holm (1979): adjusts p[0..n) in place; NaN entries are not tests and stay. Returns the number of tests. */
+size_t stats_holm(double *p, size_t n);
+
+/* The median, of an even number the upper of the middle two; NaN without numbers. Sorts x. No NaN in x. */
+double stats_median(double *x, size_t n);
+
+/* ---- over seeds ---- */
+
+typedef struct {
+    size_t n;        /* finite values */
+    double mean, sd; /* sd: sample standard deviation, n - 1; NaN if there are too few values */
+} stats_summary;
+stats_summary stats_summarize(const double *x, size_t n); /* ignores values that are not finite */
+
+typedef struct {
+    double t, df, p;
+} stats_welch_result;
+/* Welch's (1947) two-sided t test of the means of a and b, with unequal variances. Fewer than two values on a side:
+ * NaN. Without any variance p is 1 if the means are equal, else 0. */
+stats_welch_result stats_welch(stats_summary a, stats_summary b);
+
+/* The smallest p that an exact two-sided permutation test can reach with n seeds on either side: 2 / C(2n,
+ * n). With 3 it is 0.1, so no difference is significant at 0.05; with 4 it is 0.029. */
+double stats_least_p(size_t n);
+#endif

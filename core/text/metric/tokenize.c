@@ -1,0 +1,180 @@
+#include "text/metric/tokenize.h"
+#include <string.h>
+#include <utf8proc.h>
+
+#define TOKENIZER_NAME(name) #name,
+const char *const tokenizer_names[N_TOKENIZERS] = {TOKENIZERS(TOKENIZER_NAME)};
+
+/* ---- passes: each reads the text once, from the left, and never looks again at what it has used ---- */
+
+typedef bool (*class_of)(int32_t c);
+
+static void swap(codes *a, codes *b)
+{
+    codes t = *a;
+    *a = *b;
+    *b = t;
+    b->n = 0;
+}
+
+/* Every occurrence of the ASCII text `from` becomes `to`. */
+static void replace(codes *text, codes *spare, const char *from, const char *to)
+{
+    size_t n = strlen(from);
+    spare->n = 0;
+    for (size_t i = 0; i < text->n;) {
+        size_t k = 0;
+        while (k < n && i + k < text->n && text->c[i + k] == from[k]) k++;
+        if (k < n) {
+            codes_add(spare, text->c[i++]);
+            continue;
+        }
+        for (const char *p = to; *p; p++) codes_add(spare, *p);
+        i += n;
+    }
+    swap(text, spare);
+}
+
+/* Every character of the class gets a space on both sides. */
+static void set_apart(codes *text, codes *spare, class_of class)
+{
+    spare->n = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        bool apart = class(text->c[i]);
+        if (apart) codes_add(spare, ' ');
+        codes_add(spare, text->c[i]);
+        if (apart) codes_add(spare, ' ');
+    }
+    swap(text, spare);
+}
+
+/* A character of class `first` and the next one of class `second` get a space between them, and one more
+ * before or after the two. The pair is then used up: in "a,,b" a rule for (letter or comma, comma) sees "a,"
+ * and ",b". */
+struct pair_rule {
+    class_of first, second;
+    enum { SPACE_BEFORE, SPACE_AFTER } more;
+};
+
+static void split_pairs(codes *text, codes *spare, struct pair_rule rule)
+{
+    spare->n = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        bool pair = i + 1 < text->n && rule.first(text->c[i]) && rule.second(text->c[i + 1]);
+        if (pair && rule.more == SPACE_BEFORE) codes_add(spare, ' ');
+        codes_add(spare, text->c[i]);
+        if (!pair) continue;
+        codes_add(spare, ' ');
+        codes_add(spare, text->c[++i]);
+        if (rule.more == SPACE_AFTER) codes_add(spare, ' ');
+    }
+    swap(text, spare);
+}
+
+/* ---- classes ---- */
+
+static bool is_digit(int32_t c) { return c >= '0' && c <= '9'; }
+static bool not_digit(int32_t c) { return !is_digit(c); }
+static bool is_stop(int32_t c) { return c == '.' || c == ','; }
+static bool is_dash(int32_t c) { return c == '-'; }
+
+/* ASCII punctuation that 13a always splits off: all but the apostrophe and the three with rules of their own.
+ */
+static bool is_western_mark(int32_t c)
+{
+    if (c <= ' ' || c > '~' || is_digit(c) || is_stop(c) || is_dash(c) || c == '\'') return false;
+    return !((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
+}
+
+static bool is_number(int32_t c)
+{
+    utf8proc_category_t k = utf8proc_category(c);
+    return k >= UTF8PROC_CATEGORY_ND && k <= UTF8PROC_CATEGORY_NO;
+}
+static bool not_number(int32_t c) { return !is_number(c); }
+static bool is_punctuation(int32_t c)
+{
+    utf8proc_category_t k = utf8proc_category(c);
+    return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
+}
+static bool is_symbol(int32_t c)
+{
+    utf8proc_category_t k = utf8proc_category(c);
+    return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
+}
+
+/* What sacreBLEU splits as Chinese. The first range is no Chinese: there, two ranges beyond the basic plane
+ * are written with four hexadecimal digits too few and so cover punctuation, arrows, mathematics and more,
+ * while the ideographs beyond U+FFFF are left together. Equal scores need the same sets. */
+static bool is_chinese(int32_t c)
+{
+    static const struct {
+        int32_t from, to;
+    } ranges[] = {
+        {0x2001, 0x2a6d}, /* see above */
+        {0x2e80, 0x2fdf}, /* radicals */
+        {0x2ff0, 0x303f}, /* description characters, punctuation */
+        {0x3100, 0x312f}, /* bopomofo */
+        {0x31a0, 0x31ef}, /* bopomofo extended, strokes */
+        {0x3200, 0x4db5}, /* enclosed letters and months, compatibility, ideographs extension A */
+        {0x4e00, 0x9fbb}, /* ideographs as of Unicode 4.1 */
+        {0xf900, 0xfa2d}, {0xfa30, 0xfa6a}, {0xfa70, 0xfad9}, /* compatibility ideographs */
+        {0xfe10, 0xfe1f}, {0xfe30, 0xfe4f},                   /* vertical forms */
+        {0xff00, 0xffef},                                     /* full and half width forms */
+    };
+    for (size_t i = 0; i < LENGTH(ranges); i++)
+        if (c >= ranges[i].from && c <= ranges[i].to) return true;
+    return false;
+}
+
+/* ---- tokenizers ---- */
+
+static void western(codes *text, codes *spare)
+{
+    set_apart(text, spare, is_western_mark);
+    split_pairs(text, spare, (struct pair_rule){not_digit, is_stop, SPACE_AFTER});
+    split_pairs(text, spare, (struct pair_rule){is_stop, not_digit, SPACE_BEFORE});
+    split_pairs(text, spare, (struct pair_rule){is_digit, is_dash, SPACE_AFTER});
+}
+
+static void tokenize_13a(codes *text, codes *spare)
+{
+    static const char *const changes[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
+                                             {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
+    for (size_t i = 0; i < LENGTH(changes); i++) replace(text, spare, changes[i][0], changes[i][1]);
+    spare->n = 0; /* a space at both ends, so that a first or last stop has a neighbour that is no digit */
+    codes_add(spare, ' ');
+    for (size_t i = 0; i < text->n; i++) codes_add(spare, text->c[i]);
+    codes_add(spare, ' ');
+    swap(text, spare);
+    western(text, spare);
+}
+
+static void tokenize_intl(codes *text, codes *spare)
+{
+    split_pairs(text, spare, (struct pair_rule){not_number, is_punctuation, SPACE_AFTER});
+    split_pairs(text, spare, (struct pair_rule){is_punctuation, not_number, SPACE_BEFORE});
+    set_apart(text, spare, is_symbol);
+}
+
+static bool any(int32_t c) { return c >= 0; }
+
+void tokenize(enum tokenizer kind, codes *text, codes *spare)
+{
+    size_t from = 0;
+    while (text->n > 0 && codes_space(text->c[text->n - 1])) text->n--;
+    switch (kind) {
+    case TOK_13a: tokenize_13a(text, spare); break;
+    case TOK_intl: tokenize_intl(text, spare); break;
+    case TOK_char: set_apart(text, spare, any); break;
+    case TOK_zh:
+        while (from < text->n && codes_space(text->c[from])) from++;
+        if (from > 0) memmove(text->c, text->c + from, (text->n - from) * sizeof *text->c);
+        text->n -= from;
+        set_apart(text, spare, is_chinese);
+        western(text, spare);
+        break;
+    case TOK_none:
+    case N_TOKENIZERS: break;
+    }
+}

@@ -1,0 +1,12 @@
+/* ngrams.h - the character n-grams of a vocabulary's tokens, hashed into buckets (Bojanowski et al. 2017, sections 3.2
+ * and 4.3). */
+#ifndef ABLATE_NGRAMS_H
+#define ABLATE_NGRAMS_H
+#include "text/tokens/vocab.h"
+
+enum { NGRAM_LEAST = 2, NGRAM_MOST = 4 }; /* characters */
+
+/* Every n-gram of 2 to 4 characters of <token>, in the order of tokens: bucket[i], below `buckets`, is one of token[i].
+ * Special tokens have none. Both lists have the returned number of entries and live in `a`. */
+int64_t ngrams_of(const vocab *v, int64_t buckets, int32_t **bucket, int32_t **token, arena *a);
+#endif

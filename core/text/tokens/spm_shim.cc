@@ -1,0 +1,166 @@
+/* spm_shim.cc - the only C++ of the project: SentencePiece 0.1.97 as it is in Debian 12. */
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#define _Noreturn [[noreturn]] /* C11's word, in base.h */
+extern "C" {
+#include "base/base.h"
+}
+#include "text/tokens/spm_shim.h"
+
+struct spm {
+    sentencepiece::SentencePieceProcessor processor;
+};
+
+namespace
+{
+
+/* C++ ends as C does where memory is refused (base/memory.c), in this file and in the libraries below. */
+const std::new_handler before = std::set_new_handler([] { out_of_memory(0); });
+
+/* The training lines, from memory. */
+class Lines : public sentencepiece::SentenceIterator
+{
+  public:
+    Lines(const char *const *lines, int64_t n) : lines_(lines), n_(n) { set(); }
+    bool done() const override { return at_ >= n_; }
+    void Next() override
+    {
+        at_++;
+        set();
+    }
+    const std::string &value() const override { return line_; }
+    sentencepiece::util::Status status() const override { return {}; }
+
+  private:
+    void set()
+    {
+        if (at_ < n_) line_ = lines_[at_];
+    }
+    const char *const *lines_;
+    int64_t n_, at_ = 0;
+    std::string line_;
+};
+
+/* The whole number after `words` in SentencePiece's message, or -1. */
+long number_after(const std::string &message, const char *words)
+{
+    size_t at = message.find(words);
+    return at == std::string::npos ? -1 : atol(message.c_str() + at + strlen(words));
+}
+
+/* SentencePiece's message in the terms of this project. */
+int refuse(const char *kind, int64_t size, int64_t n, const std::string &message, err *e)
+{
+    long most = number_after(message, "value <= ");
+    if (most > 0)
+        return fail(e,
+                    "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = "
+                    "%ld or less",
+                    (long long)size, (long long)n, kind, most, most);
+    long least = number_after(message, "required_chars. ");
+    size_t versus = message.find(" vs ");
+    if (least >= 0 && versus != std::string::npos) least = atol(message.c_str() + versus + 4);
+    if (least > 0)
+        return fail(e,
+                    "vocab_size %lld is too small: the corpus has %ld different characters and special "
+                    "tokens; set vocab_size = %ld or more",
+                    (long long)size, least, least);
+    if (message.find("!sentences_.empty()") != std::string::npos)
+        return fail(e,
+                    "no line is left to train a %s vocabulary: SentencePiece skips lines with U+2585, its mark for "
+                    "unknown, and all non-empty lines "
+                    "of %lld have it",
+                    kind, (long long)n);
+    return fail(e, "SentencePiece could not train a %s vocabulary of %lld on %lld lines: %s", kind, (long long)size,
+                (long long)n, message.c_str());
+}
+
+/* As an entry of a list of comma-separated values. */
+std::string in_csv(const std::string &text)
+{
+    std::string out = "\"";
+    for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+}
+
+} // namespace
+
+int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symbols, const char *const *lines,
+              int64_t n, str *model, err *e)
+{
+    const char *kind = bpe ? "bpe" : "unigram";
+    try {
+        std::unordered_map<std::string, std::string> options = {
+            {"model_type", kind},
+            {"vocab_size", std::to_string(size)},
+            {"pad_id", std::to_string(VOCAB_PAD)},
+            {"unk_id", std::to_string(VOCAB_UNK)},
+            {"bos_id", std::to_string(VOCAB_BOS)},
+            {"eos_id", std::to_string(VOCAB_EOS)},
+            {"character_coverage", "1.0"}, /* so that the training text reads back unchanged */
+            {"normalization_rule_name", "identity"},
+            {"remove_extra_whitespaces", "false"},
+            {"max_sentence_length", "1000000000"}, /* the default drops lines over 4,192 bytes */
+            {"num_threads", "1"},
+            {"minloglevel", "4"},
+        };
+        /* SentencePiece takes no tab into its alphabet by itself. */
+        if (std::any_of(lines, lines + n, [](const char *line) { return strchr(line, '\t'); }))
+            options["user_defined_symbols"] = "\t";
+        for (int64_t i = 0; i < n_symbols; i++) {
+            std::string &list = options["user_defined_symbols"];
+            list += (list.empty() ? "" : ",") + in_csv(std::string("\xe2\x96\x81") + symbols[i]);
+        }
+        Lines iterator(lines, n);
+        std::string out;
+        auto status = sentencepiece::SentencePieceTrainer::Train(options, &iterator, &out);
+        if (!status.ok()) return refuse(kind, size, n, status.message(), e);
+        str_addn(model, out.data(), out.size());
+        return 0;
+    } catch (const std::exception &x) {
+        return refuse(kind, size, n, x.what(), e);
+    }
+}
+
+spm *spm_open(const void *data, size_t n, err *e)
+{
+    try {
+        auto m = new spm;
+        auto status = m->processor.LoadFromSerializedProto({static_cast<const char *>(data), n});
+        if (status.ok()) return m;
+        delete m;
+        fail(e, "not a SentencePiece model: %s", status.message());
+    } catch (const std::exception &x) {
+        fail(e, "not a SentencePiece model: %s", x.what());
+    }
+    return nullptr;
+}
+
+void spm_close(spm *m) { delete m; }
+
+int64_t spm_size(const spm *m) { return m->processor.GetPieceSize(); }
+
+const char *spm_piece(const spm *m, int32_t id) { return m->processor.IdToPiece(id).c_str(); }
+
+int spm_encode(const spm *m, const char *line, size_t n, id_list *out, err *e)
+{
+    try {
+        std::vector<int> ids;
+        auto status = m->processor.Encode({line, n}, &ids);
+        if (!status.ok()) return fail(e, "SentencePiece cannot encode the line: %s", status.message());
+        size_t total = static_cast<size_t>(out->n) + ids.size();
+        out->id = static_cast<int32_t *>(grow(out->id, &out->cap, total, sizeof *out->id));
+        for (int id : ids) out->id[out->n++] = id;
+        return 0;
+    } catch (const std::exception &x) {
+        return fail(e, "SentencePiece cannot encode the line: %s", x.what());
+    }
+}

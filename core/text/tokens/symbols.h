@@ -1,0 +1,25 @@
+/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocab.c; symbol_length also
+ * for ngrams.c. */
+#ifndef ABLATE_SYMBOLS_H
+#define ABLATE_SYMBOLS_H
+#include "text/tokens/vocab.h"
+
+typedef struct {
+    char **text; /* [n]: the symbols of ids VOCAB_SPECIALS .. VOCAB_SPECIALS + n - 1; stored in `memory` */
+    int64_t n;
+    int32_t *slot; /* [slots]: index into text, or -1; open addressing, slots a power of 2 */
+    size_t slots;
+    arena memory;
+} symbols;
+
+/* Length of the first symbol of s (not empty): up to the next blank (words), or one code point (chars). s is
+ * UTF-8. */
+size_t symbol_length(const char *s, bool words);
+
+/* The `most` most frequent symbols of lines[n] (0 = all); ties in the order of first occurrence. */
+void symbols_count(symbols *t, bool words, int64_t most, const char *const *lines, int64_t n);
+/* From n bytes with one symbol per line; -1 and e if there are not `expected` symbols or one occurs twice. */
+int symbols_read(symbols *t, const char *data, size_t n, int64_t expected, err *e);
+int32_t symbols_find(const symbols *t, const char *s, size_t n); /* the id, or VOCAB_UNK */
+void symbols_free(symbols *t);
+#endif

@@ -1,0 +1,80 @@
+/* vocab.h - text to token ids and back.
+ *
+ * A trained or read vocabulary is immutable: any number of threads may encode and decode with it. Text is not
+ * normalised, and lowercased only if requested at training. So decode(encode(x)) == x for every line whose characters
+ * (bpe, unigram, char) or words (words: separated by single blanks) were all seen in training. Two characters are
+ * special in bpe and unigram: U+2581 (SentencePiece's mark for a blank) decodes to a blank, and lines with U+2585 (its
+ * mark for unknown) are left out of training, so that this character stays unknown. The first VOCAB_SPECIALS ids are
+ * the same in every vocabulary and count in its size. A line is UTF-8 without a line end; invalid UTF-8 is refused with
+ * the position of the byte.
+ */
+#ifndef ABLATE_VOCAB_H
+#define ABLATE_VOCAB_H
+#include "base/base.h"
+
+enum {
+    VOCAB_PAD,     /* dummy rows; never in text */
+    VOCAB_UNK,     /* unseen in training */
+    VOCAB_BOS,     /* the decoder's first input */
+    VOCAB_EOS,     /* the end, on both sides */
+    VOCAB_SPECIALS /* the first id of a real token */
+};
+#define VOCAB_UNK_TEXT "\xe2\x81\x87" /* decoded text of VOCAB_UNK: U+2047, a double question mark */
+
+typedef enum {                 /* in the order of the INI key `vocab` (config/keys.c), so that a cast converts */
+               TOKENS_BPE,     /* SentencePiece, byte pair encoding */
+               TOKENS_UNIGRAM, /* SentencePiece, unigram language model */
+               TOKENS_WORDS,   /* blank-separated words, most frequent first */
+               TOKENS_CHAR,    /* Unicode code points, most frequent first */
+               TOKENS_KINDS
+} vocab_kind;
+extern const char *const vocab_kind_names[TOKENS_KINDS]; /* "bpe", "unigram", "words", "char" */
+
+typedef struct vocab vocab;
+
+typedef struct { /* {0} is empty; grows as needed */
+    int32_t *id; /* [n]; owned, freed by id_list_free */
+    int64_t n;
+    size_t cap;
+} id_list;
+void id_list_free(id_list *l);
+
+/* Trains on lines[n]. lowercase: encoding lowercases first, by code point (Unicode simple mapping). size: number of
+ * ids, specials included; 0 (words, char): every word or character that occurs. With a size, words and char keep the
+ * most frequent ones. bpe and unigram refuse a size that the corpus cannot give; the error has the largest (or least)
+ * possible size. Deterministic. NULL and e on failure; free with vocab_free. */
+vocab *vocab_train(vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n, err *e);
+
+/* The same with a cache: a file in folder dir (created if missing), named by the sha256 of kind, size and
+ * lines. It is built once even if several processes need it at the same time; a damaged file is rebuilt. dir NULL: no
+ * cache. */
+vocab *vocab_cached(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n,
+                    err *e);
+/* The same; words that are among symbols[n_symbols] stay one token in bpe and unigram too, however rare. They count in
+ * `size`. dir NULL: no cache. */
+vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
+                          int64_t n_symbols, const char *const *lines, int64_t n, err *e);
+void vocab_free(vocab *v); /* NULL is allowed */
+
+vocab_kind vocab_kind_of(const vocab *v);
+int64_t vocab_size(const vocab *v); /* ids 0 .. size - 1 */
+bool vocab_lowercase(const vocab *v);
+/* The token's own text ("\xe2\x96\x81the", "<s>"); borrowed from v. "<unk>" for ids outside
+ * 0 .. size - 1. */
+const char *vocab_token(const vocab *v, int32_t id);
+
+/* Appends the ids of `line` to out, without BOS and EOS. -1 and e on invalid UTF-8; out is then unchanged. */
+int vocab_encode(const vocab *v, const char *line, id_list *out, err *e);
+/* Appends the text of ids[n] to out. Stops at EOS; PAD and BOS are skipped; UNK and ids out of range give
+ * VOCAB_UNK_TEXT. */
+void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out);
+
+/* To self-describing bytes for a checkpoint (binary: use out->n), and back. vocab_read checks length and sha256. */
+void vocab_write(const vocab *v, str *out);
+vocab *vocab_read(const void *data, size_t n, err *e);
+
+/* Offset of the first byte of s[n] that is not well-formed UTF-8 (RFC 3629), or -1. */
+int64_t utf8_bad(const char *s, size_t n);
+/* Appends s (UTF-8) in lower case. */
+void utf8_lower(const char *s, str *out);
+#endif

@@ -1,0 +1,166 @@
+/* Do the tests keep their promises? Simulated scores with the variances of recorded runs: comparisons of a row with
+ * itself (A/A) are rejected as often as they may be, intervals cover, planted differences are found as often as
+ * planning says.
+ *
+ * Seeds and sentences as in the runs: a seed's score varies by sd_seed; each model meets each sentence with a deviation
+ * of its own (11.3 BLEU over 1,000 sentences: here 100 sentences with a tenth of that variance); and two designs may
+ * differ by sentence. ABLATE_LONG=1 simulates twenty times as much, over more scenes. */
+#include "test.h"
+#include "lab/statistics/design.h"
+#include "text/metric/stats.h"
+#include "lab/statistics/variances.h"
+#include <stdlib.h>
+
+enum { SENTENCES = 100, MOST_SEEDS = 20, ROWS = 20 };
+static const double model_by_sentence = 11.3 * 0.316227766; /* sqrt(100 / 1000) */
+
+typedef struct {
+    const char *name;
+    double sd_row, sd_base;    /* of seeds */
+    double design_by_sentence; /* sd over sentences of the difference of the designs, for 100 sentences */
+} scene;
+
+static const scene scenes[] = {{"alike", 0.4, 0.4, 0},
+                               {"designs differ by sentence", 0.4, 0.4, 2.53},
+                               {"unequal spread", 0.9, 0.2, 1.26},
+                               {"sentences dominate", 0.1, 0.1, 2.53}};
+
+static bool whole(void) { return getenv("ABLATE_LONG") != NULL; }
+
+/* One row: n seeds with mean `mean`; shift: [SENTENCES] what its design does to each sentence, or NULL. */
+static arm simulate(rng *r, size_t n, double mean, double sd, const double *shift)
+{
+    static double z[MOST_SEEDS * SENTENCES];
+    double scores[MOST_SEEDS];
+    for (size_t s = 0; s < n; s++) {
+        double *of = z + s * SENTENCES, sum = 0;
+        for (size_t j = 0; j < SENTENCES; j++) {
+            of[j] = model_by_sentence * rng_normal(r) + (shift ? shift[j] : 0);
+            sum += of[j];
+        }
+        for (size_t j = 0; j < SENTENCES; j++) of[j] -= sum / SENTENCES;
+        scores[s] = mean + sd * rng_normal(r) + sum / SENTENCES;
+    }
+    return arm_measure(scores, z, n, SENTENCES);
+}
+
+static difference compare(rng *r, const scene *x, size_t n, double effect)
+{
+    double shift[SENTENCES];
+    for (size_t j = 0; j < SENTENCES; j++) shift[j] = x->design_by_sentence * rng_normal(r);
+    arm row = simulate(r, n, effect, x->sd_row, shift), base = simulate(r, n, 0, x->sd_base, NULL);
+    difference d = design_compare(&row, &base, INFINITY);
+    arm_free(&row);
+    arm_free(&base);
+    return d;
+}
+
+/* Three standard deviations of a share of `trials`. */
+static double allowed(double share, size_t trials) { return 3 * sqrt(share * (1 - share) / (double)trials); }
+
+static void check_alike(const scene *x, size_t n, size_t trials, rng *r)
+{
+    size_t rejected = 0, strictly = 0, covered = 0;
+    for (size_t i = 0; i < trials; i++) {
+        difference d = compare(r, x, n, 0);
+        rejected += d.p <= 0.05;
+        strictly += d.p <= 0.0025;
+        covered += d.low <= 0 && 0 <= d.high;
+        if ((d.p <= 0.05) == (d.low <= 0 && 0 <= d.high)) CHECK_NEAR(d.p, 0.05, 1e-9); /* p and interval say the same */
+    }
+    double share = (double)rejected / (double)trials;
+    printf("%-28s n %2zu: %.1f %% rejected at 5 %%, %.2f %% at 0.25 %%, covered %.1f %%\n", x->name, n, 100 * share,
+           100 * (double)strictly / (double)trials, 100 * (double)covered / (double)trials);
+    CHECK(share <= 0.05 + fmax(0.02, allowed(0.05, trials)));
+    if (n >= 5) CHECK(share >= 0.03 - allowed(0.03, trials));
+    CHECK((double)covered / (double)trials >= 0.93 - allowed(0.05, trials) / 3);
+    CHECK((double)strictly / (double)trials <= 0.0025 + fmax(0.0015, allowed(0.0025, trials)));
+}
+
+/* A planted difference is found about as often as power_of says, from the true standard deviations. */
+static void check_planted(size_t n, double effect, size_t trials, rng *r)
+{
+    const scene *x = &scenes[0];
+    double noise = model_by_sentence * model_by_sentence / SENTENCES, sd = sqrt(0.16 + noise);
+    double promised = power_of(effect, sd, sd, n, 0, 0.05);
+    size_t found = 0, wrong_way = 0;
+    for (size_t i = 0; i < trials; i++) {
+        difference d = compare(r, x, n, effect);
+        found += d.p <= 0.05;
+        wrong_way += d.p <= 0.05 && d.d < 0;
+    }
+    printf("planted %.1f, n %2zu: found %.1f %%, promised %.1f %%\n", effect, n, 100 * (double)found / (double)trials,
+           100 * promised);
+    CHECK_NEAR((double)found / (double)trials, promised, 0.06 + allowed(0.5, trials) / 3);
+    CHECK(wrong_way <= trials / 200);
+}
+
+/* A table of rows that are all like base, three seeds each: how often does Holm over shared variances find any? */
+static void check_family(size_t n, size_t tables, double *power, rng *r, double effect)
+{
+    size_t any = 0, found = 0;
+    for (size_t t = 0; t < tables; t++) {
+        arm rows[ROWS + 1];
+        double s2[ROWS + 1], df[ROWS + 1], p[ROWS];
+        for (size_t i = 0; i <= ROWS; i++) {
+            rows[i] = simulate(r, n, i == 1 ? effect : 0, 0.4, NULL);
+            s2[i] = rows[i].s2, df[i] = rows[i].df;
+        }
+        shared_prior prior = share_variances(s2, df, ROWS + 1, NULL, NULL);
+        for (size_t i = 0; i <= ROWS; i++) rows[i].s2 = s2[i], rows[i].df = df[i];
+        for (size_t i = 0; i < ROWS; i++) p[i] = design_compare(&rows[i + 1], &rows[0], prior.pool_df).p;
+        stats_holm(p, ROWS);
+        bool rejected = false;
+        for (size_t i = 1; i < ROWS; i++) rejected = rejected || p[i] <= 0.05;
+        any += rejected;
+        found += p[0] <= 0.05;
+        for (size_t i = 0; i <= ROWS; i++) arm_free(&rows[i]);
+    }
+    *power = (double)found / (double)tables;
+    double share = (double)any / (double)tables;
+    printf("%d rows, n %zu, shared variances, Holm: any false %.1f %%, planted %.1f found %.1f %%\n", ROWS, n,
+           100 * share, effect, 100 * *power);
+    CHECK(share <= 0.08 + allowed(0.05, tables));
+}
+
+/* Looks at 3, 5, 10, 20 seeds with the repeated p: how often is a row like base ever rejected? */
+static void check_sequential(size_t trials, rng *r, double effect, double *rejected, double *seeds)
+{
+    size_t count = 0, used = 0;
+    for (size_t i = 0; i < trials; i++) {
+        double a[MOST_SEEDS], b[MOST_SEEDS], p[N_LOOKS],
+            sd = sqrt(0.16 + model_by_sentence * model_by_sentence / SENTENCES);
+        for (size_t s = 0; s < MOST_SEEDS; s++) a[s] = effect + sd * rng_normal(r), b[s] = sd * rng_normal(r);
+        for (size_t k = 0; k < N_LOOKS; k++) {
+            arm x = arm_measure(a, NULL, look_seeds[k], 0), y = arm_measure(b, NULL, look_seeds[k], 0);
+            p[k] = design_compare(&x, &y, INFINITY).p;
+            bool stop = repeated_p(p, k + 1) <= 0.05;
+            count += stop;
+            if (!stop && k + 1 < N_LOOKS) continue;
+            used += look_seeds[k];
+            break;
+        }
+    }
+    *rejected = (double)count / (double)trials, *seeds = (double)used / (double)trials;
+    printf("looks at 3, 5, 10, 20 seeds, true difference %.1f: rejected %.1f %%, %.1f seeds on average\n", effect,
+           100 * *rejected, *seeds);
+}
+
+int main(void)
+{
+    rng r = rng_seed(20251122, 0);
+    size_t trials = whole() ? 20000 : 1000, scenes_done = whole() ? LENGTH(scenes) : 2;
+    static const size_t seeds[] = {2, 3, 5, 10, 20};
+    for (size_t i = 0; i < scenes_done; i++)
+        for (size_t k = 0; k < (whole() ? LENGTH(seeds) : 3); k++) check_alike(&scenes[i], seeds[k], trials, &r);
+    check_planted(5, 1.0, trials, &r);
+    check_planted(10, 1.0, trials, &r);
+    double power, seeds_used, rejected;
+    check_family(3, whole() ? 2000 : 150, &power, &r, 2);
+    CHECK(power >= 0.5);
+    check_sequential(whole() ? 20000 : 2000, &r, 0, &rejected, &seeds_used);
+    CHECK(rejected <= 0.05 + allowed(0.05, 2000));
+    check_sequential(whole() ? 20000 : 2000, &r, 1, &rejected, &seeds_used);
+    CHECK(rejected >= 0.9 && seeds_used <= 12);
+    return test_end();
+}

@@ -1,0 +1,298 @@
+/* The statistics over seeds and sentences against numbers worked out independently (statistics_worked.h). */
+#include "test.h"
+#include "lab/statistics/design.h"
+#include "base/distribution.h"
+#include "lab/statistics/influence.h"
+#include "lab/statistics/scale.h"
+#include "text/metric/stats.h"
+#include "lab/statistics/variances.h"
+#include "statistics_worked.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Equal to nine printed digits. */
+#define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
+
+static double score(const worked_case *c, const double *rows, double *z)
+{
+    if (c->width == 2) return influence_log_ratio(rows, WORKED_SENTENCES, z);
+    return c->width == 3 ? influence_f1(rows, WORKED_SENTENCES, z) : influence_bleu(rows, WORKED_SENTENCES, NULL, z);
+}
+
+static arm measured(const worked_case *c, const double *rows, const double *scores)
+{
+    double z[WORKED_SEEDS * WORKED_SENTENCES], found[WORKED_SEEDS];
+    for (size_t s = 0; s < WORKED_SEEDS; s++) {
+        double sum = 0, *of = z + s * WORKED_SENTENCES;
+        found[s] = score(c, rows + s * WORKED_SENTENCES * c->width, of);
+        CHECK_PRINTED(found[s], scores[s]);
+        for (size_t j = 0; j < WORKED_SENTENCES; j++) sum += of[j];
+        CHECK_NEAR(sum, 0, 1e-10);
+        if (rows == c->variant && s == 0)
+            for (size_t j = 0; j < WORKED_SENTENCES; j++) CHECK_PRINTED(of[j], c->influence[j]);
+    }
+    return arm_measure(found, z, WORKED_SEEDS, WORKED_SENTENCES);
+}
+
+static void check_case(const worked_case *c)
+{
+    arm row = measured(c, c->variant, c->scores1), base = measured(c, c->base, c->scores0);
+    difference x = design_compare(&row, &base, INFINITY);
+    double var_d = 0, half90 = howe_half_width(x.v, x.df, x.u, 0.10);
+    for (size_t j = 0; j < WORKED_SENTENCES; j++)
+        var_d += (row.z[j] - base.z[j]) * (row.z[j] - base.z[j]) / (WORKED_SENTENCES - 1);
+    CHECK_PRINTED(row.s2, c->s2_1);
+    CHECK_PRINTED(base.s2, c->s2_0);
+    CHECK_PRINTED(row.msi, c->msi1);
+    CHECK_PRINTED(base.msi, c->msi0);
+    CHECK_PRINTED(var_d, c->var_d);
+    CHECK_PRINTED(arm_seed_sd(&row), c->sd_seed1);
+    CHECK_PRINTED(x.d, c->d);
+    CHECK_PRINTED(x.v, c->v);
+    CHECK_PRINTED(x.df, c->df_welch);
+    CHECK_PRINTED(x.u, c->u);
+    CHECK_PRINTED(howe_p(x.d, x.v, x.df, 0), c->p_welch);
+    CHECK_PRINTED((x.high - x.low) / 2, c->half);
+    CHECK_PRINTED(x.low, c->low);
+    CHECK_PRINTED(x.high, c->high);
+    CHECK_PRINTED(x.p, c->p);
+    CHECK_PRINTED(x.d - half90, c->low90);
+    CHECK_PRINTED(x.d + half90, c->high90);
+    CHECK_PRINTED(equivalence_p(x.d, x.v, x.df, x.u, c->margin), c->p_tost);
+    CHECK_PRINTED(permutation_p(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS), c->p_permutation);
+    superiority s = superiority_of(c->scores1, WORKED_SEEDS, c->scores0, WORKED_SEEDS, 1);
+    CHECK_PRINTED(s.theta, c->superior);
+    CHECK_PRINTED(s.low, c->superior_low);
+    CHECK_PRINTED(s.high, c->superior_high);
+    if (!strcmp(c->name, "log_PPL")) {
+        const double percent[] = {100 * expm1(x.d), 100 * expm1(x.low), 100 * expm1(x.high)};
+        for (size_t i = 0; i < LENGTH(percent); i++) CHECK_PRINTED(percent[i], worked_as_percent[i]);
+    }
+    arm_free(&row);
+    arm_free(&base);
+}
+
+static void check_formulas(void)
+{
+    for (size_t i = 0; i < LENGTH(worked_howe); i++) {
+        CHECK_PRINTED(howe_half_width(worked_howe[i].v, worked_howe[i].df, worked_howe[i].u, 0.05),
+                      worked_howe[i].half);
+        CHECK_PRINTED(howe_p(worked_howe[i].d, worked_howe[i].v, worked_howe[i].df, worked_howe[i].u),
+                      worked_howe[i].p);
+    }
+    for (size_t i = 0; i < LENGTH(worked_t); i++)
+        CHECK_PRINTED(t_upper(1 - worked_t[i].p, worked_t[i].df), worked_t[i].t);
+    for (size_t i = 0; i < LENGTH(worked_trigamma); i++)
+        CHECK_PRINTED(trigamma_inverse(worked_trigamma[i].y), worked_trigamma[i].x);
+    for (size_t i = 0; i < LENGTH(worked_newcombe); i++) {
+        superiority s = superiority_interval(worked_newcombe[i].theta, worked_newcombe[i].n1, worked_newcombe[i].n0);
+        CHECK_NEAR(s.low, worked_newcombe[i].low, 1e-8); /* theta itself is printed to nine digits */
+        CHECK_NEAR(s.high, worked_newcombe[i].high, 1e-8);
+    }
+    for (size_t i = 0; i < LENGTH(worked_e); i++)
+        CHECK_PRINTED(t_e_value(worked_e[i].t, worked_e[i].df, worked_e[i].n_eff, worked_e[i].g), worked_e[i].e);
+    arm base = arm_measure(worked_base, NULL, LENGTH(worked_base), 0);
+    prediction one = predict_one(&base, worked_one_seed.x);
+    CHECK_PRINTED(worked_one_seed.x - base.mean, worked_one_seed.d);
+    CHECK_PRINTED(one.t, worked_one_seed.t);
+    CHECK_PRINTED(one.df, worked_one_seed.df);
+    CHECK_PRINTED(one.p, worked_one_seed.p);
+    CHECK_PRINTED(one.half, worked_one_seed.half);
+}
+
+/* Arms of which only the variances matter. */
+static difference of_variances(double s1, size_t n1, double s0, size_t n0)
+{
+    arm row = {.n = n1, .s2 = s1 * s1, .df = (double)(n1 - 1)}, base = {.n = n0, .s2 = s0 * s0, .df = (double)(n0 - 1)};
+    return design_compare(&row, &base, INFINITY);
+}
+
+static void check_planning(void)
+{
+    for (size_t i = 0; i < LENGTH(worked_detectable); i++) {
+        difference x = of_variances(worked_detectable[i].s1, worked_detectable[i].n1, worked_detectable[i].s0,
+                                    worked_detectable[i].n0);
+        double alpha = worked_detectable[i].alpha, power = worked_detectable[i].power, u = worked_detectable[i].u;
+        CHECK_PRINTED(least_detectable(x.v, x.df, u, 5, alpha, power), worked_detectable[i].detectable);
+        CHECK_PRINTED(least_detectable_floor(u, alpha, power), worked_detectable[i].floor);
+    }
+    for (size_t i = 0; i < LENGTH(worked_seeds); i++)
+        CHECK_INT(
+            seeds_needed(worked_seeds[i].wanted, worked_seeds[i].s1, worked_seeds[i].s0, worked_seeds[i].u, 0.05, 0.8),
+            worked_seeds[i].n);
+    /* below five seeds: k sd sqrt(2 / n) */
+    static const double factor[] = {[2] = 10.4, [3] = 4.32, [4] = 3.56};
+    for (size_t n = 2; n <= 4; n++) {
+        difference x = of_variances(0.5, n, 0.5, n);
+        CHECK_NEAR(least_detectable(x.v, x.df, 0, n, 0.05, 0.8), factor[n] * 0.5 * sqrt(2. / (double)n), 1e-9);
+    }
+    CHECK_INT(seeds_needed(1, 0.5, 0.5, 0, 0.05 / 20, 0.8), 10); /* Holm's first step over 20 rows */
+    CHECK_NEAR(power_of(1.01031408, 0.5, 0.5, 5, 0, 0.05), 0.8, 1e-6);
+    CHECK_NEAR(t_upper(0.025, 8), worked_stein.t, 1e-8);
+    CHECK_INT(stein_seeds(worked_stein.pilot, worked_stein.s2_1, worked_stein.s2_0, worked_stein.w), worked_stein.n);
+    CHECK_INT(stein_seeds(5, 0.01, 0.01, 1), 5); /* never fewer than the pilot has */
+}
+
+static void check_many(void)
+{
+    double p[LENGTH(worked_holm_p)];
+    memcpy(p, worked_holm_p, sizeof p);
+    CHECK_INT(stats_holm(p, LENGTH(p)), LENGTH(p));
+    for (size_t i = 0; i < LENGTH(p); i++) CHECK_PRINTED(p[i], worked_holm[i]);
+    for (size_t k = 1; k <= N_LOOKS; k++) CHECK_PRINTED(repeated_p(worked_looks_p, k), worked_repeated[k - 1]);
+    const double late[] = {NAN, NAN, 0.003, 0.5};
+    CHECK_NEAR(repeated_p(late, 2), 1, 0);
+    CHECK_NEAR(repeated_p(late, 4), 0.01, 1e-12);
+    for (size_t i = 0; i < LENGTH(worked_least_p); i++) {
+        double a[20], b[20], d[20];
+        size_t n = worked_least_p[i].n;
+        for (size_t s = 0; s < n; s++) a[s] = 10 + (double)s, b[s] = (double)s / 7, d[s] = 1 + (double)s;
+        CHECK_NEAR(sign_flip_p(d, n), worked_least_p[i].sign_flip, 1e-12);
+        CHECK_NEAR(permutation_p(a, n, b, n), worked_least_p[i].two_sample, 1e-12);
+        CHECK_NEAR(stats_least_p(n), worked_least_p[i].two_sample, 1e-12);
+    }
+    double many[21] = {0};
+    CHECK(isnan(permutation_p(many, 11, many, 10)) && isnan(sign_flip_p(many, 21)));
+}
+
+static void check_sharing(void)
+{
+    for (size_t i = 0; i < LENGTH(worked_squeeze); i++) {
+        double s2[WORKED_MOST_ROWS], df[WORKED_MOST_ROWS], moderated[WORKED_MOST_ROWS];
+        bool outlier[WORKED_MOST_ROWS];
+        size_t n = worked_squeeze[i].n;
+        memcpy(s2, worked_squeeze[i].s2, sizeof s2);
+        memcpy(df, worked_squeeze[i].df, sizeof df);
+        shared_prior prior = share_variances(s2, df, n, moderated, outlier);
+        CHECK_PRINTED(prior.spread, worked_squeeze[i].spread);
+        if (isinf(worked_squeeze[i].prior_df))
+            CHECK(isinf(prior.prior_df));
+        else
+            CHECK_PRINTED(prior.prior_df, worked_squeeze[i].prior_df);
+        CHECK_PRINTED(prior.prior_s2, worked_squeeze[i].prior_s2);
+        CHECK_PRINTED(prior.pool_df, worked_squeeze[i].pool_df);
+        for (size_t k = 0; k < n; k++) {
+            CHECK_INT(outlier[k], worked_squeeze[i].outlier[k]);
+            CHECK_PRINTED(moderated[k], worked_squeeze[i].moderated[k]);
+            CHECK_PRINTED(s2[k], worked_squeeze[i].guarded[k]);
+            CHECK_PRINTED(df[k], worked_squeeze[i].shared_df[k]);
+        }
+        if (i) continue;
+        arm row = {.n = worked_shared_row.n1, .mean = worked_shared_row.d, .s2 = s2[3], .df = df[3]};
+        arm base = {.n = worked_shared_row.n0, .s2 = s2[0], .df = df[0]};
+        difference x = design_compare(&row, &base, prior.pool_df);
+        CHECK_PRINTED(x.v, worked_shared_row.v);
+        CHECK_PRINTED(x.df, worked_shared_row.df);
+        CHECK_PRINTED(howe_half_width(x.v, x.df, worked_shared_row.u, 0.05), worked_shared_row.half);
+        CHECK_PRINTED(howe_p(x.d, x.v, x.df, worked_shared_row.u), worked_shared_row.p);
+    }
+}
+
+/* A sum of rows with weights 1 and -1 is a comparison; one of four rows has a quarter of the variance. */
+static void check_contrast(void)
+{
+    const worked_case *c = &worked_cases[0];
+    arm rows[4] = {measured(c, c->variant, c->scores1), measured(c, c->base, c->scores0),
+                   measured(c, c->variant, c->scores1), measured(c, c->base, c->scores0)};
+    const double two[] = {1, -1}, four[] = {0.5, -0.5, 0.5, -0.5};
+    difference pair = design_compare(&rows[0], &rows[1], INFINITY), x = design_contrast(rows, two, 2),
+               all = design_contrast(rows, four, 4);
+    CHECK_NEAR(x.d, pair.d, 1e-12);
+    CHECK_NEAR(x.v, pair.v, 1e-12);
+    CHECK_NEAR(x.df, pair.df, 1e-12);
+    CHECK_NEAR(x.u, pair.u, 1e-12);
+    CHECK_NEAR(x.p, pair.p, 1e-12);
+    CHECK_NEAR(all.d, pair.d, 1e-12);
+    CHECK_NEAR(all.v, pair.v / 2, 1e-12);
+    CHECK_NEAR(all.df, 2 * pair.df, 1e-12);
+    rows[3].n = 1;
+    CHECK(isnan(design_contrast(rows, four, 4).p));
+    rows[3].n = 3;
+    for (size_t i = 0; i < 4; i++) arm_free(&rows[i]);
+}
+
+/* Losses that are a power law exactly, then with noise. */
+static void check_scale(void)
+{
+    enum { SIZES = 5, RUNS = 4 };
+    const double sizes[SIZES] = {1e4, 3e4, 1e5, 3e5, 1e6};
+    size_t runs[SIZES], one[SIZES];
+    double own[SIZES][RUNS], better[SIZES][RUNS];
+    const double *of[SIZES], *other[SIZES];
+    rng r = rng_seed(3, 1);
+    for (size_t i = 0; i < SIZES; i++) {
+        runs[i] = RUNS, one[i] = 1, of[i] = own[i], other[i] = better[i];
+        for (size_t k = 0; k < RUNS; k++)
+            own[i][k] = 20 * pow(sizes[i], -0.2), better[i][k] = 20 * pow(2 * sizes[i], -0.2);
+    }
+    scale_points base = {SIZES, sizes, runs, of}, row = {SIZES, sizes, runs, other}, single = {SIZES, sizes, one, of},
+                 few = {2, sizes, runs, of};
+    scale_fit f = scale_fitted(&row, &base, 1);
+    CHECK_NEAR(f.exponent, 0.2, 1e-12);
+    CHECK_NEAR(f.speedup, 2, 1e-9); /* half as many parameters for the same loss */
+    CHECK_NEAR(f.low, 0.2, 1e-12);
+    CHECK_NEAR(f.speedup_high, 2, 1e-9);
+    CHECK(isnan(scale_fitted(&few, NULL, 1).exponent));
+    size_t covered = 0, tries = 100, covered_single = 0;
+    for (size_t t = 0; t < tries; t++) {
+        for (size_t i = 0; i < SIZES; i++)
+            for (size_t k = 0; k < RUNS; k++) own[i][k] = 20 * pow(sizes[i], -0.2) * exp(0.05 * rng_normal(&r));
+        f = scale_fitted(&base, NULL, t);
+        covered += f.low <= 0.2 && 0.2 <= f.high;
+        CHECK(f.low < f.exponent && f.exponent < f.high && isnan(f.speedup));
+        f = scale_fitted(&single, NULL, t);
+        covered_single += f.low <= 0.2 && 0.2 <= f.high;
+    }
+    CHECK(covered >= 80 && covered_single >= 80); /* a bootstrap of few points covers less than 95 % */
+}
+
+/* What the formulas do at their edges. */
+static void check_edges(void)
+{
+    const double one[] = {3}, equal[] = {4, 4, 4}, lower[] = {3, 3, 3}, broken_run[] = {5, NAN};
+    arm a = arm_measure(equal, NULL, 3, 0), b = arm_measure(lower, NULL, 3, 0), c = arm_measure(one, NULL, 1, 0),
+        d = arm_measure(NULL, NULL, 0, 0);
+    CHECK_NEAR(design_compare(&a, &b, INFINITY).p, 0, 0); /* no variance at all, and a difference */
+    CHECK_NEAR(design_compare(&a, &a, INFINITY).p, 1, 0);
+    CHECK_NEAR(design_compare(&a, &b, INFINITY).low, 1, 0);
+    CHECK(isnan(design_compare(&a, &c, INFINITY).p) && isnan(design_compare(&c, &b, INFINITY).low));
+    CHECK_NEAR(design_compare(&a, &c, INFINITY).d, 1, 0);
+    CHECK(isnan(d.mean) && isnan(c.s2) && isnan(predict_one(&c, 2).p));
+    CHECK_NEAR(howe_p(2, 0, 4, 1), 2 * normal_tail(2), 1e-15); /* only the sentences vary */
+    CHECK_INT(seeds_needed(0.1, 0.5, 0.5, 0.064, 0.05, 0.8), 0);
+    superiority s = superiority_of(broken_run, 2, one, 1, -1); /* lower is better: 5 loses, and a diverged run loses */
+    CHECK_NEAR(s.theta, 0, 0);
+    CHECK_NEAR(superiority_of(broken_run, 2, broken_run, 2, 1).theta, 0.5, 0);
+    double s2[] = {0.2, 0, NAN}, df[] = {2, 2, 0};
+    shared_prior prior = share_variances(s2, df, 3, NULL, NULL); /* one row has nobody to share with */
+    CHECK_NEAR(s2[0], 0.2, 0);
+    CHECK(isinf(prior.pool_df) && isnan(s2[2]));
+    /* sentences of one document: the values of the sums are those of documents */
+    const double rows[] = {1, 2, 3, 4, 5, 5, 0, 3};
+    const size_t document[] = {0, 1, 0, 1};
+    double sums[4], z[2];
+    influence_documents(rows, 4, 2, document, 2, sums);
+    CHECK_NEAR(sums[0], 6, 0);
+    CHECK_NEAR(sums[3], 7, 0);
+    CHECK_NEAR(influence_ratio(sums, 2, z), 100 * 9. / 14, 1e-12);
+    CHECK_NEAR(z[0] + z[1], 0, 1e-12);
+    CHECK_NEAR(z[0], 100 * 2 * (6 - 9. / 14 * 7) / 14, 1e-12);
+    /* BLEU without a match of 4 words: the other orders still count, and the sum is 0 */
+    const double bleu[] = {5, 6, 4, 2, 1, 0, 5, 4, 3, 2, 7, 6, 5, 3, 2, 0, 7, 6, 5, 4};
+    influence_bleu(bleu, 2, NULL, z);
+    CHECK_NEAR(z[0] + z[1], 0, 1e-12);
+    CHECK(z[0] != 0);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < LENGTH(worked_cases); i++) check_case(&worked_cases[i]);
+    check_formulas();
+    check_planning();
+    check_many();
+    check_sharing();
+    check_contrast();
+    check_scale();
+    check_edges();
+    return test_end();
+}
