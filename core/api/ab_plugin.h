@@ -509,7 +509,8 @@ extern const ab_host *ab_host_;
 #define ab_scatter_add(c, p, i, n)               ab_host_->scatter_add(AB_AT_(c), p, i, n)
 #define ab_const(c, v, ...)                      ab_host_->consts(AB_AT_(c), AB_DIMS_(__VA_ARGS__), v)
 /* cfg: a typed pointer; f may depend on sizeof *cfg bytes. */
-#define ab_table(c, f, cfg, ...)                    ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+#define ab_table(c, f, cfg, ...) ab_host_->table(AB_AT_(c), AB_DIMS_(__VA_ARGS__), f, cfg, sizeof *(cfg))
+
 #define ab_weight(c, name, s, ...)                  ab_host_->param(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), s)
 #define ab_weight_full(c, name, v, ...)             ab_host_->param_full(AB_AT_(c), name, AB_DIMS_(__VA_ARGS__), v)
 #define ab_linear_relu(c, x, name, n, bias)         ab_host_->linear_relu(AB_AT_(c), x, name, n, bias)

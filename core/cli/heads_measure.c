@@ -61,8 +61,8 @@ typedef struct {
     size_t n;   /* source tokens, the end counted */
     bool *rare; /* [n]: the rarest of the sentence */
     size_t n_rare;
-    size_t *low,
-        *high; /* [n]: the smallest constituent of two words or more around token i, but for the whole sentence; low == high: none */
+    /* [n]: the smallest constituent of two words or more around token i, but the whole sentence; low == high: none */
+    size_t *low, *high;
     int half;
 } sentence;
 

@@ -1,7 +1,7 @@
 /* Beam search on the device: the CPU's outputs, with and without a mask, in one batch and in several, from models that
  * keep keys and values, that look at all of the past as one tensor (whose tapes are made anew) and that carry sums
  * along. */
-#include "network/decode/models.h"
+#include "decode/models.h"
 #include "open_device.h"
 
 enum { V = 90, N = 5, LONGEST = 6, NBEST = 2, BEAM = 3 };

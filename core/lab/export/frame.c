@@ -36,7 +36,7 @@ void frame_add_row(frame *f)
 
 static frame_column *column(frame *f, size_t j, frame_type type)
 {
-    if (j >= f->n_columns || f->columns[j].type != type) broken("export/frame.c: column %zu is of another type", j);
+    if (j >= f->n_columns || f->columns[j].type != type) broken("lab/export/frame.c: column %zu is of another type", j);
     return &f->columns[j];
 }
 

@@ -226,6 +226,6 @@ void grid_print(const grid *g, enum table_format format, str *out)
     case TABLE_MD: print_md(g, out); break;
     case TABLE_LATEX: grid_latex(g, out); break;
     case TABLE_CSV: print_csv(g, out); break;
-    case TABLE_JSON: broken("report/grid.c: a grid has no JSON form");
+    case TABLE_JSON: broken("lab/report/grid.c: a grid has no JSON form");
     }
 }

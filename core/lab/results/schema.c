@@ -2,77 +2,81 @@
  * that leads from the old one to db_steps in db.c. */
 #include "lab/results/internal.h"
 
-/* clang-format off: it would cut lines of SQL in two */
+/* SQL is laid out by hand: the formatter would cut its lines in two. */
+/* clang-format off */
 /* Version 2: the statistics of tables are stored, and the trials that tuned a row. */
-#define SCHEMA_2                                                                                                                                                                                                   \
-    /* How an experiment is to be judged and was set up, as JSON: criterion, factorial, scale, match. */                                                                                                           \
-    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
-    "CREATE TABLE comparison(\n"                                                                                                                                                                                   \
-    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "                                                                                               \
-    "metric(id),\n"                                                                                                                                                                                                \
-    "  base TEXT NOT NULL, base_hash TEXT NOT NULL, n INTEGER NOT NULL, n_base INTEGER NOT NULL, unit TEXT NOT "                                                                                                   \
-    "NULL,\n"                                                                                                                                                                                                      \
-    "  delta REAL, low REAL, high REAL, p REAL, p_adjusted REAL, tests INTEGER, rule TEXT, variance_seeds REAL,\n"                                                                                                 \
-    "  variance_sentences REAL, df REAL, seed_sd REAL, least_detectable REAL, p_models REAL, p_outside_base REAL,\n"                                                                                               \
-    "  p_permutation REAL, beats_base REAL, beats_base_low REAL, beats_base_high REAL, verdict TEXT, refused TEXT,\n"                                                                                              \
-    "  computed_at REAL NOT NULL, PRIMARY KEY(variant_id,metric_id)) STRICT, WITHOUT ROWID;\n" /* From which results the comparisons of an experiment were computed. */                                            \
-    "CREATE TABLE compared(\n"                                                                                                                                                                                     \
-    "  experiment_id INTEGER PRIMARY KEY REFERENCES experiment(id) ON DELETE CASCADE, results TEXT NOT NULL) "                                                                                                     \
-    "STRICT;\n" /* One trial of a search: settings is JSON. rung counts from 0; a pruned trial was not promoted to the next. */                                                                                    \
-    "CREATE TABLE trial(\n"                                                                                                                                                                                        \
-    "  experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE, row TEXT NOT NULL, n INTEGER NOT "                                                                                              \
-    "NULL,\n"                                                                                                                                                                                                      \
-    "  rung INTEGER NOT NULL, settings TEXT NOT NULL CHECK(json_valid(settings)), seed INTEGER NOT NULL, steps "                                                                                                   \
-    "INTEGER,\n"                                                                                                                                                                                                   \
-    "  metric TEXT NOT NULL, value REAL, seconds REAL, flops REAL, outcome TEXT NOT NULL\n"                                                                                                                        \
-    "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n"                                                                                                                                              \
-    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n"                                                                                                                                       \
-    "CREATE VIEW paired AS\n"                                                                                                                                                                                      \
-    " SELECT e.name experiment,t.ord,t.grp,t.name row,t.change,m.name "                                                                                                                                            \
-    "metric,c.n,c.n_base,c.unit,c.delta,c.low,c.high,c.p,\n"                                                                                                                                                       \
-    "  "                                                                                                                                                                                                           \
-    "c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df,c.seed_sd,\n"                                                                                             \
-    "  "                                                                                                                                                                                                           \
-    "c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused,c.base,\n"                                                                                              \
-    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n"                                                                                                                                    \
-    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n"                                                                                                 \
+#define SCHEMA_2 \
+    /* How an experiment is to be judged and was set up, as JSON: criterion, factorial, scale, match. */ \
+    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" \
+    /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
+    "CREATE TABLE comparison(\n" \
+    "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE," \
+    " metric_id INTEGER NOT NULL REFERENCES metric(id),\n" \
+    "  base TEXT NOT NULL, base_hash TEXT NOT NULL, n INTEGER NOT NULL, n_base INTEGER NOT NULL," \
+    " unit TEXT NOT NULL,\n" \
+    "  delta REAL, low REAL, high REAL, p REAL, p_adjusted REAL, tests INTEGER, rule TEXT, variance_seeds REAL,\n" \
+    "  variance_sentences REAL, df REAL, seed_sd REAL, least_detectable REAL, p_models REAL, p_outside_base REAL,\n" \
+    "  p_permutation REAL, beats_base REAL, beats_base_low REAL, beats_base_high REAL, verdict TEXT, refused TEXT,\n" \
+    "  computed_at REAL NOT NULL, PRIMARY KEY(variant_id,metric_id)) STRICT, WITHOUT ROWID;\n" \
+    /* From which results the comparisons of an experiment were computed. */ \
+    "CREATE TABLE compared(\n" \
+    "  experiment_id INTEGER PRIMARY KEY REFERENCES experiment(id) ON DELETE CASCADE," \
+    " results TEXT NOT NULL) STRICT;\n" \
+    /* One trial of a search: settings is JSON. rung counts from 0; a pruned trial was not promoted to the next. */ \
+    "CREATE TABLE trial(\n" \
+    "  experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE, row TEXT NOT NULL," \
+    " n INTEGER NOT NULL,\n" \
+    "  rung INTEGER NOT NULL, settings TEXT NOT NULL CHECK(json_valid(settings)), seed INTEGER NOT NULL," \
+    " steps INTEGER,\n" \
+    "  metric TEXT NOT NULL, value REAL, seconds REAL, flops REAL, outcome TEXT NOT NULL\n" \
+    "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n" \
+    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n" \
+    "CREATE VIEW paired AS\n" \
+    " SELECT e.name experiment,t.ord,t.grp,t.name row,t.change,m.name metric,c.n,c.n_base,c.unit,c.delta," \
+    "c.low,c.high,c.p,\n" \
+    "  c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df," \
+    "c.seed_sd,\n" \
+    "  c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused," \
+    "c.base,\n" \
+    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n" \
+    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n" \
     " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
 const char results_schema_2[] = SCHEMA_2;
 
 /* Version 3: views for the questions that people ask; an experiment's view has a name that needs no quotes. */
 #define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
-#define RUNS_OF      " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
-#define IN_FORCE     " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
-#define ISO(t)       "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
-#define SCHEMA_3                                                                                                       \
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n"                                                    \
-    "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n"                                                              \
-    "CREATE VIEW runs AS\n"                                                                                            \
-    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt "                     \
-    "attempts,r.step,r.total_steps steps,\n"                                                                           \
-    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO(                                            \
-        "r.ended_at") " ended,\n"                                                                                      \
-                      "  round(r.ended_at-r.started_at,1) "                                                            \
-                      "seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,a.flops_step,a.tokens_second,\n"  \
-                      "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path "                           \
-                      "log,v.config_hash,v.config_json settings\n" RUNS_OF LAST_ATTEMPT IN_FORCE                       \
-                      "CREATE VIEW curves AS\n"                                                                        \
-                      " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n" RUNS_OF    \
-                      " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE                    \
-                      "CREATE VIEW plugins_used AS\n"                                                                  \
-                      " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n"                          \
-                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n"       \
-                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n"   \
-                      "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n" RUNS_OF             \
-                          LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
+#define RUNS_OF \
+    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+#define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+#define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
+#define SCHEMA_3 \
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n" \
+    "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n" \
+    "CREATE VIEW runs AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts," \
+    "r.step,r.total_steps steps,\n" \
+    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n" \
+    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters," \
+    "a.flops_step,a.tokens_second,\n" \
+    "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n" \
+    RUNS_OF LAST_ATTEMPT IN_FORCE \
+    "CREATE VIEW curves AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n" \
+    RUNS_OF " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE \
+    "CREATE VIEW plugins_used AS\n" \
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n" \
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n" \
+    RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
 const char results_schema_3[] = SCHEMA_3;
 
 /* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3
  * bytes, not 4. Who reads results without their statistics, which are thousands of bytes each, finds all of them in an
  * index. */
-#define SCHEMA_4                                                                                                       \
-    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,how,signature);\n"                                \
-    "ALTER TABLE point RENAME COLUMN t TO seconds;\n"                                                                  \
+#define SCHEMA_4 \
+    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,how,signature);\n" \
+    "ALTER TABLE point RENAME COLUMN t TO seconds;\n" \
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
 const char results_schema_4[] = SCHEMA_4;
 

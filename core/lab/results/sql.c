@@ -41,7 +41,7 @@ static int bind(sqlite3_stmt *s, const char *types, va_list ap)
             size_t n = va_arg(ap, size_t);
             rc = v ? sqlite3_bind_blob64(s, i, v, n, SQLITE_TRANSIENT) : sqlite3_bind_null(s, i);
         } else {
-            broken("results/sql.c: unknown binding type '%c'", *types);
+            broken("lab/results/sql.c: unknown binding type '%c'", *types);
         }
     }
     return rc;

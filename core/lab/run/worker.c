@@ -1,6 +1,5 @@
 /* worker.c - one run from its settings to its results; read do_run from top to bottom. score.c computes its scores. */
 #include "lab/run/worker.h"
-#include "cli/options.h"
 #include "tensor/cpu/floor.h"
 #include "network/check/known.h"
 #include "tensor/comm/comm.h"
@@ -383,28 +382,25 @@ static void give_up(const run *r, const err *e)
     c->m->abort(WORKER_FAILED);
 }
 
-static int work(const invocation *c, void *options)
+int worker_run_job(worker_job *j, err *e)
 {
-    job *j = options;
     run r = {.leads = true};
-    err e = {0};
     signal(SIGTERM, ask_stop);
     signal(SIGALRM, step_too_long);
-    if (!j->data_dir) j->data_dir = c->p.data_dir;
     r.job = *j;
-    if (open_events(j, &e)) return call_failed(c, &e);
+    if (open_events(j, e)) return -1;
     cpu_threads((int)r.job.threads);
     profile_enable(r.job.profile);
-    train_outcome outcome = do_run(&r, &e);
+    train_outcome outcome = do_run(&r, e);
     if (r.job.profile) {
         double flops = 0, bytes = 0;
         if (!on_device(r.on)) cpu_floors(&flops, &bytes);
         profile_print(stderr, flops, bytes);
     }
     close_run(&r);
-    if (r.comm) give_up(&r, &e);
-    if (outcome == TRAIN_FAILED) event_error(e.text), fprintf(stderr, "error: %s\n", e.text);
-    if (outcome == TRAIN_DIVERGED) event_diverged(e.text), fprintf(stderr, "%s\n", e.text);
+    if (r.comm) give_up(&r, e);
+    if (outcome == TRAIN_FAILED) event_error(e->text), fprintf(stderr, "error: %s\n", e->text);
+    if (outcome == TRAIN_DIVERGED) event_diverged(e->text), fprintf(stderr, "%s\n", e->text);
     if (outcome == TRAIN_STOPPED) event_stopped();
     if (outcome == TRAIN_DONE) event_end();
     if (!r.leads && outcome != TRAIN_FAILED) return WORKER_DONE; /* rank 0's status is the run's */
@@ -413,22 +409,3 @@ static int work(const invocation *c, void *options)
            : outcome == TRAIN_DIVERGED ? WORKER_DIVERGED
                                        : WORKER_FAILED;
 }
-
-/* launch/worker_process.c writes this command line. */
-#define AT(field) offsetof(job, field)
-static const job defaults = {.device = "auto", .seed = 1, .fd = -1};
-static const option options[] = {
-    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder), .required = true},
-    {"--data", "FOLDER", "folder of corpora", OPTION_TEXT, AT(data_dir)},
-    {"--cache", "FOLDER", "folder of vocabularies", OPTION_TEXT, AT(cache_dir)},
-    {"--device", "DEVICE", "device to train on", OPTION_TEXT, AT(device)},
-    {"--seed", "N", "seed of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
-    {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
-    {"--fd", "N", "file descriptor for events", OPTION_COUNT, AT(fd), 0, 1e6},
-    {"--events", "FILE", "file for events, instead of --fd", OPTION_TEXT, AT(events)},
-    {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
-    {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
-    {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
-    {0}};
-const command worker_command = {
-    .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};

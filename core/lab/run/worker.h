@@ -39,6 +39,10 @@ typedef struct {
         *hits; /* of the dev set: negative log-likelihood and target tokens of each pair; right and all target tokens */
 } worker_run;
 
+/* Trains and scores one run; its events go to the host. Returns a worker's exit code (lab/launch/event.h), or -1 and
+ * sets *e if it cannot reach the host. */
+int worker_run_job(worker_job *j, err *e);
+
 extern const char *const worker_split_names[AB_SPLITS];
 bool worker_decoder_only(const worker_run *r);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */

@@ -42,7 +42,7 @@ typedef struct {
     int64_t *cursor; /* [beam]: while a sentence's choices are merged */
     char *scratch;   /* one part per thread */
     size_t scratch_size;
-    /* for a device (choosing, graph/backend.h): what is sent and what comes back; NULL elsewhere */
+    /* for a device (choosing, tensor/graph/backend.h): what is sent and what comes back; NULL elsewhere */
     double *log_prob;
     uint32_t *line;
     int32_t *line_of;

@@ -27,18 +27,21 @@
 
 enum { MOST_STEPS = 1000000000 };
 
-/* clang-format off */
 const ab_param config_params[] = {
     /* plugins */
     TEXT(task, "translation", "task plugin: what is learned and how it is scored"),
-    TEXT(attention, "scaled_dot", "attention plugin of all three places: encoder, decoder and cross-attention (section 3.2)"),
+    TEXT(attention, "scaled_dot",
+         "attention plugin of all three places: encoder, decoder and cross-attention (section 3.2)"),
     TEXT(attention_encoder, "same", "attention plugin of the encoder's self-attention; same = the value of attention"),
-    TEXT(attention_decoder, "same", "attention plugin of the decoder's masked self-attention; same = the value of attention"),
+    TEXT(attention_decoder, "same",
+         "attention plugin of the decoder's masked self-attention; same = the value of attention"),
     TEXT(attention_cross, "same", "attention plugin of the cross-attention; same = the value of attention"),
     TEXT(position, "sinusoid", "positional encoding plugin, in both stacks (section 3.5)"),
     TEXT(feed_forward, "relu", "feed-forward plugin of each layer (section 3.3)"),
     TEXT(norm, "layer_norm", "normalisation plugin (section 3.1)"),
-    TEXT(block, "post_norm", "block plugin, the order of a layer: post_norm = norm(x + sublayer(x)) (section 3.1); pre_norm = x + sublayer(norm(x))"),
+    TEXT(block, "post_norm",
+         "block plugin, the order of a layer: post_norm = norm(x + sublayer(x)) (section 3.1); pre_norm = x + "
+         "sublayer(norm(x))"),
     TEXT(optimizer, "adam", "optimizer plugin (section 5.3)"),
     TEXT(schedule, "noam", "schedule plugin: the learning rate of each update (section 5.3)"),
     TEXT(plugin_path, "", "additional plugin folders [folders, separated by colons]"),
@@ -49,62 +52,84 @@ const ab_param config_params[] = {
     INT(d_model, 512, 1, 65536, NULL, "width of embeddings and sublayer outputs [values] (section 3.1)"),
     INT(d_ff, 2048, 1, 262144, NULL, "inner width of the feed-forward sublayers [values] (section 3.3)"),
     INT(heads, 8, 1, 1024, NULL, "attention heads [heads] (h in Table 3, section 3.2.2)"),
-    INT(d_k, -1, 1, 65536, "auto", "width of a head's queries and keys [values]; auto = d_model / heads (section 3.2.2)"),
+    INT(d_k, -1, 1, 65536, "auto",
+        "width of a head's queries and keys [values]; auto = d_model / heads (section 3.2.2)"),
     INT(d_v, -1, 1, 65536, "auto", "width of a head's values [values]; auto = d_model / heads (section 3.2.2)"),
-    REAL(dropout, 0.1, 0, 0.99, "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
+    REAL(
+        dropout, 0.1, 0, 0.99,
+        "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
     REAL(attention_dropout, 0, 0, 0.99, "dropout on attention weights [probability]"),
     REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the activation [probability]"),
     REAL(word_dropout, 0, 0, 0.99, "word dropout: replaces source tokens by <unk> in training [probability]"),
-    REAL(label_smoothing, 0.1, 0, 0.99, "label smoothing eps [probability] (section 5.4); perplexity always uses the unsmoothed loss"),
-    CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others", "which tokens share eps, in a vocabulary of V: all = eps/V on every token, so the gold "
-             "token has 1 - eps + eps/V "
-           "(Szegedy et al. 2015, cited by the paper); others = eps/(V-1) on the others, the gold token has 1 - eps (the paper's code)"),
-    INT(char_ngrams, 0, 0, 10000000, NULL, "composes source tokens from characters: the mean vector of a token's n-grams of 2 to 4 characters is added to its own; "
+    REAL(label_smoothing, 0.1, 0, 0.99,
+         "label smoothing eps [probability] (section 5.4); perplexity always uses the unsmoothed loss"),
+    CHOICE(label_smoothing_over, SMOOTH_ALL, "all|others",
+           "which tokens share eps, in a vocabulary of V: all = eps/V on every token, so the gold "
+           "token has 1 - eps + eps/V "
+           "(Szegedy et al. 2015, cited by the paper); others = eps/(V-1) on the others, the gold token has 1 - eps "
+           "(the paper's code)"),
+    INT(char_ngrams, 0, 0, 10000000, NULL,
+        "composes source tokens from characters: the mean vector of a token's n-grams of 2 to 4 characters is added to "
+        "its own; "
         "n-grams are hashed to this many vectors [vectors]; 0 = none (Bojanowski et al. 2017, sections 3.2, 4.3)"),
-    CHOICE(share_embeddings, SHARE_ALL, "all|target|none", "what shares one embedding table: all = source, target and softmax (section 3.4); "
-             "target = target and softmax; none = three tables"),
-    BOOL(bias, 1, "biases on the q, k, v and o projections, as in the paper's code; feed-forward sublayers always have biases"),
-    CHOICE(qkv_init, QKV_FUSED, "fused|separate", "Glorot uniform initialisation of q, k, v: fused = scaled as one matrix for all three, as in "
-             "the paper's code; separate = each on its own, sqrt(2) times larger"),
+    CHOICE(share_embeddings, SHARE_ALL, "all|target|none",
+           "what shares one embedding table: all = source, target and softmax (section 3.4); "
+           "target = target and softmax; none = three tables"),
+    BOOL(bias, 1,
+         "biases on the q, k, v and o projections, as in the paper's code; feed-forward sublayers always have biases"),
+    CHOICE(qkv_init, QKV_FUSED, "fused|separate",
+           "Glorot uniform initialisation of q, k, v: fused = scaled as one matrix for all three, as in "
+           "the paper's code; separate = each on its own, sqrt(2) times larger"),
     /* text */
     CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "tokenisation; the paper uses bpe (section 5.1)"),
-    INT(vocab_size, 32000, 8, 1000000, NULL, "vocabulary size, including special tokens [tokens]; the paper: about 37000 for En-De, 32000 for "
-             "En-Fr (section 5.1)"),
-    INT(max_length, 256, 2, 65536, NULL, "training pairs longer than this on either side are skipped and counted [tokens]"),
+    INT(vocab_size, 32000, 8, 1000000, NULL,
+        "vocabulary size, including special tokens [tokens]; the paper: about 37000 for En-De, 32000 for "
+        "En-Fr (section 5.1)"),
+    INT(max_length, 256, 2, 65536, NULL,
+        "training pairs longer than this on either side are skipped and counted [tokens]"),
     BOOL(lowercase, 0, "lowercase the text first"),
     /* training */
     CHOICE(precision, PRECISION_AUTO, "auto|fp32|bf16",
-           "number format of matrix products; auto = bf16 if the device has fast hardware for it; weights are always stored in fp32. "
+           "number format of matrix products; auto = bf16 if the device has fast hardware for it; weights are always "
+           "stored in fp32. "
            "Decoding also supports int8: translate --precision int8"),
     REAL(lr, 1, 0, 1000, "peak learning rate; for noam the factor before d_model^-0.5 (1 in the paper)"),
     REAL(lr_min, 0, 0, 1000, "final learning rate of linear, cosine and wsd"),
     INT(warmup, 4000, 0, MOST_STEPS, NULL, "warmup of the learning rate [updates] (section 5.3)"),
     INT(steps, 100000, 1, MOST_STEPS, NULL, "length of training [updates] (section 5.2)"),
-    INT(batch_tokens, 25000, 16, 100000000, NULL, "maximum source tokens, and maximum target tokens, of a batch [tokens] (section 5.1)"),
+    INT(batch_tokens, 25000, 16, 100000000, NULL,
+        "maximum source tokens, and maximum target tokens, of a batch [tokens] (section 5.1)"),
     INT(accumulate, 1, 1, 65536, NULL, "batches whose gradients are summed into one update [batches]"),
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
-    INT(eval_every, 1000, 1, MOST_STEPS, NULL, "interval between measurements of dev perplexity, also measured at the end [updates]"),
+    INT(eval_every, 1000, 1, MOST_STEPS, NULL,
+        "interval between measurements of dev perplexity, also measured at the end [updates]"),
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "interval between checkpoints, also written at the end [updates]"),
     INT(keep, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
-    INT(average, 1, 1, 10000, NULL, "number of checkpoints averaged for the result [checkpoints]; 1 = no averaging, as in Table 3; Table 2 uses 5 "
-             "and 20 (section 6.1)"),
-    INT(patience, 0, 0, 10000, NULL, "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
-    CHOICE(select, SELECT_LAST, "last|best", "checkpoint used for the result: last, or best dev perplexity; an average ends at this checkpoint"),
+    INT(average, 1, 1, 10000, NULL,
+        "number of checkpoints averaged for the result [checkpoints]; 1 = no averaging, as in Table 3; Table 2 uses 5 "
+        "and 20 (section 6.1)"),
+    INT(patience, 0, 0, 10000, NULL,
+        "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
+    CHOICE(select, SELECT_LAST, "last|best",
+           "checkpoint used for the result: last, or best dev perplexity; an average ends at this checkpoint"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
-    CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test", "parts of the data to decode and score; Table 3 uses dev, Table 2 test. With both, each metric's "
+    CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test",
+           "parts of the data to decode and score; Table 3 uses dev, Table 2 test. With both, each metric's "
            "name ends in the part: BLEU_test, BLEU_dev"),
     INT(beam, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
     REAL(alpha, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),
-    INT(decode_batch, 0, 0, 65536, NULL, "sentences decoded at once [sentences], fewer if memory is short; "
-             "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
+    INT(decode_batch, 0, 0, 65536, NULL,
+        "sentences decoded at once [sentences], fewer if memory is short; "
+        "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
     /* machine */
     TEXT(device, "auto", "device to compute on: auto, cpu, cuda or cuda:N"),
     INT(threads, 0, 0, 4096, NULL, "CPU threads of a run, or of each of its ranks [threads]; 0 = all available"),
-    INT(ranks, 1, 1, 4096, NULL, "processes that train a run together, each on a slice of every batch [ranks] (docs/cluster.md); dropout masks "
-             "depend on this number"),
+    INT(ranks, 1, 1, 4096, NULL,
+        "processes that train a run together, each on a slice of every batch [ranks] (docs/cluster.md); dropout masks "
+        "depend on this number"),
     {0}};
 
 /* A key with a kind's name names a plugin of it, and so do the three places of attention. */
@@ -113,7 +138,6 @@ static const char *const kinds[] = {AB_KINDS(KIND_NAME)};
 static const char *const attention_keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
 /* Keys that cannot change a result. */
 static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "device", "threads"};
-/* clang-format on */
 
 const char *config_plugin_kind(const char *key)
 {

@@ -9,8 +9,8 @@
 int compiled_wanted(const char *variable);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
- * may include the kernels' headers ("cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's message, or
- * says where NVRTC was searched for. */
+ * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's
+ * message, or says where NVRTC was searched for. */
 int compiled_kernel(const char *source, const char *expression, void **kernel);
 
 /* What generators of sources share. A float of any digits, as an expression; a step of a program of generic.h, as a

@@ -9,11 +9,19 @@
 #define LT_FUNCTIONS(X)                                                                                                \
     X(cublasLtCreate)                                                                                                  \
     X(cublasLtDestroy)                                                                                                 \
-    X(cublasLtGetVersion) X(cublasLtGetStatusString) X(cublasLtMatmul) X(cublasLtMatmulAlgoCheck)                      \
-        X(cublasLtMatmulAlgoConfigGetAttribute) X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmulDescCreate)          \
-            X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) X(cublasLtMatmulPreferenceCreate)           \
-                X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)                             \
-                    X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute)
+    X(cublasLtGetVersion)                                                                                              \
+    X(cublasLtGetStatusString)                                                                                         \
+    X(cublasLtMatmul)                                                                                                  \
+    X(cublasLtMatmulAlgoCheck)                                                                                         \
+    X(cublasLtMatmulAlgoConfigGetAttribute)                                                                            \
+    X(cublasLtMatmulAlgoGetHeuristic)                                                                                  \
+    X(cublasLtMatmulDescCreate)                                                                                        \
+    X(cublasLtMatmulDescDestroy)                                                                                       \
+    X(cublasLtMatmulDescSetAttribute)                                                                                  \
+    X(cublasLtMatmulPreferenceCreate)                                                                                  \
+    X(cublasLtMatmulPreferenceDestroy)                                                                                 \
+    X(cublasLtMatmulPreferenceSetAttribute)                                                                            \
+    X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute)
 
 static inline void *lt_load(str *path, err *e) { return library_load(&library_lt, path, e); }
 static inline int lt_function(void *library, const char *name, void *to, err *e)

@@ -1,4 +1,3 @@
-/* clang-format off: it would fill the table's lines */
 /* op.h - specification of the kernels, for writers of a backend: the shapes and meaning of the views of a `call`.
  *
  * Types. Generic operations (ADD .. MASK, TO_FLOAT, TRANSPOSE ...) exist for F32 and F64; ADD, CAST, DROPOUT, RESHAPE
@@ -108,14 +107,13 @@
  *             | norm
  * ASSIGN      | to, value -> to's storage
  */
-/* clang-format on */
 #ifndef ABLATE_OP_H
 #define ABLATE_OP_H
 #include "api/ab_plugin.h"
 #include <stdbool.h>
 
 enum { WORKS_IN_PLACE = 1 };
-/* clang-format off: it would fill the table's lines */
+/* clang-format off */
 /* One row per operation: name, inputs, outputs, whether it works in place, what it does. R = rows of packed tokens. The
  * builder of an operation has its shape rule and gradient (ops_generic.c, ops_shape.c, ops_rows.c); the table above has
  * the shapes and meaning of each view; call_flops (backend.h) counts its operations. WORKS_IN_PLACE: the output may

@@ -99,13 +99,18 @@ static const download genia_test = {GENIA_TREES "mclosky/test.pmids", 1350,
     "4286c4a90ad34d4d23102a91abcf45cce20890a21652447ef6931b3a091d11c7"};
 static const download genia_extra = {GENIA_TREES "mclosky/future_use.pmids", 1350,
     "cd73e14433827e88cf23bc2980c302f25d2e4287c65e1ffeaef3cc2dcc586ea2"};
-static const download genia_licence = {GENIA_TREES "GENIA_LICENSE", 3702, "3664640aaee0e4d9e634fdd617f7ff41de09694dc0310f8e0bdebab3c0d38a92"};
-static const download craft_licence = {CRAFT "LICENSE.txt", 147, "ed7a61b0f2c12e975e3e0bb96fb44a47d577fb563ca1532fece52262a0dd9f1d"};
-static const download gum_licence = {GUM "LICENSE.txt", 5551, "4c14265237b977ecda6abebc8e0a8df0f430ab3955554f805325ebfbf9b49580"};
-#define T(split, article, bytes, sum) static const download craft_##article = {CRAFT "structural-annotation/treebank/penn/" #article ".tree", bytes, sum};
+static const download genia_licence = {GENIA_TREES "GENIA_LICENSE", 3702,
+    "3664640aaee0e4d9e634fdd617f7ff41de09694dc0310f8e0bdebab3c0d38a92"};
+static const download craft_licence = {CRAFT "LICENSE.txt", 147,
+    "ed7a61b0f2c12e975e3e0bb96fb44a47d577fb563ca1532fece52262a0dd9f1d"};
+static const download gum_licence = {GUM "LICENSE.txt", 5551,
+    "4c14265237b977ecda6abebc8e0a8df0f430ab3955554f805325ebfbf9b49580"};
+#define T(split, article, bytes, sum) static const download craft_##article = { \
+    CRAFT "structural-annotation/treebank/penn/" #article ".tree", bytes, sum};
 #include "text/data/craft_files.inc"
 #undef T
-#define T(split, document, bytes, sum) static const download gum_##document = {GUM "const/GUM_" #document ".ptb", bytes, sum};
+#define T(split, document, bytes, sum) static const download gum_##document = { \
+    GUM "const/GUM_" #document ".ptb", bytes, sum};
 #include "text/data/gum_files.inc"
 #undef T
 /* clang-format on */

@@ -9,7 +9,8 @@
 /* Smoothing of an order without matches (Chen and Cherry 2014). exp: the k-th such order counts 1 / 2^k
  * matches; floor: it counts `value` matches; add-k: `value` more matches and n-grams in every order above 1;
  * none: BLEU is 0. */
-#define BLEU_SMOOTHINGS(X)                X(exp, "exp", 0) X(floor, "floor", 0.1) X(add_k, "add-k", 1) X(none, "none", 0)
+#define BLEU_SMOOTHINGS(X) X(exp, "exp", 0) X(floor, "floor", 0.1) X(add_k, "add-k", 1) X(none, "none", 0)
+
 #define BLEU_SMOOTH_ENUM(id, name, value) SMOOTH_##id,
 enum bleu_smooth { BLEU_SMOOTHINGS(BLEU_SMOOTH_ENUM) N_BLEU_SMOOTHINGS };
 

@@ -88,7 +88,7 @@ static const struct {
      {"info_in_reference.c:11: ab_info was called in an operation's reference", "inputs and attr"}},
     {"mask_in_reference",
      "build",
-     {"mask_in_reference.c:11: ab_mask was called in an operation's reference", "an attention's forward",
+     {"mask_in_reference.c:12: ab_mask was called in an operation's reference", "an attention's forward",
       "inputs and attr"}},
 };
 

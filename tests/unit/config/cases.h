@@ -7,7 +7,7 @@
 
 typedef struct {
     const char *data, *languages;
-    const char *dev;
+    const char *dev, *test;
     int64_t first_pairs;
 } translation_cfg;
 typedef struct {
@@ -53,6 +53,7 @@ static const ab_param translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
     {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de", "source and target language"},
     {"dev", AB_TEXT, offsetof(translation_cfg, dev), 0, 0, 0, "auto", "dev set"},
+    {"test", AB_TEXT, offsetof(translation_cfg, test), 0, 0, 0, "auto", "test set"},
     {"first_pairs", AB_INT, offsetof(translation_cfg, first_pairs), 0, 0, 1e9, NULL, "of the training set"},
     {0}};
 static const ab_param parsing_params[] = {

@@ -11,16 +11,33 @@
 #define DNN_FUNCTIONS(X)                                                                                               \
     X(cudnnGetVersion)                                                                                                 \
     X(cudnnGetErrorString)                                                                                             \
-    X(cudnnGetLastErrorString) X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnBackendCreateDescriptor)        \
-        X(cudnnBackendDestroyDescriptor) X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute)                       \
-            X(cudnnBackendFinalize) X(cudnnBackendExecute) X(cudnnCreateRNNDescriptor) X(cudnnDestroyRNNDescriptor)    \
-                X(cudnnSetRNNDescriptor_v8) X(cudnnCreateRNNDataDescriptor) X(cudnnDestroyRNNDataDescriptor)           \
-                    X(cudnnSetRNNDataDescriptor) X(cudnnGetRNNTempSpaceSizes) X(cudnnGetRNNWeightSpaceSize)            \
-                        X(cudnnGetRNNWeightParams) X(cudnnRNNForward) X(cudnnRNNBackwardData_v8)                       \
-                            X(cudnnRNNBackwardWeights_v8) X(cudnnCreateTensorDescriptor)                               \
-                                X(cudnnDestroyTensorDescriptor) X(cudnnSetTensorNdDescriptor)                          \
-                                    X(cudnnGetTensorNdDescriptor) X(cudnnCreateDropoutDescriptor)                      \
-                                        X(cudnnDestroyDropoutDescriptor) X(cudnnSetDropoutDescriptor)
+    X(cudnnGetLastErrorString)                                                                                         \
+    X(cudnnCreate)                                                                                                     \
+    X(cudnnDestroy)                                                                                                    \
+    X(cudnnSetStream)                                                                                                  \
+    X(cudnnBackendCreateDescriptor)                                                                                    \
+    X(cudnnBackendDestroyDescriptor)                                                                                   \
+    X(cudnnBackendSetAttribute)                                                                                        \
+    X(cudnnBackendGetAttribute)                                                                                        \
+    X(cudnnBackendFinalize)                                                                                            \
+    X(cudnnBackendExecute)                                                                                             \
+    X(cudnnCreateRNNDescriptor)                                                                                        \
+    X(cudnnDestroyRNNDescriptor)                                                                                       \
+    X(cudnnSetRNNDescriptor_v8)                                                                                        \
+    X(cudnnCreateRNNDataDescriptor)                                                                                    \
+    X(cudnnDestroyRNNDataDescriptor)                                                                                   \
+    X(cudnnSetRNNDataDescriptor)                                                                                       \
+    X(cudnnGetRNNTempSpaceSizes)                                                                                       \
+    X(cudnnGetRNNWeightSpaceSize)                                                                                      \
+    X(cudnnGetRNNWeightParams)                                                                                         \
+    X(cudnnRNNForward)                                                                                                 \
+    X(cudnnRNNBackwardData_v8)                                                                                         \
+    X(cudnnRNNBackwardWeights_v8)                                                                                      \
+    X(cudnnCreateTensorDescriptor)                                                                                     \
+    X(cudnnDestroyTensorDescriptor)                                                                                    \
+    X(cudnnSetTensorNdDescriptor)                                                                                      \
+    X(cudnnGetTensorNdDescriptor)                                                                                      \
+    X(cudnnCreateDropoutDescriptor) X(cudnnDestroyDropoutDescriptor) X(cudnnSetDropoutDescriptor)
 typedef struct {
 #define DNN_MEMBER(name) __typeof__(name) *name;
     DNN_FUNCTIONS(DNN_MEMBER)

@@ -1,0 +1,32 @@
+/* worker.c - ablate worker: one run in its own process, started by the host (lab/run/worker.c). */
+#include "cli/options.h"
+#include "lab/run/worker.h"
+
+/* lab/launch/worker_process.c writes this command line. */
+#define AT(field) offsetof(worker_job, field)
+static const worker_job defaults = {.device = "auto", .seed = 1, .fd = -1};
+static const option options[] = {
+    {"--folder", "FOLDER", "folder with config.json, and for checkpoints", OPTION_TEXT, AT(folder), .required = true},
+    {"--data", "FOLDER", "folder of corpora", OPTION_TEXT, AT(data_dir)},
+    {"--cache", "FOLDER", "folder of vocabularies", OPTION_TEXT, AT(cache_dir)},
+    {"--device", "DEVICE", "device to train on", OPTION_TEXT, AT(device)},
+    {"--seed", "N", "seed of the run", OPTION_COUNT, AT(seed), -9e15, 9e15},
+    {"--threads", "N", "processor threads", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
+    {"--fd", "N", "file descriptor for events", OPTION_COUNT, AT(fd), 0, 1e6},
+    {"--events", "FILE", "file for events, instead of --fd", OPTION_TEXT, AT(events)},
+    {"--ranks", "N", "processes that train this run together", OPTION_COUNT, AT(ranks), 1, COMM_MOST_RANKS},
+    {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
+    {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
+    {0}};
+
+static int work(const invocation *c, void *typed)
+{
+    worker_job *j = typed;
+    err e = {0};
+    if (!j->data_dir) j->data_dir = c->p.data_dir;
+    int code = worker_run_job(j, &e);
+    return code < 0 ? call_failed(c, &e) : code;
+}
+
+const command worker_command = {
+    .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};
