@@ -54,7 +54,29 @@ document.title = found.join(' ');
 HTML
 browse 390,844 touched.html --dump-dom
 equal "$(sed -n 's|.*<title>\(up.*\)</title>.*|\1|p' dom | head -1)" \
-    'up 13.0 ascending down 30.2 own dev_PPL lr hot 2 wide 0 unnamed 0 small 0' 'what the page did'
+    'up 13.0 ascending down 30.2 own dev_PPL lr hot 3 wide 0 unnamed 0 small 0' 'what the page did'
+
+# On a desk: the whole table and a wide forest plot; dark if the system is. On a phone: no table wider than it.
+sed 's|</body></html>||' page.html >seen.html
+cat >>seen.html <<'HTML'
+<script>
+const shown = [...document.querySelectorAll('#verdict figure')].filter(f => f.offsetWidth).map(f => f.className).join();
+const over = [...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth).length;
+document.title = ['seen', shown, 'over', over, 'paper', getComputedStyle(document.body).backgroundColor].join(' ');
+</script></body></html>
+HTML
+for size in 390 700 1200 1920; do
+    browse $size,844 seen.html --dump-dom
+    figure=middle paper='rgb(255, 255, 255)'
+    [ $size -lt 600 ] && figure=narrow
+    [ $size -ge 1180 ] && figure=wide
+    over=0
+    [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom) # here it may scroll
+    equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen $figure over $over paper $paper" "the page at $size"
+done
+browse 1200,844 seen.html --dump-dom --blink-settings=preferredColorScheme=0
+equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen wide over 0 paper rgb(22, 22, 22)" "the page in the dark"
+
 browse 390,3000 page.html --screenshot="$work/phone.png"
 equal "$(png_size phone.png)" 390x3000 "screenshot at a phone's width"
 browse 1200,3000 page.html --screenshot="$work/desk.png"

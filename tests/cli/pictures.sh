@@ -27,6 +27,20 @@ has err 'expected .svg or .pdf for a figure'
 exits 2 ablate attention --run look/base --text "$text" --word "$word" -o page.html
 has err 'only valid with --figure'
 
+echo "report"
+{ tiny names 20 && printf '[sweep long]\nposition = sinusoid, learned\nlabel_smoothing = 0.1, 0.2\ndropout = 0.1, 0.2\ncombine = grid\n'; } >names.ini
+exits 0 ablate run names.ini --progress none --db names.db
+exits 0 ablate report names -o report.html --db names.db
+# Each query is a medium, a feature in parentheses, or the two joined by "and": a browser ignores others without a word.
+equal "$(grep -o '@media[^{]*' report.html | grep -vxE '@media ?((screen|print)|((screen and )?\([a-z-]+: ?[a-z0-9]+\)( and \([a-z-]+: ?[a-z0-9]+\))*))')" "" \
+    "media queries that no browser takes"
+has report.html '@media screen and (prefers-color-scheme:dark){'
+hasnt report.html '…'
+sed -n '/id="curves"/,/id="cost"/p' report.html >curves.html
+for name in $(sql "SELECT replace(name, ' ', '&') FROM variant WHERE NOT is_base" names.db | sed 's|^long/||'); do
+    has curves.html ">${name//&/ }</text>" # whole, in the legend
+done
+
 echo "plot"
 exits 0 ablate plot look --over heads -o heads.svg
 has heads.svg '>heads</text>'

@@ -48,11 +48,14 @@ static void with_margin(double *lo, double *hi, bool logarithmic, double share)
     }
 }
 
+static bool named_line(const series *s) { return s->name && s->line && !s->faint; }
+static bool named_point(const series *s) { return s->name && !s->line && s->n; }
+
 static double names_width(const series *s, size_t n)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        if (s[i].name && s[i].line && !s[i].faint) most = fmax(most, text_width(s[i].name, name_size, false) * slack);
+        if (named_line(&s[i])) most = fmax(most, text_width(s[i].name, name_size, false) * slack);
     return most;
 }
 
@@ -202,6 +205,90 @@ static void draw_series(const frame *f, const series *s)
     draw_close(f->d);
 }
 
+/* ---- legend: below the chart, if a name has no room inside it ---- */
+
+enum {
+    MIN_HEIGHT = 120,
+    SAMPLE = 26
+}; /* of the chart without its legend; width of a sample of the line, or of the number */
+
+typedef struct {
+    size_t n, columns; /* entries; n is 0: no legend */
+    double height;
+} legend;
+
+/* The bytes of `text` that fit on a line, up to a blank; a longer word stands out. */
+static size_t line_of(const char *text, double width)
+{
+    char part[256];
+    size_t fits = 0;
+    for (size_t end = 0; text[end];) {
+        end += strspn(text + end, " ");
+        end += strcspn(text + end, " ");
+        snprintf(part, sizeof part, "%.*s", (int)end, text);
+        if (fits && text_width(part, name_size, false) * slack > width) break;
+        fits = end;
+    }
+    return fits;
+}
+
+static size_t lines_of(const char *text, double width)
+{
+    size_t lines = 0;
+    for (; *text; text += strspn(text, " "), lines++) text += line_of(text, width);
+    return lines;
+}
+
+static void find_legend(const chart *c, const series *s, size_t n, legend *out)
+{
+    double widest = 0, of_points = 0, lines = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!named_line(&s[i]) && !named_point(&s[i])) continue;
+        double width = text_width(s[i].name, name_size, false) * slack;
+        widest = fmax(widest, width);
+        if (named_point(&s[i])) of_points = fmax(of_points, width);
+        out->n++;
+    }
+    if (names_width(s, n) <= c->width * 0.45 && of_points <= c->width * 0.31) out->n = 0;
+    if (!out->n) return;
+    out->columns = (size_t)fmax(1, floor(c->width / (widest + SAMPLE + 12)));
+    if (out->columns == 1)
+        for (size_t i = 0; i < n; i++)
+            lines += named_line(&s[i]) || named_point(&s[i]) ? (double)lines_of(s[i].name, c->width - SAMPLE) : 0;
+    else
+        lines = (double)((out->n + out->columns - 1) / out->columns);
+    out->height = lines * line_height + 8;
+}
+
+static void draw_legend(const frame *f, const series *s, size_t n, const legend *l)
+{
+    size_t at = 0, rows = (l->n + l->columns - 1) / l->columns;
+    double y = f->c->height + line_height, pitch = f->c->width / (double)l->columns, top = y;
+    char text[256];
+    for (size_t i = 0; i < n; i++) {
+        if (!named_line(&s[i]) && !named_point(&s[i])) continue;
+        double x = (double)(at / rows) * pitch + 2;
+        if (at % rows == 0) y = top;
+        draw_open(f->d, s[i].key, NULL);
+        if (s[i].line)
+            draw_line(f->d, x, y - 3.5, x + SAMPLE - 6, y - 3.5,
+                      (pen){.stroke = s[i].color, .width = 1.8, .dash = s[i].dash});
+        snprintf(text, sizeof text, "%zu", at + 1);
+        if (!s[i].line)
+            draw_text(f->d, x + SAMPLE - 8, y, text,
+                      (lettering){.size = name_size, .anchor = ANCHOR_END, .bold = true, .color = s[i].color});
+        for (const char *rest = s[i].name; *rest; y += line_height) {
+            size_t part = l->columns == 1 ? line_of(rest, f->c->width - SAMPLE) : strlen(rest);
+            snprintf(text, sizeof text, "%.*s", (int)part, rest);
+            draw_text(f->d, x + SAMPLE, y, text, (lettering){.size = name_size, .color = s[i].color});
+            rest += part;
+            rest += strspn(rest, " ");
+        }
+        draw_close(f->d);
+        at++;
+    }
+}
+
 /* ---- names ---- */
 
 typedef struct {
@@ -220,10 +307,9 @@ static void name_lines(const frame *f, const series *s, size_t n)
 {
     place *at = xmalloc((n + 1) * sizeof *at);
     size_t count = 0;
-    char text[128];
     for (size_t i = 0; i < n; i++) {
         size_t k = s[i].n;
-        if (!s[i].name || !s[i].line || s[i].faint) continue;
+        if (!named_line(&s[i])) continue;
         while (k && !isfinite(scale_at(&f->y, s[i].y[k - 1]))) k--;
         if (k) at[count++] = (place){scale_at(&f->x, s[i].x[k - 1]), scale_at(&f->y, s[i].y[k - 1]), &s[i]};
     }
@@ -238,8 +324,7 @@ static void name_lines(const frame *f, const series *s, size_t n)
         draw_open(f->d, at[i].s->key, at[i].s->name);
         draw_line(f->d, at[i].x + 2, at[i].y, x - 2, y[i],
                   (pen){.stroke = at[i].s->color, .opacity = 0.6, .width = 0.7});
-        draw_text(f->d, x, y[i] + 3.5, fit(at[i].s->name, f->c->width - x - 1, name_size, text),
-                  (lettering){.size = name_size, .color = at[i].s->color});
+        draw_text(f->d, x, y[i] + 3.5, at[i].s->name, (lettering){.size = name_size, .color = at[i].s->color});
         draw_close(f->d);
     }
     free(y);
@@ -278,21 +363,24 @@ static box best_box(const frame *f, double x, double y, double width, const box 
     return best;
 }
 
-static void name_points(const frame *f, const series *s, size_t n)
+/* numbered: labels are the numbers of the legend. */
+static void name_points(const frame *f, const series *s, size_t n, bool numbered)
 {
     box *taken = xmalloc((2 * n + 1) * sizeof *taken);
-    size_t count = 0;
-    char text[128];
+    size_t count = 0, at = 0;
+    char number[24];
     for (size_t i = 0; i < n; i++) {
         if (s[i].line || !s[i].n) continue;
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
         if (isfinite(x + y)) taken[count++] = (box){x - 4, y - 4, x + 4, y + 4};
     }
     for (size_t i = 0; i < n; i++) {
-        if (s[i].line || !s[i].name || !s[i].n) continue;
+        at += named_line(&s[i]) || named_point(&s[i]);
+        if (!named_point(&s[i])) continue;
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
         if (!isfinite(x + y)) continue;
-        fit(s[i].name, 130, name_size, text);
+        snprintf(number, sizeof number, "%zu", at);
+        const char *text = numbered ? number : s[i].name;
         double covered;
         box b = best_box(f, x, y, text_width(text, name_size, false) * slack, taken, count, &covered);
         if (covered > 60) continue; /* no room: its hint has the name */
@@ -312,12 +400,17 @@ drawing *chart_draw(const chart *given, const series *s, size_t n)
     if (c.height <= 0) c.height = 240;
     frame f = {.c = &c};
     if (!find_frame(&c, s, n, &f)) return NULL;
+    legend below = {0};
+    if (!c.no_names) find_legend(&c, s, n, &below);
+    double added = c.exact_height ? fmax(0, below.height + MIN_HEIGHT - c.height) : below.height;
+    double whole = c.height + added; /* of the drawing; the chart's own parts end above the legend */
+    c.height = whole - below.height;
     f.y.from = c.height - (c.x_label ? 36 : 22), f.y.to = c.title || c.y_label ? 26 : 8;
     size_t n_ticks = scale_ticks(&f.y, (size_t)((f.y.from - f.y.to) / 38) + 1, ticks, TICKS);
-    double left = 0, right = c.no_names ? 0 : fmin(names_width(s, n), c.width * 0.45);
+    double left = 0, right = c.no_names || below.n ? 0 : names_width(s, n);
     for (size_t i = 0; i < n_ticks; i++) left = fmax(left, text_width(ticks[i].text, 11, false));
     f.x.from = left + 9, f.x.to = c.width - (right > 0 ? right + 14 : 10);
-    f.d = drawing_new(c.width, c.height, c.description ? c.description : c.title);
+    f.d = drawing_new(c.width, whole, c.description ? c.description : c.title);
     titles(&f);
     y_axis(&f, ticks, n_ticks);
     x_axis(&f);
@@ -325,7 +418,8 @@ drawing *chart_draw(const chart *given, const series *s, size_t n)
         if (s[i].faint) draw_series(&f, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (!s[i].faint) draw_series(&f, &s[i]);
-    if (!c.no_names) name_lines(&f, s, n);
-    if (!c.no_names) name_points(&f, s, n);
+    if (!c.no_names && !below.n) name_lines(&f, s, n);
+    if (!c.no_names) name_points(&f, s, n, below.n > 0);
+    if (below.n) draw_legend(&f, s, n, &below);
     return f.d;
 }

@@ -24,9 +24,11 @@ typedef struct {
     double x0, x1, y0, y1; /* fixed limits, for comparable charts; x0 == x1 or y0 == y1: from the data */
     double width, height;  /* 0: 360 x 240 */
     bool no_names;         /* reserve no room for labels beside lines */
+    bool exact_height;     /* a legend takes its room from the chart instead of adding to its height */
 } chart;
 
-/* NULL if no series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
+/* Names stand beside their lines and points; if one is too long for that, all are in a legend below the chart, in full.
+ * NULL if no series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
 drawing *chart_draw(const chart *c, const series *s, size_t n);
 
 /* Limits that include all finite points and intervals; false: there are none. */

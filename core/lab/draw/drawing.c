@@ -23,7 +23,7 @@ const char *draw_css(void)
     str s = {0};
     str_add(&s, ":root{color-scheme:light dark");
     for (size_t i = 1; i < LENGTH(colors); i++) str_addf(&s, ";--%s:%s", colors[i].name, colors[i].light);
-    str_add(&s, "}\n@media (prefers-color-scheme:dark) and screen{:root{color-scheme:dark");
+    str_add(&s, "}\n@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark");
     for (size_t i = 1; i < LENGTH(colors); i++) str_addf(&s, ";--%s:%s", colors[i].name, colors[i].dark);
     str_add(&s, "}}\n");
     for (size_t i = 1; i < LENGTH(colors); i++)

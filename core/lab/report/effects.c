@@ -183,13 +183,7 @@ static void figure_design_of(const gathered *g, const cJSON *design, str *out)
         arena_printf(&mem, "%s: high level minus low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
     const char *about =
         arena_printf(&mem, "main effects and interactions of the factorial %s", text_of(design, "group"));
-    if (e.n) {
-        str_add(out, "<figure class=\"wide\">");
-        figure_put(forest_draw(rows, e.n, axis, about, 760), out);
-        str_addf(out, "</figure>\n<figure class=\"narrow\">");
-        figure_put(forest_draw(rows, e.n, axis, about, 360), out);
-        str_add(out, "</figure>\n");
-    }
+    if (e.n) forest_figure(rows, e.n, axis, about, out);
     arena_free(&mem);
 }
 

@@ -141,13 +141,19 @@ static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bo
     return n;
 }
 
-static drawing *draw_forest(const gathered *g, const forest_row *rows, size_t n, bool percent, double width, arena *a)
+static const char *forest_axis(const gathered *g, bool percent, arena *a)
 {
-    const char *metric = g->metrics[g->headline], *goal = g->goals[g->headline];
-    const char *better = same(goal, "max") ? "; right is better" : same(goal, "min") ? "; left is better" : "";
-    return forest_draw(
-        rows, n, arena_printf(a, "%s, %s base's%s", metric, percent ? "change in % against" : "less", better),
-        arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers", metric, n), width);
+    const char *goal = g->goals[g->headline], *better = same(goal, "max")   ? "; right is better"
+                                                        : same(goal, "min") ? "; left is better"
+                                                                            : "";
+    return arena_printf(a, "%s, %s base's%s", g->metrics[g->headline], percent ? "change in % against" : "less",
+                        better);
+}
+
+static const char *forest_about(const gathered *g, size_t n, arena *a)
+{
+    return arena_printf(a, "Difference in %s of %zu rows from base; the table has the numbers", g->metrics[g->headline],
+                        n);
 }
 
 drawing *forest_of(const gathered *g, double width)
@@ -157,7 +163,7 @@ drawing *forest_of(const gathered *g, double width)
     int decimals;
     bool percent;
     size_t n = forest_rows(g, rows, &decimals, &percent, &a);
-    drawing *d = n ? draw_forest(g, rows, n, percent, width, &a) : NULL;
+    drawing *d = n ? forest_draw(rows, n, forest_axis(g, percent, &a), forest_about(g, n, &a), width) : NULL;
     arena_free(&a);
     return d;
 }
@@ -171,11 +177,7 @@ void figure_forest(const gathered *g, str *out)
     size_t n = forest_rows(g, rows, &decimals, &percent, &a);
     if (n) {
         say_verdict(g, rows, n, decimals, &a, out);
-        str_add(out, "<figure class=\"wide\">");
-        figure_put(draw_forest(g, rows, n, percent, 760, &a), out);
-        str_add(out, "</figure><figure class=\"narrow\">");
-        figure_put(draw_forest(g, rows, n, percent, 360, &a), out);
-        str_add(out, "</figure>\n");
+        forest_figure(rows, n, forest_axis(g, percent, &a), forest_about(g, n, &a), out);
     } else if (!gathered_base(g)) {
         str_add(out, "<p>There is no base to compare with.</p>\n");
     } else if (g->headline < 0 || !gathered_base(g)->of[g->headline].n) {

@@ -68,13 +68,18 @@ static void draw_row(drawing *d, const forest_row *r, const scale *x, double y)
 
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width)
 {
-    bool narrow = width < 500;
-    double names = 0, texts = 0, pitch = narrow ? 34 : 22, top = 6;
+    double names = 0, texts = 0, top = 6;
     for (size_t i = 0; i < n; i++) {
         names = fmax(names, text_width(rows[i].name, 12, false));
         texts = fmax(texts, text_width(rows[i].text, 12, false));
     }
-    names = fmin(names * 1.16, width * 0.36), texts = fmin(texts * 1.12, width * 0.36);
+    names *= 1.16, texts *= 1.12;
+    bool narrow = width < 500 || names > width * 0.36 || texts > width * 0.36; /* names and numbers above the lines */
+    bool apart = narrow && names + texts + 16 > width;                         /* and numbers below names */
+    double pitch = apart    ? 48
+                   : narrow ? 34
+                            : 22,
+           name_size = names > width - 8 ? fmax(7, 12 * (width - 8) / names) : 12;
     scale x = find_scale(rows, n, narrow ? 8 : names + 16, narrow ? width - 8 : width - texts - 16);
     double bottom = top + pitch * (double)n + 4;
     drawing *d = drawing_new(width, bottom + 38, description);
@@ -87,15 +92,36 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
     }
     draw_line(d, scale_at(&x, 0), top, scale_at(&x, 0), bottom, (pen){.stroke = COLOR_INK, .width = 1.2});
     for (size_t i = 0; i < n; i++) {
-        double y = top + pitch * ((double)i + 0.5), text_y = narrow ? y - 5 : y + 4, mark_y = narrow ? y + 7 : y;
+        double y = top + pitch * ((double)i + 0.5),
+               text_y = apart    ? y - 12
+                        : narrow ? y - 5
+                                 : y + 4,
+               mark_y = apart    ? y + 14
+                        : narrow ? y + 7
+                                 : y;
         draw_open(d, rows[i].name, NULL);
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
-                  (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = 12});
+                  (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = name_size});
         draw_row(d, &rows[i], &x, mark_y);
-        draw_text(d, width - 4, text_y, rows[i].text, (lettering){.anchor = ANCHOR_END, .size = 12});
+        draw_text(d, width - 4, apart ? y + 2 : text_y, rows[i].text, (lettering){.anchor = ANCHOR_END, .size = 12});
         draw_close(d);
     }
     draw_text(d, (x.from + x.to) / 2, bottom + 31, axis, (lettering){.anchor = ANCHOR_MIDDLE, .color = COLOR_MUTED});
     return d;
+}
+
+void forest_figure(const forest_row *rows, size_t n, const char *axis, const char *description, str *out)
+{
+    static const struct {
+        const char *name;
+        double width;
+    } sizes[] = {{"narrow", 360}, {"middle", 760}, {"wide", 1120}};
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        drawing *d = forest_draw(rows, n, axis, description, sizes[i].width);
+        str_addf(out, "<figure class=\"%s\">", sizes[i].name);
+        drawing_svg(d, SVG_THEMED, out);
+        str_add(out, "</figure>\n");
+        drawing_free(d);
+    }
 }

@@ -13,4 +13,6 @@ typedef struct {
 
 /* Narrow drawings (below 500) put the name above its line, wide ones next to it. axis: label of the scale. */
 drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const char *description, double width);
+/* The plot for three widths of a page, as HTML; page.css shows the one that fits. */
+void forest_figure(const forest_row *rows, size_t n, const char *axis, const char *description, str *out);
 #endif

@@ -12,12 +12,14 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 
 /* ---- tables ---- */
 
-/* keys[i]: the row's name for the script, or NULL. wrap: this column may wrap. */
-static void put_table(const grid *t, const char *caption, const char *const *keys, size_t wrap, str *out)
+/* keys[i]: the row's name for the script, or NULL. The caption stands outside, where it wraps at the page's width. */
+static void put_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
-    str_add(out, "<div class=\"scroll\"><table>\n<caption>");
+    str_add(out, "<p class=\"note\">");
     html_text(out, caption);
-    str_add(out, "</caption>\n<thead><tr>");
+    str_add(out, "</p>\n<div class=\"scroll\"><table aria-label=\"");
+    html_text(out, caption);
+    str_add(out, "\">\n<thead><tr>");
     for (size_t j = 0; j < t->n_columns; j++) {
         str_add(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">");
         html_text(out, t->headings[j]);
@@ -34,7 +36,7 @@ static void put_table(const grid *t, const char *caption, const char *const *key
         str_addc(out, '>');
         for (size_t j = 0; j < t->n_columns; j++) {
             const grid_cell *c = &t->cells[i * t->n_columns + j];
-            str_add(out, t->right[j] ? "<td class=\"r\">" : j == wrap ? "<td class=\"wrap\">" : "<td>");
+            str_add(out, t->right[j] ? "<td class=\"r\">" : "<td>");
             str_add(out, c->strong ? "<b>" : "");
             html_text(out, c->text);
             str_add(out, c->strong ? "</b></td>" : "</td>");
@@ -51,7 +53,7 @@ static void add_table(const gathered *g, arena *a, str *out)
     table_grid(g, &t);
     for (size_t i = 0; i < g->x.n_rows; i++) keys[i] = g->x.rows[i].name;
     str_add(out, "<section id=\"table\"><h2>Table</h2>\n");
-    put_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, 1, out);
+    put_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
     for (size_t i = 0; i < t.n_notes; i++) {
         str_add(out, "<p class=\"note\">");
         html_text(out, t.notes[i]);
@@ -89,7 +91,7 @@ static void add_settings(const gathered *g, arena *a, str *out)
         }
     }
     str_add(out, "<section id=\"settings\"><h2>Settings that differ</h2>\n");
-    put_table(&t, "Blank: same as base.", keys, SIZE_MAX, out);
+    put_table(&t, "Blank: same as base.", keys, out);
     str_add(out, "</section>\n");
     grid_free(&t);
 }
@@ -138,7 +140,7 @@ static void add_runs(const gathered *g, str *out)
             out,
             "%zu of %zu runs, including the first %d unfinished ones; <code>ablate ls</code> lists all</summary>\n", n,
             all, MOST);
-    put_table(&t, "Each run's settings: `ablate show RUN`.", keys, LENGTH(headings) - 1, out);
+    put_table(&t, "Each run's settings: `ablate show RUN`.", keys, out);
     str_add(out, "</details></section>\n");
     free(keys);
     grid_free(&t);

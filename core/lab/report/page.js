@@ -1,4 +1,4 @@
-/* page.js - the script of a report: tables sort, metrics are chosen, a row stands out in all figures, a served page
+/* page.js - the script of a report: tables sort and are lists on a phone, metrics are chosen, a row stands out in all figures, a served page
    follows its sweep. Without it the page shows everything. */
 'use strict';
 (function () {
@@ -31,6 +31,8 @@
     });
   }
   function sortable(table, index) {
+    const headings = [...table.tHead.rows[0].cells].map(th => th.textContent);
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((td, i) => { td.dataset.heading = headings[i]; });
     [...table.tHead.rows[0].cells].forEach((th, column) => {
       const button = document.createElement('button');
       button.type = 'button';
@@ -80,6 +82,7 @@
   document.addEventListener('focusout', () => light(null));
 
   function start() {
+    document.documentElement.classList.add('js');
     const main = document.querySelector('main');
     main.querySelectorAll('table').forEach(sortable);
     choose(main);

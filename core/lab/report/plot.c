@@ -349,7 +349,8 @@ static int make(plot *p, reader *r, err *e)
                        .log_x = o->log_x,
                        .log_y = o->log_y,
                        .width = o->width > 0 ? o->width : 420,
-                       .height = o->height > 0 ? o->height : 280};
+                       .height = o->height > 0 ? o->height : 280,
+                       .exact_height = o->height > 0};
     rc = steps ? over_steps(p, r, e) : cost ? over_cost(p, e) : over_key(p, e);
     if (!rc && !p->n) rc = fail(e, "nothing to plot: no row has a value");
     p->chart.description = arena_printf(&p->mem, "%s over %s", p->chart.y_label ? p->chart.y_label : "",

@@ -158,6 +158,52 @@ static void test_names(void)
     drawing_free(d);
 }
 
+static double attribute_of(const char *svg, const char *name)
+{
+    char *key = xprintf(" %s=\"", name);
+    const char *at = strstr(svg, key);
+    double v = at ? strtod(at + strlen(key), NULL) : NAN;
+    free(key);
+    return v;
+}
+
+/* A name that has no room beside its line or point puts all names below the chart, in full; the chart keeps its height. */
+static void test_legend(void)
+{
+    static const char *const names[] = {"attention=convolutional d_model=16 position=sinusoid",
+                                        "attention=convolutional d_model=32 position=sinusoid", "base"};
+    double x[] = {0, 1, 2}, y[] = {1, 2, 3};
+    series s[3];
+    for (int points = 0; points < 2; points++) {
+        str svg = {0};
+        for (int i = 0; i < 3; i++)
+            s[i] = (series){.name = names[i],
+                            .line = !points,
+                            .points = points,
+                            .color = series_color((size_t)i),
+                            .n = points ? 1 : 3,
+                            .x = x + points * i,
+                            .y = y};
+        drawing *d = chart_draw(&(chart){.title = "long"}, s, 3);
+        drawing_svg(d, SVG_THEMED, &svg);
+        for (int i = 0; i < 3; i++) {
+            char *whole = xprintf(">%s</text>", names[i]);
+            CHECK_HAS(svg.s, whole);
+            free(whole);
+        }
+        CHECK(!strstr(svg.s, "…"));
+        CHECK(attribute_of(svg.s, "height") > 270);
+        if (points) CHECK_HAS(svg.s, ">3</text>"); /* numbered */
+        drawing_free(d);
+        str_clear(&svg);
+        d = chart_draw(&(chart){.title = "long", .width = 360, .height = 240, .exact_height = true}, s, 3);
+        drawing_svg(d, SVG_THEMED, &svg);
+        CHECK_NEAR(attribute_of(svg.s, "height"), 240, 0);
+        drawing_free(d);
+        str_free(&svg);
+    }
+}
+
 /* The same chart for other programs. */
 static void test_chart_data(void)
 {
@@ -214,5 +260,6 @@ int main(void)
     test_text();
     test_chart();
     test_names();
+    test_legend();
     return test_end();
 }

@@ -51,8 +51,34 @@ static int64_t paths_of(const char *svg, const char *name)
     return n;
 }
 
+/* Long names stand above their lines, whole, and their numbers below them where the two would meet. */
+static void test_long_names(void)
+{
+    const char *name = "mixer/attention=convolutional d_model=16 position=none";
+    const forest_row row = {name, -1, -2, -0.5, "−1.0 [−2.0, −0.5]", FOREST_BETTER};
+    static const double widths[] = {360, 760};
+    for (size_t i = 0; i < LENGTH(widths); i++) {
+        str out = {0};
+        drawing *d = forest_draw(&row, 1, "axis", "description", widths[i]);
+        drawing_svg(d, SVG_ALONE, &out);
+        char *own = row_in(out.s, name);
+        const char *first = strstr(own, "<text"), *second = first ? strstr(first + 1, "<text") : NULL;
+        CHECK(first && second);
+        if (first && second) {
+            CHECK_NEAR(strtod(strstr(first, "x=\"") + 3, NULL), 4, 0);
+            CHECK_INT(strstr(first, "text-anchor") == NULL || strstr(first, "text-anchor") > second, 1);
+            CHECK_INT(strtod(strstr(first, "y=\"") + 3, NULL) == strtod(strstr(second, "y=\"") + 3, NULL),
+                      widths[i] > 500);
+        }
+        free(own);
+        drawing_free(d);
+        str_free(&out);
+    }
+}
+
 int main(void)
 {
+    test_long_names();
     char *near = svg_of(4, 5, 6), *far = svg_of(900, 1000, 1100), *partly = svg_of(-5, 20, 1100),
          *left = svg_of(-1100, -1000, -900);
     CHECK(square_of(near, "far") > square_of(near, "three"));
