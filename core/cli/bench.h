@@ -39,8 +39,8 @@ typedef struct { /* {0} is empty */
 int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e);
 void recorded_free(recorded *r);
 
-/* Makes one batch of random sentences of this length. The caller calls recorded_free. */
-void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab);
+/* Makes one batch of random sentences, all of these lengths. The caller calls recorded_free. */
+void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab);
 
 /* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or sinusoid. 0,
  * or -1 and a message. The caller calls model_free. */

@@ -129,13 +129,13 @@ int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_c
     return bad ? -1 : 0;
 }
 
-void recorded_make(recorded *r, int64_t sentences, int64_t length, int64_t vocab)
+void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab)
 {
     rng random = rng_seed(1, 7);
     arena a = {0};
     line_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
                       arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
-    for (int64_t i = 0; i < sentences; i++) l.src[i] = l.tgt[i] = (int32_t)length;
+    for (int64_t i = 0; i < sentences; i++) l.src[i] = (int32_t)src_length, l.tgt[i] = (int32_t)tgt_length;
     count(r, &l);
     r->b = xcalloc(1, sizeof *r->b);
     add_batch(r, &random, vocab, &l, 0, 0);

@@ -1,151 +1,139 @@
-/* estimate.c - the child side: opens tasks, counts costs of rows, times steps. */
-#include "cli/estimate.h"
-#include "cli/bench.h"
+/* estimate.c - the child side: opens tasks, counts costs of rows, times updates, prints a line per row. */
+#include "cli/estimate_child.h"
 #include "tensor/cpu/cpu.h"
-#include "text/data/dataset.h"
 #include "tensor/device/device.h"
-#include "network/model/costs.h"
-#include "network/plugin/plugin.h"
-#include "network/train/train.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCE = COSTS_SENTENCE, MOST_TOKENS = 1024, MOST_STEPS = 20 };
-static const double HURRIED = 0.1, PATIENT = 3; /* seconds of timing */
-static const double PROGRAM = 150e6;            /* bytes of a process besides values and parameters */
-/* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
-static const double GPU_CONTEXT = 1e9;
-
-/* ---- data ---- */
-
-typedef struct { /* rows with the same data and vocabularies */
-    char *key;
-    int64_t src, tgt; /* sizes of the vocabularies; src 0: decoder-only */
-    int64_t length;   /* of a sentence that costs are counted with [tokens] */
-} group;
-
-/* The settings that determine data and vocabularies, as one text; the caller frees. */
-static char *group_key(const spec_row *row)
-{
-    static const char *const keys[] = {"task", "vocab", "vocab_size", "lowercase"};
-    const char *task = settings_get(&row->placed, "task");
-    size_t length = strlen(task);
-    str key = {0};
-    for (size_t i = 0; i < LENGTH(keys); i++) str_addf(&key, "%s\n", settings_get(&row->placed, keys[i]));
-    for (size_t i = 0; i < row->placed.n; i++)
-        if (has_prefix(row->placed.at[i].key, task) && row->placed.at[i].key[length] == '.')
-            str_addf(&key, "%s=%s\n", row->placed.at[i].key, row->placed.at[i].value);
-    return key.s;
-}
-
-/* Vocabularies of words and characters are read from the data; subwords, which take minutes to train, count as many as
- * are asked for. */
-static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
-{
-    vocab *src = NULL, *tgt = NULL;
-    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
-    bool alone = t->flags & AB_DECODER_ONLY;
-    if (t->vocabs && alone) t->vocabs(self, &asked);
-    g->length = asked.window ? asked.window : SENTENCE;
-    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR &&
-                    ((!alone && asked.src == AB_VOCAB_SUBWORD) || asked.tgt == AB_VOCAB_SUBWORD);
-    g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
-    if (subwords) return 0;
-    if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, (vocab_kind)c->vocab, c->vocab_size, c->lowercase != 0,
-                       NULL, &src, &tgt, e))
-        return -1;
-    g->src = src ? vocab_size(src) : 0, g->tgt = vocab_size(tgt);
-    if (tgt != src) vocab_free(tgt);
-    vocab_free(src);
-    return 0;
-}
-
-static int open_data(const spec_row *row, const places *p, group *g, err *e)
-{
-    char words[1024] = "";
-    arena a = {0};
-    void *self = NULL;
-    const plugin *x = plugin_find(AB_TASK, settings_get(&row->placed, "task"), e);
-    if (!x) return -1;
-    void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
-    ab_env env = {.data_dir = p->data_dir, .seed = 1};
-    int bad = x->desc.params && config_bind(&row->placed, x->desc.name, x->desc.params, cfg, &a, e);
-    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words))
-        bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, words);
-    if (!bad) {
-        bad = count_vocabs(&x->iface.task, self, &row->config, g, e);
-        x->iface.task.close(self);
-    }
-    arena_free(&a);
-    return bad;
-}
-
-/* The group of each row to run; n groups in `groups`. -1 and a message if one cannot be opened. */
-static int open_groups(const spec *s, const places *p, group **groups, size_t *n, size_t *of, err *e)
-{
-    size_t cap = 0;
-    for (size_t i = 0; i < s->n_rows; i++) {
-        if (!s->rows[i].run || s->rows[i].same_as >= 0) continue;
-        char *key = group_key(&s->rows[i]);
-        for (of[i] = 0; of[i] < *n && !same((*groups)[of[i]].key, key);) of[i]++;
-        if (of[i] < *n) {
-            free(key);
-            continue;
-        }
-        *groups = grow(*groups, &cap, *n + 1, sizeof **groups);
-        (*groups)[(*n)++] = (group){.key = key};
-        if (open_data(&s->rows[i], p, &(*groups)[of[i]], e)) return -1;
-    }
-    return 0;
-}
+/* Seconds of timing in all, and of a row. */
+static const double HURRIED = 0.5, PATIENT = 12, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
+static const double PROGRAM = 150e6; /* bytes of a process besides values and parameters */
+static const double GPU_CONTEXT =
+    1e9; /* bytes of a GPU beside these: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
+static const double START =
+    0.15; /* seconds of a run besides data, updates and scores, from the recorded experiments of seconds */
+static const double ENCODING = 5e-7; /* seconds per token */
+static const double WRITING = 1e9;   /* bytes per second of checkpoints */
 
 /* ---- costs ---- */
-
-static int64_t number(const spec_row *row, const char *key)
-{
-    int64_t n = 0;
-    const char *text = settings_get(&row->placed, key);
-    return text && parse_int(text, &n) ? n : 0;
-}
-
-/* Seconds per FLOP of training steps of this row on this machine; NaN and a message if it cannot be timed. */
-static double time_steps(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
-{
-    model m = {0};
-    recorded r = {0};
-    model_costs costs;
-    int64_t tokens = number(row, "batch_tokens"), vocab = g->src && g->src < g->tgt ? g->src : g->tgt;
-    if (tokens > MOST_TOKENS) tokens = MOST_TOKENS;
-    if (tokens < g->length) tokens = g->length;
-    if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return NAN;
-    recorded_make(&r, tokens / g->length, g->length, vocab);
-    train_step *s = train_step_open(&m, e);
-    const double(*sums)[2];
-    double began = 0, spent = 0;
-    int bad = !s, done = -1; /* not timed: the first step plans and packs */
-    for (; !bad && done < MOST_STEPS && spent < patience; done++) {
-        if (!done) began = ticks();
-        bad = train_step_gradient(s, &r.b[0], done + 2, e) ||
-              train_step_update(s, (double)r.b[0].tgt_rows, done + 2, e) || train_step_losses(s, &sums, e) < 0;
-        if (done >= 0) spent = ticks() - began;
-    }
-    model_shape shape = {r.sentences, r.b[0].src_cap, r.b[0].tgt_cap, g->length, g->length};
-    if (!bad) bad = model_count_costs(&m, &shape, &costs, e);
-    if (s) train_step_close(s);
-    recorded_free(&r);
-    model_free(&m);
-    return bad || done < 1 ? NAN : spent / done / costs_total(&costs);
-}
 
 static int count_row(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
     model m = {0};
-    model_shape shape = costs_shape(number(row, "batch_tokens"), g->length);
+    model_shape shape = costs_shape(row_number(row, "batch_tokens"), g->length);
     if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
     int bad = model_count_costs(&m, &shape, out, e);
     model_free(&m);
     return bad;
+}
+
+/* ---- speeds ---- */
+
+typedef struct { /* of a row that can be traced */
+    size_t row;
+    const group *g;
+    char *kind; /* rows of one kind differ in size only */
+    dtype compute;
+    model_costs costs;
+    double flops, tokens; /* of an update */
+    row_speed speed;
+    bool timed;
+} row_work;
+
+static char *kind_of(const spec_row *row, const group *g)
+{
+    str s = {0};
+    str_addf(&s, "%s", g->key);
+    for (size_t i = 0; i < row->placed.n; i++)
+        if (config_plugin_kind(row->placed.at[i].key))
+            str_addf(&s, "%s=%s\n", row->placed.at[i].key, row->placed.at[i].value);
+    return s.s;
+}
+
+/* The timed row whose speed is the best guide to this one's: of its kind, then nearest in size. NULL: none. */
+static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
+{
+    const row_work *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!w[i].timed) continue;
+        bool kind = same(w[i].kind, of->kind), better = !best || (kind && !same(best->kind, of->kind));
+        if (!better && kind == same(best->kind, of->kind))
+            better = fabs(log(w[i].flops / of->flops)) < fabs(log(best->flops / of->flops));
+        if (better) best = &w[i];
+    }
+    return best;
+}
+
+static void take_speed(row_work *w, const row_work *from)
+{
+    double step = w->flops / from->flops, token = step * from->tokens / w->tokens;
+    w->speed = (row_speed){from->speed.step * step, from->speed.forward * token, from->speed.token * token};
+}
+
+/* Times one row of each kind, then others as long as patience lasts; the rest follow from their costs. */
+static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on, double patience)
+{
+    double began = ticks(), each = fmax(LEAST_OF_ROW, fmin(MOST_OF_ROW, patience / (double)(n + 1)));
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < n; i++) {
+            const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
+            bool known = guide && same(guide->kind, w[i].kind) &&
+                         (!round || (guide->flops == w[i].flops && guide->tokens == w[i].tokens));
+            if (w[i].timed || known || (guide && ticks() - began > patience)) continue;
+            err why = {0};
+            w[i].speed = time_row(&s->rows[w[i].row], w[i].g, on, w[i].compute, each, &why);
+            w[i].timed = isfinite(w[i].speed.step);
+        }
+    for (size_t i = 0; i < n; i++) {
+        const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
+        if (guide) take_speed(&w[i], guide);
+    }
+}
+
+/* ---- a run ---- */
+
+typedef struct { /* seconds */
+    double start, training, scoring;
+} run_time;
+
+/* A run with these steps; trial: of a search, which decodes dev. */
+static run_time time_of_run(const spec_row *row, const row_work *w, double steps, bool trial)
+{
+    const config *c = &row->config;
+    const group *g = w->g;
+    const split_size *train = &g->split[AB_TRAIN], *dev = &g->split[AB_DEV], *test = &g->split[AB_TEST];
+    double evaluations = ceil(steps / (double)c->eval_every) + 1, saves = ceil(steps / (double)c->save_every) + 1;
+    bool on_dev = trial || c->decode_split != DECODE_TEST || !test->lines,
+         on_test = !trial && c->decode_split != DECODE_DEV;
+    double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
+    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt),
+                  .training = steps * w->speed.step};
+    t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;
+    t.scoring += g->src ? scored * (double)c->beam * w->speed.token : scored * w->speed.forward;
+    return t;
+}
+
+/* Seconds of the search of a row's settings (search.c), and the number of its trials. */
+static double time_of_search(const spec *s, const spec_row *row, const row_work *w, size_t *trials)
+{
+    size_t rungs = 1, own;
+    double seconds = 0;
+    *trials = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t n = 1;
+        for (size_t k = 0; k < s->rows[i].n_tunes; k++) n *= (size_t)s->rows[i].tunes[k].n;
+        if (s->rows[i].n_tunes && search_rungs(n) > rungs) rungs = search_rungs(n);
+    }
+    size_t alive = row->n_tunes ? 1 : 0;
+    for (size_t k = 0; k < row->n_tunes; k++) alive *= (size_t)row->tunes[k].n;
+    own = search_rungs(alive);
+    for (size_t rung = rungs - own; rung < rungs && alive; rung++, alive = search_promoted(alive)) {
+        run_time t = time_of_run(row, w, fmax(1, (double)(row->config.steps >> (rungs - 1 - rung))), true);
+        seconds += (double)alive * (t.start + t.training + t.scoring);
+        *trials += alive;
+    }
+    return seconds;
 }
 
 /* The arena of values has an eighth to spare (plan.c); the parameters have a copy in bf16. */
@@ -154,54 +142,62 @@ static double gpu_bytes(const model_costs *c)
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;
 }
 
-static void print_row(const spec *s, size_t i, const group *g, const model_costs *c, double rate, bool device)
+static void print_row(const spec *s, const row_work *w, bool device)
 {
-    const spec_row *row = &s->rows[i];
-    double tokens = (g->src ? 2.0 : 1.0) * (double)number(row, "batch_tokens"),
-           accumulate = (double)(number(row, "accumulate") ? number(row, "accumulate") : 1);
-    double steps = (double)number(row, "steps"), kept = 2 + (double)number(row, "average");
+    const spec_row *row = &s->rows[w->row];
+    const model_costs *c = &w->costs;
+    double tokens = (w->g->src ? 2.0 : 1.0) * (double)row->config.batch_tokens, kept = 2 + (double)row->config.average;
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;
-    /* where the host's memory has the parameters twice while they are read or written, and CUDA's libraries */
-    if (device) gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
-    double seconds = steps * accumulate * costs_total(c) * rate;
-    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\n", i, (long long)c->parameters, costs_total(c) / tokens,
-           memory, disk, seconds, gpu);
+    if (device) /* the host has the parameters twice while they are read or written, and CUDA's libraries */
+        gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
+    run_time t = time_of_run(row, w, (double)row->config.steps, false);
+    size_t trials;
+    double search = time_of_search(s, row, w, &trials);
+    printf("row\t%zu\t%lld\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%zu\t%.17g\n", w->row, (long long)c->parameters,
+           costs_total(c) / tokens, memory, disk, t.training, t.start + t.scoring, search, trials, gpu);
+}
+
+static void print_error(const char *kind, const err *e)
+{
+    printf("%s\t", kind);
+    for (const char *c = e->text; *c; c++) putchar(*c == '\n' || *c == '\t' ? ' ' : *c);
+    putchar('\n');
 }
 
 int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient)
 {
-    err e = {0};
+    err e = {0}, missing = {0};
     group *groups = NULL;
-    size_t n = 0, *of = xcalloc(s->n_rows + 1, sizeof *of);
-    double rate = NAN;
-    if (open_groups(s, p, &groups, &n, of, &e)) {
-        for (char *c = e.text; *c; c++)
-            if (*c == '\n' || *c == '\t') *c = ' ';
-        printf("missing\t%s\n", e.text);
-        s = NULL;
-    }
+    size_t n = 0, *of = xcalloc(s->n_rows + 1, sizeof *of), found = 0;
+    row_work *work = xcalloc(s->n_rows + 1, sizeof *work);
+    bool open = !groups_open(s, p, &groups, &n, of, &missing, &e);
+    if (!open || missing.text[0]) print_error("missing", open ? &missing : &e);
+    open = open && (patient || !missing.text[0]); /* a run needs the data, an estimate only their sizes */
     cpu_threads((int)threads);
     double gpu_free = 0;
-    int gpus = s ? device_gpus(device, &gpu_free) : 0;
+    int gpus = open ? device_gpus(device, &gpu_free) : 0;
     if (gpus) printf("gpus\t%d\t%.17g\n", gpus, gpu_free);
-    const backend *on = s ? device_open(device, &e) : NULL;
-    for (size_t i = 0; s && i < s->n_rows && on; i++) {
-        dtype compute;
-        model_costs costs;
+    const backend *on = open ? device_open(device, &e) : NULL;
+    for (size_t i = 0; i < s->n_rows && on; i++) {
         err why = {0};
         const spec_row *row = &s->rows[i];
+        row_work *w = &work[found];
+        *w = (row_work){.row = i, .g = &groups[of[i]], .speed = {NAN, NAN, NAN}};
         if (!row->run || row->same_as >= 0) continue;
-        /* such as n/a */
-        if (device_compute(row->config.precision, on, &compute, &why) ||
-            count_row(row, &groups[of[i]], on, compute, &costs, &why))
-            continue;
-        if (isnan(rate)) rate = time_steps(row, &groups[of[i]], on, compute, patient ? PATIENT : HURRIED, &why);
-        print_row(s, i, &groups[of[i]], &costs, rate, on_device(on));
-        fflush(stdout);
+        if (device_compute(row->config.precision, on, &w->compute, &why) ||
+            count_row(row, w->g, on, w->compute, &w->costs, &why))
+            continue; /* such as n/a */
+        w->flops = update_flops(row, w->g, on, w->compute, &why);
+        w->tokens = (double)(row->config.batch_tokens * row->config.accumulate);
+        w->kind = kind_of(row, w->g);
+        found++;
     }
-    for (size_t k = 0; k < n; k++) free(groups[k].key);
-    free(groups);
+    if (on) find_speeds(s, work, found, on, patient ? PATIENT : HURRIED);
+    for (size_t i = 0; i < found; i++) print_row(s, &work[i], on_device(on));
+    for (size_t i = 0; i < found; i++) free(work[i].kind);
+    groups_free(groups, n);
+    free(work);
     free(of);
     return 0;
 }

@@ -1,8 +1,9 @@
 /* estimate.h - estimates a sweep before anything is written: is its data present, and how many hours, how much memory
  * and disk does it need?
  *
- * A separate process opens each task once, counts each row's costs on its traced tape and times a few training steps of
- * one row on this machine; the other rows' times follow from their FLOPs. A crashing plugin ends only that process.
+ * A separate process opens each task once, counts each row's costs on its traced tape and times a few updates of each
+ * kind of row on this machine; rows that differ in size only follow from their FLOPs. Dev perplexity, decoding, scores,
+ * searches and the data's time are counted too. A crashing plugin ends only that process.
  */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
@@ -14,16 +15,21 @@ typedef struct {
     double parameters;   /* learned numbers */
     double flops_token;  /* forward and backward, per source and target token */
     double memory, disk; /* bytes used by a running run; bytes of its files */
-    double seconds;      /* of one run's training; NaN: not known */
-    double gpu_memory;   /* bytes of GPU memory per run; 0: none */
+    double seconds;      /* of one run's updates; NaN: not known */
+    double beside;       /* seconds of one run besides: data, dev perplexity, checkpoints, decoding and scores */
+    double search;       /* seconds of the search of the row's settings, and its trials */
+    size_t trials;
+    double gpu_memory; /* bytes of GPU memory per run; 0: none */
 } row_estimate;
 
 typedef struct {
     row_estimate *rows; /* one for each row to run; n of them */
     size_t n;
-    int gpus;            /* available to runs; 0: none */
-    double gpu_free;     /* free bytes of the GPU with the least */
-    const char *missing; /* why a task cannot be opened: missing data; or NULL */
+    int gpus;        /* available to runs; 0: none */
+    double gpu_free; /* free bytes of the GPU with the least */
+    /* Why a task cannot be opened: missing data; or NULL. There are rows all the same if the sizes of the data are
+     * known. */
+    const char *missing;
     const char *unknown; /* why there is no estimate, or NULL */
     arena memory;
 } sweep_estimate;
@@ -35,8 +41,8 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
 void estimate_sweep(const invocation *c, sweep_estimate *out);
 void estimate_free(sweep_estimate *x);
 
-/* "27 runs, about 3.4 hours with 2 at a time, 1.2 GiB of memory each, 0.3 GB of disk", for n_runs[row of the
- * spec]). */
+/* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 1.2 GB of memory each, 0.3 GB of disk; 2 at a
+ * time", for n_runs[row of the spec]. */
 void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out);
 void estimate_table(const sweep_estimate *x, const spec *s, str *out); /* for --dry-run: one line per row */
 #endif

@@ -42,8 +42,8 @@ static void take_line(sweep_estimate *x, char *line, size_t *cap)
     row_estimate r;
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
     if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
-    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf", &r.row, &r.parameters, &r.flops_token, &r.memory,
-               &r.disk, &r.seconds, &r.gpu_memory) != 7)
+    if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf", &r.row, &r.parameters, &r.flops_token,
+               &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials, &r.gpu_memory) != 10)
         return;
     x->rows = grow(x->rows, cap, x->n + 1, sizeof *x->rows);
     x->rows[x->n++] = r;
@@ -92,8 +92,10 @@ static const char *span(double seconds, char out[32])
         snprintf(out, 32, "%.0f min", seconds / 60);
     else if (seconds < 172800)
         snprintf(out, 32, "%.1f hours", seconds / 3600);
-    else
+    else if (seconds < 2 * 31557600.0)
         snprintf(out, 32, "%.1f days", seconds / 86400);
+    else
+        snprintf(out, 32, "%.1f years", seconds / 31557600);
     return out;
 }
 
@@ -108,29 +110,38 @@ static const char *size(double bytes, char out[32])
 
 void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out)
 {
-    size_t runs = 0;
-    double seconds = 0, memory = 0, disk = 0, gpu = 0;
-    char text[4][32];
+    size_t runs = 0, trials = 0;
+    double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0;
+    char text[5][32];
     for (size_t i = 0; i < x->n; i++) {
         const row_estimate *r = &x->rows[i];
+        double n = (double)n_runs[r->row];
         runs += n_runs[r->row];
-        seconds += r->seconds * (double)n_runs[r->row];
-        disk += r->disk * (double)n_runs[r->row];
-        if (n_runs[r->row] && r->memory > memory) memory = r->memory;
-        if (n_runs[r->row] && r->gpu_memory > gpu) gpu = r->gpu_memory;
+        updates += r->seconds * n, beside += r->beside * n, disk += r->disk * n;
+        if (!n_runs[r->row]) continue;
+        search += r->search, trials += r->trials;
+        if (r->memory > memory) memory = r->memory;
+        if (r->gpu_memory > gpu) gpu = r->gpu_memory;
     }
-    str_addf(out, "%zu run%s: about %s of training on this machine, %s of memory each%s%s, %s of disk", runs,
-             runs == 1 ? "" : "s", span(seconds, text[0]), size(memory, text[1]), gpu > 0 ? " and of its GPU " : "",
-             gpu > 0 ? size(gpu, text[3]) : "", size(disk, text[2]));
+    str_addf(out, "%zu run%s: about %s on this machine%s (updates %s; data, dev perplexity, decoding and scores %s",
+             runs, runs == 1 ? "" : "s", span(updates + beside + search, text[0]),
+             workers > 1 ? ", one after the other" : "", span(updates, text[1]), span(beside, text[2]));
+    if (trials) str_addf(out, "; %zu trials of searches %s", trials, span(search, text[3]));
+    str_addf(out, "), %s of memory each", size(memory, text[0]));
+    if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
+    str_addf(out, ", %s of disk", size(disk, text[4]));
     if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
 }
 
 void estimate_table(const sweep_estimate *x, const spec *s, str *out)
 {
-    static const char *const headings[] = {"row", "params (M)", "MFLOPs per token", "memory", "time of a run"};
+    static const char *const headings[] = {"row",           "params (M)", "MFLOPs per token", "memory", "updates",
+                                           "time of a run", "search"};
     char text[32];
     grid t = {0};
-    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i > 0);
+    bool searches = false;
+    for (size_t k = 0; k < x->n; k++) searches = searches || x->rows[k].trials;
+    for (size_t i = 0; i < LENGTH(headings) - !searches; i++) grid_column(&t, headings[i], i > 0);
     for (size_t i = 0; i < s->n_rows; i++) {
         const row_estimate *r = NULL;
         if (!s->rows[i].run || s->rows[i].same_as >= 0) continue;
@@ -146,6 +157,8 @@ void estimate_table(const sweep_estimate *x, const spec *s, str *out)
         grid_put(&t, 2, "%.1f", r->flops_token / 1e6);
         grid_put(&t, 3, "%s", size(r->memory, text));
         grid_put(&t, 4, "%s", span(r->seconds, text));
+        grid_put(&t, 5, "%s", span(r->seconds + r->beside, text));
+        if (r->trials) grid_put(&t, 6, "%zu trials, %s", r->trials, span(r->search, text));
     }
     grid_print(&t, TABLE_TEXT, out);
     grid_free(&t);

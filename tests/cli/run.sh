@@ -70,10 +70,22 @@ equal "$(sql "SELECT count(*) FROM run" set.db)" 2 "equal rows run once"
 
 echo "--dry-run is an INI of the same runs"
 exits 0 ablate run mix.ini --seeds 1..2 --dry-run --db none.db
+equal "$(head -1 err | grep -cE '^mix: [0-9]+ rows.*, 2 seeds, [0-9]+ runs: about .*\(updates .*of memory each, .*of disk$')" 1 "the summary stands first"
+equal "$(sed -n 3p err | grep -c '^row .*updates.*time of a run')" 1 "then the rows"
 equal "$(test -e none.db && echo there)" "" "database of a dry run"
 cp out dry.ini
 exits 0 ablate run dry.ini --dry-run
 equal "$(grep -v '^# dry.ini\|^# mix.ini' out | diff - <(grep -v '^# mix.ini' dry.ini))" "" "dry run of the dry run"
+# Searches count: 4 candidates, then 2. Data that are not here have their published sizes, for an estimate only.
+sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/' plain.ini >searched.ini
+exits 0 ablate run searched.ini --dry-run
+has err '6 trials of searches'
+{ tiny absent 20 | grep -v '^sequence'; echo 'translation.data = wmt14-en-de'; } | sed 's/^task .*/task = translation/; s/^vocab .*//' >absent.ini
+ABLATE_DATA=/nowhere exits 0 ablate run absent.ini --dry-run
+has err 'the data are not here; their published sizes were used: row base: '
+has err 'no file /nowhere/wmt14-en-de/train.en'
+equal "$(sed -n 's/^base .* \([0-9.]*\) \(s\|min\)$/number/p' err)" number "the time of a run without its data"
+ABLATE_DATA=/nowhere exits 1 ablate run absent.ini --progress none --db none.db
 attempts=$(sql 'SELECT count(*) FROM attempt')
 exits 1 ablate run dry.ini "${fast[@]}"
 equal "$(sql 'SELECT count(*) FROM attempt')" "$attempts" "attempts: the dry run's rows are the sweep's"

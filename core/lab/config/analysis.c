@@ -331,3 +331,14 @@ void write_analysis(build *b)
     b->s->analysis = out.n ? arena_strdup(b->a, out.s) : NULL;
     str_free(&out);
 }
+
+/* ---- searches ---- */
+
+size_t search_rungs(size_t candidates)
+{
+    size_t rungs = 0;
+    while (rungs < SEARCH_RUNGS && (size_t)1 << rungs < candidates) rungs++;
+    return rungs ? rungs : 1;
+}
+
+size_t search_promoted(size_t alive) { return (alive + 1) / 2; }

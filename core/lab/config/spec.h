@@ -117,6 +117,11 @@ void spec_free(spec *s);
  */
 void spec_plugin_path(const char *path, const spec_options *options, str *out);
 
+/* Successive halving of `candidates` trials (search.c): its rungs; how many of a rung's trials the next one has. */
+enum { SEARCH_RUNGS = 3 };
+size_t search_rungs(size_t candidates);
+size_t search_promoted(size_t alive);
+
 /* Prints the expansion as an INI: [base] in full, each row a [variant]. Reading it gives the same rows, names,
  * groups, hashes. */
 void spec_print(const spec *s, FILE *f);

@@ -1,5 +1,5 @@
-/* page.js - the script of a report: tables sort and are lists on a phone, metrics are chosen, a row stands out in all figures, a served page
-   follows its sweep. Without it the page shows everything. */
+/* page.js - the script of a report: tables sort and are lists on a phone, metrics are chosen, a row stands out in all
+ * figures, a served page follows its sweep. Without it the page shows everything. */
 'use strict';
 (function () {
   const chosen = { metric: null, sort: new Map() };

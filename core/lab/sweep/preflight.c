@@ -73,25 +73,32 @@ void pack(sweep_options *o, const spec *s, const sweep_estimate *x, bool talk)
     str_free(&why);
 }
 
+/* The summary, then the rows, then the INI, which alone is on standard output. */
 int dry_run(const spec *s, sweep_options *o, const invocation *c, err *e)
 {
     sweep_estimate x;
     str text = {0};
-    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs);
-    spec_print(s, stdout);
-    fflush(stdout);
+    size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), rows = 0;
     estimate_sweep(c, &x);
     pack(o, s, &x, c->verbosity >= 0);
-    int bad = check_data(&x, c, e);
-    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds;
+    int bad = x.n ? 0 : check_data(&x, c, e);
+    for (size_t i = 0; i < s->n_rows; i++) n_runs[i] = s->n_seeds, rows += s->rows[i].run;
     if (!bad && x.unknown)
-        str_addf(&text, "no estimate: %s\n", x.unknown);
+        str_addf(&text, "%s: %zu rows; no estimate: %s\n", s->name, s->n_rows, x.unknown);
     else if (!bad) {
-        estimate_table(&x, s, &text);
+        str_addf(&text, "%s: %zu rows", s->name, s->n_rows);
+        if (rows < s->n_rows) str_addf(&text, ", %zu to train", rows);
+        str_addf(&text, ", %s%zu seed%s, ", s->until.most ? "at most " : "", s->n_seeds, s->n_seeds == 1 ? "" : "s");
         estimate_line(&x, n_runs, o->workers, &text);
+        str_addc(&text, '\n');
+        if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
+        str_addc(&text, '\n');
+        estimate_table(&x, s, &text);
         str_addc(&text, '\n');
     }
     if (c->verbosity >= 0) fputs(str_text(&text), stderr);
+    spec_print(s, stdout);
+    fflush(stdout);
     estimate_free(&x);
     str_free(&text);
     free(n_runs);

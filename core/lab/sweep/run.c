@@ -412,7 +412,7 @@ static const option table[] = {
     {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0,
      1e9},
     {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
-    {"--dry-run", NULL, "print the rows as an INI, with their costs; train nothing", OPTION_FLAG, AT(dry_run)},
+    {"--dry-run", NULL, "print what the sweep takes and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm", "run workers as processes on this machine or as tasks of a Slurm array job [local]",
      OPTION_WORD, AT(slurm)},
     {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",

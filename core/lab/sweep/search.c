@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_RUNGS = 3, TUNE_SEED = 1001 };
+enum { MOST_KEYS = 2, MOST_TRIALS = 64, TUNE_SEED = 1001 };
 
 typedef struct {
     double value[MOST_KEYS]; /* of the row's tunes */
@@ -69,8 +69,7 @@ static int list_candidates(row_search *r, err *e)
                 twice = twice || (r->at[k].value[0] == c.value[0] && r->at[k].value[1] == c.value[1]);
             if (!twice) r->at[r->n++] = c;
         }
-    while (r->rungs < MOST_RUNGS && (size_t)1 << r->rungs < r->n) r->rungs++;
-    if (!r->rungs) r->rungs = 1;
+    r->rungs = search_rungs(r->n);
     return 0;
 }
 
@@ -169,7 +168,7 @@ static void promote(searcher *s, row_search *r, size_t rung)
     size_t alive = 0, keep;
     bool kept[MOST_TRIALS] = {false};
     for (size_t i = 0; i < r->n; i++) alive += r->at[i].alive;
-    keep = last ? 1 : (alive + 1) / 2;
+    keep = last ? 1 : search_promoted(alive);
     for (size_t k = 0; k < keep; k++) {
         size_t best = r->n;
         for (size_t i = 0; i < r->n; i++)

@@ -167,7 +167,8 @@ static double attribute_of(const char *svg, const char *name)
     return v;
 }
 
-/* A name that has no room beside its line or point puts all names below the chart, in full; the chart keeps its height. */
+/* A name that has no room beside its line or point puts all names below the chart, in full; the chart keeps its height.
+ * */
 static void test_legend(void)
 {
     static const char *const names[] = {"attention=convolutional d_model=16 position=sinusoid",

@@ -1,0 +1,38 @@
+/* estimate_child.h - the parts of the estimating process: the data (estimate_data.c), the times (estimate_time.c), the
+ * lines (estimate.c). */
+#ifndef ABLATE_ESTIMATE_CHILD_H
+#define ABLATE_ESTIMATE_CHILD_H
+#include "cli/estimate.h"
+#include "network/model/costs.h"
+
+typedef struct { /* one side of a split: tokens of all its lines, ends counted */
+    double lines, src, tgt;
+} split_size;
+
+typedef struct { /* rows with the same data and vocabularies */
+    char *key;
+    int64_t src, tgt; /* sizes of the vocabularies; src 0: decoder-only */
+    int64_t length;   /* of a sentence that costs are counted with [tokens] */
+    split_size split[AB_SPLITS];
+    double seconds; /* to read the data once */
+    bool published; /* the data are missing; these are their published sizes */
+} group;
+
+/* The group of each row to run; n groups in `groups`, which the caller frees with groups_free. -1 and a message if data
+ * cannot be opened and their sizes are not known either; `missing`: why data of known size cannot be opened. */
+int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_t *of, err *missing, err *e);
+void groups_free(group *groups, size_t n);
+
+typedef struct {    /* seconds */
+    double step;    /* one update */
+    double forward; /* of one target token with its share of the source, in evaluation */
+    double token;   /* of one token of one hypothesis, in decoding */
+} row_speed;
+
+/* Times a few updates with lengths like the data's; `patience`: seconds to spend. NaN and e on failure. */
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e);
+/* FLOPs of one update with the data's lengths. NaN and e on failure. */
+double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e);
+
+int64_t row_number(const spec_row *row, const char *key); /* 0 without that setting */
+#endif

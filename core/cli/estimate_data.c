@@ -1,0 +1,167 @@
+/* estimate_data.c - what an estimate needs of a sweep's data: vocabularies, lines and tokens of each split. */
+#include "cli/estimate_child.h"
+#include "text/data/dataset.h"
+#include "network/model/costs.h"
+#include "network/plugin/plugin.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- data ---- */
+
+/* The settings that determine data and vocabularies, as one text; the caller frees. */
+static char *group_key(const spec_row *row)
+{
+    static const char *const keys[] = {"task", "vocab", "vocab_size", "lowercase"};
+    const char *task = settings_get(&row->placed, "task");
+    size_t length = strlen(task);
+    str key = {0};
+    for (size_t i = 0; i < LENGTH(keys); i++) str_addf(&key, "%s\n", settings_get(&row->placed, keys[i]));
+    for (size_t i = 0; i < row->placed.n; i++)
+        if (has_prefix(row->placed.at[i].key, task) && row->placed.at[i].key[length] == '.')
+            str_addf(&key, "%s=%s\n", row->placed.at[i].key, row->placed.at[i].value);
+    return key.s;
+}
+
+/* Vocabularies of words and characters are read from the data; subwords, which take minutes to train, count as many as
+ * are asked for. */
+static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, group *g, err *e)
+{
+    vocab *src = NULL, *tgt = NULL;
+    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
+    bool alone = t->flags & AB_DECODER_ONLY;
+    if (t->vocabs && alone) t->vocabs(self, &asked);
+    g->length = asked.window ? asked.window : COSTS_SENTENCE;
+    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR &&
+                    ((!alone && asked.src == AB_VOCAB_SUBWORD) || asked.tgt == AB_VOCAB_SUBWORD);
+    g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
+    if (subwords) return 0;
+    if (dataset_vocabs(t, self, t->flags & AB_SHARED_VOCAB, (vocab_kind)c->vocab, c->vocab_size, c->lowercase != 0,
+                       NULL, &src, &tgt, e))
+        return -1;
+    g->src = src ? vocab_size(src) : 0, g->tgt = vocab_size(tgt);
+    if (tgt != src) vocab_free(tgt);
+    vocab_free(src);
+    return 0;
+}
+
+/* ---- sizes ---- */
+
+enum { SAMPLE = 2000 };             /* lines of a split that are looked at */
+static const double SUBWORDS = 1.3; /* subwords per word, about: European languages with 8,000 to 37,000 subwords */
+
+static double tokens_of(ab_vocab wanted, int64_t kind, const char *line)
+{
+    bool characters = wanted == AB_VOCAB_CHARS || (wanted == AB_VOCAB_SUBWORD && kind == TOKENS_CHAR), in_word = false;
+    double words = 0, code_points = 0;
+    for (; line && *line; line++) {
+        code_points += (*line & 0xC0) != 0x80;
+        if (*line != ' ' && !in_word) words++;
+        in_word = *line != ' ';
+    }
+    return 1 + (characters                                           ? code_points
+                : wanted == AB_VOCAB_SUBWORD && kind != TOKENS_WORDS ? SUBWORDS * words
+                                                                     : words);
+}
+
+static void measure_splits(const ab_task_plugin *t, void *self, const config *c, group *g)
+{
+    ab_vocabs asked = {.src = t->src_vocab, .tgt = t->tgt_vocab};
+    if (t->vocabs) t->vocabs(self, &asked);
+    for (ab_split s = AB_TRAIN; s < AB_SPLITS; s++) {
+        int64_t n = t->count(self, s), step = n / SAMPLE + 1, seen = 0;
+        split_size sum = {0};
+        for (int64_t i = 0; i < n; i += step, seen++) {
+            ab_example x;
+            t->get(self, s, i, &x);
+            if (x.src) sum.src += tokens_of(asked.src, c->vocab, x.src);
+            sum.tgt += tokens_of(asked.tgt, c->vocab, x.tgt);
+        }
+        double all = seen ? (double)n / (double)seen : 0;
+        g->split[s] = (split_size){(double)n, sum.src * all, sum.tgt * all};
+    }
+}
+
+/* Sizes of corpora that may not be here, as published: lines of each part, words per line. WMT 2014: Bojar et al. 2014
+ * and sacreBLEU's sets; Penn Treebank, sections 2-21, 22, 23: Collins 1997, with two brackets per constituent, about
+ * 0.85 constituents a word. The others: `ablate data get`. */
+static const struct {
+    const char *key, *value;
+    double lines[AB_SPLITS], src, tgt;
+} published[] = {{"translation.data", "wmt14-en-de", {4.5e6, 3000, 3003}, 25.7, 24.4},
+                 {"translation.data", "wmt14-en-fr", {36e6, 3000, 3003}, 26, 29},
+                 {"translation.data", "multi30k", {29000, 1014, 1000}, 12, 11.1},
+                 {"translation.data", "multi30k-lctok", {29000, 1014, 1000}, 13, 12.4},
+                 {"parsing.data", "wsj", {39832, 1700, 2416}, 23.8, 64},
+                 {"parsing.data", "craft", {15000, 2000, 2000}, 24, 65},
+                 {"parsing.data", "genia", {15000, 1500, 1500}, 25, 68},
+                 {"parsing.data", "gum", {9000, 1100, 1100}, 17, 46}};
+
+static bool take_published(const spec_row *row, group *g)
+{
+    const config *c = &row->config;
+    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR && same(c->task, "translation");
+    for (size_t i = 0; i < LENGTH(published); i++) {
+        const char *value = settings_get(&row->placed, published[i].key);
+        if (!has_prefix(published[i].key, c->task) || !value || !same(value, published[i].value)) continue;
+        double per_word = subwords ? SUBWORDS : 1;
+        for (int s = 0; s < AB_SPLITS; s++) {
+            double n = published[i].lines[s];
+            g->split[s] = (split_size){n, n * (1 + per_word * published[i].src), n * (1 + per_word * published[i].tgt)};
+        }
+        g->src = g->tgt = c->vocab_size, g->length = COSTS_SENTENCE, g->published = true;
+        return true;
+    }
+    return false;
+}
+
+static int open_data(const spec_row *row, const places *p, group *g, err *e)
+{
+    char words[1024] = "";
+    arena a = {0};
+    void *self = NULL;
+    const plugin *x = plugin_find(AB_TASK, settings_get(&row->placed, "task"), e);
+    if (!x) return -1;
+    void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
+    ab_env env = {.data_dir = p->data_dir, .seed = 1};
+    int bad = x->desc.params && config_bind(&row->placed, x->desc.name, x->desc.params, cfg, &a, e);
+    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words))
+        bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, words);
+    if (!bad) {
+        bad = count_vocabs(&x->iface.task, self, &row->config, g, e);
+        if (!bad) measure_splits(&x->iface.task, self, &row->config, g);
+        x->iface.task.close(self);
+    }
+    arena_free(&a);
+    return bad;
+}
+
+int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_t *of, err *missing, err *e)
+{
+    size_t cap = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        if (!s->rows[i].run || s->rows[i].same_as >= 0) continue;
+        char *key = group_key(&s->rows[i]);
+        for (of[i] = 0; of[i] < *n && !same((*groups)[of[i]].key, key);) of[i]++;
+        if (of[i] < *n) {
+            free(key);
+            continue;
+        }
+        err why = {0};
+        *groups = grow(*groups, &cap, *n + 1, sizeof **groups);
+        group *g = &(*groups)[(*n)++];
+        *g = (group){.key = key};
+        double began = ticks();
+        if (open_data(&s->rows[i], p, g, &why)) {
+            if (!take_published(&s->rows[i], g)) return fail(e, "%s", why.text);
+            if (!missing->text[0]) *missing = why;
+        }
+        g->seconds = ticks() - began;
+    }
+    return 0;
+}
+
+void groups_free(group *groups, size_t n)
+{
+    for (size_t k = 0; k < n; k++) free(groups[k].key);
+    free(groups);
+}

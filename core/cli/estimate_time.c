@@ -1,0 +1,129 @@
+/* estimate_time.c - times updates of a row on random batches whose lengths are like the data's. */
+#include "cli/bench.h"
+#include "cli/estimate_child.h"
+#include "network/train/train.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_TOKENS = 1024, FEWEST_TOKENS = 128, SHAPES = 3, MOST_ROUNDS = 20 };
+static const double MOST_FLOPS = 2e10; /* of a timed batch, if it has more than FEWEST_TOKENS */
+/* A token of one hypothesis against a token of training, both sides counted: the median of experiments/recorded, whose
+ * rows are mostly between 0.6 and 2.5. */
+static const double DECODING = 1.2;
+static const double AROUND =
+    3e-4; /* seconds of an update besides: the next batch, its events to the host, the learning rate */
+static const double shares[SHAPES] = {0.7, 1, 1.3}; /* of the mean length */
+
+int64_t row_number(const spec_row *row, const char *key)
+{
+    int64_t n = 0;
+    const char *text = settings_get(&row->placed, key);
+    return text && parse_int(text, &n) ? n : 0;
+}
+
+/* Mean length of a side of a training pair; windows are always full. */
+static double mean_length(const group *g, bool source)
+{
+    const split_size *s = &g->split[AB_TRAIN];
+    double length = !s->lines || !g->src ? (double)g->length : (source ? s->src : s->tgt) / s->lines;
+    return length < 2 ? 2 : length;
+}
+
+static model_shape shape_of(const group *g, double tokens, double share)
+{
+    double src = fmax(1, round(share * mean_length(g, true))), tgt = fmax(1, round(share * mean_length(g, false)));
+    double n = fmax(1, floor(tokens / fmax(src, tgt)));
+    return (model_shape){(int64_t)n, (int64_t)(n * src), (int64_t)(n * tgt), (int64_t)src, (int64_t)tgt};
+}
+
+static int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
+{
+    model m = {0};
+    model_shape shape = shape_of(g, (double)row_number(row, "batch_tokens"), 1);
+    if (model_open_to_count(&m, &row->placed, g->src, g->tgt, compute, on, e)) return -1;
+    int bad = model_count_costs(&m, &shape, out, e);
+    model_free(&m);
+    return bad;
+}
+
+static double accumulated(const spec_row *row)
+{
+    int64_t n = row_number(row, "accumulate");
+    return n > 1 ? (double)n : 1;
+}
+
+double update_flops(const spec_row *row, const group *g, const backend *on, dtype compute, err *e)
+{
+    model_costs c;
+    return count_update(row, g, on, compute, &c, e) ? NAN : costs_total(&c) * accumulated(row);
+}
+
+typedef struct {
+    double gradient, update; /* seconds: of all shapes; of one update */
+    double flops;            /* of all shapes */
+} timed;
+
+/* Medians over several rounds. Shapes change from step to step, as in training. */
+static int time_steps(model *m, const group *g, double tokens, int64_t shapes, double patience, timed *out, err *e)
+{
+    recorded r[SHAPES] = {{0}};
+    train_step *s = train_step_open(m, e);
+    double spent = 0, gradient[SHAPES][MOST_ROUNDS], update[SHAPES * MOST_ROUNDS];
+    int64_t vocab = g->src && g->src < g->tgt ? g->src : g->tgt, step = 1;
+    int bad = !s, rounds = -1; /* the first round plans and packs */
+    *out = (timed){0};
+    for (int64_t i = 0; i < shapes; i++) {
+        model_shape x = shape_of(g, tokens, shapes == 1 ? 1 : shares[i]);
+        recorded_make(&r[i], x.batch, x.src_time, x.tgt_time, vocab);
+    }
+    for (; !bad && rounds < MOST_ROUNDS && spent < patience; rounds++) {
+        double began = ticks();
+        for (int64_t i = 0; i < shapes && !bad; i++, step++) {
+            const double(*sums)[2];
+            const batch *b = &r[i].b[0];
+            double start = ticks();
+            bad = train_step_gradient(s, b, step, e) || train_step_losses(s, &sums, e) < 0;
+            double middle = ticks();
+            bad = bad || train_step_update(s, (double)b->tgt_rows, step, e) || train_step_losses(s, &sums, e) < 0;
+            if (rounds < 0) continue;
+            gradient[i][rounds] = middle - start;
+            update[rounds * shapes + i] = ticks() - middle;
+        }
+        if (rounds >= 0) spent += ticks() - began;
+    }
+    for (int64_t i = 0; i < shapes && !bad; i++) {
+        model_costs c;
+        model_shape x = shape_of(g, tokens, shapes == 1 ? 1 : shares[i]);
+        out->gradient += bench_median(gradient[i], (size_t)rounds);
+        bad = model_count_costs(m, &x, &c, e);
+        out->flops += costs_total(&c);
+    }
+    if (!bad) out->update = bench_median(update, (size_t)(rounds * shapes));
+    if (s) train_step_close(s);
+    for (int64_t i = 0; i < shapes; i++) recorded_free(&r[i]);
+    return bad ? -1 : 0;
+}
+
+row_speed time_row(const spec_row *row, const group *g, const backend *on, dtype compute, double patience, err *e)
+{
+    row_speed none = {NAN, NAN, NAN};
+    model_costs full;
+    model m = {0};
+    timed t;
+    double tokens = (double)row_number(row, "batch_tokens");
+    if (count_update(row, g, on, compute, &full, e)) return none;
+    double flops = costs_total(&full), timed_tokens = fmin(tokens, MOST_TOKENS);
+    if (flops * timed_tokens / tokens > MOST_FLOPS)
+        timed_tokens = fmax(fmin(tokens, FEWEST_TOKENS), tokens * MOST_FLOPS / flops);
+    if (model_open(&m, &row->placed, g->src, g->tgt, compute, on, e)) return none;
+    bool large = flops * timed_tokens / tokens > MOST_FLOPS / 4;
+    int bad = time_steps(&m, g, timed_tokens, large ? 1 : SHAPES, patience, &t, e);
+    model_free(&m);
+    if (bad) return none;
+    double gradient = t.gradient * flops / t.flops, forward = 0;
+    for (int i = 0; i < COST_PARTS; i++) forward += full.forward[i];
+    model_shape x = shape_of(g, tokens, 1);
+    double predicted = (double)x.tgt_rows, both = predicted + (g->src ? (double)x.src_rows : 0);
+    return (row_speed){gradient * accumulated(row) + t.update + AROUND, gradient * forward / flops / predicted,
+                       DECODING * gradient / both};
+}
