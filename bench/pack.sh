@@ -23,7 +23,7 @@ if [ -z "$emulated" ]; then
     generator=() && command -v ninja >/dev/null && generator=(-G Ninja)
     [ -e "$build/CMakeCache.txt" ] && generator=()
     cmake -S "$root" -B "$build" "${generator[@]}" -DABLATE_CUDA=ON >"$out/pack.log"
-    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
+    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target product ablate_cuda gpu_tests bench_kernels >>"$out/pack.log" 2>&1 || {
         say "the build failed:" && tail -40 "$out/pack.log" >&2
         exit 1
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: spills.sh FOLDER   - the logs of nvcc there: no kernel may spill registers to memory.
+# usage: spills.sh FOLDER [MODULE]   - the logs of nvcc there: no kernel may spill registers to memory.
 set -eu
 logs=("$1"/*.log)
 [ -e "${logs[0]}" ] || { echo "no logs in $1"; exit 1; }

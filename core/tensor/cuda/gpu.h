@@ -52,9 +52,12 @@ __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const
 #define UNROLL     _Pragma("unroll")
 #define ONE_BY_ONE _Pragma("unroll 1")
 #define GPU_MEMBER __device__ __forceinline__ /* a function of a struct */
+/* clang-format does not know <<< */
+// clang-format off
 #define LAUNCH(kernel, grid, block, smem, ...)                                                                         \
-    (gpu_shared_memory((const void *)(kernel), (smem)), (kernel) < < < (grid), (block), (smem),                        \
-     (cudaStream_t)gpu_stream() >>> (__VA_ARGS__), gpu_launched())
+    (gpu_shared_memory((const void *)(kernel), (smem)),                                                                \
+     (kernel)<<<(grid), (block), (smem), (cudaStream_t)gpu_stream()>>>(__VA_ARGS__), gpu_launched())
+// clang-format on
 #define DYN_SMEM(T, name)                                                                                              \
     extern __shared__ __align__(16) unsigned char gpu_dynamic[];                                                       \
     T *name = (T *)gpu_dynamic

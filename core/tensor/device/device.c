@@ -29,7 +29,7 @@ static void *open_file(char *tried, size_t n)
         free(path);
         if (h) return h;
     }
-    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (it was built without nvcc)");
+    if (!tried[0]) snprintf(tried, n, "this build has no CUDA backend (./ablate builds it where nvcc and a GPU are)");
     return NULL;
 }
 
