@@ -103,12 +103,15 @@ static run_time time_of_run(const spec_row *row, const row_work *w, double steps
     const config *c = &row->config;
     const group *g = w->g;
     const split_size *train = &g->split[AB_TRAIN], *dev = &g->split[AB_DEV], *test = &g->split[AB_TEST];
+    double limit = 0, training = steps * w->speed.step;
+    err none = {0};
+    if (!config_seconds(c->max_time, &limit, &none) && limit > 0 && training > limit)
+        steps *= limit / training, training = limit;
     double evaluations = ceil(steps / (double)c->eval_every) + 1, saves = ceil(steps / (double)c->save_every) + 1;
     bool on_dev = trial || c->decode_split != DECODE_TEST || !test->lines,
          on_test = !trial && c->decode_split != DECODE_DEV;
     double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
-    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt),
-                  .training = steps * w->speed.step};
+    run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt), .training = training};
     t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;
     t.scoring += g->src ? scored * (double)c->beam * w->speed.token : scored * w->speed.forward;
     return t;

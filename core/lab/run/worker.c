@@ -278,6 +278,13 @@ static void report_costs(run *r)
     event_fact_number("train_seconds", r->trained.seconds);
     event_fact_number("trained_tokens", r->trained.tokens);
     event_fact_number("batch_fill", r->trained.fill);
+    if (r->trained.out_of_time) {
+        char words[96];
+        snprintf(words, sizeof words, "max_time = %.40s was over at step %lld of %lld", r->cfg.max_time,
+                 (long long)r->trained.step, (long long)r->cfg.steps);
+        log_line(LOG_INFO, "%s", words);
+        event_fact("ended", words);
+    }
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
 }
 

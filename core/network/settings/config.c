@@ -19,8 +19,32 @@ static int per_head(const config *c, const char *key, int64_t *width, err *e)
     return 0;
 }
 
+int config_seconds(const char *text, double *out, err *e)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    const char *p = text;
+    *out = 0;
+    if (same(text, "0")) return 0;
+    do {
+        char *end;
+        size_t u = 0;
+        double n = *p >= '0' && *p <= '9' ? strtod(p, &end) : -1;
+        while (n > 0 && u < LENGTH(units) && units[u].unit != *end) u++;
+        if (!(n > 0 && n < 1e9) || u == LENGTH(units))
+            return fail(e, "found \"%s\", expected a time such as 90s, 30m, 3h or 1h30m, or 0", text);
+        *out += n * units[u].seconds;
+        p = end + 1;
+    } while (*p);
+    return 0;
+}
+
 int config_resolve(config *c, err *e)
 {
+    double seconds;
+    if (config_seconds(c->max_time, &seconds, e)) return fail_in(e, "max_time: ");
     if (c->layers_encoder == CONFIG_AUTO) c->layers_encoder = c->layers;
     if (c->layers_decoder == CONFIG_AUTO) c->layers_decoder = c->layers;
     if (same(c->attention_encoder, "same")) c->attention_encoder = c->attention;

@@ -58,6 +58,7 @@ typedef struct config {
     int64_t keep;                   /* checkpoints kept */
     int64_t average;                /* checkpoints averaged; 1: off */
     int64_t patience;               /* evaluations; 0: off */
+    const char *max_time;           /* of a run's updates; config_seconds reads it; "0": no limit */
     int64_t select;                 /* enum config_select */
     int64_t seed;                   /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
@@ -116,6 +117,9 @@ const char *param_expects(const ab_param *p, arena *a); /* "an integer from 1 to
 int config_bind(const settings *s, const char *prefix, const ab_param *table, void *out, arena *a, err *e);
 /* The inverse: appends every parameter of the table as canonical text to `s`. */
 void config_unbind(const void *from, const char *prefix, const ab_param *table, settings *s, arena *a);
+
+/* Seconds of "90s", "30m", "3h", "2d", "1h30m" or "0". -1 and a message without the key for other text. */
+int config_seconds(const char *text, double *out, err *e);
 
 /* config_bind of the core keys, then config_resolve. */
 int config_from_settings(const settings *s, config *out, arena *a, err *e);

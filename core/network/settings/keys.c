@@ -111,6 +111,9 @@ const ab_param config_params[] = {
         "and 20 (section 6.1)"),
     INT(patience, 0, 0, 10000, NULL,
         "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
+    TEXT(max_time, "0",
+         "budget of a run: training ends after the update at which its updates have taken this long, as if steps had "
+         "been reached (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
     CHOICE(select, SELECT_LAST, "last|best",
            "checkpoint used for the result: last, or best dev perplexity; an average ends at this checkpoint"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
@@ -152,9 +155,14 @@ bool config_came_later(const char *key, const char *value)
 {
     static const struct {
         const char *key, *value;
-    } later[] = {
-        {"ranks", "1"},       {"parameter_groups", ""},      {"translation.first_pairs", "0"},   {"learned.std", "0"},
-        {"char_ngrams", "0"}, {"gaussian_window.most", "0"}, {"gaussian_window.offset", "false"}};
+    } later[] = {{"ranks", "1"},
+                 {"parameter_groups", ""},
+                 {"translation.first_pairs", "0"},
+                 {"learned.std", "0"},
+                 {"char_ngrams", "0"},
+                 {"max_time", "0"},
+                 {"gaussian_window.most", "0"},
+                 {"gaussian_window.offset", "false"}};
     for (size_t i = 0; i < LENGTH(later); i++)
         if (same(later[i].key, key) && same(later[i].value, value)) return true;
     return false;

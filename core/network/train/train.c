@@ -29,6 +29,8 @@ typedef struct {
     int64_t counted, known; /* its batches so far; last step of which the loss is known */
     double plain;           /* per token, of that step */
     bool stopping;          /* some rank was asked to stop: all of them do */
+    double limit;           /* max_time in seconds; 0: none */
+    bool out_of_time;       /* a rank's updates have taken that long: the step is the last one of all ranks */
     str points;             /* all points of its curves so far: lines of metric, step, value */
 } training;
 
@@ -285,15 +287,18 @@ static bool diverged(training *t, err *e)
     return true;
 }
 
-/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop. */
+/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop and whether time is up. */
 static int share_losses(training *t, int n, double sums[][2], err *e)
 {
     const train_events *v = &t->j->events;
+    bool spent = t->limit > 0 && t->seconds >= t->limit;
+    t->out_of_time = spent;
     if (!t->j->comm) return 0;
     sums[n][0] = v->stop && v->stop(v->self);
-    sums[n][1] = 0;
+    sums[n][1] = spent;
     if (comm_add(t->j->comm, &sums[0][0], 2 * ((size_t)n + 1), e)) return -1;
     t->stopping = sums[n][0] > 0;
+    t->out_of_time = sums[n][1] > 0;
     return 0;
 }
 
@@ -365,7 +370,7 @@ static train_outcome loop(training *t, err *e)
 {
     const config *c = &t->m->cfg;
     const train_events *v = &t->j->events;
-    while (t->step < c->steps) {
+    while (t->step < c->steps && !t->out_of_time) {
         if (t->j->comm ? t->stopping : v->stop && v->stop(v->self)) return stop(t, e);
         if (c->patience && t->worse >= c->patience)
             return t->step % c->save_every && save(t, e) ? TRAIN_FAILED : TRAIN_DONE;
@@ -375,6 +380,7 @@ static train_outcome loop(training *t, err *e)
         bool judge = t->step % c->eval_every == 0 || last, keep = t->step % c->save_every == 0 || last;
         if (t->n_waiting && (mark || judge || keep || t->step % LATE == 0)) now = collect(t, e);
         if (now != TRAIN_DONE) return now;
+        if (t->out_of_time) mark = judge = keep = true;
         if (v->progress)
             v->progress(v->self, t->step, c->steps, exp(t->plain), (t->src_tokens + t->tgt_tokens) / t->seconds);
         if (mark) {
@@ -455,18 +461,21 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
                        .train = true};
     train_outcome outcome = TRAIN_FAILED;
     *out = (train_result){.how = "last"};
+    if (config_seconds(j->m->cfg.max_time, &t.limit, e)) return TRAIN_FAILED;
     if (j->folder && make_folders(j->folder, e)) return TRAIN_FAILED;
     t.s = train_step_open(j->m, e);
     if (t.s) train_step_share(t.s, j->comm);
     t.batches = t.s ? batcher_new(&j->data->split[AB_TRAIN], &o, e) : NULL;
     if (t.batches && !resume(&t, e) && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
+        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* a resumed run that was about to end */
         outcome = loop(&t, e);
         if (outcome == TRAIN_DONE && comm_leads(j->comm) && finish(&t, out, e)) outcome = TRAIN_FAILED;
         out->step = t.step;
         out->best_ppl = t.best;
         out->best_step = t.best_step;
         out->seconds = t.seconds;
+        out->out_of_time = t.out_of_time && t.step < j->m->cfg.steps;
         out->tokens = t.src_tokens + t.tgt_tokens - before;
         out->tokens_per_second = t.seconds > 0 ? (t.src_tokens + t.tgt_tokens) / t.seconds : 0;
         out->target_tokens_per_second = t.seconds > 0 ? t.tgt_tokens / t.seconds : 0;

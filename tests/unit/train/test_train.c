@@ -175,6 +175,47 @@ static void test_early_stopping(world *w)
     put(w, "patience", "0");
 }
 
+/* max_time ends a run after the update that uses it up, with a dev perplexity and a model; a resumed run does not go on. */
+static void test_max_time(world *w)
+{
+    put(w, "max_time", "0.000001s");
+    for (int again = 0; again < 2; again++) {
+        model m;
+        watcher s = {0};
+        train_result r;
+        err e = {0};
+        open_model(w, &m);
+        CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
+        CHECK_TEXT(e.text, "");
+        CHECK_INT(r.step, 1);
+        CHECK_INT(r.out_of_time, true);
+        CHECK(r.dev_ppl > 1);
+        model_free(&m);
+    }
+    empty_folder(w);
+    put(w, "max_time", "1d");
+    model m;
+    watcher s = {0};
+    train_result r;
+    err e = {0};
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
+    CHECK(r.step > 1);
+    CHECK_INT(r.out_of_time, false);
+    model_free(&m);
+    empty_folder(w);
+    put(w, "max_time", "0");
+    double seconds;
+    CHECK_INT(config_seconds("1h30m", &seconds, &e), 0);
+    CHECK_NEAR(seconds, 5400, 0);
+    static const char *const wrong[] = {"", "3", "3x", "-1h", "h", "1h 30m", "nan", "1e99d"};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        e.text[0] = 0;
+        CHECK_INT(config_seconds(wrong[i], &seconds, &e), -1);
+        CHECK_HAS(e.text, "expected a time such as 90s, 30m, 3h or 1h30m");
+    }
+}
+
 static void test_divergence(world *w)
 {
     put(w, "lr", "1000");
@@ -320,6 +361,7 @@ int main(void)
     put(&w, "char_ngrams", "0");
     test_other_settings(&w);
     test_early_stopping(&w);
+    test_max_time(&w);
     test_divergence(&w);
     empty_folder(&w);
     rmdir(w.folder);
