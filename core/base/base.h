@@ -62,6 +62,11 @@ void str_clear(str *b); /* keeps the memory */
 void str_free(str *b);
 const char *str_text(const str *b); /* never NULL */
 
+typedef struct { /* texts that lie elsewhere */
+    const char **at;
+    size_t n;
+} text_list;
+
 char *trim(char *s);                     /* in place; returns the first non-blank */
 bool same(const char *a, const char *b); /* NULL equals NULL only */
 bool has_prefix(const char *s, const char *prefix);

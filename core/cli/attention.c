@@ -1,6 +1,7 @@
 /* attention.c - ablate attention: what each head looks at in one sentence, as an interactive page or a figure like the
  * paper's figures 3 to 5. Works for any attention that ends in a softmax over keys. */
 #include "cli/options.h"
+#include "cli/predict.h"
 #include "cli/weights.h"
 #include "tensor/cpu/cpu.h"
 #include "network/decode/beam.h"

@@ -1,9 +1,9 @@
-/* bench.h - shared by the measurements of `ablate bench`: options, model sizes, recorded batches. Each prints one line
+/* bench.h - shared by the measurements of `ablate bench`: options and model sizes. Each prints one line
  * of JSON on standard output. */
 #ifndef ABLATE_BENCH_H
 #define ABLATE_BENCH_H
 #include "cli/options.h"
-#include "text/data/batch.h"
+#include "text/data/random_batches.h"
 #include "network/model/model.h"
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
     const char *wait;
     const char *role; /* of attention: encoder, decoder, cross */
     /* of attention: KIND/NAME or NAME of attentions or positions to train with; none: only the kernels */
-    option_list plugins;
+    text_list plugins;
     int64_t steps, warmup, threads, seed;
     int64_t vocab; /* ids; 0: the configuration's */
     /* rows of every batch on each side; 0: those of the largest on a device, each batch's own on a CPU */
@@ -24,23 +24,6 @@ typedef struct {
     double start_at;     /* do not measure before this time [seconds since 1970]; synchronises several programs */
     bool profile;
 } bench_options;
-
-typedef struct { /* {0} is empty */
-    batch *b;
-    size_t n;
-    int64_t sentences, src_rows, tgt_rows; /* of all batches */
-    int64_t src_most, tgt_most;            /* rows of the largest batch */
-    arena memory;
-} recorded;
-
-/* Reads the file o->lengths and fills the sentences with random ids below `vocab`; skips empty batches. `one_capacity`:
- * every batch gets the arrays of the largest (o->tokens if given), as devices require; else its own rows rounded up
- * to 64. 0, or -1 and a message with the line number. Call recorded_free in either case. */
-int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e);
-void recorded_free(recorded *r);
-
-/* Makes one batch of random sentences, all of these lengths. The caller calls recorded_free. */
-void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab);
 
 /* The model of o->config with random values, bf16 or fp32, on `b`; plugin: NULL, or replaces scaled_dot or sinusoid. 0,
  * or -1 and a message. The caller calls model_free. */

@@ -163,7 +163,9 @@ int bench_attention(const bench_options *o, err *e)
     recorded r = {0};
     if (!same(o->role, "encoder") && !same(o->role, "decoder") && !same(o->role, "cross"))
         return fail(e, "--role %s: expected encoder, decoder or cross", o->role);
-    if (!(p.b = bench_device(o, &p.type, e)) || recorded_read(&r, o, 1000, on_device(p.b) || o->tokens, e)) return -1;
+    if (!(p.b = bench_device(o, &p.type, e)) ||
+        recorded_read(&r, o->lengths, o->seed, o->tokens, 1000, on_device(p.b) || o->tokens, e))
+        return -1;
     p.chunk = xmalloc(CHUNK * dtype_size(p.type));
     fill(p.chunk, p.type, o->seed);
     int bad = measure(&r, &p, o, e);

@@ -6,7 +6,7 @@
 #include "network/plugin/plugin.h"
 
 typedef struct {
-    option_list plugins, lengths, set;
+    text_list plugins, lengths, set;
     int64_t d_model, heads, threads, seed, memory; /* memory [MiB] */
     double seconds;
     const char *into;

@@ -7,7 +7,7 @@
 typedef struct {
     const char *device;
     bool json;
-    option_list set;
+    text_list set;
 } check_options;
 
 static int check(const invocation *c, void *options)

@@ -1,6 +1,7 @@
 /* heads.c - ablate heads: what each attention head does and what pruning it costs, over the seeds of a row or the rows
  * of an experiment.
  */
+#include "cli/predict.h"
 #include "cli/heads.h"
 #include "cli/results.h"
 #include "lab/statistics/design.h"

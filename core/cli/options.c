@@ -120,7 +120,7 @@ static int take_value(invocation *c, const option *o, const char *name, const ch
     case OPTION_COUNT_BARE: return take_count(name, value, (int64_t)o->least, (int64_t)o->most, at, e);
     case OPTION_REAL: return take_real(o, name, value, at, e);
     case OPTION_LIST: {
-        option_list *list = at;
+        text_list *list = at;
         list->at = xrealloc(list->at, (list->n + 1) * sizeof *list->at);
         list->at[list->n++] = value;
         break;
@@ -207,7 +207,7 @@ static int parse(invocation *c, char *into, bool *help, err *e)
 static void free_lists(const command *what, char *options)
 {
     for (const option *o = what->options; o && o->name; o++)
-        if (o->type == OPTION_LIST) free((void *)((option_list *)(void *)(options + o->at))->at);
+        if (o->type == OPTION_LIST) free((void *)((text_list *)(void *)(options + o->at))->at);
 }
 
 int command_run(const command *what, int argc, char **argv, const places *p)

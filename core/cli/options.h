@@ -3,7 +3,7 @@
  *
  * A new command is one file in core/cli/ and a line in all.c:
  *
- *     typedef struct { const char *out; int64_t layer; bool serve; option_list metrics; int format; } show_options;
+ *     typedef struct { const char *out; int64_t layer; bool serve; text_list metrics; int format; } show_options;
  *
  *     static int show(const invocation *c, void *options)
  *     {
@@ -37,11 +37,6 @@
 /* Table rows omit unused fields. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-typedef struct { /* values of a repeatable option */
-    const char **at;
-    size_t n;
-} option_list;
-
 typedef enum {
     OPTION_FLAG,       /* bool */
     OPTION_TEXT,       /* const char * */
@@ -49,7 +44,7 @@ typedef enum {
     OPTION_COUNT,      /* int64_t from `least` to `most` */
     OPTION_COUNT_BARE, /* the same, but the value is optional: -1 without it */
     OPTION_REAL,       /* double from `least` to `most`; most 0: no upper limit */
-    OPTION_LIST,       /* option_list */
+    OPTION_LIST,       /* text_list */
     OPTION_DB,         /* the database: invocation.p.db.path */
     OPTION_PLUGINS     /* plugin folders: passed to plugin_add_path */
 } option_type;

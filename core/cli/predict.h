@@ -6,12 +6,12 @@
 #include "text/tokens/vocab.h"
 
 typedef struct {
-    option_list model, run; /* several: an ensemble */
+    text_list model, run; /* several: an ensemble */
     const char *device;
     int64_t beam, nbest, batch, threads; /* 0: from the model's settings */
     double alpha;                        /* below 0: likewise */
     int precision;                       /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
-    option_list set;                     /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
+    text_list set;                       /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
     bool quiet;
     model *const *others; /* [n_others]: the ensemble's models after the first */
     int64_t n_others;
@@ -23,4 +23,8 @@ int predict_translate(const predict_options *o, model *m, const vocab *src, cons
 int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
                   const places *p, err *e);
 bool predict_is_parsing(const model *m); /* does its task format its outputs? */
+
+/* Path of the trained model of a run (id or experiment/row), from the database; NULL and a message. The caller
+ * frees. */
+char *run_model_path(const char *run, const places *p, err *e);
 #endif

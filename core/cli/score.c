@@ -45,7 +45,7 @@ static int same_length(const text_file *a, const text_file *b, err *e)
 /* ---- bleu ---- */
 
 typedef struct {
-    option_list refs;
+    text_list refs;
     const char *tok, *smooth;
     bool lowercase, json;
 } bleu_command_options;

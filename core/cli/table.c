@@ -4,7 +4,7 @@
 #include "lab/report/store.h"
 
 typedef struct {
-    option_list metrics;
+    text_list metrics;
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
     double sustained;      /* TFLOPS */
     bool json;

@@ -1,5 +1,5 @@
 /* freeze.c - writes a spec to the database: rows with typed settings and plugins, and runs not yet started. */
-#include "lab/sweep/freeze.h"
+#include "lab/sweep/sweep.h"
 #include "base/base.h"
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"

@@ -1,5 +1,5 @@
 /* match.c - rows of equal budget: parameters, floating-point operations or time. */
-#include "lab/sweep/prepare.h"
+#include "lab/sweep/sweep.h"
 #include "tensor/cpu/cpu.h"
 #include "network/model/costs.h"
 #include "lab/results/read.h"

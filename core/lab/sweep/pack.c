@@ -1,6 +1,5 @@
 /* pack.c - ablate run --workers auto: as many runs at a time as cores, memory and GPU memory allow. */
-#include "lab/launch/launch.h"
-#include "lab/sweep/prepare.h"
+#include "lab/sweep/sweep.h"
 #include <sched.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* preflight.c - before anything is written: device, threads and workers of a sweep, its data and costs. */
-#include "lab/sweep/preflight.h"
+#include "lab/sweep/sweep.h"
 #include "tensor/device/device.h"
-#include "lab/sweep/prepare.h"
 #include <stdlib.h>
 
 int most_ranks(const spec *s)
@@ -39,22 +38,23 @@ int take_machine(const spec *s, sweep_options *o, err *e)
     return 0;
 }
 
-int check_data(const sweep_estimate *x, const invocation *c, err *e)
+int check_data(const sweep_costs *x, const sweep_call *c, err *e)
 {
     if (!x->missing) return 0;
-    return fail(e, "%s%s", x->missing, c->p.data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
+    return fail(e, "%s%s", x->missing, c->p->data_default ? " (the default folder: $ABLATE_DATA is not set)" : "");
 }
 
 static bool packs(const sweep_options *o) { return same(o->at_a_time, "auto"); }
 
-int take_workers(sweep_options *o, err *e)
+int sweep_check(sweep_options *o, err *e)
 {
+    if (o->device && device_check(o->device, e)) return -1;
     if (!o->at_a_time || packs(o)) return 0;
     if (parse_int(o->at_a_time, &o->workers) && o->workers >= 1 && o->workers <= LAUNCH_MOST_WORKERS) return 0;
     return fail(e, "--workers %s: expected a number from 1 to %d, or auto", o->at_a_time, LAUNCH_MOST_WORKERS);
 }
 
-void pack(sweep_options *o, const spec *s, const sweep_estimate *x, bool talk)
+void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk)
 {
     if (!packs(o)) return;
     str why = {0};
@@ -74,9 +74,9 @@ void pack(sweep_options *o, const spec *s, const sweep_estimate *x, bool talk)
 }
 
 /* The summary, then the rows, then the INI, which alone is on standard output. */
-int dry_run(const spec *s, sweep_options *o, const invocation *c, err *e)
+int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
 {
-    sweep_estimate x;
+    sweep_costs x;
     str text = {0};
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), rows = 0;
     estimate_sweep(c, &x);
@@ -105,8 +105,8 @@ int dry_run(const spec *s, sweep_options *o, const invocation *c, err *e)
     return bad ? 1 : 0;
 }
 
-void say_preflight(const sweep_estimate *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
-                   const invocation *c)
+void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
+                   const sweep_call *c)
 {
     size_t *n_runs = xcalloc(s->n_rows + 1, sizeof *n_runs), queued = 0;
     str text = {0};
@@ -115,7 +115,7 @@ void say_preflight(const sweep_estimate *x, const spec *s, const db_frozen *f, s
             n_runs[f[i].row]++, queued++;
     if (queued && x->n) {
         estimate_line(x, n_runs, l->workers, &text);
-        fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p.db.path, l->folder);
+        fprintf(stderr, "%s; results go to %s, files to %s/\n", str_text(&text), c->p->db.path, l->folder);
     }
     free(n_runs);
     str_free(&text);

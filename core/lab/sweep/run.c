@@ -1,323 +1,94 @@
-/* run.c - the main job, from a sweep's INI to its table: start at run(), near the end; run_spec, prepare and train_spec
- * are above it.
+/* run.c - the main job, from a sweep's INI to its table: sweep_run and, for one experiment, train_rows. Their steps
+ * follow in the order of the calls, or stand in the file that is named beside them.
  *
- *     experiments/table3.ini -> rows x seeds (config/) -> runs in the database (freeze.c, results/) -> one worker
- *     process each (launch/) -> worker.c: task -> vocabulary -> batches -> model -> training -> decoding -> scores ->
- *     the table (report/)
- *
- * preflight.c checks the machine and the costs before anything is written; setup.c does what every command needs before
- * it starts.
+ *     experiments/table3.ini -> rows x seeds (lab/config/) -> runs in the database (freeze.c, lab/results/)
+ *     -> one worker process each (lab/launch/) -> lab/run/worker.c: task -> vocabulary -> batches -> model -> training
+ *     -> decoding -> scores -> the table (lab/report/)
  */
 #include "network/check/known.h"
-#include "tensor/device/device.h"
-#include "lab/launch/launch.h"
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"
-#include "lab/sweep/freeze.h"
-#include "lab/sweep/preflight.h"
-#include "lab/sweep/prepare.h"
+#include "tensor/device/device.h"
+#include "lab/sweep/sweep.h"
 #include "lab/report/store.h"
 #include "lab/report/table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-enum { RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
-
-static void add_word(str *out, const char *word) /* as a shell reads it back */
-{
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    bool bare = *word && !word[strspn(word, safe)];
-    if (out->n) str_addc(out, ' ');
-    if (!bare) str_addc(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            str_add(out, "'\\''");
-        else
-            str_addc(out, *word);
-    }
-    if (!bare) str_addc(out, '\'');
-}
-
-/* The command that resumes: this one without --rerun, because its runs are already requeued. */
-static void resume_command(const invocation *c, str *out)
-{
-    add_word(out, is_folder("./ablate") || access("./ablate", X_OK) ? c->p.program : "./ablate");
-    str_add(out, " run");
-    for (int i = 1; i < c->argc; i++)
-        if (same(c->argv[i], "--rerun"))
-            i++;
-        else if (!has_prefix(c->argv[i], "--rerun="))
-            add_word(out, c->argv[i]);
-}
-
-static int64_t steps_of(const spec *s, const db_frozen *f)
-{
-    const char *text = settings_get(&s->rows[f->row].settings, "steps");
-    int64_t steps = 0;
-    return text && parse_int(text, &steps) ? steps : 0;
-}
-
-/* The runs that this call is about: those of selected rows, done ones included. Where several are done at a time,
- * those with more steps come first, so that no worker is idle while another one has a long run still to do. */
-static void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
-{
-    int64_t *steps = xcalloc(n + 1, sizeof *steps);
-    bool several = l->workers > 1 || l->gpus > 1;
-    l->runs = ids;
-    for (size_t i = 0; i < n; i++) {
-        if (!s->rows[f[i].row].run) continue;
-        size_t at = l->n++;
-        int64_t own = several ? steps_of(s, &f[i]) : 0;
-        for (; at > 0 && steps[at - 1] < own; at--) ids[at] = ids[at - 1], steps[at] = steps[at - 1];
-        ids[at] = f[i].id, steps[at] = own;
-        l->done += f[i].status == DB_DONE;
-        l->failed += f[i].status == DB_FAILED;
-        l->skipped += f[i].status == DB_SKIPPED;
-    }
-    free(steps);
-}
-
-/* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
-static void show_gaps(const db_counts *n)
-{
-    if (n->of[DB_FAILED])
-        fprintf(stderr, "%zu failed: `ablate log RUN` shows why, --rerun failed tries again\n", n->of[DB_FAILED]);
-    if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
-    if (n->of[DB_RUNNING])
-        fprintf(stderr, "%zu are running in another process and will appear in the table\n", n->of[DB_RUNNING]);
-    if (n->of[DB_QUEUED]) fprintf(stderr, "%zu not trained yet: run the same command again\n", n->of[DB_QUEUED]);
-    if (n->gone)
-        fprintf(
-            stderr,
-            "%zu are no longer in the experiment: another process has run it with a different spec or removed them\n",
-            n->gone);
-}
-
-static int show_table(const spec *s, const places *p, bool talk, err *e)
-{
-    str out = {0};
-    fflush(stderr);
-    reader *r = reader_open(&p->db, e);
-    arena a = {0};
-    read_experiment x = {0};
-    int bad = !r || table_print(r, s->name, &(table_options){0}, TABLE_TEXT, &out, e) ||
-              reader_experiment(r, s->name, false, &a, &x, e);
-    reader_close(r);
-    if (!bad) fputs(str_text(&out), stdout);
-    if (!bad) bad = store_comparisons(&p->db, e);
-    fflush(stdout);
-    if (talk && !bad)
-        fprintf(stderr, "\nresults: %s   (ablate table %s; as a view for ablate query: %s)\n", p->db.path, s->name,
-                x.view);
-    str_free(&out);
-    arena_free(&a);
-    return bad;
-}
-
-/* Requeues the runs of --rerun, and reports runs affected by changed plugins. */
-static int queue_again(db *d, const spec *s, const sweep_options *o, const db_frozen *f, size_t n, launch_options *l,
-                       bool talk, err *e)
-{
-    int64_t *changed = xcalloc(n + 1, sizeof *changed);
-    size_t n_changed = 0, anew = 0, queued = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!s->rows[f[i].row].run) continue;
-        if (f[i].changed) changed[n_changed++] = f[i].id;
-        anew += f[i].anew;
-    }
-    bool redo = o->rerun == RERUN_CHANGED, all = o->rerun == RERUN_ALL;
-    int bad = 0;
-    if (redo)
-        bad = n_changed && db_requeue(d, changed, n_changed, DB_RERUN_ALL, &queued, e), l->done -= n_changed;
-    else if (o->rerun >= 0) {
-        bad = db_requeue(d, l->runs, l->n, all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
-        l->failed = 0, l->done = all ? 0 : l->done;
-    }
-    if (talk && !redo && !all && n_changed)
-        fprintf(stderr, "%zu run%s trained with a plugin that has changed since: --rerun changed trains %s again\n",
-                n_changed, n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
-    if (talk && anew)
-        fprintf(stderr, "%zu unfinished run%s started with a plugin that has changed since: %s from step 0\n", anew,
-                anew == 1 ? " was" : "s were", anew == 1 ? "it restarts" : "they restart");
-    free(changed);
-    return bad;
-}
-
-/* ---- training ---- */
-
-/* Checks external plugins that no sweep here has used yet. */
-static void check_new_plugins(const spec *s, const char *cache, bool talk)
-{
-    for (size_t i = 0; i < s->n_rows; i++)
-        for (size_t k = 0; k < s->rows[i].placed.n && s->rows[i].run; k++) {
-            const setting *one = &s->rows[i].placed.at[k];
-            ab_kind kind = model_plugin_kind(one->key);
-            err none = {0};
-            const plugin *p = kind ? plugin_find(kind, one->value, &none) : NULL;
-            if (p) check_once(p, cache, talk);
-        }
-}
-
-/* One call of `ablate run`: shared by every experiment it trains. */
+/* One call of `ablate run`: shared by every experiment that it trains (its own, and those of searches and matching). */
 typedef struct {
+    const sweep_call *c;
     sweep_options *o;
-    spec_options *wanted;
-    const invocation *c;
-    const sweep_estimate *estimate; /* of the INI's own experiment */
-    const char *experiment;
+    spec_options wanted;
+    spec spec;
+    char *experiment;  /* the INI's own */
+    sweep_costs costs; /* of its rows */
+    prepared found;
     bool talk;
     int interrupted; /* the signal, or 0 */
     bool away;       /* runs were left to jobs that go on */
-    /* experiments, a line each, whose runs --rerun has queued again in this call: later rungs and looks go on with
-     * them */
+    /* experiments, a line each, whose runs --rerun has queued again in this call: later rungs and looks resume them */
     str rerun_of;
-} session;
+} sweep;
 
-/* Freezes the spec and trains its runs, without a table. 0 if all are done, else the exit code, with any message in
- * e. */
-static int train_spec(void *self, spec *s, err *e)
+static int expand(sweep *s, err *e);
+static int count_costs(sweep *s, err *e);
+static int prepare(sweep *s, const trainer *t, err *e);
+static int train_rows(void *self, spec *x, err *e);
+static int store_trials(sweep *s, err *e);
+static int show_table(const sweep *s, err *e);
+static void close_sweep(sweep *s);
+
+int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 {
-    session *k = self;
-    sweep_options *o = k->o;
-    const invocation *c = k->c;
-    const places *p = &c->p;
-    str again = {0}, sbatch = {0};
+    bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
+    sweep s = {.c = c, .o = o, .talk = talk};
+    int code = expand(&s, e); /* the INI becomes rows times seeds */
+    trainer t = {train_rows, &s, &c->p->db, run_schemas(), talk};
+    if (!code && o->dry_run) {
+        code = dry_run(&s.spec, o, c, e); /* preflight.c */
+        close_sweep(&s);
+        return code;
+    }
+    if (!code) code = count_costs(&s, e); /* is the data there, and what will it take? */
+    if (!code) code = prepare(&s, &t, e); /* matched budgets (match.c), searched values (search.c) */
+    bool ready = !code;
+    if (ready) code = s.spec.until.most ? train_until(&s.spec, &t, e) : train_rows(&s, &s.spec, e); /* sequential.c */
+    if (ready && !e->text[0]) store_trials(&s, e);
+    if (ready && !e->text[0] && !s.interrupted && !s.away) code = show_table(&s, e) ? 1 : code;
+    close_sweep(&s);
+    return e->text[0] && !code ? 1 : code;
+}
+
+static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e);
+static launch_options launch_of(const sweep *s, const spec *x, const char *folder, const char *cache, str *resume,
+                                str *sbatch);
+static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e);
+
+/* Freezes one experiment and trains its runs, without a table. 0 if all are done, else the exit code, with any message
+ * in e. Results are recorded as they come (lab/launch/). */
+static int train_rows(void *self, spec *x, err *e)
+{
+    sweep *s = self;
+    char *folder = runs_folder(s->c->p), *cache = path_join(s->c->p->root, "runs/cache");
+    str resume = {0}, sbatch = {0};
+    db *d = NULL;
     db_frozen *frozen = NULL;
     size_t n = 0;
-    launch_result result = {0};
-    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
-    if (!o->no_check) check_new_plugins(s, cache, k->talk);
-    db *d = db_open(&p->db, e);
-    int code = 1;
-    sync_result away; /* progress of Slurm jobs of earlier calls */
-    if (!d || launch_sync(d, s->name, folder, false, PROGRESS_NONE, &away, e) ||
-        run_freeze(d, s, c->argc, c->argv, &frozen, &n, e))
-        goto out;
-    resume_command(c, &again);
-    str_addf(&sbatch, "%s%s%s", s->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
-    static const char *const profile[] = {"--profile", NULL};
-    int64_t *ids = xcalloc(n + 1, sizeof *ids);
-    launch_options l = {.program = p->program,
-                        .experiment = s->name,
-                        .folder = folder,
-                        .data_dir = p->data_dir,
-                        .cache_dir = cache,
-                        .device = o->device,
-                        .gpus = o->slurm ? 0 : device_count(o->device),
-                        .workers = (int)o->workers,
-                        .threads = (int)o->threads,
-                        .step_limit = (int)o->step_limit,
-                        .progress = c->verbosity < 0 && o->progress == PROGRESS_AUTO ? PROGRESS_NONE
-                                                                                     : (enum progress_mode)o->progress,
-                        .resume_command = str_text(&again),
-                        .slurm = o->slurm ? str_text(&sbatch) : NULL,
-                        .per_task = (int)(o->per_task ? o->per_task : s->slurm_per_task),
-                        .detach = o->detach,
-                        .worker_args = o->profile ? profile : NULL};
-    l.ranks = most_ranks(s);
-    choose_runs(s, frozen, n, ids, &l);
-    if (k->talk && same(s->name, k->experiment)) say_preflight(k->estimate, s, frozen, n, &l, c);
-    sweep_options again_once = *o;
-    char *line = xprintf("\n%s\n", s->name);
-    if (strstr(str_text(&k->rerun_of), line)) again_once.rerun = -1;
-    str_add(&k->rerun_of, line);
-    free(line);
-    db_counts now;
-    if (!queue_again(d, s, &again_once, frozen, n, &l, k->talk, e) && !launch_runs(d, &l, &result, e) &&
-        !db_count(d, ids, l.n, &now, e)) {
-        code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l.n ? 0 : 1;
-        if (k->talk && !result.interrupted) show_gaps(&now);
-    }
-    free(ids);
-out:
+    launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
+    int code = freeze(s, x, &d, &frozen, &n, e);         /* rows and missing runs go into the database: freeze.c */
+    if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */
+    db_close(d);
+    free(frozen);
     free(folder);
     free(cache);
-    free(frozen);
-    str_free(&again);
+    str_free(&resume);
     str_free(&sbatch);
-    db_close(d);
-    k->interrupted = result.interrupted;
-    if (e->text[0]) return 1;
-    if (result.interrupted) return 128 + result.interrupted;
-    if (!o->detach || !result.left) return code;
-    if (k->talk)
-        fprintf(stderr,
-                "%zu runs are in Slurm; `ablate sync %s` records their progress, the same command resumes them\n",
-                result.left, s->name);
-    k->away = true;
-    return 0;
-}
-
-/* Does the experiment need results of its runs before it starts others? */
-static bool waits_between(const spec *s)
-{
-    bool waits = *s->match || s->until.most;
-    for (size_t i = 0; i < s->n_rows; i++) waits = waits || s->rows[i].n_tunes;
-    return waits;
-}
-
-/* Puts the results of matching and searches into the spec, which is read again. Returns 0, or an exit code. */
-static int prepare(spec *s, session *k, const trainer *t, prepared *found, err *e)
-{
-    int code = 0;
-    str errors = {0};
-    size_t tunes = 0;
-    if (*s->match) code = match_rows(s, t, found, e);
-    for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
-        if (round) {
-            for (size_t i = 0; i < s->n_rows; i++) tunes += s->rows[i].n_tunes;
-            if (!tunes) break;
-            code = search_rows(s, t, found, e);
-        }
-        if (code || !found->n) continue;
-        k->wanted->chosen = found->chosen, k->wanted->n_chosen = found->n;
-        spec_free(s);
-        if (spec_read(s, k->c->word[0], k->wanted, t->plugins, &errors)) fail(e, "%s", str_text(&errors)), code = 2;
-    }
-    str_free(&errors);
     return code;
 }
 
-static int store_trials(const spec *s, const session *k, const prepared *found, err *e)
-{
-    if (!found->n_trials) return 0;
-    db *d = db_open(&k->c->p.db, e);
-    int bad = d ? db_put_trials(d, s->name, found->trials, found->n_trials, e) : -1;
-    db_close(d);
-    return bad;
-}
-
-static int run_spec(spec *s, sweep_options *o, spec_options *wanted, const sweep_estimate *x, const invocation *c,
-                    err *e)
-{
-    session k = {.o = o,
-                 .wanted = wanted,
-                 .c = c,
-                 .estimate = x,
-                 .talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0};
-    char *name = xstrdup(s->name); /* the spec is read again */
-    k.experiment = name;
-    trainer t = {train_spec, &k, &c->p.db, run_schemas(), k.talk};
-    prepared found = {0};
-    if (o->detach && waits_between(s)) {
-        fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", s->name);
-        free(name);
-        return 2;
-    }
-    int code = prepare(s, &k, &t, &found, e);
-    bool ready = !code;
-    if (ready) code = s->until.most ? train_until(s, &t, e) : train_spec(&k, s, e);
-    if (ready && !e->text[0]) store_trials(s, &k, &found, e);
-    prepared_free(&found);
-    str_free(&k.rerun_of);
-    free(name);
-    wanted->chosen = NULL, wanted->n_chosen = 0;
-    if (e->text[0]) return code ? code : 1;
-    if (k.interrupted || k.away || !ready) return code;
-    return show_table(s, &c->p, k.talk, e) ? 1 : code;
-}
+/* ---- expand ---- */
 
 static const plugin_schemas *schemas_for(const char *path, const spec_options *o)
 {
@@ -341,108 +112,207 @@ static spec_options spec_options_of(sweep_options *o)
         .set = o->set.at, .n_set = o->set.n, .only = o->only.at, .n_only = o->only.n, .seeds = o->seeds};
 }
 
-static int run(const invocation *c, void *typed)
+static int expand(sweep *s, err *e)
 {
-    sweep_options *o = typed;
-    err e = {0};
-    if (take_workers(o, &e)) return call_usage(c, &e);
-    if (o->nice) setpriority(PRIO_PROCESS, 0, 19); /* its workers inherit it */
     str errors = {0};
-    spec s = {0};
-    spec_options wanted = spec_options_of(o);
-    int code = 2;
-    if (o->device && device_check(o->device, &e)) return call_usage(c, &e);
-    if (spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors)) {
-        fprintf(stderr, "%s", str_text(&errors));
-    } else {
-        fprintf(stderr, "%s", str_text(&s.warnings));
-        if (take_machine(&s, o, &e))
-            code = 2;
-        else if (o->dry_run)
-            code = dry_run(&s, o, c, &e);
-        else {
-            sweep_estimate x;
-            estimate_sweep(c, &x);
-            pack(o, &s, &x, c->verbosity >= 0);
-            code = check_data(&x, c, &e) ? 1 : run_spec(&s, o, &wanted, &x, c, &e);
-            estimate_free(&x);
-        }
-        if (e.text[0]) call_failed(c, &e);
+    if (s->o->nice) setpriority(PRIO_PROCESS, 0, 19); /* workers inherit it */
+    s->wanted = spec_options_of(s->o);
+    int bad = spec_read(&s->spec, s->c->ini, &s->wanted, schemas_for(s->c->ini, &s->wanted), &errors);
+    fprintf(stderr, "%s", bad ? str_text(&errors) : str_text(&s->spec.warnings));
+    str_free(&errors);
+    if (bad || take_machine(&s->spec, s->o, e)) return 2;
+    s->experiment = xstrdup(s->spec.name); /* the spec is read again */
+    return 0;
+}
+
+static void close_sweep(sweep *s)
+{
+    spec_free(&s->spec);
+    estimate_free(&s->costs);
+    prepared_free(&s->found);
+    str_free(&s->rerun_of);
+    free(s->experiment);
+}
+
+int sweep_estimate_print(const sweep_call *c, sweep_options *o)
+{
+    sweep s = {.c = c, .o = o};
+    err e = {0};
+    bool patient = o->dry_run;
+    o->dry_run = true; /* takes no device */
+    int code = expand(&s, &e);
+    if (!code) code = estimate_print(&s.spec, c->p, o->device, o->threads, patient);
+    close_sweep(&s);
+    return code;
+}
+
+/* ---- costs and preparation ---- */
+
+static int count_costs(sweep *s, err *e)
+{
+    estimate_sweep(s->c, &s->costs);
+    pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
+    return check_data(&s->costs, s->c, e) ? 1 : 0;
+}
+
+/* Does the experiment need results of its runs before it starts others? */
+static bool waits_between(const spec *s)
+{
+    bool waits = *s->match || s->until.most;
+    for (size_t i = 0; i < s->n_rows; i++) waits = waits || s->rows[i].n_tunes;
+    return waits;
+}
+
+/* Puts the results of matching and searches into the spec, which is read again. Returns 0, or an exit code. */
+static int prepare(sweep *s, const trainer *t, err *e)
+{
+    int code = 0;
+    str errors = {0};
+    size_t tunes = 0;
+    spec *x = &s->spec;
+    prepared *found = &s->found;
+    if (s->o->detach && waits_between(x)) {
+        fail(e, "%s: searches, matched budgets and seeds = until ... must wait for runs; remove --detach", x->name);
+        return 2;
     }
-    spec_free(&s);
+    if (*x->match) code = match_rows(x, t, found, e);
+    for (int round = 0; round < 2 && !code; round++) { /* first matching, then searches with the matched values */
+        if (round) {
+            for (size_t i = 0; i < x->n_rows; i++) tunes += x->rows[i].n_tunes;
+            if (!tunes) break;
+            code = search_rows(x, t, found, e);
+        }
+        if (code || !found->n) continue;
+        s->wanted.chosen = found->chosen, s->wanted.n_chosen = found->n;
+        spec_free(x);
+        if (spec_read(x, s->c->ini, &s->wanted, t->plugins, &errors)) fail(e, "%s", str_text(&errors)), code = 2;
+    }
     str_free(&errors);
     return code;
 }
 
-/* The process that estimate_sweep starts, with the arguments of `run`. */
-static int estimate(const invocation *c, void *typed)
+/* ---- freeze and launch ---- */
+
+/* Checks external plugins that no sweep here has used yet. */
+static void check_new_plugins(const spec *s, const char *cache, bool talk)
 {
-    sweep_options *o = typed;
-    err e = {0};
-    str errors = {0};
-    spec s = {0};
-    spec_options wanted = spec_options_of(o);
-    int code = spec_read(&s, c->word[0], &wanted, schemas_for(c->word[0], &wanted), &errors) ? 2 : 0;
-    bool dry = o->dry_run;
-    o->dry_run = true;
-    if (!code && take_machine(&s, o, &e)) code = 2;
-    if (!code) code = estimate_print(&s, &c->p, o->device, o->threads, dry);
-    spec_free(&s);
-    str_free(&errors);
-    return code;
+    for (size_t i = 0; i < s->n_rows; i++)
+        for (size_t k = 0; k < s->rows[i].placed.n && s->rows[i].run; k++) {
+            const setting *one = &s->rows[i].placed.at[k];
+            ab_kind kind = model_plugin_kind(one->key);
+            err none = {0};
+            const plugin *p = kind ? plugin_find(kind, one->value, &none) : NULL;
+            if (p) check_once(p, cache, talk);
+        }
 }
 
-#define AT(field) offsetof(sweep_options, field)
-static const sweep_options defaults = {.rerun = -1, .step_limit = 1800};
-static const option table[] = {
-    {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set),
-     .words = WORDS_KEYS},
-    {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
-    {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
-    OPTION_DATABASE,
-    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
-    {"--workers", "N|auto",
-     "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
-     AT(at_a_time), .words = WORDS_OWN},
-    {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
-    {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
-     MOST_THREADS},
-    {"--ranks", "N", "processes that train a run together, same as -s ranks=N (docs/cluster.md) [the INI's]",
-     OPTION_COUNT, AT(ranks), 1, 4096},
-    {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0,
-     1e9},
-    {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
-    {"--dry-run", NULL, "print what the sweep takes and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
-    {"--launcher", "local|slurm", "run workers as processes on this machine or as tasks of a Slurm array job [local]",
-     OPTION_WORD, AT(slurm)},
-    {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",
-     OPTION_TEXT, AT(slurm_args)},
-    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task),
-     1, 1024},
-    {"--detach", NULL, "with Slurm: return after submitting the job; `ablate sync` records its progress", OPTION_FLAG,
-     AT(detach)},
-    {"--rerun", "failed|changed|all", "train again: failed runs, runs trained with another version of a plugin, or all",
-     OPTION_WORD, AT(rerun)},
-    {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},
-    {"--profile", NULL, "print the time per operation in each run's log", OPTION_FLAG, AT(profile)},
-    {0}};
-const command run_command = {
-    .name = "run",
-    .does = "expand a sweep, train missing runs, print the table",
-    .about = "The same command resumes a killed or interrupted sweep. docs/ini.md describes the INI.",
-    .arguments = "SPEC.ini",
-    .least = 1,
-    .most = 1,
-    .missing = "expected an INI file",
-    .options = table,
-    .defaults = &defaults,
-    .size = sizeof defaults,
-    .run = run,
-    .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};
-const command estimate_command = {.name = "estimate",
-                                  .least = 1,
-                                  .most = 1,
-                                  .options = table,
-                                  .defaults = &defaults,
-                                  .size = sizeof defaults,
-                                  .run = estimate};
+static launch_options launch_of(const sweep *s, const spec *x, const char *folder, const char *cache, str *resume,
+                                str *sbatch)
+{
+    static const char *const profile[] = {"--profile", NULL};
+    const sweep_options *o = s->o;
+    bool hushed = s->c->verbosity < 0 && o->progress == PROGRESS_AUTO;
+    resume_command(s->c, resume);
+    str_addf(sbatch, "%s%s%s", x->slurm_options, o->slurm_args ? " " : "", o->slurm_args ? o->slurm_args : "");
+    return (launch_options){.program = s->c->p->program,
+                            .experiment = x->name,
+                            .folder = folder,
+                            .data_dir = s->c->p->data_dir,
+                            .cache_dir = cache,
+                            .device = o->device,
+                            .gpus = o->slurm ? 0 : device_count(o->device),
+                            .workers = (int)o->workers,
+                            .threads = (int)o->threads,
+                            .ranks = most_ranks(x),
+                            .step_limit = (int)o->step_limit,
+                            .progress = hushed ? PROGRESS_NONE : (enum progress_mode)o->progress,
+                            .resume_command = str_text(resume),
+                            .slurm = o->slurm ? str_text(sbatch) : NULL,
+                            .per_task = (int)(o->per_task ? o->per_task : x->slurm_per_task),
+                            .detach = o->detach,
+                            .worker_args = o->profile ? profile : NULL};
+}
+
+static int freeze(sweep *s, spec *x, db **d, db_frozen **frozen, size_t *n, err *e)
+{
+    const places *p = s->c->p;
+    char *folder = runs_folder(p), *cache = path_join(p->root, "runs/cache");
+    sync_result away; /* progress of Slurm jobs of earlier calls */
+    if (!s->o->no_check) check_new_plugins(x, cache, s->talk);
+    int bad = !(*d = db_open(&p->db, e)) || launch_sync(*d, x->name, folder, false, PROGRESS_NONE, &away, e) ||
+              run_freeze(*d, x, s->c->argc, s->c->argv, frozen, n, e);
+    free(folder);
+    free(cache);
+    return bad ? 1 : 0;
+}
+
+/* Is this the first time that this call trains the experiment? */
+static bool first_time(sweep *s, const char *experiment)
+{
+    char *line = xprintf("\n%s\n", experiment);
+    bool first = !strstr(str_text(&s->rerun_of), line);
+    str_add(&s->rerun_of, line);
+    free(line);
+    return first;
+}
+
+static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_t n, launch_options *l, err *e)
+{
+    int64_t *ids = xcalloc(n + 1, sizeof *ids);
+    launch_result result = {0};
+    db_counts now;
+    int code = 1;
+    choose_runs(x, frozen, n, ids, l);
+    if (s->talk && same(x->name, s->experiment)) say_preflight(&s->costs, x, frozen, n, l, s->c);
+    int rerun = first_time(s, x->name) ? s->o->rerun : RERUN_NONE;
+    if (!queue_again(d, x, rerun, frozen, n, l, s->talk, e) && !launch_runs(d, l, &result, e) &&
+        !db_count(d, ids, l->n, &now, e)) {
+        code = now.of[DB_DONE] + now.of[DB_SKIPPED] == l->n ? 0 : 1;
+        if (s->talk && !result.interrupted) show_gaps(&now);
+    }
+    free(ids);
+    s->interrupted = result.interrupted;
+    if (e->text[0]) return 1;
+    if (result.interrupted) return 128 + result.interrupted;
+    if (!l->detach || !result.left) return code;
+    if (s->talk)
+        fprintf(stderr,
+                "%zu runs are in Slurm; `ablate sync %s` records their progress, the same command resumes them\n",
+                result.left, x->name);
+    s->away = true;
+    return 0;
+}
+
+/* ---- results ---- */
+
+static int store_trials(sweep *s, err *e)
+{
+    if (!s->found.n_trials) return 0;
+    db *d = db_open(&s->c->p->db, e);
+    int bad = d ? db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) : -1;
+    db_close(d);
+    return bad;
+}
+
+static int show_table(const sweep *s, err *e)
+{
+    const db_options *where = &s->c->p->db;
+    const char *name = s->spec.name;
+    str out = {0};
+    fflush(stderr);
+    reader *r = reader_open(where, e);
+    arena a = {0};
+    read_experiment x = {0};
+    int bad = !r || table_print(r, name, &(table_options){0}, TABLE_TEXT, &out, e) ||
+              reader_experiment(r, name, false, &a, &x, e);
+    reader_close(r);
+    if (!bad) fputs(str_text(&out), stdout);
+    if (!bad) bad = store_comparisons(where, e);
+    fflush(stdout);
+    if (s->talk && !bad)
+        fprintf(stderr, "\nresults: %s   (ablate table %s; as a view for ablate query: %s)\n", where->path, name,
+                x.view);
+    str_free(&out);
+    arena_free(&a);
+    return bad;
+}

@@ -4,7 +4,7 @@
  * All candidates of a row train for part of the row's steps; the better half trains twice as many, from the start; the
  * last rung trains all steps, and its best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed
  * that NAME does not use, so none enters a mean of NAME. */
-#include "lab/sweep/prepare.h"
+#include "lab/sweep/sweep.h"
 #include "lab/results/read.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* setup.c - what every command needs before it starts: services for plugins, plugin folders, the plugins' parameters,
  * paths. */
-#include "lab/sweep/run.h"
+#include "lab/sweep/setup.h"
 #include "text/metric/bleu.h"
 #include "text/metric/f1.h"
 #include "network/plugin/plugin.h"

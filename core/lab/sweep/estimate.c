@@ -1,5 +1,5 @@
 /* estimate.c - the child side: opens tasks, counts costs of rows, times updates, prints a line per row. */
-#include "cli/estimate_child.h"
+#include "lab/sweep/estimate_child.h"
 #include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* estimate_read.c - the parent side: starts the child, reads its lines and prints them. */
-#include "cli/estimate.h"
+#include "lab/sweep/estimate.h"
 #include "lab/report/grid.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 
 /* ---- the child ---- */
 
-static int start(const invocation *c, pid_t *pid)
+static int start(const sweep_call *c, pid_t *pid)
 {
     static char name[] = "estimate";
     int ends[2];
     char **args = xcalloc((size_t)c->argc + 3, sizeof *args);
-    args[0] = (char *)(uintptr_t)c->p.program;
+    args[0] = (char *)(uintptr_t)c->p->program;
     args[1] = name;
     for (int i = 1; i < c->argc; i++) args[i + 1] = c->argv[i];
     if (pipe2(ends, O_CLOEXEC)) {
@@ -27,7 +27,7 @@ static int start(const invocation *c, pid_t *pid)
     if (*pid == 0) {
         int nothing = open("/dev/null", O_RDWR);
         dup2(nothing, 0), dup2(ends[1], 1), dup2(nothing, 2);
-        execv(c->p.program, args);
+        execv(c->p->program, args);
         _exit(127);
     }
     close(ends[1]);
@@ -37,7 +37,7 @@ static int start(const invocation *c, pid_t *pid)
     return -1;
 }
 
-static void take_line(sweep_estimate *x, char *line, size_t *cap)
+static void take_line(sweep_costs *x, char *line, size_t *cap)
 {
     row_estimate r;
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
@@ -49,9 +49,9 @@ static void take_line(sweep_estimate *x, char *line, size_t *cap)
     x->rows[x->n++] = r;
 }
 
-void estimate_sweep(const invocation *c, sweep_estimate *out)
+void estimate_sweep(const sweep_call *c, sweep_costs *out)
 {
-    *out = (sweep_estimate){0};
+    *out = (sweep_costs){0};
     pid_t pid = -1;
     int fd = start(c, &pid), status = 0;
     char line[4096];
@@ -73,11 +73,11 @@ void estimate_sweep(const invocation *c, sweep_estimate *out)
         out->unknown = "no row could be estimated";
 }
 
-void estimate_free(sweep_estimate *x)
+void estimate_free(sweep_costs *x)
 {
     free(x->rows);
     arena_free(&x->memory);
-    *x = (sweep_estimate){0};
+    *x = (sweep_costs){0};
 }
 
 /* ---- words ---- */
@@ -108,7 +108,7 @@ static const char *size(double bytes, char out[32])
     return out;
 }
 
-void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out)
+void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, str *out)
 {
     size_t runs = 0, trials = 0;
     double updates = 0, beside = 0, search = 0, memory = 0, disk = 0, gpu = 0;
@@ -133,7 +133,7 @@ void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t worker
     if (workers > 1) str_addf(out, "; %lld at a time", (long long)workers);
 }
 
-void estimate_table(const sweep_estimate *x, const spec *s, str *out)
+void estimate_table(const sweep_costs *x, const spec *s, str *out)
 {
     static const char *const headings[] = {"row",           "params (M)", "MFLOPs per token", "memory", "updates",
                                            "time of a run", "search"};

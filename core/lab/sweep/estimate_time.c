@@ -1,7 +1,8 @@
 /* estimate_time.c - times updates of a row on random batches whose lengths are like the data's. */
-#include "cli/bench.h"
-#include "cli/estimate_child.h"
+#include "text/data/random_batches.h"
+#include "lab/sweep/estimate_child.h"
 #include "network/train/train.h"
+#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -94,11 +95,11 @@ static int time_steps(model *m, const group *g, double tokens, int64_t shapes, d
     for (int64_t i = 0; i < shapes && !bad; i++) {
         model_costs c;
         model_shape x = shape_of(g, tokens, shapes == 1 ? 1 : shares[i]);
-        out->gradient += bench_median(gradient[i], (size_t)rounds);
+        out->gradient += stats_median(gradient[i], (size_t)rounds);
         bad = model_count_costs(m, &x, &c, e);
         out->flops += costs_total(&c);
     }
-    if (!bad) out->update = bench_median(update, (size_t)(rounds * shapes));
+    if (!bad) out->update = stats_median(update, (size_t)(rounds * shapes));
     if (s) train_step_close(s);
     for (int64_t i = 0; i < shapes; i++) recorded_free(&r[i]);
     return bad ? -1 : 0;

@@ -7,8 +7,7 @@
  */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
-#include "cli/options.h"
-#include "lab/config/spec.h"
+#include "lab/sweep/run.h"
 
 typedef struct {
     size_t row;          /* of the spec */
@@ -32,17 +31,17 @@ typedef struct {
     const char *missing;
     const char *unknown; /* why there is no estimate, or NULL */
     arena memory;
-} sweep_estimate;
+} sweep_costs;
 
 /* The child process: prints the estimates as lines for estimate_sweep; patient: may take some seconds to time steps.
  * Returns the exit code. */
 int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient);
 /* Starts `program estimate ...` with the arguments of `c` and reads its output. Failures are reported in `out`. */
-void estimate_sweep(const invocation *c, sweep_estimate *out);
-void estimate_free(sweep_estimate *x);
+void estimate_sweep(const sweep_call *c, sweep_costs *out);
+void estimate_free(sweep_costs *x);
 
 /* "27 runs: about 3.4 hours on this machine (updates 3.1 hours; ...), 1.2 GB of memory each, 0.3 GB of disk; 2 at a
  * time", for n_runs[row of the spec]. */
-void estimate_line(const sweep_estimate *x, const size_t *n_runs, int64_t workers, str *out);
-void estimate_table(const sweep_estimate *x, const spec *s, str *out); /* for --dry-run: one line per row */
+void estimate_line(const sweep_costs *x, const size_t *n_runs, int64_t workers, str *out);
+void estimate_table(const sweep_costs *x, const spec *s, str *out); /* for --dry-run: one line per row */
 #endif

@@ -1,5 +1,4 @@
-/* bench_batches.c - batches of random ids with recorded lengths. */
-#include "cli/bench.h"
+#include "text/data/random_batches.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,32 +91,32 @@ static void share_limits(recorded *r)
     for (size_t i = 0; i < r->n; i++) r->b[i].limits = most;
 }
 
-static int capacity(const bench_options *o, int64_t most, int64_t *out, err *e)
+static int capacity(const char *path, int64_t tokens, int64_t most, int64_t *out, err *e)
 {
-    if (o->tokens && o->tokens < most)
-        return fail(e, "--tokens %lld: found a batch of %s with %lld tokens", (long long)o->tokens, o->lengths,
-                    (long long)most);
-    *out = o->tokens ? o->tokens : (most + 63) / 64 * 64;
+    if (tokens && tokens < most)
+        return fail(e, "--tokens %lld: found a batch of %s with %lld tokens", (long long)tokens, path, (long long)most);
+    *out = tokens ? tokens : (most + 63) / 64 * 64;
     return 0;
 }
 
-int recorded_read(recorded *r, const bench_options *o, int64_t vocab, bool one_capacity, err *e)
+int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity, err *e)
 {
     str text = {0};
     char **lines = NULL;
     size_t n = 0;
-    rng random = rng_seed((uint64_t)o->seed, 7);
+    rng random = rng_seed((uint64_t)seed, 7);
     arena a = {0};
     int64_t src_cap = 0, tgt_cap = 0;
-    int bad = file_lines(o->lengths, &text, &lines, &n, e);
+    int bad = file_lines(path, &text, &lines, &n, e);
     line_lengths *l = xcalloc(n + 1, sizeof *l);
     for (size_t i = 0; i < n && !bad; i++) {
         if (lines[i][0] == '#') continue;
-        bad = read_line(&l[i], &a, lines[i], o->lengths, i + 1, e);
+        bad = read_line(&l[i], &a, lines[i], path, i + 1, e);
         if (!bad) count(r, &l[i]);
     }
-    if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", o->lengths);
-    if (!bad && one_capacity) bad = capacity(o, r->src_most, &src_cap, e) || capacity(o, r->tgt_most, &tgt_cap, e);
+    if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", path);
+    if (!bad && one_capacity)
+        bad = capacity(path, tokens, r->src_most, &src_cap, e) || capacity(path, tokens, r->tgt_most, &tgt_cap, e);
     if (!bad) r->b = xcalloc(n, sizeof *r->b);
     for (size_t i = 0; i < n && !bad; i++)
         if (l[i].n) add_batch(r, &random, vocab, &l[i], src_cap, tgt_cap);

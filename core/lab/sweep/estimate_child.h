@@ -2,7 +2,7 @@
  * lines (estimate.c). */
 #ifndef ABLATE_ESTIMATE_CHILD_H
 #define ABLATE_ESTIMATE_CHILD_H
-#include "cli/estimate.h"
+#include "lab/sweep/estimate.h"
 #include "network/model/costs.h"
 
 typedef struct { /* one side of a split: tokens of all its lines, ends counted */

@@ -1,5 +1,5 @@
 /* estimate_data.c - what an estimate needs of a sweep's data: vocabularies, lines and tokens of each split. */
-#include "cli/estimate_child.h"
+#include "lab/sweep/estimate_child.h"
 #include "text/data/dataset.h"
 #include "network/model/costs.h"
 #include "network/plugin/plugin.h"

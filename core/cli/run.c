@@ -1,0 +1,79 @@
+/* run.c - ablate run: options; lab/sweep/run.c does the work. */
+#include "cli/options.h"
+
+static sweep_call call_of(const invocation *c)
+{
+    return (sweep_call){.ini = c->word[0], .p = &c->p, .argc = c->argc, .argv = c->argv, .verbosity = c->verbosity};
+}
+
+static int run(const invocation *c, void *typed)
+{
+    err e = {0};
+    sweep_call call = call_of(c);
+    if (sweep_check(typed, &e)) return call_usage(c, &e);
+    int code = sweep_run(&call, typed, &e);
+    if (e.text[0]) call_failed(c, &e);
+    return code;
+}
+
+/* The process that `run` starts, with the same arguments. */
+static int estimate(const invocation *c, void *typed)
+{
+    sweep_call call = call_of(c);
+    return sweep_estimate_print(&call, typed);
+}
+
+#define AT(field) offsetof(sweep_options, field)
+static const sweep_options defaults = {.rerun = RERUN_NONE, .step_limit = 1800};
+static const option table[] = {
+    {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set),
+     .words = WORDS_KEYS},
+    {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
+    {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
+    OPTION_DATABASE,
+    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--workers", "N|auto",
+     "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
+     AT(at_a_time), .words = WORDS_OWN},
+    {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
+    {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
+     MOST_THREADS},
+    {"--ranks", "N", "processes that train a run together, same as -s ranks=N (docs/cluster.md) [the INI's]",
+     OPTION_COUNT, AT(ranks), 1, 4096},
+    {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0,
+     1e9},
+    {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
+    {"--dry-run", NULL, "print what the sweep takes and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
+    {"--launcher", "local|slurm", "run workers as processes on this machine or as tasks of a Slurm array job [local]",
+     OPTION_WORD, AT(slurm)},
+    {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",
+     OPTION_TEXT, AT(slurm_args)},
+    {"--runs-per-task", "N", "with Slurm: runs that share a task's cores [the INI's, or 1]", OPTION_COUNT, AT(per_task),
+     1, 1024},
+    {"--detach", NULL, "with Slurm: return after submitting the job; `ablate sync` records its progress", OPTION_FLAG,
+     AT(detach)},
+    {"--rerun", "failed|changed|all", "train again: failed runs, runs trained with another version of a plugin, or all",
+     OPTION_WORD, AT(rerun)},
+    {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},
+    {"--profile", NULL, "print the time per operation in each run's log", OPTION_FLAG, AT(profile)},
+    {0}};
+const command run_command = {
+    .name = "run",
+    .does = "expand a sweep, train missing runs, print the table",
+    .about = "The same command resumes a killed or interrupted sweep. docs/ini.md describes the INI.",
+    .arguments = "SPEC.ini",
+    .least = 1,
+    .most = 1,
+    .missing = "expected an INI file",
+    .options = table,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = run,
+    .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};
+const command estimate_command = {.name = "estimate",
+                                  .least = 1,
+                                  .most = 1,
+                                  .options = table,
+                                  .defaults = &defaults,
+                                  .size = sizeof defaults,
+                                  .run = estimate};

@@ -1,0 +1,98 @@
+/* queue.c - which of the frozen runs are trained and in which order, and what is said about the others. */
+#include "lab/sweep/sweep.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_word(str *out, const char *word) /* as a shell reads it back */
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    bool bare = *word && !word[strspn(word, safe)];
+    if (out->n) str_addc(out, ' ');
+    if (!bare) str_addc(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            str_add(out, "'\\''");
+        else
+            str_addc(out, *word);
+    }
+    if (!bare) str_addc(out, '\'');
+}
+
+void resume_command(const sweep_call *c, str *out)
+{
+    add_word(out, is_folder("./ablate") || access("./ablate", X_OK) ? c->p->program : "./ablate");
+    str_add(out, " run");
+    for (int i = 1; i < c->argc; i++)
+        if (same(c->argv[i], "--rerun"))
+            i++;
+        else if (!has_prefix(c->argv[i], "--rerun="))
+            add_word(out, c->argv[i]);
+}
+
+static int64_t steps_of(const spec *s, const db_frozen *f)
+{
+    const char *text = settings_get(&s->rows[f->row].settings, "steps");
+    int64_t steps = 0;
+    return text && parse_int(text, &steps) ? steps : 0;
+}
+
+void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l)
+{
+    int64_t *steps = xcalloc(n + 1, sizeof *steps);
+    bool several = l->workers > 1 || l->gpus > 1;
+    l->runs = ids;
+    for (size_t i = 0; i < n; i++) {
+        if (!s->rows[f[i].row].run) continue;
+        size_t at = l->n++;
+        int64_t own = several ? steps_of(s, &f[i]) : 0;
+        for (; at > 0 && steps[at - 1] < own; at--) ids[at] = ids[at - 1], steps[at] = steps[at - 1];
+        ids[at] = f[i].id, steps[at] = own;
+        l->done += f[i].status == DB_DONE;
+        l->failed += f[i].status == DB_FAILED;
+        l->skipped += f[i].status == DB_SKIPPED;
+    }
+    free(steps);
+}
+
+void show_gaps(const db_counts *n)
+{
+    if (n->of[DB_FAILED])
+        fprintf(stderr, "%zu failed: `ablate log RUN` shows why, --rerun failed tries again\n", n->of[DB_FAILED]);
+    if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
+    if (n->of[DB_RUNNING])
+        fprintf(stderr, "%zu are running in another process and will appear in the table\n", n->of[DB_RUNNING]);
+    if (n->of[DB_QUEUED]) fprintf(stderr, "%zu not trained yet: run the same command again\n", n->of[DB_QUEUED]);
+    if (n->gone)
+        fprintf(
+            stderr,
+            "%zu are no longer in the experiment: another process has run it with a different spec or removed them\n",
+            n->gone);
+}
+
+int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e)
+{
+    int64_t *changed = xcalloc(n + 1, sizeof *changed);
+    size_t n_changed = 0, anew = 0, queued = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!s->rows[f[i].row].run) continue;
+        if (f[i].changed) changed[n_changed++] = f[i].id;
+        anew += f[i].anew;
+    }
+    bool redo = rerun == RERUN_CHANGED, all = rerun == RERUN_ALL;
+    int bad = 0;
+    if (redo)
+        bad = n_changed && db_requeue(d, changed, n_changed, DB_RERUN_ALL, &queued, e), l->done -= n_changed;
+    else if (rerun >= 0) {
+        bad = db_requeue(d, l->runs, l->n, all ? DB_RERUN_ALL : DB_RERUN_FAILED, &queued, e);
+        l->failed = 0, l->done = all ? 0 : l->done;
+    }
+    if (talk && !redo && !all && n_changed)
+        fprintf(stderr, "%zu run%s trained with a plugin that has changed since: --rerun changed trains %s again\n",
+                n_changed, n_changed == 1 ? " was" : "s were", n_changed == 1 ? "it" : "them");
+    if (talk && anew)
+        fprintf(stderr, "%zu unfinished run%s started with a plugin that has changed since: %s from step 0\n", anew,
+                anew == 1 ? " was" : "s were", anew == 1 ? "it restarts" : "they restart");
+    free(changed);
+    return bad;
+}

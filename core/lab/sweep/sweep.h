@@ -1,0 +1,85 @@
+/* sweep.h - internal to this folder: one call of `ablate run`, and its steps in order. */
+#ifndef ABLATE_SWEEP_H
+#define ABLATE_SWEEP_H
+#include "lab/launch/launch.h"
+#include "lab/sweep/estimate.h"
+
+/* ---- preflight.c: before anything is written ---- */
+
+/* The largest number of processes of a selected row's run. */
+int most_ranks(const spec *s);
+/* Takes `device` and `threads` from the INI's [base] unless they are asked for. They apply to the whole sweep: a row
+ * with other values is an error. */
+int take_machine(const spec *s, sweep_options *o, err *e);
+/* at_a_time = auto: sets o->workers from the estimated memory of the rows. */
+void pack(sweep_options *o, const spec *s, const sweep_costs *x, bool talk);
+/* Fails if data are missing. */
+int check_data(const sweep_costs *x, const sweep_call *c, err *e);
+/* Prints the rows and what they would cost. Returns the exit code. */
+int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e);
+/* Prints one line before the first run starts: costs, and where results go. f [n]: the runs. */
+void say_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const launch_options *l,
+                   const sweep_call *c);
+
+typedef struct {
+    int64_t threads, ranks; /* of each rank; the largest number of processes of a run */
+    double memory;          /* bytes of a process; 0: unknown */
+    int gpus;               /* GPUs in use; 0: runs use the CPU */
+    /* bytes of a process on its GPU; free bytes on the GPU with the least. 0: unknown */
+    double gpu_memory, gpu_free;
+} pack_needs;
+/* How many runs fit at the same time (at least 1): by cores and free memory, and on GPUs by GPU memory. *why: the
+ * reason. (pack.c) */
+int64_t pack_workers(const pack_needs *x, str *why);
+
+/* ---- before and between the runs: docs/ini.md describes the INI, docs/statistics.md the meaning ---- */
+
+/* Trains all selected rows and seeds of a spec. Returns 0 if all are done, else `ablate run`'s exit code, with any
+ * message in e. */
+typedef struct {
+    int (*train)(void *self, spec *s, err *e);
+    void *self;
+    const db_options *db;
+    const plugin_schemas *plugins;
+    bool talk; /* print information on standard error */
+} trainer;
+
+/* Values found for rows, with the trials that found them; all texts are in mem. */
+typedef struct {
+    arena mem;
+    spec_chosen *chosen;
+    size_t n, cap;
+    db_trial *trials;
+    size_t n_trials, cap_trials;
+} prepared;
+void prepared_free(prepared *p);
+void prepared_choose(prepared *p, const char *row, const char *key, const char *value);
+
+/* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
+ * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
+int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
+/* Runs the searches of the spec's rows in the experiment NAME.tune: successive halving on the dev set's PPL, with a
+ * seed that the report does not use. */
+int search_rows(const spec *s, const trainer *t, prepared *out, err *e);
+/* Trains a spec whose seeds are "until EFFECT METRIC, at most N": looks at 3, 5, 10, 20 seeds, and continues only for
+ * undecided rows. */
+int train_until(spec *s, const trainer *t, err *e);
+
+/* ---- freeze.c ---- */
+
+/* Writes the experiment, its rows and missing runs, one per seed; argv: the command, stored with it. *frozen [*n]: the
+ * runs, which the caller frees. 0, or -1 and sets *e. */
+int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, size_t *n, err *e);
+
+/* ---- queue.c: which of the frozen runs are trained, in which order ---- */
+
+/* The runs of selected rows, done ones included, into l->runs = ids [n]. Where several are trained at a time, those
+ * with more steps come first, so that no worker is idle while another one has a long run still to do. */
+void choose_runs(const spec *s, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
+/* Requeues the runs of `rerun`, and reports runs affected by changed plugins. */
+int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
+/* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
+void show_gaps(const db_counts *n);
+/* The command that resumes: this one without --rerun, because its runs are already requeued. */
+void resume_command(const sweep_call *c, str *out);
+#endif
