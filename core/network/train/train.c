@@ -287,7 +287,8 @@ static bool diverged(training *t, err *e)
     return true;
 }
 
-/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop and whether time is up. */
+/* The losses of n batches become their sums over ranks, and the ranks agree on whether to stop and whether time is up.
+ * */
 static int share_losses(training *t, int n, double sums[][2], err *e)
 {
     const train_events *v = &t->j->events;

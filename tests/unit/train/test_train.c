@@ -175,7 +175,8 @@ static void test_early_stopping(world *w)
     put(w, "patience", "0");
 }
 
-/* max_time ends a run after the update that uses it up, with a dev perplexity and a model; a resumed run does not go on. */
+/* max_time ends a run after the update that uses it up, with a dev perplexity and a model; a resumed run does not go
+ * on. */
 static void test_max_time(world *w)
 {
     put(w, "max_time", "0.000001s");
