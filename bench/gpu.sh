@@ -235,9 +235,6 @@ timings() {
         train $config bf16 1 ""
         [ $what = again ] && [ -z "$only" ] || train $config bf16 0 ""
     done
-    for config in small base; do
-        ABLATE_BRANCH=1 train $config bf16 1 ", weight gradients on a branch"
-    done
     train base bf16 1 ", odd vocabulary" --vocab $odd
     # one batch of the smallest sentences: the graph is made for as many sentences as that has
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
@@ -258,12 +255,10 @@ decoding() {
             --device cuda --seconds $seconds
     done
 }
-attention() { # the backward pass of short sentences in one pass and in two; sentences of 512 tokens: our kernels and cuDNN
+attention() { # sentences of 512 tokens: our kernels and cuDNN
     local role how
     for role in encoder decoder cross; do
         part 25 "attention $role" "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 --d-k 64 --device cuda --seconds "$(brief 1)"
-        part 25 "attention $role two-pass" env ABLATE_ATTENTION=two-pass "$ablate" bench attention --lengths "$wmt" --role $role --heads 8 \
-            --d-k 64 --device cuda --seconds "$(brief 1)"
         for how in own cudnn; do
             part 25 "attention long $role $how" env ABLATE_ATTENTION=$how "$ablate" bench attention --lengths "$long" --role $role --heads 8 \
                 --d-k 64 --device cuda --seconds "$(brief 0.5)"

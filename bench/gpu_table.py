@@ -241,7 +241,7 @@ def training_rows(found, files, ceilings):
 
 def attention_rows(found, files, ceilings):
     ways = [(role, way) for role in ("encoder", "decoder", "cross") for way in ("forward", "backward")]
-    for key, word, hows in (("wmt", "", ("", " two-pass")), ("long", "long ", (" own", " cudnn"))):
+    for key, word, hows in (("wmt", "", ("",)), ("long", "long ", (" own", " cudnn"))):
         for role, way in ways:
             floor = 1e3 * sum(attention_floor(b, role, 8, 64, ceilings, way == "backward") for b in files[key]) / len(files[key])
             rivals = found.rivals(f"{way}_ms", what="attention", role=role, lengths=FILES[key])

@@ -6,13 +6,12 @@
 
 extern "C" {
 gpu_timing gpu_when;
-gpu_beside_tally gpu_beside;
 int gpu_side_stuck;
 }
 
 namespace
 {
-enum { SEES = 0 /* side_sees of runtime.cu */, SEEN = GPU_SIDES, MARK = 2 * GPU_SIDES, EVENTS = MARK + GPU_MARKS };
+enum { SEES = 0 /* side_sees of runtime.cu */, SEEN = GPU_SIDES, EVENTS = 2 * GPU_SIDES };
 enum what { WORK, RECORD, WAIT };
 struct action {
     what kind;
@@ -27,7 +26,6 @@ struct item { /* work, or else a wait until `lane` has done so much */
     gpu_work work;
     int lane;
     uint64_t until;
-    int64_t stream_ran; /* when it was given */
 };
 struct stream_state {
     std::deque<item> queue;
@@ -38,7 +36,6 @@ struct {
     uint64_t at;
 } events[EVENTS];
 int lane;
-int64_t stream_ran; /* work of the first stream */
 
 /* ---- the graph that is being written: what CUDA would refuse ---- */
 
@@ -65,10 +62,6 @@ static void run_until(int of, uint64_t n)
             run_until(x.lane, x.until);
         } else {
             gpu_run_work(x.work);
-            if (of)
-                gpu_beside.launches++, gpu_beside.overtaken += stream_ran - x.stream_ran;
-            else
-                stream_ran++;
         }
         s->done++;
     }
@@ -88,8 +81,8 @@ static void perform(const action &a)
         events[a.event] = {a.lane, s->given};
         return;
     }
-    s->queue.push_back(a.kind == WORK ? item{a.work, 0, 0, stream_ran}
-                                      : item{gpu_work(), events[a.event].lane, events[a.event].at, 0});
+    s->queue.push_back(a.kind == WORK ? item{a.work, 0, 0}
+                                      : item{gpu_work(), events[a.event].lane, events[a.event].at});
     s->given++;
     if (gpu_when == GPU_AT_ONCE || (gpu_when == GPU_SIDES_LATE) == !a.lane) gpu_finish(a.lane);
 }
@@ -145,16 +138,6 @@ int gpu_side_join(gpu_side s)
 {
     act({RECORD, 1 + s, SEEN + s, {}});
     act({WAIT, 0, SEEN + s, {}});
-    return gpu_launched();
-}
-int gpu_side_mark(gpu_side s, int mark)
-{
-    act({RECORD, 1 + s, MARK + mark, {}});
-    return gpu_launched();
-}
-int gpu_side_join_mark(int mark)
-{
-    act({WAIT, 0, MARK + mark, {}});
     return gpu_launched();
 }
 int gpu_side_done(gpu_side s) /* asked again and again by a host that waits */

@@ -108,8 +108,7 @@ static void check_choice(void)
         const char *wish;
         int64_t longest;
         bool expected;
-    } cases[] = {
-        {NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"two-pass", 512, false}, {"cudnn", 40, true}};
+    } cases[] = {{NULL, 511, false}, {NULL, 512, true}, {"own", 512, false}, {"cudnn", 40, true}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         if (cases[i].wish)
             setenv("ABLATE_ATTENTION", cases[i].wish, 1);
@@ -145,7 +144,7 @@ static void check_wish(void)
               .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, 4, 4}}};
     err e = {{0}};
     setenv("ABLATE_ATTENTION", "cudn", 1);
-    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, two-pass, cudnn or auto");
+    CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, cudnn or auto");
     free(q.data), free(off.data), free(y.data), free(lse.data);
 }
 

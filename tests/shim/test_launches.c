@@ -128,13 +128,6 @@ int main(int argc, char **argv)
     world_open(&w, settings_of_all, LENGTH(settings_of_all), "64");
     put(&w, "d_model", "64"), put(&w, "d_ff", "128"), put(&w, "heads", "8"), put(&w, "layers", "6");
     gpu_tally base = count_step("base", &w, &on), base_decoding = count_decoding("base", &w, &on);
-    setenv("ABLATE_BRANCH", "1", 1);
-    gpu_beside_tally before = gpu_beside;
-    gpu_tally branched = count_step("base with a branch", &w, &on);
-    printf("on the branch: %lld launches in three steps\n", (long long)(gpu_beside.launches - before.launches));
-    CHECK_INT(branched.launches, base.launches);
-    CHECK(gpu_beside.launches > before.launches);
-    unsetenv("ABLATE_BRANCH");
     put(&w, "heads", "4"), put(&w, "layers", "3");
     gpu_tally small = count_step("small", &w, &on), small_decoding = count_decoding("small", &w, &on);
     CHECK_THAT(base.launches <= 330, "a base step has %lld launches, expected at most 330", (long long)base.launches);

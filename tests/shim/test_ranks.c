@@ -1,6 +1,6 @@
 /* Ranks on the emulated GPU, over a libnccl.so.2 that carries messages between processes (standin_nccl.c): 1, 2 and 4
- * ranks agree to rounding at one global batch, the same ranks give the same bits, also with weight gradients on a
- * branch and whenever streams do their work, buckets set out complete and before the backward pass is over, a rank that
+ * ranks agree to rounding at one global batch, the same ranks give the same bits whenever streams do their work,
+ * buckets set out complete and before the backward pass is over, a rank that
  * is killed or silent is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the
  * buckets. */
 #include "open_device.h"
@@ -145,22 +145,19 @@ static void check_agree(job *j, outcome *one)
     }
 }
 
-/* Also with weight gradients on a branch, when the side streams do their work as late and as early as they may. */
+/* Also when the side streams do their work as late and as early as they may. */
 static void check_same_bits(job *j)
 {
-    static const char *const names[] = {"the same again", "a branch, side streams late",
-                                        "a branch, side streams early"};
+    static const char *const names[] = {"the same again", "side streams late", "side streams early"};
     j->ranks = 2, run(j);
     outcome first = j->of[0];
     CHECK(first.total > 0);
     for (j->order = GPU_AT_ONCE; j->order <= GPU_SIDES_EARLY; j->order++) {
-        if (j->order) setenv("ABLATE_BRANCH", "1", 1);
         run(j);
         CHECK_TEXT(j->of[0].words, "");
         CHECK_THAT(!memcmp(&first, &j->of[0], sizeof first), "%s: other parameters or losses", names[j->order]);
     }
     j->order = GPU_AT_ONCE;
-    unsetenv("ABLATE_BRANCH");
 }
 
 static void check_losses_of_ranks(job *j)
@@ -201,19 +198,14 @@ static int note(void *v, size_t n, dtype type, err *e)
 static int nothing(err *e) { return (void)e, 0; }
 static const comm_module noting = {.name = "a test", .sum_begin = note, .progress = nothing, .sum_end = nothing};
 
-/* Three steps: kernel after kernel, while graphs are written, and from these. A branch's gradients are in time for
- * their bucket, too. */
-static void check_buckets(world *w, bool with_branch)
+/* Three steps: kernel after kernel, while graphs are written, and from these. */
+static void check_buckets(world *w)
 {
     const cuda_module *module;
     err e = {0};
     model m;
     comm c = {.m = &noting, .size = 1};
     const backend *on = open_device(&module, &e);
-    if (with_branch) setenv("ABLATE_BRANCH", "1", 1);
-#ifdef GPU_ON_CPU
-    if (with_branch) gpu_when = GPU_SIDES_LATE;
-#endif
     CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), F32, on, &e), 0);
     train_step *s = train_step_open(&m, &e);
     batch_options how = {
@@ -247,10 +239,6 @@ static void check_buckets(world *w, bool with_branch)
     train_step_close(s);
     model_free(&m);
     module->close();
-#ifdef GPU_ON_CPU
-    gpu_when = GPU_AT_ONCE;
-#endif
-    unsetenv("ABLATE_BRANCH");
 }
 
 int main(void)
@@ -280,8 +268,7 @@ int main(void)
         CHECK(j.of[0].total > 10000);
     }
 #endif
-    check_buckets(&w, false);
-    check_buckets(&w, true);
+    check_buckets(&w);
     rmdir(folder);
     free(one);
     world_close(&w);

@@ -20,13 +20,6 @@ struct attend_tables {
 };
 static const attend_tables *current;
 
-/* ABLATE_ATTENTION=two-pass: the backward pass of every sentence as of a long one, to compare. */
-static bool two_passes(void)
-{
-    const char *text = getenv("ABLATE_ATTENTION");
-    return text && same(text, "two-pass");
-}
-
 static int shapes_of(const call *k, gpu_tile_shape s[EACH])
 {
     bool back = k->op == OP_ATTEND_BACK, program = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK;
@@ -37,7 +30,7 @@ static int shapes_of(const call *k, gpu_tile_shape s[EACH])
                             .other_rows = (int)rows_of(&k->in[1]),
                             .rows = k->in[0].type == F32 && !program ? ATTEND_TILE_F32 : ATTEND_TILE,
                             .both = back,
-                            .whole = back && !two_passes() ? ATTEND_WHOLE : 0};
+                            .whole = back ? ATTEND_WHOLE : 0};
     if (k->op != OP_ATTEND_PROGRAM_BACK) return 1;
     s[1] = s[0];
     s[1].own = s[0].other, s[1].other = s[0].own;

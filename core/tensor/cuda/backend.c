@@ -1,7 +1,6 @@
 /* backend.c - the CUDA backend's table: kernels, memory, and how a tape runs - the first time kernel after kernel, from
  * then on as one graph. */
 #include "tensor/cuda/attend_tables.h"
-#include "tensor/cuda/branch.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/losses.h"
 #include "tensor/cuda/module.h"
@@ -104,11 +103,10 @@ static void cut(const ab_ctx *c, const run_options *o, phase first, phase last, 
 
 static int run_nodes(ab_ctx *c, const run_options *o, phase first, phase last, const piece *p)
 {
-    branch b = {.wanted = !profile_is_on()};
     int bad = 0;
     for (int32_t i = p->from; i <= p->to && !bad; i++)
-        if (is_call(&c->v[i], first, last)) bad = branch_run(&b, c, i, o);
-    return branch_join(&b) || bad ? -1 : 0;
+        if (is_call(&c->v[i], first, last)) bad = tape_run_node(c, i, o, gpu_wait);
+    return bad ? -1 : 0;
 }
 
 static int write_graph(ab_ctx *c, const run_options *o, phase first, phase last, piece *p)
@@ -279,7 +277,6 @@ static const backend cuda_backend = {.name = "cuda",
                                      .add_columns = add_columns,
                                      .stats = tell,
                                      .supports = cuda_supports,
-                                     .beside = branch_takes,
                                      .put_choosing = put_choosing,
                                      .choose = choose,
                                      .follow = follow,

@@ -17,7 +17,7 @@ struct block {
 };
 cudaStream_t stream, main_stream, side[GPU_SIDES]; /* stream: where work goes now, one of the others */
 int lane;                                          /* the same: 0, or 1 + the side stream's number */
-cudaEvent_t side_sees[GPU_SIDES], main_sees[GPU_SIDES], mark[GPU_MARKS];
+cudaEvent_t side_sees[GPU_SIDES], main_sees[GPU_SIDES];
 gpu_counter *counter;
 unsigned *tickets; /* [LANES][GPU_TICKETS] */
 char *staged;      /* [STAGES][GPU_STAGE_BYTES] pinned: copies from the host wait for nothing */
@@ -139,10 +139,6 @@ void gpu_close(void)
         cudaStreamDestroy(side[s]), cudaEventDestroy(side_sees[s]), cudaEventDestroy(main_sees[s]);
         side[s] = NULL;
     }
-    for (cudaEvent_t &m : mark) {
-        if (m) cudaEventDestroy(m);
-        m = NULL;
-    }
     open_ = false, stream = main_stream = NULL;
     cudaGetLastError();
     error[0] = 0, refused = false;
@@ -253,7 +249,6 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg)
     if (capturing) return gpu_refuse("a measurement during graph capture");
     gpu_flush();
     /* nothing runs beside what is timed */
-    if (side[GPU_BRANCH]) note(cudaStreamSynchronize(side[GPU_BRANCH]), "the GPU's work");
     if (note(cudaEventRecord(began, stream), "an event") || work(arg)) return -1;
     note(cudaEventRecord(ended, stream), "an event");
     note(cudaEventSynchronize(ended), "the GPU's work");
@@ -376,13 +371,6 @@ int gpu_side_join(gpu_side s)
     note(cudaEventRecord(main_sees[s], side[s]), "an event");
     return note(cudaStreamWaitEvent(main_stream, main_sees[s], 0), "a stream that waits");
 }
-
-int gpu_side_mark(gpu_side s, int i)
-{
-    if (!mark[i]) note(cudaEventCreateWithFlags(&mark[i], cudaEventDisableTiming), "an event");
-    return note(cudaEventRecord(mark[i], side[s]), "an event");
-}
-int gpu_side_join_mark(int i) { return note(cudaStreamWaitEvent(main_stream, mark[i], 0), "a stream that waits"); }
 
 int gpu_side_done(gpu_side s)
 {

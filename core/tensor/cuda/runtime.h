@@ -63,18 +63,13 @@ void *gpu_captured(void); /* ends capture: a graph, or NULL after an error */
 int gpu_replay(void *graph);
 void gpu_graph_free(void *graph);
 
-/* ---- side streams: communication between ranks and weight gradients (branch.h), parallel to the stream's work ---- */
-typedef enum { GPU_RANKS, GPU_BRANCH, GPU_SIDES } gpu_side;
+/* ---- side streams: communication between ranks, parallel to the stream's work ---- */
+typedef enum { GPU_RANKS, GPU_SIDES } gpu_side;
 /* until gpu_side_end, launches and copies go to the side stream, after the stream's current work: 0 or -1 */
 int gpu_side_begin(gpu_side s);
 void gpu_side_end(void);
 int gpu_side_join(gpu_side s); /* later work in the stream waits for the side stream: 0 or -1 */
 int gpu_side_done(gpu_side s); /* 1: the side stream is idle, 0: not yet, -1: an error. Does not wait. */
-/* For a join that does not wait for all: later work in the stream waits for what the side stream had when the mark was
- * set. */
-enum { GPU_MARKS = 32 };
-int gpu_side_mark(gpu_side s, int mark);
-int gpu_side_join_mark(int mark);
 
 /* ---- kernels compiled at run time ---- */
 int gpu_capability(void);                                   /* 90: compute capability 9.0 */
@@ -107,11 +102,6 @@ extern int gpu_side_stuck; /* makes gpu_side_done report a busy side stream, as 
  * results in one of them. */
 typedef enum { GPU_AT_ONCE, GPU_SIDES_LATE, GPU_SIDES_EARLY } gpu_timing;
 extern gpu_timing gpu_when;
-/* Work of side streams, and pairs of it and work of the stream that was given later but run before. */
-typedef struct {
-    int64_t launches, overtaken;
-} gpu_beside_tally;
-extern gpu_beside_tally gpu_beside;
 /* Runs body(arg) like a launch: with access to device memory, and into the graph during capture. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
 #endif

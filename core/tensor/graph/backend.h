@@ -96,9 +96,6 @@ struct backend {
     void (*stats)(char *words, size_t n);
     /* are there kernels for GRU or CONV? Else the host composes the layer from other operations */
     bool (*supports)(op o);
-    /* Does it run beside those that follow it? Then tape_plan keeps what it reads for longer, so that these rarely wait
-     * for its memory. The backend sees to it that they wait where they must. */
-    bool (*beside)(op o);
     /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,
      * then by id (as select_best of decode/select.h and advance of decode/beam.c do); log_prob is NaN if a sentence's
      * logits are NaN. Waits. */

@@ -3,8 +3,7 @@
  *
  * RESHAPE always shares storage (alias); operations that work in place share it if they are the last reader of their
  * first input; LINEAR_DX, EMBED_TOKENS_BACK and CE share it with the value they add to or overwrite. Parameters'
- * gradients have fixed places in params->grad. Inputs, states and kept results live to the end. What an operation reads
- * that runs beside others (backend.beside) lives until the second next one of its kind.
+ * gradients have fixed places in params->grad. Inputs, states and kept results live to the end.
  */
 #include "tensor/graph/tape.h"
 #include <stdlib.h>
@@ -48,20 +47,6 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
     if (v->op == OP_PART && c->v[v->in[0]].op == OP_CE && v->a.i[0] == 1 && node_count(v)) return c->v[v->in[0]].in[0];
     return 0;
 }
-/* An operation that runs beside those that follow has time until the second next of its kind; more would take more
- * memory. */
-static void keep_for_those_beside(ab_ctx *c)
-{
-    int32_t next[2] = {c->n - 1, c->n - 1};
-    for (int32_t i = c->n - 1; i > 0 && c->backend && c->backend->beside; i--) {
-        const node *v = &c->v[i];
-        if (!v->live || !c->backend->beside(v->op)) continue;
-        for (int k = 0; k < v->n_in; k++)
-            if (v->in[k] && c->v[v->in[k]].last < next[1]) c->v[v->in[k]].last = next[1];
-        next[1] = next[0], next[0] = i;
-    }
-}
-
 static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
@@ -80,7 +65,6 @@ static void find_last_readers(ab_ctx *c)
         if (c->v[i].live && (c->v[i].name || c->v[i].op == OP_INPUT)) c->v[i].last = c->n;
     for (int32_t i = 1; i < c->forward_n && c->grad; i++) /* gradients are results: no operation may overwrite them */
         if ((c->v[i].op == OP_PARAM || c->v[i].op == OP_INPUT) && c->grad[i]) c->v[c->grad[i]].last = c->n;
-    keep_for_those_beside(c);
     for (int32_t i = c->n - 1; i > 0; i--) {
         int32_t from = c->v[i].live ? forced_source(c, i) : 0;
         if (from && c->v[from].last < c->v[i].last) c->v[from].last = c->v[i].last;

@@ -25,14 +25,12 @@ enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
 
 /* ---- the choice ---- */
 
-/* ABLATE_ATTENTION: "own" and "two-pass" (attend_tables.c) never, "cudnn" wherever it can; "auto", as without the
- * variable, where sentences may be LONG. */
+/* ABLATE_ATTENTION: "own" never, "cudnn" wherever it can; "auto", as without the variable, where sentences may be LONG. */
 static bool wanted(int64_t longest, err *e)
 {
     const char *text = getenv("ABLATE_ATTENTION");
     if (!text || !*text || same(text, "auto")) return longest >= LONG;
-    if (!same(text, "own") && !same(text, "two-pass") && !same(text, "cudnn"))
-        fail(e, "ABLATE_ATTENTION=%s: expected own, two-pass, cudnn or auto", text);
+    if (!same(text, "own") && !same(text, "cudnn")) fail(e, "ABLATE_ATTENTION=%s: expected own, cudnn or auto", text);
     return same(text, "cudnn");
 }
 
