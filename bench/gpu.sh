@@ -239,7 +239,6 @@ timings() {
     # one batch of the smallest sentences: the graph is made for as many sentences as that has
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
-    ABLATE_OPTIMIZER=compiled ABLATE_KERNELS=$work/kernels train base bf16 1 ", optimizer compiled"
 }
 decoding() {
     local batch

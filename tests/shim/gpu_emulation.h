@@ -11,6 +11,7 @@
 #define __device__ static inline
 #define __host__
 #define GPU_MEMBER inline
+#define GPU_CALLED inline
 #define __grid_constant__
 #define __forceinline__ __attribute__((unused))
 #define __restrict__ __restrict

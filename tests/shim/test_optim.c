@@ -1,12 +1,7 @@
-/* test_optim.c - optimizers' updates and sums over flat vectors: the CUDA backend against the CPU's; generated updates
- * against interpreted ones. */
-#include "tensor/cuda/compiled.h"
+/* test_optim.c - optimizers' updates and sums over flat vectors: the CUDA backend against the CPU's. */
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/optim.h"
 #include "shim_test.h"
-#ifdef GPU_ON_CPU
-#include "by_cxx.h"
-#endif
 
 enum { TILE = 64, STEPS = 5, SLOTS = 4, VECTORS = 2 + SLOTS };
 
@@ -283,7 +278,11 @@ static void test_updates(void)
                {"everything", everything, 2e-5},
                {"same value twice", same_value_twice, 1e-7},
                {"31 numbers kept", keeps_31, 1e-6},
-               {"128 operations", takes_128, 1e-5}};
+               {"128 operations", takes_128, 1e-5},
+               {"adagrad", adagrad, 2e-6},
+               {"32 scalars", reads_32, 1e-5},
+               {"24 operations of the setup", sets_up_24, 1e-5},
+               {"25 operations of the setup", sets_up_25, 1e-5}};
     static const int64_t lengths[] = {1, 3, 64, 1027, 4 * TILE + 16};
     for (size_t i = 0; i < LENGTH(all); i++) {
         for (size_t j = 0; j < LENGTH(lengths); j++)
@@ -301,145 +300,6 @@ static void check_words(const char *name, update f, const char *words)
     CHECK_REFUSED(run_side(&gpu, TILE, 1), &gpu.u.c->error, words);
     for (int i = 0; i < VECTORS; i++) gpu_release(gpu.vector[i]);
     tape_free(gpu.u.c);
-}
-
-/* ---- generated code ---- */
-
-#ifdef GPU_ON_CPU
-/* What NVRTC, where it is, makes of it cannot run here, but must be code. The first program alone, or all: they take it
- * seconds. */
-static bool all_by_nvrtc;
-static int compile_by_both(const char *source, const char *expression, int capability, str *image, str *name, err *e)
-{
-    err why = {{0}};
-    if ((all_by_nvrtc || kernel_compilations() == 1) && kernel_compiler_found(&why)) {
-        int bad = kernel_compile(source, expression, capability, image, name, &why);
-        CHECK_THAT(!bad && image->n > 1000 && strstr(str_text(name), "written_update"), "%zu bytes, kernel \"%s\": %s",
-                   image->n, str_text(name), why.text);
-    }
-    return compile_by_cxx(source, expression, capability, image, name, e);
-}
-#endif
-
-static int run_written(side *d, int64_t n, int step)
-{
-    setenv("ABLATE_OPTIMIZER", "compiled", 1);
-    int rc = run_side(d, n, step);
-    unsetenv("ABLATE_OPTIMIZER");
-    return rc;
-}
-
-static int64_t launches(void)
-{
-#ifdef GPU_ON_CPU
-    return gpu_done.launches;
-#else
-    return 0;
-#endif
-}
-
-/* The interpreter's bits in all vectors, the bf16 copy and what is around them, in as many launches. */
-static void check_written(const char *name, update f, int64_t n, int64_t off, bool with_shadow)
-{
-    enum { AROUND = 8, BLOCKS = VECTORS + 1 };
-    side s[2];
-    void *block[2][BLOCKS];
-    char *back[2], what[128];
-    int64_t used[2];
-    size_t bytes = (size_t)(n + off + AROUND) * 4;
-    for (int k = 0; k < 2; k++) {
-        CHECK_THAT(!open_side(&s[k], &on_gpu, f, n), "%s: %s", name, s[k].u.c->error.text);
-        back[k] = xmalloc(bytes);
-    }
-    for (int i = 0; i < BLOCKS; i++) {
-        view v = randoms_in(tensor(F32, 1, 1, 1, n + off + AROUND), i == 3 ? 0 : -2, 2); /* Adam's second moment */
-        for (int k = 0; k < 2; k++) {
-            block[k][i] = gpu_copy_of(v.data, bytes);
-            if (i < VECTORS) s[k].vector[i] = (float *)block[k][i] + off;
-        }
-        free(v.data);
-    }
-    for (int k = 0; k < 2; k++)
-        s[k].s.value = s[k].vector[0], s[k].s.shadow = with_shadow ? (uint16_t *)block[k][VECTORS] + off : NULL;
-    for (int step = 1; step <= STEPS; step++) {
-        for (int k = 0; k < 2; k++) {
-            gpu_wait(); /* earlier writes are no launches of this update */
-            int64_t before = launches();
-            int rc = k ? run_written(&s[k], n, step) : run_side(&s[k], n, step);
-            CHECK_THAT(!rc, "%s, compiled %d: %s", name, k, s[k].u.c->error.text);
-            used[k] = launches() - before;
-            s[k].s.version++;
-        }
-        CHECK_THAT(used[0] == used[1], "%s: %d launches compiled, expected %d", name, (int)used[1], (int)used[0]);
-        for (int i = 0; i < BLOCKS; i++) {
-            for (int k = 0; k < 2; k++) gpu_copy_out(back[k], block[k][i], bytes);
-            snprintf(what, sizeof what, "%s of %d, compiled, step %d, vector %d", name, (int)n, step, i);
-            check_same_bits(what, back[1], back[0], bytes);
-        }
-    }
-    for (int k = 0; k < 2; k++) {
-        for (int i = 0; i < BLOCKS; i++) gpu_release(block[k][i]);
-        tape_free(s[k].u.c);
-        free(back[k]);
-    }
-}
-
-/* Before a compiler is loaded: what a user without one is told. */
-static void test_compiler_missing(void)
-{
-    static const char *const cases[][3] = {
-        {"ABLATE_NVRTC", "/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"},
-        {"ABLATE_OPTIMIZER", "quick", "ABLATE_OPTIMIZER is \"quick\", expected \"compiled\" or \"interpreted\""}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        setenv("ABLATE_OPTIMIZER", "compiled", 1);
-        setenv(cases[i][0], cases[i][1], 1);
-        check_words("compiled", adam, cases[i][2]);
-        unsetenv("ABLATE_OPTIMIZER"), unsetenv("ABLATE_NVRTC");
-    }
-}
-
-static void test_written(void)
-{
-    static const struct {
-        const char *name;
-        update f;
-    } all[] = {{"adam", adam},
-               {"everything", everything},
-               {"adamw", adamw},
-               {"sgd", sgd},
-               {"lion", lion},
-               {"adagrad", adagrad},
-               {"same value twice", same_value_twice},
-               {"31 numbers kept", keeps_31},
-               {"128 operations", takes_128},
-               {"32 scalars", reads_32},
-               {"24 operations of the setup", sets_up_24},
-               {"25 operations of the setup", sets_up_25}};
-    static const int64_t lengths[] = {1, 3, 64, 1027, 4 * TILE + 16};
-    size_t some = LENGTH(all);
-    bool all_of_them = true;
-    err e = {{0}};
-    setenv("ABLATE_KERNELS", "", 1); /* none is kept from an earlier test */
-#ifdef GPU_ON_CPU
-    kernel_use_compiler(compile_by_both);
-    all_of_them = all_by_nvrtc = getenv("ABLATE_TEST_LONG") != NULL;
-    if (!all_of_them) some = 2; /* a compilation takes a second */
-    if (!kernel_compiler_found(&e)) printf("skipped, compiling for a GPU: %s\n", e.text);
-#else
-    if (!kernel_compiler_found(&e)) {
-        printf("skipped, compiled updates: %s\n", e.text);
-        return;
-    }
-#endif
-    for (size_t i = 0; i < some; i++) {
-        for (size_t j = 0; j < LENGTH(lengths); j++) check_written(all[i].name, all[i].f, lengths[j], 0, true);
-        check_written(all[i].name, all[i].f, 1100, 1, true);
-    }
-    if (all_of_them) check_written("adam", adam, 270001, 0, true);
-    if (all_of_them) check_written("adam without a bf16 copy", adam, 1027, 0, false);
-    int64_t programs = (int64_t)some + all_of_them;
-    CHECK_THAT(kernel_compilations() == programs, "%d compilations, expected one for each of %d programs",
-               (int)kernel_compilations(), (int)programs);
 }
 
 /* ---- sums ---- */
@@ -495,7 +355,6 @@ static void test_clip(void)
 int main(void)
 {
     start();
-    test_compiler_missing();
     test_updates();
     check_words("keeps 32", keeps_32, "the update: it keeps more than 32 numbers of an element at once");
     check_words("long", takes_129, "the update: it needs more than 128 operations");
@@ -503,7 +362,6 @@ int main(void)
     check_words("scalars", reads_33, "it reads more than 32 scalars");
     check_words("a long constant", long_constant,
                 "it reads fp32 [64], which is neither a vector of the update nor one fp32 number");
-    test_written();
     test_sums();
     test_clip();
     return finish();

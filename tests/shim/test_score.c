@@ -3,7 +3,6 @@
  * by it; windows; as many values at once as a program may have. */
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/score_program.h"
-#include "tensor/cuda/score_written.h"
 #include "tensor/graph/score.h"
 #include "shim_test.h"
 #ifdef GPU_ON_CPU
@@ -157,7 +156,6 @@ static view nothing(void) { return (view){.type = F32, .param = -1}; }
 
 /* ---- programs that are written out ---- */
 
-#ifdef GPU_ON_CPU
 /* The call by the interpreter and by the program written out: the same bits. */
 static void check_written(const char *what, kernel on_gpu, const call *k)
 {
@@ -176,9 +174,9 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
             if (!strcmp(b[j].role, "out")) memset(b[j].back[run], 0xff, b[j].bytes);
             gpu_copy_in(b[j].device, b[j].back[run], b[j].bytes);
         }
-        if (run) setenv("ABLATE_SCORE", "compiled", 1);
+        setenv("ABLATE_SCORE", run ? "compiled" : "interpreted", 1);
         CHECK_THAT(!on_gpu(&g, &e), "%s: %s", what, e.text);
-        unsetenv("ABLATE_SCORE");
+        setenv("ABLATE_SCORE", "interpreted", 1);
         for (int j = 0; j < n; j++) gpu_copy_out(b[j].back[run], b[j].device, b[j].bytes);
     }
     for (int j = 0; j < n; j++) {
@@ -189,7 +187,6 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
         free(b[j].back[0]), free(b[j].back[1]);
     }
 }
-#endif
 
 /* how many passes check_case also compares with the program written out: 1 forward, 2 backward too */
 static int written;
@@ -236,9 +233,7 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     k.out[0] = y, k.out[1] = lse, k.out[PROGRAM_COUNTS] = sums;
     check_call(name, cpu_ATTEND_PROGRAM, cuda_ATTEND_PROGRAM, &k, type == F32 ? 1e-5 : 4e-3);
 
-#ifdef GPU_ON_CPU
     if (written) check_written(name, cuda_ATTEND_PROGRAM, &k);
-#endif
     view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
     call back = k;
     back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
@@ -259,9 +254,7 @@ static void check_case(dtype type, const score_case *s, const setting *how)
                type == F32                        ? 3e-5
                : s->leaf[0][0] && !s->constant[0] ? 2e-2
                                                   : 1e-2);
-#ifdef GPU_ON_CPU
     if (written > 1) check_written(name, cuda_ATTEND_PROGRAM_BACK, &back);
-#endif
     release_views(&back);
     tape_free(c);
 }
@@ -300,6 +293,7 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
 /* Written out, compiled once and kept; and compiled for a GPU where NVRTC is, which needs none. */
 static void check_compiled(bool all)
 {
+    static const setting wide = {"written, wide", 72, 0, true, true, 0.1, 2, {19, 3}, {0}};
     static const setting one = {"written", 16, 0, true, true, 0.2, 3, {17, 0, 5}, {0}};
 #if defined GPU_ON_CPU && !defined __SANITIZE_ADDRESS__
     static char folder[] = "/tmp/ablate_scoreXXXXXX";
@@ -314,6 +308,7 @@ static void check_compiled(bool all)
         bool chosen = !strcmp(cases[i].name, "window beyond the sentence");
         if (all || chosen) check_case(F32, &cases[i], &one);
         if (all && i % 4 == 0) check_case(BF16, &cases[i], &one);
+        if (all && i % 8 == 0) check_case(BF16, &cases[i], &wide);
     }
     written = 0;
     kernel_use_compiler(kernel_compile);
@@ -333,6 +328,12 @@ static void check_compiled(bool all)
         printf("skipped, compiling for a GPU: %s\n", e.text);
         return;
     }
+#ifndef GPU_ON_CPU
+    setenv("ABLATE_KERNELS", "", 1); /* none is kept from an earlier test */
+    written = 2;
+    for (size_t i = 0; i < LENGTH(cases); i += 4) check_case(BF16, &cases[i], i % 8 ? &wide : &one);
+    written = 0;
+#endif
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static params none;
         static const char *const kernels[] = {"score_forward<bf16, 64, 1, written_program>",
@@ -353,12 +354,38 @@ static void check_compiled(bool all)
         tape_free(c);
     }
     str_free(&image), str_free(&name);
-    (void)one;
+    (void)one, (void)wide;
+}
+
+/* What a user is told when a compiler is missing, and for a word that is none of the two; before one is loaded. */
+static void check_words(void)
+{
+    static const char *const settings[][3] = {
+        {"ABLATE_NVRTC", "/nowhere/libnvrtc.so", "/nowhere/libnvrtc.so"},
+        {"ABLATE_NVRTC", "/nowhere/libnvrtc.so", "ABLATE_SCORE=interpreted runs score programs slowly"},
+        {"ABLATE_SCORE", "quick", "ABLATE_SCORE is \"quick\", expected \"compiled\" or \"interpreted\""}};
+    static params none;
+    for (size_t i = 0; i < LENGTH(settings); i++) {
+        ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
+        gpu_score f;
+        void *kernel;
+        gpu_score_of(program_of(&cases[0], c), &f);
+        setenv("ABLATE_SCORE", "compiled", 1);
+        setenv(settings[i][0], settings[i][1], 1);
+        int bad = gpu_written_kernel("score_forward<float, 64, 1, written_program>", &f, &kernel);
+        CHECK_THAT(bad == -1 && strstr(gpu_error(), settings[i][2]), "found %d and \"%s\", expected -1 and \"%s\"", bad,
+                   gpu_error() ? gpu_error() : "", settings[i][2]);
+        gpu_clear_refusal();
+        unsetenv("ABLATE_SCORE"), unsetenv("ABLATE_NVRTC");
+        tape_free(c);
+    }
 }
 
 int main(void)
 {
     start();
+    check_words();
+    setenv("ABLATE_SCORE", "interpreted", 1); /* a compilation takes seconds: some cases, below */
     static const setting settings[] = {
         {"self", 16, 0, true, false, 0, 6, {1, 15, 16, 37, 0, 3}, {0}},
         {"causal, dropout", 32, 8, true, true, 0.3, 5, {40, 17, 0, 2, 33}, {0}},

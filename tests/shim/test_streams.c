@@ -1,5 +1,5 @@
-/* test_streams.c - the streams, events and graphs of the emulated GPU: a wait that is missing gives other results in one of
- * its orders, and side streams share nothing that kernels write. */
+/* test_streams.c - the streams, events and graphs of the emulated GPU: a wait that is missing gives other results in
+ * one of its orders, and side streams share nothing that kernels write. */
 #include "tensor/cuda/ops.h"
 #include "open_device.h"
 #include "test.h"

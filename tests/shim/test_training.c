@@ -3,7 +3,6 @@
  * device are equal bit for bit. Where all values are packed rows, one graph serves all batches. Generated updates of
  * every elementwise optimizer have the interpreter's bits. */
 #include "tensor/cpu/cpu.h"
-#include "tensor/cuda/compiled.h"
 #include "network/decode/beam.h"
 #include "network/decode/sample.h"
 #include "open_device.h"
@@ -11,9 +10,6 @@
 #include "network/train/optim.h"
 #include "network/train/train.h"
 #include "world.h"
-#ifdef GPU_ON_CPU
-#include "by_cxx.h"
-#endif
 
 typedef struct {
     const char *attention, *position, *more, *value; /* one setting more */
@@ -274,85 +270,6 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     model_free(&m);
 }
 
-/* ---- updates in generated code ---- */
-
-/* All that updates from random gradients change. */
-static void update(world *w, const backend *device, str *changed)
-{
-    model m;
-    err e = {0};
-    rng dice = rng_seed(7, 0);
-    CHECK_INT(model_open(&m, &w->set, vocab_size(w->src), vocab_size(w->tgt), BF16, device, &e), 0);
-    optimizer *o = optim_open(&m, &e);
-    CHECK_TEXT(e.text, "");
-    params *s = &m.params;
-    size_t bytes = s->total * sizeof(float);
-    float *numbers = xmalloc(bytes);
-    s->shadow = device->alloc(s->total * dtype_size(BF16));
-    for (int step = 1; step <= UPDATES; step++) {
-        for (size_t i = 0; i < s->total; i++) numbers[i] = (float)rng_normal(&dice);
-        device->copy_in(s->grad, numbers, bytes);
-        CHECK_INT(optim_update(o, s->grad, 0.5, 0.01 * step, step, NULL, &e), 0);
-        CHECK_TEXT(e.text, "");
-    }
-    const struct {
-        const void *at;
-        size_t bytes;
-    } all[] = {{s->value, bytes}, {s->slot[0], bytes}, {s->slot[1], bytes}, {s->shadow, s->total * dtype_size(BF16)}};
-    for (size_t i = 0; i < LENGTH(all); i++) {
-        if (!all[i].at) continue;
-        CHECK_INT(device->copy_out(numbers, all[i].at, all[i].bytes, &e), 0);
-        str_addn(changed, (const char *)numbers, all[i].bytes);
-    }
-    free(numbers);
-    optim_close(o);
-    model_free(&m);
-}
-
-static void compare_generated(const char *optimizer, const char *groups, const backend *device)
-{
-    world w;
-    str found = {0}, expected = {0};
-    size_t at = 0;
-    int64_t before = kernel_compilations();
-    world_open(&w, small, LENGTH(small), "64");
-    put(&w, "optimizer", optimizer);
-    put(&w, "parameter_groups", groups);
-    update(&w, device, &expected);
-    setenv("ABLATE_OPTIMIZER", "compiled", 1);
-    update(&w, device, &found);
-    unsetenv("ABLATE_OPTIMIZER");
-    CHECK_INT(found.n, expected.n);
-    while (at + 1 < found.n && found.s[at] == expected.s[at]) at++;
-    CHECK_THAT(found.s[at] == expected.s[at], "%s: byte %zu of %zu: found %02x, expected %02x", optimizer, at, found.n,
-               (unsigned char)found.s[at], (unsigned char)expected.s[at]);
-    printf("%s, %s: %zu bytes by generated code, %lld compilations\n", optimizer, groups, found.n,
-           (long long)(kernel_compilations() - before));
-    CHECK(kernel_compilations() > before);
-    str_free(&found), str_free(&expected);
-    world_close(&w);
-}
-
-static void compare_all_generated(const backend *device)
-{
-    static const char *const all[][2] = {{"adam", "norm bias: beta1=0.8 | *.w : lr=2"},
-                                         {"adamw", "norm bias: decay=0 | embedding: lr=0.5"},
-                                         {"sgd", "embedding: nesterov=true"},
-                                         {"lion", "*.w : decay=0.1"}};
-    err e = {0};
-    setenv("ABLATE_KERNELS", "", 1);
-#ifdef GPU_ON_CPU
-    kernel_use_compiler(compile_by_cxx);
-#else
-    if (!kernel_compiler_found(&e)) {
-        printf("skipped, updates in generated code: %s\n", e.text);
-        return;
-    }
-#endif
-    for (size_t i = 0; i < LENGTH(all) && (!i || test_long()); i++) compare_generated(all[i][0], all[i][1], device);
-    (void)e;
-}
-
 int main(void)
 {
     const cuda_module *m;
@@ -392,7 +309,6 @@ int main(void)
         }
         world_close(&w);
     }
-    if (device) compare_all_generated(device);
     char words[128] = "";
     if (device) device->stats(words, sizeof words);
     printf("products: %s\n", words);

@@ -1,6 +1,66 @@
-/* attend_score.cu - launchers of attention with a score program: interpreted, or written out and compiled
- * (score_written.h). */
-#include "tensor/cuda/attend_score_launch.h"
+/* attend_score.cu - launchers of attention with a score program: written out and compiled (score_source.c), or
+ * interpreted. */
+#include "tensor/cuda/attend_score.h"
+#include <stdio.h>
+
+namespace
+{
+enum score_pass { SCORE_FORWARD, SCORE_BACK_QUERIES, SCORE_BACK_KEYS };
+
+/* The interpreter's kernel. */
+template <int PASS, class T, int D, int W> static auto score_kernel()
+{
+    typedef score_interpreter F;
+    if constexpr (PASS == SCORE_FORWARD)
+        return score_forward<T, D, W, F>;
+    else if constexpr (PASS == SCORE_BACK_QUERIES)
+        return score_back_q<T, D, W, F>;
+    else
+        return score_back_k<T, D, W, F>;
+}
+
+template <int PASS, class T, int D, int W> static int score_launch(const gpu_attention *a, const gpu_score *f)
+{
+    int64_t units = PASS != SCORE_BACK_QUERIES
+                        ? side_at_once(a, PASS == SCORE_BACK_KEYS ? a->keys : a->rows, GPU_SCORE_TILE)
+                    : f->chunks ? (int64_t)f->chunks * f->tiles
+                                : most_tiles(a, a->rows, GPU_SCORE_TILE);
+    int64_t blocks = (W > 1 ? units : (units + SCORE_WARPS - 1) / SCORE_WARPS) * a->heads;
+    static const char *const names[] = {"score_forward", "score_back_q", "score_back_k"};
+    char expression[80];
+    void *written = NULL;
+    snprintf(expression, sizeof expression, "%s<%s, %d, %d, written_program>", names[PASS], a->type ? "bf16" : "float",
+             D, W);
+    if (gpu_written_kernel(expression, f, &written)) return -1;
+    if (written) {
+        const gpu_counter *counter = gpu_counters();
+        const void *arguments[] = {a, f, &counter};
+        return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), arguments);
+    }
+    if constexpr (D != 64 || W == 2) { /* the interpreter makes long code: it has one width for narrow heads, and one */
+        return score_launch < PASS, T, 64, W == 1 ? 1 : 8 > (a, f);
+    } else {
+        size_t shared = (size_t)(f->n_registers + SCORE_WORKING) * 2 * sizeof(float4) * SCORE_THREADS(W);
+        auto kernel = score_kernel<PASS, T, D, W>();
+        return LAUNCH(kernel, dim3((unsigned)blocks), dim3(SCORE_THREADS(W)), shared, *a, *f, gpu_counters());
+    }
+}
+
+/* Wide heads of F32, and of more than 128 columns, have warps without columns beside others. */
+template <int PASS, class T> static int score_width(const gpu_attention *a, const gpu_score *f)
+{
+    int width = a->d_k > a->d_v ? a->d_k : a->d_v;
+    if (sizeof(T) == sizeof(bf16)) {
+        if (width <= 32) return score_launch<PASS, T, 32, 1>(a, f);
+        if (width > 64 && width <= 128) return score_launch<PASS, T, 64, 2>(a, f);
+    }
+    return width <= 64 ? score_launch<PASS, T, 64, 1>(a, f) : score_launch<PASS, T, 64, 8>(a, f);
+}
+template <int PASS> static int score_run(const gpu_attention *a, const gpu_score *f)
+{
+    return a->type == 0 ? score_width<PASS, float>(a, f) : score_width<PASS, bf16>(a, f);
+}
+} // namespace
 
 extern "C" int gpu_attend_score(const gpu_attention *a, const gpu_score *f)
 {
@@ -16,5 +76,5 @@ extern "C" int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f)
     int64_t blocks = (side_at_once(a, a->rows, GPU_SCORE_TILE) + SCORE_WARPS - 1) / SCORE_WARPS * a->heads;
     int bad = a->type == 0 ? LAUNCH(score_delta<float>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f)
                            : LAUNCH(score_delta<bf16>, dim3((unsigned)blocks), dim3(SCORE_THREADS(1)), 0, *a, *f);
-    return bad || score_back_queries(a, f) || score_back_keys(a, f) ? -1 : 0;
+    return bad || score_run<SCORE_BACK_QUERIES>(a, f) || score_run<SCORE_BACK_KEYS>(a, f) ? -1 : 0;
 }

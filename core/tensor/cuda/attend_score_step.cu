@@ -1,5 +1,117 @@
-/* attend_score_step.cu - launcher of a decoding step with a score program that is interpreted. */
-#include "tensor/cuda/attend_score_step.h"
+/* attend_score_step.cu - one decoding step with a score program, which is interpreted.
+ *
+ * A block has one row and one head: it writes the scores of all keys to device memory, runs the program over them, and
+ * computes the weights and the weighted sum. Results do not depend on the number of rows.
+ */
+#include "tensor/cuda/score_tile.h"
+
+namespace
+{
+enum { STEP_WARPS = 4, STEP_THREADS = 32 * STEP_WARPS };
+
+/* The maximum or the sum over a block's threads; the same in all. */
+__device__ __forceinline__ float over_block(float x, bool sum)
+{
+    __shared__ float part[STEP_WARPS];
+    x = sum ? warp_sum(x) : warp_max(x);
+    __syncthreads(); /* the previous values have been read */
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    x = part[0];
+    for (int w = 1; w < STEP_WARPS; w++) x = sum ? x + part[w] : fmaxf(x, part[w]);
+    return x;
+}
+
+/* The row's past: start of position j's keys and values, before the head's offset. */
+template <class T>
+__device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
+{
+    int64_t kv_width = (int64_t)a.heads * (a.d_k + a.d_v), q_width = (int64_t)a.heads * a.d_k;
+    if (j == time) return (const T *)a.qkv + row * (kv_width + q_width) + q_width;
+    return (const T *)a.cache + (a.ancestors[row * a.capacity + j] * a.capacity + j) * kv_width;
+}
+
+template <class F>
+__device__ __forceinline__ void step_scores(const F &program, const gpu_score &f, int64_t row, int head, float *s,
+                                            int time)
+{
+    for (int first = SCORE_AT_ONCE * (int)threadIdx.x; first <= time; first += SCORE_AT_ONCE * STEP_THREADS) {
+        score_pairs p;
+        float x[SCORE_AT_ONCE];
+        p.sentence = (int)row, p.head = head;
+        UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++)
+        {
+            p.query[e] = 0, p.key[e] = min(first + e, time);
+            x[e] = s[p.key[e]];
+        }
+        program.forward(f, p, x);
+        UNROLL for (int e = 0; e < SCORE_AT_ONCE; e++) if (first + e <= time) s[first + e] = x[e];
+    }
+}
+
+/* z [n] = weights summed by id: thread i sums the ids equal to i, in order. */
+__device__ __forceinline__ void step_counts(float *z, int64_t n, const int32_t *ids, const float *p, int time)
+{
+    for (int64_t i = threadIdx.x; i < n; i += STEP_THREADS) {
+        float sum = 0;
+        for (int j = 0; j <= time; j++) sum += ids[j] == i ? p[j] : 0;
+        z[i] = sum;
+    }
+}
+
+template <class T, class F>
+__global__ void __launch_bounds__(STEP_THREADS)
+    score_step(const __grid_constant__ gpu_attention_step a, const __grid_constant__ gpu_score f, float *scores)
+{
+    DYN_SMEM(float4, shared);
+    __shared__ float part[STEP_WARPS][ATTEND_WIDEST];
+    F program(shared);
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, head = (int)(blockIdx.x % (unsigned)a.heads), time = *a.time;
+    int64_t row = blockIdx.x / (unsigned)a.heads, kv_width = (int64_t)a.heads * (a.d_k + a.d_v),
+            q_width = (int64_t)a.heads * a.d_k;
+    int k_column = head * a.d_k, v_column = (int)q_width + head * a.d_v;
+    T *y = (T *)a.y + (row * a.heads + head) * a.d_v;
+    if (time < 0 || time >= a.capacity) {
+        for (int c = threadIdx.x; c < a.d_v; c += STEP_THREADS) store(y + c, __uint_as_float(0x7fc00000u));
+        return;
+    }
+    const T *q = (const T *)a.qkv + row * (kv_width + q_width) + k_column, *own = past_of<T>(a, row, time, time);
+    T *kept = (T *)a.cache + (row * a.capacity + time) * kv_width; /* no other block reads this position in this step */
+    for (int c = threadIdx.x; c < a.d_k; c += STEP_THREADS) kept[k_column + c] = own[k_column + c];
+    for (int c = threadIdx.x; c < a.d_v; c += STEP_THREADS) kept[v_column + c] = own[v_column + c];
+
+    float *s = scores + (row * a.heads + head) * a.capacity;
+    for (int j = warp; j <= time; j += STEP_WARPS) {
+        const T *k = past_of<T>(a, row, j, time) + k_column;
+        float dot = 0;
+        for (int c = lane; c < a.d_k; c += 32) dot += load(q + c) * load(k + c);
+        dot = warp_sum(dot);
+        if (lane == 0) s[j] = dot * a.scale;
+    }
+    __syncthreads();
+    step_scores(program, f, row, head, s, time);
+    __syncthreads();
+    float high = -1e30f, sum = 0;
+    for (int j = threadIdx.x; j <= time; j += STEP_THREADS) high = fmaxf(high, s[j]);
+    high = over_block(high, false);
+    for (int j = threadIdx.x; j <= time; j += STEP_THREADS) sum += s[j] = expf(s[j] - high);
+    float by = 1 / over_block(sum, true);
+    for (int j = threadIdx.x; j <= time; j += STEP_THREADS) s[j] *= by;
+    __syncthreads();
+    for (int c = lane; c < a.d_v; c += 32) {
+        float total = 0;
+        for (int j = warp; j <= time; j += STEP_WARPS) total += s[j] * load(past_of<T>(a, row, j, time) + v_column + c);
+        part[warp][c] = total;
+    }
+    __syncthreads();
+    for (int c = threadIdx.x; c < a.d_v; c += STEP_THREADS) {
+        float total = 0;
+        for (int w = 0; w < STEP_WARPS; w++) total += part[w][c];
+        store(y + c, total);
+    }
+    if (f.counts) step_counts(f.counts + (row * a.heads + head) * f.counts_head, f.counts_row, f.ids, s, time);
+}
+} // namespace
 
 template <class T> static int run(const gpu_attention_step *a, const gpu_score *f, float *scores)
 {

@@ -229,18 +229,26 @@ int compiled_kernel(const char *source, const char *expression, void **kernel)
         if (same(table[i].expression, expression) && same(table[i].source, source)) *kernel = table[i].kernel;
     if (*kernel) return 0;
     *kernel = load(source, expression, &e);
-    if (!*kernel) return gpu_refuse(e.text);
+    if (!*kernel) {
+        char *words = xprintf("%s. ABLATE_SCORE=interpreted runs score programs slowly, without a compiler", e.text);
+        gpu_refuse(words);
+        free(words);
+        return -1;
+    }
     table = grow(table, &table_cap, table_n + 1, sizeof *table);
     table[table_n++] = (loaded){xstrdup(source), xstrdup(expression), *kernel};
     return 0;
 }
 
-int compiled_wanted(const char *variable)
+int compiled_wanted(void)
 {
-    const char *text = getenv(variable);
+    const char *text = getenv("ABLATE_SCORE");
     err e = {0};
-    if (!text || !*text || same(text, "interpreted")) return 0;
-    if (same(text, "compiled")) return 1;
-    fail(&e, "%s is \"%s\", expected \"compiled\" or \"interpreted\"", variable, text);
+#ifdef GPU_ON_CPU /* NVRTC's code does not run there */
+    if (!text || !*text) return 0;
+#endif
+    if (!text || !*text || same(text, "compiled")) return 1;
+    if (same(text, "interpreted")) return 0;
+    fail(&e, "ABLATE_SCORE is \"%s\", expected \"compiled\" or \"interpreted\"", text);
     return gpu_refuse(e.text);
 }

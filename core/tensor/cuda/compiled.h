@@ -1,12 +1,12 @@
-/* compiled.h - kernels whose source is generated at run time (score_source.c, optim_source.c): compiled at first use,
- * with NVRTC for the current GPU, cached in a folder, loaded once. */
+/* compiled.h - kernels whose source is generated at run time (score_source.c): compiled at first use, with NVRTC for
+ * the current GPU, cached in a folder, loaded once. */
 #ifndef ABLATE_CUDA_COMPILED_H
 #define ABLATE_CUDA_COMPILED_H
 #include "base/base.h"
 
-/* Is environment variable `variable` "compiled"? 1, or 0 if it is "interpreted" or not set; -1 and gpu_error() for
- * another value. */
-int compiled_wanted(const char *variable);
+/* ABLATE_SCORE: 1 if it is "compiled", as without it, 0 if it is "interpreted", as without it in the emulation; -1 and
+ * gpu_error() for another value. */
+int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
  * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's

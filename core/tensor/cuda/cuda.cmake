@@ -16,7 +16,7 @@ find_path(CUBLASLT_HEADER cublasLt.h HINTS ${CUDA_HEADER} ENV CUDA_HOME PATHS /u
 
 # What NVRTC compiles generated programs with, inside of the module.
 set(nvrtc_headers tensor/cuda/gpu.h tensor/cuda/runtime.h tensor/cuda/rows.h tensor/cuda/vec8.h tensor/cuda/attention.h tensor/cuda/attend_tile.h tensor/cuda/generic.h tensor/cuda/functions.h tensor/cuda/score.h
-  tensor/cuda/score_tile.h tensor/cuda/attend_score.h tensor/cuda/optim.h tensor/cuda/optim_update.h)
+  tensor/cuda/score_tile.h tensor/cuda/attend_score.h)
 list(TRANSFORM nvrtc_headers PREPEND ${CMAKE_SOURCE_DIR}/core/ OUTPUT_VARIABLE nvrtc_files)
 set(embedded ${CMAKE_BINARY_DIR}/kernel_headers.c)
 add_custom_command(OUTPUT ${embedded} DEPENDS ${nvrtc_files} ${CMAKE_SOURCE_DIR}/core/tensor/cuda/embed_headers.cmake VERBATIM COMMENT "headers for NVRTC"

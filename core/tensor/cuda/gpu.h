@@ -52,6 +52,7 @@ __device__ __forceinline__ void mma_16816(float d[4], const unsigned a[4], const
 #define UNROLL     _Pragma("unroll")
 #define ONE_BY_ONE _Pragma("unroll 1")
 #define GPU_MEMBER __device__ __forceinline__ /* a function of a struct */
+#define GPU_CALLED __device__ __noinline__ /* the same, not in line */
 /* clang-format does not know <<< */
 // clang-format off
 #define LAUNCH(kernel, grid, block, smem, ...)                                                                         \

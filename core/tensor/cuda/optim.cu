@@ -1,11 +1,11 @@
-/* optim.cu - an optimizer's update in one launch, whatever plugin wrote it: interpreted, or generated and compiled
- * (optim_written.h); the length of the gradient.
+/* optim.cu - an optimizer's update in one launch, whatever plugin wrote it; the length of the gradient.
  *
  * The program is the kernel's argument. Each thread of the interpreter runs it for GROUPS times four elements at once,
  * its registers in shared memory; a result that only the next step wants stays in a real register. Every vector is read
  * once and written once.
  */
-#include "tensor/cuda/optim_update.h"
+#include "tensor/cuda/functions.h"
+#include "tensor/cuda/optim.h"
 #include "tensor/cuda/threads.h"
 #include "tensor/cuda/vec8.h"
 
@@ -13,7 +13,35 @@ namespace
 {
 /* ---- the update ---- */
 
-enum { GROUPS = UPDATE_GROUPS, N = UPDATE_ELEMENTS, TILE = UPDATE_TILE, AT_ONCE = 4 };
+/* A block has a tile of consecutive elements, a thread GROUPS times four of them, so that a warp reads and writes whole
+ * lines. */
+enum { UPDATE_THREADS = 128, GROUPS = 2, N = 4 * GROUPS, TILE = UPDATE_THREADS * N, AT_ONCE = 4 };
+
+/* Four numbers at p, of which `left` are there; wide: p is aligned to 16 bytes (8 for bf16). */
+__device__ __forceinline__ float4 read4(const float *p, int64_t left, bool wide)
+{
+    if (wide && left >= 4) return *(const float4 *)p;
+    return make_float4(left > 0 ? p[0] : 0, left > 1 ? p[1] : 0, left > 2 ? p[2] : 0, left > 3 ? p[3] : 0);
+}
+__device__ __forceinline__ void write4(float *p, const float v[4], int64_t left, bool wide)
+{
+    if (wide && left >= 4)
+        *(float4 *)p = make_float4(v[0], v[1], v[2], v[3]);
+    else
+        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = v[j];
+}
+struct alignas(8) bf16_four {
+    bf16 x[4];
+};
+__device__ __forceinline__ void write4(bf16 *p, const float v[4], int64_t left, bool wide)
+{
+    bf16_four t;
+    UNROLL for (int j = 0; j < 4; j++) t.x[j] = to_bf16(v[j]);
+    if (wide && left >= 4)
+        *(bf16_four *)p = t;
+    else
+        UNROLL for (int j = 0; j < 4; j++) if (j < left) p[j] = t.x[j];
+}
 
 /* Registers of the thread: four elements of group g in own[(register * GROUPS + g) * UPDATE_THREADS]. */
 __device__ __forceinline__ void fetch(int from, const float4 *own, const float *scalar, const float last[N], float by,
@@ -166,12 +194,6 @@ extern "C" int gpu_run_update(const update_program *u)
     for (int k = 0; k < u->n_vectors; k++) wide = wide && aligned16(u->vector[k]);
     int64_t tiles = (u->count + TILE - 1) / TILE, most = 64 * (int64_t)gpu_multiprocessors();
     unsigned blocks = (unsigned)(tiles < most ? tiles : most);
-    void *written = nullptr;
-    if (gpu_written_update(u, &written)) return -1;
-    if (written) {
-        const void *arguments[] = {u, &wide};
-        return gpu_run_kernel(written, blocks, UPDATE_THREADS, arguments);
-    }
     size_t shared = (size_t)u->n_registers * GROUPS * UPDATE_THREADS * sizeof(float4);
     return LAUNCH(update, dim3(blocks), UPDATE_THREADS, shared, *u, wide);
 }

@@ -16,7 +16,6 @@ typedef struct {
     uint8_t what, function; /* GPU_ADD .. GPU_COPY, and ab_fn for MAP and MAP_BACK (generic.h) */
     uint8_t in[3];          /* operands */
     uint8_t out, vector;    /* register and vector of the result, or UPDATE_NOWHERE */
-    uint8_t none;           /* 0: equal steps have equal bytes */
     float by;
 } update_step;
 typedef struct {
@@ -25,7 +24,7 @@ typedef struct {
     int n_steps, n_setup, n_registers, n_scalars, n_vectors;
     int shadowed;  /* the vector that has a BF16 copy, or UPDATE_NOWHERE */
     unsigned read; /* bit i: vector i is read */
-    /* What the program runs on; a compiled one does not depend on it. */
+    /* What the program runs on. */
     const float *scalar[UPDATE_SCALARS]; /* read once per run; NULL: a result of setup */
     /* [count] each; vectors in `read` are in registers 0 .. n_vectors - 1 at the start */
     float *vector[UPDATE_VECTORS];
@@ -33,10 +32,6 @@ typedef struct {
     int64_t count;
 } update_program;
 int gpu_run_update(const update_program *u); /* one launch: gpu_launched() */
-
-/* The kernel for this program, generated and compiled (optim_written.h), for gpu_run_kernel; NULL: use the interpreter.
- * Returns 0, or -1: it was requested but is not available. */
-int gpu_written_update(const update_program *u, void **kernel);
 
 /* ---- the gradient's norm ---- */
 

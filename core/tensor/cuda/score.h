@@ -76,7 +76,7 @@ typedef struct gpu_score {
 int gpu_attend_score(const gpu_attention *a, const gpu_score *f);
 int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f);
 
-/* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_written.h), for
+/* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_source.c), for
  * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
 

@@ -1,4 +1,4 @@
-/* score_program.h - converts a score program of graph/score.h for the kernels. */
+/* score_program.h - converts a score program of graph/score.h for the kernels, and generates CUDA C from it. */
 #ifndef ABLATE_CUDA_SCORE_PROGRAM_H
 #define ABLATE_CUDA_SCORE_PROGRAM_H
 #include "tensor/cuda/score.h"
@@ -6,4 +6,8 @@
 
 /* Its steps; addresses are zeros. */
 void gpu_score_of(const score_program *f, gpu_score *to);
+
+/* Generates an #include of attend_score.h and a struct `written_program`, which replaces score_interpreter in the
+ * kernels: the same steps, rounded after each. */
+void score_source(const gpu_score *f, str *text);
 #endif

@@ -1,6 +1,6 @@
 /* score_source.c - a score program as CUDA C: what the interpreter (score_tile.h) does with each step, in the program's
  * own words. */
-#include "tensor/cuda/score_written.h"
+#include "tensor/cuda/score_program.h"
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/generic.h"
 #include <string.h>
@@ -109,7 +109,7 @@ void score_source(const gpu_score *f, str *text)
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel)
 {
     str source = {0};
-    int wanted = compiled_wanted("ABLATE_SCORE");
+    int wanted = compiled_wanted();
     *kernel = NULL;
     if (wanted <= 0) return wanted;
     score_source(f, &source);

@@ -29,8 +29,9 @@ __device__ __forceinline__ void take_leaf(const gpu_score &f, int k, const score
     }
 }
 
-/* Interprets a program. Its registers are in shared memory, interleaved between threads; values used only by the next
- * step, and the scores, stay in real registers. */
+/* Interprets a program: the reference of programs that are written out, and what decoding steps run. It is called, for
+ * in line it would be compiled for minutes. Its registers are in shared memory, interleaved between threads; values
+ * used only by the next step, and the scores, stay in real registers. */
 struct score_interpreter {
     float4 *own; /* this thread's: half h of register r is own[(2 r + h) * blockDim.x] */
     GPU_MEMBER explicit score_interpreter(float4 *shared) : own(shared + threadIdx.x) {}
@@ -76,7 +77,7 @@ struct score_interpreter {
                 s.what == GPU_MAP ? function_of(s.function, x[0]) : gradient_of(s.function, x[0], x[next], x[2 * next]);
         }
     }
-    GPU_MEMBER void run(int pass, const gpu_score &f, const score_pairs &p, const float (&product)[SCORE_AT_ONCE],
+    GPU_CALLED void run(int pass, const gpu_score &f, const score_pairs &p, const float (&product)[SCORE_AT_ONCE],
                         const float (&gradient)[SCORE_AT_ONCE], float (&last)[SCORE_AT_ONCE]) const
     {
         const gpu_score_pass &list = f.pass[pass];

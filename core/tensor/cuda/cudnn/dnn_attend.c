@@ -25,7 +25,8 @@ enum { LONG = 512, WIDEST = 256, WORKSPACE_MOST = 1 << 30 };
 
 /* ---- the choice ---- */
 
-/* ABLATE_ATTENTION: "own" never, "cudnn" wherever it can; "auto", as without the variable, where sentences may be LONG. */
+/* ABLATE_ATTENTION: "own" never, "cudnn" wherever it can; "auto", as without the variable, where sentences may be
+ * LONG. */
 static bool wanted(int64_t longest, err *e)
 {
     const char *text = getenv("ABLATE_ATTENTION");
