@@ -46,6 +46,32 @@ static int print_plan(const invocation *c, const plan_options *o, const spec *s,
     return bad ? 1 : 0;
 }
 
+/* Without --detect: the command with what is missing, from what the database has of the experiment. */
+static void say_what_to_add(const invocation *c, const spec *s)
+{
+    arena a = {0};
+    gathered g = {0};
+    err none = {0};
+    table_options table = {.trials = 1};
+    reader *r = reader_open(&c->p.db, &none);
+    bool found = r && !gather(r, s->name, &table, false, &a, &g, &none), seeds = false;
+    const char *metric = found && g.headline >= 0 ? g.metrics[g.headline] : NULL;
+    for (size_t i = 0; i < g.x.n_rows && metric; i++) seeds = seeds || g.rows[i].of[g.headline].n > 1;
+    if (!metric)
+        metric = same(s->rows[0].config.task, "translation") ? "BLEU"
+                 : same(s->rows[0].config.task, "parsing")   ? "F1"
+                                                             : "PPL";
+    fprintf(
+        stderr,
+        "ablate plan: add the smallest difference that matters to you%s:\n\n    ablate plan %s --detect \"1 %s\"%s\n\n",
+        seeds ? "" : ", and the standard deviation over seeds, which no runs of this experiment tell yet", c->word[0],
+        metric, seeds ? "" : " --sd 0.5");
+    if (!seeds) fputs("or --like EXPERIMENT instead of --sd, to take it from another experiment's runs\n", stderr);
+    gathered_free(&g);
+    arena_free(&a);
+    reader_close(r);
+}
+
 static int plan(const invocation *c, void *options)
 {
     const plan_options *o = options;
@@ -54,7 +80,7 @@ static int plan(const invocation *c, void *options)
     spec s = {0};
     double effect;
     char metric[64];
-    if (read_effect(o->detect, &effect, metric, &e)) return call_usage(c, &e);
+    if (o->detect && read_effect(o->detect, &effect, metric, &e)) return call_usage(c, &e);
     str folders = {0};
     spec_plugin_path(c->word[0], &(spec_options){0}, &folders);
     plugin_add_path(str_text(&folders));
@@ -64,7 +90,11 @@ static int plan(const invocation *c, void *options)
         str_free(&errors);
         return 2;
     }
-    int code = print_plan(c, o, &s, effect, metric, &e);
+    int code = 2;
+    if (o->detect)
+        code = print_plan(c, o, &s, effect, metric, &e);
+    else
+        say_what_to_add(c, &s);
     spec_free(&s);
     str_free(&errors);
     return e.text[0] ? call_failed(c, &e) : code;
@@ -72,8 +102,8 @@ static int plan(const invocation *c, void *options)
 
 static const plan_options defaults = {0};
 static const option options[] = {
-    {"--detect", "\"EFFECT METRIC\"", "the difference to detect, such as \"0.5 BLEU\"; for PPL in percent", OPTION_TEXT,
-     offsetof(plan_options, detect), .required = true},
+    {"--detect", "\"EFFECT METRIC\"", "required: the difference to detect, such as \"0.5 BLEU\"; for PPL in percent",
+     OPTION_TEXT, offsetof(plan_options, detect)},
     {"--like", "EXPERIMENT", "take standard deviations and times from this experiment's runs [the spec's own]",
      OPTION_TEXT, offsetof(plan_options, like), .words = WORDS_EXPERIMENTS},
     {"--sd", "X", "standard deviation over seeds [estimated from runs]", OPTION_REAL, offsetof(plan_options, sd), 0, 0},

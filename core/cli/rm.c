@@ -107,7 +107,11 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     for (size_t i = 0; i < c->n_words && !rc; i++) { /* resolve all names before removing anything */
         int64_t *ids;
         size_t n = 0;
-        rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);
+        int64_t number;
+        if (!parse_int(c->word[i], &number) && !strchr(c->word[i], '/')) /* removing takes a whole name */
+            rc = fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", c->word[i]);
+        else
+            rc = reader_find_runs(r, c->word[i], &a, &ids, &n, e);
         for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
     }
     if (!rc && o->experiment) {

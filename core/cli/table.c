@@ -7,6 +7,7 @@ typedef struct {
     text_list metrics;
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
     double sustained;      /* TFLOPS */
+    const char *caption, *label;
     bool json;
 } table_command_options;
 
@@ -20,9 +21,15 @@ static int table(const invocation *c, void *options)
                        .vs_paper = o->vs == 0,
                        .vs_recorded = o->vs == 1,
                        .full = o->stats == 0,
+                       .caption = o->caption,
+                       .label = o->label,
                        .sustained = o->sustained * 1e12};
     enum table_format f = o->json ? TABLE_JSON : (enum table_format)o->format;
     const char *name = c->n_words ? c->word[0] : NULL;
+    if ((o->caption || o->label) && f != TABLE_LATEX) {
+        fail(&e, "--%s: only valid with --format latex", o->caption ? "caption" : "label");
+        return call_usage(c, &e);
+    }
     bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
     if (no_file && table_is_published(name)) {
         int bad = table_print(NULL, name, &t, f, &out, &e);
@@ -51,6 +58,10 @@ static const option options[] = {
     {"--sustained", "TFLOPS",
      "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
      offsetof(table_command_options, sustained), 0, 0},
+    {"--caption", "TEXT", "with latex: the caption [name, seeds and statistics]", OPTION_TEXT,
+     offsetof(table_command_options, caption)},
+    {"--label", "KEY", "with latex: the label for \\ref [tab:NAME]", OPTION_TEXT,
+     offsetof(table_command_options, label)},
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(table_command_options, json)},
     OPTION_DATABASE,
     {0}};

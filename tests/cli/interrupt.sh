@@ -61,7 +61,7 @@ ends 129 30 "SIGHUP"
 echo "Ctrl-C while a worker starts"
 for pause in 0.02 0.05 0.1; do
     start long.ini -s d_ff=32
-    wait_for 30 grep -q start err
+    wait_for 30 grep -qE '^(start|resume) ' err
     sleep $pause
     ctrl_c
     ends 130 30 "early Ctrl-C"

@@ -177,8 +177,8 @@ void progress_event(progress *p, const worker *w, const char *what, double value
         json_event(w, what, value);
     else if (same(what, "start")) {
         if (p->mode == PROGRESS_PLAIN)
-            progress_line(p, "start   %s s%lld%s", w->claim.name, (long long)w->claim.seed,
-                          w->claim.attempt > 1 ? " (again)" : "");
+            progress_line(p, "%s  %s s%lld", w->claim.attempt > 1 && !w->claim.anew ? "resume" : "start ",
+                          w->claim.name, (long long)w->claim.seed);
     } else if (same(what, "eval")) {
         if (p->mode == PROGRESS_PLAIN)
             progress_line(p, "eval    %s s%lld  step %lld/%lld  dev PPL %.4g  %s tok/s", w->claim.name,

@@ -239,6 +239,36 @@ static scale_points points_of(const gathered *g, size_t ppl, const cJSON *row, a
     return (scale_points){n, sizes, runs, (const double *const *)losses};
 }
 
+static double mean_loss(const scale_points *p, size_t size)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->runs[size]; i++) sum += p->losses[size][i];
+    return sum / (double)p->runs[size];
+}
+
+/* The speed-up compares at the loss of base's largest size: a warning if the row has no size on one side of that loss.
+ * */
+static const char *beyond(const scale_points *row, const scale_points *base, arena *a)
+{
+    size_t largest = 0;
+    double least = INFINITY, most = -INFINITY, size = 0;
+    for (size_t i = 1; i < base->n_sizes; i++)
+        if (base->sizes[i] > base->sizes[largest]) largest = i;
+    for (size_t i = 0; i < row->n_sizes; i++) {
+        least = fmin(least, mean_loss(row, i)), most = fmax(most, mean_loss(row, i));
+        size = fmax(size, row->sizes[i]);
+    }
+    double at = base->n_sizes ? mean_loss(base, largest) : NAN;
+    if (at < least)
+        return arena_printf(
+            a, "; extrapolated: its largest size, %.2g parameters, has a higher loss (%.3g) than base's (%.3g)", size,
+            least, at);
+    if (at > most)
+        return arena_printf(
+            a, "; extrapolated: all its sizes have a lower loss (%.3g or less) than base's largest (%.3g)", most, at);
+    return "";
+}
+
 void note_scale(const gathered *g, grid *t)
 {
     const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
@@ -262,8 +292,8 @@ void note_scale(const gathered *g, grid *t)
         else if (is_base)
             grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f)", text_of(row, "row"), f.exponent, f.low, f.high);
         else
-            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)", text_of(row, "row"),
-                      f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high);
+            grid_note(t, "  %s: exponent %.3f (%.3f .. %.3f), speed-up %.2g (%.2g .. %.2g)%s", text_of(row, "row"),
+                      f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
     }
     arena_free(&a);
 }

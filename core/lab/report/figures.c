@@ -43,13 +43,16 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
                     .high = c->high,
                     .text = "",
                     .verdict = verdict_of(g, row)};
-    const char *unit = c->percent ? " %" : "";
+    const char *unit = c->percent ? " %" : "", *none = gathered_no_interval(g, c);
+    if (none) f.low = f.high = NAN;
     if (isfinite(f.low) && isfinite(f.high))
         f.text = arena_printf(a, "%s%s [%s, %s]", signed_number(a, f.d, decimals), unit,
                               signed_number(a, f.low, decimals), signed_number(a, f.high, decimals));
     else if (isfinite(f.d))
-        f.text =
-            arena_printf(a, "%s%s (%s)", signed_number(a, f.d, decimals), unit, m->n == 1 ? "one seed" : "no interval");
+        f.text = arena_printf(a, "%s%s (%s)", signed_number(a, f.d, decimals), unit,
+                              m->n == 1 ? "one seed"
+                              : none    ? none
+                                        : "no interval");
     else
         f.text = row->why_skipped ? "n/a"
                  : m->diverged    ? "diverged"

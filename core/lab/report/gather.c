@@ -273,3 +273,11 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
     if (o->vs_recorded && gather_recorded(r, g, a, e)) return -1;
     return o->vs_paper ? join_paper(g, a, e) : 0;
 }
+
+const char *gathered_no_interval(const gathered *g, const comparison *c)
+{
+    const gathered_row *base = gathered_base(g);
+    double value = c->percent ? 100 : base && g->headline >= 0 ? fabs(base->of[g->headline].mean) : NAN;
+    bool two = c->n == 2 || c->n_base == 2;
+    return two && c->high - c->low > value ? "n = 2: no interval" : NULL;
+}

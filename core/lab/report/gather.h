@@ -80,4 +80,7 @@ gathered_row *gathered_base(const gathered *g); /* NULL: none */
 const char *paper_table_of(const char *name);
 /* Number of decimals to show for a metric, given its mean. */
 int decimals_of(const char *metric, const char *goal, double mean);
+/* Words for an interval of two seeds that is wider than base's own value and so says nothing; NULL: print the interval.
+ * */
+const char *gathered_no_interval(const gathered *g, const comparison *c);
 #endif

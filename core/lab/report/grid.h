@@ -12,6 +12,7 @@ typedef struct {
 typedef struct {
     arena mem;
     const char *title; /* a line above, or NULL */
+    const char *label; /* of LaTeX, or NULL */
     const char **headings;
     bool *right; /* of a column: flush right */
     size_t n_columns, column_cap, right_cap;

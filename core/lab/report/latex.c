@@ -1,7 +1,5 @@
-/* latex.c - a table for a paper: booktabs, numbers aligned by siunitx, notes by threeparttable; scaled down if wider
- * than the text, to fit a page. */
+/* latex.c - a table for a paper, with booktabs; scaled down by graphicx where it is larger than the page. */
 #include "lab/report/grid.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +18,17 @@ static const char *const signs[][2] = {{"±", "\\ensuremath{\\pm}"},    {"†", 
                                        {"^", "\\textasciicircum{}"},   {"\"", "\\textquotedbl{}"},
                                        {"`", "\\textasciigrave{}"}};
 
-/* breaks: allow line breaks after / = . and _, for file names and signatures. */
+/* breaks: allow line breaks after / = . and _ in long words: file names and signatures. */
+static bool is_long(const char *start, const char *at)
+{
+    enum { LONG = 24 };
+    while (at > start && at[-1] != ' ') at--;
+    return strcspn(at, " ") > LONG;
+}
+
 static void tex_text(str *out, const char *text, bool breaks)
 {
+    const char *start = text;
     while (*text) {
         size_t k = 0;
         while (k < LENGTH(signs) && !has_prefix(text, signs[k][0])) k++;
@@ -33,7 +39,7 @@ static void tex_text(str *out, const char *text, bool breaks)
         }
         if (strchr("&%$#_{}", *text)) str_addc(out, '\\');
         str_addc(out, *text);
-        if (breaks && strchr("/=|:_", *text) && text[1]) str_add(out, "\\allowbreak{}");
+        if (breaks && is_long(start, text) && strchr("/=|:_", *text) && text[1]) str_add(out, "\\allowbreak{}");
         text++;
     }
 }
@@ -55,75 +61,9 @@ static void tex_heading(str *out, const char *text)
     free(letter);
 }
 
-/* ---- numbers ---- */
-
-typedef struct {
-    int whole, places, error; /* digits before the point, after it, and of a deviation */
-    bool sign;
-} digits;
-
-/* "12.5", "−0.3", "5.29 ± 0.02": counted into *d. False: it is something else. */
-static bool count_number(const char *text, digits *d)
-{
-    digits own = {0};
-    if (has_prefix(text, "−"))
-        own.sign = true, text += strlen("−");
-    else if (*text == '+' || *text == '-')
-        own.sign = true, text++;
-    for (; isdigit((unsigned char)*text); text++) own.whole++;
-    if (!own.whole) return false;
-    if (*text == '.')
-        for (text++; isdigit((unsigned char)*text); text++) own.places++;
-    if (has_prefix(text, " ± ")) {
-        text += strlen(" ± ");
-        for (; isdigit((unsigned char)*text) || *text == '.'; text++) own.error += *text != '.';
-    }
-    if (*text) return false;
-    d->whole = own.whole > d->whole ? own.whole : d->whole;
-    d->places = own.places > d->places ? own.places : d->places;
-    d->error = own.error > d->error ? own.error : d->error;
-    d->sign = d->sign || own.sign;
-    return true;
-}
-
 static const grid_cell *cell(const grid *g, size_t i, size_t j) { return &g->cells[i * g->n_columns + j]; }
 
-/* A numeric column: right-aligned, with at least one number. */
-static bool is_numbers(const grid *g, size_t j, digits *d)
-{
-    bool some = false;
-    for (size_t i = 0; i < g->n_rows && g->right[j]; i++) some = count_number(cell(g, i, j)->text, d) || some;
-    return some;
-}
-
-static void put_number(str *out, const char *text)
-{
-    for (; *text; text++) {
-        if (has_prefix(text, "−"))
-            str_addc(out, '-'), text += strlen("−") - 1;
-        else if (has_prefix(text, "±"))
-            str_add(out, "+-"), text += strlen("±") - 1;
-        else if (*text != ' ')
-            str_addc(out, *text);
-    }
-}
-
 /* ---- the table ---- */
-
-static void columns(const grid *g, str *out)
-{
-    for (size_t j = 0; j < g->n_columns; j++) {
-        digits d = {0};
-        if (!is_numbers(g, j, &d)) {
-            str_addc(out, g->right[j] ? 'r' : 'l');
-            continue;
-        }
-        str_addf(out, "\n  S[table-format=%s%d", d.sign ? "+" : "", d.whole);
-        if (d.places) str_addf(out, ".%d", d.places);
-        if (d.error) str_addf(out, "(%d)", d.error);
-        str_add(out, "]");
-    }
-}
 
 /* A group is named in its first row only. */
 static bool repeats(const grid *g, size_t i, size_t j)
@@ -135,39 +75,21 @@ static bool repeats(const grid *g, size_t i, size_t j)
 static void put_cell(const grid *g, size_t i, size_t j, str *out)
 {
     const grid_cell *c = cell(g, i, j);
-    digits column = {0}, own = {0};
-    bool numbers = is_numbers(g, j, &column), number = numbers && count_number(c->text, &own), strong = false;
+    bool strong = false;
     for (size_t k = 0; k < g->n_columns; k++) strong = strong || cell(g, i, k)->strong; /* the best row is bold */
     if (!*c->text || repeats(g, i, j)) return;
     if (strong) str_add(out, "\\bfseries ");
-    if (number) {
-        put_number(out, c->text);
-        return;
-    }
-    if (numbers) str_addc(out, '{');
     tex_text(out, c->text, false);
-    if (numbers) str_addc(out, '}');
 }
 
-void grid_latex(const grid *g, str *out)
+static void put_tabular(const grid *g, str *out)
 {
-    str_add(out, "% needs \\usepackage{booktabs,siunitx,threeparttable,adjustbox}\n\\begin{table}\n\\centering\n"
-                 "\\sisetup{separate-uncertainty=true,table-align-uncertainty=true}\n");
-    if (g->title) {
-        str_add(out, "\\caption{");
-        tex_text(out, g->title, false);
-        str_add(out, "}\n");
-    }
-    str_add(out, "\\begin{adjustbox}{max width=\\linewidth,max "
-                 "totalheight=0.85\\textheight}\n\\begin{threeparttable}\n\\begin{tabular}{");
-    columns(g, out);
+    str_add(out, "\\begin{tabular}{");
+    for (size_t j = 0; j < g->n_columns; j++) str_addc(out, g->right[j] ? 'r' : 'l');
     str_add(out, "}\n\\toprule\n");
     for (size_t j = 0; j < g->n_columns; j++) {
-        digits d = {0};
-        bool numbers = is_numbers(g, j, &d);
-        str_add(out, j ? numbers ? " & {" : " & " : numbers ? "{" : "");
+        str_add(out, j ? " & " : "");
         tex_heading(out, g->headings[j]);
-        if (numbers) str_addc(out, '}');
     }
     str_add(out, " \\\\\n\\midrule\n");
     for (size_t i = 0; i < g->n_rows; i++) {
@@ -178,13 +100,30 @@ void grid_latex(const grid *g, str *out)
         }
         str_add(out, " \\\\\n");
     }
-    str_add(out, "\\bottomrule\n\\end{tabular}\n");
-    if (g->n_notes) str_add(out, "\\begin{tablenotes}[flushleft]\\footnotesize\\raggedright\n");
-    for (size_t i = 0; i < g->n_notes; i++) {
-        str_add(out, "\\item ");
-        tex_text(out, g->notes[i], true);
-        str_addc(out, '\n');
+    str_add(out, "\\bottomrule\n\\end{tabular}");
+}
+
+void grid_latex(const grid *g, str *out)
+{
+    str_add(out, "% needs \\usepackage{booktabs,graphicx}\n\\begin{table}\n\\centering\n");
+    if (g->title) {
+        str_add(out, "\\caption{");
+        tex_text(out, g->title, false);
+        str_add(out, "}\n");
     }
-    if (g->n_notes) str_add(out, "\\end{tablenotes}\n");
-    str_add(out, "\\end{threeparttable}\n\\end{adjustbox}\n\\end{table}\n");
+    if (g->label) str_addf(out, "\\label{%s}\n", g->label);
+    str_add(out, "\\sbox0{%\n");
+    put_tabular(g, out);
+    str_add(
+        out,
+        "}%\n"
+        "\\ifdim\\wd0>\\linewidth\\sbox0{\\resizebox{\\linewidth}{!}{\\usebox0}}\\fi\n"
+        "\\ifdim\\dimexpr\\ht0+\\dp0\\relax>0.8\\textheight\\sbox0{\\resizebox*{!}{0.8\\textheight}{\\usebox0}}\\fi\n"
+        "\\usebox0\n");
+    for (size_t i = 0; i < g->n_notes; i++) {
+        str_add(out, i ? "\\\\\n" : "\n\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize\\raggedright\n");
+        tex_text(out, g->notes[i], true);
+    }
+    if (g->n_notes) str_add(out, "\n\\end{minipage}\n");
+    str_add(out, "\\end{table}\n");
 }

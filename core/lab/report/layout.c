@@ -229,7 +229,10 @@ static void put_comparison(const gathered *g, grid *t, const columns *c, const g
     const comparison *x = &row->against[g->headline];
     int decimals = x->percent ? 1 : decimals_for(g, (size_t)g->headline);
     put_delta(t, c->delta, x, decimals);
-    if (c->has_p) put_interval(t, c->interval, x->low, x->high, decimals), put_p(t, c->p, row->p);
+    const char *none = gathered_no_interval(g, x);
+    if (c->has_p && none) grid_put(t, c->interval, "%s", none);
+    if (c->has_p && !none) put_interval(t, c->interval, x->low, x->high, decimals);
+    if (c->has_p) put_p(t, c->p, row->p);
     if (c->has_verdict && x->verdict) grid_put(t, c->verdict, "%s", x->verdict);
     if (c->has_p_models) put_p(t, c->p_models, x->p_models);
     if (g->full) put_full(t, c->full, x, decimals);

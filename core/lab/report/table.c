@@ -174,12 +174,16 @@ static void note_recorded(const gathered *g, grid *t)
     origin_free(&from);
 }
 
-static void note_rows(const gathered *g, grid *t)
+static void note_not_applicable(const gathered *g, grid *t)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].why_skipped)
             grid_note(t, "n/a %s: %.*s", g->rows[i].row->name, (int)strcspn(g->rows[i].why_skipped, "\n"),
                       g->rows[i].why_skipped);
+}
+
+static void note_metrics(const gathered *g, grid *t)
+{
     for (size_t m = 0; m < g->n_metrics; m++)
         if (g->signatures[m])
             grid_note(t, "%s: %s", g->metrics[m],
@@ -230,13 +234,30 @@ static void set_title(const gathered *g, grid *t)
     str_free(&s);
 }
 
-void table_grid(const gathered *g, grid *t)
+static void add_rows(const gathered *g, grid *t)
 {
     set_title(g, t);
     if (g->has_paper && layout_is_published_first(g))
         layout_beside_published(g, t);
     else
         layout_rows(g, t);
+}
+
+/* For a paper: only what its readers need beside the caption. */
+static void latex_grid(const gathered *g, const table_options *o, grid *t)
+{
+    add_rows(g, t);
+    if (o->caption) t->title = o->caption;
+    t->label = o->label ? o->label : arena_printf(&t->mem, "tab:%s", g->x.name);
+    note_changed(g, t);
+    note_unsound(g, t);
+    note_not_applicable(g, t);
+    if (g->has_paper) grid_note(t, "Paper: %s.", g->paper.paper);
+}
+
+void table_grid(const gathered *g, grid *t)
+{
+    add_rows(g, t);
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
     note_statistics(g, t);
     note_judging(g, t);
@@ -248,7 +269,8 @@ void table_grid(const gathered *g, grid *t)
     note_devices(g, t);
     note_unsound(g, t);
     note_recorded(g, t);
-    note_rows(g, t);
+    note_not_applicable(g, t);
+    note_metrics(g, t);
     note_paper(g, t);
 }
 
@@ -281,6 +303,7 @@ static int print_published(reader *r, const char *name, enum table_format format
     } else if (rc == 0) {
         grid t = {0};
         layout_published(&p, &t, format == TABLE_CSV);
+        t.label = name;
         rc = r ? note_measured(r, name, &t, e) : 0;
         grid_print(&t, format, out);
         grid_free(&t);
@@ -312,7 +335,10 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
         layout_csv(&g, out);
     else if (rc == 0) {
         grid t = {0};
-        table_grid(&g, &t);
+        if (format == TABLE_LATEX)
+            latex_grid(&g, &o, &t);
+        else
+            table_grid(&g, &t);
         grid_print(&t, format, out);
         grid_free(&t);
     }

@@ -15,10 +15,11 @@ int table_format_parse(const char *text, enum table_format *out, err *e);
 typedef struct {
     const char *const *metrics; /* columns to show and their order, n_metrics of them; none: all that the runs have */
     size_t n_metrics;
-    bool vs_recorded; /* add columns of recorded runs */
-    bool vs_paper;    /* add published columns, in the paper's layout if it has one */
-    int trials;       /* of the randomisation test; 0: 10,000 */
-    double sustained; /* FLOPs per second of devices whose rate the paper does not give; 0: not known */
+    bool vs_recorded;            /* add columns of recorded runs */
+    bool vs_paper;               /* add published columns, in the paper's layout if it has one */
+    int trials;                  /* of the randomisation test; 0: 10,000 */
+    double sustained;            /* FLOPs per second of devices whose rate the paper does not give; 0: not known */
+    const char *caption, *label; /* of LaTeX; NULL: the title, and tab:NAME */
     /* all statistics: standard deviation over seeds only, variance components, P(A > B), tests over sentences and
      * seeds */
     bool full;

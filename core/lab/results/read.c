@@ -405,7 +405,11 @@ int reader_no_experiment(reader *r, const char *name, err *e)
         return -1;
     }
     const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
-    for (size_t i = 0; i < n; i++) names[i] = list[i].name;
+    for (size_t i = 0; i < n; i++) { /* recorded experiments are found without their ending */
+        names[i] = list[i].name;
+        if (has_suffix(names[i], DB_RECORDED) && !has_suffix(name, DB_RECORDED))
+            names[i] = arena_strndup(&a, names[i], strlen(names[i]) - strlen(DB_RECORDED));
+    }
     const char *near = nearest(name, names, n);
     fail(e, "found no experiment \"%s\"%s%s%s", name,
          near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "", near ? "\"?" : "");

@@ -130,8 +130,8 @@ typedef struct {
 int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e);
 /* Points of every metric, or only of `metric` if it is not NULL. */
 int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_curve **out, size_t *n, err *e);
-/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed). Returns its
- * id, or -1. */
+/* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); row alone if one experiment has
+ * it. Returns its id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
 /* Finds all such runs: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. 0, or -1 and
  * a message. */

@@ -1,5 +1,5 @@
 /* read_curves.c - reads curves; finds runs by name. */
-#include "lab/results/internal.h"
+#include "lab/results/read_names.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,17 +54,23 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
     return rc < 0 ? -1 : 0;
 }
 
-/* Cuts "EXPERIMENT/ROW@SEED"; *any: it names no seed. */
-static int cut_name(const char *text, arena *a, const char **experiment, const char **row, bool *any, int64_t *seed,
-                    err *e)
+/* Cuts "EXPERIMENT/ROW@SEED", or "ROW@SEED" of the only experiment with this row; *any: it names no seed. */
+static int cut_name(reader *r, const char *text, arena *a, const char **experiment, const char **row, bool *any,
+                    int64_t *seed, err *e)
 {
-    const char *slash = strchr(text, '/'), *at = strrchr(text, '@');
-    if (!slash || (at && (at < slash || !parse_int(at + 1, seed))))
+    const char *at = strrchr(text, '@');
+    if (at && !parse_int(at + 1, seed))
         return fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
     *any = !at;
-    *experiment = arena_strndup(a, text, (size_t)(slash - text));
-    *row = at ? arena_strndup(a, slash + 1, (size_t)(at - slash - 1)) : arena_strdup(a, slash + 1);
-    return 0;
+    const char *name = at ? arena_strndup(a, text, (size_t)(at - text)) : arena_strdup(a, text),
+               *slash = strchr(name, '/');
+    *experiment = slash ? arena_strndup(a, name, (size_t)(slash - name)) : NULL;
+    *row = slash ? slash + 1 : name;
+    if (slash && names_is_experiment(r, *experiment)) return 0;
+    err why = {0};
+    const char *found;
+    if (!names_experiment_of(r, name, a, &found, slash ? &why : e)) return *experiment = found, *row = name, 0;
+    return slash ? 0 : -1; /* a group's row has a slash too; else the experiment is unknown */
 }
 
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e)
@@ -83,7 +89,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
         **ids = id, *n = 1;
         return 0;
     }
-    if (cut_name(text, a, &experiment, &row, &any, &seed, e)) return -1;
+    if (cut_name(r, text, a, &experiment, &row, &any, &seed, e)) return -1;
     sqlite3_stmt *s = sql_open(
         r->q, e,
         "SELECT u.id,x.name=?1 FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
@@ -100,7 +106,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
         found[(*n)++] = sqlite3_column_int64(s, 0);
     }
     sqlite3_finalize(s);
-    if (!rc && !*n) rc = fail(e, "run \"%s\": not in the database; `ablate ls %s` lists what is", text, experiment);
+    if (!rc && !*n) rc = names_not_found(r, text, experiment, row, e);
     *ids = arena_alloc(a, (*n + 1) * sizeof **ids);
     if (found) memcpy(*ids, found, *n * sizeof *found);
     free(found);

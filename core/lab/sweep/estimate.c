@@ -189,8 +189,12 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         *w = (row_work){.row = i, .g = &groups[of[i]], .speed = {NAN, NAN, NAN}};
         if (!row->run || row->same_as >= 0) continue;
         if (device_compute(row->config.precision, on, &w->compute, &why) ||
-            count_row(row, w->g, on, w->compute, &w->costs, &why))
-            continue; /* such as n/a */
+            count_row(row, w->g, on, w->compute, &w->costs, &why)) {
+            char kind[40];
+            snprintf(kind, sizeof kind, "none\t%zu", i);
+            print_error(kind, &why);
+            continue;
+        }
         w->flops = update_flops(row, w->g, on, w->compute, &why);
         w->tokens = (double)(row->config.batch_tokens * row->config.accumulate);
         w->kind = kind_of(row, w->g);

@@ -21,7 +21,14 @@ typedef struct {
     double gpu_memory; /* bytes of GPU memory per run; 0: none */
 } row_estimate;
 
+typedef struct { /* a row that cannot be trained, and why */
+    size_t row;
+    const char *why;
+} row_refused;
+
 typedef struct {
+    row_refused *refused;
+    size_t n_refused, refused_cap;
     row_estimate *rows; /* one for each row to run; n of them */
     size_t n;
     int gpus;        /* available to runs; 0: none */

@@ -41,6 +41,12 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
 {
     row_estimate r;
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
+    size_t row;
+    int used = 0;
+    if (sscanf(line, "none\t%zu\t%n", &row, &used) == 1 && used) {
+        x->refused = grow(x->refused, &x->refused_cap, x->n_refused + 1, sizeof *x->refused);
+        x->refused[x->n_refused++] = (row_refused){row, arena_strdup(&x->memory, line + used)};
+    }
     if (sscanf(line, "gpus\t%d\t%lf", &x->gpus, &x->gpu_free) == 2) return;
     if (sscanf(line, "row\t%zu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%zu\t%lf", &r.row, &r.parameters, &r.flops_token,
                &r.memory, &r.disk, &r.seconds, &r.beside, &r.search, &r.trials, &r.gpu_memory) != 10)
@@ -76,6 +82,7 @@ void estimate_sweep(const sweep_call *c, sweep_costs *out)
 void estimate_free(sweep_costs *x)
 {
     free(x->rows);
+    free(x->refused);
     arena_free(&x->memory);
     *x = (sweep_costs){0};
 }
@@ -151,6 +158,8 @@ void estimate_table(const sweep_costs *x, const spec *s, str *out)
         grid_put(&t, 0, "%s", s->rows[i].name);
         if (!r) {
             grid_put(&t, 1, "n/a");
+            for (size_t k = 0; k < x->n_refused; k++)
+                if (x->refused[k].row == i) grid_note(&t, "n/a %s: %s", s->rows[i].name, x->refused[k].why);
             continue;
         }
         grid_put(&t, 1, "%.2f", r->parameters / 1e6);

@@ -228,7 +228,25 @@ static void test_ini(void)
     CHECK_HAS(e.text, "run 77: not in");
     e.text[0] = 0;
     CHECK_INT(reader_find_run(r, "toy", &e), -1);
-    CHECK_HAS(e.text, "EXPERIMENT/ROW@SEED");
+    CHECK_TEXT(e.text, "run \"toy\": this is an experiment; name one of its rows, such as toy/base");
+    static const char *const wrong[][2] = {
+        {"tyo/base", "run \"tyo/base\": not in the database: no experiment \"tyo\"; did you mean toy?"},
+        {"toy/bsae", "run \"toy/bsae\": not in the database: toy has no row \"bsae\"; did you mean toy/base?"},
+        {"toy/zzzzzzzz", "run \"toy/zzzzzzzz\": not in the database: toy has no row \"zzzzzzzz\"; its rows: base, "},
+        {"toy/base@99", "run \"toy/base@99\": not in the database: toy/base has the seeds "},
+        {"bsae", "run \"bsae\": found no such row, expected a run's number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; did "
+                 "you mean base?"},
+        {"toy/base@x", "expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED"}};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        e.text[0] = 0;
+        CHECK_INT(reader_find_run(r, wrong[i][0], &e), -1);
+        CHECK_HAS(e.text, wrong[i][1]);
+    }
+    e.text[0] = 0;
+    CHECK_INT(reader_find_run(r, "base", &e),
+              reader_find_run(r, "toy/base", &e)); /* the only experiment with this row */
+    CHECK_INT(reader_find_run(r, "A/heads=1@2", &e), 5);
+    CHECK_TEXT(e.text, "");
     CHECK_OK(reader_run_ini(r, 5, &out, &e));
     CHECK_TEXT(out.s, "# run 5: row A/heads=1 of experiment toy\n[experiment]\nname = toy-run5\nseeds = 2\n\n[base]\n"
                       "heads = 1\ndropout = 0.1\nrotary.base = 10000\n");

@@ -1,0 +1,144 @@
+/* read_names.c - runs by names that leave the experiment out, and what is said of names that are wrong. */
+#include "lab/results/read_names.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char **at; /* in the arena */
+    size_t n;
+} names;
+
+/* The first column of all rows. */
+static int load_names(sqlite3 *q, const char *sql, const char *one, const char *two, arena *a, names *out, err *e)
+{
+    const char **list = NULL;
+    size_t cap = 0;
+    *out = (names){0};
+    sqlite3_stmt *s = sql_open(q, e, sql, "ss", one, two);
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        list = grow(list, &cap, out->n + 1, sizeof *list);
+        list[out->n++] = sql_text(s, 0, a);
+        rc = 0;
+    }
+    sqlite3_finalize(s);
+    out->at = arena_alloc(a, (out->n + 1) * sizeof *list);
+    if (out->n) memcpy(out->at, list, out->n * sizeof *list);
+    free(list);
+    return rc;
+}
+
+/* "A, B, C and 4 more" */
+static const char *listed(const names *of, arena *a)
+{
+    enum { MOST = 8 };
+    str s = {0};
+    for (size_t i = 0; i < of->n && i < MOST; i++) str_addf(&s, "%s%s", i ? ", " : "", of->at[i]);
+    if (of->n > MOST) str_addf(&s, " and %zu more", of->n - MOST);
+    const char *kept = arena_strdup(a, str_text(&s));
+    str_free(&s);
+    return kept;
+}
+
+#define RUNS                                                                                                           \
+    " FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON u.variant_id=t.variant_id AND "         \
+    "u.archived=0"
+/* ?2 is DB_RECORDED */
+#define OWN_NAME "CASE WHEN x.name LIKE '%'||?2 THEN substr(x.name,1,length(x.name)-length(?2)) ELSE x.name END"
+
+static int experiments_of(reader *r, const char *row, arena *a, names *out, err *e)
+{
+    return load_names(r->q, "SELECT DISTINCT " OWN_NAME RUNS " WHERE t.name=?1 ORDER BY 1", row, DB_RECORDED, a, out,
+                      e);
+}
+
+static int all_experiments(reader *r, arena *a, names *out, err *e)
+{
+    return load_names(r->q, "SELECT DISTINCT " OWN_NAME " FROM experiment x WHERE ?1 IS NULL ORDER BY 1", NULL,
+                      DB_RECORDED, a, out, e);
+}
+
+static bool is_among(const names *of, const char *name)
+{
+    size_t n = strlen(name), m = strlen(DB_RECORDED);
+    for (size_t i = 0; i < of->n; i++) {
+        size_t own = strlen(of->at[i]);
+        if (!strncmp(of->at[i], name, own) && (n == own || (n == own + m && same(name + own, DB_RECORDED))))
+            return true;
+    }
+    return false;
+}
+
+static const char *did_you_mean(const char *given, const names *of, const char *before, arena *a)
+{
+    const char *near = nearest(given, of->at, of->n);
+    return near ? arena_printf(a, "; did you mean %s%s?", before, near) : "";
+}
+
+int names_experiment_of(reader *r, const char *row, arena *a, const char **experiment, err *e)
+{
+    names in, all;
+    if (experiments_of(r, row, a, &in, e)) return -1;
+    *experiment = in.n == 1 ? in.at[0] : NULL;
+    if (in.n == 1) return 0;
+    if (in.n)
+        return fail(e, "run \"%s\": %zu experiments have this row (%s); name one: %s/%s", row, in.n, listed(&in, a),
+                    in.at[0], row);
+    if (all_experiments(r, a, &all, e)) return -1;
+    if (is_among(&all, row)) {
+        names rows;
+        if (load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.ord)",
+                       row, DB_RECORDED, a, &rows, e))
+            return -1;
+        return fail(e, "run \"%s\": this is an experiment; name one of its rows, such as %s/%s", row, row,
+                    rows.n ? rows.at[0] : "base");
+    }
+    names rows;
+    if (load_names(r->q, "SELECT DISTINCT t.name" RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", NULL, "", a, &rows, e))
+        return -1;
+    const char *near = did_you_mean(row, &rows, "", a);
+    return fail(e, "run \"%s\": found no such row, expected a run's number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED%s",
+                row, *near ? near : did_you_mean(row, &all, "", a));
+}
+
+bool names_is_experiment(reader *r, const char *name)
+{
+    arena a = {0};
+    names all;
+    err none = {0};
+    bool is = !all_experiments(r, &a, &all, &none) && is_among(&all, name);
+    arena_free(&a);
+    return is;
+}
+
+int names_not_found(reader *r, const char *text, const char *experiment, const char *row, err *e)
+{
+    arena a = {0};
+    names all, rows, seeds;
+    int rc = all_experiments(r, &a, &all, e);
+    if (!rc && !is_among(&all, experiment)) {
+        const char *near = did_you_mean(experiment, &all, "", &a);
+        rc = fail(e, "run \"%s\": not in the database: no experiment \"%s\"%s", text, experiment,
+                  *near ? near : "; `ablate ls` lists the experiments");
+    }
+    if (!rc)
+        rc = load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.ord)",
+                        experiment, DB_RECORDED, &a, &rows, e);
+    bool known = false;
+    for (size_t i = 0; !rc && i < rows.n; i++) known = known || same(rows.at[i], row);
+    if (!rc && !known) {
+        const char *near = did_you_mean(row, &rows, arena_printf(&a, "%s/", experiment), &a);
+        rc = fail(e, "run \"%s\": not in the database: %s has no row \"%s\"%s", text, experiment, row,
+                  *near ? near : arena_printf(&a, "; its rows: %s", listed(&rows, &a)));
+    }
+    char *name = xprintf("%s/%s", experiment, row);
+    if (!rc)
+        rc = load_names(r->q,
+                        "SELECT DISTINCT u.seed" RUNS
+                        " WHERE x.name||'/'||t.name IN(?1,replace(?1,'/',?2||'/')) ORDER BY u.seed",
+                        name, DB_RECORDED, &a, &seeds, e);
+    if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
+    free(name);
+    arena_free(&a);
+    return rc;
+}
