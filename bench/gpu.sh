@@ -244,13 +244,13 @@ decoding() {
     local batch
     head -n 40 "$news" >"$work/some.txt"
     for batch in 1 7 $most_batch; do # the bits of a sentence do not depend on its batch: "outputs" must be the same
-        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$work/some.txt" --beam 4 \
+        part 60 "decode base, outputs at batch $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$work/some.txt" --beam-size 4 \
             --batch $batch --device cuda --steps 1
     done
     part 10 "decode base, the same outputs" bash "$here/gpu_compare.sh" outputs "$out/parts/$((number - 2)).out" "$out/parts/$((number - 1)).out" \
         "$out/parts/$number.out"
     for batch in 64 256 $most_batch; do
-        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam 4 --batch $batch \
+        part 60 "decode base bf16 $batch" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch $batch \
             --device cuda --seconds $seconds
     done
 }
@@ -340,9 +340,9 @@ rival() {
     attention
     torch 60 "torch attention" attention_gpu.py --lengths "$wmt" --seconds "$(brief 0.3)"
     torch 60 "torch attention long" attention_gpu.py --lengths "$long" --seconds "$(brief 0.3)"
-    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam 4 --batch 256 --device cuda \
+    part 60 "decode base bf16 256" "$ablate" bench decode --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 --device cuda \
         --seconds $seconds
-    torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam 4 --batch 256 --seconds $seconds
+    torch 60 "torch decode" decode_gpu.py --config "$(size_of base)" --lengths "$news" --beam-size 4 --batch 256 --seconds $seconds
     for config in small base; do
         train $config fp32 1 ""
         torch_train 50 "torch $config fp32" $config fp32-eager-scattered

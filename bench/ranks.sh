@@ -26,7 +26,7 @@ sequence.alphabet = 1000
 sequence.max_length = 30
 sequence.train_examples = 4000
 sequence.test_examples = 2
-beam = 1
+beam_size = 1
 INI
 for turn in 1 2; do
     for way in "1 2" "2 1"; do

@@ -100,7 +100,7 @@ typedef struct { /* the place of this call in the model */
     /* AB_SELF, AB_CAUSAL or AB_CROSS; outside attention AB_SELF in the encoder, AB_CAUSAL in the decoder */
     uint32_t role;
     uint32_t training; /* 1: dropout is on */
-    /* inside this sublayer: attention_dropout in an attention, relu_dropout in a feed-forward, else 0 */
+    /* inside this sublayer: attention_dropout in an attention, activation_dropout in a feed-forward, else 0 */
     double dropout;
     /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
     uint32_t cross, feed_forward;

@@ -18,10 +18,10 @@ typedef struct {
     int64_t vocab; /* ids; 0: the configuration's */
     /* rows of every batch on each side; 0: those of the largest on a device, each batch's own on a CPU */
     int64_t tokens;
-    int64_t beam, batch; /* of decoding: hypotheses per sentence, sentences per batch */
-    int64_t heads, d_k;  /* of attention */
-    double seconds;      /* of measuring; 0: --steps decides */
-    double start_at;     /* do not measure before this time [seconds since 1970]; synchronises several programs */
+    int64_t beam_size, batch; /* of decoding: hypotheses per sentence, sentences per batch */
+    int64_t heads, d_k;       /* of attention */
+    double seconds;           /* of measuring; 0: --steps decides */
+    double start_at;          /* do not measure before this time [seconds since 1970]; synchronises several programs */
     bool profile;
 } bench_options;
 

@@ -1,8 +1,8 @@
 /* bench_decode.c - ablate bench decode: beam search with a model of random values.
  *
  * Such a model never learns when to stop, so the length is forced: the end-of-sentence row of the embedding is zero, so
- * its logit is 0 and never among the best of thousands, and every output is as long as its source (max_extra 0). All
- * else is the real search. The sources have the recorded lengths; the length of every output is checked. */
+ * its logit is 0 and never among the best of thousands, and every output is as long as its source (max_extra_tokens 0).
+ * All else is the real search. The sources have the recorded lengths; the length of every output is checked. */
 #include "cli/bench.h"
 #include "network/decode/beam.h"
 #include "tensor/device/device.h"
@@ -79,7 +79,7 @@ static int decode_all(model *m, const pairs *p, const beam_options *how, pass *o
 
 static int measure(model *m, const pairs *p, const bench_options *o, err *e)
 {
-    beam_options how = {.beam = o->beam, .alpha = 0.6, .batch = o->batch, .nbest = 1};
+    beam_options how = {.beam_size = o->beam_size, .length_penalty = 0.6, .batch = o->batch, .nbest = 1};
     double *took = xcalloc((size_t)o->steps + 1, sizeof *took), spent = 0, late = 0;
     pass now = {0};
     int64_t done = 0;
@@ -103,11 +103,12 @@ static int measure(model *m, const pairs *p, const bench_options *o, err *e)
             "\"target_tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"steps\":%lld,\"rows\":%lld,\"ms_per_step\":%.4f,"
             "\"encode_s\":%.4f,\"step_s\":%.4f,\"select_s\":%.4f,\"threads\":%lld,\"vocab\":%lld,\"outputs\":\"%"
             "016llx\"}\n",
-            o->config, model_precision(m), str_text(&device), (long long)o->beam, (long long)beam_batch(m, o->batch),
-            (long long)p->n, (long long)now.tokens, (long long)done, seconds, first, late, (double)now.tokens / seconds,
-            (double)p->n / seconds, (long long)now.stats.steps, (long long)now.stats.rows,
-            seconds * 1e3 / (double)now.stats.steps, now.stats.encode_seconds, now.stats.step_seconds,
-            now.stats.select_seconds, (long long)o->threads, (long long)m->tgt_vocab, (unsigned long long)now.outputs);
+            o->config, model_precision(m), str_text(&device), (long long)o->beam_size,
+            (long long)beam_batch(m, o->batch), (long long)p->n, (long long)now.tokens, (long long)done, seconds, first,
+            late, (double)now.tokens / seconds, (double)p->n / seconds, (long long)now.stats.steps,
+            (long long)now.stats.rows, seconds * 1e3 / (double)now.stats.steps, now.stats.encode_seconds,
+            now.stats.step_seconds, now.stats.select_seconds, (long long)o->threads, (long long)m->tgt_vocab,
+            (unsigned long long)now.outputs);
     str_free(&device);
     free(took);
     return bad;

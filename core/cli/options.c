@@ -54,16 +54,35 @@ static const option *find_option(const command *what, const char *word, size_t *
     return NULL;
 }
 
+/* "--length-penalty" of "--alpha": options for a key of the settings are named after it. NULL: the key has no other
+ * name. */
+static const char *new_name(const char *bare, char out[64])
+{
+    if (!has_prefix(bare, "--")) return NULL;
+    snprintf(out, 64, "%s", bare + 2);
+    for (char *p = out; *p; p++) *p = *p == '-' ? '_' : *p;
+    const char *now = config_new_name(out);
+    if (!now) return NULL;
+    snprintf(out, 64, "--%s", now);
+    for (char *p = out; *p; p++) *p = *p == '_' ? '-' : *p;
+    return out;
+}
+
 static int unknown(const command *what, const char *word, err *e)
 {
+    char renamed[64];
     const char *names[64];
     char text[64][64];
     size_t n = 0;
     for (const option *o = what->options; o && o->name && n < LENGTH(names); o++)
         option_name(o, text[n]), names[n] = text[n], n++;
     char *bare = xstrndup(word, strcspn(word, "="));
-    const char *near = nearest(bare, names, n);
-    fail(e, "unknown option %s%s%s%s", bare, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    const char *now = new_name(bare, renamed), *near = nearest(bare, names, n);
+    size_t length;
+    if (now && find_option(what, now, &length))
+        fail(e, "%s was renamed to %s", bare, now);
+    else
+        fail(e, "unknown option %s%s%s%s", bare, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     free(bare);
     return -1;
 }

@@ -56,8 +56,8 @@ static int open_parser(parser *x, const predict_options *o, const char *path, co
     if (task->open(&x->self, cfg, &host_table, &env, words, sizeof words))
         return fail(e, "task '%s': %s", d->name, words);
     x->beam = beam_options_of(&x->m->cfg);
-    x->beam.beam = o->beam ? o->beam : 21; /* Vaswani et al. 2017, section 6.3 */
-    x->beam.alpha = o->alpha >= 0 ? o->alpha : 0.3;
+    x->beam.beam_size = o->beam_size ? o->beam_size : 21; /* Vaswani et al. 2017, section 6.3 */
+    x->beam.length_penalty = o->length_penalty >= 0 ? o->length_penalty : 0.3;
     if (o->batch) x->beam.batch = o->batch;
     x->beam.others = o->others, x->beam.n_others = o->n_others;
     return task_rules_open(&x->rules, task, x->self, x->src, x->tgt, e);

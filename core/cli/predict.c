@@ -161,13 +161,14 @@ static int translate(const invocation *c, void *options) { return predict(c, opt
 static int parse(const invocation *c, void *options) { return predict(c, options, PARSE); }
 
 #define AT(field) offsetof(predict_options, field)
-static const predict_options defaults = {.device = "auto", .alpha = -1};
+static const predict_options defaults = {.device = "auto", .length_penalty = -1};
 static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; repeat for an ensemble",
      OPTION_LIST, AT(run), .words = WORDS_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run; repeat for an ensemble", OPTION_LIST, AT(model)},
-    {"--beam", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam), 1, MOST_BEAM},
-    {"--alpha", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(alpha), 0, 0},
+    {"--beam-size", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam_size), 1,
+     MOST_BEAM},
+    {"--length-penalty", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(length_penalty), 0, 0},
     {"--nbest", "N", "print the N best outputs of each line, with line number and score (not for trees)", OPTION_COUNT,
      AT(nbest), 1, MOST_BEAM},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
@@ -191,7 +192,7 @@ const command translate_command = {.name = "translate",
                                    .does = "translate standard input with a trained run, line by line",
                                    PREDICTION,
                                    .run = translate,
-                                   .example = "ablate translate --run quick/base --beam 4 < text.en > text.de"};
+                                   .example = "ablate translate --run quick/base --beam-size 4 < text.en > text.de"};
 const command parse_command = {.name = "parse",
                                .does = "parse sentences into trees with a trained run of the task parsing",
                                .about = "One sentence per line: words, or word_TAG, separated by blanks.",

@@ -8,10 +8,10 @@
 typedef struct {
     text_list model, run; /* several: an ensemble */
     const char *device;
-    int64_t beam, nbest, batch, threads; /* 0: from the model's settings */
-    double alpha;                        /* below 0: likewise */
-    int precision;                       /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
-    text_list set;                       /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
+    int64_t beam_size, nbest, batch, threads; /* 0: from the model's settings */
+    double length_penalty;                    /* below 0: likewise */
+    int precision;                            /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
+    text_list set;                            /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
     bool quiet;
     model *const *others; /* [n_others]: the ensemble's models after the first */
     int64_t n_others;

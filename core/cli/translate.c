@@ -24,12 +24,13 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
 int predict_translate(const predict_options *t, model *m, const vocab *src, const vocab *tgt, err *e)
 {
     beam_options o = beam_options_of(&m->cfg);
-    if (t->beam) o.beam = t->beam;
-    if (t->alpha >= 0) o.alpha = t->alpha;
+    if (t->beam_size) o.beam_size = t->beam_size;
+    if (t->length_penalty >= 0) o.length_penalty = t->length_penalty;
     if (t->batch) o.batch = t->batch;
     o.others = t->others, o.n_others = t->n_others;
     o.nbest = t->nbest ? t->nbest : 1;
-    if (o.nbest > o.beam) return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam);
+    if (o.nbest > o.beam_size)
+        return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam_size);
     str text = {0};
     char **lines = NULL, **out = NULL;
     size_t n = 0;

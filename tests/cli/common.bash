@@ -96,6 +96,6 @@ sequence.max_length = 5
 sequence.test_length = 7
 sequence.train_examples = 300
 sequence.test_examples = 30
-beam = 2
+beam_size = 2
 INI
 }

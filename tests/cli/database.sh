@@ -122,9 +122,9 @@ wait 2>/dev/null
 exits 0 ablate run changed.ini "${fast[@]}"
 
 echo "early stopping between checkpoints, and an average that ends at the best"
-{ tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage = 3\nlr = 0.5\n'; } | awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
+{ tiny early 600 && printf 'eval_every = 30\nsave_every = 100\npatience = 1\naverage_checkpoints = 3\nlr = 0.5\n'; } | awk '!/^(eval_every|save_every) = (10|5)$/ && !/^lr = 0.005/' >early.ini
 exits 0 ablate run early.ini "${fast[@]}"
-{ tiny best 200 && printf 'select = best\naverage = 2\n'; } >best.ini
+{ tiny best 200 && printf 'checkpoint = best\naverage_checkpoints = 2\n'; } >best.ini
 exits 0 ablate run best.ini "${fast[@]}"
 equal "$(sql "SELECT how FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
     JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" | tr -d '"')" "average of 2, best" "weights of the result"

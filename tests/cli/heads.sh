@@ -34,7 +34,7 @@ steps        = 4
 eval_every   = 4
 save_every   = 4
 max_length   = 64
-beam         = 1
+beam_size    = 1
 sequence.max_length     = 6
 sequence.test_length    = 6
 sequence.train_examples = 60
@@ -64,7 +64,7 @@ equal "$(grep -c '"ppl_ratio_without":null' out)" 6 "not pruned"
 
 echo "constituents: a planted distance finds what the count of that distance says"
 sed -e 's/heads$/trees/; s/^seeds.*/seeds = 1/; /^sequence/d; s/^task.*/task = parsing\nparsing.data = synthetic\nparsing.train_trees = 100\nvocab = words\ndecode_split = dev/' \
-    -e 's/^max_length.*/max_extra = 4/; s/^position = sinusoid/previous.distance = 1/' heads.ini >trees.ini
+    -e 's/^max_length.*/max_extra_tokens = 4/; s/^position = sinusoid/previous.distance = 1/' heads.ini >trees.ini
 exits 0 ablate run trees.ini --threads 1 --progress none --no-check
 for row in base sinusoid; do
     exits 0 ablate heads "trees/$row@1" --no-prune --json --plugin-path .

@@ -6,7 +6,7 @@ tiny long 2700 >long.ini
 printf 'dropout = 0.2\n[sweep A]\nheads = 4\n' >>long.ini
 sed -i 's/^save_every.*/save_every = 2100/; s/^eval_every.*/eval_every = 450/' long.ini
 tiny stuck 1000 >stuck.ini
-printf 'accumulate = 60000\n' >>stuck.ini # one update takes minutes
+printf 'gradient_accumulation = 60000\n' >>stuck.ini # one update takes minutes
 
 # start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text in
 # them is from this host, which by then has its process group and handlers.

@@ -12,7 +12,7 @@ RANDOM=$seed
 echo "random numbers from $seed"
 
 tiny kills 150 >spec.ini
-printf 'average = 3\n[sweep A]\ncombine = each\nheads = 1, 4\nselect = best\nattention_dropout = 0.1\n' >>spec.ini
+printf 'average_checkpoints = 3\n[sweep A]\ncombine = each\nheads = 1, 4\ncheckpoint = best\nattention_dropout = 0.1\n' >>spec.ini
 sweep=(run spec.ini --seeds 1..2 --threads 1 --progress plain)
 
 ABLATE_HOME=$work/calm exits 0 ablate "${sweep[@]}" --db calm.db

@@ -34,8 +34,8 @@ warmup           = 30
 steps            = 180
 eval_every       = 180
 save_every       = 180
-max_extra        = 60
-beam             = 3
+max_extra_tokens = 60
+beam_size        = 3
 precision        = fp32
 [variant free]
 parsing.constrained = false
@@ -77,7 +77,7 @@ test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees 
     printf '\n  \n(Z\303\274rich) \342\226\201odd `` says nothing\nthe old dog likes Eve'
 } > in.txt
 for row in base labels free; do
-    "$program" parse --run toy/$row --beam 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err; fail "parse failed"; }
+    "$program" parse --run toy/$row --beam-size 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err; fail "parse failed"; }
     test "$(wc -l < out.txt)" = 7 || { cat out.txt; fail "$row: not a line a line"; }
     # the words, read off the trees, are the input's
     sed -E 's/\([^ ()]+ ([^ ()]+)\)/\1/g; s/\([^ ()]+ ?//g; s/\)//g; s/ +/ /g; s/^ //; s/ $//' out.txt > words.txt
@@ -93,21 +93,21 @@ tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d | sed 
 sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt
 for row in base labels; do
     "$program" show "toy/$row" > show.txt
-    "$program" parse --run toy/$row --beam 3 --alpha 0.6 --threads 1 2> /dev/null < typed.txt > trees.txt
+    "$program" parse --run toy/$row --beam-size 3 --length-penalty 0.6 --threads 1 2> /dev/null < typed.txt > trees.txt
     "$program" score f1 --gold gold.txt < trees.txt > score.txt || { cat score.txt; fail "score f1 failed"; }
     awk -v f1="$(first_number F1)" '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
         { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
 done
 # A line beyond the model's reach is left flat, and said; the others have their trees.
-"$program" parse --run toy/short --beam 2 --threads 1 < in.txt > out.txt 2> short.err && fail "a line that is too long was parsed"
-grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra = 60' \
+"$program" parse --run toy/short --beam-size 2 --threads 1 < in.txt > out.txt 2> short.err && fail "a line that is too long was parsed"
+grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra_tokens = 60' \
     short.err || { cat short.err; fail "the line that is too long is not named"; }
 test "$(grep -c 'ablate parse:' short.err)" = 1 || { cat short.err; fail "more is said than of one line"; }
 grep -q '7 sentences.* 6 best of the beam.* 1 repaired' short.err || { cat short.err; fail "the ways of outputs do not add up"; }
 sed -n 4p out.txt | grep -q '^(TOP (XX the) (XX dog) (XX the)' || { sed -n 4p out.txt; fail "the line that is too long is not flat"; }
-sed -n '1,3p;5,$p' in.txt | "$program" parse --run toy/short --beam 2 --threads 1 2> /dev/null | cmp - <(sed 4d out.txt) ||
+sed -n '1,3p;5,$p' in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null | cmp - <(sed 4d out.txt) ||
     fail "a line that is too long changes the others"
-sed -n 4p in.txt | "$program" parse --run toy/short --beam 2 --threads 1 2> /dev/null > alone.txt && fail "a long line alone was parsed"
+sed -n 4p in.txt | "$program" parse --run toy/short --beam-size 2 --threads 1 2> /dev/null > alone.txt && fail "a long line alone was parsed"
 sed -n 4p out.txt | cmp - alone.txt || fail "a long line alone is not flat"
 "$program" parse --run toy/short < /dev/null > alone.txt 2> /dev/null || fail "no input is an error"
 test ! -s alone.txt || fail "no input gives output"
@@ -120,7 +120,7 @@ printf 'a \377 b\n' | "$program" parse --run toy/base > /dev/null 2> bad.err && 
 grep -q 'line 1: byte 3' bad.err || { cat bad.err; fail "the byte is not named"; }
 "$program" parse --run toy/base -s parsing.unary_cap=x < in.txt > /dev/null 2> bad.err && fail "a bad setting was taken"
 grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
-"$program" parse --run toy/base -s beam=3 < in.txt > /dev/null 2> bad.err && fail "a setting of another kind was taken"
+"$program" parse --run toy/base -s beam_size=3 < in.txt > /dev/null 2> bad.err && fail "a setting of another kind was taken"
 "$program" parse < in.txt > /dev/null 2> bad.err && fail "parse without a model"
 grep -q 'either --run or --model' bad.err || fail "no word on --run"
 
@@ -143,7 +143,7 @@ grep -q 'published sizes were used.*LDC99T42' said.txt || { cat said.txt; fail "
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
 
 # A treebank that needs no files.
-ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s eval_every=3 -s save_every=3 -s max_extra=20 \
+ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s eval_every=3 -s save_every=3 -s max_extra_tokens=20 \
     -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err; fail "parsing-quick failed"; }
 grep -q 'synthetic treebank, made by a grammar' table.txt && test "$(grep -c ' 100.0 ' table.txt)" -ge 3 || { cat table.txt; fail "parsing-quick's table"; }
 echo "parsing: all is as it should be"

@@ -30,8 +30,8 @@ warmup       = 10
 steps        = 60
 eval_every   = 60
 save_every   = 60
-max_extra    = 5
-beam         = 4
+max_extra_tokens = 5
+beam_size    = 4
 [sweep precision]
 precision = auto, fp32
 INI

@@ -25,7 +25,7 @@ echo "the sweep"
 exits 1 ablate run mix.ini --seeds 1..2 "${fast[@]}"
 equal "$(sql "SELECT status||' '||count(*) FROM run GROUP BY status ORDER BY 1" | tr '\n' ';')" "done 8;failed 2;skipped 2;" "runs"
 has err "failed  short s1"
-has err "        | error: learned.max_len = 4: expected at least 58, because outputs can be max_extra = 50 tokens longer than the longest source"
+has err "        | error: learned.max_len = 4: expected at least 58, because outputs can be max_extra_tokens = 50 tokens longer than the longest source"
 has err "        log: $work/home/runs/mix/"
 has err "diverged wild s1"
 has err "done    A/heads=4 s2"
@@ -145,7 +145,7 @@ cp out one.txt
 exits 0 ablate translate --run mix/base --batch 64 <in.txt
 equal "$(diff out one.txt)" "" "batches of 1 and 64"
 equal "$(wc -l <out)" 40 "lines translated"
-exits 0 ablate translate --run mix/base --nbest 2 --beam 2 <in.txt
+exits 0 ablate translate --run mix/base --nbest 2 --beam-size 2 <in.txt
 equal "$(wc -l <out)" 80 "lines of --nbest 2"
 exits 0 ablate translate --model "$(sql "SELECT path FROM artifact WHERE run_id=1 AND kind='model'")" <in.txt
 equal "$(diff out one.txt)" "" "--model and --run"

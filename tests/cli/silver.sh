@@ -33,8 +33,8 @@ warmup           = 20
 steps            = 120
 eval_every       = 120
 save_every       = 120
-max_extra        = 60
-beam             = 1
+max_extra_tokens = 60
+beam_size        = 1
 decode_split     = dev+test
 [variant silver]
 parsing.silver      = silver/text.ptb
@@ -49,7 +49,7 @@ has err "parsing.silver: no treebank $work/data/silver/text.ptb"
 echo "two parsers, and what they agree on"
 exits 0 ablate run toy.ini --threads 1 --progress none --only base
 for seed in 1 2; do
-    exits 0 ablate parse --run toy/base@$seed --beam 1 --threads 1 <text.txt
+    exits 0 ablate parse --run toy/base@$seed --beam-size 1 --threads 1 <text.txt
     cp out trees.$seed
     equal "$(wc -l <out)" 120 "trees of seed $seed"
 done

@@ -35,10 +35,10 @@ has err "dev, test or dev+test"
 
 echo "a table that ends too early"
 short() { ablate run parts.ini --threads 1 --progress plain --only base -s position=learned "$@"; }
-exits 1 short -s learned.max_len=4 -s max_extra=0
+exits 1 short -s learned.max_len=4 -s max_extra_tokens=0
 has err "learned.max_len = 4: expected at least 8, because the longest source of test has this many tokens, including EOS"
 hasnt err "eval "
-exits 1 short -s learned.max_len=18 -s max_extra=11
-has err "learned.max_len = 18: expected at least 19, because outputs can be max_extra = 11 tokens longer than the longest source of test, which has 8"
-exits 0 short -s learned.max_len=19 -s max_extra=11
+exits 1 short -s learned.max_len=18 -s max_extra_tokens=11
+has err "learned.max_len = 18: expected at least 19, because outputs can be max_extra_tokens = 11 tokens longer than the longest source of test, which has 8"
+exits 0 short -s learned.max_len=19 -s max_extra_tokens=11
 finish

@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.bash" "$@"
 
 {
     tiny reach 150
-    printf 'position = learned\nlearned.max_len = 16\nmax_extra = 5\nprecision = fp32\n'
+    printf 'position = learned\nlearned.max_len = 16\nmax_extra_tokens = 5\nprecision = fp32\n'
 } >reach.ini
 exits 0 ablate run reach.ini --threads 1 --progress none
 translate() { ablate translate --run reach/base --threads 1 "$@"; }
@@ -14,11 +14,11 @@ words() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "s000%d%s", i % 
 echo "line ends"
 printf 's0001 s0002\n\ns0003 s0004 s0005\n' >lf.txt
 sed 's/$/\r/' lf.txt >crlf.txt
-exits 0 translate --beam 3 --nbest 3 <lf.txt
+exits 0 translate --beam-size 3 --nbest 3 <lf.txt
 cp out lf.out
-exits 0 translate --beam 3 --nbest 3 <crlf.txt
+exits 0 translate --beam-size 3 --nbest 3 <crlf.txt
 equal "$(diff lf.out out)" "" "outputs of CRLF and LF"
-exits 0 translate --beam 3 --nbest 3 < <(head -c -2 crlf.txt)
+exits 0 translate --beam-size 3 --nbest 3 < <(head -c -2 crlf.txt)
 equal "$(diff lf.out out)" "" "a last line without its end"
 
 echo "hypotheses of an empty line: the empty one alone"
@@ -31,7 +31,7 @@ exits 1 translate <long.txt
 cp out long.out
 equal "$(wc -l <out)" 5 "lines"
 equal "$(grep -n '^$' out | tr '\n' ' ')" "2: 4: " "empty ones"
-has err "ablate translate: line 2: printed an empty line: learned.max_len = 16: expected at least 17, because outputs may be max_extra = 5"
+has err "ablate translate: line 2: printed an empty line: learned.max_len = 16: expected at least 17, because outputs may be max_extra_tokens = 5"
 has err "ablate translate: line 4: printed an empty line: learned.max_len = 16: expected at least 31, because the line has that many tokens"
 hasnt err ROWS
 equal "$(grep -c 'ablate translate:' err)" 2 "messages"
@@ -59,8 +59,8 @@ echo "score reads on from where its input stands"
 has out "BLEU = 100.00"
 
 echo "ranges"
-for option in '--alpha -0.6:expected a number from 0' '--beam 1001:expected a number from 1 to 1000' \
-    '--beam 1000000:expected a number from 1 to 1000' '--threads 4097:expected a number from 1 to 4096' \
+for option in '--length-penalty -0.6:expected a number from 0' '--beam-size 1001:expected a number from 1 to 1000' \
+    '--beam-size 1000000:expected a number from 1 to 1000' '--threads 4097:expected a number from 1 to 4096' \
     '--threads 99999999999:expected a number from 1 to 4096' '--threads 4294967296:expected a number from 1 to 4096' \
     '--batch 65537:expected a number from 1 to 65536'; do
     exits 2 ablate translate --run reach/base ${option%%:*} <lf.txt
@@ -68,13 +68,13 @@ for option in '--alpha -0.6:expected a number from 0' '--beam 1001:expected a nu
     exits 2 ablate parse --run reach/base ${option%%:*} <lf.txt
     has err "ablate parse: ${option%%:*}: ${option#*:}"
 done
-exits 0 translate --alpha 0 --beam 1000 <<<s0001
+exits 0 translate --length-penalty 0 --beam-size 1000 <<<s0001
 finish
 
 echo "ensembles: the mean of the runs' probabilities"
 exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2,3
 exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2 -s sequence.alphabet=9 -s sequence.data_seed=7 --db other.db
-several() { ablate translate --threads 1 --beam 3 "$@"; }
+several() { ablate translate --threads 1 --beam-size 3 "$@"; }
 for n in 2 5 3 8 1 6 4 7 9 2 5; do words $n; done >lines.txt
 exits 0 several --run reach/base@2 --nbest 2 <lines.txt
 cp out alone

@@ -54,7 +54,8 @@ static void compare(const backend *device, const kind_of_model *k, int64_t max_e
                     double parts_apart)
 {
     hypothesis cpu[N * NBEST], gpu[N * NBEST], parts[N * NBEST];
-    beam_options o = {.beam = BEAM, .alpha = 0.6, .max_extra = max_extra, .nbest = NBEST, .mask = mask};
+    beam_options o = {
+        .beam_size = BEAM, .length_penalty = 0.6, .max_extra_tokens = max_extra, .nbest = NBEST, .mask = mask};
     printf("%s %s%s\n", k->attention, k->position, mask ? ", masked" : "");
     search_on(NULL, k, &o, cpu);
     beam_stats whole = search_on(device, k, &o, gpu);
@@ -83,11 +84,11 @@ static void check_refused(const backend *device)
     err e = {0};
     hypothesis out[N];
     pairs p = random_pairs(N, 1, 3, V, 2);
-    beam_options o = {.beam = 40, .max_extra = 1, .nbest = 1};
+    beam_options o = {.beam_size = 40, .max_extra_tokens = 1, .nbest = 1};
     models_on = device;
     random_model(&m, &kinds[0], V, F32, 1, 6);
     CHECK(beam_search(&m, &p, &o, out, NULL, &e) != 0);
-    CHECK_HAS(e.text, "beam = 40 on a GPU: expected at most 32");
+    CHECK_HAS(e.text, "beam_size = 40 on a GPU: expected at most 32");
     pairs_free(&p);
     model_free(&m);
 }

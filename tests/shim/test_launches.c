@@ -100,7 +100,9 @@ static gpu_tally count_decoding(const char *name, world *w, const backend *on)
     for (int i = 0; i <= SENTENCES; i++) src_at[i] = i * (LENGTH_OF_ALL + 1);
     CHECK_INT(model_open(&m, &w->set, WORDS, WORDS, BF16, on, &e), 0);
     choices = 0;
-    CHECK_INT(beam_search(&m, &p, &(beam_options){.beam = 4, .alpha = 0.6, .max_extra = 4, .nbest = 1}, out, NULL, &e),
+    CHECK_INT(beam_search(&m, &p,
+                          &(beam_options){.beam_size = 4, .length_penalty = 0.6, .max_extra_tokens = 4, .nbest = 1},
+                          out, NULL, &e),
               0);
     CHECK_TEXT(e.text, "");
     CHECK(choices > 6);

@@ -33,9 +33,9 @@ static const variant variants[] = {
 };
 enum { UPDATES = 3, BATCH_TOKENS = 64 };
 
-static const char *const small[][2] = {{"task", "sequence"}, {"layers", "1"},       {"d_model", "24"}, {"d_ff", "40"},
-                                       {"heads", "2"},       {"warmup", "4"},       {"lr", "0.5"},     {"beam", "3"},
-                                       {"steps", "4"},       {"batch_tokens", "64"}};
+static const char *const small[][2] = {
+    {"task", "sequence"}, {"layers", "1"}, {"d_model", "24"},  {"d_ff", "40"}, {"heads", "2"},
+    {"warmup", "4"},      {"lr", "0.5"},   {"beam_size", "3"}, {"steps", "4"}, {"batch_tokens", "64"}};
 
 typedef struct {
     double losses[2 * UPDATES][2];

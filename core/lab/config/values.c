@@ -99,6 +99,12 @@ static const char *const section_keys[][2] = {
 static void unknown_key(build *b, const char *where, const char *label, const char *key)
 {
     if (!room_for_error(b->errors)) return; /* before the search for a near name */
+    const char *now = config_new_name(key);
+    if (now) {
+        complain(b, where, label, "%s%swas renamed to %s", same(label, key) ? "" : key, same(label, key) ? "" : " ",
+                 now);
+        return;
+    }
     size_t n = 0, cap = 0;
     const char **names = grow(NULL, &cap, LENGTH(section_keys), sizeof *names);
     for (size_t i = 0; i < LENGTH(section_keys); i++) {

@@ -134,7 +134,7 @@ double gathered_budget(const gathered_row *row, const char *by)
     double sum = 0, n = 0;
     cJSON *config = cJSON_Parse(row->row->config_json);
     /* tokens a side, at most */
-    double step = number_of(config, "batch_tokens", NAN) * number_of(config, "accumulate", 1);
+    double step = number_of(config, "batch_tokens", NAN) * number_of(config, "gradient_accumulation", 1);
     cJSON_Delete(config);
     for (size_t i = 0; i < row->row->n_runs; i++) {
         const read_run *r = &row->row->runs[i];

@@ -1,5 +1,6 @@
 /* db.c - opening, creating, migrating and closing the database. */
 #include "lab/results/internal.h"
+#include "network/settings/config.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +11,26 @@
 
 enum { BUSY_MS = 30000 };
 
+/* Gives the settings of stored rows and trials the keys' present names. */
+static int rename_keys(sqlite3 *q, err *e)
+{
+    for (const renamed_key *r = config_renamed; r->old; r++) {
+        char old[64], now[64];
+        snprintf(old, sizeof old, "\"%s\":", r->old);
+        snprintf(now, sizeof now, "\"%s\":", r->now);
+        if (sql_do(q, e, "UPDATE variant SET config_json=replace(config_json,?1,?2)", "ss", old, now) ||
+            sql_do(q, e, "UPDATE trial SET settings=replace(settings,?1,?2)", "ss", old, now) ||
+            sql_do(q, e, "UPDATE param SET key=?2 WHERE key=?1", "ss", r->old, r->now))
+            return -1;
+    }
+    return 0;
+}
+
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {
-    {1, results_schema_2, NULL}, {2, results_schema_3, view_drop_old}, {3, results_schema_4, NULL}};
+static const migration db_steps[] = {{1, results_schema_2, NULL},
+                                     {2, results_schema_3, view_drop_old},
+                                     {3, results_schema_4, NULL},
+                                     {4, results_schema_5, rename_keys}};
 
 bool db_is_network(unsigned long f_type)
 {

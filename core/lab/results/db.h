@@ -19,7 +19,7 @@
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
 /* Recorded runs are kept in a separate experiment with this suffix: "quick.recorded". */
 #define DB_RECORDED ".recorded"
-#define DB_VERSION  4 /* PRAGMA user_version of this program */
+#define DB_VERSION  5 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 

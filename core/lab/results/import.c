@@ -1,5 +1,6 @@
 /* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
 #include "lab/results/internal.h"
+#include "network/settings/config.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static int put_params(sqlite3 *q, int64_t variant, const cJSON *config, const ch
     int rc = 0;
     for (const cJSON *p = config->child; p && !rc; p = p->next) {
         char *key = *prefix ? xprintf("%s.%s", prefix, p->string) : xstrdup(p->string);
-        int64_t s = has_word(swept, key);
+        int64_t s = has_word(swept, key) || has_word(swept, config_first_name(key));
         if (cJSON_IsObject(p))
             rc = put_params(q, variant, p, key, swept, e);
         else if (cJSON_IsBool(p))
@@ -140,6 +141,10 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     int rc =
         sql_int(q, e, &id, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is", experiment, hash);
     if (rc) return rc < 0 ? -1 : 0;
+    for (cJSON *key = config->child; key; key = key->next) {
+        const char *now = config_new_name(key->string);
+        if (now) cJSON_free(key->string), key->string = xstrdup(now);
+    }
     char *json = cJSON_PrintUnformatted(config);
     rc = sql_int(q, e, &id,
                  "INSERT INTO variant(experiment_id,grp,ord,name,change,is_base,paper_row,not_applicable,config_hash,"

@@ -50,7 +50,7 @@ extern const char *const results_schema[]; /* scripts, ends with NULL: tables, v
     "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON "       \
     "x.id=w.experiment_id WHERE u.id=" RUN ")"
 /* what each version adds to the one before */
-extern const char results_schema_2[], results_schema_3[], results_schema_4[];
+extern const char results_schema_2[], results_schema_3[], results_schema_4[], results_schema_5[];
 typedef struct {
     int from; /* the step migrates user_version `from` to from + 1 */
     const char *sql;

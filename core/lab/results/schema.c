@@ -80,9 +80,12 @@ const char results_schema_3[] = SCHEMA_3;
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
 const char results_schema_4[] = SCHEMA_4;
 
+/* Version 5: keys of settings have the names of now; db.c exchanges them. */
+const char results_schema_5[] = "";
+
 const char *const results_schema[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 4;\n"
+    "PRAGMA user_version = 5;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"

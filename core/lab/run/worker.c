@@ -248,7 +248,7 @@ static int check_lengths(const run *r, err *e)
         const pairs *p = &r->data.split[s];
         if (!p->n || (s == AB_TEST && !worker_decodes(r, s) && !worker_decoder_only(r))) continue;
         bool source = p->src_longest >= p->tgt_longest;
-        int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra;
+        int64_t longest = source ? p->src_longest : p->tgt_longest, output = p->src_longest + r->cfg.max_extra_tokens;
         if (longest > needed) {
             needed = longest;
             snprintf(why, sizeof why, "the longest %s of %s has this many tokens, including EOS",
@@ -256,9 +256,10 @@ static int check_lengths(const run *r, err *e)
         }
         if (worker_decodes(r, s) && output > needed) {
             needed = output;
-            snprintf(why, sizeof why,
-                     "outputs can be max_extra = %lld tokens longer than the longest source of %s, which has %lld",
-                     (long long)r->cfg.max_extra, worker_split_names[s], (long long)p->src_longest);
+            snprintf(
+                why, sizeof why,
+                "outputs can be max_extra_tokens = %lld tokens longer than the longest source of %s, which has %lld",
+                (long long)r->cfg.max_extra_tokens, worker_split_names[s], (long long)p->src_longest);
         }
     }
     return model_check_reach(&r->model, needed, why, e);

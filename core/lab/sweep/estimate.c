@@ -113,7 +113,7 @@ static run_time time_of_run(const spec_row *row, const row_work *w, double steps
     double scored = (on_dev ? dev->tgt : 0) + (on_test ? test->tgt : 0);
     run_time t = {.start = START + 1.5 * g->seconds + ENCODING * (train->src + train->tgt), .training = training};
     t.scoring = evaluations * dev->tgt * w->speed.forward + saves * (double)w->costs.learned * 1.5 / WRITING;
-    t.scoring += g->src ? scored * (double)c->beam * w->speed.token : scored * w->speed.forward;
+    t.scoring += g->src ? scored * (double)c->beam_size * w->speed.token : scored * w->speed.forward;
     return t;
 }
 
@@ -149,7 +149,8 @@ static void print_row(const spec *s, const row_work *w, bool device)
 {
     const spec_row *row = &s->rows[w->row];
     const model_costs *c = &w->costs;
-    double tokens = (w->g->src ? 2.0 : 1.0) * (double)row->config.batch_tokens, kept = 2 + (double)row->config.average;
+    double tokens = (w->g->src ? 2.0 : 1.0) * (double)row->config.batch_tokens,
+           kept = 2 + (double)row->config.average_checkpoints;
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;
     if (device) /* the host has the parameters twice while they are read or written, and CUDA's libraries */
@@ -196,7 +197,7 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
             continue;
         }
         w->flops = update_flops(row, w->g, on, w->compute, &why);
-        w->tokens = (double)(row->config.batch_tokens * row->config.accumulate);
+        w->tokens = (double)(row->config.batch_tokens * row->config.gradient_accumulation);
         w->kind = kind_of(row, w->g);
         found++;
     }

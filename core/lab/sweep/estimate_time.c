@@ -49,7 +49,7 @@ static int count_update(const spec_row *row, const group *g, const backend *on, 
 
 static double accumulated(const spec_row *row)
 {
-    int64_t n = row_number(row, "accumulate");
+    int64_t n = row_number(row, "gradient_accumulation");
     return n > 1 ? (double)n : 1;
 }
 

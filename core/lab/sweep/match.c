@@ -160,7 +160,7 @@ static int measure(const spec *s, const trainer *t, measured *out, err *e)
         for (size_t k = 0; k < x.n_rows; k++)
             if (same(x.rows[k].name, s->rows[i].name) && x.rows[k].n_runs && x.rows[k].runs[0].tokens_second > 0)
                 out->rate[i] = (plugin_task_has_source(s->rows[i].config.task) ? 2 : 1) *
-                               (double)(s->rows[i].config.batch_tokens * s->rows[i].config.accumulate) /
+                               (double)(s->rows[i].config.batch_tokens * s->rows[i].config.gradient_accumulation) /
                                x.rows[k].runs[0].tokens_second;
     }
     if (!code)

@@ -144,7 +144,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"share_embeddings", "target"},
                                     {"dropout", drop},
                                     {"attention_dropout", drop},
-                                    {"relu_dropout", drop},
+                                    {"activation_dropout", drop},
                                     {"seed", "7"}};
     for (size_t i = 0; i < LENGTH(pairs); i++)
         if (pairs[i][1]) settings_put(&set, pairs[i][0], pairs[i][1], &a);

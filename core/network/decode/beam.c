@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->alpha); }
+static double penalty(const search *s, int64_t length) { return pow((5 + (double)length) / 6, s->o->length_penalty); }
 
 /* ---- one sentence ---- */
 
@@ -15,10 +15,10 @@ static sentence *sentence_new(search *s, int64_t index)
     sentence *x = xcalloc(1, sizeof *x);
     const decode_mask *mask = s->o->mask;
     x->index = index;
-    x->limit = s->p->src_at[index + 1] - s->p->src_at[index] - 1 + s->o->max_extra;
-    x->live = xcalloc((size_t)s->o->beam, sizeof *x->live);
-    x->next = xcalloc((size_t)s->o->beam, sizeof *x->next);
-    for (int64_t h = 0; h < s->o->beam; h++) {
+    x->limit = s->p->src_at[index + 1] - s->p->src_at[index] - 1 + s->o->max_extra_tokens;
+    x->live = xcalloc((size_t)s->o->beam_size, sizeof *x->live);
+    x->next = xcalloc((size_t)s->o->beam_size, sizeof *x->next);
+    for (int64_t h = 0; h < s->o->beam_size; h++) {
         x->live[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
         x->next[h].ids = xmalloc((size_t)(x->limit + 1) * sizeof(int32_t));
     }
@@ -37,7 +37,7 @@ static void release_states(const search *s, prefix *p, int64_t n)
 static void sentence_free(search *s, sentence *x)
 {
     release_states(s, x->live, x->n_live);
-    for (int64_t h = 0; h < s->o->beam; h++) {
+    for (int64_t h = 0; h < s->o->beam_size; h++) {
         free(x->live[h].ids);
         free(x->next[h].ids);
     }
@@ -70,7 +70,7 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
     if (s->found) {
-        *out = s->found[first_row / s->o->beam * s->wanted + s->cursor[0]++];
+        *out = s->found[first_row / s->o->beam_size * s->wanted + s->cursor[0]++];
         return out->parent >= 0;
     }
     out->parent = -1;
@@ -107,7 +107,7 @@ static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
 /* From hypotheses of t tokens to hypotheses of t + 1. */
 static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 {
-    int64_t beam = s->o->beam, n = 0;
+    int64_t beam = s->o->beam_size, n = 0;
     bool *ended = xcalloc((size_t)beam, sizeof *ended);
     continuation c;
     memset(s->cursor, 0, (size_t)beam * sizeof *s->cursor);
@@ -140,18 +140,18 @@ static int choose(search *s, const void *logits, err *e)
         s->stats.select_seconds += ticks() - start;
         return rc;
     }
-    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, bad = 0;
+    int64_t rows = s->n_at * s->o->beam_size, v = s->m->tgt_vocab, bad = 0;
     dtype type = s->mean ? F32 : s->m->compute;
     const decode_mask *mask = s->o->mask;
 #pragma omp parallel for schedule(dynamic, 8) reduction(+ : bad)
     for (int64_t r = 0; r < rows; r++) {
-        sentence *x = s->at[r / s->o->beam];
-        int64_t h = r % s->o->beam;
+        sentence *x = s->at[r / s->o->beam_size];
+        int64_t h = r % s->o->beam_size;
         if (x->over || h >= x->n_live) continue;
         char *mine = s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
         uint8_t *allowed = mask ? (uint8_t *)mine + select_scratch(v) : NULL;
         if (mask) mask->allowed(mask->self, x->live[h].state, allowed);
-        int64_t at = r / s->o->beam * s->steps.beam + h;
+        int64_t at = r / s->o->beam_size * s->steps.beam + h;
         s->n_choices[r] = select_best((const char *)logits + (size_t)(at * v) * dtype_size(type), type, v, allowed,
                                       s->k, &s->choices[r * s->k], &s->log_sum[r], mine);
         bad += isnan(s->log_sum[r]);
@@ -163,9 +163,9 @@ static int choose(search *s, const void *logits, err *e)
 /* Rows that no hypothesis uses continue themselves, or the only row of the first step. */
 static void idle_rows(search *s, int64_t b, int64_t from)
 {
-    for (int64_t h = from; h < s->o->beam; h++) {
-        int64_t r = b * s->o->beam + h;
-        s->parents[r] = (int32_t)(b * s->o->beam + h % s->steps.beam);
+    for (int64_t h = from; h < s->o->beam_size; h++) {
+        int64_t r = b * s->o->beam_size + h;
+        s->parents[r] = (int32_t)(b * s->o->beam_size + h % s->steps.beam);
         s->tokens[r] = VOCAB_EOS;
     }
 }
@@ -175,7 +175,7 @@ static void advance_all(search *s, int64_t t)
     double start = ticks();
     for (int64_t b = 0; b < s->n_at; b++) {
         sentence *x = s->at[b];
-        if (!x->over) advance(s, x, b * s->o->beam, t);
+        if (!x->over) advance(s, x, b * s->o->beam_size, t);
         idle_rows(s, b, x->over ? 0 : x->n_live);
     }
     s->stats.select_seconds += ticks() - start;
@@ -192,7 +192,7 @@ static int64_t still_live(const search *s)
 static void shrink(search *s)
 {
     bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
-    size_t beam = (size_t)s->o->beam;
+    size_t beam = (size_t)s->o->beam_size;
     int64_t n = 0;
     for (int64_t b = 0; b < s->n_at; b++) {
         sentence *x = s->at[b];
@@ -234,7 +234,7 @@ static void end_batch(search *s)
 
 int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 {
-    int64_t beam = s->o->beam, capacity = 0, live = n;
+    int64_t beam = s->o->beam_size, capacity = 0, live = n;
     end_batch(s);
     for (s->n_at = 0; s->n_at < n; s->n_at++) {
         sentence *x = s->at[s->n_at] = sentence_new(s, which[s->n_at]);
@@ -266,8 +266,8 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
 
 void search_open(search *s)
 {
-    size_t rows = (size_t)(s->o->batch * s->o->beam), v = (size_t)s->m->tgt_vocab;
-    s->wanted = s->o->beam == 1 ? 1 : 2 * s->o->beam;
+    size_t rows = (size_t)(s->o->batch * s->o->beam_size), v = (size_t)s->m->tgt_vocab;
+    s->wanted = s->o->beam_size == 1 ? 1 : 2 * s->o->beam_size;
     s->k = s->wanted < s->m->tgt_vocab ? s->wanted : s->m->tgt_vocab;
     s->at = xcalloc((size_t)s->o->batch, sizeof *s->at);
     s->tokens = xcalloc(rows, sizeof *s->tokens);
@@ -275,7 +275,7 @@ void search_open(search *s)
     s->choices = xcalloc(rows * (size_t)s->k, sizeof *s->choices);
     s->n_choices = xcalloc(rows, sizeof *s->n_choices);
     s->log_sum = xcalloc(rows, sizeof *s->log_sum);
-    s->cursor = xcalloc((size_t)s->o->beam, sizeof *s->cursor);
+    s->cursor = xcalloc((size_t)s->o->beam_size, sizeof *s->cursor);
     s->scratch_size = (select_scratch((int64_t)v) + v + 63) / 64 * 64;
     s->scratch = xmalloc((size_t)omp_get_max_threads() * s->scratch_size);
     if (on_device(s->m->backend)) device_open_search(s);

@@ -25,13 +25,13 @@ typedef struct {
 
 enum { MOST_OTHERS = 31 };
 typedef struct {
-    int64_t beam;         /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
-    double alpha;         /* length penalty, >= 0; 0: none */
-    int64_t max_extra;    /* most tokens beyond the source length, EOS counted on neither side */
-    int64_t batch;        /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
+    int64_t beam_size;        /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
+    double length_penalty;    /* length penalty, >= 0; 0: none */
+    int64_t max_extra_tokens; /* most tokens beyond the source length, EOS counted on neither side */
+    int64_t batch;            /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
                           device. Results do not depend on it */
-    int64_t nbest;        /* hypotheses returned per sentence, 1 .. beam */
-    model *const *others; /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
+    int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
+    model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
     const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */

@@ -22,14 +22,14 @@ typedef struct {
     const task_rules *rules;
     const pairs *p;
     const char *const *lines;
-    int64_t max_extra;
+    int64_t max_extra_tokens;
 } masking;
 
 static void *mask_start(void *self, int64_t sentence)
 {
     const masking *k = self;
     int64_t from = k->p->src_at[sentence], n = k->p->src_at[sentence + 1] - from - 1;
-    return k->rules->task->start(k->rules->self, k->lines[sentence], k->p->src + from, n, n + k->max_extra);
+    return k->rules->task->start(k->rules->self, k->lines[sentence], k->p->src + from, n, n + k->max_extra_tokens);
 }
 static void *mask_advance(void *self, void *state, int32_t token)
 {
@@ -66,12 +66,12 @@ static void add_stats(beam_stats *to, const beam_stats *s)
 static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
                   bool masked, char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
 {
-    masking k = {r, p, lines, given->max_extra};
+    masking k = {r, p, lines, given->max_extra_tokens};
     decode_mask mask = {&k, mask_start, mask_advance, mask_allowed, mask_release};
     beam_options o = *given;
     beam_stats part = {0};
     o.mask = masked ? &mask : NULL;
-    o.nbest = !masked && r->constrains && r->task->accepts ? o.beam : 1;
+    o.nbest = !masked && r->constrains && r->task->accepts ? o.beam_size : 1;
     hypothesis *found = xcalloc((size_t)(p->n * o.nbest) + 1, sizeof *found);
     int bad = beam_search(m, p, &o, found, &part, e);
     str text = {0};

@@ -9,7 +9,7 @@ static int64_t words_of(const search *s) { return (s->m->tgt_vocab + 31) / 32; }
 
 void device_open_search(search *s)
 {
-    size_t rows = (size_t)(s->o->batch * s->o->beam);
+    size_t rows = (size_t)(s->o->batch * s->o->beam_size);
     s->found = xcalloc((size_t)(s->o->batch * s->wanted), sizeof *s->found);
     s->log_prob = xcalloc(rows, sizeof *s->log_prob);
     if (!s->o->mask) return;
@@ -31,13 +31,13 @@ static void put_bits(uint32_t *to, const uint8_t *from, int64_t v)
 static int64_t put_masks(search *s)
 {
     const decode_mask *mask = s->o->mask;
-    int64_t rows = s->n_at * s->o->beam, v = s->m->tgt_vocab, words = words_of(s), n = 0;
+    int64_t rows = s->n_at * s->o->beam_size, v = s->m->tgt_vocab, words = words_of(s), n = 0;
     for (int64_t r = 0; r < rows; r++) s->line_of[r] = isinf(s->log_prob[r]) ? -1 : (int32_t)n++;
 #pragma omp parallel for schedule(dynamic, 8)
     for (int64_t r = 0; r < rows; r++) {
         uint8_t *allowed = (uint8_t *)s->scratch + (size_t)omp_get_thread_num() * s->scratch_size;
         if (s->line_of[r] < 0) continue;
-        mask->allowed(mask->self, s->at[r / s->o->beam]->live[r % s->o->beam].state, allowed);
+        mask->allowed(mask->self, s->at[r / s->o->beam_size]->live[r % s->o->beam_size].state, allowed);
         put_bits(s->line + s->line_of[r] * words, allowed, v);
     }
     return n;
@@ -46,7 +46,7 @@ static int64_t put_masks(search *s)
 static choosing question(const search *s)
 {
     return (choosing){.sentences = s->n_at,
-                      .beam = s->o->beam,
+                      .beam = s->o->beam_size,
                       .v = s->m->tgt_vocab,
                       .k = s->k,
                       .wanted = s->wanted,
@@ -59,7 +59,7 @@ static choosing question(const search *s)
 int device_put(search *s, err *e)
 {
     double start = ticks();
-    int64_t beam = s->o->beam;
+    int64_t beam = s->o->beam_size;
     for (int64_t r = 0; r < s->n_at * beam; r++) {
         const sentence *x = s->at[r / beam];
         s->log_prob[r] = x->over || r % beam >= x->n_live ? -INFINITY : x->live[r % beam].log_prob;

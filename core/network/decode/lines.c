@@ -40,12 +40,12 @@ int decode_check_reach(const model *m, const vocab *src, const char *line, const
     int64_t n = vocab_encode(src, line, &ids, NULL) ? 0 : ids.n + 1;
     id_list_free(&ids);
     if (!n) return 0;
-    snprintf(why, sizeof why, "outputs may be max_extra = %lld tokens longer than the line, which has %lld",
-             (long long)o->max_extra, (long long)n);
+    snprintf(why, sizeof why, "outputs may be max_extra_tokens = %lld tokens longer than the line, which has %lld",
+             (long long)o->max_extra_tokens, (long long)n);
     for (int64_t i = 0; i <= o->n_others; i++) {
         const model *one = i ? o->others[i - 1] : m;
         if (model_check_reach(one, n, "the line has that many tokens, including EOS", e) ||
-            model_check_reach(one, n + o->max_extra, why, e))
+            model_check_reach(one, n + o->max_extra_tokens, why, e))
             return -1;
     }
     return 0;

@@ -48,8 +48,11 @@ typedef struct {
 
 beam_options beam_options_of(const config *c)
 {
-    return (beam_options){
-        .beam = c->beam, .alpha = c->alpha, .max_extra = c->max_extra, .batch = c->decode_batch, .nbest = 1};
+    return (beam_options){.beam_size = c->beam_size,
+                          .length_penalty = c->length_penalty,
+                          .max_extra_tokens = c->max_extra_tokens,
+                          .batch = c->decode_batch,
+                          .nbest = 1};
 }
 
 int64_t beam_batch(const model *m, int64_t batch)
@@ -81,8 +84,8 @@ void streams_progress(streams *s, int64_t n)
 static double bytes_of_sentence(const streams *s, int64_t length)
 {
     const config *c = &s->m->cfg;
-    double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam, source = (double)length + 1,
-           steps = source + (double)s->o.max_extra;
+    double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam_size, source = (double)length + 1,
+           steps = source + (double)s->o.max_extra_tokens;
     double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v),
            sums = heads * (double)(c->d_k * c->d_v);
     double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
@@ -102,11 +105,11 @@ static int64_t batch_size(const streams *s, int64_t length)
     }
     const config *c = &s->m->cfg;
     double width = (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
-    double caches = (double)s->o.beam * (double)(length + s->o.max_extra + 1) * width;
+    double caches = (double)s->o.beam_size * (double)(length + s->o.max_extra_tokens + 1) * width;
     int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),
             by_bytes = (int64_t)(MOST_CACHE_BYTES / s->n_streams / caches);
     if (!s->o.mask && s->m->params.total <= STAY_IN_CACHE) {
-        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam;
+        int64_t enough = ENOUGH_ROWS * s->threads / s->n_streams / s->o.beam_size;
         n = n < enough ? n : enough;
     }
     n = n < by_rows ? n : by_rows;
@@ -207,11 +210,12 @@ static void put_in_order(streams *s)
 
 static int check_options(const beam_options *o, err *e)
 {
-    if (o->beam < 1) return fail(e, "beam = %lld: expected at least 1", (long long)o->beam);
-    if (o->nbest < 1 || o->nbest > o->beam)
-        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam);
-    if (!(o->alpha >= 0)) return fail(e, "alpha = %g: expected at least 0", o->alpha);
-    if (o->max_extra < 0) return fail(e, "max_extra = %lld: expected at least 0", (long long)o->max_extra);
+    if (o->beam_size < 1) return fail(e, "beam_size = %lld: expected at least 1", (long long)o->beam_size);
+    if (o->nbest < 1 || o->nbest > o->beam_size)
+        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam_size);
+    if (!(o->length_penalty >= 0)) return fail(e, "length_penalty = %g: expected at least 0", o->length_penalty);
+    if (o->max_extra_tokens < 0)
+        return fail(e, "max_extra_tokens = %lld: expected at least 0", (long long)o->max_extra_tokens);
     if (o->batch < 0) return fail(e, "a batch of %lld sentences: expected at least 1, or 0", (long long)o->batch);
     return 0;
 }

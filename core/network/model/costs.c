@@ -71,5 +71,5 @@ double model_update_flops(model *m, int64_t length, err *e)
 {
     model_shape s = costs_shape(m->cfg.batch_tokens, length);
     model_costs c;
-    return model_count_costs(m, &s, &c, e) ? NAN : costs_total(&c) * (double)m->cfg.accumulate;
+    return model_count_costs(m, &s, &c, e) ? NAN : costs_total(&c) * (double)m->cfg.gradient_accumulation;
 }

@@ -142,7 +142,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     layer *l = layer_of(c);
     const model *m = l->t->m;
     attn_context k = base_context(l->t, m->feed_forward, l->role, l->index);
-    k.info.dropout = c->training ? m->cfg.relu_dropout : 0;
+    k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
                         m->feed_forward->desc.name);

@@ -51,11 +51,12 @@ int config_resolve(config *c, err *e)
     if (same(c->attention_decoder, "same")) c->attention_decoder = c->attention;
     if (same(c->attention_cross, "same")) c->attention_cross = c->attention;
     if (per_head(c, "d_k", &c->d_k, e) || per_head(c, "d_v", &c->d_v, e)) return -1;
-    if (c->average > c->keep)
+    if (c->average_checkpoints > c->keep_checkpoints)
         return fail(e,
-                    "average: found %lld with keep = %lld, expected at most keep: only kept checkpoints can "
+                    "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most keep: only kept "
+                    "checkpoints can "
                     "be averaged",
-                    (long long)c->average, (long long)c->keep);
+                    (long long)c->average_checkpoints, (long long)c->keep_checkpoints);
     if (c->lr_min > c->lr) return fail(e, "lr_min: found %g with lr = %g, expected at most lr", c->lr_min, c->lr);
     return 0;
 }
@@ -73,6 +74,7 @@ void config_hash(const settings *s, char out[65])
 {
     setting *sorted = xmalloc((s->n + 1) * sizeof *sorted);
     if (s->n) memcpy(sorted, s->at, s->n * sizeof *sorted);
+    for (size_t i = 0; i < s->n; i++) sorted[i].key = config_first_name(sorted[i].key);
     qsort(sorted, s->n, sizeof *sorted, by_key);
     str text = {0};
     for (size_t i = 0; i < s->n; i++)

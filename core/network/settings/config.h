@@ -32,15 +32,15 @@ typedef struct config {
     /* model (recipe of the paper, sections 3 and 5.4) */
     int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */
     int64_t d_model, d_ff, heads;
-    int64_t d_k, d_v;                                /* per head; never CONFIG_AUTO once resolved */
-    double dropout, attention_dropout, relu_dropout; /* probabilities that a value becomes 0 */
-    double word_dropout;                             /* probability that a source token becomes <unk> */
-    double label_smoothing;                          /* eps */
-    int64_t label_smoothing_over;                    /* enum config_smoothing */
-    int64_t char_ngrams;                             /* vectors of hashed n-grams; 0: none */
-    int64_t share_embeddings;                        /* enum config_share */
-    int64_t bias;                                    /* 1: q, k, v and o projections have biases */
-    int64_t qkv_init;                                /* enum config_qkv_init */
+    int64_t d_k, d_v;                                      /* per head; never CONFIG_AUTO once resolved */
+    double dropout, attention_dropout, activation_dropout; /* probabilities that a value becomes 0 */
+    double word_dropout;                                   /* probability that a source token becomes <unk> */
+    double label_smoothing;                                /* eps */
+    int64_t label_smoothing_over;                          /* enum config_smoothing */
+    int64_t char_ngrams;                                   /* vectors of hashed n-grams; 0: none */
+    int64_t share_embeddings;                              /* enum config_share */
+    int64_t bias;                                          /* 1: q, k, v and o projections have biases */
+    int64_t qkv_init;                                      /* enum config_qkv_init */
     /* text */
     int64_t vocab;      /* enum config_vocab */
     int64_t vocab_size; /* pieces, including special ones */
@@ -51,22 +51,22 @@ typedef struct config {
     double lr, lr_min;
     int64_t warmup, steps;          /* updates */
     int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
-    int64_t accumulate;             /* batches per update */
+    int64_t gradient_accumulation;  /* batches per update */
     double clip_norm;               /* 0: off */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
-    int64_t keep;                   /* checkpoints kept */
-    int64_t average;                /* checkpoints averaged; 1: off */
+    int64_t keep_checkpoints;       /* checkpoints kept */
+    int64_t average_checkpoints;    /* checkpoints averaged; 1: off */
     int64_t patience;               /* evaluations; 0: off */
     const char *max_time;           /* of a run's updates; config_seconds reads it; "0": no limit */
-    int64_t select;                 /* enum config_select */
+    int64_t checkpoint;             /* enum config_select */
     int64_t seed;                   /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
     int64_t decode_split; /* enum config_split */
-    int64_t beam;
-    double alpha;
-    int64_t max_extra;    /* tokens beyond the source's length */
-    int64_t decode_batch; /* sentences */
+    int64_t beam_size;
+    double length_penalty;
+    int64_t max_extra_tokens; /* tokens beyond the source's length */
+    int64_t decode_batch;     /* sentences */
     /* machine */
     const char *device; /* auto, cpu, cuda, cuda:N */
     int64_t threads;    /* 0: all */
@@ -84,6 +84,13 @@ bool config_is_hashed(const char *key);
 /* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay
  * valid. */
 bool config_came_later(const char *key, const char *value);
+/* Keys that once had another name; ends with {0}. Hashes are over the old names, so runs of before are found again. */
+typedef struct {
+    const char *old, *now;
+} renamed_key;
+extern const renamed_key config_renamed[];
+const char *config_new_name(const char *key);   /* of an old name; NULL for others */
+const char *config_first_name(const char *key); /* the old name, of others the key itself */
 /* True for keys that set how often something is written or measured: not shown as a row's change. */
 bool config_is_bookkeeping(const char *key);
 
@@ -132,8 +139,8 @@ int config_resolve(config *c, err *e);
  * itself. */
 typedef const ab_param *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
-/* Reads such an object, as stored with a run. */
+/* Reads such an object, as stored with a run; old names of keys become the new ones. */
 int config_from_json(const char *json, settings *out, arena *a, err *e);
-/* sha256 over the hashed settings, as "key=value\n" sorted by key. */
+/* sha256 over the hashed settings, as "key=value\n" sorted by key, under the names that the keys had first. */
 void config_hash(const settings *s, char out[65]);
 #endif

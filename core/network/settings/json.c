@@ -146,11 +146,12 @@ int config_from_json(const char *json, settings *out, arena *a, err *e)
             goto out;
         }
         if (json_scalar(&j, &value)) goto out;
-        if (settings_get(out, str_text(&key))) {
-            fail(e, "stored config: found %s twice, expected it once", str_text(&key));
+        const char *now = config_new_name(str_text(&key)), *name = now ? now : str_text(&key);
+        if (settings_get(out, name)) {
+            fail(e, "stored config: found %s twice, expected it once", name);
             goto out;
         }
-        settings_put(out, str_text(&key), str_text(&value), a);
+        settings_put(out, name, str_text(&value), a);
     } while (json_take(&j, ','));
     if (!json_take(&j, '}')) {
         json_fail(&j, ", or }");

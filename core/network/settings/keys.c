@@ -59,7 +59,8 @@ const ab_param config_params[] = {
         dropout, 0.1, 0, 0.99,
         "dropout on embedding + position and on each sublayer's output [probability] (P_drop in Table 3, section 5.4)"),
     REAL(attention_dropout, 0, 0, 0.99, "dropout on attention weights [probability]"),
-    REAL(relu_dropout, 0, 0, 0.99, "dropout inside the feed-forward sublayers, after the activation [probability]"),
+    REAL(activation_dropout, 0, 0, 0.99,
+         "dropout inside the feed-forward sublayers, after the activation [probability]"),
     REAL(word_dropout, 0, 0, 0.99, "word dropout: replaces source tokens by <unk> in training [probability]"),
     REAL(label_smoothing, 0.1, 0, 0.99,
          "label smoothing eps [probability] (section 5.4); perplexity always uses the unsmoothed loss"),
@@ -99,14 +100,14 @@ const ab_param config_params[] = {
     INT(steps, 100000, 1, MOST_STEPS, NULL, "length of training [updates] (section 5.2)"),
     INT(batch_tokens, 25000, 16, 100000000, NULL,
         "maximum source tokens, and maximum target tokens, of a batch [tokens] (section 5.1)"),
-    INT(accumulate, 1, 1, 65536, NULL, "batches whose gradients are summed into one update [batches]"),
+    INT(gradient_accumulation, 1, 1, 65536, NULL, "batches whose gradients are summed into one update [batches]"),
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
     TEXT(parameter_groups, "", "optimizer settings for groups of parameters, such as norm bias: decay=0 (above)"),
     INT(eval_every, 1000, 1, MOST_STEPS, NULL,
         "interval between measurements of dev perplexity, also measured at the end [updates]"),
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "interval between checkpoints, also written at the end [updates]"),
-    INT(keep, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
-    INT(average, 1, 1, 10000, NULL,
+    INT(keep_checkpoints, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
+    INT(average_checkpoints, 1, 1, 10000, NULL,
         "number of checkpoints averaged for the result [checkpoints]; 1 = no averaging, as in Table 3; Table 2 uses 5 "
         "and 20 (section 6.1)"),
     INT(patience, 0, 0, 10000, NULL,
@@ -114,16 +115,16 @@ const ab_param config_params[] = {
     TEXT(max_time, "0",
          "budget of a run: training ends after the update at which its updates have taken this long, as if steps had "
          "been reached (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
-    CHOICE(select, SELECT_LAST, "last|best",
+    CHOICE(checkpoint, SELECT_LAST, "last|best",
            "checkpoint used for the result: last, or best dev perplexity; an average ends at this checkpoint"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test",
            "parts of the data to decode and score; Table 3 uses dev, Table 2 test. With both, each metric's "
            "name ends in the part: BLEU_test, BLEU_dev"),
-    INT(beam, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
-    REAL(alpha, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
-    INT(max_extra, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),
+    INT(beam_size, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
+    REAL(length_penalty, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
+    INT(max_extra_tokens, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),
     INT(decode_batch, 0, 0, 65536, NULL,
         "sentences decoded at once [sentences], fewer if memory is short; "
         "0: 64 on the CPU, 512 on a GPU; does not affect the output"),
@@ -149,6 +150,30 @@ const char *config_plugin_kind(const char *key)
     for (size_t i = 0; i < LENGTH(attention_keys); i++)
         if (same(attention_keys[i], key)) return "attention";
     return NULL;
+}
+
+const renamed_key config_renamed[] = {{"relu_dropout", "activation_dropout"},
+                                      {"beam", "beam_size"},
+                                      {"alpha", "length_penalty"},
+                                      {"max_extra", "max_extra_tokens"},
+                                      {"average", "average_checkpoints"},
+                                      {"keep", "keep_checkpoints"},
+                                      {"accumulate", "gradient_accumulation"},
+                                      {"select", "checkpoint"},
+                                      {0}};
+
+const char *config_new_name(const char *key)
+{
+    for (const renamed_key *r = config_renamed; r->old; r++)
+        if (same(r->old, key)) return r->now;
+    return NULL;
+}
+
+const char *config_first_name(const char *key)
+{
+    for (const renamed_key *r = config_renamed; r->old; r++)
+        if (same(r->now, key)) return r->old;
+    return key;
 }
 
 bool config_came_later(const char *key, const char *value)

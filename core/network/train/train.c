@@ -203,18 +203,18 @@ static int64_t checkpoint_before(const training *t, int64_t step)
 static bool averaged_with_best(const training *t, int64_t step)
 {
     const config *c = &t->m->cfg;
-    if (c->select != SELECT_BEST || c->average < 2 || !t->best_step) return false;
+    if (c->checkpoint != SELECT_BEST || c->average_checkpoints < 2 || !t->best_step) return false;
     int64_t last = checkpoint_before(t, t->best_step);
-    return step <= last && step > last - (c->average - 1) * c->save_every;
+    return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
 }
 
 /* Checkpoints that are too old go; those that wait for a better best go when one comes, so all are looked for then. */
 static void prune(const training *t)
 {
     const config *c = &t->m->cfg;
-    int64_t keep = c->keep > c->average ? c->keep : c->average,
+    int64_t keep = c->keep_checkpoints > c->average_checkpoints ? c->keep_checkpoints : c->average_checkpoints,
             step = checkpoint_before(t, t->step + 1) - keep * c->save_every;
-    bool all = c->select == SELECT_BEST && c->average > 1;
+    bool all = c->checkpoint == SELECT_BEST && c->average_checkpoints > 1;
     for (; step > 0; step = all ? step - c->save_every : 0) {
         char *path = step_file(t->j, step);
         if (!averaged_with_best(t, step)) unlink(path);
@@ -266,7 +266,7 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    if (!t->j->folder || t->m->cfg.select != SELECT_BEST || !comm_leads(t->j->comm)) return 0;
+    if (!t->j->folder || t->m->cfg.checkpoint != SELECT_BEST || !comm_leads(t->j->comm)) return 0;
     char *path = file_in(t->j, "best.safetensors");
     int bad = write_values(t, path, e);
     free(path);
@@ -317,7 +317,7 @@ static train_outcome collect(training *t, err *e)
     for (int i = 0; i < n; i++) {
         t->sum += sums[i][1];
         t->tokens += t->waiting[i];
-        if (++t->counted < t->m->cfg.accumulate) continue;
+        if (++t->counted < t->m->cfg.gradient_accumulation) continue;
         t->plain = t->sum / t->tokens;
         t->sum = t->tokens = 0;
         t->counted = 0;
@@ -333,7 +333,7 @@ static train_outcome update(training *t, err *e)
     const config *c = &t->m->cfg;
     double start = ticks(), src = 0, tgt = 0, predicted = 0;
     bool late = on_device(t->m->backend);
-    for (int64_t k = 0; k < c->accumulate; k++) {
+    for (int64_t k = 0; k < c->gradient_accumulation; k++) {
         batch b;
         if (!batcher_next(t->batches, &b)) {
             fail(e, "the training data have no batch");
@@ -401,10 +401,11 @@ static train_outcome loop(training *t, err *e)
 static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;
-    bool best = c->select == SELECT_BEST && t->best_step;
-    char **paths = xcalloc((size_t)c->average, sizeof *paths);
+    bool best = c->checkpoint == SELECT_BEST && t->best_step;
+    char **paths = xcalloc((size_t)c->average_checkpoints, sizeof *paths);
     size_t n = 0;
-    for (int64_t s = best ? t->best_step : t->step; s > 0 && n < (size_t)c->average; s = checkpoint_before(t, s)) {
+    for (int64_t s = best ? t->best_step : t->step; s > 0 && n < (size_t)c->average_checkpoints;
+         s = checkpoint_before(t, s)) {
         char *path = best && !n ? file_in(t->j, "best.safetensors") : step_file(t->j, s);
         if (file_exists(path))
             paths[n++] = path;
@@ -425,9 +426,9 @@ static int choose_weights(training *t, train_result *out, err *e)
     const config *c = &t->m->cfg;
     out->how = "last";
     if (!t->j->folder) return 0;
-    if (c->average > 1) {
+    if (c->average_checkpoints > 1) {
         if (average(t, out, e)) return -1;
-    } else if (c->select == SELECT_BEST && t->best_step) {
+    } else if (c->checkpoint == SELECT_BEST && t->best_step) {
         char *path = file_in(t->j, "best.safetensors");
         int bad = checkpoint_read(path, &t->m->params, NULL, 0, e);
         free(path);

@@ -260,7 +260,8 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     /* batches of one update have their own dropout: the counter has the batch in its upper bits */
     run_options o = {
         .seed = dropout_seed(s), .step = (uint64_t)step + ((uint64_t)s->batches << 24), .from = PHASE_CONST};
-    if (s->comm && m->cfg.accumulate == 1) { /* with more batches an update their sum is what the ranks add up */
+    if (s->comm &&
+        m->cfg.gradient_accumulation == 1) { /* with more batches an update their sum is what the ranks add up */
         if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
         o.after = buckets_after, o.self = s->buckets;
         o.stops = buckets_stops(s->buckets, &o.n_stops);

@@ -182,7 +182,7 @@ static void search(int f, const char *more, int64_t beam, int64_t extra, double 
     for (int i = 0; i < N; i++) lines[i] = i == 3 ? xstrdup("") : random_sentence(&r, i == 5 ? 60 : 12);
     random_model(&m, &o, f, spread, "3");
     CHECK_INT(pairs_encode(&p, (const char *const *)lines, NULL, N, o.src, o.tgt, &e), 0);
-    beam_options b = {.beam = beam, .alpha = 0.6, .max_extra = extra, .batch = 7, .nbest = 1};
+    beam_options b = {.beam_size = beam, .length_penalty = 0.6, .max_extra_tokens = extra, .batch = 7, .nbest = 1};
     CHECK_INT(task_decode(&m, &o.rules, &p, (const char *const *)lines, &b, out, NULL, routes, &e), 0);
     CHECK_TEXT(e.text, "");
     for (int i = 0; i < N; i++) CHECK_INT(o.t.task->accepts(o.t.self, lines[i], out[i]), 1);

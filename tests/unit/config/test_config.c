@@ -95,7 +95,7 @@ static void check_bind(void)
 
 static void check_resolve(void)
 {
-    static const char *const bad[][2] = {{"heads", "3"}}, *const average[][2] = {{"average", "20"}};
+    static const char *const bad[][2] = {{"heads", "3"}}, *const average[][2] = {{"average_checkpoints", "20"}};
     settings s = make(bad, 1);
     config c;
     err e = {{0}};
@@ -104,7 +104,7 @@ static void check_resolve(void)
     e.text[0] = 0;
     s = make(average, 1);
     CHECK_INT(config_from_settings(&s, &c, &mem, &e), -1);
-    CHECK_HAS(e.text, "average: found 20 with keep = 5");
+    CHECK_HAS(e.text, "average_checkpoints: found 20 with keep_checkpoints = 5");
 }
 
 static const char *back(const char *json, settings *s)
@@ -179,6 +179,27 @@ static void check_hash(void)
     CHECK_TEXT(a, expected);
     CHECK_TEXT(b, a);
     CHECK(!same(a, c));
+    static const char *const renamed[][2] = {{"beam_size", "4"}, {"checkpoint", "best"}, {"heads", "4"}};
+    settings v = make(renamed, 3);
+    config_hash(&v, a);
+    sha256_of("beam=4\nheads=4\nselect=best\n", 27, expected);
+    CHECK_TEXT(a, expected);
+}
+
+/* Settings stored under old names are read under the new ones. */
+static void check_renamed(void)
+{
+    arena a = {0};
+    settings s = {0};
+    err e = {0};
+    CHECK_INT(config_from_json("{\"beam\":4,\"relu_dropout\":0.1,\"select\":\"best\"}", &s, &a, &e), 0);
+    CHECK_TEXT(settings_get(&s, "beam_size"), "4");
+    CHECK_TEXT(settings_get(&s, "activation_dropout"), "0.1");
+    CHECK_TEXT(settings_get(&s, "checkpoint"), "best");
+    CHECK(!settings_get(&s, "beam"));
+    CHECK_INT(config_from_json("{\"beam\":4,\"beam_size\":5}", &(settings){0}, &a, &e), -1);
+    CHECK_HAS(e.text, "found beam_size twice");
+    arena_free(&a);
 }
 
 static const char *errors_of(const char *text, size_t n)
@@ -352,6 +373,7 @@ int main(void)
     check_json();
     check_rebuild();
     check_hash();
+    check_renamed();
     check_bytes();
     check_large();
     check_not_loaded();

@@ -4,7 +4,7 @@
 
 static beam_options options(int64_t beam, int64_t nbest)
 {
-    return (beam_options){.beam = beam, .alpha = 0.6, .max_extra = 4, .batch = 64, .nbest = nbest};
+    return (beam_options){.beam_size = beam, .length_penalty = 0.6, .max_extra_tokens = 4, .batch = 64, .nbest = nbest};
 }
 
 static hypothesis *decode(model *m, const pairs *p, const beam_options *o)
@@ -112,8 +112,8 @@ static void true_scores(model *m, const char *name)
             hypothesis *h = all + i * NBEST + k;
             if (!h->ids) continue;
             CHECK_NEAR(h->log_prob, log_prob_of(m, &p, i, h), m->compute == F64 ? 1e-9 : 1e-4 * (double)(h->n + 1));
-            CHECK_NEAR(h->score, score_of(h->log_prob, h->n + h->complete, o.alpha), 1e-12);
-            CHECK(h->n <= p.src_at[i + 1] - p.src_at[i] - 1 + o.max_extra);
+            CHECK_NEAR(h->score, score_of(h->log_prob, h->n + h->complete, o.length_penalty), 1e-12);
+            CHECK(h->n <= p.src_at[i + 1] - p.src_at[i] - 1 + o.max_extra_tokens);
             if (k) CHECK((h[-1].complete && !h->complete) || h[-1].score >= h->score);
             for (int64_t j = 0; j < k; j++) CHECK(!same_ids(h, all + i * NBEST + j));
         }
@@ -138,7 +138,8 @@ static void every_output(double alpha, uint64_t seed)
     model m;
     random_model(&m, &kinds[0], TINY, F64, 1.5, seed);
     pairs p = random_pairs(4, 1, 1, TINY, seed);
-    beam_options o = {.beam = 60, .alpha = alpha, .max_extra = LONGEST - 1, .batch = 2, .nbest = BEST};
+    beam_options o = {
+        .beam_size = 60, .length_penalty = alpha, .max_extra_tokens = LONGEST - 1, .batch = 2, .nbest = BEST};
     hypothesis *found = decode(&m, &p, &o);
     for (int64_t i = 0; i < p.n; i++) {
         static const int32_t tokens[] = {VOCAB_UNK, VOCAB_SPECIALS, VOCAB_SPECIALS + 1};
@@ -168,8 +169,8 @@ static double mean_length(model *m, const pairs *p, double alpha)
 {
     beam_options o = options(6, 1);
     double sum = 0;
-    o.alpha = alpha;
-    o.max_extra = 20;
+    o.length_penalty = alpha;
+    o.max_extra_tokens = 20;
     hypothesis *h = decode(m, p, &o);
     for (int64_t i = 0; i < p->n; i++) sum += (double)h[i].n;
     discard(h, p->n);
@@ -207,8 +208,8 @@ static void fewer_asked(double spread, double alpha)
     random_model(&m, &kinds[0], (int64_t)words, F32, spread, 12);
     pairs p = random_pairs(N, 2, 12, (int64_t)words, 41);
     beam_options one = options(BEAM, 1), all = options(BEAM, BEAM);
-    one.alpha = all.alpha = alpha;
-    one.max_extra = all.max_extra = 15;
+    one.length_penalty = all.length_penalty = alpha;
+    one.max_extra_tokens = all.max_extra_tokens = 15;
     one.mask = all.mask = &mask;
     hypothesis *a = decode(&m, &p, &one), *b = decode(&m, &p, &all);
     for (int64_t i = 0; i < N; i++) check_same(&a[i], &b[BEAM * i]);
@@ -238,7 +239,7 @@ static void greedy(model *m, const pairs *p)
             }
             CHECK_NEAR(of_chosen, best, 1e-9);
         }
-        if (!h[i].complete) CHECK_INT(h[i].n, p->src_at[i + 1] - p->src_at[i] - 1 + o.max_extra);
+        if (!h[i].complete) CHECK_INT(h[i].n, p->src_at[i + 1] - p->src_at[i] - 1 + o.max_extra_tokens);
     }
     discard(h, p->n);
 }

@@ -49,7 +49,8 @@ static void alternating(dtype type)
     alternation a = {.vocab = V};
     decode_mask mask = {&a, start, advance, allowed, release};
     pairs p = random_pairs(N, 1, 9, V, 2);
-    beam_options o = {.beam = 4, .alpha = 0.6, .max_extra = 5, .batch = 8, .nbest = NBEST, .mask = &mask};
+    beam_options o = {
+        .beam_size = 4, .length_penalty = 0.6, .max_extra_tokens = 5, .batch = 8, .nbest = NBEST, .mask = &mask};
     hypothesis h[N * NBEST], alone[N * NBEST];
     random_model(&m, &kinds[0], V, type, 1, 6);
     CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), 0);
@@ -84,7 +85,8 @@ static void dead_end(void)
     alternation a = {.vocab = V};
     decode_mask mask = {&a, start, advance, nothing, release};
     pairs p = random_pairs(4, 3, 9, V, 2);
-    beam_options o = {.beam = 4, .alpha = 0.6, .max_extra = 5, .batch = 8, .nbest = 2, .mask = &mask};
+    beam_options o = {
+        .beam_size = 4, .length_penalty = 0.6, .max_extra_tokens = 5, .batch = 8, .nbest = 2, .mask = &mask};
     hypothesis h[8];
     random_model(&m, &kinds[0], V, F32, 1, 6);
     CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), 0);
@@ -119,8 +121,13 @@ static void text_to_text(void)
     CHECK_TEXT(e.text, "");
     random_model(&m, &kinds[0], vocab_size(v), F32, 1, 3);
     int64_t calls = 0;
-    beam_options o = {
-        .beam = 3, .alpha = 0.6, .max_extra = 3, .batch = 2, .nbest = 2, .progress = progress, .progress_self = &calls};
+    beam_options o = {.beam_size = 3,
+                      .length_penalty = 0.6,
+                      .max_extra_tokens = 3,
+                      .batch = 2,
+                      .nbest = 2,
+                      .progress = progress,
+                      .progress_self = &calls};
     char **out = NULL;
     double scores[8];
     beam_stats stats;
@@ -171,7 +178,7 @@ static void reach(void)
         {"a b a", ""},
         {"bad \xff bad bad bad bad bad bad bad", ""}, /* for the encoding to refuse */
         {"a b a b",
-         "learned.max_len = 8: expected at least 9, because outputs may be max_extra = 4 tokens longer than the "
+         "learned.max_len = 8: expected at least 9, because outputs may be max_extra_tokens = 4 tokens longer than the "
          "line, which has 5"},
         {"a b a b a b a b",
          "learned.max_len = 8: expected at least 9, because the line has that many tokens, including EOS"},
@@ -179,7 +186,7 @@ static void reach(void)
     err e = {0};
     model m, endless;
     vocab *v = vocab_train(TOKENS_WORDS, 0, false, train, 1, &e);
-    beam_options o = {.beam = 2, .max_extra = 4, .batch = 2, .nbest = 1};
+    beam_options o = {.beam_size = 2, .max_extra_tokens = 4, .batch = 2, .nbest = 1};
     random_model(&m, &eight, vocab_size(v), F32, 1, 3);
     random_model(&endless, &kinds[2], vocab_size(v), F32, 1, 3);
     for (size_t i = 0; i < LENGTH(cases); i++) {

@@ -21,7 +21,7 @@ static void add_tape(str *out, const char *what, ab_ctx *c, err *e)
 static void add_model(str *out, const char *block)
 {
     static const char *const small[][2] = {
-        {"d_model", "16"}, {"d_ff", "24"}, {"heads", "2"}, {"layers", "2"}, {"relu_dropout", "0.1"}};
+        {"d_model", "16"}, {"d_ff", "24"}, {"heads", "2"}, {"layers", "2"}, {"activation_dropout", "0.1"}};
     static const model_shape shape = {.batch = 2, .src_rows = 8, .tgt_rows = 9, .src_time = 4, .tgt_time = 5};
     arena a = {0};
     settings set = {0};

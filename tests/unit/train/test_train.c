@@ -132,7 +132,7 @@ static void test_accumulation(world *w)
 
 static void test_average(world *w)
 {
-    put(w, "average", "3");
+    put(w, "average_checkpoints", "3");
     model m, one;
     watcher s = {0};
     train_result r;
@@ -154,7 +154,7 @@ static void test_average(world *w)
     model_free(&one);
     model_free(&m);
     empty_folder(w);
-    put(w, "average", "1");
+    put(w, "average_checkpoints", "1");
 }
 
 static void test_early_stopping(world *w)
@@ -351,9 +351,9 @@ int main(void)
     open_folder(&w);
     test_resume(&w, 17);
     test_resume(&w, 20);
-    put(&w, "accumulate", "2");
+    put(&w, "gradient_accumulation", "2");
     test_resume(&w, 3);
-    put(&w, "accumulate", "1");
+    put(&w, "gradient_accumulation", "1");
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
