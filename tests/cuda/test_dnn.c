@@ -14,7 +14,6 @@ int main(void)
 }
 #else
 #include "tensor/cuda/cudnn/dnn.h"
-#include "tensor/cuda/layers.h"
 #include "tensor/graph/tape.h"
 
 #define DEVICE(name, version, multiprocessors, shared, l2)                                                             \
@@ -71,19 +70,6 @@ static void check_attention(const char *name, const char *device, int d, bool ca
         failed++, printf("%s: a workspace of %zu bytes, expected %zu and little more\n", what, workspace, least);
 }
 
-static void check_convolution(const char *name, const char *device, int n, int d, int before, int behind, dtype type,
-                              conv_kind which, int expected)
-{
-    static const char *const kinds[] = {"", ", gradient of rows", ", gradient of weights"};
-    conv_shape s = {
-        .which = which, .type = type, .n = n, .d = d, .batch = 64, .time = 60, .before = before, .behind = behind};
-    err e = {{0}};
-    char what[160];
-    snprintf(what, sizeof what, "convolution, %s, %s, %d to %d, %d before, %d behind%s", name, dtype_name(type), n, d,
-             before, behind, kinds[which]);
-    expect(dnn_conv_supported(&s, device, &e), expected, what, &e);
-}
-
 int main(void)
 {
     err e = {{0}};
@@ -99,18 +85,6 @@ int main(void)
             check_attention("A100", a100, d, causal, false, 0);
             check_attention("A100", a100, d, causal, true, 1); /* not in a fixed order on packed rows */
         }
-    static const struct {
-        int n, d, before, behind;
-    } windows[] = {{512, 512, 1, 1}, {512, 512, 2, 0}, {128, 64, 6, 0}, {24, 24, 1, 1}};
-    for (size_t i = 0; i < LENGTH(windows); i++)
-        for (int which = CONV_FORWARD; which <= CONV_DW; which++)
-            for (int type = 0; type < 2; type++) {
-                dtype t = type ? BF16 : F32;
-                check_convolution("H200", h200, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t,
-                                  (conv_kind)which, 0);
-                check_convolution("A100", a100, windows[i].n, windows[i].d, windows[i].before, windows[i].behind, t,
-                                  (conv_kind)which, 0);
-            }
     printf("%d checks, %d failed\n", done, failed);
     return failed || !done;
 }

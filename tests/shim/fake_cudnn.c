@@ -1,6 +1,6 @@
 /* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: the backend API's graphs, computed operation by
- * operation in plain loops (fake_graph.c), and recurrent layers (fake_rnn.c). What a graph means is tested so; whether
- * the real library has an engine for it, tests/cuda/test_dnn.c asks the library itself.
+ * operation in plain loops (fake_graph.c). What a graph means is tested so; whether the real library has an engine for
+ * it, tests/cuda/test_dnn.c asks the library itself.
  *
  * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work happens as a
  * launch does (gpu_host_call), on memory that the host cannot reach otherwise. Of two engines the first says that it is
@@ -54,7 +54,6 @@ static const size_t sizes[] = {[CUDNN_TYPE_HANDLE] = sizeof(void *),
                                [CUDNN_TYPE_FLOAT] = sizeof(float),
                                [CUDNN_TYPE_DOUBLE] = sizeof(double),
                                [CUDNN_TYPE_VOID_PTR] = sizeof(void *),
-                               [CUDNN_TYPE_CONVOLUTION_MODE] = sizeof(cudnnConvolutionMode_t),
                                [CUDNN_TYPE_HEUR_MODE] = sizeof(cudnnBackendHeurMode_t),
                                [CUDNN_TYPE_NUMERICAL_NOTE] = sizeof(cudnnBackendNumericalNote_t),
                                [CUDNN_TYPE_POINTWISE_MODE] = sizeof(cudnnPointwiseMode_t),
@@ -160,14 +159,6 @@ static cudnnStatus_t check_kind(fake *d)
         return CHECK_ALL({CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1},
                          {CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1});
     case CUDNN_BACKEND_MATMUL_DESCRIPTOR: return CHECK_ALL({CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1});
-    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1},
-                         {CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1},
-                         {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1},
-                         {CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2},
-                         {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2},
-                         {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2},
-                         {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2});
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, D, 1},
                          {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, D, 1}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, D, 1});
@@ -179,21 +170,6 @@ static cudnnStatus_t check_kind(fake *d)
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_OPERATION_MATMUL_DESC, D, 1}, {CUDNN_ATTR_OPERATION_MATMUL_ADESC, D, 1},
                          {CUDNN_ATTR_OPERATION_MATMUL_BDESC, D, 1}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, D, 1});
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, D, 1});
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, D, 1});
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        return CHECK_ALL({CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, D, 1},
-                         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, D, 1});
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: return CHECK_ALL({CUDNN_ATTR_OPERATIONGRAPH_OPS, D, 0});
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
         return CHECK_ALL({CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, D, 1},

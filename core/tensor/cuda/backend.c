@@ -258,6 +258,8 @@ static void follow(int32_t *to, const int32_t *from, const int32_t *parents, int
     (void)gpu_follow(to, from, parents, rows, capacity, step);
 }
 
+static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
+
 #define ENTRY(name) [OP_##name] = cuda_##name,
 static const backend cuda_backend = {.name = "cuda",
                                      .kernels = {CUDA_KERNELS(ENTRY)},
@@ -276,7 +278,7 @@ static const backend cuda_backend = {.name = "cuda",
                                      .clip = clip,
                                      .add_columns = add_columns,
                                      .stats = tell,
-                                     .supports = cuda_supports,
+                                     .supports = supports,
                                      .put_choosing = put_choosing,
                                      .choose = choose,
                                      .follow = follow,

@@ -50,7 +50,7 @@ if(have_cudnn)
   target_include_directories(ab_shim_objects SYSTEM PRIVATE ${CUDNN_HEADER} ${CUDA_HEADER})
   target_compile_definitions(ab_shim PUBLIC HAVE_CUDNN)
   target_include_directories(ab_shim SYSTEM PUBLIC ${CUDNN_HEADER} ${CUDA_HEADER})
-  ab_stand_in(fake_cudnn tests/shim/fake_cudnn.c tests/shim/fake_graph.c tests/shim/fake_rnn.c)
+  ab_stand_in(fake_cudnn tests/shim/fake_cudnn.c tests/shim/fake_graph.c)
 endif()
 if(CUBLASLT_HEADER AND CUDA_HEADER) # asked for by ABLATE_PRODUCT=library
   target_compile_definitions(ab_shim_objects PRIVATE HAVE_CUBLASLT)

@@ -65,7 +65,7 @@
     X(ATTEND_PROGRAM_BACK)                                                                                             \
     X(ATTEND_STEP)                                                                                                     \
     X(ATTEND_PROGRAM_STEP)                                                                                             \
-    X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE) X(GRU) X(GRU_BACK) X(CONV) X(CONV_BACK) X(CE) X(CALL) X(ASSIGN)
+    X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE) X(CE) X(CALL) X(ASSIGN)
 #define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
 CUDA_KERNELS(CUDA_DECLARE)
 #undef CUDA_DECLARE
@@ -83,7 +83,6 @@ enum {
     SCRATCH_OPTIM,
     SCRATCH_SELECT,
     SCRATCH_DNN,
-    SCRATCH_LAYER,
     SCRATCH_SCORE,
     SCRATCH_RANKS,
     SCRATCH_TILES
@@ -98,9 +97,6 @@ static inline int launched(int rc, err *e)
 /* Input i of a product in bf16: the kept copy of a parameter's values (params.shadow), the data itself if it is bf16,
  * or else a cast into SCRATCH_WEIGHTS. NULL after an error. (product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
-
-/* backend.supports: GRU, CONV and their gradients if cuDNN can be loaded, other operations always. (ops_layers.c) */
-bool cuda_supports(op o);
 
 /* Services over the whole flat vectors (optim.c). */
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);

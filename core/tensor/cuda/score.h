@@ -19,7 +19,7 @@ enum {
     SCORE_AT_ONCE = 8,
     SCORE_WORKING = 3 /* registers after a program's own */
 };
-enum { GPU_SCORE_SLOT = 10 /* SCRATCH_SCORE of ops.h */, GPU_SCORE_TILE = ATTEND_TILE /* queries of a warp */ };
+enum { GPU_SCORE_SLOT = 9 /* SCRATCH_SCORE of ops.h */, GPU_SCORE_TILE = ATTEND_TILE /* queries of a warp */ };
 #define GPU_HIDDEN (-1e8f) /* HIDDEN of graph/score.h */
 
 /* Source of an operand: register 0 .. 31, leaf 32 + i, or one of these. SCORE_NOWHERE as an operand is 0. */

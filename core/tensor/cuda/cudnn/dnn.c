@@ -67,8 +67,6 @@ cudnnHandle_t dnn_handle(err *e)
 {
     gpu_flush(); /* it launches by itself */
     if (handle || !dnn_load(e)) return handle;
-    /* cuBLAS inside it: a workspace of its own, so that the same call gives the same bits */
-    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
     cudnnStatus_t s = table.cudnnCreate(&handle);
     if (s == CUDNN_STATUS_SUCCESS) s = table.cudnnSetStream(handle, (cudaStream_t)gpu_stream());
     if (s != CUDNN_STATUS_SUCCESS) {
@@ -80,8 +78,6 @@ cudnnHandle_t dnn_handle(err *e)
 
 void dnn_close(void)
 {
-    dnn_gru_close();
-    dnn_conv_close();
     dnn_attend_close();
     if (handle) table.cudnnDestroy(handle);
     handle = NULL;

@@ -1,6 +1,5 @@
 /* dnn.h - cuDNN, used if found at run time (dnn_load.c, dnn.c), and graphs of its tensor operations (dnn_graph.c) for
- * attention (dnn_attend.c), recurrent layers (dnn_gru.c) and convolutions (dnn_conv.c). Only for files compiled with
- * cudnn.h; ops.h has what the rest of the backend calls.
+ * attention (dnn_attend.c). Only for files compiled with cudnn.h.
  */
 #ifndef ABLATE_CUDA_DNN_H
 #define ABLATE_CUDA_DNN_H
@@ -20,24 +19,7 @@
     X(cudnnBackendSetAttribute)                                                                                        \
     X(cudnnBackendGetAttribute)                                                                                        \
     X(cudnnBackendFinalize)                                                                                            \
-    X(cudnnBackendExecute)                                                                                             \
-    X(cudnnCreateRNNDescriptor)                                                                                        \
-    X(cudnnDestroyRNNDescriptor)                                                                                       \
-    X(cudnnSetRNNDescriptor_v8)                                                                                        \
-    X(cudnnCreateRNNDataDescriptor)                                                                                    \
-    X(cudnnDestroyRNNDataDescriptor)                                                                                   \
-    X(cudnnSetRNNDataDescriptor)                                                                                       \
-    X(cudnnGetRNNTempSpaceSizes)                                                                                       \
-    X(cudnnGetRNNWeightSpaceSize)                                                                                      \
-    X(cudnnGetRNNWeightParams)                                                                                         \
-    X(cudnnRNNForward)                                                                                                 \
-    X(cudnnRNNBackwardData_v8)                                                                                         \
-    X(cudnnRNNBackwardWeights_v8)                                                                                      \
-    X(cudnnCreateTensorDescriptor)                                                                                     \
-    X(cudnnDestroyTensorDescriptor)                                                                                    \
-    X(cudnnSetTensorNdDescriptor)                                                                                      \
-    X(cudnnGetTensorNdDescriptor)                                                                                      \
-    X(cudnnCreateDropoutDescriptor) X(cudnnDestroyDropoutDescriptor) X(cudnnSetDropoutDescriptor)
+    X(cudnnBackendExecute)
 typedef struct {
 #define DNN_MEMBER(name) __typeof__(name) *name;
     DNN_FUNCTIONS(DNN_MEMBER)
@@ -86,23 +68,12 @@ dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, cudnnDataType_t type, const 
 /* [.., M, K] [.., K, N], fp32 sums; rows, columns, within: 0, or int32 [B,1,1,1] with valid lengths. */
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
                        dnn_tensor y);
-typedef enum { DNN_CONV, DNN_CONV_DX, DNN_CONV_DW } dnn_conv;
-/* A convolution along the third axis with `before` and `behind` zeros around it. DNN_CONV: x, w -> y; _DX: dy, w -> dx;
- * _DW: x, dy -> dw. x [B,C,T,1], w [K,C,R,1], y [B,K,T,1]. */
-void dnn_convolve(dnn_graph *g, dnn_conv which, int64_t before, int64_t behind, dnn_tensor a, dnn_tensor b,
-                  dnn_tensor out);
 
-/* The fp32 numbers of its convolution are exact in bf16: call it before dnn_plan. */
-void dnn_tf32_is_exact(dnn_graph *g);
-/* Chooses an engine whose sums have a fixed order and fp32 terms, and which does not round fp32 to tf32. Returns 0; 1:
+/* Chooses an engine whose sums have a fixed order and fp32 terms. Returns 0; 1:
  * cuDNN has none for this graph on this device; -1: an error. device: NULL for the one of dnn_handle, or a JSON
  * description of an absent device. */
 int dnn_plan(dnn_graph *g, const char *device, err *e);
 size_t dnn_workspace(const dnn_graph *g); /* bytes, of a planned graph */
 void dnn_at(dnn_graph *g, dnn_tensor x, void *data);
 int dnn_run(dnn_graph *g, void *workspace, err *e); /* in the backend's stream */
-
-/* Frees kept plans and descriptors (dnn_gru.c, dnn_conv.c). */
-void dnn_gru_close(void);
-void dnn_conv_close(void);
 #endif

@@ -14,7 +14,6 @@ dnn_attend_count dnn_attend_counts(void) { return count; }
 
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn.h"
-#include "tensor/cuda/layers.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ragged.h"
 #include <math.h>
@@ -260,14 +259,23 @@ static int list_sentences(const gpu_attention *a, plan *p, int n, char *at, size
     return gpu_ragged(a->sentences, n, lists);
 }
 
+/* A part of one call's scratch memory: its start. */
+static size_t part_of_scratch(size_t *used, size_t bytes)
+{
+    enum { ALIGNMENT = 256 };
+    size_t at = *used;
+    *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
 static int run(const gpu_attention *a, plan *p, bool backward, err *e)
 {
     int n = backward ? ALL_LISTS : FORWARD_LISTS;
     size_t used = 0, one = 0;
-    layer_part(&one, (size_t)(a->sentences + 1) * sizeof(int32_t));
-    layer_part(&used, (size_t)n * one);
-    size_t sums = layer_part(&used, backward ? (size_t)a->rows * (size_t)a->heads * sizeof(float) : 0);
-    size_t work = layer_part(&used, dnn_workspace(p->graph));
+    part_of_scratch(&one, (size_t)(a->sentences + 1) * sizeof(int32_t));
+    part_of_scratch(&used, (size_t)n * one);
+    size_t sums = part_of_scratch(&used, backward ? (size_t)a->rows * (size_t)a->heads * sizeof(float) : 0);
+    size_t work = part_of_scratch(&used, dnn_workspace(p->graph));
     char *at = gpu_scratch(SCRATCH_DNN, used);
     if (list_sentences(a, p, n, at, one)) return launched(-1, e);
     dnn_at(p->graph, p->q, a->q.at);

@@ -27,7 +27,6 @@ struct dnn_graph {
     tensor tensor[MOST + 1];
     descriptor op[MOST], owned[MOST_OWNED], plan;
     int n_tensors, n_ops, n_owned;
-    bool wide; /* a convolution of fp32: not in tf32 */
     int64_t workspace;
 };
 
@@ -243,48 +242,6 @@ dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows
     return bad(g) ? 0 : y;
 }
 
-void dnn_convolve(dnn_graph *g, dnn_conv which, int64_t before, int64_t behind, dnn_tensor a, dnn_tensor b,
-                  dnn_tensor out)
-{
-    static const struct {
-        cudnnBackendDescriptorType_t op;
-        cudnnBackendAttributeName_t conv, alpha, beta, a, b, out;
-    } kinds[] = {{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
-                 {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX},
-                 {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW}};
-    const int64_t one[2] = {1, 1}, pre[2] = {before, 0}, post[2] = {behind, 0};
-    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    const float alpha = 1, beta = 0;
-    g->wide |= g->tensor[a].type == CUDNN_DATA_FLOAT;
-    descriptor how = make(g, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    set_type(g, how, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
-    set(g, how, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-    set_int(g, how, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 2);
-    set(g, how, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, one);
-    set(g, how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, one);
-    set(g, how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, pre);
-    set(g, how, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, post);
-    finalize(g, how, "describe a convolution");
-    descriptor op = make(g, kinds[which].op);
-    set_descriptor(g, op, kinds[which].conv, how);
-    set(g, op, kinds[which].alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
-    set(g, op, kinds[which].beta, CUDNN_TYPE_FLOAT, 1, &beta);
-    set_tensor(g, op, kinds[which].a, a);
-    set_tensor(g, op, kinds[which].b, b);
-    set_tensor(g, op, kinds[which].out, out);
-    add_operation(g, op, "convolve");
-}
-
 /* ---- planning ---- */
 
 /* The device that a plan is for. */
@@ -301,7 +258,7 @@ static descriptor device_of(dnn_graph *g, const char *described)
     return d;
 }
 
-/* Does the engine of this configuration give the same bits each time, and fp32 where that was asked for? */
+/* Does the engine of this configuration give the same bits each time? */
 static bool fits(dnn_graph *g, descriptor config)
 {
     descriptor engine = make(g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -314,10 +271,8 @@ static bool fits(dnn_graph *g, descriptor config)
                                        LENGTH(notes), &n, notes) != CUDNN_STATUS_SUCCESS)
         return false;
     for (int64_t i = 0; i < n && i < (int64_t)LENGTH(notes); i++) {
-        bool narrow =
-            notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
         if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC ||
-            notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION || (g->wide && narrow))
+            notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)
             return false;
     }
     return true;
@@ -362,8 +317,6 @@ static bool try_mode(dnn_graph *g, descriptor graph, descriptor device, cudnnBac
         if (fits(g, config[i]) && plan_with(g, config[i], device, there)) return true;
     return false;
 }
-
-void dnn_tf32_is_exact(dnn_graph *g) { g->wide = false; }
 
 int dnn_plan(dnn_graph *g, const char *device, err *e)
 {
