@@ -71,4 +71,8 @@ equal "$(sql "SELECT n||' '||n_base FROM paired WHERE row='wide' AND metric='acc
 exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"
+# A speed-up over sizes that compares at a loss which the row does not reach says so.
+exits 0 ablate import "$source/experiments/recorded/sizes.json" --db sizes.db
+exits 0 ablate table sizes --db sizes.db
+has out "extrapolated: its largest size, 2.2e+04 parameters, has a higher loss (1.14) than base's (0.453)"
 finish

@@ -46,6 +46,7 @@ exits 1 ablate run mix.ini --seeds 1..2 "${fast[@]}"
 equal "$(diff out table.txt)" "" "table of a sweep that is done"
 equal "$(sql 'SELECT count(*) FROM attempt')" "$attempts" "attempts"
 hasnt err "start "
+hasnt err "resume "
 exits 0 ablate run mix.ini --seeds 1..2 --only base --only 'A/*' "${fast[@]}"
 
 echo "--rerun"

@@ -82,6 +82,17 @@ static void test_grids(void)
     arena_free(&a);
 }
 
+/* Two seeds and an interval wider than base's value (10, or 100 %): words instead. */
+static void test_no_interval(void)
+{
+    gathered g = grid_of(2);
+    comparison wide = {.n = 2, .n_base = 3, .low = -191, .high = 194}, narrow = wide, three = wide, percent = wide;
+    narrow.low = 1, narrow.high = 5, three.n = 3, percent.percent = true, percent.low = -20, percent.high = 60;
+    CHECK_TEXT(gathered_no_interval(&g, &wide), "n = 2: no interval");
+    CHECK(!gathered_no_interval(&g, &narrow) && !gathered_no_interval(&g, &three) &&
+          !gathered_no_interval(&g, &percent));
+}
+
 static char *plot_csv(plot_options o)
 {
     str s = {0};
@@ -134,6 +145,7 @@ int main(void)
     CHECK_TEXT(e.text, "");
     test_page();
     test_grids();
+    test_no_interval();
     test_plot();
     reader_close(r);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
