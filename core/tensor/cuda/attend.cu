@@ -7,7 +7,6 @@
 #include "tensor/cuda/attend_plain.h"
 
 enum { QUERIES = ATTEND_TILE, KEYS = 32, WARPS = 2 };
-#define LOWEST (-1e30f) /* a score that is not seen: its exponential is 0, without infinities */
 
 /* ---- bf16 ---- */
 

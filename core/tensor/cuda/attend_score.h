@@ -14,7 +14,6 @@
 #include "tensor/cuda/score_tile.h"
 
 enum { SCORE_WARPS = 2 };
-#define SCORE_LOWEST     (-1e30f)
 #define SCORE_LOG2_E     1.44269504f
 #define SCORE_THREADS(W) (32 * ((W) > 1 ? (W) : SCORE_WARPS))
 #define EVERY            0xffffffffu
@@ -211,7 +210,7 @@ __device__ __forceinline__ void score_queries(const score_tile &m, const F &prog
     float y[D / 8][4], top[2], sum[2], by[2];
     for (bool skip = f.hides != 0;; skip = false) {
         UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] = 0;
-        UNROLL for (int r = 0; r < 2; r++) top[r] = SCORE_LOWEST, sum[r] = 0;
+        UNROLL for (int r = 0; r < 2; r++) top[r] = LOWEST, sum[r] = 0;
         for (int key = 0; key < keys; key += GPU_SCORE_TILE) {
             float s[2][4], worth[2];
             if (skip && all_hidden(program, f, pairs_of(m, key))) continue;
@@ -223,7 +222,7 @@ __device__ __forceinline__ void score_queries(const score_tile &m, const F &prog
                 EACH_PAIR(e) if (e % 4 / 2 == r)
                 {
                     float *x = &s[e / 4][e % 4];
-                    *x = seen >> e & 1 ? *x * SCORE_LOG2_E : SCORE_LOWEST;
+                    *x = seen >> e & 1 ? *x * SCORE_LOG2_E : LOWEST;
                     high = fmaxf(high, *x);
                 }
                 high = four_max(high);
@@ -339,7 +338,7 @@ __device__ __forceinline__ void score_back_queries(const score_tile &m, const F 
     left_rows<T, D> q(at_row<const T>(a.q, m.row, k_column), (int)a.q.stride, at.n, d_k);
     left_rows<T, D> dy(at_row<const T>(a.dy, m.row, v_column), (int)a.dy.stride, at.n, d_v);
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
-    float lse[2], rest[2] = {}, delta[2], dq[D / 8][4] = {}, top[2] = {SCORE_LOWEST, SCORE_LOWEST}, sum[2] = {};
+    float lse[2], rest[2] = {}, delta[2], dq[D / 8][4] = {}, top[2] = {LOWEST, LOWEST}, sum[2] = {};
     UNROLL for (int r = 0; r < 2; r++)
     {
         int64_t row = (int64_t)(m.row + g + 8 * r) * a.heads + head;

@@ -9,19 +9,6 @@ namespace
 {
 enum { STEP_WARPS = 4, STEP_THREADS = 32 * STEP_WARPS };
 
-/* The maximum or the sum over a block's threads; the same in all. */
-__device__ __forceinline__ float over_block(float x, bool sum)
-{
-    __shared__ float part[STEP_WARPS];
-    x = sum ? warp_sum(x) : warp_max(x);
-    __syncthreads(); /* the previous values have been read */
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    x = part[0];
-    for (int w = 1; w < STEP_WARPS; w++) x = sum ? x + part[w] : fmaxf(x, part[w]);
-    return x;
-}
-
 /* The row's past: start of position j's keys and values, before the head's offset. */
 template <class T>
 __device__ __forceinline__ const T *past_of(const gpu_attention_step &a, int64_t row, int j, int time)
@@ -93,9 +80,9 @@ __global__ void __launch_bounds__(STEP_THREADS)
     __syncthreads();
     float high = -1e30f, sum = 0;
     for (int j = threadIdx.x; j <= time; j += STEP_THREADS) high = fmaxf(high, s[j]);
-    high = over_block(high, false);
+    high = block_max<STEP_WARPS>(high);
     for (int j = threadIdx.x; j <= time; j += STEP_THREADS) sum += s[j] = expf(s[j] - high);
-    float by = 1 / over_block(sum, true);
+    float by = 1 / block_sum<STEP_WARPS>(sum);
     for (int j = threadIdx.x; j <= time; j += STEP_THREADS) s[j] *= by;
     __syncthreads();
     for (int c = lane; c < a.d_v; c += 32) {

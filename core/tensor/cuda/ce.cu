@@ -11,7 +11,6 @@
 #include "tensor/cuda/rows.h"
 
 enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };
-#define LOWEST (-1e38f) /* below every logit */
 
 template <class T> struct ce_call {
     int64_t width; /* the vocabulary */

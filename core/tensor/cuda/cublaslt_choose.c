@@ -22,12 +22,6 @@ typedef struct {
     int n;
 } candidates;
 
-#define TRY(expr)                                                                                                      \
-    do {                                                                                                               \
-        cublasStatus_t status_ = (expr);                                                                               \
-        if (status_ != CUBLAS_STATUS_SUCCESS) return status_;                                                          \
-    } while (0)
-
 /* ---- what the heuristic names ---- */
 
 static uint32_t alignment_bytes(const lt_key *key, int which) { return 2u << (key->alignment >> 2 * which & 3); }

@@ -62,4 +62,11 @@ int lt_lock_choices(void);
 void lt_unlock_choices(int locked);
 /* Adds a line. ms: time of one product with it; others[n]: times of all tested algorithms, in the heuristic's order. */
 void lt_keep_choice(const lt_key *key, const lt_config *chosen, double ms, const double *others, int n);
+
+/* Passes a failing status on. */
+#define TRY(expr)                                                                                                      \
+    do {                                                                                                               \
+        cublasStatus_t status_ = (expr);                                                                               \
+        if (status_ != CUBLAS_STATUS_SUCCESS) return status_;                                                          \
+    } while (0)
 #endif

@@ -96,7 +96,10 @@ __device__ __forceinline__ philox_key key_of(const gpu_counter *c, unsigned plac
     return k;
 }
 
-__device__ __forceinline__ float warp_sum(float x)
+/* Below every score and logit; its exponential is 0, without infinities. */
+#define LOWEST (-1e38f)
+
+template <class X> __device__ __forceinline__ X warp_sum(X x)
 {
     for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
     return x;
@@ -105,6 +108,29 @@ __device__ __forceinline__ float warp_max(float x)
 {
     for (int o = 16; o; o >>= 1) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, o));
     return x;
+}
+/* Over a block of 32 WARPS threads, warp by warp, in every thread; may be called again at once. */
+template <int WARPS, class X> __device__ __forceinline__ X block_sum(X x)
+{
+    __shared__ X part[WARPS];
+    x = warp_sum(x);
+    __syncthreads(); /* the previous sum has been read */
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    X sum = part[0];
+    for (int w = 1; w < WARPS; w++) sum += part[w];
+    return sum;
+}
+template <int WARPS> __device__ __forceinline__ float block_max(float x)
+{
+    __shared__ float part[WARPS];
+    x = warp_max(x);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    float most = part[0];
+    for (int w = 1; w < WARPS; w++) most = fmaxf(most, part[w]);
+    return most;
 }
 
 /* Numbers of rows, whatever their type: load and store as float. */

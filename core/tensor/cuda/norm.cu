@@ -94,19 +94,6 @@ __global__ void __launch_bounds__(32 * WARPS) norm_rows(norm_call<T> a)
     }
 }
 
-/* The sum over a block of WIDE_THREADS, in every thread; may be called again at once. */
-__device__ __forceinline__ float block_sum(float x)
-{
-    __shared__ float part[WIDE_THREADS / 32];
-    x = warp_sum(x);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    float sum = 0;
-    for (int w = 0; w < WIDE_THREADS / 32; w++) sum += part[w];
-    return sum;
-}
-
 template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 2) norm_wide(norm_call<T> a)
 {
     int64_t row = blockIdx.x, at = row * a.width, step = 8 * WIDE_THREADS;
@@ -128,7 +115,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS, 
             }
         }
         if (pass == 2) break;
-        sum = block_sum(sum) / (float)a.width;
+        sum = block_sum<WIDE_THREADS / 32>(sum) / (float)a.width;
         if (pass)
             scale = 1 / sqrtf(sum + a.eps);
         else
@@ -241,7 +228,9 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) 
             }
             if (pass) write_back<VECTOR>(a, at + column, n, g);
         }
-        if (!pass) m = block_sum(sum) / (float)a.width, mx = block_sum(product) / (float)a.width;
+        if (!pass)
+            m = block_sum<WIDE_THREADS / 32>(sum) / (float)a.width,
+            mx = block_sum<WIDE_THREADS / 32>(product) / (float)a.width;
     }
 }
 

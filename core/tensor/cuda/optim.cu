@@ -149,17 +149,6 @@ __global__ void __launch_bounds__(UPDATE_THREADS) update(update_program u, bool 
 
 enum { CHUNK = 1 << 14, CHUNKS = 4096 };
 
-__device__ __forceinline__ double block_sum(double x)
-{
-    __shared__ double part[THREADS];
-    part[threadIdx.x] = x;
-    for (int half = THREADS / 2; half; half /= 2) {
-        __syncthreads();
-        if ((int)threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-    }
-    __syncthreads();
-    return part[0];
-}
 __device__ __forceinline__ double square(float x) { return (double)x * (double)x; }
 __global__ void square_chunks(double *sums, const float *v, int64_t n, int64_t chunk, bool wide)
 {
@@ -169,14 +158,14 @@ __global__ void square_chunks(double *sums, const float *v, int64_t n, int64_t c
         float4 x = read4(v + i, end - i, wide);
         sum += (square(x.x) + square(x.y)) + (square(x.z) + square(x.w));
     }
-    sum = block_sum(sum);
+    sum = block_sum<WARPS>(sum);
     if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 __global__ void add_chunks(double *out, const double *sums, int n)
 {
     double sum = 0;
     for (int i = (int)threadIdx.x; i < n; i += THREADS) sum += sums[i];
-    sum = block_sum(sum);
+    sum = block_sum<WARPS>(sum);
     if (!threadIdx.x) *out = sum;
 }
 

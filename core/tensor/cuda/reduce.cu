@@ -157,47 +157,23 @@ __global__ void softmax_back_warps(float *dx, const float *y, const float *dy, i
     }
 }
 
-/* Of a block, in every thread; `part` is free again after the next barrier. */
-__device__ __forceinline__ float block_sum(float x, float part[WARPS])
-{
-    x = warp_sum(x);
-    __syncthreads();
-    if (!my_lane()) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    float sum = 0;
-    for (int w = 0; w < WARPS; w++) sum += part[w];
-    return sum;
-}
-__device__ __forceinline__ float block_max(float x, float part[WARPS])
-{
-    x = warp_max(x);
-    __syncthreads();
-    if (!my_lane()) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    float most = part[0];
-    for (int w = 1; w < WARPS; w++) most = fmaxf(most, part[w]);
-    return most;
-}
-
 /* Long rows: a block each, read again from the cache. y may be x: a thread reads what it writes. */
 __global__ void softmax_blocks(float *y, const float *x, int64_t n)
 {
-    __shared__ float part[WARPS];
     x += blockIdx.x * n, y += blockIdx.x * n;
     float most = -INFINITY, sum = 0;
     for (int64_t j = threadIdx.x; j < n; j += THREADS) most = fmaxf(most, x[j]);
-    most = block_max(most, part);
+    most = block_max<WARPS>(most);
     for (int64_t j = threadIdx.x; j < n; j += THREADS) sum += weight(x[j], most);
-    float over = scale_of(block_sum(sum, part), most);
+    float over = scale_of(block_sum<WARPS>(sum), most);
     for (int64_t j = threadIdx.x; j < n; j += THREADS) y[j] = weight(x[j], most) * over;
 }
 __global__ void softmax_back_blocks(float *dx, const float *y, const float *dy, int64_t n)
 {
-    __shared__ float part[WARPS];
     y += blockIdx.x * n, dy += blockIdx.x * n, dx += blockIdx.x * n;
     float sum = 0;
     for (int64_t j = threadIdx.x; j < n; j += THREADS) sum += y[j] * dy[j];
-    sum = block_sum(sum, part);
+    sum = block_sum<WARPS>(sum);
     for (int64_t j = threadIdx.x; j < n; j += THREADS) dx[j] = y[j] * (dy[j] - sum);
 }
 

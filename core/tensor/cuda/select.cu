@@ -12,7 +12,6 @@
 #include "tensor/cuda/gpu.h"
 
 enum { THREADS = 512, FEW_THREADS = 128, MERGE_WARPS = 4 };
-#define LOWEST (-3e38f)
 
 /* Larger for a likelier choice, among equal ones for the lower id; never 0. */
 __device__ __forceinline__ uint64_t rank_of(float logit, int id)
