@@ -67,7 +67,9 @@ enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST }; /* the i
 typedef struct {
     uint32_t flags;
     ab_vocab src_vocab, tgt_vocab;
-    /* Reads or generates the data. Returns 0, or -1 and a message in err (file, line, what was found and expected). */
+    /* Reads or generates the data. Returns 0, or -1 and a message in err (file, line, what was found and expected).
+     * With 0, err may hold a line about the data, such as which part was split off: it is said once and recorded with
+     * the run. */
     int (*open)(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n);
     int64_t (*count)(void *self, ab_split split);
     void (*get)(void *self, ab_split split, int64_t i, ab_example *out);

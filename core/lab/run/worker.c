@@ -160,6 +160,7 @@ static int open_task(run *r, err *e)
     r->task = &r->task_plugin->iface.task;
     if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))
         return fail(e, "task '%s': %s", d->name, words);
+    if (*words) event_fact("data", words), log_line(LOG_INFO, "%s", words);
     return 0;
 }
 

@@ -36,6 +36,7 @@ typedef struct {
     /* Why a task cannot be opened: missing data; or NULL. There are rows all the same if the sizes of the data are
      * known. */
     const char *missing;
+    str notes;           /* of the tasks on their data, one per line */
     const char *unknown; /* why there is no estimate, or NULL */
     arena memory;
 } sweep_costs;

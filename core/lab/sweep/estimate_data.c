@@ -126,6 +126,7 @@ static int open_data(const spec_row *row, const places *p, group *g, err *e)
     int bad = x->desc.params && config_bind(&row->placed, x->desc.name, x->desc.params, cfg, &a, e);
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words))
         bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, words);
+    if (!bad && *words) printf("note\t%s\n", words);
     if (!bad) {
         bad = count_vocabs(&x->iface.task, self, &row->config, g, e);
         if (!bad) measure_splits(&x->iface.task, self, &row->config, g);

@@ -43,6 +43,7 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
     if (has_prefix(line, "missing\t")) x->missing = arena_strdup(&x->memory, line + strlen("missing\t"));
     size_t row;
     int used = 0;
+    if (has_prefix(line, "note\t")) str_addf(&x->notes, "%s\n", line + strlen("note\t"));
     if (sscanf(line, "none\t%zu\t%n", &row, &used) == 1 && used) {
         x->refused = grow(x->refused, &x->refused_cap, x->n_refused + 1, sizeof *x->refused);
         x->refused[x->n_refused++] = (row_refused){row, arena_strdup(&x->memory, line + used)};
@@ -83,6 +84,7 @@ void estimate_free(sweep_costs *x)
 {
     free(x->rows);
     free(x->refused);
+    str_free(&x->notes);
     arena_free(&x->memory);
     *x = (sweep_costs){0};
 }

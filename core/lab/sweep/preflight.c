@@ -91,6 +91,7 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         str_addf(&text, ", %s%zu seed%s, ", s->until.most ? "at most " : "", s->n_seeds, s->n_seeds == 1 ? "" : "s");
         estimate_line(&x, n_runs, o->workers, &text);
         str_addc(&text, '\n');
+        str_add(&text, str_text(&x.notes));
         if (x.missing) str_addf(&text, "the data are not here; their published sizes were used: %s\n", x.missing);
         str_addc(&text, '\n');
         estimate_table(&x, s, &text);

@@ -151,6 +151,7 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
 static int count_costs(sweep *s, err *e)
 {
     estimate_sweep(s->c, &s->costs);
+    if (s->c->verbosity >= 0) fputs(str_text(&s->costs.notes), stderr);
     pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
     return check_data(&s->costs, s->c, e) ? 1 : 0;
 }

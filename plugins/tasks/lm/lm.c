@@ -158,6 +158,9 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
         close_task(t);
         return -1;
     }
+    if (!env->no_data && !*t->c.dev)
+        snprintf(err, n_err, "%s: dev (%lld lines) is the end of its %lld lines", t->c.file,
+                 (long long)t->split[AB_DEV].n, (long long)(t->split[AB_DEV].n + t->split[AB_TRAIN].n));
     *self = t;
     return 0;
 }

@@ -1,9 +1,11 @@
 /* read.c - reads treebanks into sentences and sequences. */
 #include "synthetic.h"
 #include "task.h"
+#include "tasks/split.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 char *task_kept(buffer *b)
 {
@@ -13,9 +15,20 @@ char *task_kept(buffer *b)
     return copy;
 }
 
+/* Where a tree of a treebank in one file goes: by a hash of its words, so that equal sentences stay together. */
+static split *part_of(task *t, const tree *x)
+{
+    buffer_clear(&t->scratch);
+    tree_words(x, &t->scratch);
+    double at = split_place(t->scratch.s);
+    return &t->split[at < SPLIT_SHARE ? AB_DEV : at < 2 * SPLIT_SHARE ? AB_TEST : AB_TRAIN];
+}
+
+/* s NULL: the part that the words decide. */
 static void add_tree(task *t, split *s, const tree *x)
 {
     buffer *b = &t->scratch;
+    if (!s) s = part_of(t, x);
     if (s->n == s->cap) {
         s->cap = 2 * s->cap + 1024;
         s->src = resized(s->src, (size_t)s->cap, sizeof *s->src);
@@ -40,7 +53,7 @@ static int read_file(task *t, split *s, const char *path, int64_t most, char *er
     treebank b = {.join = t->c.spaces == JOIN};
     tree x = {0};
     int got = treebank_read(&b, path, err, n_err) ? -1 : 1;
-    while (got == 1 && (!most || s->n < most) && (got = treebank_next(&b, &x, err, n_err)) == 1)
+    while (got == 1 && (!most || !s || s->n < most) && (got = treebank_next(&b, &x, err, n_err)) == 1)
         if (x.n) add_tree(t, s, &x);
     free(b.text);
     tree_free(&x);
@@ -150,9 +163,33 @@ static int read_synthetic(task *t, char *err, size_t n_err)
     return got == 1 ? 0 : -1;
 }
 
+/* parsing.data = a file: its trees, and what became dev and test as a note in err. 1: done; 0: it is no file; -1. */
+static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, char *err, size_t n_err)
+{
+    char path[4096];
+    const char *data = t->c.data;
+    struct stat s;
+    int own = *data == '/' || *data == '.';
+    snprintf(path, sizeof path, "%s%s%s", own ? "" : env->data_dir, own ? "" : "/", data);
+    if (stat(path, &s) || !S_ISREG(s.st_mode)) return 0;
+    if (read_file(t, NULL, path, 0, err, n_err)) return -1;
+    long long n[AB_SPLITS];
+    for (int k = 0; k < AB_SPLITS; k++) n[k] = (long long)t->split[k].n;
+    if (!n[AB_TRAIN] || !n[AB_DEV] || !n[AB_TEST]) {
+        snprintf(err, n_err, "parsing.data = %s: %lld trees are too few to split off a twentieth each for dev and test",
+                 data, n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST]);
+        return -1;
+    }
+    snprintf(note, n_note,
+             "%s: dev (%lld trees) and test (%lld trees) split off from %lld trees by a hash of the words", data,
+             n[AB_DEV], n[AB_TEST], n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST]);
+    return 1;
+}
+
 int task_read(task *t, const ab_env *env, char *err, size_t n_err)
 {
     const config *c = &t->c;
+    char note[512] = "";
     int wsj = !strcmp(c->data, "wsj");
     places in = {env->data_dir, c->files, wsj ? c->wsj : NULL};
     if (wsj && !*c->wsj) {
@@ -171,11 +208,15 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err)
         return -1;
     }
     if (synthetic && read_synthetic(t, err, n_err)) return -1;
-    for (int k = 0; k < AB_SPLITS && !synthetic; k++)
+    int all_auto = !strcmp(c->train, "auto") && !strcmp(c->dev, "auto") && !strcmp(c->test, "auto");
+    int whole = !synthetic && !wsj && all_auto ? read_whole(t, env, note, sizeof note, err, n_err) : 0;
+    if (whole < 0) return -1;
+    for (int k = 0; k < AB_SPLITS && !synthetic && !whole; k++)
         if (read_split(t, (ab_split)k, &in, given[k], err, n_err)) return -1;
     t->n_gold = t->split[AB_TRAIN].n;
     split *train = &t->split[AB_TRAIN];
     if (*c->silver && read_files(t, train, &in, "parsing.silver", paths_find, c->silver, 0, err, n_err)) return -1;
     write_sequences(t);
+    snprintf(err, n_err, "%s", note);
     return 0;
 }

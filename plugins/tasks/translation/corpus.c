@@ -51,7 +51,7 @@ static int missing(const corpus_place *at, const char *path, const char *key, co
     return -1;
 }
 
-static int grow(split *s, int64_t more)
+int corpus_grow(split *s, int64_t more)
 {
     size_t bytes = (size_t)(s->n + more + 1) * sizeof(char *);
     char **src = realloc(s->src, bytes), **tgt = src ? realloc(s->tgt, bytes) : NULL;
@@ -60,17 +60,37 @@ static int grow(split *s, int64_t more)
     return src && tgt ? 0 : -1;
 }
 
-static int read_stem(split *s, const corpus_place *at, const char *key, const char *stems, const char *stem,
-                     size_t n_stem, char *err, size_t n_err)
+/* True if the file is there, perhaps with .gz, which is added then. */
+static int is_there(char path[PATH])
 {
-    char path[2][PATH];
+    size_t n = strlen(path);
+    if (!access(path, F_OK)) return 1;
+    if (n + 4 > PATH) return 0;
+    strcpy(path + n, ".gz");
+    if (!access(path, F_OK)) return 1;
+    path[n] = 0;
+    return 0;
+}
+
+int corpus_has(const corpus_place *at, const char *stem)
+{
+    char path[PATH];
+    const char *const endings[] = {at->src, "tsv"};
+    for (int i = 0; i < 2; i++) {
+        file_path(path, at, stem, strlen(stem), endings[i]);
+        if (is_there(path)) return 1;
+    }
+    return 0;
+}
+
+int corpus_read_files(split *s, const corpus_place *at, const char *src, const char *tgt, char *err, size_t n_err)
+{
+    const char *const path[2] = {src, tgt};
     char **lines[2];
     int64_t n[2];
     for (int side = 0; side < 2; side++) {
-        file_path(path[side], at, stem, n_stem, side ? at->tgt : at->src);
-        if (access(path[side], F_OK)) return missing(at, path[side], key, stems, err, n_err);
         if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
-            snprintf(err, n_err, "%s = %s: too many files", key, stems);
+            snprintf(err, n_err, "%s: too many files", path[side]);
             return -1;
         }
         if (at->host->read_lines(path[side], &lines[side], &n[side], err, n_err)) return -1;
@@ -83,7 +103,7 @@ static int read_stem(split *s, const corpus_place *at, const char *key, const ch
                  path[0], (long long)n[0], path[1], (long long)n[1]);
         return -1;
     }
-    if (grow(s, n[0])) {
+    if (corpus_grow(s, n[0])) {
         snprintf(err, n_err, "%s: out of memory for %lld lines", path[0], (long long)n[0]);
         return -1;
     }
@@ -91,6 +111,20 @@ static int read_stem(split *s, const corpus_place *at, const char *key, const ch
     memcpy(s->tgt + s->n, lines[1], (size_t)n[1] * sizeof(char *));
     s->n += n[0];
     return 0;
+}
+
+static int read_stem(split *s, const corpus_place *at, const char *key, const char *stems, const char *stem,
+                     size_t n_stem, char *err, size_t n_err)
+{
+    char path[2][PATH], table[PATH];
+    file_path(table, at, stem, n_stem, "tsv");
+    for (int side = 0; side < 2; side++) {
+        file_path(path[side], at, stem, n_stem, side ? at->tgt : at->src);
+        if (is_there(path[side])) continue;
+        if (!side && is_there(table)) return corpus_read_table(s, at, table, err, n_err);
+        return missing(at, path[side], key, stems, err, n_err);
+    }
+    return corpus_read_files(s, at, path[0], path[1], err, n_err);
 }
 
 int corpus_read(split *s, const corpus_place *at, const char *key, const char *stems, char *err, size_t n_err)

@@ -29,5 +29,17 @@ typedef struct { /* where to read; also for messages */
 /* Appends the pairs of FOLDER/STEM.src and FOLDER/STEM.tgt for each stem of "a+b+c". Returns 0, or -1 with a message
  * in err: a missing file, or two files of different length. */
 int corpus_read(split *s, const corpus_place *at, const char *key, const char *stems, char *err, size_t n_err);
+/* Is there FOLDER/STEM.src and .tgt, or FOLDER/STEM.tsv, or one of these with .gz? */
+int corpus_has(const corpus_place *at, const char *stem);
+/* Appends the pairs of two files, line by line. */
+int corpus_read_files(split *s, const corpus_place *at, const char *src, const char *tgt, char *err, size_t n_err);
+/* Appends the pairs of a file of two columns with a tab between, or of the columns that its first line names as source
+ * and target (table.c). */
+int corpus_read_table(split *s, const corpus_place *at, const char *path, char *err, size_t n_err);
+/* Moves a twentieth of the pairs (at most about 2,000) to each of dev and test that is not NULL, by a hash of the
+ * source line: equal sources stay together. name: of the corpus, for messages; note: says what was done. */
+int corpus_split_off(split *train, split *dev, split *test, const char *name, char *note, size_t n_note, char *err,
+                     size_t n_err);
+int corpus_grow(split *s, int64_t more); /* room for more pairs; -1: out of memory */
 void split_free(split *s, const ab_host *host);
 #endif

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Data as users have them: folders, tables, two files, one text, one file of trees, each perhaps with .gz; parts that are split off; what is refused.
+source "$(dirname "$0")/common.bash" "$@"
+
+words=(ein hund sieht die katze und das haus rot blau geht kommt)
+english=(a dog sees the cat and that house red blue goes comes)
+RANDOM=7
+for _ in $(seq 400); do
+    src= tgt=
+    for _ in 1 2 3 4; do
+        k=$((RANDOM % 12))
+        src+=" ${english[k]}" tgt+=" ${words[k]}"
+    done
+    printf '%s\t%s\n' "${src# }" "${tgt# }"
+done >pairs
+cut -f1 pairs >all.en
+cut -f2 pairs >all.de
+mkdir -p folder named tables
+for part in train:1,300 valid:301,350 test:351,400; do
+    sed -n "${part#*:}p" all.en | gzip >"folder/${part%:*}.en.gz"
+    sed -n "${part#*:}p" all.de >"folder/${part%:*}.de"
+    sed -n "${part#*:}p" pairs >"tables/${part%:*}.tsv"
+done
+mv tables/valid.tsv tables/validation.tsv
+mkdir part && cp all.en part/train.en && cp all.de part/train.de && sed -n 1,20p all.en >part/val.en && sed -n 1,20p all.de >part/val.de
+cp pairs plain.tsv
+{ printf 'EN\tDE\n'; cat pairs; } >header.tsv
+awk -F'\t' 'BEGIN { print "target\tid\tsource" } { print $2 "\t" NR "\t" $1 }' pairs | gzip >turned.tsv.gz
+
+{ tiny own 4 | grep -v '^sequence'; } | sed 's/^task .*/task = translation/' >own.ini
+echo 'vocab = words' >>own.ini
+run() { exits 0 ablate run own.ini -s translation.data="$1" --threads 1 --progress none --db "$2"; }
+lines() { ablate show own/base --ref test --db "$1" | wc -l; }
+
+note='by a hash of the source line'
+run ./folder folder.db
+hasnt err "$note"
+equal "$(lines folder.db)" 50 "test lines of a folder with valid and .gz"
+run ./tables tables.db
+equal "$(lines tables.db)" 50 "test lines of a folder of tables"
+for data in ./plain.tsv ./header.tsv ./turned.tsv.gz ./all.en+./all.de; do
+    rm -rf one.db*
+    run "$data" one.db
+    equal "$(grep -c "^$data: dev (.* pairs) and test (.* pairs) split off from 400 pairs $note\$" err)" 1 "the split of $data is said once"
+    equal "$(sql "SELECT value FROM tag WHERE tag='data'" one.db)" "$(grep "$note" err)" "and recorded"
+    ablate show own/base --ref test --db one.db >"ref.$(basename "$data")"
+    cmp "ref.$(basename "$data")" ref.plain.tsv || wrong "$data: another test part than plain.tsv's"
+    grep -vxFf all.de ref.plain.tsv && wrong "$data: a reference that is no line of the target"
+done
+run ./part part.db
+has err './part: test ('
+hasnt err 'dev ('
+
+echo "what is refused"
+printf 'a b\tc\nonly one\n' >bad.tsv
+exits 1 ablate run own.ini -s translation.data=./bad.tsv --db bad.db
+has err './bad.tsv:2: found 1 column, expected 2 with a tab between: source and target'
+head -5 pairs >few.tsv
+exits 1 ablate run own.ini -s translation.data=./few.tsv --db bad.db
+has err "./few.tsv has no dev part, and a twentieth of its 5 pairs is too few for one; give translation.dev"
+exits 1 ablate run own.ini -s translation.data=./all.en+./none.de --db bad.db
+has err 'no file ./none.de (translation.data = ./all.en+./none.de'
+echo text >broken.tsv.gz
+exits 1 ablate run own.ini -s translation.data=./broken.tsv.gz --db bad.db
+has err './broken.tsv.gz: gzip cannot unpack it'
+
+echo "a text, a file of trees"
+gzip -k all.en
+{ tiny text 4 | grep -v '^sequence'; } | sed 's/^task .*/task = lm/' >text.ini
+exits 0 ablate run text.ini -s lm.file=./all.en.gz -s lm.context=16 --threads 1 --progress none --db text.db
+has err './all.en.gz: dev ('
+sed 's/^\([a-z]*\) \([a-z]*\) \([a-z]*\) \([a-z]*\)$/(S (NP (DT \1) (NN \2)) (VP (VB \3) (NP (NN \4))))/' all.en >trees.ptb
+{ tiny trees 4 | grep -v '^sequence'; } | sed 's/^task .*/task = parsing/' >trees.ini
+exits 0 ablate run trees.ini -s parsing.data=./trees.ptb -s parsing.linearisation=words -s vocab=words --threads 1 --progress none --db trees.db
+has err './trees.ptb: dev ('
+has err 'split off from 400 trees by a hash of the words'
+finish
