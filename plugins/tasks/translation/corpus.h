@@ -37,9 +37,10 @@ int corpus_read_files(split *s, const corpus_place *at, const char *src, const c
  * and target (table.c). */
 int corpus_read_table(split *s, const corpus_place *at, const char *path, char *err, size_t n_err);
 /* Moves a twentieth of the pairs (at most about 2,000) to each of dev and test that is not NULL, by a hash of the
- * source line: equal sources stay together. name: of the corpus, for messages; note: says what was done. */
-int corpus_split_off(split *train, split *dev, split *test, const char *name, char *note, size_t n_note, char *err,
-                     size_t n_err);
+ * source line: equal sources stay together. name: of the corpus, source: the
+ * extension of its files if it is a folder, else NULL, for messages; note: says what was done. */
+int corpus_split_off(split *train, split *dev, split *test, const char *name, const char *source, char *note,
+                     size_t n_note, char *err, size_t n_err);
 int corpus_grow(split *s, int64_t more); /* room for more pairs; -1: out of memory */
 void split_free(split *s, const ab_host *host);
 #endif

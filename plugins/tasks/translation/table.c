@@ -78,8 +78,8 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
 
 /* ---- parts ---- */
 
-int corpus_split_off(split *train, split *dev, split *test, const char *name, char *note, size_t n_note, char *err,
-                     size_t n_err)
+int corpus_split_off(split *train, split *dev, split *test, const char *name, const char *source, char *note,
+                     size_t n_note, char *err, size_t n_err)
 {
     enum { MOST = 2000, FEWEST = 2 };
     int64_t all = train->n, kept = 0;
@@ -101,9 +101,12 @@ int corpus_split_off(split *train, split *dev, split *test, const char *name, ch
     train->n = kept;
     for (int k = 0; k < 2; k++)
         if (parts[k] && parts[k]->n < FEWEST) {
+            const char *part = k ? "test" : "dev";
             snprintf(err, n_err,
-                     "%s has no %s part, and a twentieth of its %lld pairs is too few for one; give translation.%s",
-                     name, k ? "test" : "dev", (long long)all, k ? "test" : "dev");
+                     "%s has no %s part%s%s%s%s%s, and a twentieth of its %lld pairs is too few for one; give "
+                     "translation.%s",
+                     name, part, source ? " (no file " : "", source ? name : "", source ? k ? "/test." : "/dev." : "",
+                     source ? source : "", source ? k ? ")" : " or val, valid, validation)" : "", (long long)all, part);
             return -1;
         }
     int used = snprintf(note, n_note, "%s: ", name);

@@ -181,7 +181,8 @@ static int open_corpus(task *t, const config *c, const corpus_defaults *d, const
     if (c->first_pairs) *n = c->first_pairs;
     if (!lacks[AB_DEV] && !lacks[AB_TEST]) return 0;
     char note[512];
-    if (corpus_split_off(&t->split[AB_TRAIN], lacks[AB_DEV], lacks[AB_TEST], c->data, note, sizeof note, err, n_err))
+    if (corpus_split_off(&t->split[AB_TRAIN], lacks[AB_DEV], lacks[AB_TEST], c->data, whole ? NULL : c->src, note,
+                         sizeof note, err, n_err))
         return -1;
     snprintf(err, n_err, "%s", note);
     return 0;

@@ -98,7 +98,7 @@ static void test_files(void)
     put(mine, "train.de", "eins\nzwei\n\n");
     REFUSED(&l, dir, "mine/train.en has 4 lines", "mine/train.de has 3");
     put(mine, "train.de", "eins\r\nzwei\r\n\r\nvier");
-    REFUSED(&l, dir, "mine/dev.en", "translation.dev = dev");
+    REFUSED(&l, dir, "mine/dev.en", "give translation.dev");
     put(mine, "dev.en", "Five\n");
     put(mine, "dev.de", "fünf\n");
     put(mine, "more.en", "six\nseven\n");
