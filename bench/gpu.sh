@@ -236,6 +236,8 @@ timings() {
         [ $what = again ] && [ -z "$only" ] || train $config bf16 0 ""
     done
     train base bf16 1 ", odd vocabulary" --vocab $odd
+    # fused gradients (BGRADA, DRELU) against plain products and own kernels: a fused algorithm may be slower
+    for config in $configs; do ABLATE_PRODUCT=plain train $config bf16 1 ", plain products"; done
     # one batch of the smallest sentences: the graph is made for as many sentences as that has
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"

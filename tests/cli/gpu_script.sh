@@ -134,7 +134,7 @@ has "$folder/log/gate.txt" 'ABLATE_PRODUCT is "neither", expected "own", "librar
 call first 1 first "$folder/packed/ablate-gpu"
 for part in 'gate: five steps of small' 'test select' 'test planted, ABLATE_PRODUCT=own' 'test rows, other numbers' 'ablate check' 'table 3 base' \
     'table 3 base, dev PPL' 'table 3 base, the same bits' 'train small bf16 stream' \
-    'train base bf16 graph, odd vocabulary' 'train base bf16 graph, with a batch of pairs' \
+    'train base bf16 graph, odd vocabulary' 'train base bf16 graph, plain products' 'train base bf16 graph, with a batch of pairs' \
     'decode base, the same outputs' 'sanitizer racecheck attend' 'sanitizer synccheck optim' 'train big bf16 graph, algorithms chosen by time' 'together 8' 'ncu small' \
     'attention long cross cudnn'; do
     has "$folder/log/first.txt" "rc 0 +$part\$" 5

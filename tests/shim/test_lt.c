@@ -60,6 +60,37 @@ static void test_places(void)
     str_free(&path);
 }
 
+/* In the packages of the python3 on PATH, which nobody activated: NVIDIA's own, and what PyTorch brings along. */
+static void test_python(void)
+{
+    static const char *const places[] = {"nvidia/cu13/lib", "torch/lib"};
+    static const library_kind kind = {"a stand-in", "ABLATE_STAND_IN", {"libablate_packed.so.7"}, "stand_in"};
+    if (!file_exists(BUILD_DIR "/stand_in.so")) return;
+    char *before = xstrdup(getenv("PATH"));
+    unsetenv("VIRTUAL_ENV");
+    for (size_t i = 0; i < LENGTH(places); i++) {
+        char folder[] = "/tmp/ablate-lt-XXXXXX";
+        CHECK(mkdtemp(folder) != NULL);
+        char *bin = xprintf("%s/bin", folder), *lib = xprintf("%s/lib/python3.12/site-packages/%s", folder, places[i]);
+        char *python = xprintf("%s/python3", bin), *file = xprintf("%s/libablate_packed.so.7", lib);
+        char *search = xprintf("/nowhere:%s:%s", bin, before), *clear = xprintf("rm -rf %s", folder);
+        err e = {{0}};
+        str path = {0};
+        CHECK_INT(make_folders(bin, &e) || make_folders(lib, &e) || file_write(python, "", 0, &e), 0);
+        CHECK_INT(symlink(BUILD_DIR "/stand_in.so", file), 0);
+        void *without = library_load(&kind, &path, &e);
+        setenv("PATH", search, 1);
+        void *with = library_load(&kind, &path, &e);
+        setenv("PATH", before, 1);
+        CHECK_THAT(!without && with, "%s: found %p, without its python3 on PATH %p: %s", places[i], with, without,
+                   e.text);
+        CHECK_INT(system(clear), 0);
+        free(bin), free(lib), free(python), free(file), free(search), free(clear);
+        str_free(&path);
+    }
+    free(before);
+}
+
 static void test_functions(void)
 {
     err e = {{0}};
@@ -121,6 +152,7 @@ int main(void)
     test_needs();
     test_wish();
     test_places();
+    test_python();
     test_functions();
     return test_end();
 }

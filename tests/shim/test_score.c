@@ -8,6 +8,7 @@
 #ifdef GPU_ON_CPU
 #include "by_cxx.h"
 #endif
+#include <elf.h>
 #include <glob.h>
 #include <unistd.h>
 
@@ -357,6 +358,41 @@ static void check_compiled(bool all)
     (void)one, (void)wide;
 }
 
+/* Instructions of an opcode in a cubin's section: the low bits of every second word of 64. */
+static int count_opcode(const str *image, const char *section, uint64_t opcode)
+{
+    Elf64_Ehdr head;
+    int n = 0;
+    memcpy(&head, image->s, sizeof head);
+    Elf64_Shdr all[head.e_shnum];
+    memcpy(all, image->s + head.e_shoff, sizeof all);
+    for (int i = 0; i < head.e_shnum; i++) {
+        if (strcmp(image->s + all[head.e_shstrndx].sh_offset + all[i].sh_name, section)) continue;
+        for (size_t at = 0; at + 16 <= all[i].sh_size; at += 16) {
+            uint64_t word;
+            memcpy(&word, image->s + all[i].sh_offset + at, sizeof word);
+            n += (word & 0x1ff) == opcode;
+        }
+    }
+    return n;
+}
+
+/* NVRTC contracts no multiplication with an addition. */
+static void check_contraction(void)
+{
+    static const char source[] = "extern \"C\" __global__ void f(float *x) { x[0] = x[0] * x[1] + x[2]; }\n";
+    enum { FMUL = 0x020, FADD = 0x021, FFMA = 0x023 }; /* of 9.0, whatever the operands */
+    str image = {0}, name = {0};
+    err e = {{0}};
+    if (!kernel_compiler_found(&e)) return;
+    CHECK_THAT(!kernel_compile(source, "f", 90, &image, &name, &e), "%s", e.text);
+    int muls = count_opcode(&image, ".text.f", FMUL), adds = count_opcode(&image, ".text.f", FADD),
+        fmas = count_opcode(&image, ".text.f", FFMA);
+    CHECK_THAT(muls == 1 && adds == 1 && !fmas, "x y + z: %d FMUL, %d FADD, %d FFMA, expected 1, 1, 0", muls, adds,
+               fmas);
+    str_free(&image), str_free(&name);
+}
+
 /* What a user is told when a compiler is missing, and for a word that is none of the two; before one is loaded. */
 static void check_words(void)
 {
@@ -405,5 +441,6 @@ int main(void)
         check_step(BF16, &cases[i], i == 1 ? 300 : 16, 17);
     }
     check_compiled(all);
+    check_contraction();
     return finish();
 }

@@ -92,7 +92,7 @@ static int compile(nvrtc_program p, const char *expression, int capability, str 
 {
     char arch[32];
     snprintf(arch, sizeof arch, "-arch=sm_%d", capability);
-    const char *const options[] = {arch, "-std=c++17", "-default-device"}, *lowered = NULL;
+    const char *const options[] = {arch, "-std=c++17", "-default-device", "-fmad=false"}, *lowered = NULL;
     size_t n = 0;
     if (nvrtc.add_name(p, expression) || nvrtc.compile(p, sizeof options / sizeof *options, options)) {
         nvrtc.log_size(p, &n);

@@ -85,6 +85,15 @@ if(NCCL_HEADER AND CUDA_HEADER)
   target_include_directories(nccl_header SYSTEM PRIVATE ${NCCL_HEADER} ${CUDA_HEADER})
   add_dependencies(unit_tests nccl_header)
 endif()
+# runtime.cu by the C++ compiler, against stand-ins for the CUDA runtime
+if(CUDA_HEADER)
+  add_executable(cuda_test_runtime tests/cuda/test_runtime.cc)
+  target_include_directories(cuda_test_runtime PRIVATE ${CMAKE_SOURCE_DIR}/core)
+  target_include_directories(cuda_test_runtime SYSTEM PRIVATE ${CUDA_HEADER})
+  add_dependencies(unit_tests cuda_test_runtime)
+  add_test(NAME cuda/test_runtime COMMAND cuda_test_runtime)
+  set_tests_properties(cuda/test_runtime PROPERTIES LABELS unit)
+endif()
 # a library with a name of its own, for test_lt
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/stand_in.c CONTENT "int stand_in(void);\nint stand_in(void) { return 7; }\n")
 add_library(stand_in MODULE ${CMAKE_BINARY_DIR}/stand_in.c)
@@ -136,6 +145,7 @@ foreach(gpu ${ABLATE_CUDA_GPUS})
   string(APPEND codes ",sm_${gpu}")
 endforeach()
 set(arch_flags -gencode arch=compute_${ABLATE_CUDA_PTX},code=[${codes}])
+set(flags_attend_score --fmad=false) # the bits of NVRTC's kernels, whatever its version (compiled.c)
 set(module_objects)
 foreach(source ${cuda_kernels})
   get_filename_component(name ${source} NAME_WE)
@@ -144,7 +154,7 @@ foreach(source ${cuda_kernels})
   # the log says what each kernel takes of the machine; tests/cuda/spills.sh reads it
   add_custom_command(OUTPUT ${object} DEPENDS ${source} ${headers} VERBATIM COMMENT "nvcc ${name}.cu"
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${NVCC} -std=c++17 -O3 -lineinfo ${arch_flags} -I${CMAKE_SOURCE_DIR}/core --compiler-options=-fPIC,-fvisibility=hidden,-Wall
+    COMMAND ${NVCC} -std=c++17 -O3 -lineinfo ${arch_flags} ${flags_${name}} -I${CMAKE_SOURCE_DIR}/core --compiler-options=-fPIC,-fvisibility=hidden,-Wall
       -Xptxas -v -c ${source} -o ${object} > ${CMAKE_BINARY_DIR}/cuda/${name}.log 2>&1 || ${CMAKE_COMMAND} -DLOG=${CMAKE_BINARY_DIR}/cuda/${name}.log -P ${CMAKE_SOURCE_DIR}/core/tensor/cuda/show_log.cmake)
   list(APPEND module_objects ${object})
 endforeach()

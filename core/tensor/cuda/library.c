@@ -59,6 +59,24 @@ static void try_below(hunt *h, const char *root, const char *pattern)
     free(folder);
 }
 
+/* The packages of a Python that lives there: NVIDIA's own, and what PyTorch brings along. */
+static void try_environment(hunt *h, const char *root)
+{
+    try_below(h, root, "lib/python3*/site-packages/nvidia/*/lib");
+    try_below(h, root, "lib/python3*/site-packages/torch/lib");
+}
+/* That of the python3 on PATH, which nobody need have activated. */
+static void try_python(hunt *h)
+{
+    char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
+    for (char *folder = strtok_r(path, ":", &rest); folder && !h->library; folder = strtok_r(NULL, ":", &rest)) {
+        char *python = path_join(folder, "python3"), *root = xprintf("%s/..", folder);
+        if (file_exists(python)) try_environment(h, root);
+        free(python), free(root);
+    }
+    free(path);
+}
+
 static void try_beside_module(hunt *h)
 {
     static const char here = 0; /* an address in this module */
@@ -84,16 +102,18 @@ void *library_load(const library_kind *kind, str *path, err *e)
         try_folders(&h, "/usr/local/cuda/lib64");
         try_below(&h, getenv("CUDA_HOME"), "lib");
         try_folders(&h, "/usr/local/cuda*/lib");
-        static const char packages[] = "lib/python3*/site-packages/nvidia/*/lib";
-        try_below(&h, getenv("VIRTUAL_ENV"), packages);
+        try_folders(&h, "/usr/local/cuda*/targets/*/lib");
+        try_environment(&h, getenv("VIRTUAL_ENV"));
         try_below(&h, getenv("CONDA_PREFIX"), "lib");
-        try_below(&h, getenv("CONDA_PREFIX"), packages);
+        try_environment(&h, getenv("CONDA_PREFIX"));
+        try_python(&h);
         const char *home = getenv("HOME");
         if (home && *home) {
             char *local = xprintf("%s/.local", home);
-            try_below(&h, local, packages);
+            try_environment(&h, local);
             free(local);
         }
+        try_environment(&h, "/opt/*");
         try_folders(&h, "/usr/local/lib/python3*/*-packages/nvidia/*/lib");
         try_folders(&h, "/usr/lib/python3*/*-packages/nvidia/*/lib");
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unordered_map>
 #include <vector>
 
 namespace
@@ -153,9 +154,14 @@ int gpu_refuse(const char *words)
     if (!error[0]) snprintf(error, sizeof error, "%s", words), refused = true;
     return -1;
 }
+/* A fault comes back from every call; of a launch that the driver refused nothing is left once it has been read. */
 void gpu_clear_refusal(void)
 {
-    if (refused) error[0] = 0, refused = false;
+    if (!refused) {
+        cudaGetLastError();
+        if (error[0] && cudaStreamSynchronize(stream) != cudaSuccess) return;
+    }
+    error[0] = 0, refused = false;
 }
 /* An error that stays with the device comes back from every call; of others nothing is left once they have been
  * read. */
@@ -277,10 +283,11 @@ void gpu_set_counter(uint64_t seed, uint64_t step)
 
 void gpu_shared_memory(const void *kernel, size_t bytes)
 {
-    if (bytes <= 40 << 10) return; /* a kernel's fixed arrays share the 48 KiB that need no leave */
+    static std::unordered_map<const void *, size_t> allowed; /* never less than before: a graph may rely on it */
     cudaFuncAttributes a;
-    /* a graph may rely on it */
-    if (note(cudaFuncGetAttributes(&a, kernel), "a kernel") || bytes <= (size_t)a.maxDynamicSharedSizeBytes) return;
+    if (!bytes || bytes <= allowed[kernel] || note(cudaFuncGetAttributes(&a, kernel), "a kernel")) return;
+    if (gpu_fits_shared(a.sharedSizeBytes, bytes)) return;
+    allowed[kernel] = bytes;
     note(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
          "a kernel's shared memory");
 }

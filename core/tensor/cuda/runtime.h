@@ -31,7 +31,7 @@ void gpu_close(void);
 int gpu_launched(void);            /* after a launch: 0, or -1 if it or anything before failed */
 const char *gpu_error(void);       /* the message, or NULL */
 int gpu_refuse(const char *words); /* records an error of our own; returns -1 */
-void gpu_clear_refusal(void);      /* clears an error of gpu_refuse, but not one of the device */
+void gpu_clear_refusal(void);      /* clears an error, but not a fault, which the device does not recover from. Waits */
 /* After a failed library call: clears its error, so that it is not reported for the next launch. Returns 0, or -1 if
  * the device failed. */
 int gpu_forgive(void);
@@ -55,7 +55,10 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg);
 void *gpu_stream(void);                /* a cudaStream_t */
 const gpu_counter *gpu_counters(void); /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-/* allows a kernel more than 40 KiB of dynamic shared memory */
+/* Shared memory of a block in bytes: what every kernel has, static and dynamic together, and with gpu_shared_memory. */
+enum { GPU_SHARED = 48 << 10, GPU_SHARED_MOST = 227 << 10 };
+static inline int gpu_fits_shared(size_t fixed, size_t dynamic) { return fixed + dynamic <= GPU_SHARED; }
+/* Before a launch with this dynamic part: allows the kernel more than GPU_SHARED, if it needs that. */
 void gpu_shared_memory(const void *kernel, size_t bytes);
 int gpu_capture(void);    /* starts capture: launches are recorded, not run: 0 or -1 */
 int gpu_capturing(void);  /* is capture active? */

@@ -166,8 +166,8 @@ __device__ __forceinline__ void scores_of(float (&s)[N][4], const left_rows<floa
         {
             int row = 8 * j + 2 * t + i;
             float b = row < n ? x[row * stride + c] : 0;
-            s[j][i] += high * b;
-            s[j][2 + i] += low * b;
+            s[j][i] = fmaf(high, b, s[j][i]);
+            s[j][2 + i] = fmaf(low, b, s[j][2 + i]);
         }
     }
 }
@@ -192,8 +192,8 @@ __device__ __forceinline__ void product_of(float (&o)[D / 8][4], const float (&p
         {
             int column = 8 * m + 2 * t + c;
             float b = column < width ? x[row * stride + column] : 0;
-            o[m][c] += high * b;
-            o[m][2 + c] += low * b;
+            o[m][c] = fmaf(high, b, o[m][c]);
+            o[m][2 + c] = fmaf(low, b, o[m][2 + c]);
         }
     }
 }

@@ -291,10 +291,21 @@ static int run(const gpu_attention *a, plan *p, bool backward, err *e)
     return dnn_run(p->graph, at + work, e);
 }
 
+/* Says once what long sentences do without. */
+static bool is_there(void)
+{
+    static bool said;
+    err why = {{0}};
+    if (dnn_load(&why)) return true;
+    if (!said && !same(getenv("ABLATE_CUDNN"), "none"))
+        log_line(LOG_WARN, "attention over long sentences runs on our own kernels: %s", why.text);
+    said = true;
+    return false;
+}
+
 int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, err *e)
 {
-    err none = {{0}};
-    bool may = wanted(x->queries > x->keys ? x->queries : x->keys, e) && can_take(a, x) && dnn_load(&none);
+    bool may = wanted(x->queries > x->keys ? x->queries : x->keys, e) && can_take(a, x) && is_there();
     plan *p = may ? find_plan(a, x, backward, e) : NULL;
     if (!p) {
         count.own++;

@@ -1,0 +1,133 @@
+/* test_runtime.cc - runtime.cu itself, compiled for the CPU against stand-ins for the CUDA runtime's functions: when a
+ * kernel is allowed more shared memory, and which errors stay. Needs the toolkit's header, no GPU. */
+#include "tensor/cuda/runtime.cu"
+
+static struct {
+    size_t fixed;            /* a kernel's static shared memory */
+    int allowed;             /* dynamic shared memory it is allowed, 0: nothing was asked for */
+    cudaError_t last, stays; /* the last error; one that the device does not recover from */
+} fake;
+static cudaError_t stays_or(cudaError_t rc) { return fake.stays ? fake.stays : rc; }
+
+extern "C" {
+void gpu_flush(void) {}
+void gpu_forget_uploads(void) {}
+void gpu_copy_in(void *, const void *, size_t) {}
+cudaError_t cudaPeekAtLastError(void) { return stays_or(fake.last); }
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t rc = fake.last;
+    fake.last = cudaSuccess;
+    return stays_or(rc);
+}
+cudaError_t cudaStreamQuery(cudaStream_t) { return stays_or(cudaSuccess); }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return stays_or(cudaSuccess); }
+const char *cudaGetErrorString(cudaError_t rc) { return rc == cudaErrorInvalidValue ? "invalid argument" : "a fault"; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
+{
+    memset(a, 0, sizeof *a);
+    a->sharedSizeBytes = fake.fixed;
+    a->maxDynamicSharedSizeBytes = 48 * 1024;
+    return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute what, int bytes)
+{
+    if (what == cudaFuncAttributeMaxDynamicSharedMemorySize) fake.allowed = bytes;
+    return cudaSuccess;
+}
+/* the rest is not called */
+#define NEVER(name, ...)                                                                                               \
+    cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
+NEVER(cudaDeviceGetStreamPriorityRange, int *, int *)
+NEVER(cudaEventCreate, cudaEvent_t *)
+NEVER(cudaEventCreateWithFlags, cudaEvent_t *, unsigned)
+NEVER(cudaEventDestroy, cudaEvent_t)
+NEVER(cudaEventElapsedTime, float *, cudaEvent_t, cudaEvent_t)
+NEVER(cudaEventRecord, cudaEvent_t, cudaStream_t)
+NEVER(cudaEventSynchronize, cudaEvent_t)
+NEVER(cudaFree, void *)
+NEVER(cudaFreeHost, void *)
+NEVER(cudaGetDeviceCount, int *)
+NEVER(cudaGetDeviceProperties, cudaDeviceProp *, int)
+NEVER(cudaGraphDestroy, cudaGraph_t)
+NEVER(cudaGraphExecDestroy, cudaGraphExec_t)
+NEVER(cudaGraphInstantiate, cudaGraphExec_t *, cudaGraph_t, unsigned long long)
+NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
+NEVER(cudaLaunchKernel, const void *, dim3, dim3, void **, size_t, cudaStream_t)
+NEVER(cudaLibraryGetKernel, cudaKernel_t *, cudaLibrary_t, const char *)
+NEVER(cudaLibraryLoadData, cudaLibrary_t *, const void *, cudaJitOption *, void **, unsigned, cudaLibraryOption *,
+      void **, unsigned)
+NEVER(cudaMalloc, void **, size_t)
+NEVER(cudaMallocHost, void **, size_t)
+NEVER(cudaMemGetInfo, size_t *, size_t *)
+NEVER(cudaMemcpyAsync, void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)
+NEVER(cudaMemsetAsync, void *, int, size_t, cudaStream_t)
+NEVER(cudaSetDevice, int)
+NEVER(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode)
+NEVER(cudaStreamCreateWithFlags, cudaStream_t *, unsigned)
+NEVER(cudaStreamCreateWithPriority, cudaStream_t *, unsigned, int)
+NEVER(cudaStreamDestroy, cudaStream_t)
+NEVER(cudaStreamEndCapture, cudaStream_t, cudaGraph_t *)
+NEVER(cudaStreamWaitEvent, cudaStream_t, cudaEvent_t, unsigned)
+}
+
+static int checks, failed;
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        checks++;                                                                                                      \
+        if (condition) break;                                                                                          \
+        failed++;                                                                                                      \
+        printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");                                      \
+    } while (0)
+
+/* Static and dynamic shared memory fit 48 KiB together, or a kernel must be allowed its dynamic part. */
+static void check_shared_memory(void)
+{
+    static const struct {
+        size_t fixed, dynamic;
+        int allowed;
+    } cases[] = {{0, 0, 0},
+                 {0, 49152, 0},
+                 {0, 49153, 49153},
+                 {10368, 38784, 0},
+                 {10368, 40960, 40960}, /* score_forward with two registers and heads of more than 128 columns */
+                 {8192, 40961, 40961},
+                 {30000, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fake = {};
+        fake.fixed = cases[i].fixed;
+        gpu_shared_memory(&cases[i], cases[i].dynamic);
+        CHECK(fake.allowed == cases[i].allowed, "%zu bytes static, %zu dynamic: %d allowed, expected %d",
+              cases[i].fixed, cases[i].dynamic, fake.allowed, cases[i].allowed);
+        gpu_shared_memory(&cases[i], cases[i].dynamic / 2);
+        CHECK(fake.allowed == cases[i].allowed, "a smaller launch changed %d to %d", cases[i].allowed, fake.allowed);
+    }
+}
+
+/* What the device recovers from can be cleared; what stays with it cannot, and is not hidden by a refusal. */
+static void check_errors(void)
+{
+    fake = {};
+    gpu_refuse("too wide");
+    CHECK(gpu_launched() == -1 && gpu_error() && !strcmp(gpu_error(), "too wide"), "found \"%s\"", gpu_error());
+    gpu_clear_refusal();
+    CHECK(!gpu_launched() && !gpu_error(), "a refusal stays: \"%s\"", gpu_error());
+    fake.last = cudaErrorInvalidValue; /* a launch that the driver refuses */
+    CHECK(gpu_launched() == -1 && gpu_error() && !strcmp(gpu_error(), "a kernel: invalid argument"), "found \"%s\"",
+          gpu_error());
+    gpu_clear_refusal();
+    CHECK(!gpu_launched() && !gpu_error(), "a launch that was refused stays: \"%s\"", gpu_error());
+    fake.stays = cudaErrorIllegalAddress;
+    CHECK(gpu_launched() == -1, "a fault is not seen");
+    gpu_clear_refusal();
+    CHECK(gpu_launched() == -1 && gpu_error() && !strcmp(gpu_error(), "a kernel: a fault"),
+          "a fault is cleared: \"%s\"", gpu_error() ? gpu_error() : "");
+}
+
+int main(void)
+{
+    check_shared_memory();
+    check_errors();
+    printf("%d checks, %d failed\n", checks, failed);
+    return failed != 0;
+}
