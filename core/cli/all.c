@@ -33,6 +33,7 @@
     X(score_f1)                                                                                                        \
     X(data_list)                                                                                                       \
     X(data_get)                                                                                                        \
+    X(data_check)                                                                                                      \
     X(bench_train)                                                                                                     \
     X(bench_decode)                                                                                                    \
     X(bench_attention)                                                                                                 \

@@ -74,4 +74,42 @@ sed 's/^\([a-z]*\) \([a-z]*\) \([a-z]*\) \([a-z]*\)$/(S (NP (DT \1) (NN \2)) (VP
 exits 0 ablate run trees.ini -s parsing.data=./trees.ptb -s parsing.linearisation=words -s vocab=words --threads 1 --progress none --db trees.db
 has err './trees.ptb: dev ('
 has err 'split off from 400 trees by a hash of the words'
+
+echo "data check"
+mkdir faulty
+printf 'a b c\nd e f\na b c\n\ng h\nx y\nsame\n' >faulty/train.en
+printf 'A B C\r\nD E F\r\nA B C\r\nQ\r\nG H\r\nX\r\nsame\r\n' >faulty/train.de
+printf 'd e f\nG H\n' >faulty/dev.en
+printf 'D E F\ng h\n' >faulty/dev.de
+printf 'x y\nk\xff\n' >faulty/test.en
+printf 'Z\none two three four five six seven eight nine ten\n' >faulty/test.de
+row() { grep "^$1  " out | awk -v n="$2" '{ print $(NF - 3 + n) }'; }
+exits 0 ablate data check ./faulty
+equal "$(row pairs 1) $(row pairs 2) $(row pairs 3)" "7 2 2" "pairs"
+equal "$(row 'a side is empty' 1)" 1 "empty sides"
+equal "$(row 'repeated pairs' 1)" 1 "repeated pairs"
+equal "$(row 'pair also in train' 2) $(row 'pair also in train' 3)" "1 0" "overlap of pairs"
+equal "$(row 'source also in train' 2) $(row 'source also in train' 3)" "1 1" "overlap of sources"
+equal "$(row 'sides swapped, as another pair has them' 2)" 1 "swapped sides"
+equal "$(row 'sides identical' 1)" 1 "identical sides"
+equal "$(row 'not UTF-8' 3)" 1 "not UTF-8"
+equal "$(row 'lengths differ over 3 times' 3)" 1 "ratio of lengths"
+equal "$(row 'source: to 5 words' 1) $(row 'target: to 10 words' 3)" "7 1" "lengths"
+has out 'lines end in CR LF (read without the CR): train.de (7 lines)'
+exits 1 ablate data check ./faulty --strict
+mkdir clean
+printf 'a b\nc d\n' | tee clean/train.en | tr a-z A-Z >clean/train.de
+printf 'e f\ng h\n' | tee clean/dev.en | tr a-z A-Z >clean/dev.de
+printf 'i j\nk l\n' | tee clean/test.en | tr a-z A-Z >clean/test.de
+exits 0 ablate data check ./clean --strict
+exits 1 ablate data check ./nowhere
+has err 'no file ./nowhere/train.en'
+exits 0 ablate data check ./trees.ptb --task parsing
+
+echo "a run says what endangers its results, once, and keeps it"
+head -20 pairs >part/dev.tsv
+exits 0 ablate run own.ini -s translation.data=./part -s translation.dev=dev -s heads=1,2 --threads 1 --progress none --db danger.db
+equal "$(grep -c '^./part: [0-9]* of 20 dev pairs are training pairs too' err)" 1 "said once"
+sql "SELECT value FROM tag WHERE tag='data_check'" danger.db >tags
+has tags ' of 20 dev pairs are training pairs too'
 finish

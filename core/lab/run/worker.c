@@ -4,6 +4,7 @@
 #include "network/check/known.h"
 #include "tensor/comm/comm.h"
 #include "text/data/dataset.h"
+#include "text/data/inspect.h"
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
 #include "lab/launch/event.h"
@@ -161,6 +162,16 @@ static int open_task(run *r, err *e)
     if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))
         return fail(e, "task '%s': %s", d->name, words);
     if (*words) event_fact("data", words), log_line(LOG_INFO, "%s", words);
+    char *key = xprintf("%s.data", d->name);
+    if (data_inspectable(r->task, settings_get(&r->set, key))) {
+        data_report found;
+        str dangers = {0};
+        data_inspect(r->task, r->task_self, &found);
+        data_dangers(&found, &dangers);
+        if (dangers.n) event_fact("data_check", str_text(&dangers));
+        str_free(&dangers);
+    }
+    free(key);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* estimate_data.c - what an estimate needs of a sweep's data: vocabularies, lines and tokens of each split. */
 #include "lab/sweep/estimate_child.h"
 #include "text/data/dataset.h"
+#include "text/data/inspect.h"
 #include "network/model/costs.h"
 #include "network/plugin/plugin.h"
 #include <stdlib.h>
@@ -114,6 +115,22 @@ static bool take_published(const spec_row *row, group *g)
     return false;
 }
 
+/* What endangers results, once for each corpus. */
+static void print_dangers(const ab_task_plugin *task, void *self, const char *name, const spec_row *row)
+{
+    char *key = xprintf("%s.data", name);
+    const char *data = settings_get(&row->placed, key);
+    data_report found;
+    str dangers = {0};
+    if (data_inspectable(task, data)) {
+        data_inspect(task, self, &found);
+        data_dangers(&found, &dangers);
+    }
+    if (dangers.n) printf("note\t%s: %s (`ablate data check` says more)\n", data, str_text(&dangers));
+    str_free(&dangers);
+    free(key);
+}
+
 static int open_data(const spec_row *row, const places *p, group *g, err *e)
 {
     char words[1024] = "";
@@ -127,6 +144,7 @@ static int open_data(const spec_row *row, const places *p, group *g, err *e)
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words))
         bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, words);
     if (!bad && *words) printf("note\t%s\n", words);
+    if (!bad) print_dangers(&x->iface.task, self, x->desc.name, row);
     if (!bad) {
         bad = count_vocabs(&x->iface.task, self, &row->config, g, e);
         if (!bad) measure_splits(&x->iface.task, self, &row->config, g);

@@ -1,0 +1,36 @@
+/* inspect.h - what is wrong with a task's pairs: empty sides, pairs of train that are in dev or test too, and the like.
+ * */
+#ifndef ABLATE_DATA_INSPECT_H
+#define ABLATE_DATA_INSPECT_H
+#include "api/ab_plugin.h"
+#include "base/base.h"
+
+enum { LENGTH_BINS = 7 };
+extern const int64_t length_bins[LENGTH_BINS - 1]; /* most words of each bin; the last bin has no end */
+
+typedef struct { /* one split; words are separated by blanks */
+    int64_t pairs, src_words, tgt_words;
+    int64_t src_bins[LENGTH_BINS], tgt_bins[LENGTH_BINS]; /* lines by length */
+    int64_t empty;                                        /* a side is empty or blank */
+    int64_t not_utf8;                                     /* a side is not UTF-8 */
+    int64_t identical;                                    /* both sides are the same text */
+    int64_t ratio;        /* a side of ten words or more has over three times as many as the other */
+    int64_t twice;        /* pairs that occurred before in this split */
+    int64_t swapped;      /* source and target of a training pair, the other way round */
+    int64_t in_train;     /* dev and test: the pair is in train too */
+    int64_t src_in_train; /* dev and test: the source is in train too */
+} split_report;
+
+typedef struct {
+    split_report split[AB_SPLITS];
+} data_report;
+
+/* Looks at every pair of a task with sources, whose data are open. */
+void data_inspect(const ab_task_plugin *task, void *self, data_report *out);
+/* Does a task with these settings read a corpus with two sides, which data_inspect can look at? data: the value of its
+ * key `data`, or NULL. */
+bool data_inspectable(const ab_task_plugin *task, const char *data);
+/* Appends what endangers results, as clauses joined by "; ": pairs of dev or test in train, empty sides. Nothing if all
+ * is well. */
+void data_dangers(const data_report *r, str *out);
+#endif
