@@ -12,9 +12,9 @@ typedef struct {
 extern const library_kind library_lt, library_dnn, library_nccl;
 
 /* Opens the shared object: only the file named by the environment variable, if set; else searches next to this module,
- * by the loader's names (ldconfig), in CUDA's usual folders, and in Python's packages (nvidia/.../lib and torch/lib below
- * VIRTUAL_ENV, CONDA_PREFIX, each python3 on PATH, ~/.local, /opt, /usr). Returns its handle and its path in `path`, or
- * NULL with everything tried in `e`. */
+ * by the loader's names (ldconfig), in CUDA's usual folders, and in Python's packages (nvidia/.../lib and torch/lib
+ * below VIRTUAL_ENV, CONDA_PREFIX, each python3 on PATH, ~/.local, /opt, /usr). Returns its handle and its path in
+ * `path`, or NULL with everything tried in `e`. */
 void *library_load(const library_kind *kind, str *path, err *e);
 /* Opens, and leaves open, the libraries that the library at `path` opens by name when used (cuDNN: NVRTC, to compile
  * its kernels, and cuBLAS). In Python's packages each is in its own folder, where the loader does not search, but an
