@@ -15,6 +15,7 @@
     X(note)                                                                                                            \
     X(tag)                                                                                                             \
     X(rm)                                                                                                              \
+    X(restore)                                                                                                         \
     X(query)                                                                                                           \
     X(report)                                                                                                          \
     X(plot)                                                                                                            \

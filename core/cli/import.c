@@ -1,6 +1,6 @@
 /* import.c - ablate import: recorded experiments into the database. */
 #include "cli/options.h"
-#include "lab/report/store.h"
+#include "lab/results/db.h"
 
 static int import(const invocation *c, void *options)
 {
@@ -15,7 +15,6 @@ static int import(const invocation *c, void *options)
         if (!rc && runs) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
     }
     db_close(d);
-    if (!rc) rc = store_comparisons(&c->p.db, &e);
     return rc ? call_failed(c, &e) : 0;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct {
-    bool json;
+    bool json, older;
 } ls_options;
 
 /* ---- runs that Slurm jobs hold ---- */
@@ -84,6 +84,14 @@ static void experiments_grid(const read_listed *list, size_t n, grid *t)
     }
 }
 
+static void say_older(const invocation *c, reader *r, const char *experiment)
+{
+    size_t n = 0;
+    if (reader_older_count(r, experiment, &n, NULL) || !n) return;
+    call_say(c, "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s.\n", n,
+             n == 1 ? "" : "s", n == 1 ? "is" : "are", experiment, n == 1 ? "it" : "them");
+}
+
 static int list_experiments(const invocation *c, reader *r, bool json, err *e)
 {
     arena a = {0};
@@ -108,6 +116,7 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         experiments_grid(list, n, &t);
         print_grid(&t);
         grid_free(&t);
+        for (size_t i = 0; i < n; i++) say_older(c, r, list[i].name);
         call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n"
                       : "No experiments yet: try `ablate run experiments/quick.ini`\n");
     }
@@ -181,7 +190,49 @@ static void runs_grid(const read_experiment *x, const away_list *away, grid *t)
             put_run(t, x, &x->rows[i], &x->rows[i].runs[k], away);
 }
 
-static int list_runs(reader *r, const char *name, bool json, err *e)
+static void older_json(const read_older *x, str *out)
+{
+    str_addc(out, '{');
+    json_key_whole(out, "run", x->run);
+    json_key_text(out, "row", x->row);
+    json_key_whole(out, "seed", x->seed);
+    json_key_text(out, "status", db_status_text(x->status));
+    json_key_text(out, "settings", x->settings);
+    json_key_time(out, "ended", x->ended_at);
+    str_addc(out, '}');
+}
+
+/* Runs that the table leaves out, with the settings that are no longer the row's. */
+static int list_older(reader *r, const char *name, bool json, err *e)
+{
+    static const char *const headings[] = {"run", "row", "seed", "status", "ended", "settings that differ"};
+    arena a = {0};
+    read_older *list;
+    size_t n;
+    int rc = reader_older(r, name, &a, &list, &n, e);
+    grid t = {0};
+    for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2);
+    for (size_t i = 0; i < n && !rc; i++) {
+        str one = {0};
+        older_json(&list[i], &one);
+        if (json) printf("%s%s", i ? ",\n" : "[\n", str_text(&one));
+        str_free(&one);
+        grid_row(&t, false);
+        grid_put(&t, 0, "%lld", (long long)list[i].run);
+        grid_put(&t, 1, "%s", list[i].row);
+        grid_put(&t, 2, "%lld", (long long)list[i].seed);
+        grid_put(&t, 3, "%s", db_status_text(list[i].status));
+        put_local_time(&t, 4, list[i].ended_at);
+        grid_put(&t, 5, "%s", list[i].settings ? list[i].settings : "");
+    }
+    if (!rc && json) printf("%s\n]\n", n ? "" : "[");
+    if (!rc && !json) print_grid(&t);
+    grid_free(&t);
+    arena_free(&a);
+    return rc;
+}
+
+static int list_runs(const invocation *c, reader *r, const char *name, bool json, err *e)
 {
     arena a = {0};
     read_experiment x;
@@ -205,6 +256,7 @@ static int list_runs(reader *r, const char *name, bool json, err *e)
         runs_grid(&x, &away, &t);
         print_grid(&t);
         grid_free(&t);
+        say_older(c, r, x.name);
     }
     arena_free(&a);
     return rc;
@@ -214,14 +266,25 @@ static int ls(const invocation *c, void *options)
 {
     const ls_options *o = options;
     err e = {0};
+    if (o->older && !c->n_words) {
+        fail(&e, "--older needs an experiment");
+        return call_usage(c, &e);
+    }
     reader *r = reader_open(&c->p.db, &e);
-    int rc = !r ? -1 : c->n_words ? list_runs(r, c->word[0], o->json, &e) : list_experiments(c, r, o->json, &e);
+    int rc = !r           ? -1
+             : o->older   ? list_older(r, c->word[0], o->json, &e)
+             : c->n_words ? list_runs(c, r, c->word[0], o->json, &e)
+                          : list_experiments(c, r, o->json, &e);
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 
 static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)}, OPTION_DATABASE, {0}};
+    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)},
+    {"--older", NULL, "list the older runs, which the table leaves out because their row has other settings now",
+     OPTION_FLAG, offsetof(ls_options, older)},
+    OPTION_DATABASE,
+    {0}};
 const command ls_command = {.name = "ls",
                             .does = "list the experiments in the database, or the runs of one",
                             .arguments = "[EXPERIMENT]",

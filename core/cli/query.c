@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "lab/report/store.h"
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct {
@@ -30,7 +31,8 @@ static int query(const invocation *c, void *options)
         str_free(&sql);
         return call_usage(c, &e);
     }
-    int rc = store_comparisons(&c->p.db, &e);
+    bool compared = !o->list && (strcasestr(str_text(&sql), "paired") || strcasestr(str_text(&sql), "compar"));
+    int rc = compared ? store_comparisons(&c->p.db, NULL, &e) : 0;
     if (!rc)
         rc = o->list ? query_list(&c->p.db, c->n_words ? c->word[0] : NULL, f == QUERY_JSON, stdout, &e)
                      : query_print(&c->p.db, str_text(&sql), f, stdout, &e);

@@ -11,7 +11,7 @@
 
 typedef struct {
     const char *experiment;
-    bool keep_files, dry_run, yes;
+    bool older, keep_files, dry_run, yes;
 } rm_options;
 
 typedef struct {
@@ -20,6 +20,8 @@ typedef struct {
     size_t n;
     const char **folder; /* n_folders; of all attempts and generations */
     size_t n_folders, id_cap, words_cap, folder_cap;
+    size_t elsewhere; /* folders that are not below `own` and so stay */
+    char *own;        /* the folder of this database's runs, resolved; NULL: it has none */
     int64_t bytes;
     arena memory;
 } removal;
@@ -39,8 +41,21 @@ static int remove_file(const char *path, const struct stat *s, int kind, struct 
     return remove(path);
 }
 
+static bool is_own(const removal *m, const char *path)
+{
+    char *full = realpath(path, NULL);
+    size_t n = m->own ? strlen(m->own) : 0;
+    bool inside = full && n && !strncmp(full, m->own, n) && full[n] == '/';
+    free(full);
+    return inside;
+}
+
 static void add_folder(removal *m, const char *path)
 {
+    if (!is_own(m, path)) {
+        m->elsewhere++;
+        return;
+    }
     for (size_t i = 0; i < m->n_folders; i++)
         if (same(m->folder[i], path)) return;
     counted = 0;
@@ -115,12 +130,10 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
         for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
     }
     if (!rc && o->experiment) {
-        read_experiment x = {0};
-        rc = reader_experiment(r, o->experiment, false, &a, &x, e);
-        if (rc == 1) rc = fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", o->experiment);
-        for (size_t i = 0; i < x.n_rows && !rc; i++)
-            for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++)
-                rc = add_run(m, r, x.rows[i].runs[k].id, e);
+        int64_t *ids;
+        size_t n = 0;
+        rc = reader_all_runs(r, o->experiment, o->older, &a, &ids, &n, e);
+        for (size_t k = 0; k < n && !rc; k++) rc = add_run(m, r, ids[k], e);
     }
     reader_close(r);
     arena_free(&a);
@@ -132,9 +145,12 @@ static void print_removal(const removal *m, const rm_options *o)
     enum { SHOWN = 20 };
     for (size_t i = 0; i < m->n && i < SHOWN; i++) fprintf(stderr, "  %s\n", m->words[i]);
     if (m->n > SHOWN) fprintf(stderr, "  and %zu more\n", m->n - SHOWN);
-    if (o->experiment) fprintf(stderr, "  the experiment %s itself\n", o->experiment);
+    if (o->experiment && !o->older) fprintf(stderr, "  the experiment %s itself\n", o->experiment);
     for (size_t i = 0; i < m->n_folders && i < SHOWN && !o->keep_files; i++) fprintf(stderr, "  %s/\n", m->folder[i]);
     if (m->n_folders > SHOWN && !o->keep_files) fprintf(stderr, "  and %zu more folders\n", m->n_folders - SHOWN);
+    if (m->elsewhere && !o->keep_files)
+        fprintf(stderr, "  %zu folder%s not below this database's own folder of runs stay%s\n", m->elsewhere,
+                m->elsewhere == 1 ? "" : "s", m->elsewhere == 1 ? "s" : "");
 }
 
 static bool agreed(void)
@@ -147,9 +163,7 @@ static bool agreed(void)
 static int remove_all(const removal *m, const invocation *c, const rm_options *o, err *e)
 {
     db *d = db_open(&c->p.db, e);
-    int rc = d ? 0 : -1;
-    for (size_t i = 0; i < m->n && !rc; i++) rc = db_remove_run(d, m->id[i], e);
-    if (!rc && o->experiment) rc = db_remove_experiment(d, o->experiment, e);
+    int rc = d ? db_remove(d, m->id, m->n, o->older ? NULL : o->experiment, e) : -1;
     db_close(d);
     for (size_t i = 0; i < m->n_folders && !rc && !o->keep_files; i++)
         if (nftw(m->folder[i], remove_file, 16, FTW_DEPTH | FTW_PHYS))
@@ -169,6 +183,11 @@ static int rm(const invocation *c, void *options)
                         : "expected a run; `ablate ls EXPERIMENT` lists them");
         return call_usage(c, &e);
     }
+    if (o->older && !o->experiment) {
+        fail(&e, "--older needs --experiment NAME");
+        return call_usage(c, &e);
+    }
+    m.own = db_own_folder(c->p.db.path, c->p.usual_db, c->p.root);
     int rc = find_runs(&m, c, o, &e);
     bool ask = !rc && !o->dry_run && !o->yes && isatty(0) && isatty(2);
     char files[96] = "; their files stay";
@@ -189,6 +208,7 @@ static int rm(const invocation *c, void *options)
     } else if (!rc && !o->dry_run) {
         rc = remove_all(&m, c, o, &e);
     }
+    free(m.own);
     free(m.id);
     free((void *)m.words);
     free((void *)m.folder);
@@ -197,8 +217,10 @@ static int rm(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--experiment", "NAME", "remove an experiment with all its runs", OPTION_TEXT, offsetof(rm_options, experiment),
-     .words = WORDS_EXPERIMENTS},
+    {"--experiment", "NAME", "remove an experiment with all its runs, older ones too", OPTION_TEXT,
+     offsetof(rm_options, experiment), .words = WORDS_EXPERIMENTS},
+    {"--older", NULL, "with --experiment: only the older runs, which its table leaves out", OPTION_FLAG,
+     offsetof(rm_options, older)},
     {"--keep-files", NULL, "keep checkpoints, models, outputs and logs", OPTION_FLAG, offsetof(rm_options, keep_files)},
     {"--dry-run", NULL, "list what would be removed, and remove nothing", OPTION_FLAG, offsetof(rm_options, dry_run)},
     {"--yes -y", NULL, "do not ask for confirmation", OPTION_FLAG, offsetof(rm_options, yes)},

@@ -41,7 +41,7 @@ static int table(const invocation *c, void *options)
     int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);
-    if (!rc) rc = store_comparisons(&c->p.db, &e);
+    if (!rc) rc = store_comparisons(&c->p.db, name ? name : "", &e);
     str_free(&out);
     return rc ? call_failed(c, &e) : 0;
 }

@@ -70,6 +70,7 @@ note|start|note faults/base busy|SELECT value FROM tag WHERE tag='note'
 tag|start|tag faults/base paper=yes|SELECT value FROM tag WHERE tag='paper'
 log|start|log faults/base|
 rm|start|rm faults/base --yes|SELECT count(*) FROM run
+restore|start|restore faults|
 query|start|query "SELECT row, PPL FROM faults"|
 report|start|report faults -o page.html|
 plot|start|plot faults -o plot.svg|

@@ -37,22 +37,33 @@ static const char *hash_of(changed *c, const char *file)
     return h->sha256;
 }
 
-bool changed_since(changed *c, const char *plugins_json)
+static const char *file_in(const cJSON *all, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, key), "file"));
+}
+
+bool changed_since(changed *c, const char *plugins_json, const char *loaded)
 {
     if (!plugins_json) return false;
-    if (same(c->last, plugins_json)) return c->last_answer;
-    cJSON *all = cJSON_Parse(plugins_json);
+    char *both = xprintf("%s%s", plugins_json, loaded ? loaded : "");
+    if (same(c->last, both)) {
+        free(both);
+        return c->last_answer;
+    }
+    cJSON *all = cJSON_Parse(plugins_json), *now = loaded ? cJSON_Parse(loaded) : NULL;
     const cJSON *one;
     bool differs = false;
     cJSON_ArrayForEach(one, all)
     {
-        const char *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "file")),
+        const char *file = file_in(now, one->string),
                    *then = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "sha256"));
-        const char *now = file && then ? hash_of(c, file) : "";
-        differs |= *now && !same(now, then);
+        if (!file) file = file_in(all, one->string);
+        const char *hash = file && then ? hash_of(c, file) : "";
+        differs |= *hash && !same(hash, then);
     }
     cJSON_Delete(all);
+    cJSON_Delete(now);
     free(c->last);
-    c->last = xstrdup(plugins_json);
+    c->last = both;
     return c->last_answer = differs;
 }

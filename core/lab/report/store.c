@@ -64,13 +64,13 @@ static int store_one(db *d, reader *r, const read_stale *x, err *e)
     return rc < 0 ? -1 : 0;
 }
 
-int store_comparisons(const db_options *o, err *e)
+int store_comparisons(const db_options *o, const char *experiment, err *e)
 {
     arena a = {0};
     read_stale *stale = NULL;
     size_t n = 0;
     reader *r = reader_open(o, e);
-    int rc = r ? reader_stale(r, &a, &stale, &n, e) : -1;
+    int rc = r ? reader_stale(r, experiment, &a, &stale, &n, e) : -1;
     if (!rc && n) {
         err why = {0};
         db *d = db_open(o, &why);

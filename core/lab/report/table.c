@@ -75,6 +75,17 @@ static void note_failures(const gathered *g, grid *t)
     origin_free(&from);
 }
 
+static void note_older(const gathered *g, grid *t)
+{
+    size_t n = g->x.older;
+    if (n)
+        grid_note(t,
+                  "%zu older run%s with other settings %s left out: `ablate ls %s --older` lists %s, `ablate restore "
+                  "%s` shows %s again, `ablate rm --experiment %s --older` removes %s.",
+                  n, n == 1 ? "" : "s", n == 1 ? "is" : "are", g->x.name, n == 1 ? "it" : "them", g->x.name,
+                  n == 1 ? "it" : "them", g->x.name, n == 1 ? "it" : "them");
+}
+
 static void note_changed(const gathered *g, grid *t)
 {
     size_t rows = 0, runs = 0;
@@ -265,6 +276,7 @@ void table_grid(const gathered *g, grid *t)
     note_scale(g, t);
     note_tuning(g, t);
     note_failures(g, t);
+    note_older(g, t);
     note_changed(g, t);
     note_devices(g, t);
     note_unsound(g, t);

@@ -345,17 +345,7 @@ int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e)
     return 0;
 }
 
-int db_remove_run(db *d, int64_t run, err *e)
-{
-    int64_t gone, live = 0;
-    if (tx_begin(d, true, e)) return -1;
-    int rc =
-        sql_int(d->q, e, &live, "SELECT status='running' AND lease_until>=?2 FROM run WHERE id=?1", "id", run, now());
-    if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
-    if (rc == 1 && live) rc = fail(e, "run %lld is running; stop it first", (long long)run);
-    if (rc == 1) rc = sql_int(d->q, e, &gone, "DELETE FROM run WHERE id=?1 RETURNING id", "i", run) == 1 ? 0 : -1;
-    return tx_end(d, rc, e);
-}
+int db_remove_run(db *d, int64_t run, err *e) { return db_remove(d, &run, 1, NULL, e); }
 
 int db_remove_experiment(db *d, const char *name, err *e)
 {

@@ -68,7 +68,7 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
     "||coalesce(e.analysis,'') FROM variant v JOIN run r ON r.variant_id=v.id AND r.archived=0 AND r.status='done'"    \
     " JOIN result x ON x.run_id=r.id WHERE v.experiment_id=e.id AND v.archived=0)"
 
-int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e)
+int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e)
 {
     size_t cap = 0;
     read_stale *list = NULL;
@@ -76,8 +76,10 @@ int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e)
     sqlite3_stmt *s =
         sql_open(r->q, e,
                  "SELECT e.name," RESULTS_NOW " now FROM experiment e LEFT JOIN compared c ON c.experiment_id=e.id"
-                 " WHERE e.archived=0 AND now IS NOT coalesce(c.results,'')",
-                 "");
+                 " WHERE e.archived=0 AND (?1 IS NULL OR e.name IN(?1,?1||?2) OR (?1='' AND e.id=(SELECT id "
+                 "FROM experiment WHERE archived=0 ORDER BY name LIKE '%'||?2,created_at DESC,id DESC LIMIT 1))) AND "
+                 "now IS NOT coalesce(c.results,'')",
+                 "ss", experiment, DB_RECORDED);
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);

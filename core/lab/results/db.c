@@ -152,53 +152,89 @@ static int create(db *d, const db_options *o, err *e)
     return tx_end(d, rc, e);
 }
 
-static int back_up(db *d, int64_t version, char **backup, err *e)
+/* ---- upgrading ----
+ * The copy is made under the name .part while the upgrading process holds the write lock, and gets its own name once
+ * the upgrade has been committed. So a process that was killed leaves nothing that the next one does not replace or
+ * name, and of several that open the database at once only one makes a copy. */
+
+static char *part_of(const db *d, int64_t version)
 {
-    char *to = NULL;
-    for (int i = 0; !to || file_exists(to); i++) {
+    return xprintf("%s.version%lld.part", d->path, (long long)version);
+}
+
+/* Gives the copy its name, the first free one; the caller frees. NULL: there is none, or another process was faster. */
+static char *name_copy(const db *d, int64_t version)
+{
+    char *to = NULL, *part = part_of(d, version);
+    for (int i = 0; file_exists(part) && (!to || file_exists(to)); i++) {
         free(to);
         to = i ? xprintf("%s.version%lld.%d.bak", d->path, (long long)version, i)
                : xprintf("%s.version%lld.bak", d->path, (long long)version);
     }
-    if (sql_do(d->q, e, "VACUUM INTO ?1", "s", to)) {
-        free(to);
-        return -1;
-    }
-    *backup = to;
-    return 0;
+    if (to && rename(part, to)) free(to), to = NULL;
+    free(part);
+    return to;
+}
+
+/* In a write transaction: copies what was last committed, read by a connection of its own. */
+static int back_up(db *d, int64_t version, err *e)
+{
+    char *part = part_of(d, version);
+    sqlite3 *from = NULL, *to = NULL;
+    int rc = remove(part) && errno != ENOENT ? fail(e, "%s: %s", part, strerror(errno)) : 0;
+    if (!rc && (sqlite3_open_v2(d->path, &from, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+                sqlite3_open_v2(part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK))
+        rc = fail(e, "%s: cannot make a copy: %s", part, sqlite3_errmsg(to ? to : from));
+    sqlite3_backup *b = rc ? NULL : sqlite3_backup_init(to, "main", from, "main");
+    if (b) sqlite3_backup_step(b, -1);
+    if (!rc && (!b || sqlite3_backup_finish(b) != SQLITE_OK))
+        rc = fail(e, "%s: cannot make a copy: %s", part, sqlite3_errmsg(to));
+    sqlite3_close(to);
+    sqlite3_close(from);
+    if (rc) remove(part);
+    free(part);
+    return rc;
+}
+
+static int step_up(db *d, const migration *m, err *e)
+{
+    char set[64];
+    snprintf(set, sizeof set, "PRAGMA user_version=%d", m->from + 1);
+    if (m->before && m->before(d->q, e)) return -1;
+    return sql_script(d->q, m->sql, e) || sql_script(d->q, set, e) ? -1 : 0;
 }
 
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
 {
-    char *to = NULL;
+    int64_t version = 0, first = 0;
+    bool needed = false;
+    char *kept = NULL;
     if (backup) *backup = NULL;
-    for (size_t i = 0; i < n; i++) {
-        int64_t version = 0;
-        if (!steps[i].sql) continue;
-        if (sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0) return -1;
-        if (version != steps[i].from) continue;
-        if (!to && back_up(d, version, &to, e)) return -1;
-        if (tx_begin(d, true, e)) goto failed;
-        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0;
-        if (!rc && version == steps[i].from) { /* else another process has done it meanwhile */
-            char set[64];
-            snprintf(set, sizeof set, "PRAGMA user_version=%d", steps[i].from + 1);
-            rc = steps[i].before ? steps[i].before(d->q, e) : 0;
-            if (!rc) rc = sql_script(d->q, steps[i].sql, e);
-            if (!rc) rc = sql_script(d->q, set, e);
+    if (sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0) return -1;
+    for (size_t i = 0; i < n; i++) needed |= steps[i].from == version;
+    if (needed) {
+        if (tx_begin(d, true, e)) return -1;
+        int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0; /* another may have been faster */
+        for (size_t i = 0; i < n && !rc; i++) {
+            if (steps[i].from != version) continue;
+            if (!first) rc = back_up(d, first = version, e);
+            if (!rc) rc = step_up(d, &steps[i], e);
+            version++;
         }
-        if (tx_end(d, rc, e)) goto failed;
+        if (tx_end(d, rc, e)) {
+            char *part = part_of(d, first);
+            if (first) remove(part);
+            free(part);
+            return fail_in(e, "upgrading the database to a newer version (it stays as it was): ");
+        }
     }
-    if (to) log_line(LOG_INFO, "%s was upgraded to a newer version; the old one is kept as %s", d->path, to);
+    for (int64_t from = 1; from < version && !kept; from++) kept = name_copy(d, from); /* also one left by a kill */
+    if (kept) log_line(LOG_INFO, "%s was upgraded to a newer version; the old one is kept as %s", d->path, kept);
     if (backup)
-        *backup = to;
+        *backup = kept;
     else
-        free(to);
+        free(kept);
     return 0;
-failed:
-    fail_in(e, "upgrading the database to a newer version (a copy is kept as %s): ", to);
-    free(to);
-    return -1;
 }
 
 static int set_up(db *d, const db_options *o, err *e)

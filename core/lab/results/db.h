@@ -19,7 +19,9 @@
 #define DB_APPLICATION_ID 1094861651 /* 'ABLS', in the file's header */
 /* Recorded runs are kept in a separate experiment with this suffix: "quick.recorded". */
 #define DB_RECORDED ".recorded"
-#define DB_VERSION  5 /* PRAGMA user_version of this program */
+/* Tag of a done run: the plugins loaded by the last `ablate run`, where their files are not those of its training. */
+#define DB_LOADED  "plugins_loaded"
+#define DB_VERSION 5 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
@@ -36,6 +38,14 @@ void db_close(db *d); /* NULL is fine */
 /* Is this statfs f_type a network file system, where write-ahead logging could corrupt the database?
  */
 bool db_is_network(unsigned long f_type);
+
+/* Checkpoints and models of the usual database are in ROOT/runs, those of another (--db FILE) in FILE.runs: the same
+ * row in two databases is two runs. The caller frees. */
+char *db_runs_folder(const char *path, const char *usual, const char *root);
+/* That folder, resolved, if its files may be removed for this database; else NULL. The recorded paths of a copied
+ * database still name the original's files, so only what lies below this folder is ever removed. ROOT/runs belongs to
+ * ROOT/results.db if that exists, and then to no other file that $ABLATE_DB names. */
+char *db_own_folder(const char *path, const char *usual, const char *root);
 
 /* ---- freezing a sweep into runs ---- */
 
@@ -117,6 +127,13 @@ int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enu
  * `runs`: run ids, n of them. *requeued (may be NULL): number of requeued runs. */
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
 int db_remove_run(db *d, int64_t run, err *e); /* with all its data; an error for a running one */
+/* Removes exactly these n runs, in one transaction, and with `experiment` (or NULL) the experiment itself: an error,
+ * and nothing is removed, if it has runs besides these or one of them is running. */
+int db_remove(db *d, const int64_t *runs, size_t n, const char *experiment, err *e);
+/* ---- older runs (older.c): trained, but left out of the table since their row's settings changed ---- */
+int db_older_count(db *d, const char *experiment, size_t *n, err *e);
+/* Shows rows with finished older runs again, named NAME~1, NAME~2 ..., until the next freeze. *rows: how many. */
+int db_restore(db *d, const char *experiment, size_t *rows, err *e);
 int db_remove_experiment(db *d, const char *name, err *e);
 
 /* ---- doing a run ---- */

@@ -186,7 +186,9 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
             "FROM attempt WHERE run_id=?1 ORDER BY n DESC LIMIT 1",
             run, e);
         str_add(out, "],\n\"tags\":[");
-        if (!rc) rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 ORDER BY tag", run, e);
+        if (!rc)
+            rc = write_list(q, out, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag",
+                            run, e);
         str_add(out, "]");
         if (!rc) rc = write_results(q, run, out, e);
         if (!rc) rc = write_curves(q, run, keep, out, e);

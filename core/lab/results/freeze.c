@@ -104,6 +104,19 @@ static int plugins_differ(db *d, int64_t run, const char *now, err *e)
     return rc < 0 ? -1 : differ > 0;
 }
 
+/* Which plugins are loaded now, if their files are not those of the run's last attempt: report/changed.h compares with
+ * these. */
+static int note_loaded(db *d, int64_t run, const char *now, err *e)
+{
+    return sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='" DB_LOADED "'", "i", run) ||
+           sql_do(d->q, e,
+                  "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LOADED "',?2 WHERE EXISTS(SELECT 1 FROM attempt a,"
+                  "json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key WHERE a.run_id=?1 AND a.n=(SELECT "
+                  "max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL) AND o.type='object' AND "
+                  "json_extract(o.value,'$.file')<>json_extract(n.value,'$.file'))",
+                  "is", run, now);
+}
+
 /* Recorded runs are not taken for one's own. A run that was trained, or begun, with another plugin: what is done stays
  * and is told of, what is not done begins anew. */
 static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
@@ -119,6 +132,7 @@ static int note_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     int differ = row->plugins_json ? plugins_differ(d, out->id, row->plugins_json, e) : 0;
     if (differ < 0) return -1;
     out->changed = differ && out->status == DB_DONE;
+    if (row->plugins_json && out->status == DB_DONE && note_loaded(d, out->id, row->plugins_json, e)) return -1;
     out->anew = differ && (out->status == DB_QUEUED || out->status == DB_KILLED || out->status == DB_FAILED);
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }

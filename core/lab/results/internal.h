@@ -79,8 +79,9 @@ int run_afresh(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);
 /* Checks that `c` still holds the run: 0, or -1 and a message. */
 int claim_fence(db *d, const db_claim *c, err *e);
-void json_ids(str *out, const int64_t *ids, size_t n); /* "[1,2,3]" for json_each */
-bool owner_is_dead(const char *owner);                 /* a process of this machine that is gone */
+int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older.c */
+void json_ids(str *out, const int64_t *ids, size_t n);                  /* "[1,2,3]" for json_each */
+bool owner_is_dead(const char *owner);                                  /* a process of this machine that is gone */
 
 /* stats.c: statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);

@@ -103,6 +103,7 @@ int64_t reader_version(reader *r, err *e)
     "(SELECT value FROM tag WHERE run_id=r.id AND tag='check_failed'),"                                                \
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"               \
     " WHERE run_id=r.id AND kind='references')"                                                                        \
+    ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) "                                         \
     "FROM attempt"                                                                                                     \
     " WHERE run_id=r.id)"
@@ -199,7 +200,8 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
                       .peak_memory = sql_real(s, 22),
                       .plugins_json = sql_text(s, 23, a),
                       .check_failed = sql_text(s, 24, a),
-                      .references = sql_text(s, 25, a)};
+                      .references = sql_text(s, 25, a),
+                      .plugins_loaded = sql_text(s, 26, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
     return run->attempts || run->recorded ? load_results(l, run, e) : 0; /* one that never began has none */
 }
@@ -322,7 +324,7 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
     sqlite3_finalize(s);
     if (rc != 1) return rc < 0 ? -1 : 1;
     loading l = {.q = q, .with_stats = with_stats, .a = a};
-    rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) ? -1 : 0;
+    rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) || older_count(q, out->name, &out->older, e) ? -1 : 0;
     loading_end(&l);
     return rc;
 }
@@ -485,7 +487,8 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     if (load_fields(r->q, run, a, out, e) ||
         load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path", run, a, &out->artifacts,
                    &out->n_artifacts, e) ||
-        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 ORDER BY tag", run, a, &out->tags, &out->n_tags, e))
+        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag", run, a,
+                   &out->tags, &out->n_tags, e))
         return -1;
     return 0;
 }

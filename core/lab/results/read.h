@@ -40,9 +40,10 @@ typedef struct {
     /* "dev.ref HASH,test.ref HASH": files that its outputs were scored against; NULL: unknown */
     const char *references;
     const char *log_path, *host, *device, *git_commit;
-    const char *check_failed;  /* the first failed check of one of its plugins, or NULL */
-    const char *plugins_json;  /* as in db_provenance, or NULL */
-    int64_t exit_code, signal; /* -1: none */
+    const char *check_failed;   /* the first failed check of one of its plugins, or NULL */
+    const char *plugins_json;   /* as in db_provenance, or NULL */
+    const char *plugins_loaded; /* the same by the last `ablate run`, if from other files (DB_LOADED), or NULL */
+    int64_t exit_code, signal;  /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
     size_t n_results;
     const read_result *results;
@@ -67,6 +68,7 @@ typedef struct {
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
     bool has_recorded; /* it has recorded runs (DB_RECORDED) */
+    size_t older;      /* older runs, which the rows leave out (db.h) */
     size_t n_rows;
     const read_row *rows; /* in the table's order */
     size_t n_metrics;
@@ -81,7 +83,8 @@ int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, re
 typedef struct {
     const char *experiment, *results;
 } read_stale;
-int reader_stale(reader *r, arena *a, read_stale **out, size_t *n, err *e);
+/* experiment: NULL: all; "": the one frozen last. */
+int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e);
 /* Verdicts stored against another base than the present one: rows of the experiment, with the old base's hash. */
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
 
@@ -97,6 +100,19 @@ typedef struct {
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
+
+/* Older runs (db.h) of an experiment of exactly this name, and how their settings differ from those of the row now. */
+typedef struct {
+    int64_t run, seed;
+    const char *row, *settings; /* settings may be NULL */
+    enum db_status status;
+    double ended_at;
+} read_older;
+int reader_older(reader *r, const char *experiment, arena *a, read_older **out, size_t *n, err *e);
+int reader_older_count(reader *r, const char *experiment, size_t *n, err *e);
+/* Ids of all runs of an experiment of exactly this name, those that its table leaves out too, or only the older ones.
+ */
+int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e);
 
 /* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
 typedef struct {

@@ -93,6 +93,12 @@ int queue_again(db *d, const spec *s, int rerun, const db_frozen *f, size_t n, l
     if (talk && anew)
         fprintf(stderr, "%zu unfinished run%s started with a plugin that has changed since: %s from step 0\n", anew,
                 anew == 1 ? " was" : "s were", anew == 1 ? "it restarts" : "they restart");
+    size_t older = 0;
+    if (talk && !db_older_count(d, s->name, &older, NULL) && older)
+        fprintf(stderr,
+                "%zu older run%s with other settings stay%s in the database but out of the table: `ablate ls %s "
+                "--older`\n",
+                older, older == 1 ? "" : "s", older == 1 ? "s" : "", s->name);
     free(changed);
     return bad;
 }

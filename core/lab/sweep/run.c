@@ -308,7 +308,7 @@ static int show_table(const sweep *s, err *e)
               reader_experiment(r, name, false, &a, &x, e);
     reader_close(r);
     if (!bad) fputs(str_text(&out), stdout);
-    if (!bad) bad = store_comparisons(where, e);
+    if (!bad) bad = store_comparisons(where, name, e);
     fflush(stdout);
     if (s->talk && !bad)
         fprintf(stderr, "\nresults: %s   (ablate table %s; as a view for ablate query: %s)\n", where->path, name,

@@ -76,17 +76,4 @@ const plugin_schemas *run_schemas(void)
     return &all;
 }
 
-/* Checkpoints and models of the usual database are in runs/, those of another (--db FILE) in FILE.runs/: the same row
- * in two databases is two runs. */
-char *runs_folder(const places *p)
-{
-    struct stat a, b;
-    const char *usual = p->usual_db;
-    bool one_file = same(p->db.path, usual) ||
-                    (!stat(p->db.path, &a) && !stat(usual, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
-    if (one_file) return path_join(p->root, "runs");
-    char *here = p->db.path[0] == '/' ? xstrdup("") : getcwd(NULL, 0),
-         *folder = xprintf("%s%s%s.runs", here, *here ? "/" : "", p->db.path);
-    free(here);
-    return folder;
-}
+char *runs_folder(const places *p) { return db_runs_folder(p->db.path, p->usual_db, p->root); }

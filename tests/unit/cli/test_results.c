@@ -236,6 +236,40 @@ static void test_record(void)
     free(json), free(other);
 }
 
+static int count(const char *database, const char *sql)
+{
+    sqlite3 *q;
+    sqlite3_stmt *s = NULL;
+    CHECK_INT(sqlite3_open(database, &q), SQLITE_OK);
+    CHECK_INT(sqlite3_prepare_v2(q, sql, -1, &s, NULL), SQLITE_OK);
+    int n = s && sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
+    sqlite3_finalize(s);
+    sqlite3_close(q);
+    return n;
+}
+
+/* A table computes the comparisons of its own experiment and of no other; a query of `paired` those of all. */
+static void test_stored(void)
+{
+    char *two = path_join(folder, "two.db");
+    err e = {0};
+    db *d = db_open(&(db_options){.path = two}, &e);
+    CHECK_INT(fixture_fill(d, "one", NULL, 1, &e) || fixture_fill(d, "other", NULL, 1, &e), 0);
+    db_close(d);
+    CHECK_INT(RUN(&query_command, "query", "SELECT count(*) FROM run", "--db", two), 0);
+    CHECK_INT(count(two, "SELECT count(*) FROM compared"), 0);
+    CHECK_INT(RUN(&table_command, "table", "one", "--db", two), 0);
+    CHECK_INT(count(two, "SELECT count(*) FROM compared"), 1);
+    CHECK_INT(count(two, "SELECT count(*) FROM compared c JOIN experiment e ON e.id=c.experiment_id AND name='one'"),
+              1);
+    CHECK_INT(RUN(&table_command, "table", "--db", two), 0); /* the last one */
+    CHECK_INT(count(two, "SELECT count(*) FROM compared"), 2);
+    change(two, "DELETE FROM compared");
+    CHECK_INT(RUN(&query_command, "query", "SELECT count(*) FROM paired", "--db", two), 0);
+    CHECK_INT(count(two, "SELECT count(*) FROM compared"), 2);
+    free(two);
+}
+
 static void test_rm(void)
 {
     CHECK_INT(RUN(&rm_command, "rm", "1", "nope"), 1); /* nothing goes when one name is wrong */
@@ -286,6 +320,7 @@ int main(void)
     test_page();
     test_record();
     test_log();
+    test_stored();
     test_rm();
     free(out_text), free(err_text);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

@@ -1,6 +1,9 @@
 /* Comparisons with base and trials: stored, read, made stale by new results, carried by export and import, learnt by an
  * older database. */
 #include "fixture.h"
+#include <glob.h>
+#include <unistd.h>
+#include <sys/wait.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,7 +24,7 @@ static char *stale_results(const db_options *o, size_t expected)
     read_stale *list = NULL;
     size_t n = 0;
     reader *r = reader_open(o, &e);
-    CHECK_OK(reader_stale(r, &a, &list, &n, &e));
+    CHECK_OK(reader_stale(r, NULL, &a, &list, &n, &e));
     CHECK_INT(n, expected);
     char *text = n ? xstrdup(list[0].results) : NULL;
     arena_free(&a);
@@ -193,6 +196,35 @@ static void test_trials(db *d, const db_options *o, const char *folder)
 }
 
 /* A database as version 1 made it learns the new tables and keeps what it has. */
+/* Four processes open an old database at once: it is copied once, whole, and no other file stays. */
+static void test_at_once(const char *path, const char *old)
+{
+    char *copied = xprintf("%s.again", path), *pattern = xprintf("%s.again.version*", path), *one = NULL;
+    str bytes = {0};
+    CHECK_OK(file_read(old, &bytes, &e));
+    CHECK_OK(file_write(copied, bytes.s, bytes.n, &e));
+    for (int i = 0; i < 4; i++)
+        if (!fork()) {
+            db *d = db_open(&(db_options){.path = copied}, &e);
+            db_close(d);
+            _exit(d ? 0 : 1);
+        }
+    for (int i = 0, status; i < 4; i++) {
+        CHECK(wait(&status) > 0);
+        CHECK_INT(status, 0);
+    }
+    glob_t found;
+    CHECK_INT(glob(pattern, 0, NULL, &found), 0);
+    CHECK_INT(found.gl_pathc, 1);
+    one = xprintf("%s.version1.bak", copied);
+    CHECK_TEXT(found.gl_pathv[0], one);
+    CHECK_NEAR(one_number(one, "PRAGMA user_version"), 1, 0);
+    CHECK_NEAR(one_number(one, "SELECT count(*) FROM result"), 2, 0);
+    globfree(&found);
+    str_free(&bytes);
+    free(one), free(copied), free(pattern);
+}
+
 static void test_older(const db_options *o)
 {
     sqlite3 *q;
@@ -226,6 +258,7 @@ static void test_older(const db_options *o)
     CHECK_NEAR(one_number(o->path, "SELECT count(*) FROM published_table3"), 20, 0);
     char *backup = xprintf("%s.version1.bak", o->path);
     CHECK(file_exists(backup));
+    test_at_once(o->path, backup);
     free(backup);
 }
 

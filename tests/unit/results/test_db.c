@@ -358,7 +358,17 @@ static void test_migrate(db *d)
     CHECK(!backup);
     log_to(stderr, LOG_ERROR);
     CHECK_INT(db_migrate(d, bad, 1, &backup, &e), -1);
-    CHECK_HAS(e.text, "a copy is kept as");
+    CHECK_HAS(e.text, "it stays as it was");
+    char *part = xprintf("%s.version%d.part", path, DB_VERSION + 2),
+         *kept = xprintf("%s.version%d.1.bak", path, DB_VERSION);
+    CHECK(!file_exists(part)); /* no copy of what did not change */
+    free(part);
+    part = xprintf("%s.version%d.part", path, DB_VERSION); /* left by a process killed after its upgrade */
+    CHECK_OK(file_write(part, "copy", 4, &e));
+    CHECK_OK(db_migrate(d, good, 2, &backup, &e));
+    CHECK_TEXT(backup ? backup : "none", kept);
+    CHECK(!file_exists(part));
+    free(backup), free(part), free(kept);
     CHECK_NEAR(fixture_number(path, "PRAGMA user_version"), DB_VERSION + 2, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run WHERE colour='blue'"), 0, 0);
 }
