@@ -164,4 +164,14 @@ has err "plugin of kind attention, expected"
 echo "no object" >far/plugins/broken.so
 exits 0 ablate run byname.ini --threads 1
 has err "broken.so"
+# Without cc, the next compiler that is there; without any, what to get.
+mkdir bin && printf '#!/bin/sh\nPATH=/usr/bin:/bin exec cc "$@"\n' >bin/tcc && chmod +x bin/tcc
+exits 0 ablate new attention alone
+(PATH=$work/bin "$program" check ./alone.c >out 2>err) || wrong "check with tcc alone: $(cat err)"
+has out 'alone'
+rm -f alone.so bin/tcc
+(PATH=$work/bin "$program" check ./alone.c >out 2>err) && wrong "check without a compiler"
+has out './alone.c: no C compiler: found none of cc, gcc, clang, tcc and zig; install one'
+CC=nothing exits 1 ablate check ./alone.c
+has out "no compiler 'nothing', as CC names it"
 finish

@@ -29,27 +29,52 @@ static bool up_to_date(const char *so, const char *source)
     return built.st_mtime >= from.st_mtime && (!known || built.st_mtime >= header.st_mtime);
 }
 
-/* The compiler's own messages go to standard error. */
-static int compile(const char *source, const char *to, err *e)
+enum { MOST_WORDS = 8, NOT_THERE = 127 };
+
+/* Runs `command` (words with blanks between) on the source. Its own messages go to standard error. Returns the wait
+ * status, or -1. */
+static int compile_with(const char *command, const char *include, const char *source, const char *to)
 {
-    const char *cc = getenv("CC");
-    char *include = xprintf("-I%s", plugin_include());
-    char *line[] = {
-        (char *)(cc && *cc ? cc : "cc"), "-shared", "-fPIC", include, (char *)source, "-o", (char *)to, NULL};
-    int status = 0, rc = 0;
+    char *words = xstrdup(command), *line[MOST_WORDS + 7];
+    int n = 0, status = -1;
+    for (char *w = strtok(words, " "); w && n < MOST_WORDS; w = strtok(NULL, " ")) line[n++] = w;
+    char *const rest[] = {"-shared", "-fPIC", (char *)include, (char *)source, "-o", (char *)to, NULL};
+    memcpy(line + n, rest, sizeof rest);
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
         execvp(line[0], line);
-        _exit(127);
+        _exit(NOT_THERE);
     }
-    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+    if (pid < 0 || waitpid(pid, &status, 0) < 0) status = -1;
+    free(words);
+    return status;
+}
+
+/* With $CC, or with the first of the usual compilers that is there. */
+static int compile(const char *source, const char *to, err *e)
+{
+    static const char *const usual[] = {"cc", "gcc", "clang", "tcc", "zig cc"};
+    const char *own = getenv("CC"), *used = own;
+    char *include = xprintf("-I%s", plugin_include());
+    int status = NOT_THERE << 8, rc = 0;
+    if (own && *own)
+        status = compile_with(own, include, source, to);
+    else
+        for (size_t i = 0; i < LENGTH(usual) && status == NOT_THERE << 8; i++)
+            status = compile_with(used = usual[i], include, source, to);
+    if (status < 0)
         rc = fail(e, "%s: the compiler cannot be started: %s", source, strerror(errno));
-    else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        rc = fail(e, "%s: no compiler '%s'; install one, or use a built plugin (.so)", source, line[0]);
+    else if (status == NOT_THERE << 8 && own && *own)
+        rc = fail(e, "%s: no compiler '%s', as CC names it; install it, or use a built plugin (.so)", source, own);
+    else if (status == NOT_THERE << 8)
+        rc = fail(e,
+                  "%s: no C compiler: found none of cc, gcc, clang, tcc and zig; install one (apt install gcc; without "
+                  "root: pip install ziglang, then CC=\"python3 -m ziglang cc\"), or use a built plugin (.so)",
+                  source);
     else if (status)
-        rc = fail(e, "%s: cannot be built: '%s -shared -fPIC %s %s -o %s' failed; its messages are above", source,
-                  line[0], include, source, to);
+        rc = fail(e, "%s: cannot be built: '%s -shared -fPIC %s %s -o %s' failed; its messages are above", source, used,
+                  include, source, to);
     free(include);
     return rc;
 }
