@@ -66,22 +66,38 @@ static void do_or_write(const char *name, std::function<void()> what, int64_t wa
     gpu_give({gpu_label, name, warps, what});
 }
 
-static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<void()> &what)
+/* Shared memory that no block has: nvcc refuses static, a driver the sum of both. Known when a block has run. */
+static bool too_much(const std::string &name, size_t fixed, size_t dynamic)
 {
+    char words[256];
+    if (fixed <= GPU_SHARED && fixed + dynamic <= GPU_SHARED_MOST) return false;
+    snprintf(words, sizeof words,
+             "%.80s: %zu bytes of static and %zu of dynamic shared memory, at most %d and %d in all", name.c_str(),
+             fixed, dynamic, GPU_SHARED, GPU_SHARED_MOST);
+    gpu_refuse(words);
+    return true;
+}
+
+static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim3 block, size_t smem,
+                     const std::function<void()> &what)
+{
+    bool refused_here = false;
     blockDim = block, gridDim = grid;
     char *shared = (char *)aligned_alloc(64, (smem + 127) / 64 * 64);
     char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin */
     start -= (size_t)start % 16;
     gpu_dynamic = (unsigned char *)start;
-    for (unsigned z = 0; z < grid.z; z++)
-        for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
+    for (unsigned z = 0; z < grid.z && !refused_here; z++)
+        for (unsigned y = 0; y < grid.y && !refused_here; y++)
+            for (unsigned x = 0; x < grid.x && !refused_here; x++) {
                 blockIdx = {x, y, z};
                 memset(start, 0xff, smem); /* every number in it is NaN */
 #ifdef GPU_ASAN
                 ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
 #endif
+                gpu_shared_poison(kernel);
                 gpu_run_block((int)(block.x * block.y * block.z), what);
+                refused_here = too_much(name, gpu_shared_used(kernel), smem);
 #ifdef GPU_ASAN
                 ASAN_UNPOISON_MEMORY_REGION(shared, (smem + 127) / 64 * 64);
 #endif
@@ -89,16 +105,27 @@ static void run_grid(dim3 grid, dim3 block, size_t smem, const std::function<voi
     free(shared);
 }
 
-void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> what)
+void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t smem, std::function<void()> what)
 {
     size_t threads = (size_t)block.x * block.y * block.z;
-    if (!threads || threads > GPU_MOST_THREADS || threads % 32 || !grid.x || !grid.y || !grid.z || grid.y > 65535 ||
-        grid.z > 65535 || smem > 227 << 10) {
-        gpu_refuse("a launch with a grid, a block or shared memory that no GPU takes");
+    char words[256] = "";
+    if (!threads || threads > GPU_MOST_THREADS || threads % 32 || block.z > 64)
+        snprintf(words, sizeof words, "%.80s: blocks of %u x %u x %u threads, expected whole warps, at most %d", name,
+                 block.x, block.y, block.z, GPU_MOST_THREADS);
+    else if (!grid.x || !grid.y || !grid.z || grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
+        snprintf(words, sizeof words, "%.80s: a grid of %u x %u x %u blocks, expected 1 to 2147483647 x 65535 x 65535",
+                 name, grid.x, grid.y, grid.z);
+    else if (smem > GPU_SHARED_MOST)
+        snprintf(words, sizeof words, "%.80s: %zu bytes of dynamic shared memory, at most %d", name, smem,
+                 GPU_SHARED_MOST);
+    if (words[0]) {
+        gpu_refuse(words);
         return;
     }
+    std::string own = name;
     do_or_write(
-        name, [=] { run_grid(grid, block, smem, what); }, (int64_t)grid.x * grid.y * grid.z * (int64_t)(threads / 32));
+        name, [=] { run_grid(own, kernel, grid, block, smem, what); },
+        (int64_t)grid.x * grid.y * grid.z * (int64_t)(threads / 32));
 }
 
 /* ---- runtime.h ---- */

@@ -16,7 +16,11 @@
 #define __forceinline__ __attribute__((unused))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __shared__   static
+#ifdef __SANITIZE_ADDRESS__ /* which has zones around static variables only */
+#define __shared__ static
+#else
+#define __shared__ static thread_local /* gpu_shared.cc finds them by this */
+#endif
 #define __align__(n) alignas(n)
 #define __constant__ static
 
@@ -53,7 +57,7 @@ extern unsigned char *gpu_dynamic; /* dynamic shared memory of the block under w
 void gpu_barrier();                   /* all live threads of the block */
 void gpu_warp_barrier(unsigned mask); /* the live ones of the warp */
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes); /* from: lane, or < 0 for none */
-void gpu_launch(const char *name, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
+void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
 
@@ -140,7 +144,7 @@ static inline void mma_16816(float d[4], const unsigned a[4], const unsigned b[2
 template <class... P, class... A>
 static inline int gpu_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
 {
-    gpu_launch(name, grid, block, smem, [=] { kernel(a...); });
+    gpu_launch(name, (const void *)kernel, grid, block, smem, [=] { kernel(a...); });
     return gpu_launched();
 }
 #define LAUNCH(kernel, grid, block, smem, ...) gpu_call(#kernel, (kernel), (grid), (block), (smem), __VA_ARGS__)

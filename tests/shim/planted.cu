@@ -31,6 +31,24 @@ __global__ void k_half_barrier(float *y)
     y[threadIdx.x] = 1;
 }
 
+/* Reads static shared memory that it has not written, where no block before it has. */
+__global__ void k_unwritten(float *y, int writes)
+{
+    __shared__ float s[N];
+    if (writes || threadIdx.x != 5) s[threadIdx.x] = 0;
+    __syncthreads();
+    y[threadIdx.x] = s[threadIdx.x];
+}
+
+/* 40,960 bytes of static shared memory. */
+__global__ void k_large(float *y)
+{
+    __shared__ float s[10240];
+    for (int i = threadIdx.x; i < 10240; i += N) s[i] = 0;
+    __syncthreads();
+    y[threadIdx.x] = s[N + threadIdx.x];
+}
+
 static void run(float *out, float *y, const float *x, int barrier, int reversed, size_t smem)
 {
     gpu_reversed = reversed;
@@ -50,6 +68,16 @@ int main(int argc, char **argv)
         LAUNCH(k_overrun, dim3(1), dim3(N), 0, y, x, N + 1);
     } else if (!strcmp(mistake, "host")) {
         rc = x[3] == numbers[3] ? 0 : 2;
+    } else if (!strcmp(mistake, "unwritten")) { /* a block that writes all comes first */
+        for (int writes = 1; writes >= 0; writes--) LAUNCH(k_unwritten, dim3(1), dim3(N), 0, y, writes);
+        gpu_copy_out(forward, y, sizeof forward);
+        rc = forward[5] == 0 ? 0 : 3;
+    } else if (!strcmp(mistake, "large")) {
+        LAUNCH(k_large, dim3(2), dim3(N), 188 << 10, y);
+        puts(gpu_error() ? gpu_error() : "nothing");
+    } else if (!strcmp(mistake, "grid")) {
+        LAUNCH(k_large, dim3(1, 65536), dim3(N), 0, y);
+        puts(gpu_error() ? gpu_error() : "nothing");
     } else if (!strcmp(mistake, "barrier_not_for_all")) {
         LAUNCH(k_half_barrier, dim3(1), dim3(N), 0, y);
     } else {
