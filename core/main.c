@@ -23,8 +23,11 @@ static void find_places(places *p)
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
+    const char *slash = strrchr(program, '/');
+    if (!is_folder(p->db.recorded)) /* of the checkout that the program was built in */
+        p->db.recorded =
+            arena_printf(&paths, "%.*s/../experiments/recorded", slash ? (int)(slash - program) : 0, program);
     if (!is_folder(p->db.recorded)) { /* of an installed copy */
-        const char *slash = strrchr(program, '/');
         p->db.recorded = arena_printf(&paths, "%.*s/../share/ablate/experiments/recorded",
                                       slash ? (int)(slash - program) : 0, program);
     }

@@ -152,7 +152,7 @@ static int diff(const invocation *c, void *options)
     err e = {0};
     arena a = {0};
     read_detail d[2] = {{0}};
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? 0 : -1;
     for (int i = 0; i < 2 && !rc; i++) {
         int64_t id = reader_find_run(r, c->word[i], &e);

@@ -12,7 +12,7 @@ static int export(const invocation *c, void *options)
     const export_options *o = options;
     err e = {0};
     size_t files = 0;
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = reader_open_any(&c->p.db, &e);
     int rc =
         r ? export_write(r, c->n_words ? c->word[0] : NULL, (enum export_format)o->format, o->out, &files, &e) : -1;
     if (!rc) call_say(c, "%s: %zu file%s\n", o->out, files, files == 1 ? "" : "s");

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct {
-    bool json, older;
+    bool json, older, recorded;
 } ls_options;
 
 /* ---- runs that Slurm jobs hold ---- */
@@ -116,6 +116,10 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         experiments_grid(list, n, &t);
         print_grid(&t);
         grid_free(&t);
+        const char *const *names;
+        size_t recorded = 0;
+        if (!reader_recorded_names(r, &a, &names, &recorded, NULL) && recorded)
+            call_say(c, "%zu recorded experiments can be read by name (`ablate ls --recorded`).\n", recorded);
         for (size_t i = 0; i < n; i++) say_older(c, r, list[i].name);
         call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n"
                       : "No experiments yet: try `ablate run experiments/quick.ini`\n");
@@ -262,6 +266,27 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
     return rc;
 }
 
+/* The names of what the project recorded. */
+static int list_recorded(reader *r, bool json, err *e)
+{
+    arena a = {0};
+    const char *const *names;
+    size_t n;
+    int rc = reader_recorded_names(r, &a, &names, &n, e);
+    str out = {0};
+    for (size_t i = 0; i < n && !rc; i++) {
+        str_add(&out, !json ? "" : i ? ",\n" : "[\n");
+        if (json)
+            json_string(&out, names[i]);
+        else
+            str_addf(&out, "%s\n", names[i]);
+    }
+    if (!rc) printf("%s%s", n || !json ? str_text(&out) : "[", json ? "\n]\n" : "");
+    str_free(&out);
+    arena_free(&a);
+    return rc;
+}
+
 static int ls(const invocation *c, void *options)
 {
     const ls_options *o = options;
@@ -270,17 +295,20 @@ static int ls(const invocation *c, void *options)
         fail(&e, "--older needs an experiment");
         return call_usage(c, &e);
     }
-    reader *r = reader_open(&c->p.db, &e);
-    int rc = !r           ? -1
-             : o->older   ? list_older(r, c->word[0], o->json, &e)
-             : c->n_words ? list_runs(c, r, c->word[0], o->json, &e)
-                          : list_experiments(c, r, o->json, &e);
+    reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
+    int rc = !r            ? -1
+             : o->recorded ? list_recorded(r, o->json, &e)
+             : o->older    ? list_older(r, c->word[0], o->json, &e)
+             : c->n_words  ? list_runs(c, r, c->word[0], o->json, &e)
+                           : list_experiments(c, r, o->json, &e);
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 
 static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)},
+    {"--recorded", NULL, "list what the project recorded (experiments/recorded), which is found by name", OPTION_FLAG,
+     offsetof(ls_options, recorded)},
     {"--older", NULL, "list the older runs, which the table leaves out because their row has other settings now",
      OPTION_FLAG, offsetof(ls_options, older)},
     OPTION_DATABASE,

@@ -32,7 +32,7 @@ static int print_plan(const invocation *c, const plan_options *o, const spec *s,
     for (size_t i = 0; i < s->n_rows; i++) t.rows += !s->rows[i].is_base && s->rows[i].run;
     table_options table = {.trials = 1};
     err none = {0};
-    reader *r = reader_open(&c->p.db, o->like ? e : &none);
+    reader *r = reader_open_any(&c->p.db, o->like ? e : &none);
     int found = r ? gather(r, like, &table, false, &a, &g, e) : 1;
     int bad = found < 0 ||
               (found && o->like && fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", like));

@@ -32,7 +32,7 @@ static int plot(const invocation *c, void *options)
     if ((o->size && parse_size(o->size, &o->plot, &e)) || (o->logarithmic && parse_log(o->logarithmic, &o->plot, &e)))
         return call_usage(c, &e);
     o->plot.experiment = c->n_words ? c->word[0] : NULL;
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? plot_write(r, &o->plot, &e) : -1;
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;

@@ -31,7 +31,8 @@ static int query(const invocation *c, void *options)
         str_free(&sql);
         return call_usage(c, &e);
     }
-    bool compared = !o->list && (strcasestr(str_text(&sql), "paired") || strcasestr(str_text(&sql), "compar"));
+    bool compared = !o->list && file_exists(c->p.db.path) &&
+                    (strcasestr(str_text(&sql), "paired") || strcasestr(str_text(&sql), "compar"));
     int rc = compared ? store_comparisons(&c->p.db, NULL, &e) : 0;
     if (!rc)
         rc = o->list ? query_list(&c->p.db, c->n_words ? c->word[0] : NULL, f == QUERY_JSON, stdout, &e)

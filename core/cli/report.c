@@ -33,7 +33,7 @@ static int report(const invocation *c, void *options)
                         : "expected -o FILE.html to write the page, or --serve to show it in a browser");
         return call_usage(c, &e);
     }
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = reader_open_any(&c->p.db, &e);
     int rc = !r ? -1 : o->serve ? serve_page(r, name, (int)o->port, &e) : write_page(c, r, name, o->out, &e);
     reader_close(r);
     return rc ? call_failed(c, &e) : 0;

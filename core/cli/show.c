@@ -203,7 +203,7 @@ static int show(const invocation *c, void *options)
         fail(&e, "expected at most one of --ini, --json, --hyp and --ref");
         return call_usage(c, &e);
     }
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;
     bool one = o->ini || o->hyp || o->ref;
     if (!rc && n > 1 && one)

@@ -37,11 +37,11 @@ static int table(const invocation *c, void *options)
         str_free(&out);
         return bad ? call_failed(c, &e) : 0;
     }
-    reader *r = reader_open(&c->p.db, &e);
+    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* nor does a recorded experiment */
     int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);
-    if (!rc) rc = store_comparisons(&c->p.db, name ? name : "", &e);
+    if (!rc && !no_file) rc = store_comparisons(&c->p.db, name ? name : "", &e);
     str_free(&out);
     return rc ? call_failed(c, &e) : 0;
 }

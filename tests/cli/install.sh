@@ -21,6 +21,8 @@ program=$at/bin/ablate
 exits 0 ablate plugins
 equal "$(grep -o '^[a-z]*/[a-z_]*' out | sort | tr '\n' ' ')" "$("$build/ablate" plugins | grep -o '^[a-z]*/[a-z_]*' | sort | tr '\n' ' ')" "plugins of the installed copy"
 exits 0 ablate run "$at/share/ablate/experiments/quick.ini" --dry-run
+exits 0 ablate table smoothing --metric BLEU # what the project recorded
+has out "label_smoothing=0.3"
 if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
     # shellcheck disable=SC2046
     exits 0 cc -shared $(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags ablate) "$source/plugins/optim/sgd.c" -o mine.so

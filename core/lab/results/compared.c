@@ -122,8 +122,10 @@ int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, s
     size_t cap = 0;
     db_trial *list = NULL;
     *out = NULL, *n = 0;
+    reader *source = NULL;
+    if (!names_is_own(r, experiment) && recorded_open(r, experiment, &source, e)) return -1;
     sqlite3_stmt *s = sql_open(
-        r->q, e,
+        source ? source->q : r->q, e,
         "SELECT t.row,t.n,t.rung,t.settings,t.seed,t.steps,t.metric,t.value,t.seconds,t.flops,t.outcome FROM trial t"
         " JOIN experiment x ON x.id=t.experiment_id WHERE x.name=?1 ORDER BY t.row,t.rung,t.n,t.seed",
         "s", experiment);

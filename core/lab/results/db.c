@@ -107,7 +107,7 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* The files of a folder with this ending, sorted; the caller frees. */
-static int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e)
+int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e)
 {
     *paths = NULL, *n = 0;
     DIR *dir = opendir(folder);
@@ -124,22 +124,8 @@ static int folder_files(const char *folder, const char *suffix, char ***paths, s
     return 0;
 }
 
-static int fill_recorded(db *d, const char *folder, err *e)
-{
-    char **paths = NULL;
-    size_t n = 0;
-    int rc = folder_files(folder, ".json", &paths, &n, e);
-    for (size_t i = 0; i < n; i++) {
-        if (!rc) rc = import_file(d, paths[i], NULL, e);
-        free(paths[i]);
-    }
-    free(paths);
-    return rc;
-}
-
-/* Tables, published numbers and recorded runs in one transaction: a crash leaves an empty file, which is new
- * again. */
-static int create(db *d, const db_options *o, err *e)
+/* Tables and published numbers in one transaction: a crash leaves an empty file, which is new again. */
+int db_create(db *d, err *e)
 {
     int64_t version = 0;
     if (tx_begin(d, true, e)) return -1;
@@ -147,7 +133,6 @@ static int create(db *d, const db_options *o, err *e)
     if (rc == 1) return tx_end(d, 0, e);
     for (const char *const *script = results_schema; *script && !rc; script++) rc = sql_script(d->q, *script, e);
     if (!rc) rc = published_refresh(d, e);
-    if (!rc && o->recorded) rc = fill_recorded(d, o->recorded, e);
     if (!rc) rc = view_refresh_all(d->q, e);
     return tx_end(d, rc, e);
 }
@@ -246,7 +231,7 @@ static int set_up(db *d, const db_options *o, err *e)
     int kind = db_inspect(d->q, d->path, &version, e);
     if (kind < 0 || choose_journal(d, o->no_wal, e)) return -1;
     if (sql_script(d->q, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL;", e)) return -1;
-    if (kind == 0 && create(d, o, e)) return -1;
+    if (kind == 0 && db_create(d, e)) return -1;
     if (db_migrate(d, db_steps, LENGTH(db_steps), NULL, e)) return -1;
     if (version && version < DB_VERSION && (tx_begin(d, true, e) || tx_end(d, view_refresh_all(d->q, e), e))) return -1;
     return published_refresh(d, e);

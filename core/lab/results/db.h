@@ -27,7 +27,8 @@ typedef struct db db;
 
 typedef struct {
     const char *path;     /* the database file; its folder is created if missing */
-    const char *recorded; /* folder of *.json of recorded experiments, read when the file is created; NULL: none */
+    const char *recorded; /* folder of NAME.json of recorded experiments, a second source for readers; NULL: none */
+    bool optional;        /* readers: without the file, read the recorded experiments alone */
     bool no_wal;          /* use a rollback journal even if write-ahead logging would work */
 } db_options;
 

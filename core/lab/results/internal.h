@@ -17,6 +17,9 @@ struct db {
 struct reader {
     sqlite3 *q;
     char *path;
+    char *recorded_folder;             /* of recorded experiments, or NULL */
+    struct recorded_source **recorded; /* those opened so far */
+    size_t n_recorded;
     sqlite3_stmt *curves[2]; /* prepared statements: all curves of a run, and those of one metric */
 };
 
@@ -59,6 +62,22 @@ typedef struct {
 /* Runs the steps that `d` still needs, after a backup next to the file; its path goes to *backup if not NULL
  * (the caller frees), NULL if nothing was done. */
 int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e);
+
+/* The files of a folder with this ending, sorted; the caller frees. db.c */
+int folder_files(const char *folder, const char *suffix, char ***paths, size_t *n, err *e);
+int db_create(db *d, err *e); /* tables and published numbers of an empty database; db.c */
+/* ---- recorded.c: the recorded experiments, each read into memory as a database of its own ---- */
+sqlite3 *recorded_memory(err *e); /* an empty database in memory */
+/* The source with this experiment (NAME or NAME.recorded), NULL: there is none. 0, -1. */
+int recorded_open(reader *r, const char *experiment, reader **out, err *e);
+int recorded_of_run(reader *r, int64_t run, reader **out,
+                    err *e); /* the source of this run: r itself, or a recorded one */
+int recorded_of_name(reader *r, const char *text, reader **out, err *e); /* the same by EXPERIMENT/ROW */
+bool names_is_own(reader *r, const char *experiment); /* has the database itself one of exactly this name? */
+bool recorded_has(const reader *r, const char *experiment);
+int recorded_attach(reader *r, err *e); /* all of them, as the schema `recorded` of r's connection */
+void recorded_close(reader *r);
+void reader_close_statements(reader *r); /* read.c: also closes the connection */
 
 int db_check_path(const char *path, err *e); /* db.c */
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */

@@ -324,8 +324,13 @@ static int print_json(sqlite3_stmt *s, FILE *out, err *e)
 int query_print(const db_options *o, const char *sql, enum query_format format, FILE *out, err *e)
 {
     static int (*const print[])(sqlite3_stmt *, FILE *, err *) = {print_text, print_csv, print_json, print_md};
-    reader *r = reader_open(o, e);
+    bool recorded = strcasestr(sql, "recorded.");
+    reader *r = (recorded ? reader_open_any : reader_open)(o, e);
     if (!r) return -1;
+    if (recorded && recorded_attach(r, e)) {
+        reader_close(r);
+        return -1;
+    }
     sqlite3_stmt *s = prepare(r->q, sql, e);
     int rc = s ? print[format](s, out, e) : -1;
     sqlite3_finalize(s);

@@ -28,7 +28,7 @@ static char *immutable_uri(const char *path)
     return uri.s;
 }
 
-static void close_all(reader *r)
+void reader_close_statements(reader *r)
 {
     for (size_t i = 0; i < LENGTH(r->curves); i++) sqlite3_finalize(r->curves[i]), r->curves[i] = NULL;
     sqlite3_close(r->q);
@@ -37,7 +37,7 @@ static void close_all(reader *r)
 
 static int open_readonly(reader *r, err *e)
 {
-    close_all(r);
+    reader_close_statements(r);
     bool fixed = on_readonly_medium(r->path);
     char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
     int rc =
@@ -55,9 +55,11 @@ reader *reader_open(const db_options *o, err *e)
     if (db_check_path(o->path, e)) return NULL;
     reader *r = xcalloc(1, sizeof *r);
     r->path = xstrdup(o->path);
+    if (o->recorded && is_folder(o->recorded)) r->recorded_folder = xstrdup(o->recorded);
     struct stat st;
     int64_t version = 0;
     if (stat(o->path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) {
+        if (o->optional && r->recorded_folder && (r->q = recorded_memory(e))) return r;
         fail(e, "no database at %s; `ablate run` creates one", o->path);
         goto failed;
     }
@@ -80,10 +82,18 @@ failed:
     return NULL;
 }
 
+reader *reader_open_any(const db_options *o, err *e)
+{
+    db_options any = *o;
+    any.optional = true;
+    return reader_open(&any, e);
+}
+
 void reader_close(reader *r)
 {
     if (!r) return;
-    close_all(r);
+    recorded_close(r);
+    reader_close_statements(r);
     free(r->path);
     free(r);
 }
@@ -335,6 +345,11 @@ int reader_experiment(reader *r, const char *name, bool with_stats, arena *a, re
     if (sql_script(r->q, "BEGIN", e)) return -1; /* one consistent view, also while a host writes */
     int rc = load_experiment(r->q, name, with_stats, a, out, e);
     sqlite3_exec(r->q, "ROLLBACK", NULL, NULL, NULL);
+    reader *source = NULL;
+    if (rc == 1 && recorded_open(r, name, &source, e)) return -1;
+    if (source) rc = load_experiment(source->q, name, with_stats, a, out, e);
+    if (!rc && !out->has_recorded && !has_suffix(out->name, DB_RECORDED))
+        out->has_recorded = recorded_has(r, out->name);
     return rc;
 }
 
@@ -461,6 +476,7 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
 {
     int64_t attempts = 0;
     *out = (read_detail){0};
+    if (recorded_of_run(r, run, &r, e)) return -1;
     sqlite3_stmt *s = sql_open(r->q, e, "SELECT " RUN_COLUMNS " WHERE r.id=?1", "i", run);
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);

@@ -12,6 +12,8 @@ typedef struct reader reader;
 /* Opens for reading. Without a database: NULL and a message; none is created. An older version is first migrated by
  * db_open. */
 reader *reader_open(const db_options *o, err *e);
+/* The same, but without a database only the recorded experiments are read. */
+reader *reader_open_any(const db_options *o, err *e);
 void reader_close(reader *r); /* NULL is fine */
 /* A number that changes when another process writes to the database; -1 and a message. */
 int64_t reader_version(reader *r, err *e);
@@ -100,6 +102,9 @@ typedef struct {
 int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
+
+/* The recorded experiments (db_options.recorded), which every function here finds by name if the database has none. */
+int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e);
 
 /* Older runs (db.h) of an experiment of exactly this name, and how their settings differ from those of the row now. */
 typedef struct {

@@ -7,6 +7,7 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
 {
     int64_t metrics = 0;
     *out = NULL, *n = 0;
+    if (recorded_of_run(r, run, &r, e)) return -1;
     if (metric)
         metrics = 1;
     else if (sql_int(r->q, e, &metrics, "SELECT count(DISTINCT metric_id) FROM point WHERE run_id=?1", "i", run) < 0)
@@ -82,6 +83,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
     int64_t *found = NULL;
     *ids = NULL, *n = 0;
     if (parse_int(text, &id)) {
+        if (recorded_of_run(r, id, &r, e)) return -1;
         int rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
         if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
         if (rc != 1) return -1;
@@ -89,7 +91,7 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
         **ids = id, *n = 1;
         return 0;
     }
-    if (cut_name(r, text, a, &experiment, &row, &any, &seed, e)) return -1;
+    if (recorded_of_name(r, text, &r, e) || cut_name(r, text, a, &experiment, &row, &any, &seed, e)) return -1;
     sqlite3_stmt *s = sql_open(
         r->q, e,
         "SELECT u.id,x.name=?1 FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON"
@@ -126,4 +128,7 @@ int64_t reader_find_run(reader *r, const char *text, err *e)
     return id;
 }
 
-int reader_run_ini(reader *r, int64_t run, str *out, err *e) { return run_ini_print(r->q, run, out, e); }
+int reader_run_ini(reader *r, int64_t run, str *out, err *e)
+{
+    return recorded_of_run(r, run, &r, e) ? -1 : run_ini_print(r->q, run, out, e);
+}

@@ -1,0 +1,177 @@
+/* recorded.c - what the project recorded (experiments/recorded/NAME.json) as a second source of reading: found by name
+ * where the database has no such experiment, read into memory when it is asked for, and never written. */
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ids of recorded runs: those of the i-th file begin at FIRST + i * PER_FILE, so no run of a database is meant. */
+enum { FIRST = 100000000, PER_FILE = 100000 };
+
+struct recorded_source {
+    char *name; /* of the experiment, without the suffix */
+    reader r;
+};
+
+static char *name_of(const char *path)
+{
+    const char *file = strrchr(path, '/') + 1;
+    return xstrndup(file, strlen(file) - strlen(".json"));
+}
+
+static void free_all(char **paths, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(paths[i]);
+    free(paths);
+}
+
+sqlite3 *recorded_memory(err *e)
+{
+    db d = {.path = (char[]){"memory"}, .pid = getpid()};
+    if (sqlite3_open(":memory:", &d.q) == SQLITE_OK && !sql_script(d.q, "PRAGMA foreign_keys=ON", e) &&
+        !db_create(&d, e))
+        return d.q;
+    sqlite3_close(d.q);
+    return NULL;
+}
+
+/* Reads file i into the database in memory. A run that holds the first id's place goes again. */
+static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
+{
+    db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid()};
+    char *before =
+        xprintf("INSERT INTO experiment(id,name,spec_sha256,spec_ini,argv,created_at) VALUES(-1,'','','','',0);"
+                "INSERT INTO variant(id,experiment_id,grp,ord,name,change,config_hash,config_json) "
+                "VALUES(-1,-1,'',0,'','','','{}');INSERT INTO run(id,variant_id,seed,queued_at) "
+                "VALUES(%lld,-1,0,0)",
+                FIRST + (long long)i * PER_FILE);
+    int rc = sql_script(q, before, e) || db_import(&d, path, NULL, e) ||
+             sql_script(q, "DELETE FROM experiment WHERE id=-1", e);
+    free(before);
+    return rc ? -1 : 0;
+}
+
+static reader *open_source(reader *r, const char *path, size_t i, err *e)
+{
+    char *name = name_of(path);
+    for (size_t k = 0; k < r->n_recorded; k++)
+        if (same(r->recorded[k]->name, name)) {
+            free(name);
+            return &r->recorded[k]->r;
+        }
+    sqlite3 *q = recorded_memory(e);
+    if (!q || read_file(q, path, i, e)) {
+        sqlite3_close(q);
+        free(name);
+        return NULL;
+    }
+    struct recorded_source *s = xcalloc(1, sizeof *s);
+    *s = (struct recorded_source){.name = name, .r = {.q = q, .path = xstrdup(path)}};
+    r->recorded = xrealloc(r->recorded, (r->n_recorded + 1) * sizeof *r->recorded);
+    r->recorded[r->n_recorded++] = s;
+    return &s->r;
+}
+
+int recorded_open(reader *r, const char *experiment, reader **out, err *e)
+{
+    char **paths, *name = xstrdup(experiment ? experiment : "");
+    size_t n;
+    *out = NULL;
+    if (has_suffix(name, DB_RECORDED)) name[strlen(name) - strlen(DB_RECORDED)] = 0;
+    int rc = *name && r->recorded_folder ? folder_files(r->recorded_folder, ".json", &paths, &n, e) : 1;
+    for (size_t i = 0; !rc && i < n; i++) {
+        char *own = name_of(paths[i]);
+        if (same(own, name) && !(*out = open_source(r, paths[i], i, e))) rc = -1;
+        free(own);
+    }
+    if (rc != 1) free_all(paths, n);
+    free(name);
+    return rc < 0 ? -1 : 0;
+}
+
+int recorded_of_run(reader *r, int64_t run, reader **out, err *e)
+{
+    char **paths;
+    size_t n, i = run >= FIRST ? (size_t)(run - FIRST) / PER_FILE : 0;
+    *out = r;
+    if (run < FIRST || !r->recorded_folder) return 0;
+    if (folder_files(r->recorded_folder, ".json", &paths, &n, e)) return -1;
+    if (i < n) *out = open_source(r, paths[i], i, e);
+    free_all(paths, n);
+    return *out ? 0 : -1;
+}
+
+bool names_is_own(reader *r, const char *experiment)
+{
+    int64_t id;
+    err none = {0};
+    return sql_int(r->q, &none, &id, "SELECT id FROM experiment WHERE name=?1", "s", experiment) == 1;
+}
+
+int recorded_of_name(reader *r, const char *text, reader **out, err *e)
+{
+    reader *source = NULL;
+    char *name = xstrndup(text, strcspn(text, "/")), *suffixed = xprintf("%s%s", name, DB_RECORDED);
+    bool own = !strchr(text, '/') || names_is_own(r, name) || names_is_own(r, suffixed);
+    int rc = own ? 0 : recorded_open(r, name, &source, e);
+    *out = source ? source : r;
+    free(name);
+    free(suffixed);
+    return rc;
+}
+
+bool recorded_has(const reader *r, const char *experiment)
+{
+    char *path = r->recorded_folder ? xprintf("%s/%s.json", r->recorded_folder, experiment) : NULL;
+    bool has = path && file_exists(path);
+    free(path);
+    return has;
+}
+
+int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e)
+{
+    char **paths = NULL;
+    *n = 0;
+    if (r->recorded_folder && folder_files(r->recorded_folder, ".json", &paths, n, e)) return -1;
+    const char **names = arena_alloc(a, (*n + 1) * sizeof *names);
+    for (size_t i = 0; i < *n; i++) {
+        char *name = name_of(paths[i]);
+        names[i] = arena_strdup(a, name);
+        free(name);
+    }
+    free_all(paths, *n);
+    *out = names;
+    return 0;
+}
+
+int recorded_attach(reader *r, err *e)
+{
+    char **paths;
+    size_t n;
+    sqlite3_int64 size = 0;
+    if (!r->recorded_folder || folder_files(r->recorded_folder, ".json", &paths, &n, e)) return 0;
+    sqlite3 *q = recorded_memory(e);
+    int rc = q ? 0 : -1;
+    for (size_t i = 0; i < n && !rc; i++) rc = read_file(q, paths[i], i, e);
+    free_all(paths, n);
+    unsigned char *bytes = rc ? NULL : sqlite3_serialize(q, "main", &size, 0);
+    sqlite3_close(q);
+    if (!rc) rc = bytes ? sql_script(r->q, "ATTACH ':memory:' AS recorded", e) : fail(e, "out of memory");
+    if (!rc && sqlite3_deserialize(r->q, "recorded", bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        rc = sql_fail(r->q, e, "attaching the recorded runs");
+    return rc;
+}
+
+void recorded_close(reader *r)
+{
+    for (size_t i = 0; i < r->n_recorded; i++) {
+        struct recorded_source *s = r->recorded[i];
+        reader_close_statements(&s->r);
+        free(s->r.path);
+        free(s->name);
+        free(s);
+    }
+    free(r->recorded);
+    free(r->recorded_folder);
+}
