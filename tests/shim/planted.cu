@@ -75,6 +75,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(mistake, "large")) {
         LAUNCH(k_large, dim3(2), dim3(N), 188 << 10, y);
         puts(gpu_error() ? gpu_error() : "nothing");
+    } else if (!strcmp(mistake, "block")) {
+        LAUNCH(k_large, dim3(1), dim3(512), 0, y);
+        puts(gpu_error() ? gpu_error() : "nothing");
     } else if (!strcmp(mistake, "grid")) {
         LAUNCH(k_large, dim3(1, 65536), dim3(N), 0, y);
         puts(gpu_error() ? gpu_error() : "nothing");

@@ -12,6 +12,8 @@ out=$("$program" barrier_not_for_all 2>&1) && wrong "a barrier that not all thre
 grep -q 'wait for each other' <<<"$out" || wrong "a barrier that not all threads reach: it says $out"
 out=$("$program" grid) || wrong "a grid that no GPU takes ends with $?"
 [[ $out == "k_large: a grid of 1 x 65536 x 1 blocks, expected"* ]] || wrong "a grid that no GPU takes: it says $out"
+out=$("$program" block) || wrong "a block that may have too few registers ends with $?"
+[[ $out == "k_large: blocks of 512 x 1 x 1 threads, expected whole warps, at most 256"* ]] || wrong "a block of 512 threads: it says $out"
 if [ "$sanitized" = OFF ]; then # under sanitizers static shared memory is not looked at
     "$program" unwritten
     [ $? -eq 3 ] || wrong "static shared memory that was not written is read as a number"
@@ -24,8 +26,8 @@ if [ "$sanitized" = ON ]; then
         out=$("$program" $mistake 2>&1) && wrong "$mistake is not found"
         grep -q 'AddressSanitizer' <<<"$out" || wrong "$mistake: it says $out"
     done
-    echo "7 programs"
+    echo "8 programs"
 else
-    echo "6 programs; overruns are left to the build under sanitizers"
+    echo "7 programs; overruns are left to the build under sanitizers"
 fi
 exit $failed
