@@ -225,7 +225,7 @@ static choosing_room room_for(const choosing *c)
 static int put_choosing(const choosing *c, err *e)
 {
     if (c->k > SELECT_MOST || c->beam > SELECT_BEAM)
-        return fail(e, "beam = %lld on a GPU: expected at most %d (its kernel keeps %d choices per row)",
+        return fail(e, "beam_size = %lld on a GPU: expected at most %d (its kernel keeps %d choices per row)",
                     (long long)c->beam, SELECT_BEAM, SELECT_MOST);
     choosing_room r = room_for(c);
     size_t rows = (size_t)(c->sentences * c->beam);
