@@ -1,7 +1,7 @@
 /* generic.h - launchers of the generic operations: elementwise, shapes, sums, softmax, ids (elementwise.cu, shape.cu,
- * reduce.cu, ids.cu). All pointers are device memory; `type` is a number of dtype: 0 F32, 2 BF16, 3 I32; lengths are in
- * elements. Each returns gpu_launched(): 0, or -1 with a message in gpu_error(). With nothing to write, nothing is
- * launched.
+ * reduce.cu, embedding_back.cu, gather.cu, choose.cu, positions.cu). All pointers are device memory; `type` is a number
+ * of dtype: 0 F32, 2 BF16, 3 I32; lengths are in elements. Each returns gpu_launched(): 0, or -1 with a message in
+ * gpu_error(). With nothing to write, nothing is launched.
  */
 #ifndef ABLATE_CUDA_GENERIC_H
 #define ABLATE_CUDA_GENERIC_H
@@ -133,7 +133,7 @@ int gpu_sum(const gpu_sums *s);
 int gpu_softmax(float *y, const float *x, int64_t rows, int64_t n);
 int gpu_softmax_back(float *dx, const float *y, const float *dy, int64_t rows, int64_t n);
 
-/* ---- ids.cu ---- */
+/* ---- embedding_back.cu, gather.cu, choose.cu, positions.cu ---- */
 
 /* Stable sort of positions 0 .. T-1 by their ids [T]; ids < 0 or >= n_table come last.
  * Positions of id v: order[start[v]] .. order[start[v + 1] - 1]; start[n_table] is the number of ids in range. key[i]

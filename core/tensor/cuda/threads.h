@@ -33,4 +33,8 @@ template <class Index> __device__ __forceinline__ place<Index> place_of(Index i,
     return p;
 }
 #define COUNTS_IN_32(n) ((n) < (int64_t)1 << 32)
+/* Launches kernel<T, Index> over n items. */
+#define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
+    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
+                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
 #endif

@@ -79,4 +79,9 @@ static inline bool aligned16(const void *a, const void *b = nullptr, const void 
 {
     return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e | (uintptr_t)f) & 15) == 0;
 }
+
+/* V numbers, read and written at once. */
+template <class T, int V> struct alignas(sizeof(T) * V) lanes {
+    T v[V];
+};
 #endif

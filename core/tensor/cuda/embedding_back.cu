@@ -1,5 +1,4 @@
-/* ids.cu - numbers chosen by ids and made of them: EMBEDDING_BACK and EMBED_TOKENS_BACK, TO_FLOAT RELATIVE_POSITION
- * CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD TOP_K TO_IDS RANDOM MASK. */
+/* embedding_back.cu - gradients of tables whose rows were chosen by ids: EMBEDDING_BACK and EMBED_TOKENS_BACK. */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/threads.h"
@@ -132,9 +131,6 @@ __device__ __forceinline__ void add_to_table(const runs &r, int32_t id, int64_t 
     float *y = r.table + id * r.d + column;
     UNROLL for (int j = 0; j < V; j++) y[j] = (r.onto ? y[j] : 0.f) + r.by * sum[j];
 }
-template <class T, int V> struct alignas(sizeof(T) * V) lanes {
-    T v[V];
-};
 template <class T, int V> __global__ void sum_chunks(runs r)
 {
     __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour on each side */
@@ -207,138 +203,6 @@ template <class T, int V> int sum_runs(const runs &r)
     if (LAUNCH((sum_chunks<T, V>), dim3((unsigned)blocks), dim3((unsigned)threads), 0, r)) return -1;
     return LAUNCH(sum_parts<V>, dim3((unsigned)blocks), dim3((unsigned)threads), 0, r);
 }
-
-/* ---- TO_FLOAT, RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION ---- */
-
-__global__ void real(float *y, const int32_t *ids, int64_t n)
-{
-    for (int64_t i = my_thread(); i < n; i += all_threads()) y[i] = (float)ids[i];
-}
-/* clip < 0: gaps as numbers. */
-__global__ void pairs(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
-{
-    for (int64_t i = my_thread(); i < n; i += all_threads()) {
-        int32_t gap = k[i % n_k] - q[i / n_k];
-        if (clip < 0)
-            ((float *)y)[i] = (float)gap;
-        else
-            ((int32_t *)y)[i] = (gap < -clip ? -clip : gap > clip ? clip : gap) + clip;
-    }
-}
-
-/* ---- GATHER, SCATTER_ADD ---- */
-
-/* The ids of row r. */
-template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const gpu_chosen &by, Index r)
-{
-    Index plane = r / (Index)by.n_q, a = plane / (Index)by.heads;
-    int64_t row = (int64_t)(r - plane * (Index)by.n_q) + (int64_t)a * by.step[0] +
-                  (int64_t)(plane - a * (Index)by.heads) * by.step[1];
-    return by.ids + row * by.n_k;
-}
-
-template <class T, class Index> /* T: float */
-__global__ void pick(T *y, const T *x, gpu_chosen by, int64_t n)
-{
-    for (int64_t i = my_thread(); i < n; i += all_threads()) {
-        Index r = (Index)i / (Index)by.n_k;
-        int64_t id = ids_of_row<Index>(by, r)[(int64_t)((Index)i - r * (Index)by.n_k)];
-        y[i] = id >= 0 && id < by.n ? x[(int64_t)r * by.n + id] : __uint_as_float(0x7fffffffu);
-    }
-}
-/* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
-template <int EACH> __global__ void bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
-{
-    const int64_t n_k = by.n_k, n = by.n;
-    __shared__ float value[WARPS][32];
-    __shared__ int32_t of[WARPS][32];
-    int lane = my_lane(), w = (int)threadIdx.x / 32;
-    for (int64_t r = my_warp(); r < rows; r += all_warps())
-        for (int64_t first = 0; first < n; first += 32 * EACH) {
-            float sum[EACH] = {0};
-            for (int64_t k = 0; k < n_k; k += 32) {
-                bool there = k + lane < n_k;
-                value[w][lane] = there ? x[r * n_k + k + lane] : 0.f;
-                of[w][lane] = there ? ids_of_row<uint64_t>(by, (uint64_t)r)[k + lane] : -1;
-                __syncwarp();
-                UNROLL for (int i = 0; i < 32; i++)
-                    UNROLL for (int j = 0; j < EACH; j++) if (of[w][i] == first + 32 * j + lane) sum[j] += value[w][i];
-                __syncwarp();
-            }
-            UNROLL for (int j = 0; j < EACH; j++) if (first + 32 * j + lane < n) y[r * n + first + 32 * j + lane] =
-                sum[j];
-        }
-}
-
-/* ---- TOP_K, TO_IDS, RANDOM ---- */
-
-/* Does x come strictly before y? NaN comes before all numbers. */
-__device__ __forceinline__ bool before(float x, float y) { return x > y || (x != x && y == y); }
-
-/* A thread counts the numbers that come before its own: that is its place. */
-__global__ void top_k(int32_t *ids, const float *x, int64_t n, int64_t k, float sign, int64_t all)
-{
-    for (int64_t i = my_thread(); i < all; i += all_threads()) {
-        int64_t r = i / n, at = i - r * n, rank = 0;
-        const float *line = x + r * n;
-        float own = sign * line[at];
-        for (int64_t j = 0; j < n && rank < k; j++) {
-            float other = sign * line[j];
-            rank += before(other, own) || (j < at && !before(own, other));
-        }
-        if (rank < k) ids[r * k + rank] = (int32_t)at;
-    }
-}
-__global__ void whole(int32_t *ids, const float *x, int64_t n)
-{
-    for (int64_t i = my_thread(); i < n; i += all_threads()) {
-        float v = rintf(x[i]);
-        ids[i] = v >= -2147483648.f && v < 2147483648.f ? (int32_t)v : -1;
-    }
-}
-__global__ void noise(float *y, int64_t n, unsigned place, int normal, const gpu_counter *counter)
-{
-    philox_key key = key_of(counter, place);
-    for (int64_t i = my_thread(); 4 * i < n; i += all_threads()) {
-        unsigned w[4];
-        float u[4];
-        philox((uint64_t)i, key, w);
-        UNROLL for (int j = 0; j < 4; j++) u[j] = ((float)(w[j] >> 9) + 0.5f) / 8388608.f;
-        if (normal) UNROLL for (int j = 0; j < 4; j += 2)
-            {
-                float radius = sqrtf(-2.f * logf(u[j])), angle = 6.2831853071795865f * u[j + 1];
-                u[j] = radius * cosf(angle), u[j + 1] = radius * sinf(angle);
-            }
-        UNROLL for (int j = 0; j < 4; j++) if (4 * i + j < n) y[4 * i + j] = u[j];
-    }
-}
-
-/* ---- MASK ---- */
-
-struct masking {
-    float *y;
-    const float *s;
-    const int32_t *q, *k, *k_len;
-    int64_t heads, n_q, n_k;
-    int causal;
-};
-template <class V, class Index> /* V: float or float4 */
-__global__ void mask(masking m, int64_t n)
-{
-    enum { N = sizeof(V) / sizeof(float) };
-    for (int64_t i = my_thread(); i < n; i += all_threads()) {
-        Index r = (Index)i / (Index)(m.n_k / N);
-        int64_t k = (int64_t)((Index)i - r * (Index)(m.n_k / N)) * N, b = (int64_t)(r / (Index)(m.heads * m.n_q));
-        int32_t seen = m.k_len[b], q = m.causal ? m.q[(int64_t)(r % (Index)m.n_q)] : 0x7fffffff;
-        lanes<float, N> v = ((const lanes<float, N> *)m.s)[i];
-        UNROLL for (int j = 0; j < N; j++) if (k + j >= seen || m.k[k + j] > q) v.v[j] = -INFINITY;
-        ((lanes<float, N> *)m.y)[i] = v;
-    }
-}
-
-#define LAUNCH_INDEX(kernel, T, n, ...)                                                                                \
-    (COUNTS_IN_32(n) ? LAUNCH((kernel<T, unsigned>), blocks_for(n), THREADS, 0, __VA_ARGS__)                           \
-                     : LAUNCH((kernel<T, uint64_t>), blocks_for(n), THREADS, 0, __VA_ARGS__))
 } // namespace
 
 extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *out)
@@ -376,59 +240,4 @@ extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy
     bool fours = d % 4 == 0 && aligned16(table, dy);
     if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);
     return fours ? sum_runs<float, 4>(r) : sum_runs<float, 1>(r);
-}
-
-extern "C" int gpu_real(float *y, const int32_t *ids, int64_t n)
-{
-    return n > 0 ? LAUNCH(real, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
-}
-extern "C" int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
-{
-    int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n) : gpu_launched();
-}
-extern "C" int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip)
-{
-    int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
-}
-
-extern "C" int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by)
-{
-    int64_t n = rows * by.n_k;
-    return n > 0 ? LAUNCH_INDEX(pick, float, n, y, x, by, n) : gpu_launched();
-}
-extern "C" int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
-{
-    if (rows * by.n <= 0) return gpu_launched();
-    dim3 grid = blocks_for_warps(rows);
-    return by.n <= 32   ? LAUNCH(bucket<1>, grid, THREADS, 0, y, x, rows, by)
-           : by.n <= 64 ? LAUNCH(bucket<2>, grid, THREADS, 0, y, x, rows, by)
-                        : LAUNCH(bucket<4>, grid, THREADS, 0, y, x, rows, by);
-}
-
-extern "C" int gpu_top_k(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest)
-{
-    int64_t all = rows * n;
-    return all > 0 ? LAUNCH(top_k, blocks_for(all), THREADS, 0, ids, x, n, k, smallest ? -1.f : 1.f, all)
-                   : gpu_launched();
-}
-extern "C" int gpu_whole(int32_t *ids, const float *x, int64_t n)
-{
-    return n > 0 ? LAUNCH(whole, blocks_for(n), THREADS, 0, ids, x, n) : gpu_launched();
-}
-extern "C" int gpu_noise(float *y, int64_t n, unsigned place, int normal)
-{
-    return n > 0 ? LAUNCH(noise, blocks_for((n + 3) / 4), THREADS, 0, y, n, place, normal, gpu_counters())
-                 : gpu_launched();
-}
-
-extern "C" int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,
-                        int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, int causal)
-{
-    int64_t n = batch * heads * n_q * n_k;
-    masking m = {y, s, q, k, k_len, heads, n_q, n_k, causal};
-    if (n <= 0) return gpu_launched();
-    if (n_k % 4 == 0 && aligned16(y, s)) return LAUNCH_INDEX(mask, float4, n / 4, m, n / 4);
-    return LAUNCH_INDEX(mask, float, n, m, n);
 }

@@ -1,0 +1,63 @@
+/* gather.cu - GATHER and SCATTER_ADD: numbers chosen by ids, and added by ids. */
+#include "tensor/cuda/vec8.h"
+#include "tensor/cuda/generic.h"
+#include "tensor/cuda/threads.h"
+
+namespace
+{
+/* The ids of row r. */
+template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(const gpu_chosen &by, Index r)
+{
+    Index plane = r / (Index)by.n_q, a = plane / (Index)by.heads;
+    int64_t row = (int64_t)(r - plane * (Index)by.n_q) + (int64_t)a * by.step[0] +
+                  (int64_t)(plane - a * (Index)by.heads) * by.step[1];
+    return by.ids + row * by.n_k;
+}
+
+template <class T, class Index> /* T: float */
+__global__ void pick(T *y, const T *x, gpu_chosen by, int64_t n)
+{
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        Index r = (Index)i / (Index)by.n_k;
+        int64_t id = ids_of_row<Index>(by, r)[(int64_t)((Index)i - r * (Index)by.n_k)];
+        y[i] = id >= 0 && id < by.n ? x[(int64_t)r * by.n + id] : __uint_as_float(0x7fffffffu);
+    }
+}
+/* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
+template <int EACH> __global__ void bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    const int64_t n_k = by.n_k, n = by.n;
+    __shared__ float value[WARPS][32];
+    __shared__ int32_t of[WARPS][32];
+    int lane = my_lane(), w = (int)threadIdx.x / 32;
+    for (int64_t r = my_warp(); r < rows; r += all_warps())
+        for (int64_t first = 0; first < n; first += 32 * EACH) {
+            float sum[EACH] = {0};
+            for (int64_t k = 0; k < n_k; k += 32) {
+                bool there = k + lane < n_k;
+                value[w][lane] = there ? x[r * n_k + k + lane] : 0.f;
+                of[w][lane] = there ? ids_of_row<uint64_t>(by, (uint64_t)r)[k + lane] : -1;
+                __syncwarp();
+                UNROLL for (int i = 0; i < 32; i++)
+                    UNROLL for (int j = 0; j < EACH; j++) if (of[w][i] == first + 32 * j + lane) sum[j] += value[w][i];
+                __syncwarp();
+            }
+            UNROLL for (int j = 0; j < EACH; j++) if (first + 32 * j + lane < n) y[r * n + first + 32 * j + lane] =
+                sum[j];
+        }
+}
+} // namespace
+
+extern "C" int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    int64_t n = rows * by.n_k;
+    return n > 0 ? LAUNCH_INDEX(pick, float, n, y, x, by, n) : gpu_launched();
+}
+extern "C" int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+{
+    if (rows * by.n <= 0) return gpu_launched();
+    dim3 grid = blocks_for_warps(rows);
+    return by.n <= 32   ? LAUNCH(bucket<1>, grid, THREADS, 0, y, x, rows, by)
+           : by.n <= 64 ? LAUNCH(bucket<2>, grid, THREADS, 0, y, x, rows, by)
+                        : LAUNCH(bucket<4>, grid, THREADS, 0, y, x, rows, by);
+}
