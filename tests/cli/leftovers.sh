@@ -34,6 +34,36 @@ exits 0 ablate run full.ini --threads 1
 equal "$(left)" 0 "checkpoints of an earlier generation"
 equal "$(ls "$folder"-g*/model.safetensors | wc -l)" 2 "models stay"
 
+echo "a host killed at each removal of a file in turn"
+library=$(dirname "$program")/tests/fault.so
+checks=$((checks + 1))
+[ -f "$library" ] || wrong "found no $library; ninja -C build tests/fault.so"
+export ABLATE_FAULT_COUNT=$work/count
+sed 's/^name = .*/name = aimed/' full.ini >aimed.ini
+left() { find home/runs/aimed -type f | grep -c '/\(state\|step-\|best\)[^/]*$\|tmp$'; }
+kills=0
+kept=0
+for n in {1..20}; do
+    rm -f count
+    code=0
+    ABLATE_FAULT=unlink:$n:kill LD_PRELOAD=$library ablate run aimed.ini --threads 1 --rerun all >out 2>err || code=$?
+    [ $code = 137 ] || break
+    kills=$((kills + 1))
+    [ "$(left)" = 0 ] || kept=$((kept + 1))
+    exits 0 ablate run aimed.ini --threads 1
+    equal "$(left)" 0 "checkpoints after a kill at removal $n and the same command again"
+done
+equal "$code" 0 "exit code of a run with fewer removals than $n"
+checks=$((checks + 1))
+[ $kills -ge 3 ] && [ $kept -ge 3 ] || wrong "$kills kills, $kept of them left files: expected at least 3 of each"
+for n in 1 2 3; do # a removal that fails leaves the state, which the next run finds
+    rm -f count
+    ABLATE_FAULT=unlink:$n:on LD_PRELOAD=$library exits 0 ablate run aimed.ini --threads 1 --rerun all
+    exits 0 ablate run aimed.ini --threads 1
+    equal "$(left)" 0 "checkpoints after removals that failed from number $n on and the same command again"
+done
+unset ABLATE_FAULT_COUNT
+
 echo "names"
 sed "s/^name = .*/name = $(printf 'x%.0s' {1..300})/" full.ini >long.ini
 exits 2 ablate run long.ini

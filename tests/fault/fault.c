@@ -1,11 +1,13 @@
 /* fault.c - a library to preload: the Nth call of one kind fails, once or from then on. After SQLite's fault loops.
  *
- *   ABLATE_FAULT=KIND:N        KIND is malloc, open, write, fsync, rename, fork, mmap or sqlite; N = 0 counts and fails
- *   nothing ABLATE_FAULT=KIND:N:on     every later call of the kind fails too: a full disk, an exhausted memory
- *   ABLATE_FAULT_COUNT=FILE    the counter, shared by the processes of a command; the file holds calls, faults and what
- *   was called ABLATE_FAULT_PLACES=1      calls are counted by their place: a call whose stack was seen before counts
- *   nothing. So a program of a million
- *                              allocations has some thousand places, and a loop over them ends.
+ *   ABLATE_FAULT=KIND:N        KIND is malloc, open, write, fsync, rename, unlink, fork, mmap or sqlite; N = 0: only
+ *                              counts
+ *   ABLATE_FAULT=KIND:N:on     every later call of the kind fails too: a full disk, an exhausted memory
+ *   ABLATE_FAULT=KIND:N:kill   the process is killed (SIGKILL) in place of its Nth call
+ *   ABLATE_FAULT_COUNT=FILE    the counter, shared by the processes of a command; the file holds calls, faults
+ *                              and what was called
+ *   ABLATE_FAULT_PLACES=1      calls are counted by their place: a call whose stack was seen before counts nothing.
+ *                              So a program of a million allocations has some thousand places, and a loop ends.
  *
  * "write" is write and pwrite, and stdio's functions that write; of stdio the call fails and the stream keeps the
  * error, as on a full disk.
@@ -14,6 +16,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -37,7 +40,7 @@ typedef struct {
 static counter *count;
 static const char *kind = "";
 static long fail_at;
-static int stays, by_place;
+static int stays, kills, by_place;
 static __thread int inside __attribute__((tls_model("initial-exec")));
 
 /* The call stack, each address relative to its library: the same in every process. */
@@ -76,6 +79,7 @@ static int due(const char *of, const char *name)
     int fails = fail_at && ((counted && now == fail_at) || (stays && now >= fail_at));
     if (fails && !count->faults++) strncpy(count->first, name, sizeof count->first - 1);
     inside = 0;
+    if (fails && kills) kill(getpid(), SIGKILL);
     return fails;
 }
 
@@ -90,6 +94,7 @@ __attribute__((constructor)) static void start(void)
     *colon = 0;
     fail_at = strtol(colon + 1, &colon, 10);
     stays = !strcmp(colon, ":on");
+    kills = !strcmp(colon, ":kill");
     by_place = getenv("ABLATE_FAULT_PLACES") != NULL;
     void *warm[2];
     backtrace(warm, 2); /* its first call loads a library */
@@ -283,7 +288,7 @@ int fclose(FILE *f)
     return failed ? errno = ENOSPC, EOF : rc;
 }
 
-/* ---- fsync, rename, fork, mmap ---- */
+/* ---- fsync, rename, unlink, fork, mmap ---- */
 
 int fsync(int fd)
 {
@@ -314,6 +319,12 @@ int rename(const char *from, const char *to)
     FAIL("rename", EIO, -1);
     REAL(rename);
     return real(from, to);
+}
+int unlink(const char *path)
+{
+    FAIL("unlink", EIO, -1);
+    REAL(unlink);
+    return real(path);
 }
 pid_t fork(void)
 {

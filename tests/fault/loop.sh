@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # loop.sh PROGRAM SOURCE_FOLDER LIBRARY [whole|N] [COMMAND...] - fault loops: every command with its 1st, 2nd, 3rd ... allocation, write,
-# sync, rename, open, fork, mapping or database call failing (fault.c, the LIBRARY), once, and from then on.
+# sync, rename, removal, open, fork, mapping or database call failing (fault.c, the LIBRARY), once, and from then on.
 #
 # Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127. Afterwards the same command
 # without faults must give its undisturbed output, and the database must be intact. N (default 2) random calls per command and kind; `whole` takes
@@ -15,7 +15,7 @@ export GOMP_SPINCOUNT=2000 ABLATE_FAULT_COUNT=$work/count
 export ABLATE_CUDA_MODULE=none # the CUDA runtime, when memory is refused to its start, crashes
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
-read -ra kinds <<<"${ABLATE_FAULT_KINDS:-malloc open write fsync rename fork mmap sqlite}"
+read -ra kinds <<<"${ABLATE_FAULT_KINDS:-malloc open write fsync rename unlink fork mmap sqlite}"
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
 # ---- what the commands work on: $work/start after a small sweep, $work/half after one that was killed in the middle ----

@@ -118,6 +118,9 @@ void launch_let_signals_go(void);
 /* Records the events that are complete lines in w->buffer. */
 int launch_take_events(launcher *l, worker *w, err *e);
 /* The run's status for an exit status (code, or sig; -1: none), with any reason in w->error; *what: one word. */
+/* leftovers.c: checkpoints of a folder of a done run, and of all folders of done runs and earlier generations */
+void leftovers_remove(const char *folder);
+int leftovers_sweep(db *d, const launch_options *o, err *e);
 enum db_status launch_outcome(launcher *l, worker *w, int code, int sig, const char **what);
 /* Records the end of the run, removes checkpoints no longer needed, clears the worker. */
 int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, const char *what, err *e);

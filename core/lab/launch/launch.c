@@ -1,6 +1,5 @@
 /* launch.c - the host's loop: claim, start, listen, record, finish. */
 #include "lab/launch/internal.h"
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -179,44 +178,6 @@ static int listen_to(launcher *l, worker *w, bool *ended, err *e)
 
 /* ---- the end of a run ---- */
 
-static void remove_checkpoints(const char *folder) /* model.safetensors stays */
-{
-    DIR *d = opendir(folder);
-    struct dirent *x;
-    while (d && (x = readdir(d))) {
-        bool gone = has_prefix(x->d_name, "step-") || same(x->d_name, "state.safetensors") ||
-                    same(x->d_name, "best.safetensors") || has_suffix(x->d_name, ".tmp");
-        char *path = gone ? path_join(folder, x->d_name) : NULL;
-        if (path) unlink(path);
-        free(path);
-    }
-    if (d) closedir(d);
-}
-
-/* Removes unneeded checkpoints: of done runs whose host was killed before removing them, and of earlier generations. */
-static int sweep_folders(db *d, const launch_options *o, err *e)
-{
-    char *all = path_join(o->folder, o->experiment);
-    DIR *in = opendir(all);
-    struct dirent *x;
-    int rc = 0;
-    while (in && rc >= 0 && (x = readdir(in))) {
-        char hash[13];
-        long long seed, generation;
-        int64_t now = 0;
-        enum db_status status = DB_QUEUED;
-        if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
-        char *folder = path_join(all, x->d_name), *state = path_join(folder, "state.safetensors");
-        if (file_exists(state)) rc = db_run_of(d, o->experiment, hash, seed, &status, &now, e);
-        if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) remove_checkpoints(folder);
-        free(folder);
-        free(state);
-    }
-    if (in) closedir(in);
-    free(all);
-    return rc < 0 ? -1 : 0;
-}
-
 static void last_lines(progress *p, const char *path)
 {
     str text = {0};
@@ -287,7 +248,7 @@ int launch_end(launcher *l, worker *w, enum db_status s, int code, int sig, cons
     if (!bad && s == DB_DONE && code == WORKER_DIVERGED) bad = put_diverged(l, w, e);
     if (!bad) bad = db_finish(l->d, &w->claim, s, code, sig, *w->error ? w->error : NULL, e);
     if (bad) return -1;
-    if (s == DB_DONE) remove_checkpoints(w->folder);
+    if (s == DB_DONE) leftovers_remove(w->folder);
     count_end(l, w, s);
     progress_event(&l->p, w, what, w->dev_ppl);
     if (s == DB_FAILED) last_lines(&l->p, w->log);
@@ -490,7 +451,7 @@ int launch_runs(db *d, const launch_options *o, launch_result *out, err *e)
     launch_catch_signals();
     int bad = make_folders(o->folder, e);
     if (!bad) provenance_find(&l->from, o);
-    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || sweep_folders(d, o, e);
+    if (!bad) bad = db_release_dead(d, o->experiment, &released, e) || leftovers_sweep(d, o, e);
     if (!bad) bad = o->slurm ? slurm_runs(l, e) : loop(l, e);
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid) kill(l->w[i].pid, SIGTERM), worker_clear(&l->w[i]);

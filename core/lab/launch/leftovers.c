@@ -1,0 +1,65 @@
+/* leftovers.c - checkpoints that a run needs no more. Its model.safetensors stays. */
+#include "lab/launch/internal.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char state[] = "state.safetensors"; /* the file that a run resumes from */
+
+static bool is_leftover(const char *name)
+{
+    return has_prefix(name, "step-") || same(name, state) || same(name, "best.safetensors") || has_suffix(name, ".tmp");
+}
+
+/* The state goes last, and only if all others are gone: whoever stops in between leaves a folder that still tells that
+ * its checkpoints are not all removed. */
+void leftovers_remove(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    bool all = true;
+    if (!d) return;
+    while ((x = readdir(d))) {
+        if (!is_leftover(x->d_name) || same(x->d_name, state)) continue;
+        char *path = path_join(folder, x->d_name);
+        if (unlink(path)) all = false;
+        free(path);
+    }
+    closedir(d);
+    char *path = path_join(folder, state);
+    if (all) unlink(path);
+    free(path);
+}
+
+static bool has_leftovers(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *x;
+    bool found = false;
+    while (d && !found && (x = readdir(d))) found = is_leftover(x->d_name);
+    if (d) closedir(d);
+    return found;
+}
+
+/* Looks into every folder and not for a state alone: earlier versions removed the state in any order. */
+int leftovers_sweep(db *d, const launch_options *o, err *e)
+{
+    char *all = path_join(o->folder, o->experiment);
+    DIR *in = opendir(all);
+    struct dirent *x;
+    int rc = 0;
+    while (in && rc >= 0 && (x = readdir(in))) {
+        char hash[13];
+        long long seed, generation;
+        int64_t now = 0;
+        enum db_status status = DB_QUEUED;
+        if (sscanf(x->d_name, "%12[0-9a-f]-s%lld-g%lld", hash, &seed, &generation) != 3) continue;
+        char *folder = path_join(all, x->d_name);
+        rc = has_leftovers(folder) ? db_run_of(d, o->experiment, hash, seed, &status, &now, e) : 0;
+        if (rc == 1 && ((status == DB_DONE && generation == now) || generation < now)) leftovers_remove(folder);
+        free(folder);
+    }
+    if (in) closedir(in);
+    free(all);
+    return rc < 0 ? -1 : 0;
+}
