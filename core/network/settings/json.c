@@ -129,6 +129,18 @@ static int json_scalar(json_in *j, str *out)
     return 0;
 }
 
+/* Before norms and blocks were plugins, `norm` was the block's order, post or pre, and layer_norm_eps the norm's only
+ * setting. */
+static void take_first_names(settings *set, arena *a)
+{
+    const char *order = settings_get(set, "norm"), *eps = settings_get(set, "layer_norm_eps");
+    if (!eps) return;
+    for (size_t i = 0; i < set->n; i++)
+        if (same(set->at[i].key, "layer_norm_eps")) set->at[i].key = "layer_norm.eps";
+    settings_put(set, "block", same(order, "pre") ? "pre_norm" : "post_norm", a);
+    settings_put(set, "norm", "layer_norm", a);
+}
+
 int config_from_json(const char *json, settings *out, arena *a, err *e)
 {
     json_in j = {json, json, e};
@@ -160,6 +172,7 @@ int config_from_json(const char *json, settings *out, arena *a, err *e)
 end:
     json_blanks(&j);
     rc = *j.p ? json_fail(&j, "nothing more") : 0;
+    if (!rc) take_first_names(out, a);
 out:
     str_free(&key);
     str_free(&value);
