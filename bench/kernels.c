@@ -87,12 +87,13 @@ static void time_products(int64_t k, int64_t n, bool tied)
     char name[64];
     view w = tied ? weight_view(n, k, next++) : weight_view(k, n, next++), x = rows_view(k), y = rows_view(n),
          b = new_view(F32, 1, n);
-    call f = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.i = {tied, 0}};
+    call f = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {x, w, b}, .out = {y}, .a.LINEAR = {.transposed = tied}};
     snprintf(name, sizeof name, "LINEAR %lldx%lld", (long long)k, (long long)n);
     time_call(name, cpu_LINEAR, &f);
-    call dx = {.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w, x}, .out = {x}, .a.i = {tied}};
+    call dx = {
+        .op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w, x}, .out = {x}, .a.LINEAR = {.transposed = tied}};
     time_call("  _DX, added", cpu_LINEAR_DX, &dx);
-    call dw = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
+    call dw = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.LINEAR = {.transposed = tied}};
     time_call("  _DW", cpu_LINEAR_DW, &dw);
     call sum = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {y}, .out = {b}};
     time_call("  COLUMN_SUM", cpu_COLUMN_SUM, &sum);
@@ -105,7 +106,7 @@ static void time_products(int64_t k, int64_t n, bool tied)
 static void time_rows(int64_t d, int64_t d_ff)
 {
     view gain = new_view(F32, 1, d), stats = new_view(F32, n_rows, 2);
-    attr a = {.f = {0.1, 1e-5}, .i = {1, 1}};
+    attr a = {.NORM = {.p = 0.1, .eps = 1e-5, .place = 1, .has_sublayer = 1}};
     call norm = {.op = OP_NORM,
                  .n_in = 4,
                  .n_out = 3,
@@ -154,7 +155,16 @@ static void time_attention(int64_t d, int64_t heads, bool causal)
               .in = {qkv, qkv, qkv, off, off},
               .out = {y, lse},
               .training = true,
-              .a = {.f = {0.1, 0.125, 1}, .i = {0, d, 2 * d, heads, d_k, d_k, causal, length + length / 2}}};
+              .a = {.ATTEND = {.p = 0.1,
+                               .scale = 0.125,
+                               .place = 1,
+                               .k_column = d,
+                               .v_column = 2 * d,
+                               .heads = heads,
+                               .d_k = d_k,
+                               .d_v = d_k,
+                               .causal = causal,
+                               .most_keys = length + length / 2}}};
     time_call(causal ? "ATTEND causal, dropout" : "ATTEND, dropout", cpu_ATTEND, &f);
     call g = {.op = OP_ATTEND_BACK,
               .n_in = 8,
@@ -177,9 +187,15 @@ static void time_vocabulary(int64_t d, int64_t v)
 {
     view ids = new_view(I32, 1, n_rows), table = new_view(F32, v, d), y = rows_view(d);
     for (int64_t r = 0; r < n_rows; r++) ((int32_t *)ids.data)[r] = (int32_t)(r * r % v);
-    call embed = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3}};
+    call embed = {
+        .op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.EMBED_TOKENS = {.scale = 3}};
     time_call("EMBED", cpu_EMBED_TOKENS, &embed);
-    call back = {.op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {table, y, ids}, .out = {table}, .a.f = {3}};
+    call back = {.op = OP_EMBED_TOKENS_BACK,
+                 .n_in = 3,
+                 .n_out = 1,
+                 .in = {table, y, ids},
+                 .out = {table},
+                 .a.EMBED_TOKENS = {.scale = 3}};
     time_call("EMBED_TOKENS_BACK, added", cpu_EMBED_TOKENS_BACK, &back);
     view logits = rows_view(v);
     call ce = {.op = OP_CE,
@@ -187,7 +203,7 @@ static void time_vocabulary(int64_t d, int64_t v)
                .n_out = 2,
                .in = {logits, ids, new_view(F32, 1, 1)},
                .out = {new_view(F32, n_rows, 2), logits},
-               .a = {.f = {0.1}, .i = {0, 1}}};
+               .a = {.CE = {.smoothing = 0.1, .gradient = 1}}};
     time_call("CE with gradient", cpu_CE, &ce);
     embed.n_out = 1;
     release(&embed, 1);

@@ -85,10 +85,12 @@ static void print_shape(dtype type, int64_t rows, int64_t k, int64_t n, bool gra
                       .n_out = 1,
                       .in = {x, w, b},
                       .out = {y},
-                      .a.i = {tied, 0},
+                      .a.LINEAR = {.transposed = tied},
                       .training = gradients};
-        dx[i] = (call){.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.i = {tied}};
-        dw[i] = (call){.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.i = {tied}};
+        dx[i] = (call){
+            .op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {y, w}, .out = {x}, .a.LINEAR = {.transposed = tied}};
+        dw[i] = (call){
+            .op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, y}, .out = {w}, .a.LINEAR = {.transposed = tied}};
     }
     printf("%-24s %8.1f", name, rate(cpu_LINEAR, f, copies));
     if (gradients) printf(" %8.1f %8.1f", rate(cpu_LINEAR_DX, dx, copies), rate(cpu_LINEAR_DW, dw, copies));

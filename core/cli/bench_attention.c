@@ -52,11 +52,11 @@ static void attention_open(attention *x, const place *p, const batch *b, const c
     view y = tensor(x, p, p->type, rows, width, NULL), lse = tensor(x, p, F32, rows, p->heads, NULL);
     view dy = tensor(x, p, p->type, rows, width, NULL), dq = tensor(x, p, p->type, rows, q.dim[3], NULL);
     view dkv = cross ? tensor(x, p, p->type, keys, kv.dim[3], NULL) : (view){.param = -1};
-    attr a = {.f = {0, 1 / sqrt((double)p->d_k)}};
-    a.i[0] = 0, a.i[1] = cross ? 0 : width, a.i[2] = cross ? width : 2 * width;
-    a.i[3] = p->heads, a.i[4] = a.i[5] = p->d_k, a.i[6] = decoder;
-    a.i[7] = decoder ? b->tgt_longest : b->src_longest;
-    a.i[8] = same(role, "encoder") ? b->src_longest : b->tgt_longest;
+    attr a = {.ATTEND = {.scale = 1 / sqrt((double)p->d_k)}};
+    a.ATTEND.q_column = 0, a.ATTEND.k_column = cross ? 0 : width, a.ATTEND.v_column = cross ? width : 2 * width;
+    a.ATTEND.heads = p->heads, a.ATTEND.d_k = a.ATTEND.d_v = p->d_k, a.ATTEND.causal = decoder;
+    a.ATTEND.most_keys = decoder ? b->tgt_longest : b->src_longest;
+    a.ATTEND.most_queries = same(role, "encoder") ? b->src_longest : b->tgt_longest;
     x->forward = (call){.op = OP_ATTEND,
                         .n_in = 5,
                         .n_out = 2,

@@ -10,7 +10,7 @@
  *     {
  *         start();
  *         view x = randoms(tensor(F32, 1, 1, 5, 7)), y = tensor(F32, 1, 1, 5, 7);
- *         call k = {.op = OP_MUL_SCALAR, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = {.f = {3}}};
+ *         call k = {.op = OP_MUL_SCALAR, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = {.MUL_SCALAR = {.by = 3}}};
  *         check_call("scale", cpu_MUL_SCALAR, cuda_MUL_SCALAR, &k, 1e-6);
  *         release_views(&k);
  *         return finish();
@@ -345,7 +345,10 @@ static inline int cpu_without_padding(const call *k, err *e)
     view *narrow[3];
     const view *wide[3];
     int n = 0;
-    c.a.i[2] = 0;
+    if (c.op == OP_CE)
+        c.a.CE.padding = 0;
+    else
+        c.a.LINEAR.padding = 0;
     for (int i = 0; i < k->n_in + k->n_out; i++) {
         const view *v = i < k->n_in ? &k->in[i] : &k->out[i - k->n_in];
         for (int j = 0; j < 3 && without.of[j]; j++)

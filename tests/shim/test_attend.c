@@ -50,8 +50,17 @@ static void check_setting(dtype type, const setting *s)
     view q = rows_with_dummies(type, used_q, 3, s->gap + q_width + (s->self ? kv_width : 0));
     view kv = s->self ? q : rows_with_dummies(type, used_k, 19, kv_width);
     int64_t k_column = s->self ? s->gap + q_width : 0;
-    attr a = {.f = {s->p, times / sqrt((double)s->d_k), 21},
-              .i = {s->gap, k_column, k_column + q_width + s->gap, s->heads, s->d_k, s->d_v, s->causal, longest}};
+    attr a = {.ATTEND = {.p = s->p,
+                         .scale = times / sqrt((double)s->d_k),
+                         .place = 21,
+                         .q_column = s->gap,
+                         .k_column = k_column,
+                         .v_column = k_column + q_width + s->gap,
+                         .heads = s->heads,
+                         .d_k = s->d_k,
+                         .d_v = s->d_v,
+                         .causal = s->causal,
+                         .most_keys = longest}};
     view y = tensor(type, 1, 1, rows, v_width), lse = tensor(F32, 1, 1, rows, s->heads);
     call forward = {.op = OP_ATTEND,
                     .n_in = 5,
@@ -97,7 +106,14 @@ static void check_company(dtype type)
                   .n_out = 2,
                   .in = {x, x, x, off, off},
                   .out = {out, sums},
-                  .a = {.f = {0, 0.3}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 16, 16, 1, LONG}}};
+                  .a = {.ATTEND = {.scale = 0.3,
+                                   .k_column = WIDTH,
+                                   .v_column = 2 * WIDTH,
+                                   .heads = HEADS,
+                                   .d_k = 16,
+                                   .d_v = 16,
+                                   .causal = 1,
+                                   .most_keys = LONG}}};
         err e = {{0}};
         CHECK_THAT(!cuda_ATTEND(&k, &e), "%s", e.text);
         bits[run] = xmalloc(ROWS * row);
@@ -206,7 +222,14 @@ static void check_warps(void)
               .n_out = 2,
               .in = {q, q, q, off, off, y, lse, y},
               .out = {y, lse},
-              .a = {.f = {0, 1}, .i = {0, WIDTH, 2 * WIDTH, HEADS, 8, 8, 0, 64, 64}}};
+              .a = {.ATTEND = {.scale = 1,
+                               .k_column = WIDTH,
+                               .v_column = 2 * WIDTH,
+                               .heads = HEADS,
+                               .d_k = 8,
+                               .d_v = 8,
+                               .most_keys = 64,
+                               .most_queries = 64}}};
     int64_t tiles = USUAL * 2 /* of sentences of 25 rows */, warps[2];
     err e = {{0}};
     gpu_dry = 1;
@@ -229,16 +252,17 @@ static void check_refusals(void)
 {
     view q = randoms(tensor(F32, 1, 1, 4, 12)), off = ids_of(2, (int32_t[]){0, 4});
     view y = tensor(F32, 1, 1, 4, 4), lse = tensor(F32, 1, 1, 4, 1);
-    call k = {.op = OP_ATTEND,
-              .n_in = 5,
-              .n_out = 2,
-              .in = {q, q, q, off, off},
-              .out = {y, lse},
-              .a = {.f = {0, 1}, .i = {0, 4, 8, 1, 4, 4, 0, 4}}};
+    call k = {
+        .op = OP_ATTEND,
+        .n_in = 5,
+        .n_out = 2,
+        .in = {q, q, q, off, off},
+        .out = {y, lse},
+        .a = {.ATTEND = {.scale = 1, .k_column = 4, .v_column = 8, .heads = 1, .d_k = 4, .d_v = 4, .most_keys = 4}}};
     err e = {{0}};
-    k.a.i[4] = 513;
+    k.a.ATTEND.d_k = 513;
     CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "513");
-    k.a.i[4] = 4, k.in[0].type = F64, e = (err){{0}};
+    k.a.ATTEND.d_k = 4, k.in[0].type = F64, e = (err){{0}};
     CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "fp64");
     release_views(&k);
 }

@@ -151,8 +151,13 @@ static void run_at_once(const char *what, int expected, view found[3], const vie
     for (int i = 0; i < 3; i++) out[i].data = gpu_alloc(bytes_of_view(&out[i]));
     y.data = gpu_alloc(bytes_of_view(&y));
     product_count before = product_counts();
-    call forward = {
-        .op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {g[0], g[1], g[2]}, .out = {y}, .a.i = {0, 1}, .training = true};
+    call forward = {.op = OP_LINEAR,
+                    .n_in = 3,
+                    .n_out = 1,
+                    .in = {g[0], g[1], g[2]},
+                    .out = {y},
+                    .a.LINEAR = {.relu = 1},
+                    .training = true};
     call back = {.op = OP_LINEAR_DX,
                  .n_in = 4,
                  .n_out = 1,

@@ -70,9 +70,17 @@ static void check_setting(dtype type, const setting *s)
     int64_t K = s->heads * s->d_k, U = s->heads * s->d_v;
     view q = rows_with_dummies(type, used_q, K + (s->self ? K + U : 0)),
          kv = s->self ? q : rows_with_dummies(type, used_k, K + U);
-    attr a = {
-        .f = {s->dropout, s->scale, 21},
-        .i = {0, s->self ? K : 0, s->self ? 2 * K : K, s->heads, s->d_k, s->d_v, s->causal, keys + 3, queries + 2}};
+    attr a = {.ATTEND = {.p = s->dropout,
+                         .scale = s->scale,
+                         .place = 21,
+                         .k_column = s->self ? K : 0,
+                         .v_column = s->self ? 2 * K : K,
+                         .heads = s->heads,
+                         .d_k = s->d_k,
+                         .d_v = s->d_v,
+                         .causal = s->causal,
+                         .most_keys = keys + 3,
+                         .most_queries = queries + 2}};
     view y = tensor(type, 1, 1, used_q + DUMMIES, U), lse = tensor(F32, 1, 1, used_q + DUMMIES, s->heads);
     call forward = {.op = OP_ATTEND,
                     .n_in = 5,
@@ -121,7 +129,14 @@ static void check_choice(void)
                   .n_out = 2,
                   .in = {q, q, q, off, off},
                   .out = {y, lse},
-                  .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, cases[i].longest, 4}}};
+                  .a = {.ATTEND = {.scale = 1,
+                                   .k_column = 16,
+                                   .v_column = 32,
+                                   .heads = 1,
+                                   .d_k = 16,
+                                   .d_v = 16,
+                                   .most_keys = cases[i].longest,
+                                   .most_queries = 4}}};
         int64_t before = dnn_attend_counts().library;
         check_call("choice", cpu_ATTEND, cuda_ATTEND, &k, 1e-2);
         CHECK_THAT((dnn_attend_counts().library > before) == cases[i].expected,
@@ -141,7 +156,14 @@ static void check_wish(void)
               .n_out = 2,
               .in = {q, q, q, off, off},
               .out = {y, lse},
-              .a = {.f = {0, 1}, .i = {0, 16, 32, 1, 16, 16, 0, 4, 4}}};
+              .a = {.ATTEND = {.scale = 1,
+                               .k_column = 16,
+                               .v_column = 32,
+                               .heads = 1,
+                               .d_k = 16,
+                               .d_v = 16,
+                               .most_keys = 4,
+                               .most_queries = 4}}};
     err e = {{0}};
     setenv("ABLATE_ATTENTION", "cudn", 1);
     CHECK_REFUSED(cuda_ATTEND(&k, &e), &e, "ABLATE_ATTENTION=cudn: expected own, cudnn or auto");

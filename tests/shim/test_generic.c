@@ -1,8 +1,6 @@
 /* test_generic.c - elementwise operations, sums and softmax of the CUDA backend against the CPU's. */
 #include "shim_test.h"
 
-static attr of(double f, int64_t i) { return (attr){.f = {f}, .i = {i}}; }
-
 /* One call: out is made, everything is freed. */
 static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out,
                   double tolerance)
@@ -45,8 +43,8 @@ static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool
         for (int64_t j = 0; j < size_of(&a) && j < size_of(&b); j += 3) set(&a, j, get(&b, j));
     snprintf(what, sizeof what, "%s %s [%d,%d,%d,%d] ones %02x%s", binary[i].name, dtype_name(t), (int)d[0], (int)d[1],
              (int)d[2], (int)d[3], ones, in_place ? " in place" : "");
-    check(what, binary[i].o, binary[i].cpu, binary[i].gpu, of(0, 0), 2, (view[]){a, b}, in_place ? a : tensor_of(t, dy),
-          1e-7);
+    check(what, binary[i].o, binary[i].cpu, binary[i].gpu, (attr){0}, 2, (view[]){a, b},
+          in_place ? a : tensor_of(t, dy), 1e-7);
 }
 
 static void test_binary(void)
@@ -81,9 +79,10 @@ static void test_one_input(void)
     for (size_t i = 0; i < LENGTH(lengths); i++) {
         int64_t n = lengths[i];
         view x = randoms(tensor(F32, 1, 1, 2, n)), y = randoms(tensor(F32, 1, 1, 2, n));
-        check("MUL_SCALAR", OP_MUL_SCALAR, cpu_MUL_SCALAR, cuda_MUL_SCALAR, of(-1.7, 0), 1, &x, tensor(F32, 1, 1, 2, n),
-              1e-7);
-        check("ADD_SCALAR in place", OP_ADD_SCALAR, cpu_ADD_SCALAR, cuda_ADD_SCALAR, of(0.3, 0), 1, &y, y, 1e-7);
+        check("MUL_SCALAR", OP_MUL_SCALAR, cpu_MUL_SCALAR, cuda_MUL_SCALAR, (attr){.MUL_SCALAR = {.by = -1.7}}, 1, &x,
+              tensor(F32, 1, 1, 2, n), 1e-7);
+        check("ADD_SCALAR in place", OP_ADD_SCALAR, cpu_ADD_SCALAR, cuda_ADD_SCALAR, (attr){.MUL_SCALAR = {.by = 0.3}},
+              1, &y, y, 1e-7);
     }
     for (int f = AB_EXP; f <= AB_RECIP; f++)
         for (size_t i = 0; i < LENGTH(lengths); i++) {
@@ -96,13 +95,14 @@ static void test_one_input(void)
             if (n > 2 && !positive) set(&x, 0, 0), set(&x, 1, -0.0);
             view x2 = tensor(F32, 1, 1, 1, n), y = tensor(F32, 1, 1, 1, n), dy = randoms(tensor(F32, 1, 1, 1, n));
             memcpy(x2.data, x.data, bytes_of_view(&x));
-            call k = {.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = of(0, f)};
+            call k = {.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}, .a = (attr){.MAP = {.function = f}}};
             err e = {{0}};
             cpu_MAP(&k, &e);
-            check(what, OP_MAP, cpu_MAP, cuda_MAP, of(0, f), 1, &x, i % 2 ? x : tensor(F32, 1, 1, 1, n), 1e-6);
+            check(what, OP_MAP, cpu_MAP, cuda_MAP, (attr){.MAP = {.function = f}}, 1, &x,
+                  i % 2 ? x : tensor(F32, 1, 1, 1, n), 1e-6);
             snprintf(what, sizeof what, "MAP_BACK %d, %d numbers", f, (int)n);
-            check(what, OP_MAP_BACK, cpu_MAP_BACK, cuda_MAP_BACK, of(0, f), 3, (view[]){x2, y, dy},
-                  tensor(F32, 1, 1, 1, n), 4e-6);
+            check(what, OP_MAP_BACK, cpu_MAP_BACK, cuda_MAP_BACK, (attr){.MAP = {.function = f}}, 3,
+                  (view[]){x2, y, dy}, tensor(F32, 1, 1, 1, n), 4e-6);
         }
 }
 
@@ -113,11 +113,11 @@ static void test_relu_back(void)
         for (int t = F32; t <= BF16; t += BF16) {
             view y = randoms(tensor((dtype)t, 1, 1, 5, widths[i])), dy = randoms(tensor((dtype)t, 1, 1, 5, widths[i]));
             set(&y, 0, 0);
-            check("RELU_BACK", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy},
+            check("RELU_BACK", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, (attr){0}, 2, (view[]){y, dy},
                   tensor((dtype)t, 1, 1, 5, widths[i]), 0);
         }
     view y = randoms(tensor(BF16, 1, 1, 0, 8)), dy = tensor(BF16, 1, 1, 0, 8);
-    check("RELU_BACK of no rows", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, of(0, 0), 2, (view[]){y, dy},
+    check("RELU_BACK of no rows", OP_RELU_BACK, cpu_RELU_BACK, cuda_RELU_BACK, (attr){0}, 2, (view[]){y, dy},
           tensor(BF16, 1, 1, 0, 8), 0);
 }
 
@@ -133,7 +133,7 @@ static void test_copies(void)
                      (int)n);
             view x = pairs[p][0] == I32 ? ids_below(tensor(I32, 1, 1, 1, n), 1000)
                                         : randoms(tensor(pairs[p][0], 1, 1, 1, n));
-            check(what, OP_CAST, cpu_CAST, cuda_CAST, of(0, 0), 1, &x, tensor(pairs[p][1], 1, 1, 1, n), 0);
+            check(what, OP_CAST, cpu_CAST, cuda_CAST, (attr){0}, 1, &x, tensor(pairs[p][1], 1, 1, 1, n), 0);
             view to = tensor(pairs[p][1], 1, 1, 1, n), value = tensor(pairs[p][0], 1, 1, 1, n);
             if (pairs[p][0] == I32)
                 ids_below(value, 99);
@@ -141,7 +141,7 @@ static void test_copies(void)
                 randoms(value);
             bool state = i % 2;
             check(state ? "STATE_WRITE" : "ASSIGN", state ? OP_STATE_WRITE : OP_ASSIGN,
-                  state ? cpu_STATE_WRITE : cpu_ASSIGN, state ? cuda_STATE_WRITE : cuda_ASSIGN, of(0, 0), 2,
+                  state ? cpu_STATE_WRITE : cpu_ASSIGN, state ? cuda_STATE_WRITE : cuda_ASSIGN, (attr){0}, 2,
                   (view[]){to, value}, to, 0);
         }
 }
@@ -153,17 +153,21 @@ static void test_dropout(void)
         for (int t = F32; t <= BF16; t += BF16)
             for (int in_place = 0; in_place < 2; in_place++) {
                 view x = randoms(tensor((dtype)t, 1, 1, 1, lengths[i]));
-                check("DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(i % 2 ? 0.1 : 0.37, 3 + (int64_t)i), 1, &x,
+                check("DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT,
+                      (attr){.DROPOUT = {.p = i % 2 ? 0.1 : 0.37, .place = 3 + (int64_t)i}}, 1, &x,
                       in_place ? x : tensor((dtype)t, 1, 1, 1, lengths[i]), 1e-7);
             }
     view x = randoms(tensor(F32, 1, 1, 3, 5)), y = randoms(tensor(BF16, 1, 1, 3, 5)),
          z = randoms(tensor(BF16, 1, 1, 3, 180001));
-    check("long DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0.5, 9), 1, &z, tensor(BF16, 1, 1, 3, 180001), 0);
+    check("long DROPOUT", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, (attr){.DROPOUT = {.p = 0.5, .place = 9}}, 1, &z,
+          tensor(BF16, 1, 1, 3, 180001), 0);
     view w = randoms(tensor(F32, 1, 1, 3, 5));
-    check("DROPOUT of less than one in 65536", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(1e-5, 9), 1, &w,
+    check("DROPOUT of less than one in 65536", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT,
+          (attr){.DROPOUT = {.p = 1e-5, .place = 9}}, 1, &w, tensor(F32, 1, 1, 3, 5), 0);
+    check("DROPOUT 0", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, (attr){.DROPOUT = {.p = 0, .place = 3}}, 1, &x,
           tensor(F32, 1, 1, 3, 5), 0);
-    check("DROPOUT 0", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &x, tensor(F32, 1, 1, 3, 5), 0);
-    check("DROPOUT 0 in place", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, of(0, 3), 1, &y, y, 0);
+    check("DROPOUT 0 in place", OP_DROPOUT, cpu_DROPOUT, cuda_DROPOUT, (attr){.DROPOUT = {.p = 0, .place = 3}}, 1, &y,
+          y, 0);
 }
 
 /* Inputs that begin between multiples of 16 bytes (sanitizers see a read of 16 there). */
@@ -174,7 +178,10 @@ static void test_unaligned(void)
          v = {.dim = {1, 1, 1, N}, .type = F32};
     float *g = gpu_copy_of(x.data, bytes_of_view(&x)), *h = gpu_alloc(N * 4);
     for (int f = 0; f < 3; f++) {
-        call k = {.op = OP_ADD, .n_in = f ? 1 : 2, .n_out = 1, .in = {v, v}, .out = {v}, .a = of(1.5, AB_TANH)};
+        static const op what[] = {OP_ADD, OP_MUL_SCALAR, OP_MAP};
+        call k = {.op = what[f], .n_in = f ? 1 : 2, .n_out = 1, .in = {v, v}, .out = {v}};
+        if (k.op == OP_MUL_SCALAR) k.a.MUL_SCALAR.by = 1.5;
+        if (k.op == OP_MAP) k.a.MAP.function = AB_TANH;
         kernel cpu = f == 0   ? cpu_ADD
                      : f == 1 ? cpu_MUL_SCALAR
                               : cpu_MAP,
@@ -202,9 +209,9 @@ static void check_sums(const int64_t d[4], unsigned ones)
     for (int a = 0; a < 4; a++) dy[a] = ones >> a & 1 ? 1 : d[a];
     snprintf(what, sizeof what, "SUM_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
     view x = randoms_in(tensor_of(F32, d), 0.1, 1), y = randoms(tensor_of(F32, dy)); /* of one sign: nothing cancels */
-    check(what, OP_SUM_TO, cpu_SUM_TO, cuda_SUM_TO, of(0, 0), 1, &x, tensor_of(F32, dy), 2e-6);
+    check(what, OP_SUM_TO, cpu_SUM_TO, cuda_SUM_TO, (attr){0}, 1, &x, tensor_of(F32, dy), 2e-6);
     snprintf(what, sizeof what, "BROADCAST_TO [%d,%d,%d,%d] ones %x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
-    check(what, OP_BROADCAST_TO, cpu_BROADCAST_TO, cuda_BROADCAST_TO, of(0, 0), 1, &y, tensor_of(F32, d), 0);
+    check(what, OP_BROADCAST_TO, cpu_BROADCAST_TO, cuda_BROADCAST_TO, (attr){0}, 1, &y, tensor_of(F32, d), 0);
 }
 
 static void test_exact_sums(int64_t among, int64_t summed, int64_t kept)
@@ -255,10 +262,10 @@ static void check_softmax(int64_t rows, int64_t n, bool in_place)
     err e = {{0}};
     cpu_SOFTMAX(&k, &e);
     snprintf(what, sizeof what, "SOFTMAX [%d,%d]", (int)rows, (int)n);
-    check(what, OP_SOFTMAX, cpu_SOFTMAX, cuda_SOFTMAX, of(0, 0), 1, &x, in_place ? x : tensor(F32, 1, 1, rows, n),
+    check(what, OP_SOFTMAX, cpu_SOFTMAX, cuda_SOFTMAX, (attr){0}, 1, &x, in_place ? x : tensor(F32, 1, 1, rows, n),
           2e-6);
     snprintf(what, sizeof what, "SOFTMAX_BACK [%d,%d]", (int)rows, (int)n);
-    check(what, OP_SOFTMAX_BACK, cpu_SOFTMAX_BACK, cuda_SOFTMAX_BACK, of(0, 0), 2, (view[]){y, dy},
+    check(what, OP_SOFTMAX_BACK, cpu_SOFTMAX_BACK, cuda_SOFTMAX_BACK, (attr){0}, 2, (view[]){y, dy},
           tensor(F32, 1, 1, rows, n), 2e-6);
 }
 
@@ -342,7 +349,8 @@ static void test_words(void)
     CHECK_REFUSED(cuda_ADD(&k, &e), &e, "no kernel from fp64, fp32 to fp32");
     k.in[0] = id, e.text[0] = 0;
     CHECK_REFUSED(cuda_MUL(&k, &e), &e, "no kernel from int32, fp32 to fp32");
-    k = (call){.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {y}, .out = {y}, .a = of(0, 99)}, e.text[0] = 0;
+    k = (call){.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {y}, .out = {y}, .a = (attr){.MAP = {.function = 99}}},
+    e.text[0] = 0;
     CHECK_REFUSED(cuda_MAP(&k, &e), &e, "unknown function number 99");
     k = (call){.op = OP_CAST, .n_in = 1, .n_out = 1, .in = {x}, .out = {y}}, e.text[0] = 0;
     CHECK_REFUSED(cuda_CAST(&k, &e), &e, "no copy from fp64 to fp32");

@@ -88,8 +88,8 @@ static void everything(const given *u)
     for (int f = AB_EXP; f <= AB_RECIP; f++) {
         bool positive = f == AB_LOG || f == AB_SQRT || f == AB_RECIP;
         ab_t in = positive ? t_add_scalar(c, t_map(c, x, AB_ABS), 0.5) : x, y = t_map(c, in, (ab_fn)f);
-        ab_t back =
-            tape_push(c, OP_MAP_BACK, F32, (int64_t[4]){1, 1, 1, TILE}, 3, (ab_t[]){in, y, u->g}, &(attr){.i = {f}});
+        ab_t back = tape_push(c, OP_MAP_BACK, F32, (int64_t[4]){1, 1, 1, TILE}, 3, (ab_t[]){in, y, u->g},
+                              &(attr){.MAP = {.function = f}});
         sum = add(u, sum, add(u, t_mul_scalar(c, y, 0.1), t_mul_scalar(c, back, 0.1)));
     }
     ab_t least = t_binary(c, OP_MINIMUM, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);

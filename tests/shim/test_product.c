@@ -15,7 +15,7 @@ static void test_linear(dtype type, int64_t rows, int64_t n, int64_t k, int turn
     char what[160];
     snprintf(what, sizeof what, "linear %s %lld x %lld x %lld turned %d bias %d relu %d", dtype_name(type),
              (long long)rows, (long long)n, (long long)k, turned, bias, relu);
-    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.i = {turned, relu}}};
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.LINEAR = {.transposed = turned, .relu = relu}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = bias ? matrix(F32, 1, n) : none, c.out[0] = tensor(type, 1, 1, rows, n);
     /* in bf16 our bias is rounded, the CPU's is not: at most 2 / 256 */
@@ -29,7 +29,7 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
     char what[160];
     snprintf(what, sizeof what, "linear_dx %s %lld x %lld x %lld turned %d base %d", dtype_name(type), (long long)rows,
              (long long)n, (long long)k, turned, base);
-    call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.i = {turned}}};
+    call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.LINEAR = {.transposed = turned}}};
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
     c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none; /* the output of a ReLU, half of it not > 0 */
@@ -44,7 +44,7 @@ static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int t
     char what[160];
     snprintf(what, sizeof what, "linear_dw %s %lld x %lld x %lld turned %d", dtype_name(type), (long long)rows,
              (long long)n, (long long)k, turned);
-    call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .a = {.i = {turned}}};
+    call c = {.op = OP_LINEAR_DW, .n_in = 2, .n_out = 2, .a = {.LINEAR = {.transposed = turned}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = matrix(type, rows, n);
     c.out[0] = turned ? tensor(F32, 1, 1, n, k) : tensor(F32, 1, 1, k, n);
     c.out[1] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, n) : none;
@@ -61,7 +61,7 @@ static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int6
         snprintf(what[i], sizeof what[i], "%s %s %lld x %lld x %lld padding %lld", names[i], dtype_name(type),
                  (long long)rows, (long long)words, (long long)k, (long long)padding);
     view logits = matrix(type, rows, words);
-    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.i = {1, 0, padding}}};
+    call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.LINEAR = {.transposed = 1, .padding = padding}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = matrix(F32, words, k), c.in[2] = none,
     c.out[0] = tensor(type, 1, 1, rows, words + padding);
     without = (without_padding){cpu_LINEAR, {&c.out[0]}, padding};
@@ -175,7 +175,7 @@ static void test_matmul(const int64_t a[2], const int64_t b[2], int64_t m, int64
     snprintf(what, sizeof what, "matmul [%lld,%lld] x [%lld,%lld], %lld x %lld x %lld, turned %d %d", (long long)a[0],
              (long long)a[1], (long long)b[0], (long long)b[1], (long long)m, (long long)n, (long long)k, turn_a,
              turn_b);
-    call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.i = {turn_a, turn_b}}};
+    call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.MATMUL = {.transpose_a = turn_a, .transpose_b = turn_b}}};
     c.in[0] = randoms(turn_a ? tensor(F32, a[0], a[1], k, m) : tensor(F32, a[0], a[1], m, k));
     c.in[1] = randoms(turn_b ? tensor(F32, b[0], b[1], n, k) : tensor(F32, b[0], b[1], k, n));
     c.out[0] = tensor(F32, a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1], m, n);
@@ -213,7 +213,7 @@ static void test_matmuls(void)
 /* Products of a batch do not depend on how many there are. */
 static void test_exact_batch(int64_t among, int64_t m, int64_t n, int64_t k, int turn_a, int turn_b)
 {
-    call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.i = {turn_a, turn_b}}};
+    call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.MATMUL = {.transpose_a = turn_a, .transpose_b = turn_b}}};
     c.in[0] = randoms(tensor(F32, among, 2, turn_a ? k : m, turn_a ? m : k));
     c.in[1] = randoms(tensor(F32, among, 2, turn_b ? n : k, turn_b ? k : n));
     c.out[0] = tensor(F32, among, 2, m, n);

@@ -24,7 +24,7 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
     call k = {.op = OP_NORM,
               .n_in = 4,
               .n_out = 3,
-              .a = {.f = {way >= DROPPED ? 0.3 : 0, 1e-6}, .i = {5}},
+              .a = {.NORM = {.p = way >= DROPPED ? 0.3 : 0, .eps = 1e-6, .place = 5}},
               .seed = 77 + (1ull << 40),
               .step = 3,
               .training = way != NOT_TRAINING};
@@ -44,7 +44,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
     call k = {.op = OP_NORM_BACK,
               .n_in = 4,
               .n_out = 5,
-              .a = {.f = {way >= DROPPED ? 0.25 : 0}, .i = {9, way != WITHOUT_S}},
+              .a = {.NORM = {.p = way >= DROPPED ? 0.25 : 0, .place = 9, .has_sublayer = way != WITHOUT_S}},
               .seed = 5,
               .step = 1ull << 20,
               .training = way != NOT_TRAINING};
@@ -88,7 +88,7 @@ static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool
     call k = {.op = OP_DROPOUT_ADD,
               .n_in = 2,
               .n_out = 1,
-              .a = {.f = {p}, .i = {2}},
+              .a = {.DROPOUT = {.p = p, .place = 2}},
               .seed = 1ull << 33,
               .step = 12,
               .training = true};
@@ -151,7 +151,8 @@ static int embed_in_parts(const call *k, err *e)
     view sum = tensor(F32, 1, 1, y->dim[2], y->dim[3]);
     for (int64_t i = 0; i < size_of(y); i++) {
         int64_t row = i / y->dim[3], column = i % y->dim[3];
-        double token = get(id, row) < 0 ? 0 : k->a.f[0] * get(table, (int64_t)get(id, row) * y->dim[3] + column);
+        double token =
+            get(id, row) < 0 ? 0 : k->a.EMBED_TOKENS.scale * get(table, (int64_t)get(id, row) * y->dim[3] + column);
         set(&sum, i, token + get(positions, (int64_t)get(place, row) * y->dim[3] + column));
     }
     call drop = {.op = OP_DROPOUT,
@@ -159,7 +160,7 @@ static int embed_in_parts(const call *k, err *e)
                  .n_out = 1,
                  .in = {sum},
                  .out = {sum},
-                 .a = {.f = {k->a.f[1]}, .i = {k->a.i[0]}},
+                 .a = {.DROPOUT = {.p = k->a.EMBED_TOKENS.p, .place = k->a.EMBED_TOKENS.place}},
                  .training = k->training,
                  .seed = k->seed,
                  .step = k->step};
@@ -178,7 +179,7 @@ static void test_embed_fused(dtype type, int64_t rows, int64_t words, int64_t wi
     call k = {.op = OP_EMBED_TOKENS,
               .n_in = 5,
               .n_out = 1,
-              .a = {.f = {3, p}, .i = {4}},
+              .a = {.EMBED_TOKENS = {.scale = 3, .p = p, .place = 4}},
               .training = true,
               .seed = 3,
               .step = 1};
@@ -195,14 +196,14 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
     char what[128];
     snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows,
              (long long)width, (long long)words);
-    call k = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .a = {.f = {sqrt((double)width)}}};
+    call k = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = sqrt((double)width)}}};
     k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
     check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
     for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
         snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type),
                  (long long)rows, (long long)width, (long long)words, base);
-        call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.f = {1.5}}};
+        call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = 1.5}}};
         b.in[0] = base ? rows_of(F32, words, width) : none;
         b.in[1] = rows_of(type, rows, width), b.in[2] = some_ids(rows, words);
         b.in[3] = base == 1 ? sorted_by(&b.in[2]) : none;
@@ -222,7 +223,11 @@ static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padd
     snprintf(what, sizeof what, "ce %s [%lld,%lld] padding %lld", dtype_name(type), (long long)rows, (long long)words,
              (long long)padding);
     view x = randoms(tensor(type, 1, 1, rows, words));
-    call k = {.op = OP_CE, .n_in = 3, .n_out = 2, .a = {.f = {0.1}, .i = {0, 1, padding}}, .training = true};
+    call k = {.op = OP_CE,
+              .n_in = 3,
+              .n_out = 2,
+              .a = {.CE = {.smoothing = 0.1, .gradient = 1, .padding = padding}},
+              .training = true};
     k.in[0] = padded(&x, padding), k.in[1] = some_ids(rows, words),
     k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2), k.out[1] = tensor(type, 1, 1, rows, words + padding);
@@ -241,7 +246,7 @@ static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, i
     call k = {.op = OP_CE,
               .n_in = 3,
               .n_out = 2,
-              .a = {.f = {smoothing}, .i = {others, gradient != NO_GRADIENT}},
+              .a = {.CE = {.smoothing = smoothing, .others = others, .gradient = gradient != NO_GRADIENT}},
               .training = true};
     k.in[0] = x, k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2);

@@ -2,7 +2,6 @@
 #include "shim_test.h"
 #include "tensor/cuda/generic.h"
 
-static attr of(int64_t a, int64_t b) { return (attr){.i = {a, b}}; }
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 static view any(view v) { return v.type == I32 ? ids_below(v, 1000) : randoms(v); }
 
@@ -26,7 +25,8 @@ static void check_swap(dtype t, const int64_t d[4], int a, int b)
     snprintf(what, sizeof what, "TRANSPOSE %s [%d,%d,%d,%d] axes %d %d", dtype_name(t), (int)d[0], (int)d[1], (int)d[2],
              (int)d[3], a, b);
     view x = any(tensor_of(t, d));
-    check(what, OP_TRANSPOSE, cpu_TRANSPOSE, cuda_TRANSPOSE, of(a, b), 1, &x, tensor_of(t, dy), 0);
+    check(what, OP_TRANSPOSE, cpu_TRANSPOSE, cuda_TRANSPOSE, (attr){.TRANSPOSE = {.axis1 = a, .axis2 = b}}, 1, &x,
+          tensor_of(t, dy), 0);
 }
 
 static void check_along(dtype t, const int64_t d[4], int axis)
@@ -38,10 +38,12 @@ static void check_along(dtype t, const int64_t d[4], int axis)
              (int)d[2], (int)d[3], axis);
     e[4 + axis] = some;
     view x = any(tensor_of(t, d)), part = any(tensor_of(t, e)), a = any(tensor_of(t, d)), b = any(tensor_of(t, e));
-    check(what, OP_SLICE, cpu_SLICE, cuda_SLICE, of(axis, from), 1, &x, tensor_of(t, e), 0);
-    check(what, OP_PAD, cpu_PAD, cuda_PAD, of(axis, from), 1, &part, tensor_of(t, d), 0);
+    check(what, OP_SLICE, cpu_SLICE, cuda_SLICE, (attr){.SLICE = {.axis = axis, .from = from}}, 1, &x, tensor_of(t, e),
+          0);
+    check(what, OP_PAD, cpu_PAD, cuda_PAD, (attr){.SLICE = {.axis = axis, .from = from}}, 1, &part, tensor_of(t, d), 0);
     y[4 + axis] = n + some;
-    check(what, OP_CONCAT, cpu_CONCAT, cuda_CONCAT, of(axis, 0), 2, (view[]){a, b}, tensor_of(t, y), 0);
+    check(what, OP_CONCAT, cpu_CONCAT, cuda_CONCAT, (attr){.CONCAT = {.axis = axis}}, 2, (view[]){a, b},
+          tensor_of(t, y), 0);
 }
 
 static void test_axes(void)
@@ -61,7 +63,7 @@ static void test_axes(void)
     for (size_t i = 0; i < LENGTH(halves); i++)
         for (int t = F32; t <= BF16; t += BF16) {
             view x = randoms(tensor((dtype)t, 2, 1, 7, 2 * halves[i]));
-            check("ROTATE_HALF", OP_ROTATE_HALF, cpu_ROTATE_HALF, cuda_ROTATE_HALF, of(0, 0), 1, &x,
+            check("ROTATE_HALF", OP_ROTATE_HALF, cpu_ROTATE_HALF, cuda_ROTATE_HALF, (attr){0}, 1, &x,
                   tensor((dtype)t, 2, 1, 7, 2 * halves[i]), 0);
         }
 }
@@ -73,7 +75,7 @@ static void check_rows(dtype t, int64_t rows, int64_t width, int64_t n)
     char what[128];
     snprintf(what, sizeof what, "EMBEDDING %s [%d,%d] by %d ids", dtype_name(t), (int)rows, (int)width, (int)n);
     view table = any(tensor(t, 1, 1, rows, width)), ids = ids_below(tensor(I32, 1, 1, 1, n), rows);
-    check(what, OP_EMBEDDING, cpu_EMBEDDING, cuda_EMBEDDING, of(0, 0), 2, (view[]){table, ids},
+    check(what, OP_EMBEDDING, cpu_EMBEDDING, cuda_EMBEDDING, (attr){0}, 2, (view[]){table, ids},
           tensor(t, 1, 1, n, width), 0);
 }
 
@@ -84,7 +86,7 @@ static void check_rows_back(int64_t rows, int64_t width, int64_t n, int64_t most
     snprintf(what, sizeof what, "EMBEDDING_BACK [%d,%d] from %d ids below %d", (int)rows, (int)width, (int)n,
              (int)most);
     view dy = randoms_in(tensor(F32, 1, 1, n, width), 0.1, 1), ids = ids_below(tensor(I32, 1, 1, 1, n), most);
-    check(what, OP_EMBEDDING_BACK, cpu_EMBEDDING_BACK, cuda_EMBEDDING_BACK, of(0, 0), 2, (view[]){dy, ids},
+    check(what, OP_EMBEDDING_BACK, cpu_EMBEDDING_BACK, cuda_EMBEDDING_BACK, (attr){0}, 2, (view[]){dy, ids},
           tensor(F32, 1, 1, rows, width), 2e-6);
 }
 
@@ -180,11 +182,12 @@ static void check_pairs(int64_t n_q, int64_t n_k)
     view q = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k = ids_below(tensor(I32, 1, 1, 1, n_k), 60),
          i = ids_below(tensor(I32, 1, 1, 3, n_k), 500);
     view q2 = ids_below(tensor(I32, 1, 1, 1, n_q), 60), k2 = ids_below(tensor(I32, 1, 1, 1, n_k), 60);
-    check("RELATIVE_POSITION", OP_RELATIVE_POSITION, cpu_RELATIVE_POSITION, cuda_RELATIVE_POSITION, of(0, 0), 2,
+    check("RELATIVE_POSITION", OP_RELATIVE_POSITION, cpu_RELATIVE_POSITION, cuda_RELATIVE_POSITION, (attr){0}, 2,
           (view[]){q, k}, tensor(F32, 1, 1, n_q, n_k), 0);
     check("CLIPPED_RELATIVE_POSITION", OP_CLIPPED_RELATIVE_POSITION, cpu_CLIPPED_RELATIVE_POSITION,
-          cuda_CLIPPED_RELATIVE_POSITION, of(16, 0), 2, (view[]){q2, k2}, tensor(I32, 1, 1, n_q, n_k), 0);
-    check("TO_FLOAT", OP_TO_FLOAT, cpu_TO_FLOAT, cuda_TO_FLOAT, of(0, 0), 1, &i, tensor(F32, 1, 1, 3, n_k), 0);
+          cuda_CLIPPED_RELATIVE_POSITION, (attr){.CLIPPED_RELATIVE_POSITION = {.clip = 16}}, 2, (view[]){q2, k2},
+          tensor(I32, 1, 1, n_q, n_k), 0);
+    check("TO_FLOAT", OP_TO_FLOAT, cpu_TO_FLOAT, cuda_TO_FLOAT, (attr){0}, 1, &i, tensor(F32, 1, 1, 3, n_k), 0);
 }
 
 static void check_choice(int64_t a, int64_t b, int64_t n_q, int64_t n_k, int64_t n)
@@ -195,9 +198,9 @@ static void check_choice(int64_t a, int64_t b, int64_t n_q, int64_t n_k, int64_t
     view x = randoms(tensor(F32, a, b, n_q, n)), ids = ids_below(tensor(I32, 1, 1, n_q, n_k), n),
          p = randoms_in(tensor(F32, a, b, n_q, n_k), 0.1, 1);
     view ids2 = ids_below(tensor(I32, 1, 1, n_q, n_k), n);
-    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, n_q, n_k), 0);
-    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(n, 0), 2, (view[]){p, ids2},
-          tensor(F32, a, b, n_q, n), 0);
+    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, (attr){0}, 2, (view[]){x, ids}, tensor(F32, a, b, n_q, n_k), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, (attr){.SCATTER_ADD = {.n = n}}, 2,
+          (view[]){p, ids2}, tensor(F32, a, b, n_q, n), 0);
 }
 
 static void check_own_ids(int64_t a, int64_t b, int64_t own_a, int64_t own_b)
@@ -207,9 +210,9 @@ static void check_own_ids(int64_t a, int64_t b, int64_t own_a, int64_t own_b)
     view x = randoms(tensor(F32, a, b, 3, 6)), ids = ids_below(tensor(I32, own_a, own_b, 3, 35), 6),
          p = randoms_in(tensor(F32, a, b, 3, 35), 0.1, 1);
     view ids2 = ids_below(tensor(I32, own_a, own_b, 3, 35), 6);
-    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, of(0, 0), 2, (view[]){x, ids}, tensor(F32, a, b, 3, 35), 0);
-    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, of(6, 0), 2, (view[]){p, ids2},
-          tensor(F32, a, b, 3, 6), 0);
+    check(what, OP_GATHER, cpu_GATHER, cuda_GATHER, (attr){0}, 2, (view[]){x, ids}, tensor(F32, a, b, 3, 35), 0);
+    check(what, OP_SCATTER_ADD, cpu_SCATTER_ADD, cuda_SCATTER_ADD, (attr){.SCATTER_ADD = {.n = 6}}, 2,
+          (view[]){p, ids2}, tensor(F32, a, b, 3, 6), 0);
 }
 
 static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
@@ -221,8 +224,9 @@ static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
             set(&x, i, v == 5 ? NAN : v == 4 ? -INFINITY : v);
         }
         for (int64_t i = 0; i < size_of(&y) && odd; i++) set(&y, i, i % 3 ? (double)i / 2 : i % 2 ? 4e9 : NAN);
-        check("TOP_K", OP_TOP_K, cpu_TOP_K, cuda_TOP_K, of(k, smallest), 1, &x, tensor(I32, 1, 2, lines, k), 0);
-        check("TO_IDS", OP_TO_IDS, cpu_TO_IDS, cuda_TO_IDS, of(0, 0), 1, &y, tensor(I32, 1, 2, lines, n), 0);
+        check("TOP_K", OP_TOP_K, cpu_TOP_K, cuda_TOP_K, (attr){.TOP_K = {.k = k, .smallest = smallest}}, 1, &x,
+              tensor(I32, 1, 2, lines, k), 0);
+        check("TO_IDS", OP_TO_IDS, cpu_TO_IDS, cuda_TO_IDS, (attr){0}, 1, &y, tensor(I32, 1, 2, lines, n), 0);
     }
 }
 
@@ -230,7 +234,7 @@ static void check_noise(int64_t n, int64_t normal)
 {
     call k = {.op = OP_RANDOM,
               .n_out = 1,
-              .a = of(3, normal),
+              .a = (attr){.RANDOM = {.place = 3, .normal = normal}},
               .training = true,
               .seed = 0x123456789abcull,
               .step = 7,
@@ -248,7 +252,7 @@ static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, b
          k = tensor(I32, 1, 1, 1, n_k);
     view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2); /* none, all, and one more than there are */
     for (int64_t i = 0; i < n_k; i++) set(&k, i, (double)i);
-    check(what, OP_MASK, cpu_MASK, cuda_MASK, of(causal, 0), 4, (view[]){s, q, k, len},
+    check(what, OP_MASK, cpu_MASK, cuda_MASK, (attr){.MASK = {.causal = causal}}, 4, (view[]){s, q, k, len},
           tensor(F32, batch, heads, n_q, n_k), 0);
 }
 
@@ -290,9 +294,11 @@ static void check_heads(dtype t, int64_t batch, int64_t heads, int64_t time, int
          off2 = tensor(I32, 1, 1, 1, batch + 1);
     for (int64_t i = 0; i <= batch; i++) set(&off, i, get(&off, i) + (double)first), set(&off2, i, get(&off, i));
     view y = randoms(tensor(F32, batch, heads, time, width));
-    check(what, OP_HEADS, cpu_HEADS, cuda_HEADS, (attr){.i = {col, heads, width, time}}, 2, (view[]){x, off},
+    check(what, OP_HEADS, cpu_HEADS, cuda_HEADS,
+          (attr){.HEADS = {.column = col, .heads = heads, .width = width, .time = time}}, 2, (view[]){x, off},
           tensor(F32, batch, heads, time, width), 0);
-    check(what, OP_MERGE, cpu_MERGE, cuda_MERGE, of(col, 0), 2, (view[]){y, off2}, tensor(t, 1, 1, rows, cols), 0);
+    check(what, OP_MERGE, cpu_MERGE, cuda_MERGE, (attr){.HEADS = {.column = col}}, 2, (view[]){y, off2},
+          tensor(t, 1, 1, rows, cols), 0);
 }
 
 static void test_heads(void)
@@ -323,14 +329,14 @@ static void check_remember(dtype cache_type, int64_t rows, int64_t cached, int64
     view x = randoms(tensor(F32, rows, heads, 1, width)),
          cache = randoms(tensor(cache_type, 1, cached, cap, heads * width));
     view who = ids_below(tensor(I32, 1, 1, rows, cap), cached), time = ids_of(1, (int32_t[]){(int32_t)now});
-    check(what, OP_KV_CACHE_APPEND, cpu_KV_CACHE_APPEND, cuda_KV_CACHE_APPEND, of(0, 0), 4,
+    check(what, OP_KV_CACHE_APPEND, cpu_KV_CACHE_APPEND, cuda_KV_CACHE_APPEND, (attr){0}, 4,
           (view[]){x, cache, who, time}, tensor(F32, rows, heads, seen, width), 0);
 }
 
 static void check_recall(dtype t, const int64_t d[4], int64_t rows)
 {
     view state = any(tensor_of(t, d)), parents = ids_below(tensor(I32, 1, 1, 1, rows), rows);
-    check("CACHE_REORDER", OP_CACHE_REORDER, cpu_CACHE_REORDER, cuda_CACHE_REORDER, of(0, 0), 2,
+    check("CACHE_REORDER", OP_CACHE_REORDER, cpu_CACHE_REORDER, cuda_CACHE_REORDER, (attr){0}, 2,
           (view[]){state, parents}, tensor_of(t, d), 0);
 }
 

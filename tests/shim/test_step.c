@@ -25,7 +25,12 @@ static void check_setting(dtype type, const setting *s)
                   .n_out = 1,
                   .in = {qkv, cache, ancestors, time},
                   .out = {y},
-                  .a = {.f = {0, 1 / sqrt((double)s->d_k)}, .i = {0, 0, 0, s->heads, s->d_k, s->d_v, 1, s->capacity}}};
+                  .a = {.ATTEND = {.scale = 1 / sqrt((double)s->d_k),
+                                   .heads = s->heads,
+                                   .d_k = s->d_k,
+                                   .d_v = s->d_v,
+                                   .causal = 1,
+                                   .most_keys = s->capacity}}};
         check_call(name, cpu_ATTEND_STEP, cuda_ATTEND_STEP, &k, type == F32 ? 1e-5 : 2e-3);
         if (i == 2) release_views(&k);
     }
@@ -47,7 +52,7 @@ static void check_company(dtype type)
               .n_out = 1,
               .in = {qkv, cache, ancestors, time},
               .out = {y},
-              .a = {.f = {0, 0.4}, .i = {0, 0, 0, HEADS, 8, 8, 1, CAPACITY}}};
+              .a = {.ATTEND = {.scale = 0.4, .heads = HEADS, .d_k = 8, .d_v = 8, .causal = 1, .most_keys = CAPACITY}}};
     for (int i = 0; i < 4; i++) k.in[i].data = gpu_copy_of(k.in[i].data, bytes_of_view(&k.in[i]));
     k.out[0].data = gpu_alloc(bytes_of_view(&y));
     for (int run = 0; run < 2; run++) {
@@ -81,7 +86,7 @@ static void check_no_room(int32_t wrong)
                      {ancestors, {1, 1, 1, 2}, I32, -1},
                      {time, {1, 1, 1, 1}, I32, -1}},
               .out = {{y, {1, 1, 1, 8}, F32, -1}},
-              .a = {.f = {0, 1}, .i = {0, 0, 0, 1, 8, 8, 1, 2}}};
+              .a = {.ATTEND = {.scale = 1, .heads = 1, .d_k = 8, .d_v = 8, .causal = 1, .most_keys = 2}}};
     err e = {{0}};
     CHECK_THAT(!cuda_ATTEND_STEP(&k, &e), "time %d: %s", wrong, e.text);
     gpu_copy_out(out, y, sizeof out);

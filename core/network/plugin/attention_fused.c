@@ -37,7 +37,7 @@ static rotation rotation_of(const ab_ctx *c, ab_t x)
     const node *h = &c->v[a->in[0]], *half = &c->v[b->in[0]];
     if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->in[0] != a->in[0]) return none;
     if (!is_table(c, a->in[1], h->dim[2], h->dim[3]) || !is_table(c, b->in[1], h->dim[2], h->dim[3])) return none;
-    return (rotation){{{h->in[0]}, h->a.i[0]}, {a->in[1]}, {b->in[1]}};
+    return (rotation){{{h->in[0]}, h->a.ROTATE.column}, {a->in[1]}, {b->in[1]}};
 }
 
 static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
@@ -62,7 +62,7 @@ static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x);
-    if (v.op == OP_HEADS) return (columns){{v.in[0]}, v.a.i[0]};
+    if (v.op == OP_HEADS) return (columns){{v.in[0]}, v.a.HEADS.column};
     int64_t rows = query_side ? c->attn->q_rows : c->attn->k_rows;
     return (columns){t_merge(c, x, attn_offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
 }

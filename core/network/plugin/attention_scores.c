@@ -55,7 +55,7 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     const attn_context *t = w->c->attn;
     if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
     if (v->op == OP_MATMUL)
-        return !v->a.i[0] && v->a.i[1] &&
+        return !v->a.MATMUL.transpose_a && v->a.MATMUL.transpose_b &&
                        has_dims(&w->c->v[v->in[0]], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
                        has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
                    ? x
@@ -66,7 +66,7 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     for (int k = 0; k < n; k++) {
         int32_t found = find_product(w, v->in[k], depth + 1);
         if (!found) continue;
-        if (v->op == OP_MUL_SCALAR && v->in[0] == found) w->scored = x, w->scale = v->a.f[0];
+        if (v->op == OP_MUL_SCALAR && v->in[0] == found) w->scored = x, w->scale = v->a.MUL_SCALAR.by;
         return found;
     }
     return 0;
@@ -95,17 +95,19 @@ static ab_t give_up(walk *w)
 static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
 {
     const node *u = &c->v[a], *v = &c->v[b];
-    return a == b || (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op && u->in[0] == v->in[0] &&
-                      u->in[1] == v->in[1] && u->a.i[0] == v->a.i[0]);
+    return a == b ||
+           (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op && u->in[0] == v->in[0] && u->in[1] == v->in[1] &&
+            u->a.CLIPPED_RELATIVE_POSITION.clip == v->a.CLIPPED_RELATIVE_POSITION.clip);
 }
 
 /* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
 static ab_t key_table(const walk *w, int32_t x, double *by)
 {
     const ab_ctx *c = w->c;
-    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].in[0]) *by *= c->v[x].a.f[0];
+    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].in[0]) *by *= c->v[x].a.MUL_SCALAR.by;
     const node *v = &c->v[x];
-    if (!takes_tables(c) || v->op != OP_MATMUL || v->a.i[0] || !v->a.i[1] || v->in[0] != c->v[w->product].in[0])
+    if (!takes_tables(c) || v->op != OP_MATMUL || v->a.MATMUL.transpose_a || !v->a.MATMUL.transpose_b ||
+        v->in[0] != c->v[w->product].in[0])
         return (ab_t){0};
     const node *e = &c->v[v->in[1]];
     return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->in[1] : 0};
@@ -149,7 +151,7 @@ static bool right_mask(const walk *w, const node *v)
     const attn_context *t = w->c->attn;
     /* a step sees all of its past, which is no later than itself */
     bool causal = t->info.role == AB_CAUSAL && (!t->decode || attn_steps(w->c));
-    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.i[0] || causal);
+    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.MASK.causal || causal);
 }
 
 /* Between such an operation and the softmax, what is masked stays so. */
@@ -158,7 +160,7 @@ static bool keeps_masked(walk *w, const node *v, int k)
     if (!depends(w, v->in[k])) return false;
     if (v->op == OP_ADD) return !depends(w, v->in[1 - k]);
     if (v->op == OP_SUB) return !k && !depends(w, v->in[1]);
-    return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.f[0] > 0);
+    return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
 }
 
 /* What is looked at of keys outside has no weight whatever is added to it. */
@@ -182,7 +184,7 @@ static ab_t emit(walk *w, int32_t x, bool above)
     if (v.op == OP_MASK && some) {
         if (!above || w->masked || !right_mask(w, &v)) return give_up(w);
         w->masked = true;
-        w->causal = v.a.i[0] != 0;
+        w->causal = v.a.MASK.causal != 0;
         return emit(w, v.in[0], true);
     }
     const windowed *window = window_at(w, x);
@@ -203,7 +205,8 @@ static ab_t emit(walk *w, int32_t x, bool above)
     ab_t y = tape_push(w->draft.tape, v.op, tape_at(w->draft.tape, w->draft.score)->type, (int64_t[4]){1, 1, 1, 1},
                        v.n_in, in, &v.a);
     tape_at(w->draft.tape, y)->needs &= v.needs || some;
-    if (v.op == OP_LESS_THAN || (v.op == OP_MAP && v.a.i[0] == AB_SIGN)) tape_at(w->draft.tape, y)->needs = false;
+    if (v.op == OP_LESS_THAN || (v.op == OP_MAP && v.a.MAP.function == AB_SIGN))
+        tape_at(w->draft.tape, y)->needs = false;
     w->twin[x] = y.id;
     return y;
 }
@@ -244,8 +247,8 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
         return (ab_t){0};
     int32_t x = p.id;
     if (c->v[x].op == OP_DROPOUT) {
-        dropout = c->v[x].a.f[0];
-        place = c->v[x].a.i[0];
+        dropout = c->v[x].a.DROPOUT.p;
+        place = c->v[x].a.DROPOUT.place;
         x = c->v[x].in[0];
     }
     if (c->v[x].op != OP_SOFTMAX || !of_scores(&w, x)) return (ab_t){0};
@@ -279,7 +282,8 @@ ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum)
     if (!sum.id || !t->summed.id || v->op != OP_ADD || !takes_tables(c)) return sum;
     int added = v->in[0] == y.id ? 1 : 0;
     const node *m = &c->v[v->in[added]];
-    if (v->in[1 - added] != y.id || m->op != OP_MATMUL || m->a.i[0] || m->a.i[1]) return sum;
+    if (v->in[1 - added] != y.id || m->op != OP_MATMUL || m->a.MATMUL.transpose_a || m->a.MATMUL.transpose_b)
+        return sum;
     const node *table = &c->v[m->in[1]];
     bool counts = m->in[0] == tape_part(c, t->summed, PROGRAM_COUNTS).id;
     if (!counts || table->dim[0] * table->dim[1] != 1 || table->type != c->v[y.id].type) return sum;

@@ -111,17 +111,17 @@ static attend_args args_of(const call *k)
 {
     const attr *t = &k->a;
     return (attend_args){.n_sentences = k->in[3].dim[3] - 1,
-                         .heads = t->i[3],
-                         .d_k = t->i[4],
-                         .d_v = t->i[5],
+                         .heads = t->ATTEND.heads,
+                         .d_k = t->ATTEND.d_k,
+                         .d_v = t->ATTEND.d_v,
                          .q_off = k->in[3].data,
                          .k_off = k->in[4].data,
-                         .q = columns_of(&k->in[0], t->i[0]),
-                         .k = columns_of(&k->in[1], t->i[1]),
-                         .v = columns_of(&k->in[2], t->i[2]),
-                         .causal = t->i[6] != 0,
-                         .scale = t->f[1],
-                         .drop = dropout_of(k, (int64_t)t->f[2])};
+                         .q = columns_of(&k->in[0], t->ATTEND.q_column),
+                         .k = columns_of(&k->in[1], t->ATTEND.k_column),
+                         .v = columns_of(&k->in[2], t->ATTEND.v_column),
+                         .causal = t->ATTEND.causal != 0,
+                         .scale = t->ATTEND.scale,
+                         .drop = dropout_of(k, t->ATTEND.p, t->ATTEND.place)};
 }
 
 static int check_offsets(const call *k, const attend_args *a, err *e)
@@ -161,9 +161,9 @@ static int backward(const call *k, attend_args a, const view *lse, const view *d
     const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
     a.lse = lse->data;
     a.dy = columns_of(dy, 0);
-    a.dq = columns_of(q, k->a.i[0]);
-    a.dk = columns_of(kv, k->a.i[1]);
-    a.dv = columns_of(kv, k->a.i[2]);
+    a.dq = columns_of(q, k->a.ATTEND.q_column);
+    a.dk = columns_of(kv, k->a.ATTEND.k_column);
+    a.dv = columns_of(kv, k->a.ATTEND.v_column);
     int64_t q_columns = a.heads * a.d_k, kv_columns = a.heads * (a.d_k + a.d_v);
     if (kv == q) q_columns += kv_columns;
     bool q_whole = q_columns == width_of(q), kv_whole = kv == q || kv_columns == width_of(kv);
@@ -188,7 +188,9 @@ int cpu_ATTEND_BACK(const call *k, err *e) { return backward(k, args_of(k), &k->
 
 static int score_of(const call *k, score_args *s, err *e)
 {
-    *s = (score_args){.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .times = {k->a.i[8], k->a.i[7]}};
+    *s = (score_args){.program = k->call_attr,
+                      .ids = k->in[PROGRAM_IDS].data,
+                      .times = {k->a.ATTEND.most_queries, k->a.ATTEND.most_keys}};
     memcpy(s->leaf, k->in + PROGRAM_LEAF, sizeof s->leaf);
     for (int i = 0; i < s->program->n_leaves; i++) {
         bool table = i == s->program->keys || i == s->program->values;

@@ -35,15 +35,15 @@ static int run_step(const call *k, const score_args *score, err *e)
     step_args a = {.score = score,
                    .rows = rows_of(&k->in[0]),
                    .cap = k->in[1].dim[2],
-                   .heads = t->i[3],
-                   .d_k = t->i[4],
-                   .d_v = t->i[5],
+                   .heads = t->ATTEND.heads,
+                   .d_k = t->ATTEND.d_k,
+                   .d_v = t->ATTEND.d_v,
                    .t = *(const int32_t *)k->in[3].data,
                    .qkv = k->in[0].data,
                    .cache = k->in[1].data,
                    .y = k->out[0].data,
                    .ancestor = k->in[2].data,
-                   .scale = t->f[1]};
+                   .scale = t->ATTEND.scale};
     if (a.t < 0 || a.t >= a.cap)
         return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)a.t, (long long)a.cap);
     BY_TYPE(k->in[0].type, attend_step, &a);

@@ -23,11 +23,11 @@ typedef struct {
 int cpu_CE(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->in[0]), v = width_of(&k->in[0]);
-    if (k->a.i[2])
+    if (k->a.CE.padding)
         return fail(e, "cross-entropy: rows with %lld columns of padding, which the CPU does not support",
-                    (long long)k->a.i[2]);
+                    (long long)k->a.CE.padding);
     const int32_t *target = k->in[1].data;
-    double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(v > 1 ? v - 1 : 1) : eps / (double)v;
+    double eps = k->a.CE.smoothing, others = k->a.CE.others ? eps / (double)(v > 1 ? v - 1 : 1) : eps / (double)v;
     for (int64_t r = 0; r < rows; r++)
         if (target[r] >= v)
             return fail(e, "cross-entropy: target %d in row %lld, but the vocabulary has %lld ids", target[r],
@@ -38,8 +38,8 @@ int cpu_CE(const call *k, err *e)
                  .logits = k->in[0].data,
                  .norm = k->in[2].data,
                  .losses = k->out[0].data,
-                 .grad = k->a.i[1] ? k->out[1].data : NULL,
-                 .on = 1 - eps - (k->a.i[0] ? others : 0),
+                 .grad = k->a.CE.gradient ? k->out[1].data : NULL,
+                 .on = 1 - eps - (k->a.CE.others ? others : 0),
                  .others = others};
     BY_TYPE(k->in[0].type, ce, &a);
     return 0;

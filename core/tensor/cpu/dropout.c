@@ -5,9 +5,9 @@
 #include "tensor/cpu/fused.h"
 #include "tensor/cpu/vectors.h"
 
-dropout dropout_of(const call *k, int64_t place)
+dropout dropout_of(const call *k, double p, int64_t place)
 {
-    double p = k->training ? k->a.f[0] : 0;
+    if (!k->training) p = 0;
     dropout d = {.place = (uint32_t)place,
                  .step = (uint32_t)k->step,
                  .least = (uint32_t)(p * 65536),
@@ -176,7 +176,7 @@ void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep)
 int cpu_DROPOUT(const call *k, err *e)
 {
     (void)e;
-    dropout d = dropout_of(k, k->a.i[0]);
+    dropout d = dropout_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
     BY_TYPE(k->out[0].type, drop, &d, rows_of(&k->in[0]) * width_of(&k->in[0]), NULL, k->in[0].data, k->out[0].data);
     return 0;
 }
@@ -184,7 +184,7 @@ int cpu_DROPOUT(const call *k, err *e)
 int cpu_DROPOUT_ADD(const call *k, err *e)
 {
     (void)e;
-    dropout d = dropout_of(k, k->a.i[0]);
+    dropout d = dropout_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
     BY_TYPE(k->out[0].type, drop, &d, rows_of(&k->in[0]) * width_of(&k->in[0]), k->in[0].data, k->in[1].data,
             k->out[0].data);
     return 0;

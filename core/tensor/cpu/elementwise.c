@@ -118,7 +118,10 @@ static void join_axes(elementwise *w, const int64_t dim[4], int64_t step[3][4])
 /* Runs the line of a call over its output. `lines` holds the one for F32 and the one for F64. */
 static int run(const call *k, const line lines[2], err *e)
 {
-    elementwise w = {.n_in = k->n_in, .out = k->out[0].data, .by = k->a.f[0], .out_type = k->out[0].type};
+    elementwise w = {.n_in = k->n_in,
+                     .out = k->out[0].data,
+                     .by = k->op == OP_MUL_SCALAR || k->op == OP_ADD_SCALAR ? k->a.MUL_SCALAR.by : 0,
+                     .out_type = k->out[0].type};
     bool direct = is_real(&k->out[0]);
     w.inner_type = w.out_type == F64 ? F64 : F32;
     w.out_size = dtype_size(w.out_type);
@@ -155,8 +158,8 @@ KERNEL(ADD_SCALAR)
 
 static bool is_function(const call *k, err *e)
 {
-    if (k->a.i[0] >= AB_EXP && k->a.i[0] <= AB_RECIP) return true;
-    fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.i[0]);
+    if (k->a.MAP.function >= AB_EXP && k->a.MAP.function <= AB_RECIP) return true;
+    fail(e, "%s: unknown function number %lld", op_names[k->op], (long long)k->a.MAP.function);
     return false;
 }
 void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n)
@@ -167,12 +170,12 @@ void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x
 int cpu_MAP(const call *k, err *e)
 {
     if (!is_function(k, e)) return -1;
-    return run(k, (line[]){map_lines_f32[k->a.i[0]], map_lines_f64[k->a.i[0]]}, e);
+    return run(k, (line[]){map_lines_f32[k->a.MAP.function], map_lines_f64[k->a.MAP.function]}, e);
 }
 int cpu_MAP_BACK(const call *k, err *e)
 {
     if (!is_function(k, e)) return -1;
-    return run(k, (line[]){back_lines_f32[k->a.i[0]], back_lines_f64[k->a.i[0]]}, e);
+    return run(k, (line[]){back_lines_f32[k->a.MAP.function], back_lines_f64[k->a.MAP.function]}, e);
 }
 
 int cpu_CAST(const call *k, err *e)

@@ -47,8 +47,8 @@ typedef struct {
     uint32_t least; /* smallest 16-bit word that is kept; 0: keep everything */
     double scale;   /* factor on kept values: 1 / (1 - p) */
 } dropout;
-/* p = a.f[0] of the call; keeps everything with scale 1 if not training. */
-dropout dropout_of(const call *k, int64_t place);
+/* Keeps everything with scale 1 if not training. */
+dropout dropout_of(const call *k, double p, int64_t place);
 /* keep[j] = 1 or 0 for element first + j, j < n. Writes up to the next multiple of 16. */
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep);
 /* The same for `rows` rows (at most DROPOUT_ROWS) of n elements, row r starting at first + r * stride: bit j % 32 of

@@ -31,7 +31,7 @@ static int fill_moved(const call *k, const view *rows, const view *heads, moved 
                  .offset = offset->data,
                  .n_rows = rows_of(rows),
                  .cols = width_of(rows),
-                 .col = k->a.i[0],
+                 .col = k->a.HEADS.column,
                  .batch = count_of(offset) - 1,
                  .n_heads = heads->dim[1],
                  .time = heads->dim[2],

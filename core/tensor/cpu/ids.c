@@ -119,7 +119,8 @@ static void distances(const void *job, int64_t from, int64_t to)
 static int by_pair(const call *k, range_fn f, err *e)
 {
     if (k->in[0].type != I32 || k->in[1].type != I32) return wrong_type(k, e);
-    pairs p = {k->out[0].data, k->in[0].data, k->in[1].data, count_of(&k->in[1]), (int32_t)k->a.i[0]};
+    pairs p = {k->out[0].data, k->in[0].data, k->in[1].data, count_of(&k->in[1]),
+               (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip};
     over_range(count_of(&k->in[0]), 1, count_of(&k->out[0]), f, &p);
     return 0;
 }
@@ -168,7 +169,7 @@ int cpu_MASK(const call *k, err *e)
               .heads = y->dim[1],
               .n_q = y->dim[2],
               .n_k = y->dim[3],
-              .causal = k->a.i[0] != 0};
+              .causal = k->a.MASK.causal != 0};
     over_range(rows_of(y), 1, count_of(y), OF_TYPE(y, mask), &m);
     return 0;
 }

@@ -41,9 +41,9 @@ static void outer_f64(int64_t rows, int64_t k, int64_t n, const double *x, const
 /* Rows with padding are a device's: no tape of the CPU has them. */
 static int refuse_padding(const call *k, err *e)
 {
-    return k->a.i[2] ? fail(e, "linear: rows with %lld columns of padding, which the CPU does not support",
-                            (long long)k->a.i[2])
-                     : 0;
+    return k->a.LINEAR.padding ? fail(e, "linear: rows with %lld columns of padding, which the CPU does not support",
+                                      (long long)k->a.LINEAR.padding)
+                               : 0;
 }
 
 int cpu_LINEAR(const call *k, err *e)
@@ -51,7 +51,7 @@ int cpu_LINEAR(const call *k, err *e)
     if (refuse_padding(k, e)) return -1;
     const view *x = &k->in[0], *w = &k->in[1], *bias = &k->in[2], *y = &k->out[0];
     int64_t rows = rows_of(x), n = width_of(y), in = width_of(x);
-    bool transposed = k->a.i[0] != 0, relu = k->a.i[1] != 0;
+    bool transposed = k->a.LINEAR.transposed != 0, relu = k->a.LINEAR.relu != 0;
     if (x->type == F64) {
         linear_f64(rows, n, in, x->data, w->data, transposed, bias->data, relu, false, y->data);
         return 0;
@@ -85,7 +85,7 @@ int cpu_LINEAR_DX(const call *k, err *e)
     if (refuse_padding(k, e)) return -1;
     const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *dx = &k->out[0];
     int64_t rows = rows_of(dy), n = width_of(dx), in = width_of(dy);
-    bool transposed = k->a.i[0] == 0, add = base->data != NULL;
+    bool transposed = k->a.LINEAR.transposed == 0, add = base->data != NULL;
     if (add && base->data != dx->data) memcpy(dx->data, base->data, (size_t)(rows * n) * dtype_size(dx->type));
     if (dy->type == F64) {
         linear_f64(rows, n, in, dy->data, w->data, transposed, NULL, false, add, dx->data);
@@ -110,7 +110,7 @@ int cpu_LINEAR_DW(const call *k, err *e)
     const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
     call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {k->out[1]}};
     if (sums.out[0].data && cpu_COLUMN_SUM(&sums, e)) return -1;
-    if (k->a.i[0]) { /* dW is stored transposed: dy' x */
+    if (k->a.LINEAR.transposed) { /* dW is stored transposed: dy' x */
         const view *other = x;
         x = dy, dy = other;
     }

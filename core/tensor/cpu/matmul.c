@@ -51,7 +51,7 @@ typedef struct {
 static int shape(const call *k, product *p, err *e)
 {
     const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
-    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    int turn_a = k->a.MATMUL.transpose_a != 0, turn_b = k->a.MATMUL.transpose_b != 0;
     int64_t sa[4], sb[4];
     strides_of(a, sa);
     strides_of(b, sb);

@@ -39,8 +39,8 @@ int cpu_NORM(const call *k, err *e)
                    .y = k->out[0].data,
                    .z = k->in[1].data ? k->out[1].data : NULL,
                    .stats = k->out[2].data,
-                   .eps = k->a.f[1],
-                   .drop = dropout_of(k, k->a.i[0])};
+                   .eps = k->a.NORM.eps,
+                   .drop = dropout_of(k, k->a.NORM.p, k->a.NORM.place)};
     BY_TYPE(k->in[0].type, norm, &a);
     return 0;
 }
@@ -54,10 +54,10 @@ int cpu_NORM_BACK(const call *k, err *e)
                    .gain = k->in[2].data,
                    .dy = k->in[3].data,
                    .dz = k->out[0].data,
-                   .ds = k->a.i[1] ? k->out[1].data : NULL,
+                   .ds = k->a.NORM.has_sublayer ? k->out[1].data : NULL,
                    .dgain = k->out[2].data,
                    .dbias = k->out[3].data,
-                   .drop = dropout_of(k, k->a.i[0])};
+                   .drop = dropout_of(k, k->a.NORM.p, k->a.NORM.place)};
     BY_TYPE(k->in[0].type, norm_back, &a);
     call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {a.ds ? k->out[1] : k->out[0]}, .out = {k->out[4]}};
     return sums.out[0].data ? cpu_COLUMN_SUM(&sums, e) : 0;

@@ -30,7 +30,7 @@ int cpu_TOP_K(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (!is_real(x) || y->type != I32) return wrong_type(k, e);
-    ordering o = {y->data, x->data, width_of(x), k->a.i[0], k->a.i[1] != 0};
+    ordering o = {y->data, x->data, width_of(x), k->a.TOP_K.k, k->a.TOP_K.smallest != 0};
     over_range(rows_of(x), 1, 16 * count_of(x), OF_TYPE(x, first_places), &o);
     return 0;
 }
@@ -49,10 +49,10 @@ int cpu_RANDOM(const call *k, err *e)
     if (!is_real(y)) return wrong_type(k, e);
     noise r = {y->data,
                count_of(y),
-               (uint32_t)k->a.i[0],
+               (uint32_t)k->a.RANDOM.place,
                (uint32_t)k->step,
                {(uint32_t)k->seed, (uint32_t)(k->seed >> 32)},
-               k->a.i[1] != 0};
+               k->a.RANDOM.normal != 0};
     over_range((r.n + 3) / 4, 1, 16 * r.n, OF_TYPE(y, noise), &r);
     return 0;
 }

@@ -21,8 +21,8 @@ typedef struct {
 int cpu_ROTATE(const call *k, err *e)
 {
     const attr *a = &k->a;
-    rotation r = {k->in[3].data, k->in[3].dim[3] - 1, rows_of(&k->in[0]), width_of(&k->in[0]), a->i[0], a->i[1],
-                  a->i[2],       a->i[3] != 0};
+    rotation r = {k->in[3].data,    k->in[3].dim[3] - 1, rows_of(&k->in[0]), width_of(&k->in[0]),
+                  a->ROTATE.column, a->ROTATE.heads,     a->ROTATE.width,    a->ROTATE.adjoint != 0};
     for (int64_t b = 0; b < r.sentences; b++) {
         int64_t length = r.offset[b + 1] - r.offset[b];
         if (r.offset[b] < 0 || length < 0 || r.offset[b + 1] > r.rows || length > k->in[1].dim[2])

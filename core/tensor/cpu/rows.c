@@ -40,7 +40,8 @@ int cpu_EMBED_TOKENS(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->out[0]);
     if (check_ids("embedding", k->in[1].data, rows, rows_of(&k->in[0]), e)) return -1;
-    BY_TYPE(k->out[0].type, embed, rows, width_of(&k->out[0]), k->in[0].data, k->in[1].data, k->a.f[0], k->out[0].data);
+    BY_TYPE(k->out[0].type, embed, rows, width_of(&k->out[0]), k->in[0].data, k->in[1].data, k->a.EMBED_TOKENS.scale,
+            k->out[0].data);
     return 0;
 }
 
@@ -48,7 +49,7 @@ int cpu_EMBED_TOKENS_BACK(const call *k, err *e)
 {
     int64_t rows = rows_of(&k->in[1]), words = rows_of(&k->out[0]), d = width_of(&k->out[0]);
     if (check_ids("gradient of embedding", k->in[2].data, rows, words, e)) return -1;
-    BY_TYPE(k->in[1].type, embed_back, rows, words, d, k->in[0].data, k->in[1].data, k->in[2].data, k->a.f[0],
-            k->out[0].data);
+    BY_TYPE(k->in[1].type, embed_back, rows, words, d, k->in[0].data, k->in[1].data, k->in[2].data,
+            k->a.EMBED_TOKENS.scale, k->out[0].data);
     return 0;
 }

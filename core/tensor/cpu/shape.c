@@ -7,7 +7,7 @@ int cpu_TRANSPOSE(const call *k, err *e)
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type) return wrong_type(k, e);
     if (!count_of(y)) return 0;
-    int a = 4 + (int)k->a.i[0], b = 4 + (int)k->a.i[1];
+    int a = 4 + (int)k->a.TRANSPOSE.axis1, b = 4 + (int)k->a.TRANSPOSE.axis2;
     int64_t step[4], s = (int64_t)dtype_size(x->type);
     strides_of(x, step);
     for (int i = 0; i < 4; i++) step[i] *= s;
@@ -60,7 +60,7 @@ static size_t inner_of(const view *v, int axis) /* bytes of one index of the axi
 static int move(const call *k, pieces *p, err *e)
 {
     const view *y = &k->out[0];
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.CONCAT.axis;
     for (int i = 0; i < k->n_in; i++)
         if (k->in[i].type != y->type) return wrong_type(k, e);
     p->y = y->data;
@@ -72,24 +72,25 @@ static int move(const call *k, pieces *p, err *e)
 
 int cpu_SLICE(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.SLICE.axis;
     size_t inner = inner_of(&k->in[0], axis);
-    const char *x = (const char *)k->in[0].data + inner * (size_t)k->a.i[1];
+    const char *x = (const char *)k->in[0].data + inner * (size_t)k->a.SLICE.from;
     return move(k, &(pieces){.x = {x}, .size = {inner * (size_t)k->out[0].dim[4 + axis]}}, e);
 }
 
 int cpu_PAD(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.SLICE.axis;
     size_t inner = inner_of(&k->in[0], axis);
-    pieces p = {
-        .x = {k->in[0].data}, .size = {inner * (size_t)k->in[0].dim[4 + axis]}, .to_y = {inner * (size_t)k->a.i[1]}};
+    pieces p = {.x = {k->in[0].data},
+                .size = {inner * (size_t)k->in[0].dim[4 + axis]},
+                .to_y = {inner * (size_t)k->a.SLICE.from}};
     return move(k, &p, e);
 }
 
 int cpu_CONCAT(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.CONCAT.axis;
     size_t a = inner_of(&k->in[0], axis) * (size_t)k->in[0].dim[4 + axis];
     size_t b = inner_of(&k->in[1], axis) * (size_t)k->in[1].dim[4 + axis];
     return move(k, &(pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .to_y = {0, a}}, e);

@@ -12,7 +12,7 @@ _Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h num
 static int check_shape(const call *k, int64_t blocks, err *e)
 {
     dtype t = k->in[0].type;
-    int64_t heads = k->a.i[3], d_k = k->a.i[4], d_v = k->a.i[5];
+    int64_t heads = k->a.ATTEND.heads, d_k = k->a.ATTEND.d_k, d_v = k->a.ATTEND.d_v;
     if (t != F32 && t != BF16) return fail(e, "attention on the GPU: rows are %s, expected f32 or bf16", dtype_name(t));
     if (d_k < 1 || d_v < 1 || d_k > ATTEND_WIDEST || d_v > ATTEND_WIDEST)
         return fail(e, "attention on the GPU: heads of width d_k %lld and d_v %lld, expected 1 to %d", (long long)d_k,
@@ -28,25 +28,26 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->in[0]), keys = rows_of(&k->in[1]), sentences = k->in[3].dim[3] - 1;
     /* at most: a block a tile of 16 rows and part of 64 columns, on both sides */
-    if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->i[3] * (ATTEND_WIDEST / 64), e))
+    if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->ATTEND.heads * (ATTEND_WIDEST / 64),
+                    e))
         return -1;
-    double p = k->training ? t->f[0] : 0;
+    double p = k->training ? t->ATTEND.p : 0;
     unsigned least = (unsigned)(p * 65536);
     *a = (gpu_attention){.type = (int)k->in[0].type,
-                         .heads = (int)t->i[3],
-                         .d_k = (int)t->i[4],
-                         .d_v = (int)t->i[5],
+                         .heads = (int)t->ATTEND.heads,
+                         .d_k = (int)t->ATTEND.d_k,
+                         .d_v = (int)t->ATTEND.d_v,
                          .sentences = (int)sentences,
                          .rows = (int)rows,
                          .keys = (int)keys,
-                         .causal = t->i[6] != 0,
-                         .scale = (float)t->f[1],
-                         .drop = {(unsigned)t->f[2], least, least ? (float)(1 / (1 - p)) : 1},
+                         .causal = t->ATTEND.causal != 0,
+                         .scale = (float)t->ATTEND.scale,
+                         .drop = {(unsigned)t->ATTEND.place, least, least ? (float)(1 / (1 - p)) : 1},
                          .q_off = k->in[3].data,
                          .k_off = k->in[4].data,
-                         .q = columns_of(&k->in[0], t->i[0]),
-                         .k = columns_of(&k->in[1], t->i[1]),
-                         .v = columns_of(&k->in[2], t->i[2])};
+                         .q = columns_of(&k->in[0], t->ATTEND.q_column),
+                         .k = columns_of(&k->in[1], t->ATTEND.k_column),
+                         .v = columns_of(&k->in[2], t->ATTEND.v_column)};
     return 0;
 }
 
@@ -56,7 +57,7 @@ int cuda_ATTEND(const call *k, err *e)
     if (cuda_attention(k, &a, e)) return -1;
     a.y = columns_of(&k->out[0], 0);
     a.lse = k->out[1].data;
-    attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7]};
+    attend_extent x = {.queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
     int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
     return rc == 1 ? launched(attend_tables_find(k, &a) || gpu_attend(&a), e) : rc;
@@ -72,16 +73,17 @@ static void zero_others(const view *v, int64_t written)
 static const view *name_gradients(const call *k, gpu_attention *a)
 {
     const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
-    a->dq = columns_of(q, k->a.i[0]);
-    a->dk = columns_of(kv, k->a.i[1]);
-    a->dv = columns_of(kv, k->a.i[2]);
+    a->dq = columns_of(q, k->a.ATTEND.q_column);
+    a->dk = columns_of(kv, k->a.ATTEND.k_column);
+    a->dv = columns_of(kv, k->a.ATTEND.v_column);
     return kv;
 }
 
 void cuda_attention_gradients(const call *k, gpu_attention *a)
 {
     const view *q = &k->out[0], *kv = name_gradients(k, a);
-    int64_t q_width = k->a.i[3] * k->a.i[4], kv_width = k->a.i[3] * (k->a.i[4] + k->a.i[5]);
+    int64_t q_width = k->a.ATTEND.heads * k->a.ATTEND.d_k,
+            kv_width = k->a.ATTEND.heads * (k->a.ATTEND.d_k + k->a.ATTEND.d_v);
     zero_others(q, kv == q ? q_width + kv_width : q_width);
     if (kv != q) zero_others(kv, kv_width);
 }
@@ -94,7 +96,8 @@ int cuda_ATTEND_BACK(const call *k, err *e)
     a.y = columns_of(&k->in[5], 0);
     a.lse = k->in[6].data;
     a.dy = columns_of(&k->in[7], 0);
-    attend_extent x = {.queries = k->a.i[8], .keys = k->a.i[7], .clear = {{q->data, bytes_of(q)}}};
+    attend_extent x = {
+        .queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys, .clear = {{q->data, bytes_of(q)}}};
     if (kv != q) x.clear[1].at = kv->data, x.clear[1].bytes = bytes_of(kv);
     int rc = dnn_attend(&a, &x, true, e);
     if (rc != 1) return rc;
@@ -106,14 +109,14 @@ int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
 {
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->in[0]);
-    if (check_shape(k, rows * t->i[3], e)) return -1;
+    if (check_shape(k, rows * t->ATTEND.heads, e)) return -1;
     *a = (gpu_attention_step){.type = (int)k->in[0].type,
                               .rows = (int)rows,
-                              .heads = (int)t->i[3],
-                              .d_k = (int)t->i[4],
-                              .d_v = (int)t->i[5],
+                              .heads = (int)t->ATTEND.heads,
+                              .d_k = (int)t->ATTEND.d_k,
+                              .d_v = (int)t->ATTEND.d_v,
                               .capacity = k->in[1].dim[2],
-                              .scale = (float)t->f[1],
+                              .scale = (float)t->ATTEND.scale,
                               .qkv = k->in[0].data,
                               .cache = k->in[1].data,
                               .y = k->out[0].data,

@@ -40,10 +40,10 @@ static int elementwise(const call *k, int what, err *e)
     const view *y = &k->out[0];
     gpu_elementwise g = {.y = y->data,
                          .what = what,
-                         .function = (int)k->a.i[0],
+                         .function = what == GPU_MAP || what == GPU_MAP_BACK ? (int)k->a.MAP.function : 0,
                          .n_in = k->n_in,
                          .type = (int)y->type,
-                         .by = (float)k->a.f[0]};
+                         .by = what == GPU_MUL_SCALAR || what == GPU_ADD_SCALAR ? (float)k->a.MUL_SCALAR.by : 0};
     bool known = y->type == F32 || (y->type == BF16 && (what == GPU_ADD || what == GPU_RELU_BACK || what == GPU_COPY));
     memcpy(g.dim, y->dim, sizeof g.dim);
     for (int i = 0; i < k->n_in; i++) {
@@ -70,8 +70,8 @@ ELEMENTWISE(RELU_BACK)
 
 static int function(const call *k, int what, err *e)
 {
-    if (k->a.i[0] < AB_EXP || k->a.i[0] > AB_RECIP)
-        return fail(e, "unknown function number %lld", (long long)k->a.i[0]);
+    if (k->a.MAP.function < AB_EXP || k->a.MAP.function > AB_RECIP)
+        return fail(e, "unknown function number %lld", (long long)k->a.MAP.function);
     for (int i = 0; i < k->n_in; i++)
         if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))
             return fail(e, "the shapes of input %d and the output differ", i);
@@ -99,12 +99,13 @@ int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1
 int cuda_DROPOUT(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
-    double p = k->training ? k->a.f[0] : 0;
+    double p = k->training ? k->a.DROPOUT.p : 0;
     uint32_t least = (uint32_t)(p * 65536);
     if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
     if (!least) return copy(k, y, x, e);
-    return launched(
-        gpu_dropout(y->data, x->data, (int)y->type, count_of(y), (unsigned)k->a.i[0], least, (float)(1 / (1 - p))), e);
+    return launched(gpu_dropout(y->data, x->data, (int)y->type, count_of(y), (unsigned)k->a.DROPOUT.place, least,
+                                (float)(1 / (1 - p))),
+                    e);
 }
 
 /* ---- sums, softmax ---- */

@@ -22,13 +22,12 @@ static int check_count(const char *what, int64_t rows, err *e)
     return rows <= INT32_MAX ? 0 : fail(e, "%s: %lld rows, expected at most 2147483647", what, (long long)rows);
 }
 
-static gpu_dropping dropping_by(const call *k, double p)
+static gpu_dropping dropping_of(const call *k, double p, int64_t place)
 {
     if (!k->training) p = 0;
     return (gpu_dropping){
-        .place = (unsigned)k->a.i[0], .least = (unsigned)(p * 65536), .scale = p > 0 ? (float)(1 / (1 - p)) : 1};
+        .place = (unsigned)place, .least = (unsigned)(p * 65536), .scale = p > 0 ? (float)(1 / (1 - p)) : 1};
 }
-static gpu_dropping dropping_of(const call *k) { return dropping_by(k, k->a.f[0]); }
 
 int cuda_NORM(const call *k, err *e)
 {
@@ -38,8 +37,8 @@ int cuda_NORM(const call *k, err *e)
         check_type("norm: the statistics", stats, F32, e) || check_count("norm", rows_of(x), e))
         return -1;
     return launched(gpu_norm((int)x->type, rows_of(x), width_of(x), x->data, s->data, gain->data, bias->data,
-                             k->out[0].data, s->data ? k->out[1].data : NULL, stats->data, (float)k->a.f[1],
-                             dropping_of(k)),
+                             k->out[0].data, s->data ? k->out[1].data : NULL, stats->data, (float)k->a.NORM.eps,
+                             dropping_of(k, k->a.NORM.p, k->a.NORM.place)),
                     e);
 }
 
@@ -57,8 +56,8 @@ int cuda_NORM_BACK(const call *k, err *e)
     int64_t rows = rows_of(z), width = width_of(z);
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_norm_sums(rows, width));
     return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data, k->out[0].data,
-                                  k->a.i[1] ? k->out[1].data : NULL, k->out[2].data, k->out[3].data, k->out[4].data,
-                                  dropping_of(k), sums),
+                                  k->a.NORM.has_sublayer ? k->out[1].data : NULL, k->out[2].data, k->out[3].data,
+                                  k->out[4].data, dropping_of(k, k->a.NORM.p, k->a.NORM.place), sums),
                     e);
 }
 
@@ -66,7 +65,9 @@ int cuda_DROPOUT_ADD(const call *k, err *e)
 {
     const view *x = &k->in[0], *s = &k->in[1];
     if (check_rows("dropadd", x, e) || check_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
-    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->out[0].data, dropping_of(k)), e);
+    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->out[0].data,
+                                dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place)),
+                    e);
 }
 
 int cuda_COLUMN_SUM(const call *k, err *e)
@@ -93,9 +94,9 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
                        .positions = positions->data,
                        .id = id->data,
                        .place = place->data,
-                       .by = (float)k->a.f[0],
+                       .by = (float)k->a.EMBED_TOKENS.scale,
                        .y = y->data,
-                       .drop = dropping_by(k, k->a.f[1])};
+                       .drop = dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place)};
     return launched(gpu_embed(&g), e);
 }
 
@@ -109,7 +110,7 @@ int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
         return -1;
     if (base->data && base->data != y->data) gpu_copy(y->data, base->data, (size_t)count_of(y) * sizeof(float));
     return launched(gpu_sum_rows_by_id(y->data, base->data != NULL, dy->data, (int)dy->type, id->data, sorted->data,
-                                       rows_of(dy), rows_of(y), width_of(y), (float)k->a.f[0]),
+                                       rows_of(dy), rows_of(y), width_of(y), (float)k->a.EMBED_TOKENS.scale),
                     e);
 }
 
@@ -118,13 +119,14 @@ int cuda_CE(const call *k, err *e)
     const view *x = &k->in[0], *target = &k->in[1], *norm = &k->in[2], *losses = &k->out[0];
     if (check_rows("cross-entropy", x, e) || check_type("cross-entropy: targets", target, I32, e) ||
         check_type("cross-entropy: norm", norm, F32, e) || check_type("cross-entropy: losses", losses, F32, e) ||
-        check_type("cross-entropy: the gradient", &k->out[1], k->a.i[1] ? x->type : k->out[1].type, e) ||
+        check_type("cross-entropy: the gradient", &k->out[1], k->a.CE.gradient ? x->type : k->out[1].type, e) ||
         check_count("cross-entropy", rows_of(x), e))
         return -1;
-    int64_t words = width_of(x) - k->a.i[2];
-    double eps = k->a.f[0], others = k->a.i[0] ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
-    double on = 1 - eps - (k->a.i[0] ? others : 0);
+    int64_t words = width_of(x) - k->a.CE.padding;
+    double eps = k->a.CE.smoothing,
+           others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
+    double on = 1 - eps - (k->a.CE.others ? others : 0);
     return launched(gpu_ce((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data,
-                           losses->data, k->a.i[1] ? k->out[1].data : NULL, (float)on, (float)others),
+                           losses->data, k->a.CE.gradient ? k->out[1].data : NULL, (float)on, (float)others),
                     e);
 }

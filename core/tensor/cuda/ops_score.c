@@ -80,10 +80,10 @@ int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
 static view parts_of(const call *k, const gpu_score *f, int i, int chunks)
 {
     const view *v = &k->in[PROGRAM_LEAF + i];
-    return (view){
-        .type = F32,
-        .param = -1,
-        .dim = {v->dim[0] > 1 ? v->dim[0] : chunks, k->a.i[3], v->dim[2] > 1 ? v->dim[2] : f->tiles, v->dim[3]}};
+    return (view){.type = F32,
+                  .param = -1,
+                  .dim = {v->dim[0] > 1 ? v->dim[0] : chunks, k->a.ATTEND.heads, v->dim[2] > 1 ? v->dim[2] : f->tiles,
+                          v->dim[3]}};
 }
 static bool is_result(const call *k, int i, const view *parts)
 {
@@ -95,7 +95,7 @@ static void choose_chunks(const call *k, gpu_score *f, int64_t sentences)
 {
     enum { MOST_CHUNKS = 128, MOST_NUMBERS = 1 << 23 };
     int64_t largest = 1;
-    f->tiles = (int)((k->a.i[8] + GPU_SCORE_TILE - 1) / GPU_SCORE_TILE);
+    f->tiles = (int)((k->a.ATTEND.most_queries + GPU_SCORE_TILE - 1) / GPU_SCORE_TILE);
     if (f->tiles < 1) f->tiles = 1;
     for (int i = 0; i < f->n_leaves; i++) {
         view one = parts_of(k, f, i, 1);

@@ -9,7 +9,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != y->type || x->type == F64) return no_kernel(k, e);
-    int a = 4 + (int)k->a.i[0], b = 4 + (int)k->a.i[1];
+    int a = 4 + (int)k->a.TRANSPOSE.axis1, b = 4 + (int)k->a.TRANSPOSE.axis2;
     int64_t step[4];
     strides_of(x, step);
     int64_t t = step[a];
@@ -34,7 +34,7 @@ static int64_t inner_of(const view *v, int axis)
 static int move(const call *k, gpu_pieces *p, err *e)
 {
     const view *y = &k->out[0];
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.CONCAT.axis;
     for (int i = 0; i < k->n_in; i++) {
         if (k->in[i].type != y->type || y->type == F64) return no_kernel(k, e);
         p->from[i] = inner_of(&k->in[i], axis) * k->in[i].dim[4 + axis];
@@ -45,23 +45,25 @@ static int move(const call *k, gpu_pieces *p, err *e)
 
 int cuda_SLICE(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.SLICE.axis;
     int64_t inner = inner_of(&k->in[0], axis);
-    const char *x = (const char *)k->in[0].data + inner * k->a.i[1];
+    const char *x = (const char *)k->in[0].data + inner * k->a.SLICE.from;
     return move(k, &(gpu_pieces){.x = {x}, .size = {inner * k->out[0].dim[4 + axis]}}, e);
 }
 
 int cuda_PAD(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.SLICE.axis;
     int64_t inner = inner_of(&k->in[0], axis);
     return move(
-        k, &(gpu_pieces){.x = {k->in[0].data}, .size = {inner * k->in[0].dim[4 + axis]}, .at = {inner * k->a.i[1]}}, e);
+        k,
+        &(gpu_pieces){.x = {k->in[0].data}, .size = {inner * k->in[0].dim[4 + axis]}, .at = {inner * k->a.SLICE.from}},
+        e);
 }
 
 int cuda_CONCAT(const call *k, err *e)
 {
-    int axis = (int)k->a.i[0];
+    int axis = (int)k->a.CONCAT.axis;
     int64_t a = inner_of(&k->in[0], axis) * k->in[0].dim[4 + axis],
             b = inner_of(&k->in[1], axis) * k->in[1].dim[4 + axis];
     return move(k, &(gpu_pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .at = {0, a}}, e);
@@ -122,7 +124,9 @@ int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
     const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
     if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys), (int32_t)k->a.i[0]), e);
+    return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys),
+                             (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip),
+                    e);
 }
 
 /* How the rows of k's first input find their ids; n: what an id may be. */
@@ -153,7 +157,7 @@ int cuda_TOP_K(const call *k, err *e)
 {
     const view *x = &k->in[0], *y = &k->out[0];
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.i[0], (int)k->a.i[1]), e);
+    return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.TOP_K.k, (int)k->a.TOP_K.smallest), e);
 }
 int cuda_TO_IDS(const call *k, err *e)
 {
@@ -165,7 +169,7 @@ int cuda_RANDOM(const call *k, err *e)
 {
     const view *y = &k->out[0];
     if (y->type != F32) return no_kernel(k, e);
-    return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.i[0], (int)k->a.i[1]), e);
+    return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal), e);
 }
 
 int cuda_MASK(const call *k, err *e)
@@ -174,7 +178,7 @@ int cuda_MASK(const call *k, err *e)
     if (y->type != F32 || s->type != F32 || k->in[1].type != I32 || k->in[2].type != I32 || k->in[3].type != I32)
         return no_kernel(k, e);
     return launched(gpu_mask(y->data, s->data, k->in[1].data, k->in[2].data, k->in[3].data, y->dim[0], y->dim[1],
-                             y->dim[2], y->dim[3], k->a.i[0] != 0),
+                             y->dim[2], y->dim[3], k->a.MASK.causal != 0),
                     e);
 }
 
@@ -190,7 +194,7 @@ static int between_rows_and_heads(const call *k, const view *rows, const view *h
                    .offset = offset->data,
                    .n_rows = rows_of(rows),
                    .cols = width_of(rows),
-                   .col = k->a.i[0],
+                   .col = k->a.HEADS.column,
                    .batch = count_of(offset) - 1,
                    .n_heads = heads->dim[1],
                    .time = heads->dim[2],

@@ -83,8 +83,8 @@ static int add_setup(program *p, int32_t id, err *e)
     if (source_of(p->c, id) != id) return 0;
     if (n->op < OP_ADD || n->op > OP_MAP_BACK || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
     update_step s = {.what = (uint8_t)(n->op - OP_ADD),
-                     .function = (uint8_t)n->a.i[0],
-                     .by = (float)n->a.f[0],
+                     .function = (uint8_t)node_function(n),
+                     .by = (float)node_by(n),
                      .vector = UPDATE_NOWHERE};
     for (int k = 0; k < 3; k++) {
         int32_t in = k < n->n_in ? source_of(p->c, n->in[k]) : 0;
@@ -147,7 +147,7 @@ static int add_node(program *p, int32_t id, err *e)
         return fail(e, "%s gives %s %s, expected fp32, one number or %lld", op_names[n->op], dtype_name(n->type),
                     shape_text(n->dim, shape), (long long)p->t->tile);
     for (int k = 0; k < n->n_in; k++) in[k] = source_of(p->c, n->in[k]);
-    update_step s = {.what = (uint8_t)(n->op - OP_ADD), .function = (uint8_t)n->a.i[0], .by = (float)n->a.f[0]};
+    update_step s = {.what = (uint8_t)(n->op - OP_ADD), .function = (uint8_t)node_function(n), .by = (float)node_by(n)};
     return add_step(p, s, in, n->n_in, id, e);
 }
 

@@ -232,19 +232,19 @@ int cuda_LINEAR(const call *k, err *e)
     const view *x = &k->in[0], *w = &k->in[1], *y = &k->out[0];
     if (check_rows("linear", x, y, e)) return -1;
     product p = {.m = rows_of(x),
-                 .n = y->dim[3] - k->a.i[2],
+                 .n = y->dim[3] - k->a.LINEAR.padding,
                  .k = x->dim[3],
                  .a = x->data,
                  .c = y->data,
                  .row_a = x->dim[3],
                  .row_b = w->dim[3],
                  .row_c = y->dim[3],
-                 .turn_b = k->a.i[0] != 0,
+                 .turn_b = k->a.LINEAR.transposed != 0,
                  .batch = 1,
                  .type = (int)x->type,
                  .type_c = (int)x->type,
                  .alpha = 1,
-                 .relu = k->a.i[1] != 0,
+                 .relu = k->a.LINEAR.relu != 0,
                  .exact = k->batch_invariant};
     if (!p.m || !p.n) return 0;
     if (p.relu && k->training && x->type == BF16 && library_wanted()) p.bits = room_for_bits(p.c, p.m, p.n);
@@ -261,13 +261,13 @@ int cuda_LINEAR_DX(const call *k, err *e)
         return -1;
     product p = {.m = rows_of(dy),
                  .n = dx->dim[3],
-                 .k = dy->dim[3] - k->a.i[2],
+                 .k = dy->dim[3] - k->a.LINEAR.padding,
                  .a = dy->data,
                  .c = dx->data,
                  .row_a = dy->dim[3],
                  .row_b = w->dim[3],
                  .row_c = dx->dim[3],
-                 .turn_b = k->a.i[0] == 0,
+                 .turn_b = k->a.LINEAR.transposed == 0,
                  .batch = 1,
                  .type = (int)dy->type,
                  .type_c = (int)dy->type,
@@ -287,10 +287,11 @@ int cuda_LINEAR_DW(const call *k, err *e)
     const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
     if (check_rows("gradient of weights", x, dy, e)) return -1;
     if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
-    const view *a = k->a.i[0] ? dy : x, *b = k->a.i[0] ? x : dy, *sums = &k->out[1];
+    const view *a = k->a.LINEAR.transposed ? dy : x, *b = k->a.LINEAR.transposed ? x : dy, *sums = &k->out[1];
     if (sums->data && sums->type != F32)
         return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
-    int64_t padding[2] = {k->a.i[0] ? k->a.i[2] : 0, k->a.i[0] ? 0 : k->a.i[2]}; /* dy's */
+    int64_t padding[2] = {k->a.LINEAR.transposed ? k->a.LINEAR.padding : 0,
+                          k->a.LINEAR.transposed ? 0 : k->a.LINEAR.padding}; /* dy's */
     product p = {.m = a->dim[3] - padding[0],
                  .n = b->dim[3] - padding[1],
                  .k = rows_of(x),
@@ -328,7 +329,7 @@ int cuda_MATMUL(const call *k, err *e)
     if (a->type != F32 || b->type != F32 || c->type != F32)
         return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type),
                     dtype_name(c->type));
-    int turn_a = k->a.i[0] != 0, turn_b = k->a.i[1] != 0;
+    int turn_a = k->a.MATMUL.transpose_a != 0, turn_b = k->a.MATMUL.transpose_b != 0;
     product p = {.m = c->dim[2],
                  .n = c->dim[3],
                  .k = a->dim[turn_a ? 2 : 3],

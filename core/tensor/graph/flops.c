@@ -17,16 +17,16 @@ static double gru_flops(const view *in)
  * (score.h) those inside count, where the numbers are at hand (call_flops). */
 static double op_flops(op o, const attr *a, const view *in, const view *out, double pairs)
 {
-    double y = elements(out), scores = pairs * (double)a->i[3];
+    double y = elements(out), scores = pairs * (double)a->ATTEND.heads;
     switch (o) {
-    case OP_MATMUL: return 2 * y * (double)in[0].dim[a->i[0] ? 2 : 3];
-    case OP_LINEAR: return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->i[2]) * (double)in[0].dim[3];
-    case OP_LINEAR_DX: return 2 * y * (double)(in[0].dim[3] - a->i[2]);
+    case OP_MATMUL: return 2 * y * (double)in[0].dim[a->MATMUL.transpose_a ? 2 : 3];
+    case OP_LINEAR: return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->LINEAR.padding) * (double)in[0].dim[3];
+    case OP_LINEAR_DX: return 2 * y * (double)(in[0].dim[3] - a->LINEAR.padding);
     case OP_LINEAR_DW: return 2 * y * (double)in[0].dim[2];
     case OP_ATTEND:
-    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_ATTEND_BACK:
-    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->i[4] + a->i[5]);
+    case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_GRU: return gru_flops(in);
     case OP_GRU_BACK: return 2 * gru_flops(in);
     case OP_CONV: return 2 * y * (double)in[1].dim[2];
@@ -67,7 +67,7 @@ static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;
     const int32_t *q = k->in[3].data, *key = k->in[4].data;
-    if (on_device(b)) return (double)k->a.i[7] * (double)k->in[0].dim[2];
+    if (on_device(b)) return (double)k->a.ATTEND.most_keys * (double)k->in[0].dim[2];
     const view *window = window_of(k);
     double sum = 0;
     for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) {

@@ -80,12 +80,12 @@ ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
                    : push1(c, OP_MUL_SCALAR, a,
                            (int64_t[4]){tape_at(c, a)->dim[0], tape_at(c, a)->dim[1], tape_at(c, a)->dim[2],
                                         tape_at(c, a)->dim[3]},
-                           &(attr){.f = {by}});
+                           &(attr){.MUL_SCALAR = {.by = by}});
 }
 static void scale_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_mul_scalar(c, dy, v.a.f[0]));
+    grad_give(c, v.in[0], t_mul_scalar(c, dy, v.a.MUL_SCALAR.by));
 }
 
 static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
@@ -96,13 +96,16 @@ static ab_t like(ab_ctx *c, op o, ab_t a, const attr *k)
     return push1(c, o, a, d, k);
 }
 
-ab_t t_add_scalar(ab_ctx *c, ab_t a, double by) { return like(c, OP_ADD_SCALAR, number(c, a), &(attr){.f = {by}}); }
+ab_t t_add_scalar(ab_ctx *c, ab_t a, double by)
+{
+    return like(c, OP_ADD_SCALAR, number(c, a), &(attr){.MUL_SCALAR = {.by = by}});
+}
 static void pass_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
 
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
     if (f < AB_EXP || f > AB_RECIP) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
-    ab_t y = like(c, OP_MAP, number(c, a), &(attr){.i = {f}});
+    ab_t y = like(c, OP_MAP, number(c, a), &(attr){.MAP = {.function = f}});
     if (y.id && f == AB_SIGN) tape_at(c, y)->needs = false;
     return y;
 }
@@ -128,7 +131,7 @@ ab_t t_dropout(ab_ctx *c, ab_t a, double p)
     GIVEN1(a);
     if (!c->training || p <= 0) return a;
     if (p >= 1) return tape_fail(c, "dropout: p = %g, expected 0 <= p < 1", p);
-    return like(c, OP_DROPOUT, a, &(attr){.f = {p}, .i = {c->n_dropout++}});
+    return like(c, OP_DROPOUT, a, &(attr){.DROPOUT = {.p = p, .place = c->n_dropout++}});
 }
 static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* the same place gives the same mask */
 {
@@ -199,13 +202,13 @@ ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
             return tape_fail(c, "matmul: shapes %s and %s differ at axis %d", shape_text(x, sa), shape_text(y, sb),
                              i - 4);
     int64_t d[4] = {x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1], m, n};
-    return push2(c, OP_MATMUL, a, b, d, &(attr){.i = {ta != 0, tb != 0}});
+    return push2(c, OP_MATMUL, a, b, d, &(attr){.MATMUL = {.transpose_a = ta != 0, .transpose_b = tb != 0}});
 }
 static void matmul_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t a = {v.in[0]}, b = {v.in[1]};
-    int ta = (int)v.a.i[0], tb = (int)v.a.i[1];
+    int ta = (int)v.a.MATMUL.transpose_a, tb = (int)v.a.MATMUL.transpose_b;
     if (grad_wanted(c, a.id)) grad_give(c, a.id, ta ? t_matmul(c, b, dy, tb, 1) : t_matmul(c, dy, b, 0, !tb));
     if (grad_wanted(c, b.id)) grad_give(c, b.id, tb ? t_matmul(c, dy, a, 1, ta) : t_matmul(c, a, dy, !ta, 0));
 }

@@ -45,7 +45,8 @@ ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu
                          shape_text(tape_at(c, w)->dim, sw));
     x = flat(c, x);
     int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n + padding};
-    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b}, &(attr){.i = {transposed, relu, padding}});
+    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b},
+                       &(attr){.LINEAR = {.transposed = transposed, .relu = relu, .padding = padding}});
     full[3] = n + padding;
     return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);
 }
@@ -63,7 +64,7 @@ static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
 {
     enum { SUMS = 4 };
     const node *v = tape_at(c, dy);
-    int64_t which = v->op == OP_PART ? v->a.i[0] : 0, width = v->dim[3];
+    int64_t which = v->op == OP_PART ? v->a.PART.output : 0, width = v->dim[3];
     ab_t norm = {v->op == OP_PART ? v->in[0] : dy.id};
     if (tape_at(c, norm)->op != OP_NORM_BACK || which > 1) return (ab_t){0};
     bool own_mask = node_count(tape_at(c, tape_part(c, norm, 1))) > 0;
@@ -75,7 +76,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t x = {v.in[0]}, w = {v.in[1]};
-    if (v.a.i[1]) dy = relu_gradient(c, y, dy);
+    if (v.a.LINEAR.relu) dy = relu_gradient(c, y, dy);
     ab_t sums = grad_wanted(c, v.in[2]) ? sums_by_norm(c, dy) : (ab_t){0};
     bool summed = !grad_wanted(c, v.in[2]) || sums.id;
     if (!summed && !grad_wanted(c, w.id)) {
@@ -85,7 +86,8 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (grad_wanted(c, w.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, w)->dim, sizeof d);
-        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}});
+        ab_t dw = push2(c, OP_LINEAR_DW, x, dy, d,
+                        &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
         tape_at(c, dw)->type = sum_type(c);
         if (summed) {
             drop_part(c, dw, 1);
@@ -101,8 +103,8 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
     /* y: relu_gradient's */
-    ab_t dx =
-        tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}}, &(attr){.i = {v.a.i[0], 0, v.a.i[2]}});
+    ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, d, 4, (ab_t[]){dy, w, base, {0}},
+                        &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
     if (base.id)
         grad_replace(c, x.id, dx);
     else
@@ -116,7 +118,7 @@ ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale)
     GIVEN2(table, ids);
     int64_t d[4] = {1, 1, node_count(tape_at(c, ids)), tape_at(c, table)->dim[3]};
     return tape_push(c, OP_EMBED_TOKENS, c->compute, d, 5, (ab_t[]){table, ids, sorted, {0}, {0}},
-                     &(attr){.f = {scale}});
+                     &(attr){.EMBED_TOKENS = {.scale = scale}});
 }
 
 enum { EMBED_POSITIONS = 3, EMBED_PLACES };
@@ -144,15 +146,17 @@ ab_t t_embedded(ab_ctx *c, ab_t x, double p)
     const backend *b = c->backend;
     if (!b || !b->supports || !b->supports(OP_EMBED_TOKENS) || !embedding_below(c, x, in, &a))
         return t_cast(c, t_dropout(c, x, p), c->compute);
-    a.f[1] = c->training ? p : 0;
-    if (a.f[1] > 0) a.i[0] = c->n_dropout++;
+    a.EMBED_TOKENS.p = c->training ? p : 0;
+    if (a.EMBED_TOKENS.p > 0) a.EMBED_TOKENS.place = c->n_dropout++;
     return tape_push(c, OP_EMBED_TOKENS, c->compute, tape_at(c, x)->dim, 5, in, &a);
 }
 static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t table = {v.in[0]}, positions = {v.in[EMBED_POSITIONS]};
-    if (v.a.f[1] > 0) dy = push1(c, OP_DROPOUT, dy, v.dim, &(attr){.f = {v.a.f[1]}, .i = {v.a.i[0]}});
+    if (v.a.EMBED_TOKENS.p > 0)
+        dy = push1(c, OP_DROPOUT, dy, v.dim,
+                   &(attr){.DROPOUT = {.p = v.a.EMBED_TOKENS.p, .place = v.a.EMBED_TOKENS.place}});
     if (grad_wanted(c, positions.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, positions)->dim, sizeof d);
@@ -163,7 +167,7 @@ static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
     int64_t d[4];
     memcpy(d, tape_at(c, table)->dim, sizeof d);
     ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4, (ab_t[]){base, dy, {v.in[1]}, {v.in[2]}},
-                       &(attr){.f = {v.a.f[0]}});
+                       &(attr){.EMBED_TOKENS = {.scale = v.a.EMBED_TOKENS.scale}});
     if (base.id)
         grad_replace(c, table.id, g);
     else
@@ -187,7 +191,7 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
                              shape_text(d, sx));
     }
     if (!c->training) p = 0;
-    attr a = {.f = {p, eps}, .i = {s.id && p > 0 ? c->n_dropout++ : 0}};
+    attr a = {.NORM = {.p = p, .eps = eps, .place = s.id && p > 0 ? c->n_dropout++ : 0}};
     ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
     if (!s.id) drop_part(c, y, 1);
     shape_part(c, y, 2, sum_type(c), 1, 1, d[2], 2);
@@ -196,10 +200,10 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
 static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    bool has_s = v.in[1] != 0, own_mask = has_s && v.a.f[0] > 0;
+    bool has_s = v.in[1] != 0, own_mask = has_s && v.a.NORM.p > 0;
     ab_t z = has_s ? tape_part(c, y, 1) : (ab_t){v.in[0]};
     attr a = v.a;
-    a.i[1] = has_s;
+    a.NORM.has_sublayer = has_s;
     ab_t in[4] = {z, tape_part(c, y, 2), {v.in[2]}, dy};
     ab_t g = tape_push(c, OP_NORM_BACK, v.type, v.dim, 4, in, &a);
     if (!own_mask) drop_part(c, g, 1);
@@ -219,12 +223,12 @@ ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
     x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
-    return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.f = {p}, .i = {p > 0 ? c->n_dropout++ : 0}});
+    return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.DROPOUT = {.p = p, .place = p > 0 ? c->n_dropout++ : 0}});
 }
 static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t ds = v.a.f[0] > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
+    ab_t ds = v.a.DROPOUT.p > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
     grad_give(c, v.in[0], dy);
     grad_give(c, v.in[1], ds);
 }
@@ -245,20 +249,28 @@ ab_t t_rotate(ab_ctx *c, ab_t rows, ab_t cosine, ab_t sine, ab_t offset, int64_t
     if (d % 2 || col + heads * d > width)
         return tape_fail(c, "rotate: %lld heads of %lld columns starting at column %lld, in rows of %lld",
                          (long long)heads, (long long)d, (long long)col, (long long)width);
-    return rotate(c, rows, cosine, sine, offset, (attr){.i = {col, heads, d, 0}});
+    return rotate(c, rows, cosine, sine, offset, (attr){.ROTATE = {.column = col, .heads = heads, .width = d}});
 }
 static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    v.a.i[3] = !v.a.i[3];
+    v.a.ROTATE.adjoint = !v.a.ROTATE.adjoint;
     grad_give(c, v.in[0], rotate(c, dy, (ab_t){v.in[1]}, (ab_t){v.in[2]}, (ab_t){v.in[3]}, v.a));
 }
 
 static attr attend_attr(const attend_spec *s, int64_t rows)
 {
-    return (attr){.f = {s->dropout, s->scale},
-                  .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key,
-                        s->longest_query ? s->longest_query : rows}};
+    return (attr){.ATTEND = {.p = s->dropout,
+                             .scale = s->scale,
+                             .q_column = s->col[0],
+                             .k_column = s->col[1],
+                             .v_column = s->col[2],
+                             .heads = s->heads,
+                             .d_k = s->d_k,
+                             .d_v = s->d_v,
+                             .causal = s->causal,
+                             .most_keys = s->longest_key,
+                             .most_queries = s->longest_query ? s->longest_query : rows}};
 }
 
 ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s)
@@ -269,9 +281,9 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
     if (k.id != v.id) return tape_fail(c, "attend: keys and values must be columns of one tensor");
     int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
     attr a = attend_attr(s, rows);
-    if (!c->training) a.f[0] = 0;
-    if (a.f[0] > 0) a.f[2] = (double)c->n_dropout++;
-    if (a.f[0] > 0 && s->longest_key > ATTEND_KEYS)
+    if (!c->training) a.ATTEND.p = 0;
+    if (a.ATTEND.p > 0) a.ATTEND.place = c->n_dropout++;
+    if (a.ATTEND.p > 0 && s->longest_key > ATTEND_KEYS)
         return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
                          ATTEND_KEYS);
     ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
@@ -324,7 +336,8 @@ ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards
     int64_t units = tape_at(c, u)->dim[2], d[4] = {1, 1, tape_at(c, x)->dim[2], units};
     if (!weighs(c, "gru", x, w, tape_at(c, x)->dim[3], 3 * units) || !weighs(c, "gru", x, u, units, 3 * units))
         return (ab_t){0};
-    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset}, &(attr){.i = {backwards, longest}});
+    return tape_push(c, OP_GRU, c->compute, d, 5, (ab_t[]){x, w, b, u, offset},
+                     &(attr){.GRU = {.backwards = backwards, .longest = longest}});
 }
 static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -343,7 +356,8 @@ ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behi
     int64_t inputs = (before + 1 + behind) * tape_at(c, x)->dim[3],
             d[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, w)->dim[3]};
     if (!weighs(c, "conv", x, w, inputs, 0)) return (ab_t){0};
-    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset}, &(attr){.i = {before, behind, longest}});
+    return tape_push(c, OP_CONV, c->compute, d, 3, (ab_t[]){x, w, offset},
+                     &(attr){.CONV = {.before = before, .after = behind, .longest = longest}});
 }
 static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -362,7 +376,7 @@ ab_t t_attend_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t time, c
     GIVEN2(qkv, cache);
     GIVEN2(ancestors, time);
     attr a = attend_attr(s, 1);
-    a.f[0] = 0;
+    a.ATTEND.p = 0;
     int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
     return tape_push(c, OP_ATTEND_STEP, c->compute, d, 4, (ab_t[]){qkv, cache, ancestors, time}, &a);
 }
@@ -399,13 +413,13 @@ void t_state_write(ab_ctx *c, ab_t state, ab_t value)
 ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int others)
 {
     const node *from = tape_at(c, logits);
-    int64_t padding = from && from->op == OP_LINEAR ? from->a.i[2] : 0;
+    int64_t padding = from && from->op == OP_LINEAR ? from->a.LINEAR.padding : 0;
     GIVEN2(logits, targets);
     GIVEN1(norm);
     int64_t d[4], rows = tape_at(c, logits)->dim[2];
     memcpy(d, tape_at(c, logits)->dim, sizeof d);
     bool grad = c->training && tape_at(c, logits)->needs;
-    attr a = {.f = {smoothing}, .i = {others, grad, padding}};
+    attr a = {.CE = {.smoothing = smoothing, .others = others, .gradient = grad, .padding = padding}};
     ab_t y = tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
     if (grad)
         shape_part(c, y, 1, tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
@@ -417,7 +431,7 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
 {
     (void)dy;
     node v = *tape_at(c, y);
-    if (!v.a.i[1]) {
+    if (!v.a.CE.gradient) {
         tape_fail(c, "the loss was traced without its gradient (not training)");
         return;
     }

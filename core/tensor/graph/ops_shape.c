@@ -36,12 +36,12 @@ ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
     int64_t t = d[4 + axis1];
     d[4 + axis1] = d[4 + axis2];
     d[4 + axis2] = t;
-    return push1(c, OP_TRANSPOSE, a, d, &(attr){.i = {axis1, axis2}});
+    return push1(c, OP_TRANSPOSE, a, d, &(attr){.TRANSPOSE = {.axis1 = axis1, .axis2 = axis2}});
 }
 static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_transpose(c, dy, (int)v.a.i[0], (int)v.a.i[1]));
+    grad_give(c, v.in[0], t_transpose(c, dy, (int)v.a.TRANSPOSE.axis1, (int)v.a.TRANSPOSE.axis2));
 }
 
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
@@ -54,7 +54,7 @@ ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
         return tape_fail(c, "slice: %lld elements from %lld of an axis of length %lld", (long long)n, (long long)from,
                          (long long)d[4 + axis]);
     d[4 + axis] = n;
-    return push1(c, OP_SLICE, a, d, &(attr){.i = {axis, from}});
+    return push1(c, OP_SLICE, a, d, &(attr){.SLICE = {.axis = axis, .from = from}});
 }
 static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -66,8 +66,8 @@ static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
 static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int axis = (int)v.a.i[0];
-    grad_give(c, v.in[0], t_slice(c, dy, axis, v.a.i[1], c->v[v.in[0]].dim[4 + axis]));
+    int axis = (int)v.a.SLICE.axis;
+    grad_give(c, v.in[0], t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.in[0]].dim[4 + axis]));
 }
 
 ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
@@ -84,12 +84,12 @@ ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
                              i - 4);
     d[4 + axis] += e[4 + axis];
     b = t_cast(c, b, tape_at(c, a)->type);
-    return push2(c, OP_CONCAT, a, b, d, &(attr){.i = {axis}});
+    return push2(c, OP_CONCAT, a, b, d, &(attr){.CONCAT = {.axis = axis}});
 }
 static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    int axis = (int)v.a.i[0];
+    int axis = (int)v.a.CONCAT.axis;
     int64_t na = c->v[v.in[0]].dim[4 + axis], nb = c->v[v.in[1]].dim[4 + axis];
     if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], t_slice(c, dy, axis, 0, na));
     if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_slice(c, dy, axis, na, nb));
@@ -177,7 +177,7 @@ ab_t t_relative_position(ab_ctx *c, ab_t q, ab_t k)
 }
 ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip)
 {
-    return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.i = {clip}});
+    return pair(c, OP_CLIPPED_RELATIVE_POSITION, q, k, I32, &(attr){.CLIPPED_RELATIVE_POSITION = {.clip = clip}});
 }
 
 /* The first two axes of ids are 1 or those of x [d], of which one of length 1 becomes as long as theirs. */
@@ -224,7 +224,7 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
                          shape_text(tape_at(c, ids)->dim, sb));
     p = t_broadcast_to(c, p, d);
     d[3] = n;
-    return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.i = {n}});
+    return push2(c, OP_SCATTER_ADD, p, ids, d, &(attr){.SCATTER_ADD = {.n = n}});
 }
 static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
@@ -243,7 +243,7 @@ ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest)
     if (k < 1 || k > d[3])
         return tape_fail(c, "top_k: k = %lld, but the axis has %lld numbers", (long long)k, (long long)d[3]);
     d[3] = k;
-    ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.i = {k, smallest}});
+    ab_t y = push1(c, OP_TOP_K, x, d, &(attr){.TOP_K = {.k = k, .smallest = smallest}});
     tape_at(c, y)->type = I32;
     tape_at(c, y)->needs = false;
     return y;
@@ -263,7 +263,8 @@ ab_t t_to_ids(ab_ctx *c, ab_t x)
 
 ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal)
 {
-    return tape_push(c, OP_RANDOM, generic_type(c), dim, 0, NULL, &(attr){.i = {c->n_dropout++, normal}});
+    return tape_push(c, OP_RANDOM, generic_type(c), dim, 0, NULL,
+                     &(attr){.RANDOM = {.place = c->n_dropout++, .normal = normal}});
 }
 
 ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
@@ -280,7 +281,7 @@ ab_t t_mask(ab_ctx *c, ab_t s, ab_t qpos, ab_t kpos, ab_t klen, int causal)
                          (long long)b, (long long)tq, (long long)tk);
     d[0] = b;
     ab_t in[4] = {t_broadcast_to(c, s, d), qpos, kpos, klen};
-    return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.i = {causal}});
+    return tape_push(c, OP_MASK, tape_at(c, s)->type, d, 4, in, &(attr){.MASK = {.causal = causal}});
 }
 /* What is masked weighs nothing after the softmax, so the gradient there is zero already. */
 static void mask_rule(ab_ctx *c, ab_t y, ab_t dy) { grad_give(c, tape_at(c, y)->in[0], dy); }
@@ -295,28 +296,29 @@ ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int6
         return tape_fail(c, "heads: columns %lld to %lld of rows with %lld columns", (long long)col,
                          (long long)(col + heads * width), (long long)r->dim[3]);
     int64_t d[4] = {node_count(tape_at(c, offset)) - 1, heads, time, width};
-    ab_t y = push2(c, OP_HEADS, rows, offset, d, &(attr){.i = {col, heads, width, time}});
+    ab_t y = push2(c, OP_HEADS, rows, offset, d,
+                   &(attr){.HEADS = {.column = col, .heads = heads, .width = width, .time = time}});
     tape_at(c, y)->type = generic_type(c);
     return y;
 }
 static void heads_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y), r = c->v[v.in[0]];
-    grad_give(c, v.in[0], t_merge(c, dy, (ab_t){v.in[1]}, r.dim[2], v.a.i[0], r.dim[3]));
+    grad_give(c, v.in[0], t_merge(c, dy, (ab_t){v.in[1]}, r.dim[2], v.a.HEADS.column, r.dim[3]));
 }
 
 ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols)
 {
     GIVEN2(x, offset);
     int64_t d[4] = {1, 1, rows, cols};
-    ab_t y = push2(c, OP_MERGE, x, offset, d, &(attr){.i = {col}});
+    ab_t y = push2(c, OP_MERGE, x, offset, d, &(attr){.HEADS = {.column = col}});
     tape_at(c, y)->type = c->compute;
     return y;
 }
 static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y), x = c->v[v.in[0]];
-    grad_give(c, v.in[0], t_heads(c, dy, (ab_t){v.in[1]}, v.a.i[0], x.dim[1], x.dim[3], x.dim[2]));
+    grad_give(c, v.in[0], t_heads(c, dy, (ab_t){v.in[1]}, v.a.HEADS.column, x.dim[1], x.dim[3], x.dim[2]));
 }
 
 const grad_rule shape_rules[OP_COUNT] = {

@@ -44,7 +44,8 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
     const node *v = &c->v[i];
     int k = forced(v);
     if (k >= 0) return v->in[k];
-    if (v->op == OP_PART && c->v[v->in[0]].op == OP_CE && v->a.i[0] == 1 && node_count(v)) return c->v[v->in[0]].in[0];
+    if (v->op == OP_PART && c->v[v->in[0]].op == OP_CE && v->a.PART.output == 1 && node_count(v))
+        return c->v[v->in[0]].in[0];
     return 0;
 }
 static void find_last_readers(ab_ctx *c)

@@ -83,7 +83,7 @@ static bool take_steps(const score_draft *d, bool *const wanted[PASSES], int *va
         if (v->op == OP_INPUT || !in_some_pass(wanted, i)) continue;
         if (!score_op(v->op) || f->n_steps == SCORE_STEPS) return false;
         score_step *s = &f->step[f->n_steps];
-        *s = (score_step){.op = v->op, .n_in = v->n_in, .by = v->a.f[0], .fn = v->a.i[0]};
+        *s = (score_step){.op = v->op, .n_in = v->n_in, .by = node_by(v), .fn = node_function(v)};
         for (int pass = 0; pass < PASSES; pass++) s->runs[pass] = wanted[pass][i];
         for (int k = 0; k < v->n_in; k++) s->in[k] = value[v->in[k]];
         value[i] = VALUE_STEP + f->n_steps++;
@@ -160,9 +160,18 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
         return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
                          ATTEND_KEYS);
     int64_t rows = tape_at(c, q)->dim[2], d[4] = {1, 1, rows, s->heads * s->d_v};
-    attr a = {
-        .f = {s->dropout, s->scale, (double)place},
-        .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key, s->longest_query}};
+    attr a = {.ATTEND = {.p = s->dropout,
+                         .scale = s->scale,
+                         .place = place,
+                         .q_column = s->col[0],
+                         .k_column = s->col[1],
+                         .v_column = s->col[2],
+                         .heads = s->heads,
+                         .d_k = s->d_k,
+                         .d_v = s->d_v,
+                         .causal = s->causal,
+                         .most_keys = s->longest_key,
+                         .most_queries = s->longest_query}};
     ab_t in[PROGRAM_LEAF + SCORE_LEAVES] = {q, k, v, q_off, k_off, ids};
     for (int i = 0; i < f->n_leaves; i++) in[PROGRAM_LEAF + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM, c->compute, d, LENGTH(in), in, &a);
@@ -178,8 +187,16 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
     GIVEN2(qkv, cache);
     GIVEN2(ancestors, time);
     int64_t d[4] = {1, 1, tape_at(c, qkv)->dim[2], s->heads * s->d_v};
-    attr a = {.f = {0, s->scale},
-              .i = {s->col[0], s->col[1], s->col[2], s->heads, s->d_k, s->d_v, s->causal, s->longest_key, 1}};
+    attr a = {.ATTEND = {.scale = s->scale,
+                         .q_column = s->col[0],
+                         .k_column = s->col[1],
+                         .v_column = s->col[2],
+                         .heads = s->heads,
+                         .d_k = s->d_k,
+                         .d_v = s->d_v,
+                         .causal = s->causal,
+                         .most_keys = s->longest_key,
+                         .most_queries = 1}};
     ab_t in[PROGRAM_LEAF + SCORE_LEAVES] = {qkv, cache, ancestors, time, [PROGRAM_IDS] = ids};
     for (int i = 0; i < f->n_leaves; i++) in[PROGRAM_LEAF + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM_STEP, c->compute, d, LENGTH(in), in, &a);
@@ -192,7 +209,7 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n)
 {
     GIVEN1(y);
-    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), (int64_t[4]){batch, tape_at(c, y)->a.i[3], q_time, n});
+    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), (int64_t[4]){batch, tape_at(c, y)->a.ATTEND.heads, q_time, n});
     ab_t z = tape_part(c, y, PROGRAM_COUNTS);
     tape_at(c, z)->needs = tape_at(c, y)->needs;
     return z;

@@ -3,14 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OP_NAME(name, n_in, n_out, in_place, doc)    [OP_##name] = #name,
-#define OP_DOC(name, n_in, n_out, in_place, doc)     [OP_##name] = doc,
-#define OP_OUTPUTS(name, n_in, n_out, in_place, doc) [OP_##name] = n_out,
-#define OP_PLACE(name, n_in, n_out, in_place, doc)   [OP_##name] = in_place,
+#define OP_NAME(name, in, out, place, attributes, doc)  [OP_##name] = #name,
+#define OP_PLACE(name, in, out, place, attributes, doc) [OP_##name] = place,
+#define SIZE_NO_IN                                      0
+#define SIZE_IN(...)                                    sizeof(COUNT_IN(__VA_ARGS__))
+#define SIZE_OUT(...)                                   sizeof(COUNT_OUT(__VA_ARGS__))
+#define OP_IN(name, in, out, place, attributes, doc)    [OP_##name] = SIZE_##in,
+#define OP_OUT(name, in, out, place, attributes, doc)   [OP_##name] = SIZE_##out,
+#define SIZE_NO_ATTR                                    0
+#define SIZE_ATTR(...)                                  sizeof(FIELDS_ATTR(__VA_ARGS__))
+#define SIZE_ATTR_OF(name)                              sizeof(((attr *)0)->name)
+#define OP_SIZE(name, in, out, place, attributes, doc)  [OP_##name] = SIZE_##attributes,
 const char *const op_names[OP_COUNT] = {OPS(OP_NAME)};
-const char *const op_docs[OP_COUNT] = {OPS(OP_DOC)};
+const uint8_t op_inputs[OP_COUNT] = {OPS(OP_IN)}, op_outputs[OP_COUNT] = {OPS(OP_OUT)};
 const bool op_in_place[OP_COUNT] = {OPS(OP_PLACE)};
-static const uint8_t op_outputs[OP_COUNT] = {OPS(OP_OUTPUTS)};
+static const uint8_t attr_size[OP_COUNT] = {OPS(OP_SIZE)};
 
 size_t dtype_size(dtype t) { return t == F64 ? 8 : t == BF16 ? 2 : 4; }
 const char *dtype_name(dtype t)
@@ -102,16 +109,26 @@ static bool random_op(const ab_ctx *c, op o, const attr *a)
 {
     if (o == OP_RANDOM) return true;
     if (!c->training) return false;
-    if (o == OP_EMBED_TOKENS) return a->f[1] > 0;
-    return (o == OP_DROPOUT || o == OP_NORM || o == OP_DROPOUT_ADD || o == OP_ATTEND || o == OP_ATTEND_PROGRAM) &&
-           a->f[0] > 0;
+    switch (o) {
+    case OP_EMBED_TOKENS: return a->EMBED_TOKENS.p > 0;
+    case OP_DROPOUT:
+    case OP_DROPOUT_ADD: return a->DROPOUT.p > 0;
+    case OP_NORM: return a->NORM.p > 0;
+    case OP_ATTEND:
+    case OP_ATTEND_PROGRAM: return a->ATTEND.p > 0;
+    default: return false;
+    }
 }
 
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a)
 {
     int64_t shape[4]; /* copies: the arguments may lie in nodes, which move when the tape grows */
-    attr constants = a ? *a : (attr){.f = {0}};
+    attr constants;
+    memset(&constants, 0, sizeof constants); /* all of it, so that two can be compared */
+    if (a) memcpy(&constants, a, attr_size[o]);
     memcpy(shape, dim, sizeof shape);
+    if (n_in != op_inputs[o] && o != OP_CALL)
+        return tape_fail(c, "%s: %d inputs, expected %d", op_names[o], n_in, op_inputs[o]);
     int n_out = op_outputs[o];
     c->v = grow(c->v, &c->cap, (size_t)(c->n + n_out), sizeof *c->v);
     ab_t first = {c->n};
@@ -140,7 +157,7 @@ ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, cons
         node *part = v + k;
         part->n_in = 1;
         part->in[0] = first.id;
-        part->a.i[0] = k;
+        part->a.PART.output = k;
         part->phase = v->phase;
     }
     return first;

@@ -109,6 +109,15 @@ ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);
 ab_t tape_part(ab_ctx *c, ab_t of, int k); /* output k of a node with several outputs */
 static inline node *tape_at(ab_ctx *c, ab_t x) { return &c->v[x.id]; }
+/* The scalar of MUL_SCALAR and ADD_SCALAR, the function of MAP and its gradient; 0 in other operations. */
+static inline double node_by(const node *v)
+{
+    return v->op == OP_MUL_SCALAR || v->op == OP_ADD_SCALAR ? v->a.MUL_SCALAR.by : 0;
+}
+static inline int64_t node_function(const node *v)
+{
+    return v->op == OP_MAP || v->op == OP_MAP_BACK ? v->a.MAP.function : 0;
+}
 static inline int64_t node_count(const node *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
 char *shape_text(const int64_t dim[4], char out[64]);
 

@@ -45,13 +45,13 @@ static inline int layer_of(const view *x, int64_t d, const view *offset, int64_t
 
 static inline gru_layer gru_of(const call *k)
 {
-    return (gru_layer){k->in[1].data, k->in[2].data, k->in[3].data, (int)k->a.i[0]};
+    return (gru_layer){k->in[1].data, k->in[2].data, k->in[3].data, (int)k->a.GRU.backwards};
 }
 static inline int layer_gru(const call *k, err *e)
 {
     layer_shape s;
     gru_layer l = gru_of(k);
-    if (layer_of(&k->in[0], k->in[3].dim[2], &k->in[4], k->a.i[1], &s, e)) return -1;
+    if (layer_of(&k->in[0], k->in[3].dim[2], &k->in[4], k->a.GRU.longest, &s, e)) return -1;
     float *x = fp32_of(&k->in[0]), *y = fp32_room(&k->out[0]);
     reference_gru(&s, &l, x, y);
     fp32_give(&k->out[0], y);
@@ -62,7 +62,7 @@ static inline int layer_gru_back(const call *k, err *e)
 {
     layer_shape s;
     gru_layer l = gru_of(k);
-    if (layer_of(&k->in[0], k->in[3].dim[2], &k->in[4], k->a.i[1], &s, e)) return -1;
+    if (layer_of(&k->in[0], k->in[3].dim[2], &k->in[4], k->a.GRU.longest, &s, e)) return -1;
     float *x = fp32_of(&k->in[0]), *dy = fp32_of(&k->in[5]), *dx = fp32_room(&k->out[0]);
     reference_gru_back(&s, &l, x, dy, dx, k->out[1].data, k->out[2].data, k->out[3].data);
     fp32_give(&k->out[0], dx);
@@ -71,12 +71,15 @@ static inline int layer_gru_back(const call *k, err *e)
     return 0;
 }
 
-static inline conv_layer conv_of(const call *k) { return (conv_layer){k->in[1].data, k->a.i[0], k->a.i[1]}; }
+static inline conv_layer conv_of(const call *k)
+{
+    return (conv_layer){k->in[1].data, k->a.CONV.before, k->a.CONV.after};
+}
 static inline int layer_conv(const call *k, err *e)
 {
     layer_shape s;
     conv_layer l = conv_of(k);
-    if (layer_of(&k->in[0], k->in[1].dim[3], &k->in[2], k->a.i[2], &s, e)) return -1;
+    if (layer_of(&k->in[0], k->in[1].dim[3], &k->in[2], k->a.CONV.longest, &s, e)) return -1;
     float *x = fp32_of(&k->in[0]), *y = fp32_room(&k->out[0]);
     reference_conv(&s, &l, x, y);
     fp32_give(&k->out[0], y);
@@ -87,7 +90,7 @@ static inline int layer_conv_back(const call *k, err *e)
 {
     layer_shape s;
     conv_layer l = conv_of(k);
-    if (layer_of(&k->in[0], k->in[1].dim[3], &k->in[2], k->a.i[2], &s, e)) return -1;
+    if (layer_of(&k->in[0], k->in[1].dim[3], &k->in[2], k->a.CONV.longest, &s, e)) return -1;
     float *x = fp32_of(&k->in[0]), *dy = fp32_of(&k->in[3]), *dx = fp32_room(&k->out[0]);
     reference_conv_back(&s, &l, x, dy, dx, k->out[1].data);
     fp32_give(&k->out[0], dx);

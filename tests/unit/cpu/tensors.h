@@ -89,7 +89,8 @@ static err call_error;
 /* Runs a kernel; inputs and outputs belong to the caller. */
 static inline int run_op(kernel f, op o, const attr *a, int n_in, const view *in, view *out)
 {
-    call k = {.op = o, .n_in = n_in, .n_out = 1, .a = a ? *a : (attr){.f = {0}}};
+    call k = {.op = o, .n_in = n_in, .n_out = 1};
+    if (a) k.a = *a;
     for (int i = 0; i < n_in; i++) k.in[i] = in[i];
     k.out[0] = *out;
     call_error.text[0] = 0;

@@ -39,9 +39,17 @@ static attend_case attend_new(dtype type, const shape *s)
     c.y = random_view(type, c.q_rows, s->heads * s->d_v, 3), c.lse = random_view(sums_of(type), c.q_rows, s->heads, 4);
     c.dy = random_view(type, c.q_rows, s->heads * s->d_v, 5), c.dq = random_view(type, c.q_rows, c.width, 6);
     c.dkv = s->self ? (view){0} : random_view(type, c.k_rows, kv_width, 7);
-    attr a = {.f = {s->p, times / sqrt((double)s->d_k), 21},
-              .i = {col, s->self ? col + q_width : 0, s->self ? col + 2 * q_width : q_width, s->heads, s->d_k, s->d_v,
-                    s->causal, c.longest}};
+    attr a = {.ATTEND = {.p = s->p,
+                         .scale = times / sqrt((double)s->d_k),
+                         .place = 21,
+                         .q_column = col,
+                         .k_column = s->self ? col + q_width : 0,
+                         .v_column = s->self ? col + 2 * q_width : q_width,
+                         .heads = s->heads,
+                         .d_k = s->d_k,
+                         .d_v = s->d_v,
+                         .causal = s->causal,
+                         .most_keys = c.longest}};
     c.forward = (call){.op = OP_ATTEND,
                        .n_in = 5,
                        .n_out = 2,
@@ -95,16 +103,17 @@ static void by_loops(const attend_case *c, view *y, view *lse)
                 for (int64_t j = 0; j < n; j++) {
                     double dot = 0;
                     for (int64_t i = 0; i < s->d_k; i++)
-                        dot += get(&c->q, r * c->q.dim[3] + a->i[0] + h * s->d_k + i) *
-                               get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[1] + h * s->d_k + i);
-                    sum += p[j] = exp(dot * a->f[1]);
+                        dot += get(&c->q, r * c->q.dim[3] + a->ATTEND.q_column + h * s->d_k + i) *
+                               get(&c->kv, (k0 + j) * c->kv.dim[3] + a->ATTEND.k_column + h * s->d_k + i);
+                    sum += p[j] = exp(dot * a->ATTEND.scale);
                     keep[j] = dropout_factor(s->p, (uint64_t)(r * s->heads + h) * ATTEND_KEYS + (uint64_t)j);
                 }
                 if (n) set(lse, r * s->heads + h, log(sum));
                 for (int64_t i = 0; i < s->d_v; i++) {
                     double mix = 0;
                     for (int64_t j = 0; j < n; j++)
-                        mix += p[j] / sum * keep[j] * get(&c->kv, (k0 + j) * c->kv.dim[3] + a->i[2] + h * s->d_v + i);
+                        mix += p[j] / sum * keep[j] *
+                               get(&c->kv, (k0 + j) * c->kv.dim[3] + a->ATTEND.v_column + h * s->d_v + i);
                     set(y, r * s->heads * s->d_v + h * s->d_v + i, mix);
                 }
             }
@@ -199,8 +208,8 @@ static void check_bounds(dtype type)
     RUN(ATTEND, c.forward);
     RUN(ATTEND_BACK, c.back);
     view y = copy_as(&c.y, type), dq = copy_as(&c.dq, type);
-    c.forward.a.i[7] = c.back.a.i[7] = 100;
-    c.forward.a.i[8] = c.back.a.i[8] = 1000;
+    c.forward.a.ATTEND.most_keys = c.back.a.ATTEND.most_keys = 100;
+    c.forward.a.ATTEND.most_queries = c.back.a.ATTEND.most_queries = 1000;
     RUN(ATTEND, c.forward);
     RUN(ATTEND_BACK, c.back);
     CHECK_SAME_BITS(c.y, y);
@@ -231,7 +240,14 @@ static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
     int64_t width = heads * (2 * d_k + d_v), kv = heads * (d_k + d_v);
     view whole = random_view(type, T, width, 8), y = new_view(type, T, heads * d_v),
          lse = new_view(sums_of(type), T, heads), off = ids_view(2, (int32_t[]){0, T});
-    attr a = {.f = {0, 0.3 * times}, .i = {0, heads * d_k, 2 * heads * d_k, heads, d_k, d_v, 1, T}};
+    attr a = {.ATTEND = {.scale = 0.3 * times,
+                         .k_column = heads * d_k,
+                         .v_column = 2 * heads * d_k,
+                         .heads = heads,
+                         .d_k = d_k,
+                         .d_v = d_v,
+                         .causal = 1,
+                         .most_keys = T}};
     call full = {
         .op = OP_ATTEND, .n_in = 5, .n_out = 2, .in = {whole, whole, whole, off, off}, .out = {y, lse}, .a = a};
     RUN(ATTEND, full);

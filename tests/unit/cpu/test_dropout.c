@@ -9,7 +9,7 @@ static call drop_call(const view *x, const view *y, double p, int64_t place, uin
                   .n_out = 1,
                   .in = {*x},
                   .out = {*y},
-                  .a = {.f = {p}, .i = {place}},
+                  .a = {.DROPOUT = {.p = p, .place = place}},
                   .training = true,
                   .seed = seed,
                   .step = step};

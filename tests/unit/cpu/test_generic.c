@@ -111,7 +111,7 @@ static void test_map(void)
                         set(&x, i, v + (v < 0 ? -0.2 : 0.2));
                 }
                 for (int64_t i = 0; i < size_of(&x); i++) expected[i] = function(f, get(&x, i));
-                attr a = {.i = {f}};
+                attr a = {.MAP = {.function = f}};
                 CHECK_INT(RUN(MAP, &a, &y, x), 0);
                 compare(OP_MAP, &y, expected, allowed(t, 5e-7), "");
                 for (int64_t i = 0; i < size_of(&x); i++) expected[i] = slope(f, get(&x, i)) * get(&dy, i);
@@ -124,9 +124,9 @@ static void test_map(void)
             }
     view x = tensor(F32, 1, 1, 1, 3), y = like(F32, &x);
     for (int i = 0; i < 3; i++) set(&x, i, (double[]){-INFINITY, INFINITY, NAN}[i]);
-    CHECK_INT(RUN(MAP, &(attr){.i = {AB_EXP}}, &y, x), 0);
+    CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = AB_EXP}}, &y, x), 0);
     CHECK(get(&y, 0) == 0 && get(&y, 1) == INFINITY && isnan(get(&y, 2)));
-    CHECK_INT(RUN(MAP, &(attr){.i = {99}}, &y, x), -1);
+    CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = 99}}, &y, x), -1);
     CHECK_HAS(call_error.text, "99");
     RELEASE(x, y);
 }
@@ -138,12 +138,12 @@ static void test_one_input(void)
             view x = n ? randoms(any_tensor(t)) : randoms(tensor(t, 3, 5, 61, 67)), y = like(t, &x);
             double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
             for (int64_t i = 0; i < size_of(&x); i++) expected[i] = 0.3f * get(&x, i);
-            CHECK_INT(RUN(MUL_SCALAR, &(attr){.f = {0.3f}}, &y, x), 0);
+            CHECK_INT(RUN(MUL_SCALAR, &(attr){.MUL_SCALAR = {.by = 0.3f}}, &y, x), 0);
             compare(OP_MUL_SCALAR, &y, expected, allowed(t, 1e-7), "");
-            CHECK_INT(RUN(MUL_SCALAR, &(attr){.f = {0.3f}}, &x, x), 0);
+            CHECK_INT(RUN(MUL_SCALAR, &(attr){.MUL_SCALAR = {.by = 0.3f}}, &x, x), 0);
             CHECK(same_bits(&x, &y));
             for (int64_t i = 0; i < size_of(&x); i++) expected[i] = get(&x, i) - 1.25;
-            CHECK_INT(RUN(ADD_SCALAR, &(attr){.f = {-1.25}}, &x, x), 0);
+            CHECK_INT(RUN(ADD_SCALAR, &(attr){.MUL_SCALAR = {.by = -1.25}}, &x, x), 0);
             compare(OP_ADD_SCALAR, &x, expected, allowed(t, 2e-7), "in place");
             for (int to = F32; to <= BF16; to++) {
                 view z = like(to, &x);
@@ -266,7 +266,7 @@ static view product_of(const view *x, const view *y, int tx, int ty)
 {
     view z = tensor(x->type, x->dim[0] > y->dim[0] ? x->dim[0] : y->dim[0],
                     x->dim[1] > y->dim[1] ? x->dim[1] : y->dim[1], x->dim[tx ? 3 : 2], y->dim[ty ? 2 : 3]);
-    attr turns = {.i = {tx, ty}};
+    attr turns = {.MATMUL = {.transpose_a = tx, .transpose_b = ty}};
     CHECK_INT(RUN(MATMUL, &turns, &z, *x, *y), 0);
     return z;
 }

@@ -68,7 +68,7 @@ static view product_of(const example *c, int64_t rows, bool bias, bool relu, par
               .n_out = 1,
               .in = {c->x, c->w, bias ? c->b : none},
               .out = {y},
-              .a.i = {c->transposed, relu},
+              .a.LINEAR = {.transposed = c->transposed, .relu = relu},
               .params = p};
     k.in[0].dim[2] = rows;
     RUN(LINEAR, k);

@@ -28,7 +28,7 @@ static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool t
               .n_out = 1,
               .in = {x, w, bias ? b : (view){0}},
               .out = {y},
-              .a.i = {transposed, relu},
+              .a.LINEAR = {.transposed = transposed, .relu = relu},
               .params = &store};
     RUN(LINEAR, c);
     view want = linear_by_loops(&x, &w, bias ? &b : NULL, transposed, relu, NULL);
@@ -54,7 +54,7 @@ static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
               .n_out = 1,
               .in = {x, w, b},
               .out = {y},
-              .a.i = {transposed, 0},
+              .a.LINEAR = {.transposed = transposed},
               .params = &store,
               .batch_invariant = true};
     RUN(LINEAR, c);
@@ -95,7 +95,7 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
               .n_out = 1,
               .in = {dy, w, {0}},
               .out = {dx},
-              .a.i = {transposed},
+              .a.LINEAR = {.transposed = transposed},
               .params = &store};
     RUN(LINEAR_DX, c);
     view want = linear_by_loops(&dy, &w, NULL, !transposed, false, NULL);
@@ -110,8 +110,13 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
         if (!(get(&base, i) > 0)) set(&want, i, 0);
     CHECK_ROWS(dx, want, tolerance(type));
 
-    call g = {
-        .op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {x, dy}, .out = {dw}, .a.i = {transposed}, .params = &store};
+    call g = {.op = OP_LINEAR_DW,
+              .n_in = 2,
+              .n_out = 1,
+              .in = {x, dy},
+              .out = {dw},
+              .a.LINEAR = {.transposed = transposed},
+              .params = &store};
     RUN(LINEAR_DW, g);
     view outer = new_view(F64, w.dim[2], w.dim[3]);
     for (int64_t i = 0; i < k; i++)

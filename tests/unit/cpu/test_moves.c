@@ -21,7 +21,7 @@ static void check_axes(dtype t, const int64_t n[4])
                 p[i] = p[j], p[j] = s;
                 expected[place(&y, a, b, d, e)] = at(&x, p[0], p[1], p[2], p[3]);
             }
-            attr k = {.i = {i - 4, j - 4}};
+            attr k = {.TRANSPOSE = {.axis1 = i - 4, .axis2 = j - 4}};
             CHECK_INT(RUN(TRANSPOSE, &k, &y, x), 0);
             compare(OP_TRANSPOSE, &y, expected, 0, "");
             RELEASE(y);
@@ -32,7 +32,7 @@ static void check_axes(dtype t, const int64_t n[4])
         to[i] = cut;
         shift[i] = first;
         view part = tensor(t, to[0], to[1], to[2], to[3]), back = like(t, &x);
-        attr k = {.i = {i - 4, first}};
+        attr k = {.SLICE = {.axis = i - 4, .from = first}};
         EACH(part)
         expected[place(&part, a, b, d, e)] = at(&x, a + shift[0], b + shift[1], d + shift[2], e + shift[3]);
         CHECK_INT(RUN(SLICE, &k, &part, x), 0);
@@ -122,7 +122,7 @@ static void check_positions(dtype t, int64_t nq, int64_t nk)
     CHECK_INT(RUN(RELATIVE_POSITION, NULL, &gap, q, k), 0);
     compare(OP_RELATIVE_POSITION, &gap, expected, 0, "");
     EACH(dist) expected[d * nk + e] = fmax(-7, fmin(7, get(&k, e) - get(&q, d))) + 7;
-    attr clip = {.i = {7}};
+    attr clip = {.CLIPPED_RELATIVE_POSITION = {.clip = 7}};
     CHECK_INT(RUN(CLIPPED_RELATIVE_POSITION, &clip, &dist, q, k), 0);
     compare(OP_CLIPPED_RELATIVE_POSITION, &dist, expected, 0, "");
     free(expected);
@@ -141,7 +141,7 @@ static void check_choice(dtype t, int64_t na, int64_t nb, int64_t nq, int64_t nk
     compare(OP_GATHER, &y, expected, 0, "");
     memset(expected, 0, (size_t)size_of(&x) * sizeof *expected);
     EACH(p) expected[((a * nb + b) * nq + d) * n + (int64_t)get(&ids, d * nk + e)] += at(&p, a, b, d, e);
-    attr buckets = {.i = {n}};
+    attr buckets = {.SCATTER_ADD = {.n = n}};
     CHECK_INT(RUN(SCATTER_ADD, &buckets, &sums, p, ids), 0);
     compare(OP_SCATTER_ADD, &sums, expected, allowed(t, 5e-6), "");
     set(&ids, 0, (double)n);
@@ -159,7 +159,7 @@ static void check_mask(dtype t, int64_t nb, int64_t nh, int64_t nq, int64_t nk, 
     EACH(s)
     expected[place(&s, a, b, d, e)] =
         e >= get(&len, a) || (causal && get(&k, e) > get(&q, d)) ? -INFINITY : at(&s, a, b, d, e);
-    attr c = {.i = {causal}};
+    attr c = {.MASK = {.causal = causal}};
     CHECK_INT(RUN(MASK, &c, &y, s, q, k, len), 0);
     compare(OP_MASK, &y, expected, 0, causal ? "causal" : "");
     free(expected);
@@ -206,7 +206,7 @@ static void check_heads(dtype rows_type, dtype t, int64_t batch, int64_t heads, 
         if (d < len)
             expected[((a * heads + b) * time + d) * width + e] = get(&rows, (first + d) * cols + col + b * width + e);
     }
-    attr k = {.i = {col, heads, width, time}};
+    attr k = {.HEADS = {.column = col, .heads = heads, .width = width, .time = time}};
     CHECK_INT(RUN(HEADS, &k, &y, rows, off), 0);
     compare(OP_HEADS, &y, expected, allowed(t, 1e-7), "");
     randoms(y);
@@ -248,7 +248,7 @@ static void check_rotate(dtype type, int64_t batch, int64_t heads, int64_t time,
                 expected[first] = get(&x, first) * c1 + (adjoint ? s2 : -s1) * get(&x, second);
                 expected[second] = get(&x, second) * c2 + (adjoint ? -s1 : s2) * get(&x, first);
             }
-    attr k = {.i = {col, heads, d, adjoint}};
+    attr k = {.ROTATE = {.column = col, .heads = heads, .width = d, .adjoint = adjoint}};
     CHECK_INT(RUN(ROTATE, &k, &y, x, cosine, sine, off), 0);
     compare(OP_ROTATE, &y, expected, allowed(type, 1e-6), "");
     CHECK_INT(RUN(ROTATE, &k, &x, x, cosine, sine, off), 0);

@@ -31,7 +31,7 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
         for (int64_t i = 0; i < n; i++) line[i] = get(&x, r * n + i);
         places(line, n, k, smallest, expected + r * k);
     }
-    attr a = {.i = {k, smallest}};
+    attr a = {.TOP_K = {.k = k, .smallest = smallest}};
     CHECK_INT(RUN(TOP_K, &a, &y, x), 0);
     compare(OP_TOP_K, &y, expected, 0, smallest ? "smallest" : "largest");
     free(expected);
@@ -64,7 +64,7 @@ static void check_own_ids(dtype t, int64_t na, int64_t nb, bool own_a, bool own_
     }
     CHECK_INT(RUN(GATHER, NULL, &y, x, ids), 0);
     compare(OP_GATHER, &y, picked, 0, "by own ids");
-    attr buckets = {.i = {n}};
+    attr buckets = {.SCATTER_ADD = {.n = n}};
     CHECK_INT(RUN(SCATTER_ADD, &buckets, &sums, p, ids), 0);
     compare(OP_SCATTER_ADD, &sums, summed, t == F64 ? 1e-15 : 1e-6, "by own ids");
     free(picked);
@@ -94,7 +94,7 @@ static void run_noise(view *y, int64_t place, bool normal, uint64_t seed, uint64
     call k = {.op = OP_RANDOM,
               .n_out = 1,
               .out = {*y},
-              .a = {.i = {place, normal}},
+              .a = {.RANDOM = {.place = place, .normal = normal}},
               .training = true,
               .seed = seed,
               .step = step};

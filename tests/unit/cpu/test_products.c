@@ -18,9 +18,23 @@ static example new_example(dtype type, int64_t k, int64_t n, bool transposed)
                  .b = random_view(F32, 1, n, 3),
                  .dy = random_view(type, MOST, n, 4)};
     c.w.param = 0;
-    c.forward = (call){.op = OP_LINEAR, .n_in = 3, .n_out = 1, .in = {c.x, c.w, c.b}, .a.i = {transposed, 1}};
-    c.dx = (call){.op = OP_LINEAR_DX, .n_in = 3, .n_out = 1, .in = {c.dy, c.w}, .a.i = {transposed}, .training = true};
-    c.dw = (call){.op = OP_LINEAR_DW, .n_in = 2, .n_out = 1, .in = {c.x, c.dy}, .a.i = {transposed}, .training = true};
+    c.forward = (call){.op = OP_LINEAR,
+                       .n_in = 3,
+                       .n_out = 1,
+                       .in = {c.x, c.w, c.b},
+                       .a.LINEAR = {.transposed = transposed, .relu = 1}};
+    c.dx = (call){.op = OP_LINEAR_DX,
+                  .n_in = 3,
+                  .n_out = 1,
+                  .in = {c.dy, c.w},
+                  .a.LINEAR = {.transposed = transposed},
+                  .training = true};
+    c.dw = (call){.op = OP_LINEAR_DW,
+                  .n_in = 2,
+                  .n_out = 1,
+                  .in = {c.x, c.dy},
+                  .a.LINEAR = {.transposed = transposed},
+                  .training = true};
     return c;
 }
 

@@ -41,10 +41,16 @@ static void check_embedding(dtype type, int64_t rows, int64_t width)
             set(&sum, at, get(&sum, at) + 3.5 * get(&dy, i * width + j));
             set(&alone_want, at, get(&alone_want, at) + 3.5 * get(&dy, i * width + j));
         }
-    call c = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.f = {3.5}};
+    call c = {
+        .op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .in = {table, ids}, .out = {y}, .a.EMBED_TOKENS = {.scale = 3.5}};
     RUN(EMBED_TOKENS, c);
     CHECK_ROWS(y, want, tolerance(type));
-    call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 3, .n_out = 1, .in = {base, dy, ids}, .out = {base}, .a.f = {3.5}};
+    call b = {.op = OP_EMBED_TOKENS_BACK,
+              .n_in = 3,
+              .n_out = 1,
+              .in = {base, dy, ids},
+              .out = {base},
+              .a.EMBED_TOKENS = {.scale = 3.5}};
     RUN(EMBED_TOKENS_BACK, b);
     CHECK_ROWS(base, sum, type == F64 ? 1e-12 : 1e-5);
     b.in[0] = (view){0}, b.out[0] = alone;
@@ -81,7 +87,7 @@ static norm_case norm_new(dtype type, int64_t rows, int64_t d, bool has_s, doubl
                    .ds = new_view(type, rows, d),
                    .dgain = new_view(t, 1, d),
                    .dbias = new_view(t, 1, d)};
-    attr a = {.f = {p, 1e-5}, .i = {3, has_s}};
+    attr a = {.NORM = {.p = p, .eps = 1e-5, .place = 3, .has_sublayer = has_s}};
     view none = {0};
     n.forward = (call){.op = OP_NORM,
                        .n_in = 4,
@@ -121,7 +127,7 @@ static void check_norm(dtype type, int64_t rows, int64_t d, bool has_s, double p
                  .n_out = 1,
                  .in = {ones},
                  .out = {keep},
-                 .a = n.forward.a,
+                 .a = {.DROPOUT = {.p = n.forward.a.NORM.p, .place = n.forward.a.NORM.place}},
                  .training = p > 0,
                  .seed = 77,
                  .step = 5};
@@ -212,7 +218,7 @@ static ce_case ce_new(dtype type, int64_t rows, int64_t v, double eps, int other
                  .n_out = 2,
                  .in = {grad ? k.grad : k.x, k.target, k.norm},
                  .out = {k.loss, k.grad},
-                 .a = {.f = {eps}, .i = {others, grad}},
+                 .a = {.CE = {.smoothing = eps, .others = others, .gradient = grad}},
                  .training = true};
     return k;
 }

@@ -23,7 +23,7 @@ static void norms(outcome *o)
          dy = random_view(F32, ROWS, WIDTH, 5);
     view y = kept(o, new_view(F32, ROWS, WIDTH)), z = kept(o, new_view(F32, ROWS, WIDTH)),
          stats = kept(o, new_view(F32, ROWS, 2));
-    attr a = {.f = {0.1, 1e-5}, .i = {3, 1}};
+    attr a = {.NORM = {.p = 0.1, .eps = 1e-5, .place = 3, .has_sublayer = 1}};
     call f = {.op = OP_NORM,
               .n_in = 4,
               .n_out = 3,
@@ -58,7 +58,7 @@ static void losses(outcome *o)
               .n_out = 2,
               .in = {logits, target, norm},
               .out = {loss, logits},
-              .a = {.f = {0.1}, .i = {0, 1}}};
+              .a = {.CE = {.smoothing = 0.1, .gradient = 1}}};
     RUN(CE, f);
     free_views((view[]){target, norm}, 2);
 }
@@ -69,7 +69,16 @@ static void attention(outcome *o)
          dy = random_view(F32, ROWS, HEADS * D, 9);
     view y = kept(o, new_view(F32, ROWS, HEADS * D)), lse = kept(o, new_view(F32, ROWS, HEADS)),
          d = kept(o, new_view(F32, ROWS, 3 * HEADS * D));
-    attr a = {.f = {0.1, 0.3, 2}, .i = {0, HEADS * D, 2 * HEADS * D, HEADS, D, D, 1, 17}};
+    attr a = {.ATTEND = {.p = 0.1,
+                         .scale = 0.3,
+                         .place = 2,
+                         .k_column = HEADS * D,
+                         .v_column = 2 * HEADS * D,
+                         .heads = HEADS,
+                         .d_k = D,
+                         .d_v = D,
+                         .causal = 1,
+                         .most_keys = 17}};
     call f = {.op = OP_ATTEND,
               .n_in = 5,
               .n_out = 2,
@@ -95,7 +104,12 @@ static void generic(outcome *o)
 {
     view x = random_view(F32, ROWS, WIDTH, 10), y = random_view(F32, ROWS, WIDTH, 11);
     for (int f = AB_EXP; f <= AB_TANH; f++) {
-        call k = {.op = OP_MAP, .n_in = 1, .n_out = 1, .in = {x}, .out = {new_view(F32, ROWS, WIDTH)}, .a.i = {f}};
+        call k = {.op = OP_MAP,
+                  .n_in = 1,
+                  .n_out = 1,
+                  .in = {x},
+                  .out = {new_view(F32, ROWS, WIDTH)},
+                  .a.MAP = {.function = f}};
         if (f == AB_EXP || f == AB_TANH) kept(o, k.out[0]);
         RUN(MAP, k);
         if (f != AB_EXP && f != AB_TANH) free(k.out[0].data);

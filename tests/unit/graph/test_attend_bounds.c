@@ -19,14 +19,14 @@ static void check_bounds(int64_t said, int64_t expected)
     ab_ctx *c = tape_new(&s, &cpu_backend, F64, true);
     ab_t y = attend(c, said, SOURCES, 0);
     t_keep(c, weighed(c, y), "loss");
-    CHECK_INT(tape_at(c, y)->a.i[7], SOURCES);
-    CHECK_INT(tape_at(c, y)->a.i[8], expected);
+    CHECK_INT(tape_at(c, y)->a.ATTEND.most_keys, SOURCES);
+    CHECK_INT(tape_at(c, y)->a.ATTEND.most_queries, expected);
     tape_backward(c, tape_find(c, "loss"));
     int found = 0;
     for (int32_t i = 1; i < c->n; i++) {
         if (c->v[i].op != OP_ATTEND_BACK) continue;
-        CHECK_INT(c->v[i].a.i[7], SOURCES);
-        CHECK_INT(c->v[i].a.i[8], expected);
+        CHECK_INT(c->v[i].a.ATTEND.most_keys, SOURCES);
+        CHECK_INT(c->v[i].a.ATTEND.most_queries, expected);
         found++;
     }
     CHECK_INT(found, 1);

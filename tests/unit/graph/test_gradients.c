@@ -182,7 +182,7 @@ static ab_t place(ab_ctx *c, const ab_t *in)
 {
     int64_t d[4] = {2, 3, 2, 4};
     d[4 + the_axis] += 3;
-    return tape_push(c, OP_PAD, F64, d, 1, in, &(attr){.i = {the_axis, 2}});
+    return tape_push(c, OP_PAD, F64, d, 1, in, &(attr){.SLICE = {.axis = the_axis, .from = 2}});
 }
 static void check_axes(void)
 {

@@ -63,8 +63,8 @@ static void check_bounds(void)
     int found = 0;
     for (int32_t i = 1; c && i < c->n; i++) {
         if (c->v[i].op != OP_ATTEND) continue;
-        CHECK(c->v[i].a.i[7] >= keys[found % ROLES]);
-        CHECK_INT(c->v[i].a.i[8], queries[found % ROLES]);
+        CHECK(c->v[i].a.ATTEND.most_keys >= keys[found % ROLES]);
+        CHECK_INT(c->v[i].a.ATTEND.most_queries, queries[found % ROLES]);
         found++;
     }
     CHECK_INT(found, ROLES);
