@@ -79,6 +79,13 @@ const char *format_real(double x, char out[32]);
 /* The candidate nearest to `given` by edit distance, or NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
 
+/* Bytes at s, up to 3, that a terminal or a browser would obey and not show: control characters, those of UTF-8 too
+ * (U+0080 to U+009F), and the marks that reverse the direction of text. 0: s begins with text. */
+size_t control_at(const char *s);
+/* Appends s with each of these bytes as \xNN, so that a stranger's text is shown and not obeyed. lines: newlines and
+ * tabs stay. */
+void str_add_shown(str *b, const char *s, bool lines);
+
 /* JSON output: append a quoted, escaped string; a number (null if not finite). */
 void json_string(str *b, const char *s);
 void json_number(str *b, double x);

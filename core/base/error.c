@@ -3,6 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A message may quote a stranger's file: what a terminal would obey is escaped. */
+static void show(err *e)
+{
+    const char *p = e->text;
+    while (*p && (*p == '\n' || *p == '\t' || !control_at(p))) p++;
+    if (!*p) return;
+    str text = {0};
+    str_add_shown(&text, e->text, true);
+    snprintf(e->text, sizeof e->text, "%s", text.s);
+    str_free(&text);
+}
+
 int fail(err *e, const char *fmt, ...)
 {
     if (!e || e->text[0]) return -1;
@@ -10,6 +22,7 @@ int fail(err *e, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
     va_end(args);
+    show(e);
     if (!e->text[0]) strcpy(e->text, "failed without a reason");
     return -1;
 }
@@ -25,6 +38,7 @@ int fail_in(err *e, const char *fmt, ...)
     size_t n = strlen(whole.text);
     snprintf(whole.text + n, sizeof whole.text - n, "%s", e->text);
     memcpy(e->text, whole.text, sizeof e->text);
+    show(e);
     return -1;
 }
 

@@ -78,6 +78,28 @@ bool has_suffix(const char *s, const char *suffix)
     return n >= m && !memcmp(s + n - m, suffix, m);
 }
 
+/* ---- what is shown and not obeyed ---- */
+
+size_t control_at(const char *s)
+{
+    const unsigned char *c = (const unsigned char *)s;
+    if (*c < 0x80) return *c && (*c < ' ' || *c == 0x7f);
+    if (*c == 0xc2) return c[1] >= 0x80 && c[1] <= 0x9f ? 2 : 0;
+    if (*c != 0xe2) return 0;
+    bool embeds = c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae, isolates = c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9;
+    return embeds || isolates ? 3 : 0;
+}
+
+void str_add_shown(str *b, const char *s, bool lines)
+{
+    str_add(b, "");
+    while (*s) {
+        size_t n = lines && (*s == '\n' || *s == '\t') ? 0 : control_at(s);
+        if (!n) str_addc(b, *s++);
+        for (; n; n--) str_addf(b, "\\x%02x", (unsigned char)*s++);
+    }
+}
+
 /* ---- numbers ---- */
 
 /* A decimal number [+-]digits[.digits][e[+-]digits] and what follows it. The digits are read into `value`

@@ -1,6 +1,7 @@
 /* log.c - ablate log: the log of a run's training. */
 #include "cli/options.h"
 #include "lab/results/read.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,14 +30,29 @@ static int read_run_of(const invocation *c, const char *name, arena *a, read_det
     return rc;
 }
 
+/* A program that was trained wrote these lines: they are shown and not obeyed. */
+static void print(const char *s, size_t n)
+{
+    str out = {0};
+    for (size_t at = 0; at < n; at++) {
+        str_add_shown(&out, s + at, true);
+        at += strlen(s + at);
+        if (at < n) str_add(&out, "\\x00");
+    }
+    if (out.n) fwrite(out.s, 1, out.n, stdout);
+    str_free(&out);
+}
+
 /* Prints what is appended to the file until the run has ended. */
 static int follow(const invocation *c, const char *path, size_t from, err *e)
 {
     for (bool last = false;;) {
         FILE *f = fopen(path, "rb");
-        char part[4096];
+        char *line = NULL;
+        size_t cap = 0;
         if (f && !fseek(f, (long)from, SEEK_SET))
-            for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) fwrite(part, 1, n, stdout), from += n;
+            for (ssize_t n; (n = getline(&line, &cap, f)) > 0; from += (size_t)n) print(line, (size_t)n);
+        free(line);
         if (f) fclose(f);
         if (fflush(stdout) || last) return 0;
         arena a = {0};
@@ -65,7 +81,8 @@ static int show_log(const invocation *c, void *options)
                                  : ": it was never started");
     bool found = !rc;
     if (!rc) rc = file_read(d.run.log_path, &text, &e);
-    if (!rc) fputs(tail(&text, o->lines), stdout);
+    const char *from = tail(&text, o->lines);
+    if (!rc) print(from, (size_t)(str_text(&text) + text.n - from));
     if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);
     if (rc && found && d.run.error) fprintf(stderr, "its last output: %s\n", d.run.error);
     str_free(&text);

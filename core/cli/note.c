@@ -9,6 +9,11 @@ static int set_tag(const invocation *c, const char *tag, const char *value)
 {
     arena a = {0};
     err e = {0};
+    for (const char *p = value ? value : ""; *p; p++)
+        if (control_at(p)) fail(&e, "%s: found a control character, expected text of one line", value);
+    for (const char *p = tag; *p; p++)
+        if (control_at(p)) fail(&e, "%s: found a control character, expected a name", tag);
+    if (e.text[0]) return call_usage(c, &e);
     int64_t *ids;
     size_t n = 0;
     reader *r = reader_open(&c->p.db, &e);

@@ -16,12 +16,15 @@ typedef struct {
 
 static void show_line(const char *key, const char *value)
 {
+    str text = {0};
+    str_add_shown(&text, value, true); /* a path has not been */
     printf(KEY, key);
-    for (; *value; value++) { /* further lines are aligned with the first */
-        putchar(*value);
-        if (*value == '\n' && value[1]) printf(KEY, "");
+    for (const char *p = text.s; *p; p++) { /* further lines are aligned with the first */
+        putchar(*p);
+        if (*p == '\n' && p[1]) printf(KEY, "");
     }
     putchar('\n');
+    str_free(&text);
 }
 
 /* A column of the last attempt, in readable units. */

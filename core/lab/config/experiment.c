@@ -46,19 +46,14 @@ static const char *stem(const char *path, arena *a)
 
 static void check_name(build *b, const ini_section *s)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const ini_entry *e = find_entry(s, "name");
     const char *name = b->s->name;
     const char *where = e ? e->where : b->s->path;
-    enum { LONGEST_NAME = 100 }; /* it is a folder's name as well, of which file systems take 255 bytes */
-    if (strlen(name) > LONGEST_NAME)
-        complain(b, where, "name", "found a name of %zu bytes, expected at most %d", strlen(name), LONGEST_NAME);
+    err bad = {0};
+    if (experiment_name_check(name, &bad)) complain(b, where, "name", "%s", bad.text);
     if (has_suffix(name, ".recorded"))
         complain(b, where, "name",
                  "found \"%s\", expected another name: the suffix .recorded is reserved for recorded runs", name);
-    if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
-        complain(b, where, "name",
-                 "found \"%s\", expected only letters, digits, _ - and ., starting with a letter or digit", name);
 }
 
 void read_experiment(build *b, const ini_section *s, const spec_options *o)

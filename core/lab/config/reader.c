@@ -104,7 +104,7 @@ static bool is_plain(reader *r, const str *text)
 {
     for (size_t i = 0; i < text->n; i++) {
         unsigned char c = (unsigned char)text->s[i];
-        if ((c < ' ' && c != '\t') || c == 0x7f)
+        if (c != '\t' && control_at(text->s + i))
             return refuse(r, "found a control character (byte %d, column %zu), expected text", c, i + 1), false;
     }
     return true;

@@ -135,7 +135,7 @@ int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, s
         list[(*n)++] = (db_trial){.row = sql_text(s, 0, a),
                                   .n = sqlite3_column_int64(s, 1),
                                   .rung = sqlite3_column_int64(s, 2),
-                                  .settings = sql_text(s, 3, a),
+                                  .settings = sql_json(s, 3, a),
                                   .seed = sqlite3_column_int64(s, 4),
                                   .steps = sql_whole(s, 5),
                                   .metric = sql_text(s, 6, a),

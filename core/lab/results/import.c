@@ -1,7 +1,7 @@
 /* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
+#include "lab/results/import.h"
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +60,14 @@ static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
     const char *name, *spec;
     int64_t id = -1;
     char sha[65];
-    if (need(x, "name", &name, e) || need(x, "spec_ini", &spec, e)) return -1;
+    double created;
+    if (need(x, "name", &name, e) || need(x, "spec_ini", &spec, e) || import_time(x, "created_at", &created, e))
+        return -1;
+    if (experiment_name_check(name, e)) return fail_in(e, "\"name\": ");
     sha256_of(spec, strlen(spec), sha);
     char *own = xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
-    double created = real_of(x, "created_at");
     const char *argv = text_of(x, "argv");
-    int rc = view_check_name(own, e);
+    int rc = 0;
     if (!rc)
         rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO "
@@ -163,7 +165,10 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 {
     int64_t n;
-    if (need_whole(a, "n", 1, MOST_ATTEMPTS, &n, e)) return -1;
+    double started, ended;
+    if (need_whole(a, "n", 1, MOST_ATTEMPTS, &n, e) || import_time(a, "started_at", &started, e) ||
+        import_time(a, "ended_at", &ended, e))
+        return -1;
     return sql_do(q, e,
                   "INSERT OR REPLACE INTO "
                   "attempt(run_id,n,host,device,pid,slurm_job,git_commit,git_dirty,diff_sha256,build_json,"
@@ -174,8 +179,8 @@ static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
                   text_of(a, "slurm_job"), text_of(a, "git_commit"), whole_of(a, "git_dirty", -1),
                   text_of(a, "diff_sha256"), text_of(a, "build_json"), text_of(a, "plugins_json"), text_of(a, "argv"),
                   whole_of(a, "parameters", -1), real_of(a, "flops_step"), real_of(a, "tokens_second"),
-                  whole_of(a, "peak_memory", -1), real_of(a, "started_at"), real_of(a, "ended_at"),
-                  whole_of(a, "exit_code", -1), whole_of(a, "term_signal", -1), text_of(a, "error"));
+                  whole_of(a, "peak_memory", -1), started, ended, whole_of(a, "exit_code", -1),
+                  whole_of(a, "term_signal", -1), text_of(a, "error"));
 }
 
 static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
@@ -244,11 +249,13 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
     const char *hash, *status;
     enum db_status parsed;
     int64_t variant = 0, id = 0, seed, step, total, attempt = 0;
+    double queued, started, ended;
     if (need(r, "hash", &hash, e) || need(r, "status", &status, e)) return -1;
     if (status_parse(status, &parsed) || (parsed != DB_DONE && parsed != DB_FAILED && parsed != DB_SKIPPED))
         return fail(e, "found a run with the status \"%.40s\", expected done, failed or skipped", status);
     if (need_whole(r, "seed", 0, UINT32_MAX, &seed, e) || take_whole(r, "step", &step, e) ||
-        take_whole(r, "total_steps", &total, e))
+        take_whole(r, "total_steps", &total, e) || import_time(r, "queued_at", &queued, e) ||
+        import_time(r, "started_at", &started, e) || import_time(r, "ended_at", &ended, e))
         return -1;
     int rc = sql_int(q, e, &variant, "SELECT id FROM variant WHERE experiment_id=?1 AND config_hash=?2", "is",
                      experiment, hash);
@@ -277,8 +284,7 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
                     "UPDATE run SET "
                     "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
                     "ended_at=?8,recorded=1 WHERE id=?1",
-                    "isiIIddd", id, status, attempt, step, total, real_of(r, "queued_at"), real_of(r, "started_at"),
-                    real_of(r, "ended_at"));
+                    "isiIIddd", id, status, attempt, step, total, queued, started, ended);
     if (!rc && imported) ++*imported;
     return rc;
 }
@@ -297,10 +303,23 @@ static int put_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
         whole_of(t, "steps", -1), metric, real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
 }
 
+/* Another base than the one that is there already would be compared with by half of the rows. */
+static int one_base(sqlite3 *q, int64_t experiment, err *e)
+{
+    int64_t n = 0;
+    if (sql_int(q, e, &n, "SELECT count(*) FROM variant WHERE experiment_id=?1 AND is_base=1 AND archived=0", "i",
+                experiment) < 0)
+        return -1;
+    return n > 1 ? fail(e, "its base differs from that of the experiment recorded earlier; remove that one first "
+                           "(`ablate rm`)")
+                 : 0;
+}
+
 static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
 {
     if (whole_of(root, "ablate_export", 0) != 1)
         return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`");
+    if (import_check(root, e)) return -1;
     int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), e);
     int rc = experiment < 0 ? -1 : 0;
     const cJSON *c;
@@ -310,6 +329,7 @@ static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
         put_trial(q, experiment, c, e);
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "runs")) if (!rc) rc =
         put_run(q, experiment, c, imported, e);
+    if (!rc) rc = one_base(q, experiment, e);
     return rc ? -1 : view_refresh(q, experiment, e);
 }
 

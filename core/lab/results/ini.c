@@ -7,12 +7,14 @@
 static void print_settings(const cJSON *o, const char *prefix, str *out)
 {
     for (const cJSON *p = o->child; p; p = p->next) {
-        if (cJSON_IsNull(p)) continue;
         if (cJSON_IsObject(p)) {
             print_settings(p, p->string, out);
             continue;
         }
-        str_addf(out, "%s%s%s = ", prefix, *prefix ? "." : "", p->string);
+        if (!cJSON_IsBool(p) && !cJSON_IsNumber(p) && !cJSON_IsString(p)) continue;
+        if (*prefix) str_add_shown(out, prefix, false), str_addc(out, '.');
+        str_add_shown(out, p->string, false);
+        str_add(out, " = ");
         char real[32];
         if (cJSON_IsBool(p))
             str_add(out, cJSON_IsTrue(p) ? "true" : "false");
@@ -21,7 +23,7 @@ static void print_settings(const cJSON *o, const char *prefix, str *out)
         else if (cJSON_IsNumber(p))
             str_add(out, format_real(p->valuedouble, real));
         else
-            str_add(out, p->valuestring);
+            str_add_shown(out, p->valuestring, false);
         str_addc(out, '\n');
     }
 }
@@ -36,9 +38,8 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
     int rc = s ? sql_next(s, e) : -1;
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     if (rc == 1) {
-        const char *experiment = (const char *)sqlite3_column_text(s, 0),
-                   *row = (const char *)sqlite3_column_text(s, 1);
-        const char *commit = (const char *)sqlite3_column_text(s, 4);
+        arena a = {0};
+        const char *experiment = sql_text(s, 0, &a), *row = sql_text(s, 1, &a), *commit = sql_text(s, 4, &a);
         str_addf(out, "# run %lld: row %s of experiment %s\n", (long long)run, row, experiment);
         if (commit) str_addf(out, "# commit %s\n", commit);
         str_addf(out, "[experiment]\nname = %s-run%lld\nseeds = %lld\n\n[base]\n", experiment, (long long)run,
@@ -47,6 +48,7 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
         rc = config ? 0 : fail(e, "run %lld: its stored configuration is not valid JSON", (long long)run);
         if (config) print_settings(config, "", out);
         cJSON_Delete(config);
+        arena_free(&a);
     }
     sqlite3_finalize(s);
     return rc;

@@ -32,13 +32,17 @@ int sql_next(sqlite3_stmt *s, err *e); /* 1: a row, 0: the end, -1; the caller a
 int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows */
 /* The first column of the first row: 1; 0 if there is no row or it is NULL; -1. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
-int sql_script(sqlite3 *q, const char *sql, err *e);         /* several statements */
-int sql_fail(sqlite3 *q, err *e, const char *what);          /* SQLite's last error as a message; -1 */
-const char *sql_text(sqlite3_stmt *s, int column, arena *a); /* copied, or NULL */
-double sql_real(sqlite3_stmt *s, int column);                /* NaN for NULL */
-int64_t sql_whole(sqlite3_stmt *s, int column);              /* -1 for NULL */
-void sql_quote(str *out, const char *name);                  /* "name" as an identifier */
-void sql_literal(str *out, const char *text);                /* 'text' */
+int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
+int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
+/* A text, copied, or NULL. A database may come from a stranger, so control characters are escaped (str_add_shown). */
+const char *sql_text(sqlite3_stmt *s, int column, arena *a);
+const char *sql_lines(sqlite3_stmt *s, int column, arena *a); /* newlines and tabs stay: errors */
+const char *sql_json(sqlite3_stmt *s, int column, arena *a);  /* the same of the texts in it */
+const char *sql_bytes(sqlite3_stmt *s, int column, arena *a); /* as it is: paths, names for SQL */
+double sql_real(sqlite3_stmt *s, int column);                 /* NaN for NULL */
+int64_t sql_whole(sqlite3_stmt *s, int column);               /* -1 for NULL */
+void sql_quote(str *out, const char *name);                   /* "name" as an identifier */
+void sql_literal(str *out, const char *text);                 /* 'text' */
 
 /* ---- transactions (sql.c) ---- */
 /* BEGIN IMMEDIATE; durable: on disk when tx_end returns. */

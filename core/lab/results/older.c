@@ -49,7 +49,7 @@ int reader_older(reader *r, const char *experiment, arena *a, read_older **out, 
         *one = (read_older){.run = sqlite3_column_int64(s, 0),
                             .row = sql_text(s, 1, a),
                             .seed = sqlite3_column_int64(s, 2),
-                            .settings = sql_text(s, 4, a),
+                            .settings = sql_json(s, 4, a),
                             .ended_at = sql_real(s, 5)};
         status_parse((const char *)sqlite3_column_text(s, 3), &one->status);
         rc = 0;

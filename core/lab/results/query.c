@@ -144,11 +144,20 @@ static size_t width(const char *s)
 }
 
 typedef struct {
-    char **cell;  /* rows x columns, malloc */
+    char **cell;  /* rows x columns, malloc; the first row has the columns' names */
     bool *number; /* of a column: all numbers, so it is set flush right */
     size_t *width;
     size_t rows, columns;
 } sheet;
+
+/* The text with control characters escaped, in place of `text`, which is freed. */
+static char *shown(char *text)
+{
+    str out = {0};
+    str_add_shown(&out, text, false);
+    free(text);
+    return out.s;
+}
 
 /* A value as text: NULL as nothing, blobs by their size. For people reals have six digits (large ones, such
  * as times, all of them) and line breaks become blanks; for programs reals are exact. */
@@ -165,7 +174,7 @@ static char *cell_text(sqlite3_stmt *s, int i, bool people)
     char *text = xstrdup((const char *)sqlite3_column_text(s, i));
     for (char *p = text; *p && people; p++)
         if (*p == '\n' || *p == '\r' || *p == '\t') *p = ' ';
-    return text;
+    return people ? shown(text) : text;
 }
 
 static int fill(sheet *t, sqlite3_stmt *s, err *e)
@@ -175,10 +184,13 @@ static int fill(sheet *t, sqlite3_stmt *s, err *e)
     t->columns = (size_t)sqlite3_column_count(s);
     t->number = xcalloc(t->columns, sizeof *t->number);
     t->width = xcalloc(t->columns, sizeof *t->width);
+    t->cell = grow(NULL, &cap, t->columns, sizeof *t->cell);
     for (size_t j = 0; j < t->columns; j++) {
         t->number[j] = true;
-        t->width[j] = width(sqlite3_column_name(s, (int)j));
+        t->cell[j] = shown(xstrdup(sqlite3_column_name(s, (int)j)));
+        t->width[j] = width(t->cell[j]);
     }
+    t->rows = 1;
     while ((rc = sql_next(s, e)) == 1) {
         t->cell = grow(t->cell, &cap, (t->rows + 1) * t->columns, sizeof *t->cell);
         for (size_t j = 0; j < t->columns; j++) {
@@ -213,11 +225,10 @@ static int print_text(sqlite3_stmt *s, FILE *out, err *e)
 {
     sheet t = {0};
     int rc = fill(&t, s, e);
-    for (size_t i = 0; i <= t.rows && !rc; i++)
+    for (size_t i = 0; i < t.rows && !rc; i++)
         for (size_t j = 0; j < t.columns; j++) {
             bool last = j + 1 == t.columns;
-            pad(out, i ? t.cell[(i - 1) * t.columns + j] : sqlite3_column_name(s, (int)j), t.width[j],
-                t.number[j] && t.rows, last);
+            pad(out, t.cell[i * t.columns + j], t.width[j], t.number[j] && t.rows > 1, last);
             fputs(last ? "\n" : "  ", out);
         }
     sheet_free(&t);
@@ -238,13 +249,12 @@ static int print_md(sqlite3_stmt *s, FILE *out, err *e)
 {
     sheet t = {0};
     int rc = fill(&t, s, e);
-    for (size_t i = 0; i <= t.rows && !rc; i++) {
+    for (size_t i = 0; i < t.rows && !rc; i++) {
         fputc('|', out);
-        for (size_t j = 0; j < t.columns; j++)
-            md_cell(out, i ? t.cell[(i - 1) * t.columns + j] : sqlite3_column_name(s, (int)j));
+        for (size_t j = 0; j < t.columns; j++) md_cell(out, t.cell[i * t.columns + j]);
         fputc('\n', out);
         for (size_t j = 0; j < t.columns && !i; j++)
-            fprintf(out, "%s%s", j ? "" : "|", t.number[j] && t.rows ? "---:|" : "---|");
+            fprintf(out, "%s%s", j ? "" : "|", t.number[j] && t.rows > 1 ? "---:|" : "---|");
         if (!i) fputc('\n', out);
     }
     sheet_free(&t);

@@ -55,13 +55,15 @@ static int put_view(listing *l, sqlite3 *q, const char *name, const char *about,
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM pragma_table_info(?1)", "s", name);
     int rc = s ? 0 : -1;
     size_t n = 0;
+    arena a = {0};
     begin_view(l, name, about);
     while (!rc && (rc = sql_next(s, e)) == 1) {
-        const char *column = (const char *)sqlite3_column_text(s, 0);
+        const char *column = sql_text(s, 0, &a);
         put_column(l, column, text_of(columns, column), !n++);
         rc = 0;
     }
     sqlite3_finalize(s);
+    arena_free(&a);
     return rc;
 }
 
@@ -70,12 +72,13 @@ static int put_experiments(listing *l, sqlite3 *q, err *e)
     sqlite3_stmt *s = sql_open(
         q, e, "SELECT view_name,name FROM experiment WHERE archived=0 AND view_name IS NOT NULL ORDER BY id", "");
     int rc = s ? 0 : -1;
+    arena a = {0};
     while (!rc && (rc = sql_next(s, e)) == 1) {
-        char *about = xprintf("the table of experiment %s: one line per row, each metric with its sd",
-                              (const char *)sqlite3_column_text(s, 1));
-        rc = put_view(l, q, (const char *)sqlite3_column_text(s, 0), about, NULL, e);
-        free(about);
+        const char *about = arena_printf(&a, "the table of experiment %s: one line per row, each metric with its sd",
+                                         sql_text(s, 1, &a));
+        rc = put_view(l, q, sql_text(s, 0, &a), about, NULL, e);
     }
+    arena_free(&a);
     sqlite3_finalize(s);
     return rc;
 }

@@ -197,8 +197,8 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
                       .started_at = sql_real(s, 9),
                       .ended_at = sql_real(s, 10),
                       .owner = sql_text(s, 11, a),
-                      .error = sql_text(s, 12, a),
-                      .log_path = sql_text(s, 13, a),
+                      .error = sql_lines(s, 12, a),
+                      .log_path = sql_bytes(s, 13, a),
                       .host = sql_text(s, 14, a),
                       .device = sql_text(s, 15, a),
                       .git_commit = sql_text(s, 16, a),
@@ -208,10 +208,10 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
                       .flops_step = sql_real(s, 20),
                       .tokens_second = sql_real(s, 21),
                       .peak_memory = sql_real(s, 22),
-                      .plugins_json = sql_text(s, 23, a),
+                      .plugins_json = sql_json(s, 23, a),
                       .check_failed = sql_text(s, 24, a),
                       .references = sql_text(s, 25, a),
-                      .plugins_loaded = sql_text(s, 26, a)};
+                      .plugins_loaded = sql_json(s, 26, a)};
     status_parse((const char *)sqlite3_column_text(s, 2), &run->status);
     return run->attempts || run->recorded ? load_results(l, run, e) : 0; /* one that never began has none */
 }
@@ -262,7 +262,7 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
                              .same_as = sql_text(s, 3, a),
                              .paper_row = sql_text(s, 4, a),
                              .not_applicable = sql_text(s, 5, a),
-                             .config_json = sql_text(s, 6, a),
+                             .config_json = sql_json(s, 6, a),
                              .config_hash = sql_text(s, 9, a),
                              .is_base = sqlite3_column_int(s, 7)};
         variants[i] = sqlite3_column_int64(s, 8);
@@ -327,7 +327,7 @@ static int load_experiment(sqlite3 *q, const char *name, bool with_stats, arena 
                                  .headline = sql_text(s, 3, a),
                                  .paper_table = sql_text(s, 4, a),
                                  .created_at = sql_real(s, 5),
-                                 .analysis = sql_text(s, 6, a),
+                                 .analysis = sql_json(s, 6, a),
                                  .has_recorded = sqlite3_column_int(s, 7),
                                  .view = sql_text(s, 8, a)};
     }
@@ -434,7 +434,8 @@ int reader_no_experiment(reader *r, const char *name, err *e)
     return -1;
 }
 
-static int load_pairs(sqlite3 *q, const char *sql, int64_t run, arena *a, const read_pair **out, size_t *n, err *e)
+static int load_pairs(sqlite3 *q, const char *sql, bool paths, int64_t run, arena *a, const read_pair **out, size_t *n,
+                      err *e)
 {
     read_pair *list = NULL;
     size_t cap = 0;
@@ -443,7 +444,7 @@ static int load_pairs(sqlite3 *q, const char *sql, int64_t run, arena *a, const 
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
         list = grow(list, &cap, *n + 1, sizeof *list);
-        list[(*n)++] = (read_pair){sql_text(s, 0, a), sql_text(s, 1, a)};
+        list[(*n)++] = (read_pair){sql_text(s, 0, a), paths ? sql_bytes(s, 1, a) : sql_text(s, 1, a)};
         rc = 0;
     }
     sqlite3_finalize(s);
@@ -464,7 +465,7 @@ static int load_fields(sqlite3 *q, int64_t run, arena *a, read_detail *out, err 
         read_pair *list = arena_alloc(a, (size_t)columns * sizeof *list);
         for (int i = 1; i < columns; i++)
             if (sqlite3_column_type(s, i) != SQLITE_NULL)
-                list[out->n_fields++] = (read_pair){arena_strdup(a, sqlite3_column_name(s, i)), sql_text(s, i, a)};
+                list[out->n_fields++] = (read_pair){arena_strdup(a, sqlite3_column_name(s, i)), sql_lines(s, i, a)};
         out->fields = list;
         rc = 0;
     }
@@ -494,17 +495,17 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     if (rc == 1) {
         out->experiment = sql_text(s, 0, a);
         out->row = sql_text(s, 1, a);
-        out->config_json = sql_text(s, 2, a);
+        out->config_json = sql_json(s, 2, a);
         rc = 0;
     }
     sqlite3_finalize(s);
     if (rc || sql_int(r->q, e, &attempts, "SELECT count(*) FROM attempt WHERE run_id=?1", "i", run) < 0) return -1;
     out->n_attempts = (size_t)attempts;
     if (load_fields(r->q, run, a, out, e) ||
-        load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path", run, a, &out->artifacts,
-                   &out->n_artifacts, e) ||
-        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag", run, a,
-                   &out->tags, &out->n_tags, e))
+        load_pairs(r->q, "SELECT kind,path FROM artifact WHERE run_id=?1 ORDER BY kind,path", true, run, a,
+                   &out->artifacts, &out->n_artifacts, e) ||
+        load_pairs(r->q, "SELECT tag,value FROM tag WHERE run_id=?1 AND tag<>'" DB_LOADED "' ORDER BY tag", false, run,
+                   a, &out->tags, &out->n_tags, e))
         return -1;
     return 0;
 }

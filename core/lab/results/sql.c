@@ -1,5 +1,6 @@
 /* sql.c - statements and transactions. */
 #include "lab/results/internal.h"
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,13 +111,62 @@ int sql_script(sqlite3 *q, const char *sql, err *e)
     return sqlite3_exec(q, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : sql_fail(q, e, "running a script");
 }
 
-const char *sql_text(sqlite3_stmt *s, int column, arena *a)
+const char *sql_bytes(sqlite3_stmt *s, int column, arena *a)
 {
     /* asked first: a text that memory was refused for looks like NULL */
     bool there = sqlite3_column_type(s, column) != SQLITE_NULL;
     const unsigned char *t = sqlite3_column_text(s, column);
     if (there && !t) out_of_memory(0);
     return t ? arena_strdup(a, (const char *)t) : NULL;
+}
+
+/* Has it nothing to escape? Nearly all texts have not. */
+static bool is_plain(const char *text, bool lines)
+{
+    while (*text && (!control_at(text) || (lines && (*text == '\n' || *text == '\t')))) text++;
+    return !*text;
+}
+
+static const char *shown(const char *text, bool lines, arena *a)
+{
+    if (!text || is_plain(text, lines)) return text;
+    str out = {0};
+    str_add_shown(&out, text, lines);
+    text = arena_strndup(a, out.s, out.n);
+    str_free(&out);
+    return text;
+}
+const char *sql_text(sqlite3_stmt *s, int column, arena *a) { return shown(sql_bytes(s, column, a), false, a); }
+const char *sql_lines(sqlite3_stmt *s, int column, arena *a) { return shown(sql_bytes(s, column, a), true, a); }
+
+static void show(char **text)
+{
+    str out = {0};
+    if (!*text || is_plain(*text, false)) return;
+    str_add_shown(&out, *text, false);
+    cJSON_free(*text);
+    *text = out.s;
+}
+
+static void show_all(cJSON *o)
+{
+    for (cJSON *x = o->child; x; x = x->next) show_all(x);
+    show(&o->string);
+    show(&o->valuestring);
+}
+
+const char *sql_json(sqlite3_stmt *s, int column, arena *a)
+{
+    const char *text = sql_bytes(s, column, a);
+    if (!text || (!strchr(text, '\\') && is_plain(text, false))) return text;
+    cJSON *all = cJSON_Parse(text);
+    if (!all) return text; /* whoever reads it says so */
+    show_all(all);
+    char *again = cJSON_PrintUnformatted(all);
+    text = arena_strdup(a, again);
+    cJSON_free(again);
+    cJSON_Delete(all);
+    return text;
 }
 
 double sql_real(sqlite3_stmt *s, int column)

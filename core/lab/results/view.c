@@ -138,7 +138,7 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
     sqlite3_stmt *s =
         sql_open(q, e, "SELECT view_name FROM experiment WHERE name=?1 AND view_name IS NOT NULL", "s", experiment);
     int rc = s ? sql_next(s, e) : -1;
-    const char *view = rc == 1 ? sql_text(s, 0, &a) : NULL;
+    const char *view = rc == 1 ? sql_bytes(s, 0, &a) : NULL;
     sqlite3_finalize(s);
     if (rc == 1) rc = drop(q, view, e);
     arena_free(&a);
@@ -209,7 +209,7 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e)
             "AND m.type='view' WHERE e.id=?1",
             "i", experiment);
         rc = s ? sql_next(s, e) : -1;
-        if (rc == 1) name = sql_text(s, 0, &mem), view = sql_text(s, 1, &mem), old = sql_text(s, 2, &mem);
+        if (rc == 1) name = sql_bytes(s, 0, &mem), view = sql_bytes(s, 1, &mem), old = sql_bytes(s, 2, &mem);
         sqlite3_finalize(s);
         if (rc == 1) rc = view ? 0 : choose_name(q, experiment, name, e);
     }

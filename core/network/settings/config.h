@@ -128,6 +128,10 @@ void config_unbind(const void *from, const char *prefix, const ab_param *table, 
 /* Seconds of "90s", "30m", "3h", "2d", "1h30m" or "0". -1 and a message without the key for other text. */
 int config_seconds(const char *text, double *out, err *e);
 
+/* The name of an experiment, which is a folder's too: letters, digits, _ - and . ; at most 100 bytes. -1 and a message
+ * without file or key. */
+int experiment_name_check(const char *name, err *e);
+
 /* config_bind of the core keys, then config_resolve. */
 int config_from_settings(const settings *s, config *out, arena *a, err *e);
 /* Replaces auto and same: d_k, d_v = d_model / heads (an error unless it divides evenly), layers_*,

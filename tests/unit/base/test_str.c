@@ -218,8 +218,41 @@ static void nearest_name(void)
     CHECK_TEXT(nearest("rat", tie, 3), "rat");
 }
 
+static void what_is_shown(void)
+{
+    static const char *const cases[][2] = {
+        {"plain text, caf\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2", "plain text, caf\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2"},
+        {"a\x1b[31mb", "a\\x1b[31mb"},
+        {"row\r\n", "row\\x0d\\x0a"},
+        {"\x7f", "\\x7f"},
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b31m"},
+        {"\xe2\x80\xae"
+         "gnp",
+         "\\xe2\\x80\\xaegnp"},
+        {"\xe2\x81\xa7", "\\xe2\\x81\\xa7"},
+        {"\xe2\x80", "\xe2\x80"},
+        {"\xc2", "\xc2"},
+        {"", ""}};
+    str b = {0};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        str_clear(&b);
+        str_add_shown(&b, cases[i][0], false);
+        CHECK_TEXT(str_text(&b), cases[i][1]);
+    }
+    str_clear(&b);
+    str_add_shown(&b, "a\n\tb\x07", true);
+    CHECK_TEXT(b.s, "a\n\tb\\x07");
+    str_free(&b);
+    err e = {0};
+    fail(&e, "file\x1b]0;title\x07: line\n\tnext");
+    CHECK_TEXT(e.text, "file\\x1b]0;title\\x07: line\n\tnext");
+}
+
 int main(void)
 {
+    what_is_shown();
     adding();
     helpers();
     integers();

@@ -1,0 +1,97 @@
+/* import_check.c - what a recorded file may say at all, before any of it is written: it may come from a stranger. */
+#include "lab/results/import.h"
+#include <math.h>
+
+/* Documents, whose lines are kept; they are escaped where they are shown. */
+static bool is_document(const char *key)
+{
+    static const char *const keys[] = {"spec_ini", "argv", "build_json", "plugins_json", "analysis", "error"};
+    for (size_t i = 0; key && i < LENGTH(keys); i++)
+        if (same(keys[i], key)) return true;
+    return false;
+}
+
+static int check_text(const char *what, const char *text, err *e)
+{
+    const char *p = text;
+    while (*p && !control_at(p)) p++;
+    if (!*p) return 0;
+    str shown = {0};
+    str_add_shown(&shown, text, false);
+    fail(e, "%s: found \"%.200s\", expected no control characters, as in an INI", what, shown.s);
+    str_free(&shown);
+    return -1;
+}
+
+static int check_texts(const cJSON *o, err *e)
+{
+    char what[128];
+    for (const cJSON *x = o->child; x; x = x->next) {
+        snprintf(what, sizeof what, "\"%.100s\"", x->string ? x->string : "an element");
+        if (x->string && check_text("a key", x->string, e)) return -1;
+        if (cJSON_IsString(x) && !is_document(x->string) && check_text(what, x->valuestring, e)) return -1;
+        if (check_texts(x, e)) return -1;
+    }
+    return 0;
+}
+
+int import_time(const cJSON *o, const char *key, double *out, err *e)
+{
+    static const double most = 253402300799; /* the end of the year 9999, as far as SQLite knows dates */
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    *out = NAN;
+    if (!v || cJSON_IsNull(v)) return 0;
+    *out = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (*out >= 0 && *out <= most) return 0;
+    char *text = cJSON_PrintUnformatted(v);
+    fail(e, "\"%s\": found %.40s, expected seconds since 1970, at most %.0f", key, text, most);
+    cJSON_free(text);
+    return -1;
+}
+
+static int check_variants(const cJSON *list, err *e)
+{
+    const cJSON *v;
+    size_t bases = 0;
+    cJSON_ArrayForEach(v, list)
+    {
+        const cJSON *base = cJSON_GetObjectItemCaseSensitive(v, "is_base"), *p;
+        const char *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(v, "hash"));
+        static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        if (hash && (!*hash || strlen(hash) > 64 || hash[strspn(hash, digits)]))
+            return fail(e, "\"hash\": found \"%.80s\", expected a configuration's sha256", hash);
+        if (base && !cJSON_IsBool(base) && !(cJSON_IsNumber(base) && (base->valueint == 0 || base->valueint == 1)))
+            return fail(e, "\"is_base\": found something else than 0 and 1");
+        bases += base && base->valueint == 1;
+        cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(v, "config"))
+        {
+            const cJSON *q;
+            cJSON_ArrayForEach(q, p) if (cJSON_IsArray(q) || cJSON_IsObject(q)) return fail(
+                e, "\"config\": \"%s\": found more than one section deep", p->string);
+            if (cJSON_IsArray(p)) return fail(e, "\"config\": \"%s\": found a list, expected a value", p->string);
+        }
+    }
+    return bases > 1
+               ? fail(e, "found %zu variants with \"is_base\": 1, expected one: all others are compared with it", bases)
+               : 0;
+}
+
+static int check_runs(const cJSON *list, err *e)
+{
+    const cJSON *r;
+    cJSON_ArrayForEach(r, list)
+    {
+        const char *status = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r, "status"));
+        if (same(status, "done") && !cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(r, "results")))
+            return fail(e, "found a run that is done and has no results, expected at least one");
+    }
+    return 0;
+}
+
+int import_check(const cJSON *root, err *e)
+{
+    return check_texts(root, e) || check_variants(cJSON_GetObjectItemCaseSensitive(root, "variants"), e) ||
+                   check_runs(cJSON_GetObjectItemCaseSensitive(root, "runs"), e)
+               ? -1
+               : 0;
+}
