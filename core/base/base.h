@@ -93,6 +93,11 @@ void json_number(str *b, double x);
 /* ---- files ---- */
 
 int file_read(const char *path, str *out, err *e); /* whole file; out is cleared first */
+/* The same of a regular file of at most `most` bytes; anything else is refused at once; file_read waits for a
+ * pipe's writer. */
+int file_read_regular(const char *path, size_t most, str *out, err *e);
+/* Opens a regular file to read; *size: its bytes. -1 and a message for a folder, a pipe, a device; never waits. */
+int file_open_regular(const char *path, size_t *size, err *e);
 /* Atomic: temporary file, fsync, rename, fsync of the folder. Follows links; writes directly to a pipe or device. */
 int file_write(const char *path, const void *data, size_t n, err *e);
 bool file_exists(const char *path);

@@ -14,6 +14,20 @@ static int open_to_read(const char *path, err *e)
     return fd;
 }
 
+int file_open_regular(const char *path, size_t *size, err *e)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!fstat(fd, &info) && S_ISREG(info.st_mode)) return *size = (size_t)info.st_size, fd;
+    fail(e, "%s: found %s, expected a file", path,
+         S_ISDIR(info.st_mode)    ? "a folder"
+         : S_ISFIFO(info.st_mode) ? "a pipe"
+                                  : "a device or socket");
+    close(fd);
+    return -1;
+}
+
 /* Up to n bytes; fewer only at the end of the file, -1 with errno on an error. */
 static ssize_t read_some(int fd, void *to, size_t n)
 {
@@ -49,6 +63,16 @@ int file_read(const char *path, str *out, err *e)
     }
     close(fd);
     return got < 0 ? -1 : 0;
+}
+
+int file_read_regular(const char *path, size_t most, str *out, err *e)
+{
+    size_t size = 0;
+    int fd = file_open_regular(path, &size, e);
+    if (fd < 0) return -1;
+    close(fd);
+    if (size > most) return fail(e, "%s: found a file of %zu bytes, expected at most %zu", path, size, most);
+    return file_read(path, out, e);
 }
 
 static int write_all(int fd, const void *data, size_t n)

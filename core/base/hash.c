@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* FIPS 180-4, section 4.2.2: fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
@@ -87,17 +88,24 @@ void sha256_of(const void *data, size_t n, char out[65])
 
 int sha256_file(const char *path, char out[65], err *e)
 {
-    FILE *f = fopen(path, "rbe");
-    if (!f) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     enum { CHUNK = 1 << 16 };
+    size_t size = 0;
+    int fd = file_open_regular(path, &size, e);
+    if (fd < 0) return -1;
     unsigned char *chunk = xmalloc(CHUNK);
     sha256 s;
     sha256_init(&s);
-    size_t n;
-    while ((n = fread(chunk, 1, CHUNK, f))) sha256_add(&s, chunk, n);
-    int rc = ferror(f) ? fail(e, "%s: cannot be read: %s", path, strerror(errno)) : 0;
+    ssize_t got = 1;
+    for (size_t left = size; left && got;
+         left -= (size_t)got) { /* not what is appended meanwhile: files of /proc wait */
+        do got = read(fd, chunk, left < CHUNK ? left : CHUNK);
+        while (got < 0 && errno == EINTR);
+        if (got < 0) break;
+        sha256_add(&s, chunk, (size_t)got);
+    }
+    int rc = got < 0 ? fail(e, "%s: cannot be read: %s", path, strerror(errno)) : 0;
     if (!rc) sha256_hex(&s, out);
-    fclose(f);
+    close(fd);
     free(chunk);
     return rc;
 }

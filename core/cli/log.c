@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MOST_BYTES = 1 << 30 };
+
 typedef struct {
     int64_t lines;
     bool follow;
@@ -80,7 +82,8 @@ static int show_log(const invocation *c, void *options)
                   : d.n_attempts ? ""
                                  : ": it was never started");
     bool found = !rc;
-    if (!rc) rc = file_read(d.run.log_path, &text, &e);
+    if (!rc)
+        rc = read_run_file(&d, d.run.log_path, &e) || file_read_regular(d.run.log_path, MOST_BYTES, &text, &e) ? -1 : 0;
     const char *from = tail(&text, o->lines);
     if (!rc) print(from, (size_t)(str_text(&text) + text.n - from));
     if (!rc && o->follow) rc = follow(c, d.run.log_path, text.n, &e);

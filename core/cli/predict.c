@@ -18,6 +18,7 @@ char *run_model_path(const char *name, const places *p, err *e)
     if (id >= 0 && !reader_run(r, id, &a, &run, e)) {
         for (size_t i = 0; i < run.n_artifacts; i++)
             if (same(run.artifacts[i].key, "model")) path = xstrdup(run.artifacts[i].value);
+        if (path && read_run_file(&run, path, e)) free(path), path = NULL;
         if (!path) fail(e, "run %s has no model: it was not trained to the end here", name);
     }
     if (path && !file_exists(path)) {

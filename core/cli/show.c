@@ -160,7 +160,8 @@ static int print_lines(const read_detail *d, const char *split, const char *endi
         if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
     int rc = !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split,
                           file + 1, d->run.recorded ? "; it was recorded elsewhere" : "")
-                   : file_read(path, &text, e);
+             : read_run_file(d, path, e) || file_read_regular(path, (size_t)1 << 30, &text, e) ? -1
+                                                                                               : 0;
     if (!rc) fwrite(str_text(&text), 1, text.n, stdout);
     str_free(&text);
     free(file);

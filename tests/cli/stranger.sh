@@ -40,4 +40,59 @@ exits 0 ablate log "$(sql "SELECT run FROM runs ORDER BY log LIMIT 1")"
 has out 'a line\x1b[2Jof the log\x0dover'
 exits 2 ablate note 1 "$(printf 'two\nlines')"
 has err "found a control character"
+
+echo "triggers, views and virtual tables that ablate did not make"
+forged() { # SQL: results.db is honest but for this
+    rm -f results.db* && cp honest.db results.db && sqlite3 results.db "$1"
+}
+while IFS='|' read -r sql name; do
+    forged "$sql"
+    for command in "table" "ls" "note 1 hello" "run strange.ini --threads 1 --progress none"; do
+        exits 1 ablate $command
+        has err "results.db: found the $name, which ablate did not make"
+    done
+    equal "$(sqlite3 results.db 'SELECT count(*) FROM run')" 2 "runs after: $sql"
+done <<'CASES'
+CREATE TRIGGER empties AFTER INSERT ON tag BEGIN DELETE FROM run; END|trigger "empties"
+CREATE VIEW mine AS SELECT 1|view "mine"
+DROP VIEW summary; CREATE VIEW summary AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n|view "summary"
+CREATE VIRTUAL TABLE notes USING fts5(x)|virtual table "notes"
+CASES
+forged ""
+exits 0 ablate note 1 hello
+
+echo "files that a database names"
+passwd() { hasnt out "root:"; }
+for path in /etc/passwd /dev/zero "$work/pipe" "$work/home/runs/strange/000000000000-s1-g0/log.txt"; do
+    forged "UPDATE attempt SET log_path='$path', plugins_json=json_replace(plugins_json,'$.'||(SELECT key FROM json_each(plugins_json) LIMIT 1)||'.file','$path');
+        UPDATE artifact SET path='$path' WHERE kind='model'; UPDATE artifact SET path='/etc/'||kind||'/test.hyp' WHERE path LIKE '%/test.hyp'"
+    rm -rf pipe home/runs/strange/000000000000-s1-g0
+    mkfifo pipe
+    mkdir -p home/runs/strange/000000000000-s1-g0 && ln -s /etc/passwd home/runs/strange/000000000000-s1-g0/log.txt
+    exits 1 timeout 20 "$program" log 1
+    has err "is not in a run's folder"
+    passwd
+    exits 1 timeout 20 "$program" translate --run 1 </dev/null
+    passwd
+    exits 1 timeout 20 "$program" show 1 --hyp test
+    passwd
+    exits 0 timeout 20 "$program" table
+    exits 0 timeout 20 "$program" report -o page.html
+done
+rm -rf home/runs/strange/000000000000-s1-g0
+
+echo "pipes, devices and folders in place of files are refused at once"
+for at in "$work/pipe" /dev/zero "$work"; do
+    exits 2 timeout 20 "$program" run "$at"
+    has err ", expected a file"
+    exits 1 timeout 20 "$program" import "$at"
+    has err ", expected a file"
+    exits 1 timeout 20 "$program" translate --model "$at" </dev/null
+    has err ", expected a file"
+done
+
+echo "a long path"
+exits 1 ablate ls --db "$(printf 'x%.0s' {1..2281})"
+has err "found a path of"
+has err "bytes to the database, expected at most 500"
 finish

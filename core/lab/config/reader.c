@@ -8,7 +8,6 @@
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
@@ -61,11 +60,7 @@ bool room_for_error(str *errors)
 
 int ini_read(const char *path, str *out, err *e)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && st.st_size > MOST_BYTES)
-        return fail(e, "%s: found a file of %lld bytes, expected an INI of at most %d", path, (long long)st.st_size,
-                    MOST_BYTES);
-    if (file_read(path, out, e)) return -1;
+    if (file_read_regular(path, MOST_BYTES, out, e)) return -1;
     const char *zero = out->n ? memchr(out->s, 0, out->n) : NULL;
     if (!zero) return 0;
     size_t line = 1;

@@ -101,7 +101,7 @@ int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e)
                     "%s: found version %lld of the results database, this program knows up to %d; use a newer "
                     "ablate, or another file with --db",
                     path, (long long)*version, DB_VERSION);
-    return 1;
+    return guard_schema(q, path, *version, e) ? -1 : 1;
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -226,6 +226,7 @@ static int set_up(db *d, const db_options *o, err *e)
 {
     int64_t version = 0;
     sqlite3_busy_timeout(d->q, BUSY_MS);
+    guard_connection(d->q);
     if (sqlite3_db_readonly(d->q, "main") == 1)
         return fail(e, "%s is read-only for this user; change its permissions or name another file with --db", d->path);
     int kind = db_inspect(d->q, d->path, &version, e);
@@ -245,6 +246,13 @@ int db_check_path(const char *path, err *e)
         return fail(e,
                     "%s: expected a database file, found a name with a special meaning in SQLite; use ./%s for a file",
                     path, path);
+    enum { LONGEST = 500 }; /* SQLite's 512, less what it appends for its journal */
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    size_t n = strlen(path) + (here ? strlen(here) + 1 : 0);
+    free(here);
+    if (n > LONGEST)
+        return fail(e, "%.60s...: found a path of %zu bytes to the database, expected at most %d, which SQLite takes",
+                    path, n, LONGEST);
     return 0;
 }
 

@@ -28,6 +28,7 @@ static int need(const cJSON *o, const char *key, const char **out, err *e)
     return *out ? 0 : fail(e, "found no text \"%s\"", key);
 }
 
+enum { MOST_BYTES = 1 << 28 }; /* the largest so far has 3 MB */
 enum { MOST_ATTEMPTS = 1000000000 };
 static const double MOST_STEP = 9e15;
 
@@ -336,7 +337,7 @@ static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
 int import_file(db *d, const char *path, size_t *imported, err *e)
 {
     str text = {0};
-    if (file_read(path, &text, e)) return -1;
+    if (file_read_regular(path, MOST_BYTES, &text, e)) return -1;
     const char *stop = NULL;
     cJSON *root = cJSON_ParseWithOpts(str_text(&text), &stop, true);
     int rc;

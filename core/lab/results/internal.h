@@ -87,6 +87,11 @@ int db_check_path(const char *path, err *e); /* db.c */
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* db.c */
 
+/* ---- guard.c: a database may come from a stranger ---- */
+void guard_connection(sqlite3 *q); /* defensive settings of a connection */
+/* Refuses triggers, virtual tables and views that ablate did not make, by name. */
+int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e);
+
 /* ---- parts that several files use ---- */
 /* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
 int published_refresh(db *d, err *e);                               /* published.c */

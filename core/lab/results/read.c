@@ -45,6 +45,7 @@ static int open_readonly(reader *r, err *e)
     free(name);
     if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(r->q, 30000);
+        guard_connection(r->q);
         return 0;
     }
     return r->q ? sql_fail(r->q, e, "opening it") : fail(e, "%s: out of memory", r->path);

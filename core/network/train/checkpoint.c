@@ -275,13 +275,8 @@ static int check_tensors(const opened *o, err *e)
 static int open_file(const char *path, opened *o, err *e)
 {
     *o = (opened){.path = path};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat s;
-    if (fd < 0 || fstat(fd, &s)) {
-        if (fd >= 0) close(fd);
-        return fail(e, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    o->size = (size_t)s.st_size;
+    int fd = file_open_regular(path, &o->size, e);
+    if (fd < 0) return -1;
     void *map = o->size > 8 ? mmap(NULL, o->size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
     if (map == MAP_FAILED) return fail(e, "%s: not a safetensors file: it has %zu bytes", path, o->size);

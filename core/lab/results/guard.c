@@ -1,0 +1,80 @@
+/* guard.c - a database may come from a stranger: what its schema may do at all, and which files its paths may name. */
+#include "lab/results/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* No triggers, no writes to the schema itself, and in views only functions that do nothing but compute. SQLite before
+ * 3.41 takes json_valid(), which our tables call, for one that does more. */
+void guard_connection(sqlite3 *q)
+{
+    enum { KNOWS_JSON = 3041000 };
+    sqlite3_db_config(q, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (sqlite3_libversion_number() >= KNOWS_JSON) sqlite3_db_config(q, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(q, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(q, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_exec(q, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+}
+
+/* A view of the schema is known by its text; those made for experiments and published tables, and `settings`, by their
+ * name. */
+static bool is_known_view(const char *name, const char *text, bool generated)
+{
+    if (generated || same(name, "settings") || has_prefix(name, "published_")) return true;
+    for (const char *const *script = results_schema; *script; script++)
+        if (text && strstr(*script, text)) return true;
+    return false;
+}
+
+int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
+{
+    arena a = {0};
+    /* before version 3, the view of an experiment had the experiment's name */
+    const char *sql =
+        version < 3 ? "SELECT type,name,sql,type='view' FROM sqlite_master WHERE type IN('view','trigger') OR sql "
+                      "LIKE 'CREATE VIRTUAL%'"
+                    : "SELECT type,name,sql,type='view' AND EXISTS(SELECT 1 FROM experiment WHERE view_name=m.name) "
+                      "FROM sqlite_master m WHERE type IN('view','trigger') OR sql LIKE 'CREATE VIRTUAL%'";
+    sqlite3_stmt *s = sql_open(q, e, sql, "");
+    int rc = s ? 0 : -1;
+    while (!rc && (rc = sql_next(s, e)) == 1) {
+        const char *type = sql_text(s, 0, &a), *name = sql_text(s, 1, &a);
+        rc = 0;
+        if (!same(type, "view") || !is_known_view(name, sql_bytes(s, 2, &a), sqlite3_column_int(s, 3)))
+            rc =
+                fail(e,
+                     "%s: found the %s \"%s\", which ablate did not make and a stranger's database could use to change "
+                     "what is shown; if it is yours, remove it (DROP %s) and keep it in another file",
+                     path, same(type, "table") ? "virtual table" : type, name, type);
+    }
+    sqlite3_finalize(s);
+    arena_free(&a);
+    return rc;
+}
+
+/* ".../0123456789ab-s1-g0": the folder of a run with this seed. */
+static bool is_run_folder(const char *name, size_t n, int64_t seed)
+{
+    static const char hex[] = "0123456789abcdef";
+    char part[64];
+    int used = snprintf(part, sizeof part, "-s%lld-g", (long long)seed);
+    if (n <= 12 + (size_t)used || strspn(name, hex) != 12 || strncmp(name + 12, part, (size_t)used)) return false;
+    return strspn(name + 12 + used, "0123456789") == n - 12 - (size_t)used;
+}
+
+int read_run_file(const read_detail *d, const char *path, err *e)
+{
+    char *full = realpath(path, NULL), *last = full ? strrchr(full, '/') : NULL, *folder = last;
+    while (folder && folder > full && folder[-1] != '/') folder--;
+    struct stat info;
+    bool inside = folder && is_run_folder(folder, (size_t)(last - folder), d->run.seed);
+    int rc = 0;
+    if (full && !inside)
+        rc = fail(
+            e, "run %lld: its recorded file %s is not in a run's folder (CONFIGURATION-s%lld-gN), so it is not opened",
+            (long long)d->run.id, path, (long long)d->run.seed);
+    else if (full && (stat(full, &info) || !S_ISREG(info.st_mode)))
+        rc = fail(e, "%s: found no regular file", path);
+    free(full);
+    return rc;
+}
