@@ -109,46 +109,70 @@ static int by_number(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
-/* Also returns -1 if some lines were left flat; then *e has no text. */
-static int parse_input(parser *x, const predict_options *o, err *e)
+typedef struct {
+    beam_stats stats;
+    task_routes ways;
+    int64_t left; /* lines that were left flat */
+} parse_counts;
+
+static void add_counts(parse_counts *to, const beam_stats *s, const task_routes *w)
+{
+    to->stats.sentences += s->sentences, to->stats.tokens += s->tokens, to->stats.seconds += s->seconds;
+    to->ways.first += w->first, to->ways.in_beam += w->in_beam;
+    to->ways.again += w->again, to->ways.refused += w->refused;
+}
+
+static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e)
 {
     const ab_task_plugin *task = &x->plugin->iface.task;
-    str text = {0};
-    char **input = NULL;
-    size_t n = 0;
-    int64_t left = 0;
     beam_stats stats = {0};
     task_routes ways = {0};
-    input_lines(&text, &input, &n, e);
-    parse_line *line = xcalloc(n + 1, sizeof *line);
-    for (size_t i = 0; i < n; i++) {
-        int64_t bad = utf8_bad(input[i], strlen(input[i]));
-        if (bad >= 0) fail(e, "line %zu: byte %lld is not UTF-8", i + 1, (long long)bad + 1);
-        line[i] = (parse_line){(int64_t)i + 1, input[i], xstrdup(task->encode_input(x->self, input[i])), NULL};
+    parse_line *line = xcalloc(in->n + 1, sizeof *line);
+    for (size_t i = 0; i < in->n; i++) {
+        int64_t bad = utf8_bad(in->lines[i], strlen(in->lines[i]));
+        if (bad >= 0) fail(e, "line %zu: byte %lld is not UTF-8", in->first + i, (long long)bad + 1);
+        line[i] = (parse_line){(int64_t)(in->first + i), in->lines[i],
+                               xstrdup(task->encode_input(x->self, in->lines[i])), NULL};
     }
     if (!e->text[0]) {
-        left = leave_long(x, line, (int64_t)n);
-        qsort(line, n, sizeof *line, longest_first);
-        decode(x, line, (int64_t)n - left, &stats, &ways, e);
-        qsort(line, n, sizeof *line, by_number);
+        int64_t left = leave_long(x, line, (int64_t)in->n);
+        qsort(line, in->n, sizeof *line, longest_first);
+        decode(x, line, (int64_t)in->n - left, &stats, &ways, e);
+        qsort(line, in->n, sizeof *line, by_number);
+        all->left += left;
+        stats.sentences = (int64_t)in->n;
+        add_counts(all, &stats, &ways);
     }
-    if (!e->text[0]) {
-        for (size_t i = 0; i < n; i++) printf("%s\n", task->format_output(x->self, line[i].typed, line[i].output));
-        if (n && !o->quiet)
-            fprintf(stderr,
-                    "%zu sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
-                    "the beam, %lld from a second search, %lld repaired; %s\n",
-                    n, (long long)stats.tokens, stats.seconds, (long long)ways.first, (long long)ways.in_beam,
-                    (long long)ways.again, (long long)(ways.refused + left), model_precision(x->m));
-    }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < in->n; i++) {
+        if (!e->text[0]) printf("%s\n", task->format_output(x->self, line[i].typed, line[i].output));
         free(line[i].prepared);
         free(line[i].output);
     }
     free(line);
-    free(input);
-    str_free(&text);
-    return e->text[0] || left ? -1 : 0;
+    return e->text[0] || output_flush(e) ? -1 : 0;
+}
+
+/* Also returns -1 if some lines were left flat; then *e has no text. */
+static int parse_input(parser *x, const predict_options *o, err *e)
+{
+    enum { LARGEST_PART = 2048 }; /* lines */
+    input_part in = {0};
+    parse_counts all = {0};
+    size_t most = (size_t)beam_batch(x->m, x->beam.batch);
+    int rc;
+    while ((rc = input_next(&in, most, e)) == 1) {
+        if ((rc = parse_part(x, &in, &all, e))) break;
+        most = input_more(most, most > LARGEST_PART ? most : LARGEST_PART);
+    }
+    input_end(&in);
+    if (!rc && all.stats.sentences && !o->quiet)
+        fprintf(stderr,
+                "%lld sentences, %lld tokens in %.2f s; outputs: %lld best of the beam, %lld others of "
+                "the beam, %lld from a second search, %lld repaired; %s\n",
+                (long long)all.stats.sentences, (long long)all.stats.tokens, all.stats.seconds,
+                (long long)all.ways.first, (long long)all.ways.in_beam, (long long)all.ways.again,
+                (long long)(all.ways.refused + all.left), model_precision(x->m));
+    return rc || all.left ? -1 : 0;
 }
 
 bool predict_is_parsing(const model *m)

@@ -5,19 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LARGEST_PART = 4096, MOST_OUTPUTS = 1 << 16 }; /* lines; hypotheses in memory */
+
 /* Leaves lines that are too long for the model empty, so that the others are still translated; returns their number. */
-static size_t leave_long(const model *m, const vocab *src, const beam_options *o, char **lines, size_t n)
+static size_t leave_long(const model *m, const vocab *src, const beam_options *o, const input_part *in)
 {
     static char empty[] = "";
     size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < in->n; i++) {
         err e = {0};
-        if (!decode_check_reach(m, src, lines[i], o, &e)) continue;
-        fprintf(stderr, "ablate translate: line %zu: printed an empty line: %s\n", i + 1, e.text);
-        lines[i] = empty;
+        if (!decode_check_reach(m, src, in->lines[i], o, &e)) continue;
+        fprintf(stderr, "ablate translate: line %zu: printed an empty line: %s\n", in->first + i, e.text);
+        in->lines[i] = empty;
         left++;
     }
     return left;
+}
+
+static int translate_part(model *m, const vocab *src, const vocab *tgt, const beam_options *o, const input_part *in,
+                          beam_stats *all, err *e)
+{
+    size_t n = in->n * (size_t)o->nbest;
+    double *scores = xcalloc(n + 1, sizeof *scores);
+    char **out = NULL;
+    beam_stats stats = {0};
+    int bad = decode_lines(m, src, tgt, (const char *const *)in->lines, (int64_t)in->n, o, &out, scores, &stats, e);
+    for (size_t i = 0; i < n && !bad; i++) {
+        if (!out[i]) continue;
+        if (o->nbest > 1)
+            printf("%zu\t%.6f\t%s\n", in->first + i / (size_t)o->nbest, scores[i], out[i]);
+        else
+            printf("%s\n", out[i]);
+    }
+    all->sentences += (int64_t)in->n, all->tokens += stats.tokens, all->seconds += stats.seconds;
+    if (out) decoded_free(out, (int64_t)n);
+    free(scores);
+    return bad || output_flush(e) ? -1 : 0;
 }
 
 /* Also returns -1 if some lines were left empty; then *e has no text. */
@@ -31,30 +54,19 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     o.nbest = t->nbest ? t->nbest : 1;
     if (o.nbest > o.beam_size)
         return fail(e, "--nbest %lld of a beam of %lld", (long long)o.nbest, (long long)o.beam_size);
-    str text = {0};
-    char **lines = NULL, **out = NULL;
-    size_t n = 0;
-    if (input_lines(&text, &lines, &n, e)) {
-        str_free(&text);
-        return -1;
-    }
-    size_t left = leave_long(m, src, &o, lines, n);
-    double *scores = xcalloc(n * (size_t)o.nbest + 1, sizeof *scores);
+    input_part in = {0};
     beam_stats stats = {0};
-    int bad = n ? decode_lines(m, src, tgt, (const char *const *)lines, (int64_t)n, &o, &out, scores, &stats, e) : 0;
-    for (size_t i = 0; i < n * (size_t)o.nbest && !bad; i++) {
-        if (!out[i]) continue;
-        if (o.nbest > 1)
-            printf("%zu\t%.6f\t%s\n", i / (size_t)o.nbest + 1, scores[i], out[i]);
-        else
-            printf("%s\n", out[i]);
+    size_t left = 0, most = (size_t)beam_batch(m, o.batch), largest = MOST_OUTPUTS / (size_t)o.nbest;
+    if (largest > LARGEST_PART) largest = most > LARGEST_PART ? most : LARGEST_PART;
+    int rc;
+    while ((rc = input_next(&in, most, e)) == 1) {
+        left += leave_long(m, src, &o, &in);
+        if ((rc = translate_part(m, src, tgt, &o, &in, &stats, e))) break;
+        most = input_more(most, largest);
     }
-    if (!bad && n && !t->quiet)
-        fprintf(stderr, "%zu sentences, %lld tokens in %.2f s: %.0f tokens/s, %s\n", n, (long long)stats.tokens,
-                stats.seconds, (double)stats.tokens / stats.seconds, model_precision(m));
-    if (out) decoded_free(out, (int64_t)n * o.nbest);
-    free(scores);
-    free(lines);
-    str_free(&text);
-    return bad || left ? -1 : 0;
+    input_end(&in);
+    if (!rc && stats.sentences && !t->quiet)
+        fprintf(stderr, "%lld sentences, %lld tokens in %.2f s: %.0f tokens/s, %s\n", (long long)stats.sentences,
+                (long long)stats.tokens, stats.seconds, (double)stats.tokens / stats.seconds, model_precision(m));
+    return rc || left ? -1 : 0;
 }

@@ -69,7 +69,37 @@ for option in '--length-penalty -0.6:expected a number from 0' '--beam-size 1001
     has err "ablate parse: ${option%%:*}: ${option#*:}"
 done
 exits 0 translate --length-penalty 0 --beam-size 1000 <<<s0001
-finish
+
+echo "an input without end: answers come as it is read, and end when nobody reads them"
+(
+    ulimit -v 8000000 # a program that read all of it first would fill the memory
+    yes 's0001 s0002' | timeout 60 "$program" translate --run reach/base --threads 1 --beam-size 1 2>err | head -n 1000 >out
+)
+equal "$(wc -l <out)" 1000 "lines of an endless input"
+mkfifo typed
+translate --beam-size 2 <typed >answers 2>err &
+exec 7>typed
+echo s0001 >&7
+answered() { [ "$(wc -l <answers)" = "$1" ]; }
+checks=$((checks + 2))
+wait_for 30 answered 1 || wrong "no answer to the first line while the input is open"
+printf 's0002 s0003\ns0003' >&7
+wait_for 30 answered 2 || wrong "no answer to the second line while the input is open"
+exec 7>&-
+wait $! || wrong "translate ended with $?"
+equal "$(wc -l <answers)" 3 "answers, the last to a line without its end"
+
+echo "a line's output does not depend on the lines that are read with it"
+for i in {1..400}; do words $((1 + i * 7 % 9)); done >many.txt
+exits 0 translate --beam-size 3 --nbest 2 <many.txt
+cp out many.out
+exits 0 translate --beam-size 3 --nbest 2 < <(while read -r line; do echo "$line" && sleep 0.001; done <many.txt)
+equal "$(diff many.out out)" "" "lines that arrive slowly"
+exits 0 translate --beam-size 3 --nbest 2 --batch 3 <many.txt
+equal "$(diff many.out out)" "" "lines in parts of 3, 6, 12 ..."
+head -c 1100000 /dev/zero | tr '\0' x >wide.txt
+exits 1 translate <wide.txt
+has err "standard input:1: found a line of more than 1048576 bytes"
 
 echo "ensembles: the mean of the runs' probabilities"
 exits 0 ablate run reach.ini --threads 1 --progress none --seeds 2,3
@@ -88,5 +118,6 @@ equal "$(diff both out)" "" "an ensemble in batches of one"
 exits 0 several --run reach/base@3 --run reach/base@2 --nbest 2 <lines.txt
 equal "$(cut -f1,3 both | diff - <(cut -f1,3 out))" "" "an ensemble the other way around"
 model=$(find other.db.runs other.runs -name model.safetensors 2>/dev/null | head -1)
-exits 1 several --run reach/base@2 --model "$model" <lines.txt
+exits 1 several --model "$(find home/runs -name model.safetensors | head -1)" --model "$model" <lines.txt
 has err "cannot form an ensemble: their source vocabularies differ (sha256 "
+finish
