@@ -54,7 +54,7 @@ exits 2 ablate run nowhere.ini
 has err 'nowhere.ini: cannot be opened: No such file or directory'
 mkdir folder.ini
 exits 2 ablate run folder.ini
-has err 'folder.ini: cannot be read: Is a directory'
+has err 'folder.ini: found a folder, expected a file'
 if [ "$(id -u)" != 0 ]; then
     cp good.ini locked.ini && chmod 000 locked.ini
     exits 2 ablate run locked.ini
@@ -101,7 +101,7 @@ has err 'found "Z", which no row matches'
 exits 2 ablate run good.ini --only base,Z
 has err '(several rows: --only once for each)'
 exits 1 ablate table nowhere --db none.db
-has err 'no database at none.db; `ablate run` creates one'
+has err 'found no experiment "nowhere" among the recorded ones, and no database at none.db; `ablate run` creates one'
 [ ! -e none.db ] || wrong "a reading command made a database"
 exits 1 ablate table nowhere
 has err 'found no experiment "nowhere"'

@@ -17,6 +17,7 @@ struct db {
 struct reader {
     sqlite3 *q;
     char *path;
+    bool absent;                       /* no database is at path: only what is recorded can be read */
     char *recorded_folder;             /* of recorded experiments, or NULL */
     struct recorded_source **recorded; /* those opened so far */
     size_t n_recorded;

@@ -60,6 +60,7 @@ reader *reader_open(const db_options *o, err *e)
     struct stat st;
     int64_t version = 0;
     if (stat(o->path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) {
+        r->absent = true;
         if (o->optional && r->recorded_folder && (r->q = recorded_memory(e))) return r;
         fail(e, "no database at %s; `ablate run` creates one", o->path);
         goto failed;
@@ -429,8 +430,12 @@ int reader_no_experiment(reader *r, const char *name, err *e)
             names[i] = arena_strndup(&a, names[i], strlen(names[i]) - strlen(DB_RECORDED));
     }
     const char *near = nearest(name, names, n);
-    fail(e, "found no experiment \"%s\"%s%s%s", name,
-         near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "", near ? "\"?" : "");
+    if (r->absent && !near)
+        fail(e, "found no experiment \"%s\" among the recorded ones, and no database at %s; `ablate run` creates one",
+             name, r->path);
+    else
+        fail(e, "found no experiment \"%s\"%s%s%s", name,
+             near ? "; did you mean \"" : "; `ablate ls` lists the experiments", near ? near : "", near ? "\"?" : "");
     arena_free(&a);
     return -1;
 }

@@ -111,7 +111,7 @@ static void test_ls_show(void)
 
 static void test_log(void)
 {
-    char *log = path_join(folder, "run.log");
+    char *of_run = path_join(folder, "0123456789ab-s0-g0"), *log = path_join(of_run, "run.log");
     db *d = db_open(&options, NULL);
     int64_t id = 4;
     db_claim c;
@@ -126,6 +126,7 @@ static void test_log(void)
     CHECK_INT(RUN(&log_command, "log", "4"), 1);
     CHECK_HAS(err_text, "run.log");
     CHECK_HAS(err_text, "its last output: out of memory");
+    CHECK_INT(make_folders(of_run, NULL), 0);
     CHECK_INT(file_write(log, "one\ntwo\nthree\n", 14, NULL), 0);
     CHECK_INT(RUN(&log_command, "log", "4"), 0);
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
@@ -137,6 +138,7 @@ static void test_log(void)
     CHECK_INT(RUN(&log_command, "log", "6"), 1);
     CHECK_HAS(err_text, "it was never started");
     free(log);
+    free(of_run);
 }
 
 static void test_query_table(void)

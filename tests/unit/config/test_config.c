@@ -265,7 +265,7 @@ static void check_bytes(void)
     CHECK_INT(file_write(path, large.s, large.n, &e), 0);
     str_clear(&errors);
     CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
-    CHECK_HAS(str_text(&errors), "found a file of 1100007 bytes, expected an INI of at most 1048576");
+    CHECK_HAS(str_text(&errors), "found a file of 1100007 bytes, expected at most 1048576");
     str_free(&large);
     remove(path);
     str_free(&errors);
