@@ -126,7 +126,7 @@ echo "early stopping between checkpoints, and an average that ends at the best"
 exits 0 ablate run early.ini "${fast[@]}"
 { tiny best 200 && printf 'checkpoint = best\naverage_checkpoints = 2\n'; } >best.ini
 exits 0 ablate run best.ini "${fast[@]}"
-equal "$(sql "SELECT how FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
+equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
     JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" | tr -d '"')" "average of 2, best" "weights of the result"
 # the host at a small size: every figure is there, and nothing is left
 mkdir bench

@@ -80,7 +80,7 @@ equal "$(sql 'SELECT count(*) FROM attempt WHERE ended_at IS NULL')" 0 "attempts
 equal "$(sql 'SELECT count(*)>=(SELECT count(*) FROM run)+'$((n / 3))' FROM attempt')" 1 "attempts are more than runs"
 for what in \
     "SELECT variant,seed,metric,quote(value),step FROM results ORDER BY 1,2,3" \
-    "SELECT v.name,r.seed,m.name,q.how,hex(q.stats) FROM result q JOIN run r ON r.id=q.run_id JOIN variant v ON v.id=r.variant_id
+    "SELECT v.name,r.seed,m.name,q.checkpoint,hex(q.stats) FROM result q JOIN run r ON r.id=q.run_id JOIN variant v ON v.id=r.variant_id
         JOIN metric m ON m.id=q.metric_id ORDER BY 1,2,3" \
     "SELECT v.name,r.seed,m.name,p.step,quote(p.value) FROM point p JOIN run r ON r.id=p.run_id JOIN variant v ON v.id=r.variant_id
         JOIN metric m ON m.id=p.metric_id ORDER BY 1,2,3,4" \

@@ -52,7 +52,7 @@ exits 1 ablate bench layers --into nothing --length 16
 has err "nothing"
 exits 0 ablate bench layers --into mixers --length 16 --length 32 --length 64 --seconds 0.001
 has out "gru "
-exits 0 ablate query "SELECT variant, round(value) FROM results WHERE experiment='mixers' AND metric='chain n^' ORDER BY ord" --format csv
+exits 0 ablate query "SELECT variant, round(value) FROM results WHERE experiment='mixers' AND metric='chain n^' ORDER BY place" --format csv
 has out "gru,1"
 exits 0 ablate query "SELECT count(*) FROM curves WHERE experiment='mixers' AND metric='layer ms'" --format csv
 has out "6"

@@ -64,7 +64,7 @@ exits 0 ablate run mix.ini --only A --seeds 3,5 "${fast[@]}" --db only.db
 equal "$(sql "SELECT group_concat(seed,' ') FROM (SELECT DISTINCT seed FROM results WHERE status='done' AND variant='A/heads=1' ORDER BY 1)" only.db)" "3 5" "--seeds"
 tiny plain 20 >plain.ini
 exits 0 ablate run plain.ini -s d_ff=48 -s steps=10 -s heads=1,2 "${fast[@]}" --db set.db
-equal "$(sql "SELECT group_concat(name,' ') FROM (SELECT name FROM table_row ORDER BY ord)" set.db)" "base cli/heads=1 cli/heads=2" "rows of -s heads=1,2"
+equal "$(sql "SELECT group_concat(name,' ') FROM (SELECT name FROM table_row ORDER BY place)" set.db)" "base cli/heads=1 cli/heads=2" "rows of -s heads=1,2"
 equal "$(sql "SELECT group_concat(DISTINCT value) FROM param WHERE key='d_ff'" set.db)" 48 "-s d_ff=48"
 equal "$(sql "SELECT group_concat(DISTINCT step) FROM result" set.db)" 10 "-s steps=10"
 equal "$(sql "SELECT count(*) FROM run" set.db)" 2 "equal rows run once"

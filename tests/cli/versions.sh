@@ -9,7 +9,7 @@ for version in 3772abc fa6aaa1; do
     hasnt out "left out"
     expected="1.64669 1.30995"
     [ $version = 3772abc ] || expected="1.65957 1.29659"
-    equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE experiment='old' AND metric='PPL' ORDER BY ord" "$version.db" | xargs)" "$expected" \
+    equal "$(sql "SELECT printf('%.5f',value) FROM results WHERE experiment='old' AND metric='PPL' ORDER BY place" "$version.db" | xargs)" "$expected" \
         "results of $version"
     equal "$(ls "$version".db.version*)" "$version.db.version$([ $version = 3772abc ] && echo 1 || echo 4).bak" "the copy of the old database"
     exits 0 ablate show old/base@1 --db "$version.db"

@@ -87,7 +87,7 @@ static const struct {
 } fixed[FIXED] = {[EXPERIMENT] = {"experiment", FRAME_TEXT},
                   [RUN] = {"run", FRAME_WHOLE},
                   [ROW] = {"row", FRAME_TEXT},
-                  [GROUP] = {"grp", FRAME_TEXT},
+                  [GROUP] = {"group_name", FRAME_TEXT},
                   [CHANGE] = {"change", FRAME_TEXT},
                   [IS_BASE] = {"is_base", FRAME_WHOLE},
                   [SEED] = {"seed", FRAME_WHOLE},
@@ -237,8 +237,8 @@ static void long_row(frame *f, const read_experiment *x, const read_row *row, co
 static void results_frame(const read_experiment *x, frame *f)
 {
     long_columns(f);
-    frame_add_column(f, "goal", FRAME_TEXT);
-    frame_add_column(f, "how", FRAME_TEXT);
+    frame_add_column(f, "direction", FRAME_TEXT);
+    frame_add_column(f, "checkpoint", FRAME_TEXT);
     frame_add_column(f, "signature", FRAME_TEXT);
     for (size_t i = 0; i < x->n_rows; i++)
         for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++)

@@ -82,7 +82,7 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
         "x.id=v.experiment_id LEFT JOIN json_each(?5) j ON j.value=r.id"
         " WHERE x.name=?4 AND v.archived=0 AND r.archived=0"
         " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3))"
-        " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.ord,r.id LIMIT 1)"
+        " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.place,r.id LIMIT 1)"
         " RETURNING id,attempt,generation,seed,"
         "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "
         "WHERE v.id=variant_id),(SELECT config_hash FROM variant v WHERE v.id=variant_id),"

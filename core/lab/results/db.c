@@ -27,10 +27,8 @@ static int rename_keys(sqlite3 *q, err *e)
 }
 
 /* Steps from older versions to this one, oldest first; version 1 is the first there is. */
-static const migration db_steps[] = {{1, results_schema_2, NULL},
-                                     {2, results_schema_3, view_drop_old},
-                                     {3, results_schema_4, NULL},
-                                     {4, results_schema_5, rename_keys}};
+static const migration db_steps[] = {
+    {1, results_from_1, NULL}, {2, results_from_2, NULL}, {3, results_from_3, NULL}, {4, results_from_4, rename_keys}};
 
 bool db_is_network(unsigned long f_type)
 {
@@ -124,6 +122,13 @@ int folder_files(const char *folder, const char *suffix, char ***paths, size_t *
     return 0;
 }
 
+static int run_scripts(sqlite3 *q, const char *const *script, err *e)
+{
+    int rc = 0;
+    for (; *script && !rc; script++) rc = sql_script(q, *script, e);
+    return rc;
+}
+
 /* Tables and published numbers in one transaction: a crash leaves an empty file, which is new again. */
 int db_create(db *d, err *e)
 {
@@ -131,7 +136,7 @@ int db_create(db *d, err *e)
     if (tx_begin(d, true, e)) return -1;
     int rc = db_inspect(d->q, d->path, &version, e); /* another process may have been faster */
     if (rc == 1) return tx_end(d, 0, e);
-    for (const char *const *script = results_schema; *script && !rc; script++) rc = sql_script(d->q, *script, e);
+    if (!rc) rc = run_scripts(d->q, results_tables, e) || run_scripts(d->q, results_views, e) ? -1 : 0;
     if (!rc) rc = published_refresh(d, e);
     if (!rc) rc = view_refresh_all(d->q, e);
     return tx_end(d, rc, e);
@@ -202,10 +207,11 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
         int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0; /* another may have been faster */
         for (size_t i = 0; i < n && !rc; i++) {
             if (steps[i].from != version) continue;
-            if (!first) rc = back_up(d, first = version, e);
+            if (!first) rc = back_up(d, first = version, e) || view_drop_all(d->q, e) ? -1 : 0;
             if (!rc) rc = step_up(d, &steps[i], e);
             version++;
         }
+        if (first && !rc) rc = run_scripts(d->q, results_views, e) || sql_script(d->q, "DELETE FROM meta", e) ? -1 : 0;
         if (tx_end(d, rc, e)) {
             char *part = part_of(d, first);
             if (first) remove(part);

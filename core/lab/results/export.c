@@ -76,10 +76,10 @@ static int write_list(sqlite3 *q, str *out, const char *sql, int64_t id, err *e)
 static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT id,config_json,config_hash hash,grp,ord,name,change,is_base,paper_row,"
+                               "SELECT id,config_json,config_hash hash,group_name,place,name,change,is_base,paper_row,"
                                "not_applicable,(SELECT group_concat(key,' ') FROM (SELECT key FROM param WHERE"
                                " variant_id=v.id AND is_swept=1 ORDER BY key)) swept FROM variant v WHERE"
-                               " experiment_id=?1 AND archived=0 ORDER BY ord",
+                               " experiment_id=?1 AND archived=0 ORDER BY place",
                                "i", experiment);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"variants\":[\n");
@@ -87,7 +87,8 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
         str_add(out, n++ ? ",\n{" : "{");
         fields(out, s, 2, 11, true);
         str_add(out, ",\n\"aliases\":[");
-        rc = write_list(q, out, "SELECT name,grp,ord,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY ord",
+        rc = write_list(q, out,
+                        "SELECT name,group_name,place,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY place",
                         sqlite3_column_int64(s, 0), e);
         str_addf(out, "],\n\"config\":%s}", (const char *)sqlite3_column_text(s, 1));
     }
@@ -98,10 +99,11 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
 
 static int write_results(sqlite3 *q, int64_t run, str *out, err *e)
 {
-    sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT x.stats,m.name metric,m.goal,x.step,x.how,x.signature,x.value FROM result x"
-                               " JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
-                               "i", run);
+    sqlite3_stmt *s =
+        sql_open(q, e,
+                 "SELECT x.stats,m.name metric,m.direction,x.step,x.checkpoint,x.signature,x.value FROM result x"
+                 " JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                 "i", run);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, ",\n\"results\":[");
     while (!rc && (rc = sql_next(s, e)) == 1) {
@@ -169,7 +171,7 @@ static int write_runs(sqlite3 *q, int64_t experiment, size_t keep, str *out, err
                                "SELECT r.id,v.config_hash hash,r.seed,r.status,r.step,r.total_steps,r.queued_at,"
                                "r.started_at,r.ended_at FROM run r JOIN variant v ON v.id=r.variant_id WHERE"
                                " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed',"
-                               "'skipped') ORDER BY v.ord,r.seed",
+                               "'skipped') ORDER BY v.place,r.seed",
                                "i", experiment);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"runs\":[\n");

@@ -44,9 +44,9 @@ static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, si
     if (!valid) return fail(e, "row \"%s\": its configuration is not valid JSON", row->name);
     int rc = sql_int(
         d->q, e, &id,
-        "INSERT INTO variant(experiment_id,grp,ord,name,change,is_base,paper_row,not_applicable,config_hash,"
+        "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
         "config_json) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(experiment_id,config_hash) DO UPDATE"
-        " SET grp=?2,ord=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
+        " SET group_name=?2,place=?3,name=?4,change=?5,is_base=?6,paper_row=?7,not_applicable=?8,config_json=?10,"
         "archived=0 RETURNING id",
         "isississss", experiment, row->group ? row->group : "", (int64_t)ord, row->name, row->change ? row->change : "",
         (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash, row->config_json);
@@ -59,7 +59,8 @@ static int64_t put_variant(db *d, int64_t experiment, const db_row_spec *row, si
 
 static int put_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord, err *e)
 {
-    return sql_do(d->q, e, "INSERT INTO alias(variant_id,name,grp,ord,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
+    return sql_do(d->q, e,
+                  "INSERT INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
                   "ississ", variant, row->name, row->group ? row->group : "", (int64_t)ord,
                   row->change ? row->change : "", row->paper_row);
 }
@@ -141,8 +142,8 @@ static int put_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, d
 {
     sqlite3_stmt *s =
         sql_open(d->q, e,
-                 "INSERT INTO run(variant_id,seed,ord,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
-                 " ON CONFLICT(variant_id,seed) DO UPDATE SET ord=?3,archived=0,status=CASE"
+                 "INSERT INTO run(variant_id,seed,place,status,queued_at) VALUES(?1,?2,?3,?4,?5)"
+                 " ON CONFLICT(variant_id,seed) DO UPDATE SET place=?3,archived=0,status=CASE"
                  " WHEN status IN('done','running') THEN status WHEN ?4='skipped' THEN 'skipped'"
                  " WHEN status IN('killed','skipped') THEN 'queued' ELSE status END RETURNING id,status",
                  "iiisd", variant, out->seed, (int64_t)ord, row->not_applicable ? "skipped" : "queued", now());

@@ -21,7 +21,7 @@ void guard_connection(sqlite3 *q)
 static bool is_known_view(const char *name, const char *text, bool generated)
 {
     if (generated || same(name, "settings") || has_prefix(name, "published_")) return true;
-    for (const char *const *script = results_schema; *script; script++)
+    for (const char *const *script = results_views; *script; script++)
         if (text && strstr(*script, text)) return true;
     return false;
 }
@@ -29,12 +29,12 @@ static bool is_known_view(const char *name, const char *text, bool generated)
 int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
 {
     arena a = {0};
-    /* before version 3, the view of an experiment had the experiment's name */
+    /* The upgrade of an older version drops all views before it reads any. */
     const char *sql =
-        version < 3 ? "SELECT type,name,sql,type='view' FROM sqlite_master WHERE type IN('view','trigger') OR sql "
-                      "LIKE 'CREATE VIRTUAL%'"
-                    : "SELECT type,name,sql,type='view' AND EXISTS(SELECT 1 FROM experiment WHERE view_name=m.name) "
-                      "FROM sqlite_master m WHERE type IN('view','trigger') OR sql LIKE 'CREATE VIRTUAL%'";
+        version < DB_VERSION
+            ? "SELECT type,name,sql,0 FROM sqlite_master WHERE type='trigger' OR sql LIKE 'CREATE VIRTUAL%'"
+            : "SELECT type,name,sql,type='view' AND EXISTS(SELECT 1 FROM experiment WHERE view_name=m.name) "
+              "FROM sqlite_master m WHERE type IN('view','trigger') OR sql LIKE 'CREATE VIRTUAL%'";
     sqlite3_stmt *s = sql_open(q, e, sql, "");
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {

@@ -6,9 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of a key, also under the name that it had in files of version 0.1 (3772abc, fa6aaa1). */
+static const cJSON *value_of(const cJSON *o, const char *key)
+{
+    static const char *const renamed[][2] = {
+        {"group_name", "grp"}, {"place", "ord"}, {"direction", "goal"}, {"checkpoint", "how"}};
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    for (size_t i = 0; !v && i < LENGTH(renamed); i++)
+        if (same(key, renamed[i][0])) v = cJSON_GetObjectItemCaseSensitive(o, renamed[i][1]);
+    return v;
+}
+
 static const char *text_of(const cJSON *o, const char *key)
 {
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    const cJSON *v = value_of(o, key);
     return cJSON_IsString(v) ? v->valuestring : NULL;
 }
 static double real_of(const cJSON *o, const char *key)
@@ -18,7 +29,7 @@ static double real_of(const cJSON *o, const char *key)
 }
 static int64_t whole_of(const cJSON *o, const char *key, int64_t missing)
 {
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+    const cJSON *v = value_of(o, key);
     return cJSON_IsNumber(v) && fabs(v->valuedouble) < 9e15 ? (int64_t)v->valuedouble : missing;
 }
 
@@ -122,10 +133,12 @@ static int put_aliases(sqlite3 *q, int64_t variant, const cJSON *aliases, err *e
     cJSON_ArrayForEach(a, aliases)
     {
         const char *name, *grp, *change;
-        if (rc || need(a, "name", &name, e) || need(a, "grp", &grp, e) || need(a, "change", &change, e)) return -1;
-        rc = sql_do(q, e,
-                    "INSERT OR IGNORE INTO alias(variant_id,name,grp,ord,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
-                    "ississ", variant, name, grp, whole_of(a, "ord", 0), change, text_of(a, "paper_row"));
+        if (rc || need(a, "name", &name, e) || need(a, "group_name", &grp, e) || need(a, "change", &change, e))
+            return -1;
+        rc = sql_do(
+            q, e,
+            "INSERT OR IGNORE INTO alias(variant_id,name,group_name,place,change,paper_row) VALUES(?1,?2,?3,?4,?5,?6)",
+            "ississ", variant, name, grp, whole_of(a, "place", 0), change, text_of(a, "paper_row"));
     }
     return rc;
 }
@@ -137,7 +150,7 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     const char *hash, *name, *grp, *change;
     int64_t id = 0;
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(v, "config");
-    if (need(v, "hash", &hash, e) || need(v, "name", &name, e) || need(v, "grp", &grp, e) ||
+    if (need(v, "hash", &hash, e) || need(v, "name", &name, e) || need(v, "group_name", &grp, e) ||
         need(v, "change", &change, e))
         return -1;
     if (!cJSON_IsObject(config)) return fail(e, "variant \"%s\": found no object \"config\"", name);
@@ -149,12 +162,13 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
         if (now) cJSON_free(key->string), key->string = xstrdup(now);
     }
     char *json = cJSON_PrintUnformatted(config);
-    rc = sql_int(q, e, &id,
-                 "INSERT INTO variant(experiment_id,grp,ord,name,change,is_base,paper_row,not_applicable,config_hash,"
-                 "config_json,archived) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
-                 " experiment_id=?1 AND name=?4 AND archived=0)) RETURNING id",
-                 "isississss", experiment, grp, whole_of(v, "ord", 0), name, change, whole_of(v, "is_base", 0),
-                 text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json);
+    rc = sql_int(
+        q, e, &id,
+        "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
+        "config_json,archived) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
+        " experiment_id=?1 AND name=?4 AND archived=0)) RETURNING id",
+        "isississss", experiment, grp, whole_of(v, "place", 0), name, change, whole_of(v, "is_base", 0),
+        text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json);
     cJSON_free(json);
     if (rc != 1) return -1;
     rc = put_params(q, id, config, "", text_of(v, "swept"), e);
@@ -186,7 +200,7 @@ static int put_attempt(sqlite3 *q, int64_t run, const cJSON *a, err *e)
 
 static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
 {
-    const char *metric, *stats = text_of(r, "stats"), *how = text_of(r, "how");
+    const char *metric, *stats = text_of(r, "stats"), *how = text_of(r, "checkpoint");
     str bytes = {0};
     arena mem = {0};
     db_stats check;
@@ -194,10 +208,10 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
     int rc = need(r, "metric", &metric, e) || take_whole(r, "step", &step, e) ? -1 : 0;
     if (!rc && stats && base64_decode(stats, &bytes)) rc = fail(e, "metric \"%s\": \"stats\" is not base64", metric);
     if (!rc && stats) rc = stats_decode(bytes.s, bytes.n, &mem, &check, e);
-    if (!rc) id = metric_id(q, metric, text_of(r, "goal"), e), rc = id < 0 ? -1 : 0;
+    if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
     if (!rc)
         rc = sql_do(q, e,
-                    "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
+                    "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats)"
                     " VALUES(?1,?2,?3,?4,?5,?6,?7)",
                     "iidIssb", run, id, real_of(r, "value"), step, how ? how : "final", text_of(r, "signature"),
                     (const void *)bytes.s, bytes.n);

@@ -52,13 +52,13 @@ int tx_begin(db *d, bool durable, err *e);
 int tx_end(db *d, int rc, err *e);
 
 /* ---- opening (schema.c) ---- */
-extern const char *const results_schema[]; /* scripts, ends with NULL: tables, views */
+extern const char *const results_tables[], *const results_views[]; /* scripts; each list ends with NULL */
 /* SQL: creation time of the run's experiment, in whole seconds since 1970. Times of points count from it. */
 #define CREATED_OF(RUN)                                                                                                \
     "(SELECT CAST(x.created_at AS INTEGER) FROM run u JOIN variant w ON w.id=u.variant_id JOIN experiment x ON "       \
     "x.id=w.experiment_id WHERE u.id=" RUN ")"
 /* what each version adds to the one before */
-extern const char results_schema_2[], results_schema_3[], results_schema_4[], results_schema_5[];
+extern const char results_from_1[], results_from_2[], results_from_3[], results_from_4[];
 typedef struct {
     int from; /* the step migrates user_version `from` to from + 1 */
     const char *sql;
@@ -100,8 +100,8 @@ int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c;
 int view_check_name(const char *experiment, err *e);                /* view.c: is this a valid name of an experiment? */
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
-int view_drop_old(sqlite3 *q, err *e);    /* views of old versions, named like their experiment */
-int view_refresh_all(sqlite3 *q, err *e); /* after a migration */
+int view_drop_all(sqlite3 *q, err *e);
+int view_refresh_all(sqlite3 *q, err *e);                                  /* after a migration */
 int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* existing or new; -1 */
 /* claim.c: starts a new generation without earlier data; the status stays */
 int run_afresh(db *d, int64_t run, err *e);

@@ -95,7 +95,7 @@ static int restore_variant(db *d, int64_t id, int64_t place, err *e)
                   " WHERE o.archived=0 AND o.name=bare||'~'||n))"
                   " UPDATE variant AS v SET change=coalesce(" DIFFERENCE(
                       "(SELECT b.id FROM variant b WHERE b.experiment_id=v.experiment_id AND b.is_base=1 AND "
-                      "b.archived=0)") ",change),is_base=0,archived=0,ord=?2,"
+                      "b.archived=0)") ",change),is_base=0,archived=0,place=?2,"
                                        "name=(SELECT bare||'~'||n FROM way ORDER BY n DESC LIMIT 1) WHERE id=?1",
                   "ii", id, place);
 }
@@ -107,7 +107,7 @@ int db_restore(db *d, const char *experiment, size_t *rows, err *e)
     if (tx_begin(d, true, e)) return -1;
     int rc = sql_int(d->q, e, &x, "SELECT id FROM experiment WHERE name=?1", "s", experiment);
     if (rc == 0) rc = fail(e, "experiment \"%s\": not in the database; `ablate ls` lists the experiments", experiment);
-    if (rc == 1) rc = sql_int(d->q, e, &place, "SELECT 1+max(ord) FROM variant WHERE experiment_id=?1", "i", x);
+    if (rc == 1) rc = sql_int(d->q, e, &place, "SELECT 1+max(place) FROM variant WHERE experiment_id=?1", "i", x);
     while (rc == 1 && (rc = sql_int(d->q, e, &id,
                                     "SELECT v.id FROM variant v WHERE v.experiment_id=?1 AND v.archived=1 AND EXISTS("
                                     "SELECT 1 FROM run WHERE variant_id=v.id AND status='done') ORDER BY v.id LIMIT 1",

@@ -106,8 +106,8 @@ int published_read(const char *name, arena *a, read_published *out, err *e)
 
 static int put_cell(sqlite3 *q, const read_published *p, size_t row, size_t column, err *e)
 {
-    static const char sql[] =
-        "INSERT INTO published(tbl,ord,row,col_ord,col,is_result,printed,value) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)";
+    static const char sql[] = "INSERT INTO published(table_name,place,row,col_place,col,is_result,printed,value) "
+                              "VALUES(?1,?2,?3,?4,?5,?6,?7,?8)";
     const char *text = p->cells[row * p->n_columns + column], *key = p->cells[row * p->n_columns],
                *name = p->columns[column];
     int64_t ord = (int64_t)row, at = (int64_t)column, result = p->is_result[column], i;
@@ -134,9 +134,9 @@ static int make_view(sqlite3 *q, const read_published *p, err *e)
         str_add(&sql, " THEN value END) ");
         sql_quote(&sql, p->columns[c]);
     }
-    str_add(&sql, " FROM published WHERE tbl=");
+    str_add(&sql, " FROM published WHERE table_name=");
     sql_literal(&sql, p->table);
-    str_add(&sql, " GROUP BY row ORDER BY ord");
+    str_add(&sql, " GROUP BY row ORDER BY place");
     int rc = sql_script(q, sql.s, e);
     str_free(&sql);
     str_free(&view);
@@ -149,7 +149,7 @@ static int put_table(sqlite3 *q, const published_text *t, err *e)
     read_published p;
     int rc =
         published_parse(t->name, t->text, &a, &p, e) ||
-        sql_do(q, e, "DELETE FROM published WHERE tbl=?1", "s", p.table) ||
+        sql_do(q, e, "DELETE FROM published WHERE table_name=?1", "s", p.table) ||
         sql_do(q, e, "DELETE FROM paper_table WHERE name=?1", "s", p.table) ||
         sql_do(q, e, "INSERT INTO paper_table(name,paper,title) VALUES(?1,?2,?3)", "sss", p.table, p.paper, p.title);
     for (size_t i = 0; i < p.n_rows && !rc; i++)

@@ -165,7 +165,7 @@ static int load_results(loading *l, read_run *run, err *e)
     int rc = 0;
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
-    "SELECT m.name,m.goal,x.signature,x.how,x.value,x.step," STATS " FROM result x JOIN metric m ON "                  \
+    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS " FROM result x JOIN metric m ON "      \
     "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
         l->results = sql_open(l->q, e, l->with_stats ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
 #undef RESULTS
@@ -251,9 +251,9 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
     int64_t *variants = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *variants);
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT t.grp,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
+                 "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
                  "v.id,v.config_hash FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
-                 " ORDER BY t.ord,t.name",
+                 " ORDER BY t.place,t.name",
                  "i", experiment);
     int rc = s ? 0 : -1;
     while (!rc && out->n_rows < (size_t)n && (rc = sql_next(s, e)) == 1) {

@@ -87,7 +87,7 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
     if (all_experiments(r, a, &all, e)) return -1;
     if (is_among(&all, row)) {
         names rows;
-        if (load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.ord)",
+        if (load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
                        row, DB_RECORDED, a, &rows, e))
             return -1;
         return fail(e, "run \"%s\": this is an experiment; name one of its rows, such as %s/%s", row, row,
@@ -122,7 +122,7 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
                   *near ? near : "; `ablate ls` lists the experiments");
     }
     if (!rc)
-        rc = load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.ord)",
+        rc = load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
                         experiment, DB_RECORDED, &a, &rows, e);
     bool known = false;
     for (size_t i = 0; !rc && i < rows.n; i++) known = known || same(rows.at[i], row);

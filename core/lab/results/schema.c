@@ -4,10 +4,8 @@
 
 /* SQL is laid out by hand: the formatter would cut its lines in two. */
 /* clang-format off */
-/* Version 2: the statistics of tables are stored, and the trials that tuned a row. */
-#define SCHEMA_2 \
-    /* How an experiment is to be judged and was set up, as JSON: criterion, factorial, scale, match. */ \
-    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" \
+/* Tables that version 2 added: the statistics of tables are stored, and the trials that tuned a row. */
+#define TABLES_2 \
     /* One row of a table against base in one metric (docs/statistics.md). delta, low, high are in `unit`. */ \
     "CREATE TABLE comparison(\n" \
     "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE," \
@@ -30,73 +28,26 @@
     " steps INTEGER,\n" \
     "  metric TEXT NOT NULL, value REAL, seconds REAL, flops REAL, outcome TEXT NOT NULL\n" \
     "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n" \
-    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n" \
-    "CREATE VIEW paired AS\n" \
-    " SELECT e.name experiment,t.ord,t.grp,t.name row,t.change,m.name metric,c.n,c.n_base,c.unit,c.delta," \
-    "c.low,c.high,c.p,\n" \
-    "  c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df," \
-    "c.seed_sd,\n" \
-    "  c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused," \
-    "c.base,\n" \
-    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n" \
-    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n" \
-    " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
-const char results_schema_2[] = SCHEMA_2;
+    "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n"
+#define TABLES_3 "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n"
+#define INDEX_4 "CREATE INDEX result_value ON result(run_id,metric_id,value,step,checkpoint,signature);\n"
 
-/* Version 3: views for the questions that people ask; an experiment's view has a name that needs no quotes. */
-#define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
-#define RUNS_OF \
-    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
-#define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
-#define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
-#define SCHEMA_3 \
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n" \
-    "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n" \
-    "CREATE VIEW runs AS\n" \
-    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts," \
-    "r.step,r.total_steps steps,\n" \
-    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n" \
-    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters," \
-    "a.flops_step,a.tokens_second,\n" \
-    "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n" \
-    RUNS_OF LAST_ATTEMPT IN_FORCE \
-    "CREATE VIEW curves AS\n" \
-    " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n" \
-    RUNS_OF " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE \
-    "CREATE VIEW plugins_used AS\n" \
-    " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n" \
-    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n" \
-    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n" \
-    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n" \
-    RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE
-const char results_schema_3[] = SCHEMA_3;
-
-/* Version 4: when a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3
- * bytes, not 4. Who reads results without their statistics, which are thousands of bytes each, finds all of them in an
- * index. */
-#define SCHEMA_4 \
-    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,how,signature);\n" \
-    "ALTER TABLE point RENAME COLUMN t TO seconds;\n" \
-    "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n"
-const char results_schema_4[] = SCHEMA_4;
-
-/* Version 5: keys of settings have the names of now; db.c exchanges them. */
-const char results_schema_5[] = "";
-
-const char *const results_schema[] = {
+const char *const results_tables[] = {
     "PRAGMA application_id = 1094861651;\n"
     "PRAGMA user_version = 5;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
     "  spec_sha256 TEXT NOT NULL, spec_ini TEXT NOT NULL, argv TEXT NOT NULL, created_at REAL NOT NULL,\n"
-    "  archived INTEGER NOT NULL DEFAULT 0) STRICT;\n"
+    "  archived INTEGER NOT NULL DEFAULT 0, view_name TEXT,\n"
+    /* How it is to be judged and was set up, as JSON: criterion, factorial, scale, match. */
+    "  analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis))) STRICT;\n"
 
     /* One row of the ablation table: a configuration without the seed. A name is unique among those in force.
      */
     "CREATE TABLE variant(\n"
     "  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,\n"
-    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
+    "  group_name TEXT NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
     "  is_base INTEGER NOT NULL DEFAULT 0, paper_row TEXT, not_applicable TEXT,\n"
     "  config_hash TEXT NOT NULL, config_json TEXT NOT NULL CHECK(json_valid(config_json)),\n"
     "  archived INTEGER NOT NULL DEFAULT 0, UNIQUE(experiment_id,config_hash)) STRICT;\n"
@@ -104,7 +55,7 @@ const char *const results_schema[] = {
     /* A further place in the table at which a variant is shown. */
     "CREATE TABLE alias(\n"
     "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, name TEXT NOT NULL,\n"
-    "  grp TEXT NOT NULL, ord INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
+    "  group_name TEXT NOT NULL, place INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
     "  PRIMARY KEY(variant_id,name)) STRICT, WITHOUT ROWID;\n"
     "CREATE TABLE param(\n"
     "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
@@ -112,10 +63,10 @@ const char *const results_schema[] = {
     "  PRIMARY KEY(variant_id,key)) STRICT, WITHOUT ROWID;\n"
     "CREATE INDEX param_kv ON param(key,value,variant_id);\n"
 
-    /* ord: the order in which runs are claimed. generation: how often it was queued afresh. */
+    /* place: the order in which runs are claimed. generation: how often it was queued afresh. */
     "CREATE TABLE run(\n"
     "  id INTEGER PRIMARY KEY, variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE,\n"
-    "  seed INTEGER NOT NULL, ord INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'queued'\n"
+    "  seed INTEGER NOT NULL, place INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'queued'\n"
     "    CHECK(status IN('queued','running','done','failed','killed','skipped')),\n"
     "  attempt INTEGER NOT NULL DEFAULT 0, generation INTEGER NOT NULL DEFAULT 0,\n"
     "  owner TEXT, lease_until REAL, heartbeat_at REAL, step INTEGER, total_steps INTEGER,\n"
@@ -131,22 +82,22 @@ const char *const results_schema[] = {
     "REAL,\n"
     "  peak_memory INTEGER, started_at REAL, ended_at REAL, exit_code INTEGER, term_signal INTEGER, error "
     "TEXT,\n"
-    "  log_path TEXT, PRIMARY KEY(run_id,n)) STRICT, WITHOUT ROWID;\n"
+    "  log_path TEXT, PRIMARY KEY(run_id,n)) STRICT, WITHOUT ROWID;\n",
 
     "CREATE TABLE metric(\n"
-    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, goal TEXT CHECK(goal IN('min','max'))) STRICT;\n"
-    /* Curves. A value is NULL where it was not finite. `t` became `seconds` in version 4. */
+    "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, direction TEXT CHECK(direction IN('min','max'))) STRICT;\n"
+    /* Curves. A value is NULL where it was not finite. seconds: since the experiment was created. */
     "CREATE TABLE point(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
-    "  step INTEGER NOT NULL, value REAL, t REAL, PRIMARY KEY(run_id,metric_id,step)) STRICT, WITHOUT "
+    "  step INTEGER NOT NULL, value REAL, seconds REAL, PRIMARY KEY(run_id,metric_id,step)) STRICT, WITHOUT "
     "ROWID;\n"
     /* The number that goes in the table. The signature is here and not with the metric, because two
      * experiments may score one metric in two ways. NULL: the run diverged. */
     "CREATE TABLE result(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
-    "  value REAL, step INTEGER, how TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
+    "  value REAL, step INTEGER, checkpoint TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
     "  PRIMARY KEY(run_id,metric_id)) STRICT, WITHOUT ROWID;\n"
     "CREATE TABLE artifact(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, kind TEXT NOT NULL, path TEXT NOT "
@@ -162,15 +113,23 @@ const char *const results_schema[] = {
     "CREATE TABLE paper_table(\n"
     "  name TEXT PRIMARY KEY, paper TEXT NOT NULL, title TEXT NOT NULL) STRICT;\n"
     "CREATE TABLE published(\n"
-    "  tbl TEXT NOT NULL REFERENCES paper_table(name) ON DELETE CASCADE, ord INTEGER NOT NULL, row TEXT NOT "
+    "  table_name TEXT NOT NULL REFERENCES paper_table(name) ON DELETE CASCADE, place INTEGER NOT NULL, row TEXT NOT "
     "NULL,\n"
-    "  col_ord INTEGER NOT NULL, col TEXT NOT NULL, is_result INTEGER NOT NULL, value ANY,\n"
+    "  col_place INTEGER NOT NULL, col TEXT NOT NULL, is_result INTEGER NOT NULL, value ANY,\n"
     "  printed TEXT NOT NULL,\n"
-    "  PRIMARY KEY(tbl,row,col)) STRICT, WITHOUT ROWID;\n",
+    "  PRIMARY KEY(table_name,row,col)) STRICT, WITHOUT ROWID;\n",
+    TABLES_2 TABLES_3 INDEX_4, NULL};
 
+/* Views, for questions that people ask. An upgrade drops all of them and makes these. */
+#define LAST_ATTEMPT " LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)\n"
+#define RUNS_OF \
+    " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
+#define IN_FORCE " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
+#define ISO(t) "strftime('%Y-%m-%dT%H:%M:%SZ'," t ",'unixepoch')"
+const char *const results_views[] = {
     /* One row per run and metric, everything by name. */
     "CREATE VIEW results AS\n"
-    " SELECT e.name experiment,v.grp,v.ord,v.name variant,v.is_base,r.seed,r.status,m.name "
+    " SELECT e.name experiment,v.group_name,v.place,v.name variant,v.is_base,r.seed,r.status,m.name "
     "metric,q.value,q.step,\n"
     "  r.id run_id,v.id variant_id,e.id experiment_id,m.id metric_id\n"
     " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id\n"
@@ -178,7 +137,7 @@ const char *const results_schema[] = {
     " WHERE r.archived=0 AND v.archived=0 AND e.archived=0;\n"
     /* One row per variant and metric: n, mean, sample standard deviation, difference from base. */
     "CREATE VIEW summary AS\n"
-    " WITH a AS (SELECT experiment,experiment_id,grp,ord,variant,variant_id,is_base,metric,metric_id,\n"
+    " WITH a AS (SELECT experiment,experiment_id,group_name,place,variant,variant_id,is_base,metric,metric_id,\n"
     "   count(value) n,count(*) n_runs,avg(value) mean,min(value) lo,max(value) hi\n"
     "   FROM results WHERE status='done' AND metric_id IS NOT NULL GROUP BY variant_id,metric_id),\n"
     " s AS (SELECT a.*,sqrt((SELECT sum((q.value-a.mean)*(q.value-a.mean)) FROM run r JOIN result q ON "
@@ -193,9 +152,58 @@ const char *const results_schema[] = {
     " WHERE is_swept=1 GROUP BY p.variant_id;\n"
     /* The rows of every table as they are printed: variants in force, and the further places of some. */
     "CREATE VIEW table_row AS\n"
-    " SELECT experiment_id,ord,grp,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
+    " SELECT experiment_id,place,group_name,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
     " FROM variant WHERE archived=0\n"
     " UNION ALL SELECT "
-    "v.experiment_id,a.ord,a.grp,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
+    "v.experiment_id,a.place,a.group_name,a.name,a.change,0,a.paper_row,v.not_applicable,v.id,v.name\n"
     " FROM alias a JOIN variant v ON v.id=a.variant_id WHERE v.archived=0;\n",
-    SCHEMA_2, SCHEMA_3, SCHEMA_4, NULL};
+    "CREATE VIEW paired AS\n"
+    " SELECT e.name experiment,t.place,t.group_name,t.name row,t.change,m.name metric,c.n,c.n_base,c.unit,c.delta,"
+    "c.low,c.high,c.p,\n"
+    "  c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df,"
+    "c.seed_sd,\n"
+    "  c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused,"
+    "c.base,\n"
+    "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n"
+    " FROM comparison c JOIN table_row t ON t.variant_id=c.variant_id JOIN experiment e ON e.id=t.experiment_id\n"
+    " JOIN metric m ON m.id=c.metric_id WHERE e.archived=0;\n"
+    "CREATE VIEW runs AS\n"
+    " SELECT r.id run,e.name experiment,v.name row,v.change,r.seed,r.status,r.recorded,r.attempt attempts,"
+    "r.step,r.total_steps steps,\n"
+    "  " ISO("r.queued_at") " queued," ISO("r.started_at") " started," ISO("r.ended_at") " ended,\n"
+    "  round(r.ended_at-r.started_at,1) seconds,a.host,a.device,a.git_commit,a.git_dirty,a.parameters,"
+    "a.flops_step,a.tokens_second,\n"
+    "  a.peak_memory,a.exit_code,a.term_signal signal,a.error,a.log_path log,v.config_hash,v.config_json settings\n"
+    RUNS_OF LAST_ATTEMPT IN_FORCE
+    "CREATE VIEW curves AS\n"
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,m.name metric,p.step,p.value\n"
+    RUNS_OF " JOIN point p ON p.run_id=r.id JOIN metric m ON m.id=p.metric_id\n" IN_FORCE
+    "CREATE VIEW plugins_used AS\n"
+    " SELECT r.id run,e.name experiment,v.name row,r.seed,j.key setting,\n"
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.name') ELSE j.key END plugin,\n"
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.sha256') ELSE j.value END sha256,\n"
+    "  CASE j.type WHEN 'object' THEN json_extract(j.value,'$.file') END file\n"
+    RUNS_OF LAST_ATTEMPT " JOIN json_each(a.plugins_json) j\n" IN_FORCE, NULL};
+
+/* ---- From an older version, without its views: db_steps in db.c ---- */
+
+const char results_from_1[] =
+    "ALTER TABLE experiment ADD COLUMN analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis));\n" TABLES_2;
+
+const char results_from_2[] = TABLES_3 "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n";
+
+/* When a point was written counts from its experiment's creation: SQLite keeps such a number in 2 or 3 bytes, not 4. */
+const char results_from_3[] =
+    "ALTER TABLE point RENAME COLUMN t TO seconds;\n"
+    "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n";
+
+/* Columns have words of their own instead of abbreviations; `position` is a setting's name. Published numbers are made
+ * anew by each version. */
+const char results_from_4[] =
+    "DROP INDEX IF EXISTS result_value;\n"
+    "ALTER TABLE variant RENAME COLUMN grp TO group_name; ALTER TABLE variant RENAME COLUMN ord TO place;\n"
+    "ALTER TABLE alias RENAME COLUMN grp TO group_name; ALTER TABLE alias RENAME COLUMN ord TO place;\n"
+    "ALTER TABLE run RENAME COLUMN ord TO place; ALTER TABLE metric RENAME COLUMN goal TO direction;\n"
+    "ALTER TABLE result RENAME COLUMN how TO checkpoint; ALTER TABLE published RENAME COLUMN tbl TO table_name;\n"
+    "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n"
+    INDEX_4;

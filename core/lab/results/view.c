@@ -88,9 +88,11 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
         used = grow(used, &cap, n + 1, sizeof *used);
         used[n++] = xstrdup(fixed[i]);
     }
-    str_add(sql, " AS SELECT CASE t.grp WHEN '' THEN t.name ELSE '('||t.grp||')' END \"row\",t.change \"change\","
-                 "(SELECT count(*) FROM run r WHERE r.variant_id=t.variant_id AND r.archived=0 AND r.status='done' "
-                 "AND NOT EXISTS(SELECT 1 FROM result x WHERE x.run_id=r.id AND x.value IS NULL)) \"n\"");
+    str_add(
+        sql,
+        " AS SELECT CASE t.group_name WHEN '' THEN t.name ELSE '('||t.group_name||')' END \"row\",t.change \"change\","
+        "(SELECT count(*) FROM run r WHERE r.variant_id=t.variant_id AND r.archived=0 AND r.status='done' "
+        "AND NOT EXISTS(SELECT 1 FROM result x WHERE x.run_id=r.id AND x.value IS NULL)) \"n\"");
     sqlite3_stmt *s =
         sql_open(q, e,
                  "SELECT DISTINCT m.id,m.name FROM metric m JOIN result x ON x.metric_id=m.id JOIN run r "
@@ -114,7 +116,7 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
     str_addf(sql,
              ",(SELECT max(a.parameters)/1e6 FROM run r JOIN attempt a ON a.run_id=r.id WHERE "
              "r.variant_id=t.variant_id) "
-             "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.ord",
+             "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.place",
              str_text(&joins), (long long)experiment);
     for (size_t i = 0; i < n; i++) free(used[i]);
     free(used);
@@ -225,11 +227,10 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e)
     return rc;
 }
 
-int view_drop_old(sqlite3 *q, err *e)
+int view_drop_all(sqlite3 *q, err *e)
 {
     str sql = {0};
-    sqlite3_stmt *s =
-        sql_open(q, e, "SELECT name FROM sqlite_master WHERE type='view' AND name IN(SELECT name FROM experiment)", "");
+    sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM sqlite_master WHERE type='view'", "");
     int rc = s ? 0 : -1;
     while (!rc && (rc = sql_next(s, e)) == 1) {
         str_add(&sql, "DROP VIEW ");

@@ -7,11 +7,12 @@
 int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
 {
     int64_t id = -1;
-    int rc = sql_int(q, e, &id, "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR goal=?2)", "ss", name, goal);
+    int rc =
+        sql_int(q, e, &id, "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR direction=?2)", "ss", name, goal);
     if (rc == 0)
         rc = sql_int(q, e, &id,
-                     "INSERT INTO metric(name,goal) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "
-                     "goal=coalesce(?2,goal)"
+                     "INSERT INTO metric(name,direction) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "
+                     "direction=coalesce(?2,direction)"
                      " RETURNING id",
                      "ss", name, goal);
     if (rc != 1) {
@@ -71,7 +72,7 @@ int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e
 static int goal_is_known(const db_result *r, err *e)
 {
     if (!r->goal || same(r->goal, "min") || same(r->goal, "max")) return 0;
-    return fail(e, "metric \"%s\": found goal \"%s\", expected min or max", r->metric, r->goal);
+    return fail(e, "metric \"%s\": found direction \"%s\", expected min or max", r->metric, r->goal);
 }
 
 static int put_result(db *d, int64_t run, const db_result *r, err *e)
@@ -81,7 +82,7 @@ static int put_result(db *d, int64_t run, const db_result *r, err *e)
     int64_t id = metric_id(d->q, r->metric, r->goal, e);
     int rc = id < 0 ? -1
                     : sql_do(d->q, e,
-                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,how,signature,stats)"
+                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats)"
                              " VALUES(?1,?2,?3,?4,?5,?6,?7)",
                              "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
                              (const void *)stats.s, stats.n);

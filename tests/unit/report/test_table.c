@@ -428,7 +428,7 @@ int main(void)
                  " WHERE v.name='A/heads=16' AND v.experiment_id=6)",
                  NULL, NULL, NULL);
     sqlite3_exec(q,
-                 "INSERT INTO metric(id,name,goal) VALUES(0,'token_accuracy','max');"
+                 "INSERT INTO metric(id,name,direction) VALUES(0,'token_accuracy','max');"
                  "INSERT INTO result(run_id,metric_id,value) SELECT run_id,0,50 FROM results WHERE experiment='every' "
                  "AND metric='ACC'",
                  NULL, NULL, NULL);

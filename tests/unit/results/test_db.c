@@ -20,7 +20,7 @@ static void test_freeze_and_claim(db *d)
     CHECK_INT(runs[1].row, 1);
     CHECK_INT(runs[2].row, 3);
     CHECK_INT(runs[3].seed, 2);
-    CHECK_SQL(path, "SELECT group_concat(name,',') FROM (SELECT name FROM table_row ORDER BY ord)",
+    CHECK_SQL(path, "SELECT group_concat(name,',') FROM (SELECT name FROM table_row ORDER BY place)",
               "base,A/heads=1,A/heads=8,big");
     CHECK_SQL(path, "SELECT same_as FROM table_row WHERE name='A/heads=8'", "base");
     CHECK_SQL(path, "SELECT typeof(value)||' '||value FROM param WHERE key='heads' AND is_swept", "integer 1");

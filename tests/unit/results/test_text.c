@@ -44,7 +44,7 @@ static void test_published(void)
     db_close(db_open(&o, &e));
     CHECK_TEXT(e.text, "");
     CHECK_SQL(file,
-              "SELECT printed||' '||typeof(value) FROM published WHERE tbl='table3' AND row='A/heads=4' AND "
+              "SELECT printed||' '||typeof(value) FROM published WHERE table_name='table3' AND row='A/heads=4' AND "
               "col='PPL'",
               "5.00 real");
     CHECK_SQL(file, "SELECT group_concat(BLEU,' ') FROM published_table3 WHERE block='(A)'", "24.9 25.5 25.8 25.4");
