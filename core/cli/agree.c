@@ -68,6 +68,7 @@ static const option options[] = {
      OPTION_FLAG, offsetof(agree_options, keep)},
     {0}};
 const command agree_command = {.name = "agree",
+                               .part = FOR_MODELS,
                                .does =
                                    "print the lines that are identical in several files: trees on which parsers agree",
                                .arguments = "FILE FILE...",

@@ -1,62 +1,6 @@
-/* all.c - the list of commands in the order of the help, and finding a command. */
+/* all.c - finds a command, and lists all of them for `ablate help`. */
 #include "cli/options.h"
 #include <string.h>
-
-/* clang-format off: one command per line */
-#define COMMANDS(X)                                                                                                    \
-    X(run)                                                                                                             \
-    X(plan)                                                                                                            \
-    X(watch)                                                                                                           \
-    X(table)                                                                                                           \
-    X(ls)                                                                                                              \
-    X(show)                                                                                                            \
-    X(log)                                                                                                             \
-    X(diff)                                                                                                            \
-    X(note)                                                                                                            \
-    X(tag)                                                                                                             \
-    X(rm)                                                                                                              \
-    X(restore)                                                                                                         \
-    X(query)                                                                                                           \
-    X(report)                                                                                                          \
-    X(plot)                                                                                                            \
-    X(export)                                                                                                          \
-    X(plugins)                                                                                                         \
-    X(check)                                                                                                           \
-    X(new)                                                                                                             \
-    X(predict)                                                                                                         \
-    X(translate)                                                                                                       \
-    X(parse)                                                                                                           \
-    X(generate)                                                                                                        \
-    X(attention)                                                                                                       \
-    X(heads)                                                                                                           \
-    X(agree)                                                                                                           \
-    X(score_bleu)                                                                                                      \
-    X(score_f1)                                                                                                        \
-    X(data_list)                                                                                                       \
-    X(data_get)                                                                                                        \
-    X(data_check)                                                                                                      \
-    X(bench_train)                                                                                                     \
-    X(bench_decode)                                                                                                    \
-    X(bench_attention)                                                                                                 \
-    X(bench_host)                                                                                                      \
-    X(bench_layers)                                                                                                    \
-    X(record)                                                                                                          \
-    X(import)                                                                                                          \
-    X(reference)                                                                                                       \
-    X(sync)                                                                                                            \
-    X(devices)                                                                                                         \
-    X(completion)                                                                                                      \
-    X(man)                                                                                                             \
-    X(worker)                                                                                                          \
-    X(slurm_task)                                                                                                      \
-    X(estimate)
-/* clang-format on */
-
-#define DECLARE(name) extern const command name##_command;
-COMMANDS(DECLARE)
-#define ENTRY(name) &name##_command,
-const command *const all_commands[] = {COMMANDS(ENTRY)};
-const size_t n_commands = LENGTH(all_commands);
 
 const command *command_find(int argc, char **argv, int *used)
 {
@@ -71,11 +15,17 @@ const command *command_find(int argc, char **argv, int *used)
     return NULL;
 }
 
+#define TITLE(part, title) title,
 void commands_overview(str *out)
 {
+    static const char *const titles[] = {COMMAND_PARTS(TITLE)};
     str_add(out, "ablate: which part of a Transformer matters\n\nusage: ablate COMMAND ...\n\n");
-    for (size_t i = 0; i < n_commands; i++)
-        if (all_commands[i]->does) str_addf(out, "  %-15s %s\n", all_commands[i]->name, all_commands[i]->does);
+    for (size_t part = 0; part < LENGTH(titles); part++) {
+        str_addf(out, "%s:\n", titles[part]);
+        for (size_t i = 0; i < n_commands; i++)
+            if (all_commands[i]->does && all_commands[i]->part == part)
+                str_addf(out, "  %-15s %s\n", all_commands[i]->name, all_commands[i]->does);
+    }
     str_addf(out, "  %-15s %s\n", "test", "build and run the test suite (in a checkout: ./ablate test)");
     str_add(out, "\n`ablate COMMAND --help` explains a command's options; `ablate --version` prints version, commit, "
                  "backends and instruction set.\n");

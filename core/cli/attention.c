@@ -229,6 +229,7 @@ static const option options[] = {
     {0}};
 const command attention_command = {
     .name = "attention",
+    .part = FOR_MODELS,
     .does = "show what each head attends to in a sentence: a page, or a figure as SVG or PDF",
     .words = WORDS_NONE,
     .options = options,

@@ -152,17 +152,20 @@ static const option options[] = {
     {0}};
 #define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
 const command bench_train_command = {.name = "bench train",
+                                     .part = FOR_SPEED,
                                      .does = "measure training steps; prints JSON",
                                      BENCH,
                                      .run = train,
                                      .example =
                                          "ablate bench train --lengths lengths.txt --config base --precision fp32"};
 const command bench_decode_command = {.name = "bench decode",
+                                      .part = FOR_SPEED,
                                       .does = "measure beam search; prints JSON",
                                       BENCH,
                                       .run = decode,
                                       .example = "ablate bench decode --lengths lengths.txt --beam-size 4"};
 const command bench_attention_command = {.name = "bench attention",
+                                         .part = FOR_SPEED,
                                          .does = "measure attention alone; prints JSON",
                                          BENCH,
                                          .run = attention,

@@ -234,6 +234,7 @@ static const option options[] = {
     {0}};
 const command bench_host_command = {
     .name = "bench host",
+    .part = FOR_SPEED,
     .does = "measure the host and its database at the size of a large cluster; prints JSON",
     .about = "The default size takes some minutes and 4 GB of disk. docs/cluster.md has figures.",
     .options = options,

@@ -310,6 +310,7 @@ static const option options[] = {
     {0}};
 const command bench_layers_command = {
     .name = "bench layers",
+    .part = FOR_SPEED,
     .does = "measure time, FLOPs and memory of layer types over sentence length (the paper's Table 1)",
     .options = options,
     .defaults = &defaults,

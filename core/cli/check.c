@@ -32,6 +32,7 @@ static const option options[] = {
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};
 const command check_command = {.name = "check",
+                               .part = FOR_PLUGINS,
                                .does = "run the conformance checks on plugins, by name or file",
                                .about = "Without a name: all loaded plugins. Exit code 1: a check failed.",
                                .arguments = "[KIND/NAME | NAME | FILE.so]...",

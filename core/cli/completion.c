@@ -289,6 +289,7 @@ static int completion(const invocation *c, void *options)
 
 const command completion_command = {
     .name = "completion",
+    .part = FOR_PROGRAM,
     .does = "print the completion script for bash, zsh or fish",
     .about = "bash: source <(ablate completion bash). zsh: source <(ablate completion zsh), after compinit. fish: "
              "ablate completion fish | source.",

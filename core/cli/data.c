@@ -90,6 +90,7 @@ static const option list_options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(data_options, json)}, FOLDER_OPTION, {0}};
 static const option get_options[] = {FOLDER_OPTION, {0}};
 const command data_list_command = {.name = "data list",
+                                   .part = FOR_DATA,
                                    .does = "list the known corpora, and which are present",
                                    .words = WORDS_NONE,
                                    .options = list_options,
@@ -97,6 +98,7 @@ const command data_list_command = {.name = "data list",
                                    .run = list,
                                    .example = "ablate data list"};
 const command data_get_command = {.name = "data get",
+                                  .part = FOR_DATA,
                                   .does = "download corpora and verify their checksums",
                                   .arguments = "NAME...",
                                   .least = 1,

@@ -162,6 +162,7 @@ static const option options[] = {
     {0}};
 const command data_check_command = {
     .name = "data check",
+    .part = FOR_DATA,
     .does = "report pairs, lengths and faults of a corpus",
     .about =
         "PLACE: as translation.data takes it: a folder, a table of two columns, two files joined by +. Faults: empty "

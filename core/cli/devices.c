@@ -15,6 +15,7 @@ static int devices(const invocation *c, void *options)
 static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(devices_options, json)}, {0}};
 const command devices_command = {.name = "devices",
+                                 .part = FOR_SPEED,
                                  .does = "show what runs can use: processor, instruction set, GPUs",
                                  .options = options,
                                  .size = sizeof(devices_options),
@@ -28,6 +29,7 @@ static int reference(const invocation *c, void *options)
     return 0;
 }
 const command reference_command = {.name = "reference",
+                                   .part = FOR_PLUGINS,
                                    .does = "print every INI key with its default and range, as Markdown",
                                    .run = reference,
                                    .example = "ablate reference > docs/ini.md"};

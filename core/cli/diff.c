@@ -186,6 +186,7 @@ static int diff(const invocation *c, void *options)
 static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(diff_options, json)}, OPTION_DATABASE, {0}};
 const command diff_command = {.name = "diff",
+                              .part = FOR_RESULTS,
                               .does = "show how two runs differ: settings, commit, machine, plugins, results, curves",
                               .about =
                                   "For differences between designs, with intervals over seeds, use `ablate table`.",

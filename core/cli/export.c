@@ -29,6 +29,7 @@ static const option options[] = {{"--output -o", "FOLDER", "output folder; creat
                                  OPTION_DATABASE,
                                  {0}};
 const command export_command = {.name = "export",
+                                .part = FOR_RESULTS,
                                 .does = "export an experiment as Parquet, CSV, TensorBoard event files or W&B runs",
                                 .arguments = "[NAME]",
                                 .most = 1,

@@ -132,6 +132,7 @@ static const option options[] = {
     {0}};
 const command generate_command = {
     .name = "generate",
+    .part = FOR_MODELS,
     .does = "generate text with a trained language model (task lm)",
     .about = "Prints the prompt and its continuation on standard output. "
              "When the model's window is full, continues from its last half.",

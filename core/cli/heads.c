@@ -341,6 +341,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command heads_command = {.name = "heads",
+                               .part = FOR_MODELS,
                                .does = "measure what attention heads look at, and the cost of pruning each",
                                .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. "
                                         "EXPERIMENT/ROW: roles of heads over its seeds. EXPERIMENT: the softmax's "

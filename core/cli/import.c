@@ -20,6 +20,7 @@ static int import(const invocation *c, void *options)
 
 static const option options[] = {OPTION_DATABASE, {0}};
 const command import_command = {.name = "import",
+                                .part = FOR_RESULTS,
                                 .does = "import recorded experiments into the database",
                                 .arguments = "FILE.json...",
                                 .least = 1,

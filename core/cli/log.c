@@ -99,6 +99,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command log_command = {.name = "log",
+                             .part = FOR_RESULTS,
                              .does = "print the log of a run",
                              .about = "RUN: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED.",
                              .arguments = "RUN",

@@ -314,6 +314,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command ls_command = {.name = "ls",
+                            .part = FOR_RESULTS,
                             .does = "list the experiments in the database, or the runs of one",
                             .arguments = "[EXPERIMENT]",
                             .most = 1,

@@ -76,6 +76,7 @@ static int man(const invocation *c, void *options)
 }
 
 const command man_command = {.name = "man",
+                             .part = FOR_PROGRAM,
                              .does = "print the manual page: ablate man | man -l -",
                              .run = man,
                              .example = "ablate man | man -l -"};

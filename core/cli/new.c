@@ -149,6 +149,7 @@ static int new_plugin(const invocation *c, void *options)
 }
 
 const command new_command = {.name = "new",
+                             .part = FOR_PLUGINS,
                              .does = "write the skeleton of a plugin; it builds and passes the checks unchanged",
                              .arguments = "KIND NAME",
                              .least = 2,

@@ -55,6 +55,7 @@ static int tag(const invocation *c, void *options)
 
 static const option options[] = {OPTION_DATABASE, {0}};
 const command note_command = {.name = "note",
+                              .part = FOR_RESULTS,
                               .does = "attach a note to a run; `ablate show` prints it",
                               .about = "Without TEXT, removes the note. EXPERIMENT/ROW means every seed of the row.",
                               .arguments = "RUN [TEXT]...",
@@ -66,6 +67,7 @@ const command note_command = {.name = "note",
                               .run = note,
                               .example = "ablate note quick/base@1 \"machine was busy\""};
 const command tag_command = {.name = "tag",
+                             .part = FOR_RESULTS,
                              .does = "set or remove a tag of a run",
                              .arguments = "RUN NAME=VALUE | NAME",
                              .least = 2,

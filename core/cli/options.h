@@ -1,7 +1,8 @@
 /* options.h - the description of a command: name, arguments, options. One table generates parsing, ranges, usage,
  * --help, completion and the man page.
  *
- * A new command is one file in core/cli/ and a line in all.c:
+ * A new command is one file in core/cli/; the build collects each `const command NAME_command` (commands.cmake).
+ * CONTRIBUTING.md has a whole one. In short:
  *
  *     typedef struct { const char *out; int64_t layer; bool serve; text_list metrics; int format; } show_options;
  *
@@ -22,9 +23,9 @@
  *         OPTION_DATABASE,
  *         {0}};
  *     const command show_command = {
- *         .name = "show", .does = "show a run: settings, results, provenance", .arguments = "RUN", .least = 1, .most =
- *         1, .words = WORDS_RUNS, .options = options, .defaults = &defaults, .size = sizeof defaults, .run = show,
- *         .example = "ablate show quick/base"};
+ *         .name = "show", .part = FOR_RESULTS, .does = "show a run: settings, results, provenance", .arguments = "RUN",
+ *         .least = 1, .most = 1, .words = WORDS_RUNS, .options = options, .defaults = &defaults,
+ *         .size = sizeof defaults, .run = show, .example = "ablate show quick/base"};
  *
  * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it, or an equals sign
  * (--layer=2); after -- there are no options. Exit codes: 0; 1: failure; 2: invalid command line, which prints the
@@ -79,9 +80,22 @@ typedef struct {
         "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, WORDS_FILES            \
     }
 
+/* The parts of `ablate help`. */
+#define COMMAND_PARTS(X)                                                                                               \
+    X(TRAINING, "experiments")                                                                                         \
+    X(RESULTS, "results")                                                                                              \
+    X(MODELS, "trained models")                                                                                        \
+    X(DATA, "data")                                                                                                    \
+    X(PLUGINS, "plugins and keys")                                                                                     \
+    X(SPEED, "speed")                                                                                                  \
+    X(PROGRAM, "the program")
+#define COMMAND_PART(part, title) FOR_##part,
+typedef enum { COMMAND_PARTS(COMMAND_PART) } command_part;
+
 typedef struct invocation invocation;
 typedef struct {
-    const char *name;      /* "show"; "score bleu": two words */
+    const char *name; /* "show"; "score bleu": two words */
+    command_part part;
     const char *does;      /* one-line description; NULL: the command is not listed */
     const char *about;     /* longer description for --help; or NULL */
     const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
@@ -107,7 +121,7 @@ struct invocation {
     int verbosity; /* -1: quiet, 0, 1: verbose */
 };
 
-/* All commands in the order of the help, n of them. */
+/* All commands by name, n of them: made by the build (commands.cmake). */
 extern const command *const all_commands[];
 extern const size_t n_commands;
 

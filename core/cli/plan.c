@@ -110,6 +110,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command plan_command = {.name = "plan",
+                              .part = FOR_TRAINING,
                               .does = "plan seeds and hours, and the power to detect a difference, before training",
                               .about = "docs/statistics.md has the formulas. Standard deviation, sentence variance and "
                                        "times come from runs in the database.",

@@ -54,6 +54,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command plot_command = {.name = "plot",
+                              .part = FOR_RESULTS,
                               .does = "draw one chart for a paper: SVG, PDF, PNG, or data for gnuplot and Vega-Lite",
                               .arguments = "[NAME]",
                               .most = 1,

@@ -100,6 +100,7 @@ static const option options[] = {
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};
 const command plugins_command = {.name = "plugins",
+                                 .part = FOR_PLUGINS,
                                  .does = "list the loaded plugins, with parameters and descriptions",
                                  .arguments = "[KIND | KIND/NAME | FILE.so]",
                                  .most = 1,

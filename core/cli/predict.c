@@ -185,16 +185,19 @@ static const option options[] = {
 #define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
 const command predict_command = {
     .name = "predict",
+    .part = FOR_MODELS,
     .does = "apply a trained run to standard input: translations, or trees if its task is parsing",
     PREDICTION,
     .run = as_the_model,
     .example = "ablate predict --run quick/base < sentences"};
 const command translate_command = {.name = "translate",
+                                   .part = FOR_MODELS,
                                    .does = "translate standard input with a trained run, line by line",
                                    PREDICTION,
                                    .run = translate,
                                    .example = "ablate translate --run quick/base --beam-size 4 < text.en > text.de"};
 const command parse_command = {.name = "parse",
+                               .part = FOR_MODELS,
                                .does = "parse sentences into trees with a trained run of the task parsing",
                                .about = "One sentence per line: words, or word_TAG, separated by blanks.",
                                PREDICTION,

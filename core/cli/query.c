@@ -49,6 +49,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command query_command = {.name = "query",
+                               .part = FOR_RESULTS,
                                .does = "run read-only SQL on the database",
                                .about = "Without SQL, or with -, the statement is read from standard input.",
                                .arguments = "[SQL | -]",

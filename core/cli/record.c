@@ -140,6 +140,7 @@ static const option options[] = {{"--points", "N", "points to keep per learning 
                                  {0}};
 const command record_command = {
     .name = "record",
+    .part = FOR_RESULTS,
     .does = "record an experiment in experiments/recorded/, for git",
     .about = "FILE.json: another output file. This machine's folders are removed from the record.",
     .arguments = "EXPERIMENT [FILE.json]",

@@ -49,6 +49,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command report_command = {.name = "report",
+                                .part = FOR_RESULTS,
                                 .does =
                                     "write an HTML page of an experiment: verdict, table, curves, cost, grids, runs",
                                 .arguments = "[NAME]",

@@ -23,6 +23,7 @@ static int restore(const invocation *c, void *options)
 static const option options[] = {OPTION_DATABASE, {0}};
 const command restore_command = {
     .name = "restore",
+    .part = FOR_RESULTS,
     .does = "show older runs of an experiment again, beside its present ones",
     .about = "When settings of a row change, its earlier runs stay in the database and its table leaves them out. This "
              "command shows them as rows ROW~1, ROW~2 ... until the experiment is run again. `ablate ls EXPERIMENT "

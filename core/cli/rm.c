@@ -227,6 +227,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command rm_command = {.name = "rm",
+                            .part = FOR_RESULTS,
                             .does = "remove runs and their files",
                             .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED. "
                                      "Running runs cannot be removed.",

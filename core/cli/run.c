@@ -59,6 +59,7 @@ static const option table[] = {
     {0}};
 const command run_command = {
     .name = "run",
+    .part = FOR_TRAINING,
     .does = "expand a sweep, train missing runs, print the table",
     .about = "The same command resumes a killed or interrupted sweep. docs/ini.md describes the INI.",
     .arguments = "SPEC.ini",
@@ -71,6 +72,7 @@ const command run_command = {
     .run = run,
     .example = "ablate run experiments/quick.ini -s steps=200 --seeds 1..3"};
 const command estimate_command = {.name = "estimate",
+                                  .part = FOR_TRAINING,
                                   .least = 1,
                                   .most = 1,
                                   .options = table,

@@ -142,6 +142,7 @@ static const option bleu_command_table[] = {
     {0}};
 const command score_bleu_command = {
     .name = "score bleu",
+    .part = FOR_MODELS,
     .does = "compute BLEU of translations on standard input, as sacreBLEU does",
     .options = bleu_command_table,
     .size = sizeof(bleu_command_options),
@@ -266,6 +267,7 @@ static const option f1_table[] = {
     {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
     {0}};
 const command score_f1_command = {.name = "score f1",
+                                  .part = FOR_MODELS,
                                   .does = "compute bracketing F1 of trees on standard input, as EVALB does",
                                   .options = f1_table,
                                   .defaults = &f1_defaults,

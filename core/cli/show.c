@@ -234,6 +234,7 @@ static const option options[] = {
     OPTION_DATABASE,
     {0}};
 const command show_command = {.name = "show",
+                              .part = FOR_RESULTS,
                               .does = "show a run: settings, results, provenance",
                               .about = "RUN: its number, EXPERIMENT/ROW (all seeds of the row) or EXPERIMENT/ROW@SEED.",
                               .arguments = "RUN",

@@ -47,6 +47,7 @@ static const option options[] = {
     {0}};
 const command sync_command = {
     .name = "sync",
+    .part = FOR_TRAINING,
     .does = "record the progress of runs in Slurm jobs",
     .about = "A sweep started with `ablate run --launcher slurm --detach` trains without a host. This command records "
              "what its "
@@ -74,5 +75,10 @@ static int task_run(const invocation *c, void *unused)
     }
     return slurm_task_run(c->p.program, c->word[0], task, per_task);
 }
-const command slurm_task_command = {
-    .name = "slurm-task", .arguments = "SPOOL TASK RUNS", .least = 3, .most = 3, .words = WORDS_NONE, .run = task_run};
+const command slurm_task_command = {.name = "slurm-task",
+                                    .part = FOR_TRAINING,
+                                    .arguments = "SPOOL TASK RUNS",
+                                    .least = 3,
+                                    .most = 3,
+                                    .words = WORDS_NONE,
+                                    .run = task_run};

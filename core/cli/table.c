@@ -67,6 +67,7 @@ static const option options[] = {
     {0}};
 const command table_command = {
     .name = "table",
+    .part = FOR_RESULTS,
     .does = "print an experiment's table, or the paper's table1 to table4",
     .about =
         "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names print "

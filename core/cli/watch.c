@@ -127,6 +127,7 @@ static const option options[] = {
     {0}};
 const command watch_command = {
     .name = "watch",
+    .part = FOR_TRAINING,
     .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
     .about =
         "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.",

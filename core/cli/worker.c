@@ -28,5 +28,9 @@ static int work(const invocation *c, void *typed)
     return code < 0 ? call_failed(c, &e) : code;
 }
 
-const command worker_command = {
-    .name = "worker", .options = options, .defaults = &defaults, .size = sizeof defaults, .run = work};
+const command worker_command = {.name = "worker",
+                                .part = FOR_TRAINING,
+                                .options = options,
+                                .defaults = &defaults,
+                                .size = sizeof defaults,
+                                .run = work};

@@ -56,6 +56,7 @@ ABLATE_FAULT=fsync:9:on LD_PRELOAD=$library ablate run faults.ini --threads 1 --
 mv home half
 
 # NAME|state|command|the query whose answer is compared in place of the command's output; -: nothing is compared
+# A script of tests/cli may have the cases of its command, in a line `# fault: NAME|...`.
 cases='run|empty|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 resume|half|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 dry-run|empty|run faults.ini --dry-run|
@@ -95,6 +96,7 @@ import|empty|import record.json|SELECT variant,metric,quote(value) FROM results 
 reference|empty|reference|
 devices|empty|devices|-
 completion|empty|completion bash|'
+cases+=$'\n'$(sed -n 's/^# fault: //p' "$source"/tests/cli/*.sh)
 
 # ---- one command ----
 
@@ -143,6 +145,7 @@ attempt() {
 }
 
 while IFS='|' read -r name state command query; do
+    [ -n "$name" ] || continue
     [[ "$only" = "  " || "$only" == *" $name "* ]] || continue
     calm_code=0 varies=
     fresh
