@@ -200,6 +200,9 @@ typedef struct {
 
 /* ---- fused operations: a reference in host operations, and optional kernels -------------------------------------- */
 /* A kernel gets views of dense row-major memory, 64-byte aligned on the CPU.
+ * Types: each view says its own. All are float in fp32 and double in fp64 (`ablate check`), ids int32. In a bf16 run
+ *     rows and what ab_linear returns are bfloat16, everything else float, so inputs and output may differ: look at
+ *     each dtype and return -1 for what the kernel does not have.
  * Threads: one call at a time per tape, but tapes of several runs or threads may call the same kernel at once: no
  *     static state. A CPU kernel may start an OpenMP region; it returns when all output is written.
  * Aliasing: out never shares memory with an input. Inputs are read-only and may be views of the same memory.
@@ -213,7 +216,7 @@ typedef struct {
     int64_t dim[4];
     int32_t dtype;
 } ab_view;
-typedef struct { /* one kernel call */
+typedef struct { /* one kernel call; types may differ from view to view */
     const ab_view *in;
     int n_in;
     ab_view out;
@@ -304,7 +307,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*div)(ab_ctx *c, ab_t a, ab_t b);
     ab_t (*minimum)(ab_ctx *c, ab_t a, ab_t b); /* the smaller; ties give the gradient to a */
     ab_t (*maximum)(ab_ctx *c, ab_t a, ab_t b); /* the larger; ties give the gradient to a */
-    /* a where condition (0 or 1) is 1, else b; both finite */
+    /* a where condition (0 or 1) is 1, else b; the other one has no influence, even if it is not finite */
     ab_t (*where)(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
     ab_t (*less_than)(ab_ctx *c, ab_t a, ab_t b); /* a < b as 0 or 1; no gradient */
     ab_t (*mul_scalar)(ab_ctx *c, ab_t a, double by);
@@ -391,8 +394,9 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     ab_t (*heads)(ab_ctx *c, ab_t rows, int64_t heads);
     /* the position's rotation of queries or keys (self-attention) */
     ab_t (*rotate)(ab_ctx *c, ab_t x);
-    /* keys, values or similar [B,n,T,d]: returns x; in decoding, where x is this step's, all steps so far. Call order
-     * identifies a cache */
+    /* keys, values or similar [B,n,T,d], n and d the same in every step: returns x. In decoding x is this step's
+     * [B,n,1,d], and the result [B,n,Tk,d], as long as ab_kpos: all steps so far, then zeros, which ab_mask hides.
+     * Call order identifies a cache */
     ab_t (*remember)(ab_ctx *c, ab_t x);
     /* [B,n,Tq,d] -> rows [rows, n d] of the query side */
     ab_t (*merge)(ab_ctx *c, ab_t y);
@@ -458,7 +462,7 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
      * key visible to its query */
     ab_t (*window)(ab_ctx *c, ab_t s, ab_t from, ab_t to);
     /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape;
-     * decoding carries them */
+     * decoding carries them. d may be Tk */
     ab_t (*running_sum)(ab_ctx *c, ab_t a);
 };
 

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef BETTER
+#define BETTER      AB_HIGHER
+#define COUNTED(is) (is)
+#endif
+
 typedef struct {
     int64_t unused;
 } config;
@@ -40,12 +45,13 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
     task *t = self;
     double right = 0;
     for (int64_t i = 0; i < n; i++) {
-        t->stats[i][0] = !strcmp(hyp[i], t->text[i]), t->stats[i][1] = 1;
-        right += t->stats[i][0];
+        int is = !strcmp(hyp[i], t->text[i]);
+        t->stats[i][0] = COUNTED(is), t->stats[i][1] = 1;
+        right += is;
     }
     memset(out, 0, sizeof *out);
     strcpy(out->name, "acc");
-    out->value = VALUE(right, n);
+    out->value = VALUE(right, n), out->better = BETTER;
     out->sum = AB_SUM_RATIO, out->n_stats = 2, out->stats = t->stats[0];
     return 1;
 }

@@ -47,6 +47,28 @@ static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool
           in_place ? a : tensor_of(t, dy), 1e-7);
 }
 
+static void check_where(const int64_t d[4], unsigned ones)
+{
+    view in[3];
+    char what[96];
+    for (int k = 0; k < 3; k++) {
+        int64_t axes[4];
+        for (int a = 0; a < 4; a++) axes[a] = ones >> (4 * k + a) & 1 ? 1 : d[a];
+        in[k] = randoms(tensor_of(F32, axes));
+        for (int64_t j = 0; j < size_of(&in[k]); j++)
+            if (k == 0) set(&in[k], j, get(&in[k], j) > 0);
+    }
+    snprintf(what, sizeof what, "WHERE [%d,%d,%d,%d] ones %03x", (int)d[0], (int)d[1], (int)d[2], (int)d[3], ones);
+    check(what, OP_WHERE, cpu_WHERE, cuda_WHERE, (attr){0}, 3, in, tensor_of(F32, d), 0);
+}
+
+static void test_where(void)
+{
+    for (unsigned ones = 0; ones < 4096; ones += 17)
+        if (!(ones & ones >> 4 & ones >> 8)) check_where((int64_t[4]){2, 3, 3, 8}, ones);
+    check_where((int64_t[4]){1, 1, 37, 53}, 0);
+}
+
 static void test_binary(void)
 {
     for (int i = 0; i < 6; i++) {
@@ -374,6 +396,7 @@ int main(void)
 {
     start();
     test_binary();
+    test_where();
     test_one_input();
     test_relu_back();
     test_copies();

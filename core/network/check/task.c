@@ -134,6 +134,11 @@ static int score_lines(const opened *o, ab_split split, const char *const *line,
     return found;
 }
 
+static bool better_than(const ab_metric *a, const ab_metric *b)
+{
+    return a->better == AB_LOWER ? a->value < b->value : a->value > b->value;
+}
+
 /* The per-sentence statistics, added up, must give the figure. */
 static void check_stats(const ab_metric *m, int64_t n, check_result *r)
 {
@@ -168,12 +173,13 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     for (int k = 0; k < n_good; k++) {
         check_stats(&good[k], n, r);
         if (!good[k].name[0]) check_fail(r, "score %d has no name", k);
-        if (!(good[k].value >= 100 - 1e-9) && good[k].n_stats)
-            check_fail(r, "%s: the references score %s %.6g, not the best value 100", split_names[split], good[k].name,
-                       good[k].value);
+        double best = good[k].better == AB_LOWER ? 0 : 100;
+        if (!(fabs(good[k].value - best) <= 1e-9) && good[k].n_stats)
+            check_fail(r, "%s: the references score %s %.6g, not the best value %g", split_names[split], good[k].name,
+                       good[k].value, best);
     }
     int n_bad = score_lines(o, split, nonsense, n, bad, r);
-    if (n_good > 0 && n_bad > 0 && !(bad[0].value < good[0].value))
+    if (n_good > 0 && n_bad > 0 && !better_than(&good[0], &bad[0]))
         check_fail(r, "%s: nonsense scores %s %.6g, the references %.6g", split_names[split], good[0].name,
                    bad[0].value, good[0].value);
     for (int k = 0; k < n_bad; k++) check_stats(&bad[k], n, r);
@@ -218,8 +224,7 @@ static void score_likelihoods(const opened *o, check_result *r)
         ab_metric good[METRICS], bad[METRICS];
         memset(good, 0, sizeof good), memset(bad, 0, sizeof bad);
         if (!p->n || score_guess(o, s, p, true, good, r) < 1 || score_guess(o, s, p, false, bad, r) < 1) continue;
-        double gain = good[0].better == AB_LOWER ? bad[0].value - good[0].value : good[0].value - bad[0].value;
-        if (!(gain > 0))
+        if (!better_than(&good[0], &bad[0]))
             check_fail(r, "%s: wrong guesses score %s %.6g, right ones %.6g", split_names[s], good[0].name,
                        bad[0].value, good[0].value);
     }

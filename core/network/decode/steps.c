@@ -125,6 +125,36 @@ static bool is_cache(const ab_ctx *c, int32_t state)
     return false;
 }
 
+static bool same_width(const step_state *x, const node *v)
+{
+    return !memcmp(x->dim + 1 + (x->step > 0), v->dim + 1 + (x->step > 0), (x->step ? 2 : 3) * sizeof *v->dim);
+}
+
+/* A carried state that is as wide as the keys of a step has grown with them: what it held, and zeros. -1: it cannot. */
+static int widen_state(steps *s, step_state *x, const node *v)
+{
+    size_t one = dtype_size(v->type), row = (size_t)(v->dim[1] * v->dim[2] * v->dim[3]) * one;
+    const int64_t *d = x->dim, *to = v->dim;
+    char before[64], now[64];
+    if (x->step || to[1] < d[1] || to[2] < d[2] || to[3] < d[3])
+        return fail(&s->refused,
+                    "state '%s' has shape %s in one step and %s in another: only what ab_running_sum, ab_scan and "
+                    "ab_causal_kv_sum carry may grow with the number of keys",
+                    x->name, shape_text(d, before), shape_text(to, now));
+    const backend *b = s->m->backend;
+    size_t size = row * (size_t)(s->batch * s->widest);
+    char *data = b->alloc(size);
+    backend_zero(b, data, size);
+    for (int64_t r = 0; r < s->batch * s->beam; r++)
+        for (int64_t i = 0; i < d[1] * d[2]; i++)
+            backend_move(b, data + (size_t)r * row + (size_t)((i / d[2] * to[2] + i % d[2]) * to[3]) * one,
+                         x->data + (size_t)r * x->row + (size_t)(i * d[3]) * one, (size_t)d[3] * one);
+    b->release(x->data);
+    x->data = data, x->size = size, x->row = row;
+    memcpy(x->dim, to, sizeof x->dim);
+    return 0;
+}
+
 /* The memory of a state: what the batch has already, or new; carried sums start from zero. */
 static void *find_state(void *self, const char *name, size_t bytes)
 {
@@ -137,15 +167,16 @@ static void *find_state(void *self, const char *name, size_t bytes)
         x = &s->state[s->n_states++];
         *x = (step_state){.name = xstrdup(name)};
     }
-    if (x->batch == s->n_batches) return x->data;
+    ab_t id = tape_find(s->tape, name);
+    const node *v = tape_at(s->tape, id);
+    if (x->batch == s->n_batches) return same_width(x, v) || !widen_state(s, x, v) ? x->data : NULL;
     bytes *= (size_t)(s->widest / s->beam);
     if (x->size < bytes) {
         if (x->data) s->m->backend->release(x->data);
         x->data = s->m->backend->alloc(bytes);
         x->size = bytes;
     }
-    ab_t id = tape_find(s->tape, name);
-    const node *v = tape_at(s->tape, id);
+    memcpy(x->dim, v->dim, sizeof x->dim);
     size_t one = dtype_size(v->type);
     bool cache = is_cache(s->tape, id.id);
     x->step = cache ? (size_t)v->dim[3] * one : 0;
@@ -194,7 +225,9 @@ static int trace(steps *s, err *e)
     pthread_mutex_unlock(&tracing);
     if (!s->tape) return -1;
     s->tape->shared = &s->work;
-    if (tape_plan(s->tape, find_state, s)) return fail(e, "decoder step: %s", s->tape->error.text);
+    s->refused.text[0] = 0;
+    if (tape_plan(s->tape, find_state, s))
+        return fail(e, "decoder step: %s", s->refused.text[0] ? s->refused.text : s->tape->error.text);
     s->traces++;
     if (s->grows < 0) { /* the first tape tells; without such attention the next ones serve all steps */
         s->grows = looks_at_the_past(s->tape);

@@ -14,6 +14,7 @@ typedef struct { /* a state of a tape, kept across the tapes of one batch */
     char *data;
     size_t size;      /* bytes allocated */
     size_t row, step; /* bytes of one row; of one step in a row (0: not a cache, but a carried state) */
+    int64_t dim[4];   /* in the tape of the latest step */
     int64_t batch;    /* the batch it was last used in */
 } step_state;
 
@@ -37,6 +38,7 @@ typedef struct {
     workspace work; /* of the current tape */
     int64_t seen;   /* `seen` that the tape was traced for */
     int grows;      /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
+    err refused;    /* why a tape got no memory for a state; "": it did */
     step_state *state;
     size_t n_states, states_cap;
     int64_t n_batches;

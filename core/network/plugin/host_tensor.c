@@ -80,7 +80,7 @@ ab_t host_maximum(ab_ctx *c, ab_t a, ab_t b)
 ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
 {
     OWN(condition, a, b);
-    return t_binary(c, OP_ADD, b, t_binary(c, OP_MUL, condition, t_binary(c, OP_SUB, a, b)));
+    return t_where(c, condition, a, b);
 }
 
 ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value)

@@ -42,6 +42,7 @@ void cpu_release_params(const params *s);
     X(ADD_SCALAR)                                                                                                      \
     X(MAP)                                                                                                             \
     X(MAP_BACK)                                                                                                        \
+    X(WHERE)                                                                                                           \
     X(CAST)                                                                                                            \
     X(DROPOUT)                                                                                                         \
     X(SUM_TO)                                                                                                          \

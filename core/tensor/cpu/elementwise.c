@@ -1,4 +1,4 @@
-/* elementwise.c - ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK CAST, with broadcasting.
+/* elementwise.c - ADD SUB MUL DIV MINIMUM LESS_THAN MUL_SCALAR ADD_SCALAR MAP MAP_BACK WHERE CAST, with broadcasting.
  *
  * A call becomes lines along the last axis once axes that continue each other are one; the usual shapes
  * (equal, a row vector, a column, one number) are then one line or lines of one kind. F32 and F64 are
@@ -155,6 +155,7 @@ KERNEL(MINIMUM)
 KERNEL(LESS_THAN)
 KERNEL(MUL_SCALAR)
 KERNEL(ADD_SCALAR)
+KERNEL(WHERE)
 
 static bool is_function(const call *k, err *e)
 {

@@ -48,6 +48,15 @@ BINARY(DIV)
 BINARY(MINIMUM)
 BINARY(LESS_THAN)
 
+static void TYPED(line_WHERE)(const elementwise *w, void *y_, const void *const x_[3], int64_t n)
+{
+    REAL *y = y_;
+    const REAL *x[3] = {x_[0], x_[1], x_[2]};
+    int64_t s[3];
+    for (int k = 0; k < 3; k++) s[k] = !w->repeat[k];
+    for (int64_t i = 0; i < n; i++) y[i] = x[0][i * s[0]] != 0 ? x[1][i * s[1]] : x[2][i * s[2]];
+}
+
 /* ---- one input ---- */
 
 static void TYPED(line_MUL_SCALAR)(const elementwise *w, void *y, const void *const x[3], int64_t n)

@@ -97,6 +97,23 @@ template <int V> __global__ void functions(gpu_elementwise e, int64_t n)
     if (V > 1 && rest < n) apply<1>(e, rest);
 }
 
+/* Three inputs of any strides. */
+template <class Index> __global__ void where(gpu_elementwise e, int64_t n)
+{
+    Index d1 = (Index)e.dim[1], d2 = (Index)e.dim[2], d3 = (Index)e.dim[3];
+    for (int64_t i = my_thread(); i < n; i += all_threads()) {
+        place<Index> p = place_of((Index)i, d1, d2, d3);
+        float x[3];
+        UNROLL for (int k = 0; k < 3; k++)
+        {
+            const int64_t *s = e.step[k];
+            x[k] = ((const float *)e.x[k])[(int64_t)p.i3 * s[0] + (int64_t)p.i2 * s[1] + (int64_t)p.i1 * s[2] +
+                                           (int64_t)p.i0 * s[3]];
+        }
+        ((float *)e.y)[i] = gradient_of(GPU_WHERE, x[0], x[1], x[2]);
+    }
+}
+
 /* ---- which kernel ---- */
 
 template <class T, int V> int run(const gpu_elementwise &e, int64_t n)
@@ -170,6 +187,9 @@ extern "C" int gpu_run_elementwise(const gpu_elementwise *given)
     gpu_elementwise e = *given;
     int64_t n = e.dim[0] * e.dim[1] * e.dim[2] * e.dim[3];
     if (n <= 0) return gpu_launched();
+    if (e.what == GPU_MAP_BACK && e.function == GPU_WHERE)
+        return COUNTS_IN_32(n) ? LAUNCH(where<unsigned>, blocks_for(n), THREADS, 0, e, n)
+                               : LAUNCH(where<uint64_t>, blocks_for(n), THREADS, 0, e, n);
     if (e.what == GPU_MAP || e.what == GPU_MAP_BACK) {
         bool wide = n >= 4 && (e.what == GPU_MAP ? aligned16(e.y, e.x[0]) : aligned16(e.y, e.x[0], e.x[1], e.x[2]));
         return wide ? LAUNCH(functions<4>, blocks_for(n / 4), THREADS, 0, e, n)

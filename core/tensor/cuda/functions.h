@@ -59,6 +59,7 @@ __device__ __forceinline__ float gradient_of(int function, float x, float y, flo
     case GPU_COS: return __fmul_rn(-d, sinf(x));
     case GPU_SIN: return __fmul_rn(d, cosf(x));
     case GPU_ELU1: return x > 0 ? d : __fmul_rn(d, y);
+    case GPU_WHERE: return x != 0 ? y : d;
     default: return __fmul_rn(__fmul_rn(-d, y), y);
     }
 }

@@ -44,14 +44,15 @@ enum { /* the functions of MAP, numbered as in ab_fn */
        GPU_COS,
        GPU_SIN,
        GPU_ELU1,
-       GPU_RECIP
+       GPU_RECIP,
+       GPU_WHERE /* of MAP_BACK: not a gradient, but its second number where the first is not 0, else the third */
 };
 
 /* y = what(x[0], x[1], x[2]) with broadcasting. y is contiguous with axes `dim`; step[i][a] is the stride of input i
  * along axis a [elements], 0 if it repeats. Join axes where possible (the last one first); the last step may be 0, 1,
  * or any number. MUL_SCALAR and ADD_SCALAR take x[0] and `by`; MAP x[0]; MAP_BACK x, f(x) and the gradient of f(x);
- * COPY x[0]; RELU_BACK y and dy. MAP and MAP_BACK do not broadcast. F32, or BF16 (ADD, RELU_BACK). y may be x[0] if
- * both have the same layout. */
+ * COPY x[0]; RELU_BACK y and dy. MAP and MAP_BACK do not broadcast, except GPU_WHERE. F32, or BF16 (ADD, RELU_BACK). y
+ * may be x[0] if both have the same layout. */
 typedef struct {
     void *y;
     const void *x[3];

@@ -10,6 +10,7 @@
  */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
+#include "tensor/cuda/generic.h"
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
 
@@ -24,6 +25,7 @@
     X(ADD_SCALAR)                                                                                                      \
     X(MAP)                                                                                                             \
     X(MAP_BACK)                                                                                                        \
+    X(WHERE)                                                                                                           \
     X(CAST)                                                                                                            \
     X(DROPOUT)                                                                                                         \
     X(SUM_TO)                                                                                                          \
@@ -71,6 +73,11 @@ CUDA_KERNELS(CUDA_DECLARE)
 #undef CUDA_DECLARE
 
 _Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
+
+/* The numbers of generic.h for the operations that its programs compute. */
+static inline bool gpu_computes(op o) { return (o >= OP_ADD && o <= OP_MAP_BACK) || o == OP_WHERE; }
+static inline uint8_t gpu_what(op o) { return (uint8_t)(o == OP_WHERE ? GPU_MAP_BACK : o - OP_ADD); }
+static inline uint8_t gpu_function(op o, int64_t function) { return (uint8_t)(o == OP_WHERE ? GPU_WHERE : function); }
 
 /* Owners of scratch slots. */
 enum {

@@ -35,12 +35,12 @@ static void join_axes(gpu_elementwise *g)
     *g = j;
 }
 
-static int elementwise(const call *k, int what, err *e)
+static int elementwise_by(const call *k, int what, int function, err *e)
 {
     const view *y = &k->out[0];
     gpu_elementwise g = {.y = y->data,
                          .what = what,
-                         .function = what == GPU_MAP || what == GPU_MAP_BACK ? (int)k->a.MAP.function : 0,
+                         .function = function,
                          .n_in = k->n_in,
                          .type = (int)y->type,
                          .by = what == GPU_MUL_SCALAR || what == GPU_ADD_SCALAR ? (float)k->a.MUL_SCALAR.by : 0};
@@ -55,6 +55,9 @@ static int elementwise(const call *k, int what, err *e)
     join_axes(&g);
     return launched(gpu_run_elementwise(&g), e);
 }
+
+static int elementwise(const call *k, int what, err *e) { return elementwise_by(k, what, 0, e); }
+int cuda_WHERE(const call *k, err *e) { return elementwise_by(k, GPU_MAP_BACK, GPU_WHERE, e); }
 
 #define ELEMENTWISE(NAME)                                                                                              \
     int cuda_##NAME(const call *k, err *e) { return elementwise(k, GPU_##NAME, e); }
@@ -75,7 +78,7 @@ static int function(const call *k, int what, err *e)
     for (int i = 0; i < k->n_in; i++)
         if (memcmp(k->in[i].dim, k->out[0].dim, sizeof k->out[0].dim))
             return fail(e, "the shapes of input %d and the output differ", i);
-    return elementwise(k, what, e);
+    return elementwise_by(k, what, (int)k->a.MAP.function, e);
 }
 int cuda_MAP(const call *k, err *e) { return function(k, GPU_MAP, e); }
 int cuda_MAP_BACK(const call *k, err *e) { return function(k, GPU_MAP_BACK, e); }

@@ -81,9 +81,9 @@ static int add_setup(program *p, int32_t id, err *e)
     const node *n = &p->c->v[id];
     update_program *u = p->u;
     if (source_of(p->c, id) != id) return 0;
-    if (n->op < OP_ADD || n->op > OP_MAP_BACK || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
-    update_step s = {.what = (uint8_t)(n->op - OP_ADD),
-                     .function = (uint8_t)node_function(n),
+    if (!gpu_computes(n->op) || !one_number(p->c, id) || u->n_setup == UPDATE_SETUP) return 1;
+    update_step s = {.what = gpu_what(n->op),
+                     .function = gpu_function(n->op, node_function(n)),
                      .by = (float)node_by(n),
                      .vector = UPDATE_NOWHERE};
     for (int k = 0; k < 3; k++) {
@@ -141,13 +141,14 @@ static int add_node(program *p, int32_t id, err *e)
     int32_t in[3] = {0};
     char shape[64];
     if (source_of(p->c, id) != id) return 0;
-    if (n->op < OP_ADD || n->op > OP_MAP_BACK)
+    if (!gpu_computes(n->op))
         return fail(e, "a GPU runs only elementwise updates, but this one has %s", op_names[n->op]);
     if (n->type != F32 || (node_count(n) != 1 && node_count(n) != p->t->tile))
         return fail(e, "%s gives %s %s, expected fp32, one number or %lld", op_names[n->op], dtype_name(n->type),
                     shape_text(n->dim, shape), (long long)p->t->tile);
     for (int k = 0; k < n->n_in; k++) in[k] = source_of(p->c, n->in[k]);
-    update_step s = {.what = (uint8_t)(n->op - OP_ADD), .function = (uint8_t)node_function(n), .by = (float)node_by(n)};
+    update_step s = {
+        .what = gpu_what(n->op), .function = gpu_function(n->op, node_function(n)), .by = (float)node_by(n)};
     return add_step(p, s, in, n->n_in, id, e);
 }
 

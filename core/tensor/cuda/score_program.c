@@ -55,7 +55,7 @@ static void build(const score_program *f, int pass, gpu_score_pass *to, int *n_r
         if (!s->runs[pass]) continue;
         gpu_score_step *t = &to->step[to->n++];
         *t = (gpu_score_step){
-            .what = (uint8_t)(s->op - OP_ADD), .function = (uint8_t)s->fn, .out = SCORE_NOWHERE, .by = (float)s->by};
+            .what = gpu_what(s->op), .function = gpu_function(s->op, s->fn), .out = SCORE_NOWHERE, .by = (float)s->by};
         bool constant = s->op == OP_MUL_SCALAR || s->op == OP_ADD_SCALAR;
         for (int k = 0; k < 3; k++)
             t->in[k] = k < s->n_in ? operand(s->in[k], last, home) : constant && k == 1 ? SCORE_BY : SCORE_NOWHERE;

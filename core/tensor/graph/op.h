@@ -42,6 +42,8 @@ enum { WORKS_IN_PLACE = 1 };
     X(ADD_SCALAR, IN(a), OUT(y), WORKS_IN_PLACE, ATTR_OF(MUL_SCALAR), "a + by")                                        \
     X(MAP, IN(x), OUT(y), WORKS_IN_PLACE, ATTR(int64_t function;), "elementwise function (ab_fn)")                     \
     X(MAP_BACK, IN(x, y, dy), OUT(y), 0, ATTR_OF(MAP), "gradient of MAP")                                              \
+    X(WHERE, IN(condition, a, b), OUT(y), 0, NO_ATTR,                                                                  \
+      "a where the condition is not 0, else b, broadcast: the other one does not matter, not even as NaN")             \
     X(CAST, IN(x), OUT(y), 0, NO_ATTR, "the same numbers in another type")                                             \
     X(DROPOUT, IN(x), OUT(y), WORKS_IN_PLACE, ATTR(double p; int64_t place;),                                          \
       "keep with probability 1 - p and divide by it (the family above)")                                               \

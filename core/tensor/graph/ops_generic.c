@@ -72,6 +72,34 @@ static void least_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_give(c, v.in[1], from_b);
 }
 
+ab_t t_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b)
+{
+    condition = number(c, condition), a = number(c, a), b = number(c, b);
+    GIVEN2(a, b);
+    GIVEN1(condition);
+    const int64_t *of[3] = {tape_at(c, condition)->dim, tape_at(c, a)->dim, tape_at(c, b)->dim};
+    int64_t d[4] = {1, 1, 1, 1};
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++) {
+            char s[3][64];
+            if (of[k][i] != d[i] && of[k][i] != 1 && d[i] != 1)
+                return tape_fail(c, "WHERE: condition %s, %s and %s differ at axis %d", shape_text(of[0], s[0]),
+                                 shape_text(of[1], s[1]), shape_text(of[2], s[2]), i - 4);
+            if (d[i] == 1) d[i] = of[k][i];
+        }
+    bool needs = tape_at(c, a)->needs || tape_at(c, b)->needs;
+    ab_t y = tape_push(c, OP_WHERE, generic_type(c), d, 3, (ab_t[]){condition, a, b}, NULL);
+    tape_at(c, y)->needs = needs;
+    return y;
+}
+static void where_rule(ab_ctx *c, ab_t y, ab_t dy)
+{
+    node v = *tape_at(c, y);
+    ab_t condition = {v.in[0]}, zero = t_binary(c, OP_LESS_THAN, condition, condition);
+    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_where(c, condition, dy, zero));
+    if (grad_wanted(c, v.in[2])) grad_give(c, v.in[2], t_where(c, condition, zero, dy));
+}
+
 ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by)
 {
     a = number(c, a);
@@ -234,5 +262,5 @@ const grad_rule generic_rules[OP_COUNT] = {
     [OP_DIV] = div_rule,         [OP_MINIMUM] = least_rule, [OP_MUL_SCALAR] = scale_rule,
     [OP_ADD_SCALAR] = pass_rule, [OP_MAP] = map_rule,       [OP_CAST] = pass_rule,
     [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,  [OP_BROADCAST_TO] = spread_rule,
-    [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule,
+    [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule, [OP_WHERE] = where_rule,
 };

@@ -222,7 +222,11 @@ ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
     if (!c->training) p = 0;
     x = t_cast(c, x, c->compute), s = t_cast(c, s, c->compute);
     int64_t d[4];
+    char sx[64], ss[64];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
+    if (memcmp(tape_at(c, s)->dim, d, sizeof d))
+        return tape_fail(c, "ab_add_dropout: %s and %s, expected equal shapes", shape_text(d, sx),
+                         shape_text(tape_at(c, s)->dim, ss));
     return push2(c, OP_DROPOUT_ADD, x, s, d, &(attr){.DROPOUT = {.p = p, .place = p > 0 ? c->n_dropout++ : 0}});
 }
 static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)

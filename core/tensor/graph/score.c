@@ -17,7 +17,8 @@ bool score_op(op o)
     case OP_MUL_SCALAR:
     case OP_ADD_SCALAR:
     case OP_MAP:
-    case OP_MAP_BACK: return true;
+    case OP_MAP_BACK:
+    case OP_WHERE: return true;
     default: return false;
     }
 }

@@ -128,6 +128,7 @@ ab_t t_const(ab_ctx *c, const int64_t dim[4], const double *v); /* copies v, in 
 ab_t t_const_at(ab_ctx *c, const int64_t dim[4], void *data);   /* data has the generic type and outlives the tape */
 ab_t t_ids(ab_ctx *c, int64_t n, const int32_t *v);             /* constant ids [1,1,1,n] */
 ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b);                 /* ADD SUB MUL DIV MINIMUM LESS_THAN */
+ab_t t_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b);        /* the condition has no gradient */
 ab_t t_mul_scalar(ab_ctx *c, ab_t a, double by);
 ab_t t_add_scalar(ab_ctx *c, ab_t a, double by);
 ab_t t_map(ab_ctx *c, ab_t a, ab_fn f);

@@ -154,6 +154,35 @@ static void check_binary(void)
         }
 }
 
+/* A selection: exact, whatever the branch that is not taken holds. */
+static ab_t select_by(ab_ctx *c, const ab_t *in)
+{
+    ab_t zero = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0});
+    return t_where(c, t_binary(c, OP_LESS_THAN, zero, in[0]), in[1], in[2]);
+}
+static void check_where(void)
+{
+    check_case(&(op_case){"WHERE", select_by, {{2, 3, 2, 4}, {2, 3, 2, 4}, {2, 3, 2, 4}}, false, false});
+    check_case(&(op_case){"WHERE", select_by, {{1, 1, 2, 4}, {2, 3, 1, 1}, {1, 3, 2, 4}}, false, false});
+    check_case(&(op_case){"WHERE", select_by, {{2, 3, 2, 1}, {1, 1, 1, 4}, {1, 1, 1, 1}}, false, false});
+    for (dtype type = F32; type <= F64; type++) {
+        params none = {0};
+        ab_ctx *c = tape_new(&none, &cpu_backend, type, false);
+        int64_t d[4] = {1, 1, 1, 2};
+        ab_t y = t_where(c, t_const(c, d, (double[]){1, 0}), t_const(c, d, (double[]){0.1, NAN}),
+                         t_const(c, d, (double[]){-1e9, 0.7}));
+        t_keep(c, y, "y");
+        CHECK(!tape_plan(c, NULL, NULL) && !tape_run(c, &(run_options){.from = PHASE_CONST}));
+        double found[2], wanted[2] = {type == F64 ? 0.1 : 0.1f, type == F64 ? 0.7 : 0.7f};
+        for (int i = 0; i < 2; i++)
+            found[i] = type == F64 ? ((double *)tape_at(c, y)->data)[i] : (double)((float *)tape_at(c, y)->data)[i];
+        CHECK_NEAR(found[0], wanted[0], 0);
+        CHECK_NEAR(found[1], wanted[1], 0);
+        tape_free(c);
+        params_free(&none);
+    }
+}
+
 static ab_fn the_fn;
 static ab_t map(ab_ctx *c, const ab_t *in) { return t_map(c, in[0], the_fn); }
 static void check_maps(void)
@@ -438,6 +467,7 @@ static const op_case rows_cases[] = {
 int main(void)
 {
     check_binary();
+    check_where();
     check_maps();
     check_axes();
     check_products();

@@ -47,6 +47,17 @@ static void test_shapes(void)
     tape_free(d.c);
 }
 
+/* x + dropout(s) needs equal shapes. */
+static void test_add_dropout(void)
+{
+    attn_context k = {0};
+    desk d = open_desk();
+    d.c->attn = &k;
+    d.c->hook = AB_IN_BLOCK;
+    refused(d.c, h->add_dropout(d.c, h->full(d.c, 1, (int64_t[]){1}, 1), d.stacked),
+            "ab_add_dropout: [1] and [2,3,4], expected equal shapes");
+}
+
 /* Where there is no model, sizes are one, so that nobody divides by them, and the tape has failed. */
 static void test_nowhere(void)
 {
@@ -102,6 +113,7 @@ static void test_owners(void)
 int main(void)
 {
     test_shapes();
+    test_add_dropout();
     test_nowhere();
     test_embedding();
     test_owners();

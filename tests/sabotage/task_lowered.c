@@ -1,0 +1,8 @@
+/* Nothing is wrong here: a metric to be lowered, with statistics. */
+#define LINE            "line %d%.0d"
+#define CHANGES         0
+#define VALUE(right, n) (100 - 100 * (right) / (double)(n))
+#define BETTER          AB_LOWER
+#define COUNTED(right)  (1 - (right))
+#include "task_parts.h"
+AB_PLUGIN(config, params, &self, .name = "task_lowered", .doc = "a rate of errors");
