@@ -89,6 +89,8 @@ attention|start|attention --run faults/base --text s0001 -o heads.html|
 heads|start|heads faults/base|
 agree|empty|agree in.txt in.txt|
 bleu|empty|score bleu --ref in.txt --tok none <in.txt|
+chrf|empty|score chrf --ref in.txt --word-order 2 <in.txt|
+ter|empty|score ter --ref in.txt --normalized <in.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|
 data|empty|data list|
 record|start|record faults again.json|

@@ -1,5 +1,6 @@
 #include "text/metric/bleu.h"
 #include "text/metric/ngrams.h"
+#include "text/metric/words.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,10 +95,7 @@ int bleu_words(const bleu_options *o, const char *line, str *out, err *e)
     workspace w = {0};
     codes *text = prepare(&w, o, line, e);
     const char *between = "";
-    for (size_t i = 0, from; text && i < text->n;) {
-        while (i < text->n && codes_space(text->c[i])) i++;
-        for (from = i; i < text->n && !codes_space(text->c[i]);) i++;
-        if (from == i) break;
+    for (size_t i = 0, from; text && words_next(text->c, text->n, &i, &from);) {
         str_add(out, between);
         codes_encode(text->c + from, i - from, out);
         between = " ";

@@ -63,8 +63,31 @@ static int run(const command *what, char **argv, const char *input)
     CHECK_INT(file_read(FOLDER "/err", &words, NULL), 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-extern const command score_bleu_command, score_f1_command;
+extern const command score_bleu_command, score_chrf_command, score_ter_command, score_f1_command;
 #define RUN(what, input, ...) run(what, (char *[]){__VA_ARGS__, NULL}, input)
+
+/* The figures are sacreBLEU's (2.6.0). */
+static void check_chrf_ter(void)
+{
+    static char ref[] = FOLDER "/ref", two[] = FOLDER "/two";
+    static char hyp[] = "on the mat the cat sits\n";
+    put("ref", "the cat is on the mat\n");
+    put("two", "a\nb\n");
+    CHECK_INT(RUN(&score_chrf_command, hyp, "chrf", "--ref", ref), 0);
+    CHECK_HAS(str_text(&output), "chrF2 = 64.69\nnrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:ablate-");
+    CHECK_INT(RUN(&score_chrf_command, hyp, "chrf", "--ref", ref, "--word-order", "2", "--json"), 0);
+    CHECK_HAS(str_text(&output), "{\"name\": \"chrF2++\", \"score\": 66.472047806157");
+    CHECK_INT(RUN(&score_ter_command, hyp, "ter", "--ref", ref), 0);
+    CHECK_HAS(
+        str_text(&output),
+        "TER = 33.33 (edits = 2 ref_len = 6)\nnrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:ablate-");
+    CHECK_INT(RUN(&score_ter_command, hyp, "ter", "--ref", two), 2);
+    CHECK_HAS(str_text(&words), "standard input has 1 lines and " FOLDER "/two has 2");
+    CHECK_INT(RUN(&score_chrf_command, hyp, "chrf", "--ref", ref, "--char-order", "0"), 2);
+    CHECK_HAS(str_text(&words), "--char-order");
+    CHECK_INT(RUN(&score_ter_command, "", "ter", "--ref", ref, "--asean"), 2);
+    CHECK_HAS(str_text(&words), "did you mean --asian?");
+}
 
 static void check_bleu(void)
 {
@@ -191,6 +214,7 @@ int main(void)
                                         "gold", "one", "bad.ptb", "strict.prm", "empty"};
     CHECK_INT(make_folders(FOLDER, NULL), 0);
     check_bleu();
+    check_chrf_ter();
     check_f1();
     check_inputs();
     for (size_t i = 0; i < LENGTH(files); i++) {

@@ -1,0 +1,131 @@
+/* score_f1.c - ablate score f1: bracketing F1 of trees. */
+#include "cli/options.h"
+#include "cli/score.h"
+#include "text/metric/confusion.h"
+#include <stdlib.h>
+
+enum { PAIRS = 20 }; /* shown by --confusion without a number */
+
+typedef struct {
+    const char *gold, *param;
+    bool json, by_length;
+    int64_t pairs; /* of --confusion; -1: PAIRS, -2: not asked for */
+} f1_options;
+
+static size_t pairs_shown(const f1_options *w) { return w->pairs < 0 ? PAIRS : (size_t)w->pairs; }
+
+static void f1_json_block(const char *name, const evalb_result *r, str *b)
+{
+    const struct {
+        const char *name;
+        double x;
+    } figures[] = {{"recall", r->recall},           {"precision", r->precision}, {"f1", r->f1},
+                   {"strict_f1", r->strict_f1},     {"complete", r->complete},   {"crossing", r->crossing},
+                   {"no_crossing", r->no_crossing}, {"tagging", r->tagging}};
+    str_addf(b, "\"%s\": {\"sentences\": %lld, \"errors\": %lld, \"skipped\": %lld, \"valid\": %lld", name,
+             (long long)r->sentences, (long long)r->errors, (long long)r->skipped, (long long)r->valid);
+    for (size_t i = 0; i < LENGTH(figures); i++) {
+        str_addf(b, ", \"%s\": ", figures[i].name);
+        json_number(b, figures[i].x);
+    }
+    str_addc(b, '}');
+}
+
+/* The errors of the first few sentences that do not count. */
+static void explain(const evalb_row *rows, size_t n)
+{
+    enum { SHOWN = 10 };
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].status == EVALB_VALID || ++found > SHOWN) continue;
+        fprintf(stderr, "standard input:%zu: %s: %s\n", i + 1, rows[i].status == EVALB_SKIP ? "skipped" : "error",
+                rows[i].why);
+    }
+    if (found > SHOWN) fprintf(stderr, "and %zu more sentences that do not count\n", found - SHOWN);
+}
+
+static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row *rows, size_t n,
+                    const evalb_result *all, const evalb_result *at_cutoff, const confusion *labels)
+{
+    str out = {0};
+    explain(rows, n);
+    if (w->json) {
+        str_addc(&out, '{');
+        f1_json_block("all", all, &out);
+        str_add(&out, ", ");
+        f1_json_block("len40", at_cutoff, &out);
+        if (w->by_length) str_add(&out, ", "), by_length_json(rows, n, &out);
+        if ((w->pairs != -2)) str_add(&out, ", "), confusion_json(labels, pairs_shown(w), &out);
+        str_add(&out, "}\n");
+    } else {
+        evalb_print_rows(stdout, EVALB_CURRENT, rows, n, all);
+        evalb_print_summary(stdout, EVALB_CURRENT, p, all, at_cutoff);
+        str_addf(&out,
+                 "\n-- Strict: gold brackets of error and skipped sentences count as missed --\n"
+                 "Strict Recall             = %6.2f\nStrict FMeasure           = %6.2f\n",
+                 all->strict_recall, all->strict_f1);
+        if (w->by_length) by_length_text(rows, n, &out);
+        if ((w->pairs != -2)) confusion_text(labels, pairs_shown(w), &out);
+    }
+    return score_print(&out);
+}
+
+/* The sentences of two files, paired by line. -1 and a message. */
+static int score_f1(const f1_options *w, const evalb_params *p, const char *gold_path, int *code, err *e)
+{
+    evalb_result all, at_cutoff;
+    score_file gold = {0}, test = {0};
+    confusion labels = {0};
+    evalb_row *rows = NULL;
+    int bad =
+        score_file_load(&gold, gold_path, e) || score_file_load(&test, NULL, e) || score_same_length(&gold, &test, e);
+    if (!bad && gold.n == 0) bad = fail(e, "%s: found no trees", gold.name);
+    const char *const *g = (const char *const *)gold.lines, *const *t = (const char *const *)test.lines;
+    if (!bad) {
+        rows = xcalloc(gold.n, sizeof *rows);
+        bad = evalb_score(p, g, t, gold.n, rows, &all, &at_cutoff, e) ||
+              ((w->pairs != -2) && confusion_count(p, g, t, gold.n, &labels, e));
+        if (bad) fail_in(e, "%s: ", gold.name);
+    }
+    if (!bad) *code = print_f1(w, p, rows, gold.n, &all, &at_cutoff, &labels);
+    confusion_free(&labels);
+    free(rows);
+    score_file_free(&gold);
+    score_file_free(&test);
+    return bad ? -1 : 0;
+}
+
+static int score_f1_command_run(const invocation *c, void *options)
+{
+    const f1_options *w = options;
+    evalb_params p;
+    err e = {0};
+    int code = WRONG;
+    if (w->param)
+        evalb_params_load(&p, w->param, &e);
+    else
+        evalb_params_default(&p);
+    if (*e.text || score_f1(w, &p, w->gold, &code, &e)) call_failed(c, &e);
+    evalb_params_free(&p);
+    return code;
+}
+
+static const f1_options f1_defaults = {.pairs = -2};
+static const option f1_table[] = {
+    {"--gold", "FILE", "file of gold trees, line by line parallel to standard input", OPTION_TEXT,
+     offsetof(f1_options, gold), .required = true},
+    {"--param", "FILE.prm", "EVALB parameter file [COLLINS.prm]", OPTION_TEXT, offsetof(f1_options, param)},
+    {"--confusion", "N", "show labels most often confused, N pairs [20]", OPTION_COUNT_BARE,
+     offsetof(f1_options, pairs), 0, 1e9},
+    {"--by-length", NULL, "also show scores by sentence length", OPTION_FLAG, offsetof(f1_options, by_length)},
+    {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
+    {0}};
+const command score_f1_command = {.name = "score f1",
+                                  .part = FOR_MODELS,
+                                  .does = "compute bracketing F1 of trees on standard input, as EVALB does",
+                                  .options = f1_table,
+                                  .defaults = &f1_defaults,
+                                  .size = sizeof f1_defaults,
+                                  .run = score_f1_command_run,
+                                  .example =
+                                      "ablate parse --run parsing-gum/base < sentences | ablate score f1 --gold trees"};

@@ -1,0 +1,203 @@
+#include "text/metric/ter.h"
+#include "text/metric/words.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Tercom's tokenisation; each step replaces from left to right what does not overlap ---- */
+
+static void swap(codes *a, codes *b)
+{
+    codes kept = *a;
+    *a = *b, *b = kept;
+}
+
+static bool is_digit(int32_t c) { return c >= '0' && c <= '9'; }
+static bool is_stop(int32_t c) { return c == '.' || c == ','; }
+
+static bool any_of(int32_t c, const int32_t (*ranges)[2], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1]) return true;
+    return false;
+}
+
+static bool is_western_mark(int32_t c)
+{
+    static const int32_t marks[][2] = {{'{', '~'}, {'[', '`'}, {' ', '&'}, {'(', '+'}, {':', '@'}, {'/', '/'}};
+    return any_of(c, marks, LENGTH(marks));
+}
+
+static bool is_asian_mark(int32_t c)
+{
+    static const int32_t marks[][2] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301f}, {0xff61, 0xff65},
+                                       {0x30fb, 0x30fb}, {0xff0e, 0xff0e}, {0xff0c, 0xff0c}, {0xff1f, 0xff1f},
+                                       {0xff1a, 0xff1b}, {0xff01, 0xff02}, {0xff08, 0xff09}};
+    return any_of(c, marks, LENGTH(marks));
+}
+
+/* sacreBLEU's ranges as they are: 3200 to 3f22 was meant to be 32ff, and Kana never match its pattern. */
+static bool is_asian_word(int32_t c)
+{
+    static const int32_t words[][2] = {{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x31c0, 0x31ef}, {0x2e80, 0x2eff},
+                                       {0x3300, 0x33ff}, {0xf900, 0xfaff}, {0xfe30, 0xfe4f}, {0x3200, 0x3f22}};
+    return any_of(c, words, LENGTH(words));
+}
+
+static void add_text(codes *to, const char *text)
+{
+    for (; *text; text++) codes_add(to, *text);
+}
+
+static bool starts(const codes *t, size_t i, const char *text)
+{
+    for (; *text; text++, i++)
+        if (i >= t->n || t->c[i] != *text) return false;
+    return true;
+}
+
+static void replace(codes *t, codes *spare, const char *from, const char *to)
+{
+    spare->n = 0;
+    for (size_t i = 0; i < t->n;)
+        if (starts(t, i, from))
+            add_text(spare, to), i += strlen(from);
+        else
+            codes_add(spare, t->c[i++]);
+    swap(t, spare);
+}
+
+static void set_apart(codes *t, codes *spare, bool (*is)(int32_t))
+{
+    spare->n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (is(t->c[i])) codes_add(spare, ' ');
+        codes_add(spare, t->c[i]);
+        if (is(t->c[i])) codes_add(spare, ' ');
+    }
+    swap(t, spare);
+}
+
+/* Where `first` is followed by `second`: blanks before, between and behind, as asked for. */
+static void split(codes *t, codes *spare, bool (*first)(int32_t), bool (*second)(int32_t), bool before, bool behind)
+{
+    spare->n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        bool found = i + 1 < t->n && first(t->c[i]) && second(t->c[i + 1]);
+        if (found && before) codes_add(spare, ' ');
+        codes_add(spare, t->c[i]);
+        if (!found) continue;
+        codes_add(spare, ' ');
+        codes_add(spare, t->c[++i]);
+        if (behind) codes_add(spare, ' ');
+    }
+    swap(t, spare);
+}
+
+static bool no_digit(int32_t c) { return !is_digit(c); }
+static bool is_dash(int32_t c) { return c == '-'; }
+
+static void normalize(codes *t, codes *spare)
+{
+    static const char *const escaped[][2] = {{"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
+    for (size_t i = 0; i < LENGTH(escaped); i++) replace(t, spare, escaped[i][0], escaped[i][1]);
+    spare->n = 0;
+    codes_add(spare, ' ');
+    for (size_t i = 0; i < t->n; i++) codes_add(spare, t->c[i]);
+    codes_add(spare, ' ');
+    swap(t, spare);
+    set_apart(t, spare, is_western_mark);
+    replace(t, spare, "'s ", " 's ");
+    split(t, spare, no_digit, is_stop, false, true);
+    split(t, spare, is_stop, no_digit, true, false);
+    split(t, spare, is_digit, is_dash, false, true);
+}
+
+static void drop(codes *t, bool asian)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        int32_t c = t->c[i];
+        bool mark = c < 0x80 && c && strchr(".,?:;!\"()", c);
+        if (!mark && !(asian && is_asian_mark(c))) t->c[n++] = c;
+    }
+    t->n = n;
+}
+
+/* ---- from text to statistics ---- */
+
+typedef struct {
+    codes text, spare, hyp, ref; /* hyp, ref: words as numbers */
+    word_numbers known;
+} workspace;
+
+static void workspace_free(workspace *w)
+{
+    codes_free(&w->text);
+    codes_free(&w->spare);
+    codes_free(&w->hyp);
+    codes_free(&w->ref);
+    word_numbers_free(&w->known);
+}
+
+enum { MOST_WORDS = 5000 }; /* the search keeps two tables of hypothesis x reference */
+
+static int prepare(workspace *w, const ter_options *o, const char *line, codes *out, err *e)
+{
+    out->n = 0;
+    if (codes_decode(&w->text, line, e)) return -1;
+    while (w->text.n && codes_space(w->text.c[w->text.n - 1])) w->text.n--;
+    if (!w->text.n) return 0;
+    if (!o->case_sensitive) codes_lower(&w->text, &w->spare), swap(&w->text, &w->spare);
+    if (o->normalized) normalize(&w->text, &w->spare);
+    if (o->normalized && o->asian)
+        set_apart(&w->text, &w->spare, is_asian_word), set_apart(&w->text, &w->spare, is_asian_mark);
+    if (o->no_punct) drop(&w->text, o->asian);
+    for (size_t i = 0, from; words_next(w->text.c, w->text.n, &i, &from);)
+        codes_add(out, word_number(&w->known, w->text.c + from, i - from));
+    return out->n <= MOST_WORDS ? 0 : fail(e, "found %zu words, expected at most %d", out->n, MOST_WORDS);
+}
+
+static int sentence(workspace *w, const ter_options *o, const char *hyp, const char *const *const *refs, size_t n_refs,
+                    size_t i, double row[TER_STATS], err *e)
+{
+    int64_t fewest = INT64_MAX, words = 0;
+    word_numbers_clear(&w->known);
+    if (prepare(w, o, hyp, &w->hyp, e)) return fail_in(e, "hypotheses, line %zu: ", i + 1);
+    for (size_t k = 0; k < n_refs; k++) {
+        if (prepare(w, o, refs[k][i], &w->ref, e)) return fail_in(e, "reference %zu, line %zu: ", k + 1, i + 1);
+        int64_t edits = ter_edits(w->hyp.c, w->hyp.n, w->ref.c, w->ref.n);
+        if (edits < fewest) fewest = edits;
+        words += (int64_t)w->ref.n;
+    }
+    row[0] = (double)fewest, row[1] = (double)words / (double)n_refs;
+    return 0;
+}
+
+double ter_from_stats(const double sum[TER_STATS])
+{
+    if (sum[1] > 0) return 100 * (sum[0] / sum[1]);
+    return sum[0] > 0 ? 100 : 0;
+}
+
+int ter_corpus(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
+               ter_score *out, double *stats, err *e)
+{
+    workspace w = {0};
+    double sum[TER_STATS] = {0}, row[TER_STATS];
+    int status = 0;
+    if (n == 0) return fail(e, "TER: there are no sentences to score");
+    if (n_refs == 0) return fail(e, "TER: there is no reference to score against");
+    for (size_t i = 0; i < n && !status; i++) {
+        status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
+        for (size_t k = 0; k < TER_STATS && !status; k++) sum[k] += row[k];
+        if (stats && !status) memcpy(stats + i * TER_STATS, row, sizeof row);
+    }
+    workspace_free(&w);
+    if (status) return -1;
+    *out = (ter_score){.score = ter_from_stats(sum), .edits = sum[0], .ref_len = sum[1]};
+    snprintf(out->signature, sizeof out->signature,
+             "nrefs:%zu|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s|version:ablate-%s", n_refs,
+             o->case_sensitive ? "mixed" : "lc", o->normalized ? "yes" : "no", o->no_punct ? "no" : "yes",
+             o->asian ? "yes" : "no", ABLATE_VERSION);
+    return 0;
+}
