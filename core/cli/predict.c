@@ -36,6 +36,10 @@ enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 /* The number format of products: the run's, or as requested. int8 means products of F32 rows. */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
+    if (o->alignment && (on_device(on) || o->precision > IN_FP32))
+        return fail(
+            e, "--alignment reads attention weights in fp32 on the CPU: expected --device cpu and no other precision");
+    if (o->alignment) return *out = F32, 0;
     if (o->precision == AS_THE_RUN) return device_model_compute(path, on, out, e);
     if (o->precision == IN_INT8 && on_device(on))
         return fail(e, "--precision int8 is only for the CPU: expected run, fp32 or bf16 on %s", o->device);
@@ -149,6 +153,8 @@ static int predict(const invocation *c, predict_options *o, enum work work)
         member *x = &all->at[0];
         bool trees = work == PARSE || (work == AS_THE_MODEL && predict_is_parsing(&x->m));
         if (!trees && o->set.n) fail(&e, "-s is only for tasks that format their outputs; %s does not", x->m.cfg.task);
+        if (o->alignment && (trees || all->n > 1 || o->nbest > 1))
+            fail(&e, "--alignment is for translations of one model, without --nbest");
         bad = e.text[0] || (trees ? predict_parse(o, x->path, &x->m, x->src, x->tgt, &c->p, &e)
                                   : predict_translate(o, &x->m, x->src, x->tgt, &e));
     }
@@ -172,6 +178,8 @@ static const option options[] = {
     {"--length-penalty", "X", "length penalty [the run's; 0.3 for trees]", OPTION_REAL, AT(length_penalty), 0, 0},
     {"--nbest", "N", "print the N best outputs of each line, with line number and score (not for trees)", OPTION_COUNT,
      AT(nbest), 1, MOST_BEAM},
+    {"--alignment", NULL, "also print each output's word alignment, as `ablate align` does: OUTPUT ||| 0-0 2-1",
+     OPTION_FLAG, AT(alignment)},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},

@@ -12,7 +12,7 @@ typedef struct {
     double length_penalty;                    /* below 0: likewise */
     int precision;                            /* 0 as the run, 1 fp32, 2 bf16, 3 int8 */
     text_list set;                            /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
-    bool quiet;
+    bool quiet, alignment;
     model *const *others; /* [n_others]: the ensemble's models after the first */
     int64_t n_others;
 } predict_options;

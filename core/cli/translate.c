@@ -2,6 +2,7 @@
 #include "cli/predict.h"
 #include "network/decode/beam.h"
 #include "cli/input.h"
+#include "cli/pairs.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +23,33 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
     return left;
 }
 
+/* Each line with the words of its output that look at its words. An empty side has none. */
+static int print_aligned(model *m, const vocab *src, const vocab *tgt, const input_part *in, char *const *out, err *e)
+{
+    align_settings how = {0};
+    pairs p = {0};
+    str *lines = xcalloc(in->n + 1, sizeof *lines);
+    int bad = pairs_encode(&p, (const char *const *)in->lines, (const char *const *)out, (int64_t)in->n, src, tgt, e) ||
+              align_pairs(&how, m, src, tgt, &p, lines, e);
+    for (size_t i = 0; i < in->n; i++) {
+        if (!bad) printf("%s ||| %s\n", out[i], str_text(&lines[i]));
+        str_free(&lines[i]);
+    }
+    free(lines);
+    pairs_free(&p);
+    return bad;
+}
+
 static int translate_part(model *m, const vocab *src, const vocab *tgt, const beam_options *o, const input_part *in,
-                          beam_stats *all, err *e)
+                          bool aligned, beam_stats *all, err *e)
 {
     size_t n = in->n * (size_t)o->nbest;
     double *scores = xcalloc(n + 1, sizeof *scores);
     char **out = NULL;
     beam_stats stats = {0};
     int bad = decode_lines(m, src, tgt, (const char *const *)in->lines, (int64_t)in->n, o, &out, scores, &stats, e);
-    for (size_t i = 0; i < n && !bad; i++) {
+    if (!bad && aligned) bad = print_aligned(m, src, tgt, in, out, e);
+    for (size_t i = 0; i < n && !bad && !aligned; i++) {
         if (!out[i]) continue;
         if (o->nbest > 1)
             printf("%zu\t%.6f\t%s\n", in->first + i / (size_t)o->nbest, scores[i], out[i]);
@@ -61,7 +80,7 @@ int predict_translate(const predict_options *t, model *m, const vocab *src, cons
     int rc;
     while ((rc = input_next(&in, most, e)) == 1) {
         left += leave_long(m, src, &o, &in);
-        if ((rc = translate_part(m, src, tgt, &o, &in, &stats, e))) break;
+        if ((rc = translate_part(m, src, tgt, &o, &in, t->alignment, &stats, e))) break;
         most = input_more(most, largest);
     }
     input_end(&in);

@@ -26,6 +26,8 @@ export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
 } | sed 's/^eval_every.*/eval_every = 4/; s/^save_every.*/save_every = 3/; s/^warmup.*/warmup = 2/
     s/^sequence.train_examples.*/sequence.train_examples = 40/; s/^sequence.test_examples.*/sequence.test_examples = 5/' >faults.ini
 printf 's0001 s0002\ns0003\n' >in.txt
+printf 's0001 s0002\ts0001 s0002\n' >pairs.tsv
+printf '0-0 1-1\n' >links.txt
 printf '(S (NP (NN dog)) (VP (VB runs)))\n' >tree.txt
 mkdir -p empty/experiments home/experiments
 cp -r "$source/experiments/published" empty/experiments && cp -r "$source/experiments/published" home/experiments
@@ -91,6 +93,9 @@ agree|empty|agree in.txt in.txt|
 bleu|empty|score bleu --ref in.txt --tok none <in.txt|
 chrf|empty|score chrf --ref in.txt --word-order 2 <in.txt|
 ter|empty|score ter --ref in.txt --normalized <in.txt|
+likelihood|start|score likelihood --run faults/base --threads 1 <pairs.tsv|
+align|start|align --run faults/base --threads 1 <pairs.tsv|
+aer|empty|score aer --gold links.txt <links.txt|
 f1|empty|score f1 --gold tree.txt <tree.txt|
 data|empty|data list|
 record|start|record faults again.json|

@@ -2,6 +2,7 @@
 #include "synthetic.h"
 #include "lexicon.h"
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,105 +106,127 @@ static clause *pick_clause(planning *g, int role, const phrase *topic)
 
 /* ---- writing ---- */
 
-static void word(char *line, const char *w)
+typedef struct {
+    char text[LINE];
+    const void *means[LINE / 2]; /* [n], of each word: the place in the plan that it stands for, or NULL */
+    int n;
+} writing;
+
+static void word(writing *line, const char *w, const void *means)
 {
     if (!*w) return;
-    if (*line) strcat(line, " ");
-    strcat(line, w);
+    if (line->n) strcat(line->text, " ");
+    strcat(line->text, w);
+    for (; w; w = strchr(w + 1, ' ')) line->means[line->n++] = means; /* "in front of" are three */
 }
 
-static void src_clause(char *line, const clause *c, bool subject);
-static void tgt_clause(char *line, const clause *c, int role);
+static void ending(writing *line, const char *e) { strcat(line->text, e); }
 
-static void src_phrase(char *line, const phrase *p, bool object)
+static void src_clause(writing *line, const clause *c, bool subject);
+static void tgt_clause(writing *line, const clause *c, int role);
+
+static void src_phrase(writing *line, const phrase *p, bool object)
 {
     if (!p->noun) return;
     if (p->pronoun) {
-        word(line, p->plural ? "they" : "it");
+        word(line, p->plural ? "they" : "it", &p->pronoun);
         return;
     }
-    word(line, determiners_src[p->determiner][p->plural]);
-    for (int i = 0; i < 2; i++) word(line, p->adjective[i] ? p->adjective[i]->src : "");
-    word(line, p->noun->src[p->plural]);
+    word(line, determiners_src[p->determiner][p->plural], &p->determiner);
+    for (int i = 0; i < 2; i++) word(line, p->adjective[i] ? p->adjective[i]->src : "", &p->adjective[i]);
+    word(line, p->noun->src[p->plural], &p->noun);
     if (p->relative && !object) {
-        word(line, "that");
+        word(line, "that", &p->relative);
         src_clause(line, p->relative, false);
     }
 }
 
-static void src_clause(char *line, const clause *c, bool subject)
+static void src_clause(writing *line, const clause *c, bool subject)
 {
     int plural = c->subject.plural;
-    if (c->adverb) word(line, c->adverb->src);
+    if (c->adverb) word(line, c->adverb->src, &c->adverb);
     if (subject) src_phrase(line, &c->subject, false);
-    if (c->negative) word(line, plural ? "do not" : "does not");
-    if (c->perfect) word(line, plural ? "have" : "has");
-    word(line, c->verb->src[c->perfect ? 2 : c->negative ? 1 : plural]);
+    if (c->negative) word(line, plural ? "do" : "does", NULL), word(line, "not", &c->negative);
+    if (c->perfect) word(line, plural ? "have" : "has", &c->perfect);
+    word(line, c->verb->src[c->perfect ? 2 : c->negative ? 1 : plural], &c->verb);
     src_phrase(line, &c->object, true);
-    if (c->where) word(line, c->where->src);
+    if (c->where) word(line, c->where->src, &c->where);
     src_phrase(line, &c->place, true);
     if (c->that) {
-        word(line, "that");
+        word(line, "that", &c->that);
         src_clause(line, c->that, true);
     }
     if (c->second) {
-        word(line, c->join->src);
+        word(line, c->join->src, &c->join);
         src_clause(line, c->second, true);
     }
 }
 
-static void tgt_phrase(char *line, const phrase *p, int grammatical_case)
+static void tgt_phrase(writing *line, const phrase *p, int grammatical_case)
 {
     if (!p->noun) return;
     int form = p->plural ? 3 : p->noun->gender;
     if (p->pronoun) {
-        word(line, pronouns[form]);
+        word(line, pronouns[form], &p->pronoun);
         return;
     }
-    word(line, determiners[p->determiner][grammatical_case][form]);
+    word(line, determiners[p->determiner][grammatical_case][form], &p->determiner);
     for (int i = 1; i >= 0; i--) { /* the other way round */
         if (!p->adjective[i]) continue;
-        word(line, p->adjective[i]->tgt);
-        strcat(line, endings[p->determiner][grammatical_case][form]);
+        word(line, p->adjective[i]->tgt, &p->adjective[i]);
+        ending(line, endings[p->determiner][grammatical_case][form]);
     }
     const char *w = p->noun->tgt[p->plural];
-    word(line, w);
+    word(line, w, &p->noun);
     char last = w[strlen(w) - 1];
-    if (grammatical_case == DATIVE && p->plural && last != 'n' && last != 's') strcat(line, "n");
+    if (grammatical_case == DATIVE && p->plural && last != 'n' && last != 's') ending(line, "n");
     if (p->relative) {
-        word(line, ",");
-        word(line, relatives[form]);
+        word(line, ",", NULL);
+        word(line, relatives[form], &p->relative);
         tgt_clause(line, p->relative, RELATIVE);
-        word(line, ",");
+        word(line, ",", NULL);
     }
 }
 
 /* MAIN: verb second; other roles: verb last. */
-static void tgt_clause(char *line, const clause *c, int role)
+static void tgt_clause(writing *line, const clause *c, int role)
 {
     int plural = c->subject.plural;
     const char *verb = c->perfect ? plural ? "haben" : "hat" : c->verb->tgt[plural];
+    const void *finite = c->perfect ? (const void *)&c->perfect : &c->verb;
     if (c->adverb) {
-        word(line, c->adverb->tgt);
-        word(line, verb);
+        word(line, c->adverb->tgt, &c->adverb);
+        word(line, verb, finite);
     }
     if (role != RELATIVE) tgt_phrase(line, &c->subject, NOMINATIVE);
-    if (role == MAIN && !c->adverb) word(line, verb);
+    if (role == MAIN && !c->adverb) word(line, verb, finite);
     tgt_phrase(line, &c->object, ACCUSATIVE);
-    if (c->where) word(line, c->where->tgt);
+    if (c->where) word(line, c->where->tgt, &c->where);
     tgt_phrase(line, &c->place, DATIVE);
-    if (c->negative) word(line, "nicht");
-    if (c->perfect) word(line, c->verb->tgt[2]);
-    if (role != MAIN) word(line, verb);
+    if (c->negative) word(line, "nicht", &c->negative);
+    if (c->perfect) word(line, c->verb->tgt[2], &c->verb);
+    if (role != MAIN) word(line, verb, finite);
     if (c->that) {
-        word(line, ", dass");
+        word(line, ",", NULL);
+        word(line, "dass", &c->that);
         tgt_clause(line, c->that, THAT);
     }
     if (c->second) {
-        word(line, ",");
-        word(line, c->join->tgt);
+        word(line, ",", NULL);
+        word(line, c->join->tgt, &c->join);
         tgt_clause(line, c->second, SECOND);
     }
+}
+
+/* The words of both sides that stand for one thing: "0-0 2-1". The caller frees; NULL: out of memory. */
+static char *links_between(const writing *x, const writing *y)
+{
+    char *text = malloc(16 * LINE), *end = text;
+    if (text) *text = 0;
+    for (int i = 0; text && i < x->n; i++)
+        for (int k = 0; k < y->n; k++)
+            if (x->means[i] && x->means[i] == y->means[k]) end += sprintf(end, "%s%d-%d", *text ? " " : "", i, k);
+    return text;
 }
 
 /* ---- distinct pairs ---- */
@@ -223,7 +246,7 @@ static bool first_time(seen *s, char *line)
     }
 }
 
-int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt)
+int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt, char **links)
 {
     uint64_t slots = 64;
     while (slots < 3 * (uint64_t)n) slots *= 2;
@@ -231,25 +254,26 @@ int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt)
     uint64_t rng = seed * 0x9e3779b97f4a7c15u + 1;
     int64_t made = 0;
     for (int64_t tries = 0; s.line && made < n && tries < 100 * n + 1000; tries++) {
-        char x[LINE] = "", y[LINE] = "";
+        writing x = {.n = 0}, y = {.n = 0};
         planning g = {.rng = &rng};
         clause *c = pick_clause(&g, MAIN, NULL);
-        src_clause(x, c, true);
-        word(x, ".");
-        tgt_clause(y, c, MAIN);
-        word(y, ".");
-        src[made] = strdup(x);
+        src_clause(&x, c, true);
+        word(&x, ".", &g);
+        tgt_clause(&y, c, MAIN);
+        word(&y, ".", &g);
+        src[made] = strdup(x.text);
         if (!src[made]) break;
         if (!first_time(&s, src[made])) {
             free(src[made]);
             continue;
         }
-        tgt[made] = strdup(y);
+        tgt[made] = strdup(y.text);
+        if (links) links[made] = links_between(&x, &y);
         if (!tgt[made++]) break;
     }
     bool all = made == n && (!n || tgt[n - 1]);
     free(s.line);
     if (all) return 0;
-    for (int64_t i = 0; i < made; i++) free(src[i]), free(tgt[i]);
+    for (int64_t i = 0; i < made; i++) free(src[i]), free(tgt[i]), free(links ? links[i] : NULL);
     return -1;
 }

@@ -71,7 +71,8 @@ static int open_synthetic(task *t, const config *c, const ab_env *env, char *err
     char **src = calloc((size_t)all, sizeof *src), **tgt = calloc((size_t)all, sizeof *tgt);
     /* test and dev first, so that they stay the same when the training set grows */
     static const int order[] = {AB_TEST, AB_DEV, AB_TRAIN};
-    int rc = src && tgt ? synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt) : -1;
+    int rc =
+        src && tgt ? synthetic_make((uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed), all, src, tgt, NULL) : -1;
     if (rc)
         snprintf(err, n_err,
                  "the grammar cannot generate %lld different pairs; ask for fewer (train_pairs, dev_pairs, "

@@ -1,0 +1,60 @@
+#include "cli/pairs.h"
+#include "cli/input.h"
+#include "cli/predict.h"
+#include "network/train/train.h"
+#include "tensor/cpu/cpu.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALLEST_PART = 64, LARGEST_PART = 4096 }; /* lines */
+
+/* Cuts the lines at their tab in place. */
+static int split(const input_part *in, const char **src, const char **tgt, err *e)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        char *tab = strchr(in->lines[i], '\t');
+        if (!tab || strchr(tab + 1, '\t'))
+            return fail(e, "standard input:%zu: found %s, expected SOURCE, a tab and TARGET", in->first + i,
+                        tab ? "more than one tab" : "no tab");
+        *tab = 0;
+        src[i] = in->lines[i], tgt[i] = tab + 1;
+    }
+    return 0;
+}
+
+int pairs_read(const invocation *c, const pairs_options *o,
+               int (*f)(void *self, model *m, const vocab *src, const vocab *tgt, const pairs *p, size_t first, err *e),
+               void *self)
+{
+    err e = {0};
+    model m = {0};
+    vocab *src = NULL, *tgt = NULL;
+    input_part in = {0};
+    if (!o->model == !o->run) return fail(&e, "expected either --run or --model"), call_usage(c, &e);
+    cpu_threads((int)o->threads);
+    char *path = input_check(&e) ? NULL : o->run ? run_model_path(o->run, &c->p, &e) : xstrdup(o->model);
+    bool open = path && !train_load(path, &m, F32, &cpu_backend, &src, &tgt, &e);
+    if (open && !src) fail(&e, "%s is a decoder-only model: it has no source to pair a target with", path);
+    size_t most = SMALLEST_PART;
+    while (!e.text[0] && input_next(&in, most, &e) == 1) {
+        const char **lines = xmalloc(2 * in.n * sizeof *lines);
+        pairs p = {0};
+        if (!split(&in, lines, lines + in.n, &e)) {
+            if (pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e))
+                fail_in(&e, "standard input, from line %zu: ", in.first);
+            else if (!f(self, &m, src, tgt, &p, in.first, &e))
+                output_flush(&e);
+        }
+        pairs_free(&p);
+        free(lines);
+        most = input_more(most, LARGEST_PART);
+    }
+    input_end(&in);
+    if (open) {
+        model_free(&m);
+        if (tgt != src) vocab_free(tgt);
+        vocab_free(src);
+    }
+    free(path);
+    return e.text[0] ? call_failed(c, &e) : 0;
+}

@@ -1,0 +1,37 @@
+/* pairs.h - given pairs of sentences ("source TAB target" on standard input) and one trained model, for commands that
+ * force the decoder through the target. In fp32 on the CPU, so figures do not depend on the machine. */
+#ifndef ABLATE_CLI_PAIRS_H
+#define ABLATE_CLI_PAIRS_H
+#include "cli/options.h"
+#include "network/model/model.h"
+#include "text/data/dataset.h"
+
+typedef struct {
+    const char *run, *model; /* one of them */
+    int64_t threads;
+} pairs_options;
+/* clang-format off */
+#define PAIRS_OPTIONS(options, field) \
+    {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, \
+     offsetof(options, field.run), .words = WORDS_RUNS}, \
+    {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, offsetof(options, field.model)}, \
+    {"--threads", "N", "processor threads [all]", OPTION_COUNT, offsetof(options, field.threads), 1, MOST_THREADS}, \
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}
+/* clang-format on */
+
+/* Calls f with each part of standard input as token ids: lines `first` .. first + p->n - 1. Returns the exit code,
+ * after saying what failed. */
+int pairs_read(const invocation *c, const pairs_options *o,
+               int (*f)(void *self, model *m, const vocab *src, const vocab *tgt, const pairs *p, size_t first, err *e),
+               void *self);
+
+/* ---- align.c ---- */
+
+typedef struct {
+    int64_t layer; /* of the decoder, from 1; 0: the default */
+    bool next;     /* the row of the step that reads a token, not of the one that predicts it */
+} align_settings;
+/* lines[i] (empty, freed by the caller): the word alignment of pair i of the model's language pair, "0-0 2-1". */
+int align_pairs(const align_settings *o, model *m, const vocab *src, const vocab *tgt, const pairs *p, str *lines,
+                err *e);
+#endif

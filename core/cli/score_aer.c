@@ -1,0 +1,130 @@
+/* score_aer.c - ablate score aer: alignment error rate against given alignments (Och and Ney 2003, A Systematic
+ * Comparison of Various Statistical Alignment Models, section 6.1):
+ *     precision = |A n P| / |A|, recall = |A n S| / |S|, AER = 1 - (|A n S| + |A n P|) / (|A| + |S|)
+ * S: sure links of the gold set, P: all of its links, A: those to be scored. */
+#include "cli/options.h"
+#include "cli/score.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *gold;
+    bool json;
+} aer_options;
+
+typedef struct {
+    uint64_t place; /* source word << 32 | target word */
+    bool sure;
+} alignment_link;
+
+typedef struct {
+    alignment_link *at;
+    size_t n, cap;
+} links;
+
+static int by_place(const void *a, const void *b)
+{
+    const alignment_link *x = a, *y = b;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return (int)y->sure - (int)x->sure; /* the sure one of two first */
+}
+
+/* "0-0 2p1 ...": sure with -, possible with p or ?. In order, each link once. */
+static int read_links(const score_file *f, size_t line, links *out, err *e)
+{
+    out->n = 0;
+    for (const char *p = f->lines[line]; *(p += strspn(p, " \t"));) {
+        char *end, *last;
+        unsigned long src = strtoul(p, &end, 10), tgt = 0;
+        char kind = *end;
+        bool good = *p >= '0' && *p <= '9' && kind && strchr("-p?", kind) && end[1] >= '0' && end[1] <= '9';
+        if (good) tgt = strtoul(end + 1, &last, 10);
+        if (!good || (*last && *last != ' ' && *last != '\t') || src >= UINT32_MAX || tgt >= UINT32_MAX)
+            return fail(e,
+                        "%s:%zu: found \"%.*s\", expected links such as 0-2 (sure) or 1p3 (possible): source and "
+                        "target word, from 0",
+                        f->name, line + 1, (int)strcspn(p, " \t"), p);
+        out->at = grow(out->at, &out->cap, out->n + 1, sizeof *out->at);
+        out->at[out->n++] = (alignment_link){(uint64_t)src << 32 | tgt, kind == '-'};
+        p = last;
+    }
+    if (out->n) qsort(out->at, out->n, sizeof *out->at, by_place);
+    size_t n = 0;
+    for (size_t i = 0; i < out->n; i++)
+        if (!n || out->at[n - 1].place != out->at[i].place) out->at[n++] = out->at[i];
+    out->n = n;
+    return 0;
+}
+
+typedef struct {
+    size_t sentences, links, sure, in_sure, in_possible;
+} aer_counts;
+
+static void count(const links *a, const links *gold, aer_counts *c)
+{
+    c->sentences++;
+    c->links += a->n;
+    for (size_t i = 0; i < gold->n; i++) c->sure += gold->at[i].sure;
+    for (size_t i = 0, k = 0; i < a->n && k < gold->n;) {
+        if (a->at[i].place == gold->at[k].place) c->in_possible++, c->in_sure += gold->at[k].sure;
+        uint64_t at = a->at[i].place, other = gold->at[k].place;
+        i += at <= other, k += other <= at;
+    }
+}
+
+static double share(size_t part, size_t whole) { return whole ? (double)part / (double)whole : 0; }
+
+static void print(const aer_counts *c, bool json, str *out)
+{
+    double precision = 100 * share(c->in_possible, c->links), recall = 100 * share(c->in_sure, c->sure);
+    double aer = 100 * (1 - share(c->in_sure + c->in_possible, c->links + c->sure));
+    if (!json) {
+        str_addf(out, "AER = %.2f (precision = %.2f recall = %.2f links = %zu sure = %zu sentences = %zu)\n", aer,
+                 precision, recall, c->links, c->sure, c->sentences);
+        return;
+    }
+    str_add(out, "{\"aer\": ");
+    json_number(out, aer);
+    str_add(out, ", \"precision\": ");
+    json_number(out, precision);
+    str_add(out, ", \"recall\": ");
+    json_number(out, recall);
+    str_addf(out, ", \"links\": %zu, \"sure\": %zu, \"sentences\": %zu}\n", c->links, c->sure, c->sentences);
+}
+
+static int aer(const invocation *c, void *options)
+{
+    const aer_options *o = options;
+    err e = {0};
+    str out = {0};
+    score_file gold = {0}, test = {0};
+    links a = {0}, g = {0};
+    aer_counts counts = {0};
+    int bad =
+        score_file_load(&gold, o->gold, &e) || score_file_load(&test, NULL, &e) || score_same_length(&gold, &test, &e);
+    for (size_t i = 0; i < test.n && !bad; i++) {
+        bad = read_links(&test, i, &a, &e) || read_links(&gold, i, &g, &e);
+        if (!bad) count(&a, &g, &counts);
+    }
+    if (!bad && !counts.sure) bad = fail(&e, "%s: found no sure link, expected at least one", o->gold);
+    if (!bad) print(&counts, o->json, &out);
+    free(a.at), free(g.at);
+    score_file_free(&gold);
+    score_file_free(&test);
+    return bad ? (call_failed(c, &e), WRONG) : score_print(&out);
+}
+
+static const option options[] = {
+    {"--gold", "FILE", "given alignments, line by line parallel to standard input: 0-0 sure, 1p2 possible", OPTION_TEXT,
+     offsetof(aer_options, gold), .required = true},
+    {"--json", NULL, "print JSON in full precision (docs/json.md)", OPTION_FLAG, offsetof(aer_options, json)},
+    {0}};
+const command score_aer_command = {
+    .name = "score aer",
+    .part = FOR_MODELS,
+    .does = "compute the alignment error rate of word alignments on standard input",
+    .options = options,
+    .size = sizeof(aer_options),
+    .run = aer,
+    .words = WORDS_NONE,
+    .example = "paste text.en text.de | ablate align --run quick/base | ablate score aer --gold text.align"};

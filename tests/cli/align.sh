@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Given pairs: score likelihood, align, score aer.
+source "$(dirname "$0")/common.bash" "$@"
+
+gold=$source/tests/data/alignments.tsv
+{ tiny pairs 20 | grep -v '^task\|^sequence' && printf 'translation.data = synthetic\ntranslation.train_pairs = 500\nvocab = words\n'; } >pairs.ini
+exits 0 ablate run pairs.ini --threads 1 --progress none
+
+echo "likelihoods of given targets"
+cut -f1,2 "$gold" | head -n 20 >some.tsv
+exits 0 ablate score likelihood --run pairs/base <some.tsv
+equal "$(wc -l <out)" 20 "a line per pair"
+equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' | xargs)" "tokens of the targets, the end counted"
+cp out likelihoods
+# the sum is the perplexity's: the same pairs in another order and in one part give the same figures
+tac some.tsv >turned.tsv
+exits 0 ablate score likelihood --run pairs/base <turned.tsv
+equal "$(tac out)" "$(cat likelihoods)" "figures do not depend on the other lines"
+exits 1 ablate score likelihood --run pairs/base <<<'no tab'
+has err 'standard input:1: found no tab, expected SOURCE, a tab and TARGET'
+exits 2 ablate score likelihood
+has err 'expected either --run or --model'
+
+echo "alignments"
+exits 0 ablate align --run pairs/base <some.tsv
+equal "$(wc -l <out)" 20 "a line per pair"
+paste some.tsv out | awk -F'\t' '{ n = split($1, a, " "); m = split($2, b, " "); k = split($3, l, " ")
+    for (i = 1; i <= k; i++) { split(l[i], w, "-"); if (w[1] >= n || w[2] >= m) print NR ": " l[i] } }' >beyond
+equal "$(cat beyond)" "" "words of the sentences only"
+exits 1 ablate align --run pairs/base --layer 9 <some.tsv
+has err '--layer: found 9, the decoder has layers 1 to'
+
+echo "alignments of outputs"
+cut -f1 some.tsv >some.txt
+exits 0 ablate translate --run pairs/base --precision fp32 <some.txt
+paste some.txt out >outputs.tsv
+exits 0 ablate translate --run pairs/base --alignment <some.txt
+cp out aligned
+exits 0 ablate align --run pairs/base <outputs.tsv
+equal "$(cat aligned)" "$(paste -d '|' <(cut -f2 outputs.tsv) out | sed 's/|/ ||| /')" "outputs, each with what align prints for it"
+exits 1 ablate translate --run pairs/base --alignment --nbest 2 --beam-size 2 <some.txt
+has err '--alignment is for translations of one model'
+
+echo "their error rate"
+cut -f3 "$gold" >links
+exits 0 ablate score aer --gold links <links
+has out 'AER = 0.00 (precision = 100.00 recall = 100.00'
+# |A| = 3, |S| = 2, |A n S| = 1, |A n P| = 2: 1 - 3 / 5
+echo '0-0 1-1 2p2' >by_hand
+exits 0 ablate score aer --gold by_hand <<<'0-0 2-2 1-0 0-0'
+has out 'AER = 40.00 (precision = 66.67 recall = 50.00 links = 3 sure = 2 sentences = 1)'
+exits 0 ablate score aer --gold by_hand --json <<<'0-0 2-2 1-0'
+has out '{"aer": 40, "precision": 66.66666666666'
+exits 2 ablate score aer --gold by_hand <<<'0-0 2:2'
+has err 'standard input:1: found "2:2", expected links such as 0-2 (sure) or 1p3 (possible)'
+finish
