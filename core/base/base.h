@@ -89,6 +89,12 @@ void str_add_shown(str *b, const char *s, bool lines);
 /* JSON output: append a quoted, escaped string; a number (null if not finite). */
 void json_string(str *b, const char *s);
 void json_number(str *b, double x);
+/* `"key":value` with a comma before it unless it is an object's first. */
+void json_key(str *b, const char *key);
+void json_key_text(str *b, const char *key, const char *value); /* NULL: null */
+void json_key_real(str *b, const char *key, double value);      /* not finite: null */
+void json_key_whole(str *b, const char *key, int64_t value);
+void json_key_bool(str *b, const char *key, bool value);
 
 /* ---- files ---- */
 

@@ -35,40 +35,6 @@ void print_grid(const grid *t)
     str_free(&out);
 }
 
-void json_key(str *out, const char *key)
-{
-    if (out->n && !strchr("{[:", out->s[out->n - 1])) str_addc(out, ',');
-    json_string(out, key);
-    str_addc(out, ':');
-}
-
-void json_key_text(str *out, const char *key, const char *value)
-{
-    json_key(out, key);
-    if (value)
-        json_string(out, value);
-    else
-        str_add(out, "null");
-}
-
-void json_key_real(str *out, const char *key, double value)
-{
-    json_key(out, key);
-    json_number(out, value);
-}
-
-void json_key_whole(str *out, const char *key, int64_t value)
-{
-    json_key(out, key);
-    str_addf(out, "%lld", (long long)value);
-}
-
-void json_key_bool(str *out, const char *key, bool value)
-{
-    json_key(out, key);
-    str_add(out, value ? "true" : "false");
-}
-
 void json_key_time(str *out, const char *key, double seconds)
 {
     char text[32];

@@ -11,11 +11,6 @@ const char *iso_time(double seconds, char out[32]);
 void put_local_time(grid *t, size_t column, double seconds);
 void print_grid(const grid *t); /* as text, on standard output */
 
-/* `"key":value` with a comma before it unless it is an object's first. */
-void json_key(str *out, const char *key);
-void json_key_text(str *out, const char *key, const char *value); /* NULL: null */
-void json_key_real(str *out, const char *key, double value);      /* not finite: null */
-void json_key_whole(str *out, const char *key, int64_t value);
-void json_key_bool(str *out, const char *key, bool value);
+/* A time as json_key_text of base.h; null if it is none. */
 void json_key_time(str *out, const char *key, double seconds);
 #endif

@@ -1,6 +1,7 @@
 /* table.c - ablate table: an experiment's table, or a paper's. */
 #include "lab/report/table.h"
 #include "cli/options.h"
+#include "lab/report/columns.h"
 #include "lab/report/store.h"
 
 typedef struct {
@@ -8,8 +9,26 @@ typedef struct {
     int format, vs, stats; /* which word; vs, stats: -1 not asked for */
     double sustained;      /* TFLOPS */
     const char *caption, *label;
-    bool json;
+    bool json, columns;
 } table_command_options;
+
+/* What columns there are. */
+static int describe(const invocation *c, enum table_format format)
+{
+    err e = {0};
+    str out = {0};
+    grid t = {0};
+    if (format == TABLE_JSON) {
+        fail(&e, "--columns: found --format json, expected text, md, latex or csv");
+        return call_usage(c, &e);
+    }
+    columns_describe(&t);
+    grid_print(&t, format, &out);
+    fputs(str_text(&out), stdout);
+    grid_free(&t);
+    str_free(&out);
+    return 0;
+}
 
 static int table(const invocation *c, void *options)
 {
@@ -30,6 +49,7 @@ static int table(const invocation *c, void *options)
         fail(&e, "--%s: only valid with --format latex", o->caption ? "caption" : "label");
         return call_usage(c, &e);
     }
+    if (o->columns) return describe(c, f);
     bool no_file = !file_exists(c->p.db.path); /* a published table needs none */
     if (no_file && table_is_published(name)) {
         int bad = table_print(NULL, name, &t, f, &out, &e);
@@ -55,6 +75,8 @@ static const option options[] = {
      offsetof(table_command_options, vs)},
     {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD,
      offsetof(table_command_options, stats), .words = WORDS_OWN},
+    {"--columns", NULL, "describe the columns that tables have, instead of printing one", OPTION_FLAG,
+     offsetof(table_command_options, columns)},
     {"--sustained", "TFLOPS",
      "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
      offsetof(table_command_options, sustained), 0, 0},

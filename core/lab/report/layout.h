@@ -9,7 +9,6 @@
 void layout_rows(const gathered *g, grid *t);
 /* The rows of a published table that lists other systems (1, 2 and 4), with ours next to or below them. */
 void layout_beside_published(const gathered *g, grid *t);
-bool layout_is_published_first(const gathered *g);
 /* Only the published table; with_keys: including the key column. */
 void layout_published(const read_published *p, grid *t, bool with_keys);
 void layout_published_json(const read_published *p, str *out);

@@ -2,6 +2,7 @@
 #include "lab/report/table.h"
 #include "lab/report/gather.h"
 #include "lab/report/layout.h"
+#include "lab/report/columns.h"
 #include <math.h>
 #include <string.h>
 
@@ -222,7 +223,7 @@ static void note_paper(const gathered *g, grid *t)
                       ? "as --sustained gives it"
                       : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
     grid_note(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
-    if (missing.n && !layout_is_published_first(g))
+    if (missing.n && !published_comes_first(g))
         grid_note(t, "Rows of the paper without a counterpart here: %s", missing.s);
     str_free(&missing);
 }
@@ -248,7 +249,7 @@ static void set_title(const gathered *g, grid *t)
 static void add_rows(const gathered *g, grid *t)
 {
     set_title(g, t);
-    if (g->has_paper && layout_is_published_first(g))
+    if (g->has_paper && published_comes_first(g))
         layout_beside_published(g, t);
     else
         layout_rows(g, t);

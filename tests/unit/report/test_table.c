@@ -1,5 +1,6 @@
 /* The ablation table: numbers, layouts, formats, words. */
 #include "fixture.h"
+#include "lab/report/columns.h"
 #include "lab/report/grid.h"
 #include "lab/report/significance.h"
 #include "lab/report/table.h"
@@ -280,6 +281,26 @@ static void test_grid(void)
     grid_free(&t);
 }
 
+/* Every column stands somewhere and says what it means; each place names it once. */
+static void test_columns(void)
+{
+    grid t = {0};
+    columns_describe(&t);
+    CHECK(t.n_rows > 40);
+    for (size_t i = 0; i < t.n_rows; i++) {
+        const grid_cell *c = &t.cells[i * t.n_columns];
+        CHECK_THAT(*c[0].text || *c[1].text || *c[2].text, "column %zu stands nowhere: %s", i, c[5].text);
+        CHECK_THAT(*c[5].text, "column %zu, %s%s%s, has no meaning", i, c[0].text, c[1].text, c[2].text);
+        for (size_t k = 0; k < i; k++)
+            for (size_t j = 0; j < 3; j++) {
+                const grid_cell *other = &t.cells[k * t.n_columns];
+                bool again = *c[j].text && same(c[j].text, other[j].text) && same(c[3].text, other[3].text);
+                CHECK_THAT(!again, "two columns are called %s: %s, and %s", c[j].text, other[5].text, c[5].text);
+            }
+    }
+    grid_free(&t);
+}
+
 /* A best row is bold when it is better than each other by more than seeds and sentences vary. */
 static void test_bold(void)
 {
@@ -448,6 +469,7 @@ int main(void)
         test_near_zero();
     }
     test_grid();
+    test_columns();
     test_significance();
     reader_close(r);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

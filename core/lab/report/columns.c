@@ -1,0 +1,579 @@
+/* columns.c - the list of columns of a table, at the end, and how each is computed and printed. A new one is a row. */
+#include "lab/report/columns.h"
+#include "lab/report/cost.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the row ---- */
+
+static const char *label_text(const place *p, arena *a)
+{
+    const read_row *row = p->row->row;
+    return *row->group ? arena_printf(a, "(%s)", row->group) : row->name;
+}
+static const char *name_text(const place *p, arena *a) { return (void)a, p->row->row->name; }
+static const char *group_text(const place *p, arena *a) { return (void)a, p->row->row->group; }
+static const char *change_text(const place *p, arena *a) { return (void)a, p->row->row->change; }
+static const char *same_as_text(const place *p, arena *a) { return (void)a, p->row->row->same_as; }
+static const char *reason_text(const place *p, arena *a) { return (void)a, p->row->why_skipped; }
+
+static const char *state_text(const place *p, arena *a)
+{
+    (void)a;
+    const gathered_row *row = p->row;
+    if (row->why_skipped) return "skipped";
+    if (row->open) return row->done ? "partial" : "open";
+    if (row->failed) return row->done ? "partial" : "failed";
+    return "done";
+}
+
+static double seeds_number(const place *p)
+{
+    size_t most = 0;
+    for (size_t m = 0; m < p->g->n_metrics; m++)
+        if (p->row->of[m].n > most) most = p->row->of[m].n;
+    return (double)most;
+}
+static double failed_number(const place *p) { return (double)p->row->failed; }
+static double open_number(const place *p) { return (double)p->row->open; }
+static double changed_number(const place *p) { return p->row->changed ? (double)p->row->changed : NAN; }
+
+/* ---- settings, next to the paper's Table 3 ---- */
+
+/* Those that it has a column for. */
+static const struct {
+    const char *heading, *key;
+} settings[] = {
+    {"N", "layers"},    {"d_model", "d_model"}, {"d_ff", "d_ff"},      {"h", "heads"},
+    {"d_k", "d_k"},     {"d_v", "d_v"},         {"P_drop", "dropout"}, {"ε_ls", "label_smoothing"},
+    {"steps", "steps"},
+};
+
+/* Is `key` among the words of "heads=1 d_k=512"? */
+static bool changes(const char *change, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *p = change; *p; p += strspn(p, " ")) {
+        if (!strncmp(p, key, n) && p[n] == '=') return true;
+        p += strcspn(p, " ");
+    }
+    return false;
+}
+
+/* Blank if a row does not differ from base; as the paper writes it: 100k, 0.1. */
+static const char *setting_text(const place *p, arena *a)
+{
+    const read_row *row = p->row->row;
+    const gathered_row *base = gathered_base(p->g);
+    const char *key = settings[p->i].key, *text = NULL;
+    char real[32];
+    cJSON *config = cJSON_Parse(row->config_json), *of_base = base ? cJSON_Parse(base->row->config_json) : NULL;
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(config, key);
+    const cJSON *b = cJSON_GetObjectItemCaseSensitive(of_base, key);
+    if (!v || !(row->is_base || !cJSON_Compare(v, b, true) || changes(row->change, key)))
+        text = NULL;
+    else if (cJSON_IsString(v))
+        text = arena_strdup(a, v->valuestring);
+    else if (cJSON_IsNumber(v) && v->valuedouble >= 10000 && fmod(v->valuedouble, 1000) == 0)
+        text = arena_printf(a, "%.0fk", v->valuedouble / 1000);
+    else if (cJSON_IsNumber(v))
+        text = arena_strdup(a, format_real(v->valuedouble, real));
+    cJSON_Delete(config);
+    cJSON_Delete(of_base);
+    return text;
+}
+
+/* The parts of "heads=1 position=learned" whose key has no column. */
+static const char *other_text(const place *p, arena *a)
+{
+    str other = {0};
+    for (const char *at = p->row->row->change; *at;) {
+        size_t n = strcspn(at, " "), key = strcspn(at, "=");
+        bool known = false;
+        for (size_t i = 0; i < LENGTH(settings); i++)
+            known = known || (strlen(settings[i].key) == key && !strncmp(settings[i].key, at, key));
+        if (!known) {
+            if (other.n) str_addc(&other, ' ');
+            str_addn(&other, at, n);
+        }
+        at += n;
+        at += strspn(at, " ");
+    }
+    const char *text = arena_strdup(a, str_text(&other));
+    str_free(&other);
+    return text;
+}
+
+/* ---- a metric ---- */
+
+static const measure *measure_at(const place *p) { return &p->row->of[p->i]; }
+static double n_number(const place *p) { return (double)measure_at(p)->n; }
+static double mean_number(const place *p) { return measure_at(p)->mean; }
+static double sd_number(const place *p) { return measure_at(p)->sd; }
+static double diverged_number(const place *p) { return (double)measure_at(p)->diverged; }
+
+static void values_json(const place *p, str *out)
+{
+    const measure *x = measure_at(p);
+    str_addc(out, '[');
+    for (size_t i = 0; i < x->n; i++) {
+        if (i) str_addc(out, ',');
+        json_number(out, x->values[i]);
+    }
+    str_addc(out, ']');
+}
+
+static int decimals_for(const gathered *g, size_t metric) /* of a column */
+{
+    bool best_is_most = same(g->goals[metric], "max"); /* then the best row tells whether these are percentages */
+    double largest = 0;
+    int most = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const measure *m = &g->rows[i].of[metric];
+        int d = m->n ? decimals_of(g->metrics[metric], g->goals[metric], m->mean) : 0;
+        if (d > most) most = d;
+        if (m->n && fabs(m->mean) > largest) largest = fabs(m->mean);
+    }
+    return best_is_most && most ? decimals_of(g->metrics[metric], g->goals[metric], largest) : most;
+}
+
+/* "5.29 ± 0.02", or why there is no number; mark: table.c's notes say what † and ‡ mean. */
+static const char *measure_of(const gathered_row *row, const measure *m, int decimals, const char *mark, arena *a)
+{
+    const char *sd = m->n > 1 ? arena_printf(a, " ± %.*f", decimals, m->sd) : "";
+    const char *more = m->diverged ? arena_printf(a, " (%zu diverged)", m->diverged) : "";
+    if (m->n) return arena_printf(a, "%.*f%s%s%s", decimals, m->mean, sd, mark, more);
+    if (m->diverged) return "diverged";
+    if (row->why_skipped) return "n/a";
+    if (row->failed && !row->open) return "failed";
+    return row->open ? "…" : NULL;
+}
+
+static const char *measure_text(const place *p, arena *a)
+{
+    const char *mark = p->row->changed ? p->row->unsound ? "†‡" : "†" : p->row->unsound ? "‡" : "";
+    return measure_of(p->row, measure_at(p), decimals_for(p->g, p->i), mark, a);
+}
+
+static const char *recorded_text(const place *p, arena *a)
+{
+    if (!p->row->recorded) return NULL;
+    return measure_of(&(gathered_row){0}, &p->row->recorded_of[p->i], decimals_for(p->g, p->i), "", a);
+}
+
+/* ---- against base ---- */
+
+static double delta_number(const place *p) { return p->c->delta; }
+static double low_number(const place *p) { return p->c->low; }
+static double high_number(const place *p) { return p->c->high; }
+static double headline_p_number(const place *p) { return p->row->p; }
+static double p_number(const place *p) { return p->c->p; }
+static double p_adjusted_number(const place *p) { return p->c->p_adjusted; }
+static double v_number(const place *p) { return p->c->v; }
+static double u_number(const place *p) { return p->c->u; }
+static double df_number(const place *p) { return p->c->df; }
+static double seed_sd_number(const place *p) { return p->c->seed_sd; }
+static double detectable_number(const place *p) { return p->c->detectable; }
+static double p_models_number(const place *p) { return p->c->p_models; }
+static double p_outside_number(const place *p) { return p->c->p_outside; }
+static double p_permutation_number(const place *p) { return p->c->p_permutation; }
+static double beats_number(const place *p) { return p->c->beats.theta; }
+static double beats_low_number(const place *p) { return p->c->beats.low; }
+static double beats_high_number(const place *p) { return p->c->beats.high; }
+static double c_n_number(const place *p) { return (double)p->c->n; }
+static double c_n_base_number(const place *p) { return (double)p->c->n_base; }
+static const char *unit_text(const place *p, arena *a)
+{
+    return (void)a, p->c->percent ? "percent change" : "difference";
+}
+static const char *rule_text(const place *p, arena *a)
+{
+    return (void)a, isnan(p->c->p) ? NULL : comparison_rule(p->c);
+}
+static const char *verdict_text(const place *p, arena *a) { return (void)a, p->c->verdict; }
+static const char *refused_text(const place *p, arena *a) { return (void)a, p->c->refused; }
+
+static void against_json(const place *p, str *out)
+{
+    if (isnan(p->c->delta) && !p->c->refused)
+        str_add(out, "null");
+    else
+        columns_json(p, ONCE, AGAINST, out);
+}
+
+static void metrics_json(const place *p, str *out)
+{
+    str_addc(out, '{');
+    for (size_t m = 0; m < p->g->n_metrics; m++) {
+        json_key(out, p->g->metrics[m]);
+        columns_json(&(place){p->g, p->row, m, &p->row->against[m]}, EACH_METRIC, JSON, out);
+    }
+    str_addc(out, '}');
+}
+
+static int decimals_against(const place *p) { return p->c->percent ? 1 : decimals_for(p->g, (size_t)p->g->headline); }
+
+/* A number with a real minus sign, and with a plus. */
+static const char *signed_text(double x, int decimals, arena *a)
+{
+    const char *text = arena_printf(a, "%.*f", decimals, fabs(x));
+    bool zero = !text[strspn(text, "0.")];
+    return arena_printf(a, "%s%s", zero ? "" : x < 0 ? "−" : "+", text);
+}
+
+/* "−20.1", or in percent "+8.2 %". */
+static const char *print_delta(const place *p, double v, int digits, arena *a)
+{
+    return arena_printf(a, "%s%s", signed_text(v, decimals_against(p) + digits, a), p->c->percent ? " %" : "");
+}
+
+static const char *interval_text(const place *p, arena *a)
+{
+    const char *none = gathered_no_interval(p->g, p->c);
+    if (none || isnan(p->c->low) || isnan(p->c->high)) return none;
+    int decimals = decimals_against(p);
+    return arena_printf(a, "%s .. %s", signed_text(p->c->low, decimals, a), signed_text(p->c->high, decimals, a));
+}
+
+static const char *beats_text(const place *p, arena *a)
+{
+    const superiority *x = &p->c->beats;
+    return isnan(x->theta) ? NULL : arena_printf(a, "%.2f .. %.2f", x->low, x->high);
+}
+
+static const char *print_p(const place *p, double v, int digits, arena *a)
+{
+    (void)p;
+    return v < 0.001 ? "<0.001" : arena_printf(a, "%.*f", digits, v);
+}
+
+static const char *print_fixed(const place *p, double v, int digits, arena *a)
+{
+    (void)p;
+    return arena_printf(a, "%.*f", digits, v);
+}
+
+/* In the unit of the difference. */
+static const char *print_difference(const place *p, double v, int digits, arena *a)
+{
+    return arena_printf(a, "%.*f", decimals_against(p) + digits, v);
+}
+
+/* From the compared scale, that of logarithms, to percent. */
+static const char *print_scale(const place *p, double v, int digits, arena *a)
+{
+    return print_difference(p, p->c->percent ? 100 * v : v, digits, a);
+}
+static const char *print_root(const place *p, double v, int digits, arena *a)
+{
+    return print_scale(p, sqrt(v), digits, a);
+}
+
+/* ---- cost ---- */
+
+static double parameters_number(const place *p) { return p->row->parameters; }
+static double flops_number(const place *p) { return training_flops(p->row->row); }
+static double paper_flops_number(const place *p) { return training_flops_by_formula(p->row->row, p->g->sustained); }
+
+static const char *print_millions(const place *p, double v, int digits, arena *a)
+{
+    (void)p;
+    return arena_printf(a, "%.*f", v / 1e6 < 10 ? digits : digits - 1, v / 1e6);
+}
+
+/* "3.3e18", as the paper writes it. */
+static const char *print_flops(const place *p, double v, int digits, arena *a)
+{
+    (void)p;
+    if (!(v > 0)) return "";
+    char text[32];
+    snprintf(text, sizeof text, "%.*e", digits, v);
+    size_t mantissa = strcspn(text, "e");
+    return arena_printf(a, "%.*se%ld", (int)mantissa, text, strtol(text + mantissa + 1, NULL, 10));
+}
+
+/* ---- the published row ---- */
+
+static const char *published_text_of(const place *p, arena *a)
+{
+    (void)a;
+    return p->row->paper == NO_ROW ? NULL : p->g->paper.cells[p->row->paper * p->g->paper.n_columns + p->i];
+}
+
+void json_published(const read_published *p, size_t row, str *out)
+{
+    str_addc(out, '{');
+    for (size_t k = 0; k < p->n_columns; k++) {
+        const char *text = p->cells[row * p->n_columns + k];
+        double v;
+        json_key(out, p->columns[k]);
+        if (!*text)
+            str_add(out, "null");
+        else if (k && parse_real(text, &v))
+            json_number(out, v);
+        else
+            json_string(out, text);
+    }
+    str_addc(out, '}');
+}
+
+static void published_json(const place *p, str *out)
+{
+    if (!p->g->has_paper) return;
+    if (p->row->paper == NO_ROW)
+        str_add(out, "null");
+    else
+        json_published(&p->g->paper, p->row->paper, out);
+}
+
+/* ---- when a column is shown ---- */
+
+bool published_comes_first(const gathered *g) { return !same(g->paper.table, "table3"); }
+static bool has_settings(const gathered *g) { return g->has_paper && !published_comes_first(g); }
+static bool no_settings(const gathered *g) { return !has_settings(g); }
+
+static bool any_row(const gathered *g, double (*number)(const place *))
+{
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const gathered_row *row = &g->rows[i];
+        place p = {g, row, 0, g->headline < 0 ? &comparison_none : &row->against[g->headline]};
+        if (!isnan(number(&p))) return true;
+    }
+    return false;
+}
+static bool has_delta(const gathered *g) { return any_row(g, delta_number); }
+static bool has_p(const gathered *g) { return any_row(g, headline_p_number); }
+static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
+static bool full(const gathered *g) { return g->full && has_delta(g); }
+/* next to tests of designs only with all statistics */
+static bool has_p_models(const gathered *g)
+{
+    return full(g) || (!g->full && !has_p(g) && any_row(g, p_models_number));
+}
+
+static bool has_verdict(const gathered *g)
+{
+    for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++)
+        if (g->rows[i].against[g->headline].verdict) return true;
+    return false;
+}
+
+static bool has_costs(const gathered *g)
+{
+    for (size_t k = 0; g->has_paper && k < g->paper.n_columns; k++)
+        if (has_prefix(g->paper.columns[k], "FLOPs")) return true;
+    return false;
+}
+
+/* ---- the list ---- */
+
+/* clang-format off: a table. Name in CSV and JSON, heading for readers, unit, where it stands, ... */
+static const column columns[] = {
+    /* the row */
+    {"row", "row", "", OWN | CSV, ONCE, "the row's group in parentheses, or its name", .text = label_text,
+     .left = true},
+    {"name", NULL, "", CSV | JSON, ONCE, "the row's name", .text = name_text, .left = true},
+    {"group", NULL, "", JSON, ONCE, "the INI's section that made the row, if it made several", .text = group_text},
+    {"setting", "%s", "", OWN, EACH_SETTING, "a setting of the paper's Table 3; blank where it is base's",
+     .text = setting_text, .shown = has_settings},
+    {"other", "other", "", OWN, ONCE, "what else the row changes", .text = other_text, .shown = has_settings,
+     .left = true},
+    {"change", "change", "", OWN | CSV | JSON, ONCE, "the settings that the row changes", .text = change_text,
+     .shown = no_settings, .left = true},
+    {"same_as", NULL, "", JSON, ONCE, "the row whose runs are shown here again, or null", .text = same_as_text},
+    {"state", NULL, "", CSV | JSON, ONCE, "done, partial, open, failed or skipped", .text = state_text, .left = true},
+    {"reason", NULL, "", JSON | IF_ANY, ONCE, "why the row is skipped", .text = reason_text},
+    {"plugin_changed", NULL, "runs", JSON | IF_ANY, ONCE, "done runs with a plugin that has changed since",
+     .number = changed_number},
+    {"n", "n", "runs", READERS | CSV | JSON, ONCE, "runs with a number, in the metric with most of them",
+     .number = seeds_number, .print = print_fixed},
+    {"failed", NULL, "runs", CSV | JSON, ONCE, "failed runs", .number = failed_number},
+    {"open", NULL, "runs", JSON, ONCE, "runs that are queued, running or were killed", .number = open_number},
+    /* each metric */
+    {"metrics", NULL, "", JSON, ONCE, "an object for each metric", .json = metrics_json},
+    {"n", NULL, "runs", JSON, EACH_METRIC, "runs with a number", .number = n_number},
+    {"mean", "%s", NULL, READERS | CSV | JSON, EACH_METRIC, "mean over runs; for readers with the standard deviation",
+     .number = mean_number, .text = measure_text},
+    {"sd", NULL, NULL, CSV | JSON, EACH_METRIC, "sample standard deviation over runs", .number = sd_number},
+    {"diverged", NULL, "runs", CSV | JSON, EACH_METRIC, "runs whose number is not finite", .number = diverged_number},
+    {"values", NULL, NULL, JSON, EACH_METRIC, "the runs' numbers, by seed", .json = values_json},
+    {"against_base", NULL, "", JSON, EACH_METRIC, "the comparison with base in this metric, or null",
+     .json = against_json},
+    /* against base */
+    {"n", NULL, "runs", AGAINST, ONCE, "the row's runs in the comparison", .number = c_n_number},
+    {"n_base", NULL, "runs", AGAINST, ONCE, "base's runs in the comparison", .number = c_n_base_number},
+    {"unit", NULL, "", AGAINST, ONCE, "percent change or difference: of delta, low, high, least_detectable",
+     .text = unit_text},
+    {"rule", NULL, "", AGAINST, ONCE, "how the interval is computed", .text = rule_text},
+    {"refused", NULL, "", AGAINST, ONCE, "why there is no comparison, or null", .text = refused_text},
+    {"delta", "Δ", "unit", READERS | CSV | JSON | AGAINST, ONCE, "the row's mean less base's", .number = delta_number,
+     .print = print_delta, .shown = has_delta},
+    {"interval", "95 % interval", "unit", READERS, ONCE, "of the difference of the designs", .text = interval_text,
+     .shown = has_p},
+    {"low", NULL, "unit", CSV | JSON | AGAINST, ONCE, "lower end of the 95 % interval", .number = low_number},
+    {"high", NULL, "unit", CSV | JSON | AGAINST, ONCE, "upper end of the 95 % interval", .number = high_number},
+    {"p", NULL, "", AGAINST, ONCE, "p of the difference of the designs, for this row alone", .number = p_number},
+    {"p_adjusted", NULL, "", AGAINST, ONCE, "the same after Holm over the rows", .number = p_adjusted_number},
+    {"p", "p", "", READERS | CSV | JSON, ONCE, "p of the difference of the designs, after Holm over the rows",
+     .number = headline_p_number, .print = print_p, .digits = 3, .shown = has_p},
+    {"verdict", "verdict", "", READERS | AGAINST, ONCE, "by the criterion: better, worse, equivalent or undecided",
+     .text = verdict_text, .shown = has_verdict, .left = true},
+    {"p_models", "p models", "", READERS | CSV | JSON | AGAINST, ONCE,
+     "p of a test over sentences: of these models only; after Holm", .number = p_models_number, .print = print_p,
+     .digits = 3, .shown = has_p_models},
+    {"p_outside_base", "p outside", "", READERS | AGAINST, ONCE, "p that a single run is none of base's seeds",
+     .number = p_outside_number, .print = print_p, .digits = 3, .shown = full},
+    {"p_permutation", "p permutation", "", READERS | AGAINST, ONCE, "exact p over seeds",
+     .number = p_permutation_number, .print = print_p, .digits = 3, .shown = full},
+    {"beats_base", "P(A > B)", "", READERS | AGAINST, ONCE, "probability that a seed of the row beats one of base's",
+     .number = beats_number, .print = print_fixed, .digits = 2, .shown = full},
+    {"beats_interval", "95 % of P", "", READERS, ONCE, "its 95 % interval", .text = beats_text, .shown = full},
+    {"beats_base_low", NULL, "", AGAINST, ONCE, "lower end of its 95 % interval", .number = beats_low_number},
+    {"beats_base_high", NULL, "", AGAINST, ONCE, "upper end of its 95 % interval", .number = beats_high_number},
+    {"seed_sd", "sd of seeds", "scale", READERS | AGAINST, ONCE,
+     "standard deviation of seeds, without that of sentences", .number = seed_sd_number, .print = print_scale,
+     .digits = 1, .shown = full},
+    {"variance_seeds", "√V", "scale²", READERS | AGAINST, ONCE, "variance of the difference that seeds cause",
+     .number = v_number, .print = print_root, .digits = 1, .shown = full},
+    {"variance_sentences", "√U", "scale²", READERS | AGAINST, ONCE, "variance of the difference that sentences cause",
+     .number = u_number, .print = print_root, .digits = 1, .shown = full},
+    {"df", NULL, "", AGAINST, ONCE, "degrees of freedom of the variance of seeds", .number = df_number},
+    {"least_detectable", "detectable", "unit", READERS | AGAINST, ONCE, "difference found four times in five",
+     .number = detectable_number, .print = print_difference, .digits = 1, .shown = full},
+    /* cost, and the published row */
+    {"params", "params (M)", "", READERS | CSV | JSON, ONCE, "parameters; for readers in millions",
+     .number = parameters_number, .print = print_millions, .digits = 2, .shown = has_parameters},
+    {"verdict", NULL, "", CSV, ONCE, "as above", .text = verdict_text},
+    {"flops", "FLOPs counted", "FLOPs", READERS, ONCE, "operations of the traced updates, times updates",
+     .number = flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
+    {"flops_by_time", "FLOPs by the paper's formula", "FLOPs", READERS, ONCE, "training time x sustained rate",
+     .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
+    {"recorded", "recorded %s", NULL, READERS, EACH_RECORDED, "mean over the recorded runs of the row",
+     .text = recorded_text},
+    {"paper_%s", "paper %s", "", READERS | CSV, EACH_PUBLISHED, "the paper's figure", .text = published_text_of},
+    {"published", NULL, "", JSON | IF_ANY, ONCE, "the paper's row, an object, or null", .json = published_json},
+};
+/* clang-format on */
+
+/* ---- loops over it ---- */
+
+/* How often a column stands, and the name of the i-th. NULL: not here. */
+static size_t items_of(const gathered *g, column_each each)
+{
+    switch (each) {
+    case ONCE: return 1;
+    case EACH_SETTING: return LENGTH(settings);
+    case EACH_METRIC: return g->n_metrics;
+    case EACH_RECORDED: return g->has_recorded ? g->n_metrics : 0;
+    default: return g->has_paper ? g->paper.n_columns : 0;
+    }
+}
+
+static const char *item_name(const gathered *g, column_each each, size_t i, bool readers)
+{
+    switch (each) {
+    case ONCE: return "";
+    case EACH_SETTING: return settings[i].heading;
+    case EACH_METRIC:
+    case EACH_RECORDED: return g->metrics[i];
+    default: break;
+    }
+    if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g)))) return NULL; /* key and label */
+    return readers && same(g->paper.columns[i], "params_M") ? "params (M)" : g->paper.columns[i];
+}
+
+static const char *heading_of(const column *c, const char *item, bool readers, arena *a)
+{
+    const char *pattern = readers ? c->heading : c->name, *at = strstr(pattern, "%s");
+    if (!readers && c->each == EACH_METRIC) /* BLEU is its mean, BLEU_sd its deviation */
+        return same(c->name, "mean") ? item : arena_printf(a, "%s_%s", item, c->name);
+    return at ? arena_printf(a, "%.*s%s%s", (int)(at - pattern), pattern, item, at + 2) : pattern;
+}
+
+const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, arena *a)
+{
+    bool readers = in & READERS;
+    size_t most = 0, end;
+    for (size_t k = 0; k < LENGTH(columns); k++) most += items_of(g, columns[k].each);
+    table_column *out = arena_alloc(a, (most + 1) * sizeof *out);
+    *n = 0;
+    for (size_t k = 0; k < LENGTH(columns); k = end) { /* columns of each metric follow one another for each */
+        column_each each = columns[k].each;
+        end = k + 1;
+        while (each != ONCE && end < LENGTH(columns) && columns[end].each == each) end++;
+        for (size_t i = 0; i < items_of(g, each); i++)
+            for (size_t j = k; j < end; j++) {
+                const column *c = &columns[j];
+                const char *item = item_name(g, each, i, readers);
+                if (!(c->in & in) || !item || (readers && c->shown && !c->shown(g))) continue;
+                out[(*n)++] = (table_column){c, i, heading_of(c, item, readers, a)};
+            }
+    }
+    return out;
+}
+
+const char *column_cell(const table_column *c, const gathered *g, const gathered_row *row, enum column_in in, arena *a)
+{
+    place p = {g, row, c->i, g->headline < 0 ? &comparison_none : &row->against[g->headline]};
+    bool readers = in & READERS;
+    const char *text = NULL;
+    char real[32];
+    if (c->of->text && (readers || !c->of->number)) {
+        text = c->of->text(&p, a);
+    } else {
+        double v = c->of->number(&p);
+        if (readers && !isnan(v)) text = c->of->print(&p, v, c->of->digits, a);
+        if (!readers && isfinite(v)) text = arena_strdup(a, format_real(v, real));
+    }
+    return text ? text : "";
+}
+
+/* The value of a column in JSON; empty: nothing. */
+static void json_value(const column *c, const place *p, str *out)
+{
+    arena a = {0};
+    const char *text = c->text && !c->number ? c->text(p, &a) : NULL;
+    double v = c->number ? c->number(p) : NAN;
+    if (c->json)
+        c->json(p, out);
+    else if (text)
+        json_string(out, text);
+    else if (c->number && (!isnan(v) || !(c->in & IF_ANY)))
+        json_number(out, v);
+    else if (!(c->in & IF_ANY))
+        str_add(out, "null");
+    arena_free(&a);
+}
+
+void columns_json(const place *p, column_each each, enum column_in in, str *out)
+{
+    str_addc(out, '{');
+    for (size_t k = 0; k < LENGTH(columns); k++) {
+        str value = {0};
+        if (columns[k].each == each && columns[k].in & in) json_value(&columns[k], p, &value);
+        if (value.n) json_key(out, columns[k].name), str_add(out, str_text(&value));
+        str_free(&value);
+    }
+    str_addc(out, '}');
+}
+
+void columns_describe(grid *t)
+{
+    static const char *const once[] = {"row", "setting", "metric", "metric, recorded", "published column"};
+    static const char *const headings[] = {"heading", "CSV", "JSON", "for each", "unit", "meaning"};
+    for (size_t k = 0; k < LENGTH(headings); k++) grid_column(t, headings[k], false);
+    for (size_t k = 0; k < LENGTH(columns); k++) {
+        const column *c = &columns[k];
+        bool against = !(c->in & JSON) && c->in & AGAINST;
+        const char *item = c->each == EACH_METRIC ? "METRIC" : "COLUMN";
+        grid_row(t, false);
+        if (c->in & READERS) grid_put(t, 0, "%s", heading_of(c, item, true, &t->mem));
+        if (c->in & CSV) grid_put(t, 1, "%s", heading_of(c, item, false, &t->mem));
+        if (c->in & (JSON | AGAINST)) grid_put(t, 2, "%s%s", against ? "against_base." : "", c->name);
+        grid_put(t, 3, "%s", against ? once[EACH_METRIC] : once[c->each]);
+        grid_put(t, 4, "%s", c->unit ? c->unit : "the metric's");
+        grid_put(t, 5, "%s", c->meaning);
+    }
+}
