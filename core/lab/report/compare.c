@@ -170,7 +170,9 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     if (least < 2) return c;
     c.low = comparison_shown(&c, x.low), c.high = comparison_shown(&c, x.high);
     c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df;
-    c.detectable = comparison_shown(&c, least_detectable(x.v, x.df, x.u, least, 0.05, 0.8));
+    c.planned_row = row->arm, c.planned_base = base->arm, c.most_df = most_df;
+    c.planned_row.z = c.planned_base.z = NULL;
+    c.detectable = comparison_shown(&c, least_detectable(&row->arm, &base->arm, x.u, most_df, 0.05, 0.8));
     if (least < RANKED_SEEDS) return c;
     c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
     c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
@@ -187,25 +189,30 @@ static size_t first_of(const comparison_task *t, size_t i)
     return i;
 }
 
-/* Shrinks the variances of rows with three seeds or more, if there are five such rows. Returns the limit of df. */
+/* Shrinks the variances of rows with three seeds or more, if there are five such rows. Base keeps its own: all rows are
+ * compared with it, so one variance that is too small would reject them all. Returns the limit of df. */
 static double share(const comparison_task *t, row_runs *runs, bool *shared)
 {
-    double *s2 = xcalloc(t->n + 1, sizeof *s2), *df = xcalloc(t->n + 1, sizeof *df), most = INFINITY;
+    double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
     size_t rows = 0;
     for (size_t i = 0; i < t->n; i++) {
-        bool takes_part = first_of(t, i) == i && runs[i].n >= SHARE_SEEDS && runs[i].arm.s2 > 0;
+        bool of_base = t->base < t->n && t->rows[i]->runs == t->rows[t->base]->runs;
+        bool takes_part = !of_base && first_of(t, i) == i && runs[i].n >= SHARE_SEEDS && runs[i].arm.s2 > 0;
         s2[i] = takes_part ? runs[i].arm.s2 : NAN, df[i] = takes_part ? runs[i].arm.df : 0;
         rows += takes_part;
     }
     if (rows >= SHARE_ROWS) {
-        most = share_variances(s2, df, t->n, NULL, NULL).pool_df;
+        shared_prior prior = share_variances(s2, df, t->n, shrunk, NULL);
+        most = prior.pool_df;
         for (size_t i = 0; i < t->n; i++) {
+            arm *a = &runs[i].arm;
             shared[i] = df[i] > 0 && !isnan(s2[i]);
-            if (shared[i]) runs[i].arm.s2 = s2[i], runs[i].arm.df = df[i];
+            if (!shared[i]) continue;
+            if (df[i] > a->df) a->expected_s2 = shrunk[i], a->prior_df = prior.prior_df, a->prior_s2 = prior.prior_s2;
+            a->s2 = s2[i], a->df = df[i];
         }
     }
     free(s2);
-    free(df);
     return most;
 }
 
@@ -285,7 +292,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
             out[i] = out[first];
         else if (t->base < t->n && t->rows[i]->runs != t->rows[t->base]->runs) {
             out[i] = compare_two(t, &runs[i], &runs[t->base], most_df);
-            out[i].shared = shared[i] || shared[t->base];
+            out[i].shared = shared[i];
             bool few = runs[i].n < 2 || runs[t->base].n < 2;
             if (!out[i].refused && (few || t->all_model_tests) && t->trials > 0)
                 out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric, t->trials);

@@ -9,16 +9,18 @@
 /* One row against base. NaN: unknown. Differences and intervals are in the metric's unit or, if `percent` is set,
  * changes in percent (perplexity, compared on the log scale). */
 typedef struct {
-    size_t n, n_base;        /* runs with a number */
-    double delta, low, high; /* low, high: 95 % interval for the design, from two seeds per side */
-    double p, p_adjusted;    /* for the design; after Holm over the rows with a p */
-    double v, u, df;         /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
-    double seed_sd;          /* over the row's seeds, without the noise of a finite test set */
-    double detectable;       /* least detectable difference of this comparison, at 5 % with power 80 % */
-    double p_models;         /* randomisation over sentences: about these models only; also after Holm */
-    double p_outside;        /* p that a single run lies outside what base's seeds predict */
-    double p_permutation;    /* exact, over seeds: from five per side */
-    superiority beats;       /* P(row's seed beats base's), including diverged runs: from five per side */
+    size_t n, n_base;              /* runs with a number */
+    double delta, low, high;       /* low, high: 95 % interval for the design, from two seeds per side */
+    double p, p_adjusted;          /* for the design; after Holm over the rows with a p */
+    double v, u, df;               /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
+    double seed_sd;                /* over the row's seeds, without the noise of a finite test set */
+    double detectable;             /* least detectable difference of this comparison, at 5 % with power 80 % */
+    arm planned_row, planned_base; /* for planning: without z */
+    double most_df;                /* of design_compare */
+    double p_models;               /* randomisation over sentences: about these models only; also after Holm */
+    double p_outside;              /* p that a single run lies outside what base's seeds predict */
+    double p_permutation;          /* exact, over seeds: from five per side */
+    superiority beats;             /* P(row's seed beats base's), including diverged runs: from five per side */
     /* by the criterion: "better", "worse", "equivalent", "undecided"; NULL: no criterion, or too few seeds */
     const char *verdict;
     bool repeated;                 /* p accounts for several looks (repeated_p) */

@@ -39,9 +39,9 @@ static void note_unknown(grid *t)
 {
     str s = {0};
     for (size_t k = 0; k < N_LOOKS; k++) {
-        double n = (double)look_seeds[k];
+        arm side = arm_planned(look_seeds[k], 1);
         str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k],
-                 least_detectable(2 / n, 2 * (n - 1), 0, look_seeds[k], 0.05, 0.8));
+                 least_detectable(&side, &side, 0, INFINITY, 0.05, 0.8));
     }
     grid_note(t,
               "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by "
@@ -103,11 +103,14 @@ static const comparison *typical(const gathered *g)
     return found;
 }
 
-/* The least detectable difference of this comparison with n seeds per side; alpha 0.05 / tests is Holm's first step. */
+/* The least detectable difference of this comparison with n seeds per side, 0: with those it has. An alpha of 0.05 /
+ * tests is Holm's first step. */
 static double detectable_with(const comparison *c, size_t n, double alpha)
 {
-    double s2 = c->v / (1 / (double)c->n + 1 / (double)c->n_base);
-    return comparison_shown(c, least_detectable(2 * s2 / (double)n, 2 * (double)(n - 1), c->u, n, alpha, 0.8));
+    arm row = c->planned_row, base = c->planned_base;
+    double more = n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* every row gets as many: the pool grows with them */
+    if (n) row.n = base.n = n;
+    return comparison_shown(c, least_detectable(&row, &base, c->u, c->most_df * more, alpha, 0.8));
 }
 
 static void note_detectable(const gathered *g, grid *t)
@@ -119,11 +122,9 @@ static void note_detectable(const gathered *g, grid *t)
     str s = {0};
     str_addf(&s, "Least detectable difference in %s (power 80 %%, the table's middle row): %.3g%s with %zu seeds",
              g->metrics[g->headline], c->detectable, unit, least);
-    if (g->tests > 1) {
-        size_t needs = least < 2 ? 2 : least;
-        str_addf(&s, ", %.3g%s at Holm's first step over %zu rows", detectable_with(c, needs, 0.05 / (double)g->tests),
+    if (g->tests > 1)
+        str_addf(&s, ", %.3g%s at Holm's first step over %zu rows", detectable_with(c, 0, 0.05 / (double)g->tests),
                  unit, g->tests);
-    }
     for (size_t k = 0; k < N_LOOKS; k++)
         if (look_seeds[k] > least)
             str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);

@@ -23,7 +23,7 @@ arm arm_measure(const double *scores, const double *z, size_t n, size_t m)
     for (size_t s = 0; s < n; s++) sum += scores[s];
     if (n) a.mean = sum / (double)n;
     for (size_t s = 0; s < n; s++) squares += (scores[s] - a.mean) * (scores[s] - a.mean);
-    if (n > 1) a.s2 = squares / (double)(n - 1);
+    if (n > 1) a.s2 = a.expected_s2 = squares / (double)(n - 1);
     if (!n || !m) return a.m = 0, a;
     a.z = xcalloc(m, sizeof *a.z);
     for (size_t s = 0; s < n; s++)
@@ -143,32 +143,103 @@ double equivalence_p(double d, double v, double df, double u, double margin)
 
 /* ---- planning ---- */
 
-static double t_sum(double df, double alpha, double power) { return t_upper(alpha / 2, df) + t_upper(1 - power, df); }
 static double z_sum(double alpha, double power) { return normal_upper(alpha / 2) + normal_upper(1 - power); }
 
-/* With Welch's df from two to four seeds the test is weaker than the quantiles say: the factors at alpha 0.05 and power
- * 0.8 (simulated), carried to other levels in the ratio of the quantiles. */
-static double detection_factor(double df, size_t least_n, double alpha, double power)
+arm arm_planned(size_t n, double s2) { return (arm){.n = n, .s2 = s2, .df = (double)(n - 1), .expected_s2 = s2}; }
+
+/* A variance estimated from n seeds is s2 e^y with density exp(k/2 (y - e^y)) in y, k = n - 1: smooth and short-tailed,
+ * so the trapezoidal rule is exact to many digits with few points. */
+enum { POINTS = 32 };
+typedef struct {
+    double s2[POINTS], weight[POINTS], df; /* s2: as the test uses them */
+} estimates;
+
+/* The y of sign `side` at which the log density is 9 below its maximum. */
+static double edge(double k, double side)
 {
-    static const double simulated[] = {[2] = 10.4, [3] = 4.32, [4] = 3.56};
-    double factor = t_sum(df, alpha, power);
-    if (least_n < 2 || least_n >= LENGTH(simulated)) return factor;
-    double own = 2 * (double)(least_n - 1);
-    return simulated[least_n] * t_sum(own, alpha, power) / t_sum(own, 0.05, 0.8);
+    double low = 0, high = side < 0 ? 18 / k + 2 : sqrt(36 / k) + 3;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2, y = side * middle;
+        if (exp(y) - y - 1 < 18 / k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return side * low;
 }
 
-double least_detectable(double v, double df, double u, size_t least_n, double alpha, double power)
+static estimates estimates_of(const arm *a, double most_df)
 {
-    double t = detection_factor(df, least_n, alpha, power), z = z_sum(alpha, power);
-    return sqrt(t * t * v + z * z * u);
+    estimates x = {.df = fmin((double)(a->n - 1) + a->prior_df, most_df)};
+    double k = (double)(a->n - 1), low = edge(k, -1), step = (edge(k, 1) - low) / (POINTS - 1), sum = 0;
+    for (size_t i = 0; i < POINTS; i++) {
+        double y = low + step * (double)i, own = a->expected_s2 * exp(y);
+        sum += x.weight[i] = exp(k / 2 * (y - exp(y) + 1));
+        double shrunk = isinf(a->prior_df) ? a->prior_s2
+                        : a->prior_df > 0  ? (a->prior_df * a->prior_s2 + k * own) / (a->prior_df + k)
+                                           : own;
+        x.s2[i] = fmax(own, shrunk);
+    }
+    for (size_t i = 0; i < POINTS; i++) x.weight[i] /= sum;
+    return x;
+}
+
+/* Half widths of the interval at level 1 - alpha that the test will have, and how likely each is. */
+typedef struct {
+    double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: of the difference */
+} foreseen;
+
+static foreseen foresee(const arm *row, const arm *base, double u, double most_df, double alpha)
+{
+    enum { TABLE = 64 }; /* quantiles of t over 1 / df, from infinitely many to 1: interpolated on the log scale */
+    double log_t[TABLE + 1], z = normal_upper(alpha / 2), n1 = (double)row->n, n0 = (double)base->n;
+    estimates a = estimates_of(row, most_df), b = estimates_of(base, most_df);
+    foreseen x = {.sd = sqrt(row->expected_s2 / n1 + base->expected_s2 / n0 + u)};
+    log_t[0] = log(z);
+    for (int i = 1; i <= TABLE; i++) log_t[i] = log(t_upper(alpha / 2, (double)TABLE / i));
+    for (size_t i = 0; i < POINTS; i++)
+        for (size_t j = 0; j < POINTS; j++) {
+            double v1 = a.s2[i] / n1, v0 = b.s2[j] / n0, at = TABLE / fmin(welch_df(v1, a.df, v0, b.df), most_df);
+            int k = at >= TABLE ? TABLE - 1 : (int)at;
+            double t = exp(log_t[k] + (at - k) * (log_t[k + 1] - log_t[k]));
+            x.half[i * POINTS + j] = sqrt(t * t * (v1 + v0) + z * z * u);
+            x.weight[i * POINTS + j] = a.weight[i] * b.weight[j];
+        }
+    return x;
+}
+
+static double found_by(const foreseen *x, double effect)
+{
+    double sum = 0;
+    for (size_t i = 0; i < LENGTH(x->half); i++) {
+        if (x->weight[i] < 1e-9) continue;
+        sum += x->weight[i] * (normal_tail((x->half[i] - effect) / x->sd) + normal_tail((x->half[i] + effect) / x->sd));
+    }
+    return sum;
+}
+
+double least_detectable(const arm *row, const arm *base, double u, double most_df, double alpha, double power)
+{
+    if (row->n < 2 || base->n < 2 || !(row->expected_s2 + base->expected_s2 + u > 0)) return NAN;
+    foreseen x = foresee(row, base, u, most_df, alpha);
+    double low = 0, high = x.sd;
+    while (found_by(&x, high) < power && high < 1e9 * x.sd) low = high, high *= 2;
+    for (int i = 0; i < 40; i++) {
+        double middle = (low + high) / 2;
+        if (found_by(&x, middle) < power)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
 }
 
 double least_detectable_floor(double u, double alpha, double power) { return z_sum(alpha, power) * sqrt(u); }
 
 static double detectable_at(size_t n, double sd1, double sd0, double u, double alpha, double power)
 {
-    double v1 = sd1 * sd1 / (double)n, v0 = sd0 * sd0 / (double)n, df = (double)(n - 1);
-    return least_detectable(v1 + v0, welch_df(v1, df, v0, df), u, n, alpha, power);
+    arm row = arm_planned(n, sd1 * sd1), base = arm_planned(n, sd0 * sd0);
+    return least_detectable(&row, &base, u, INFINITY, alpha, power);
 }
 
 size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alpha, double power)
@@ -189,17 +260,10 @@ size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alph
 
 double power_of(double effect, double sd1, double sd0, size_t n, double u, double alpha)
 {
-    double low = 1e-9, high = 1 - 1e-9;
     if (n < 2) return 0;
-    if (detectable_at(n, sd1, sd0, u, alpha, alpha) > fabs(effect)) return alpha;
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        if (detectable_at(n, sd1, sd0, u, alpha, middle) > fabs(effect))
-            high = middle;
-        else
-            low = middle;
-    }
-    return low;
+    arm row = arm_planned(n, sd1 * sd1), base = arm_planned(n, sd0 * sd0);
+    foreseen x = foresee(&row, &base, u, INFINITY, alpha);
+    return found_by(&x, fabs(effect));
 }
 
 size_t stein_seeds(size_t pilot, double s2_1, double s2_0, double w)

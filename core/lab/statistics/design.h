@@ -16,9 +16,12 @@
 typedef struct {
     size_t n, m;     /* seeds; sentences, 0: no per-sentence statistics */
     double mean, s2; /* of the scores; s2: sample variance over seeds, NaN for fewer than two */
-    double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (metric/variances.h) */
-    double msi;      /* mean square of seeds x sentences: the residual after seed and sentence means */
-    double *z;       /* [m] influence values averaged over seeds; NULL if m is 0 */
+    double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (statistics/variances.h) */
+    /* For planning: the expected variance over seeds, and how the test will replace one estimated from n seeds: by
+     * the larger of it and its mean with prior_s2, weighted by degrees of freedom. prior_df 0: not at all. */
+    double expected_s2, prior_df, prior_s2;
+    double msi; /* mean square of seeds x sentences: the residual after seed and sentence means */
+    double *z;  /* [m] influence values averaged over seeds; NULL if m is 0 */
 } arm;
 
 /* scores: [n]; z: [n][m], NULL if m is 0. Free with arm_free. */
@@ -51,9 +54,11 @@ double equivalence_p(double d, double v, double df, double u, double margin);
 
 /* ---- planning ---- */
 
-/* The smallest true difference that a test at level alpha finds with probability `power`. least_n: the smaller number
- * of seeds; below five, simulated factors replace the t quantiles, which are too optimistic there. */
-double least_detectable(double v, double df, double u, size_t least_n, double alpha, double power);
+/* A row of n seeds whose variance over seeds is s2, of which nothing is measured yet. */
+arm arm_planned(size_t n, double s2);
+/* The smallest true difference that design_compare at level alpha finds with probability `power`, for rows of the arms'
+ * n, expected_s2 and priors. The chance of the estimated variances is integrated; with few seeds it costs power. */
+double least_detectable(const arm *row, const arm *base, double u, double most_df, double alpha, double power);
 /* Its limit for infinitely many seeds. */
 double least_detectable_floor(double u, double alpha, double power);
 /* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: no number of seeds is

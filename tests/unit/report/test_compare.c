@@ -163,7 +163,8 @@ static void check_shared(void)
 {
     for (size_t i = 0; i < 6; i++) make(i, 3, 50, 1, "ACC");
     comparison c = compare(6, 1, NULL);
-    CHECK(c.shared && c.df > 4);
+    CHECK(c.shared && c.planned_row.prior_df > 0 && c.planned_row.n == 3);
+    CHECK(c.planned_base.prior_df == 0 && c.planned_base.df == 2); /* base keeps its own variance */
     CHECK_TEXT(comparison_rule(&c), "crossed components, shared variances");
     c = compare(4, 1, NULL); /* too few rows */
     CHECK(!c.shared && c.df <= 4);

@@ -100,34 +100,22 @@ static void check_formulas(void)
     CHECK_PRINTED(one.half, worked_one_seed.half);
 }
 
-/* Arms of which only the variances matter. */
-static difference of_variances(double s1, size_t n1, double s0, size_t n0)
-{
-    arm row = {.n = n1, .s2 = s1 * s1, .df = (double)(n1 - 1)}, base = {.n = n0, .s2 = s0 * s0, .df = (double)(n0 - 1)};
-    return design_compare(&row, &base, INFINITY);
-}
-
+/* The figures of tests/oracle/planning.py, which integrates with scipy's densities. */
 static void check_planning(void)
 {
     for (size_t i = 0; i < LENGTH(worked_detectable); i++) {
-        difference x = of_variances(worked_detectable[i].s1, worked_detectable[i].n1, worked_detectable[i].s0,
-                                    worked_detectable[i].n0);
+        arm row = arm_planned(worked_detectable[i].n1, worked_detectable[i].s1 * worked_detectable[i].s1),
+            base = arm_planned(worked_detectable[i].n0, worked_detectable[i].s0 * worked_detectable[i].s0);
         double alpha = worked_detectable[i].alpha, power = worked_detectable[i].power, u = worked_detectable[i].u;
-        CHECK_PRINTED(least_detectable(x.v, x.df, u, 5, alpha, power), worked_detectable[i].detectable);
+        row.prior_df = worked_detectable[i].prior_df, row.prior_s2 = row.expected_s2;
+        double found = least_detectable(&row, &base, u, worked_detectable[i].most_df, alpha, power);
+        CHECK_NEAR(found, worked_detectable[i].detectable, 5e-3 * found);
         CHECK_PRINTED(least_detectable_floor(u, alpha, power), worked_detectable[i].floor);
     }
     for (size_t i = 0; i < LENGTH(worked_seeds); i++)
         CHECK_INT(
             seeds_needed(worked_seeds[i].wanted, worked_seeds[i].s1, worked_seeds[i].s0, worked_seeds[i].u, 0.05, 0.8),
             worked_seeds[i].n);
-    /* below five seeds: k sd sqrt(2 / n) */
-    static const double factor[] = {[2] = 10.4, [3] = 4.32, [4] = 3.56};
-    for (size_t n = 2; n <= 4; n++) {
-        difference x = of_variances(0.5, n, 0.5, n);
-        CHECK_NEAR(least_detectable(x.v, x.df, 0, n, 0.05, 0.8), factor[n] * 0.5 * sqrt(2. / (double)n), 1e-9);
-    }
-    CHECK_INT(seeds_needed(1, 0.5, 0.5, 0, 0.05 / 20, 0.8), 10); /* Holm's first step over 20 rows */
-    CHECK_NEAR(power_of(1.01031408, 0.5, 0.5, 5, 0, 0.05), 0.8, 1e-6);
     CHECK_NEAR(t_upper(0.025, 8), worked_stein.t, 1e-8);
     CHECK_INT(stein_seeds(worked_stein.pilot, worked_stein.s2_1, worked_stein.s2_0, worked_stein.w), worked_stein.n);
     CHECK_INT(stein_seeds(5, 0.01, 0.01, 1), 5); /* never fewer than the pilot has */
