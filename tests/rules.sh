@@ -19,7 +19,7 @@ sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++
 my @rooms = ('api', 'base',
     'tensor/graph', 'tensor/cpu tensor/cuda tensor/comm', 'tensor/device',
     'text/tokens', 'text/data text/metric',
-    'network/settings', 'network/plugin', 'network/model', 'network/train network/decode', 'network/check',
+    'network/settings', 'network/plugin', 'network/model', 'network/train network/decode', 'network/check network/formats',
     'lab/config lab/results lab/statistics lab/draw', 'lab/export lab/launch', 'lab/report', 'lab/run lab/sweep',
     'cli');
 my %row;

@@ -1,40 +1,91 @@
-/* export.c - ablate export: an experiment in the file formats of other programs. */
+/* export.c - ablate export: an experiment's results, or a trained model, in the file formats of other programs. */
 #include "lab/export/export.h"
-#include "cli/options.h"
+#include "cli/predict.h"
+#include "network/formats/formats.h"
+#include "network/train/train.h"
+#include "tensor/cpu/cpu.h"
+#include <stdlib.h>
 
 typedef struct {
     const char *out;
-    int format; /* enum export_format */
+    int format; /* enum export_format, then models' formats */
 } export_options;
+
+enum { MODEL_FORMATS = EXPORT_WANDB + 1 };
+#define FORMATS "parquet|csv|tensorboard|wandb|ctranslate2|huggingface|gguf"
+
+static int experiment(const invocation *c, const export_options *o, size_t *files, err *e)
+{
+    const char *name = c->n_words ? c->word[0] : NULL;
+    if (name && has_suffix(name, ".safetensors"))
+        return fail(e, "%s is a model: expected --format ctranslate2, huggingface or gguf", name);
+    reader *r = reader_open_any(&c->p.db, e);
+    int rc = r ? export_write(r, name, (enum export_format)o->format, o->out, files, e) : -1;
+    reader_close(r);
+    return rc;
+}
+
+/* A file, or a run of the database. */
+static char *model_path(const invocation *c, err *e)
+{
+    const char *name = c->word[0];
+    return has_suffix(name, ".safetensors") || file_exists(name) ? xstrdup(name) : run_model_path(name, &c->p, e);
+}
+
+static int model_of(const invocation *c, const export_options *o, const char *format, size_t *files, err *e)
+{
+    model m = {0};
+    vocab *src = NULL, *tgt = NULL;
+    char *path = model_path(c, e);
+    int rc = path ? train_load(path, &m, F32, &cpu_backend, &src, &tgt, e) : -1;
+    if (!rc) {
+        rc = model_export(&m, src, tgt, format, o->out, files, e);
+        model_free(&m);
+        if (tgt != src) vocab_free(tgt);
+        vocab_free(src);
+    }
+    free(path);
+    return rc;
+}
 
 static int export(const invocation *c, void *options)
 {
     const export_options *o = options;
     err e = {0};
     size_t files = 0;
-    reader *r = reader_open_any(&c->p.db, &e);
-    int rc =
-        r ? export_write(r, c->n_words ? c->word[0] : NULL, (enum export_format)o->format, o->out, &files, &e) : -1;
+    char format[64];
+    bool of_model = o->format >= MODEL_FORMATS;
+    value_word(FORMATS, o->format, format);
+    if (of_model && !c->n_words) {
+        fail(&e, "--format %s: expected a model: its file, or a run such as quick/base@1", format);
+        return call_usage(c, &e);
+    }
+    int rc = of_model ? model_of(c, o, format, &files, &e) : experiment(c, o, &files, &e);
     if (!rc) call_say(c, "%s: %zu file%s\n", o->out, files, files == 1 ? "" : "s");
-    reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 
-static const option options[] = {{"--output -o", "FOLDER", "output folder; created if missing", OPTION_TEXT,
-                                  offsetof(export_options, out), .required = true},
-                                 {"--format", "parquet|csv|tensorboard|wandb",
-                                  "parquet and csv: tables of runs, results and curves; tensorboard: event files; "
-                                  "wandb: runs for `wandb sync` [parquet]",
-                                  OPTION_WORD, offsetof(export_options, format)},
-                                 OPTION_DATABASE,
-                                 {0}};
-const command export_command = {.name = "export",
-                                .part = FOR_RESULTS,
-                                .does = "export an experiment as Parquet, CSV, TensorBoard event files or W&B runs",
-                                .arguments = "[NAME]",
-                                .most = 1,
-                                .words = WORDS_EXPERIMENTS,
-                                .options = options,
-                                .size = sizeof(export_options),
-                                .run = export,
-                                .example = "ablate export quick -o quick-parquet"};
+static const option options[] = {
+    {"--output -o", "FOLDER", "output folder; created if missing", OPTION_TEXT, offsetof(export_options, out),
+     .required = true},
+    {"--format", FORMATS,
+     "of an experiment: parquet and csv: tables of runs, results and curves; tensorboard: event files; wandb: runs for "
+     "`wandb sync`. Of a model: ctranslate2; huggingface: MarianMT or Llama of transformers; gguf: llama.cpp [parquet]",
+     OPTION_WORD, offsetof(export_options, format)},
+    {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
+    OPTION_DATABASE,
+    {0}};
+const command export_command = {
+    .name = "export",
+    .part = FOR_RESULTS,
+    .does = "export an experiment (Parquet, CSV, TensorBoard, W&B) or a model (CTranslate2, Hugging Face, GGUF)",
+    .about =
+        "EXPERIMENT: its name; default: the latest. MODEL: a model file, or a run (number, or experiment/row@seed). "
+        "What has no counterpart in a model's format is refused by name; docs/export.md has what maps to what.",
+    .arguments = "[EXPERIMENT|MODEL]",
+    .most = 1,
+    .words = WORDS_EXPERIMENTS,
+    .options = options,
+    .size = sizeof(export_options),
+    .run = export,
+    .example = "ablate export quick -o quick-parquet"};

@@ -150,6 +150,8 @@ int64_t spm_size(const spm *m) { return m->processor.GetPieceSize(); }
 
 const char *spm_piece(const spm *m, int32_t id) { return m->processor.IdToPiece(id).c_str(); }
 
+float spm_score(const spm *m, int32_t id) { return m->processor.GetScore(id); }
+
 int spm_encode(const spm *m, const char *line, size_t n, id_list *out, err *e)
 {
     try {

@@ -22,8 +22,9 @@ int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symb
 /* A model from its serialised bytes; NULL and e when they are not one. spm_close by the caller. */
 spm *spm_open(const void *data, size_t n, err *e);
 void spm_close(spm *m);
-int64_t spm_size(const spm *m);                                                 /* ids */
-const char *spm_piece(const spm *m, int32_t id);                                /* 0 <= id < size; borrowed from m */
+int64_t spm_size(const spm *m);                  /* ids */
+const char *spm_piece(const spm *m, int32_t id); /* 0 <= id < size; borrowed from m */
+float spm_score(const spm *m, int32_t id);
 int spm_encode(const spm *m, const char *line, size_t n, id_list *out, err *e); /* appends */
 #ifdef __cplusplus
 }

@@ -128,6 +128,17 @@ const char *vocab_token(const vocab *v, int32_t id)
     return v->pieces ? spm_piece(v->pieces, id) : v->symbols.text[id - VOCAB_SPECIALS];
 }
 
+const void *vocab_pieces(const vocab *v, size_t *n)
+{
+    *n = v->model.n;
+    return v->pieces ? v->model.s : NULL;
+}
+
+double vocab_score(const vocab *v, int32_t id)
+{
+    return v->pieces && id >= VOCAB_SPECIALS && id < v->size ? (double)spm_score(v->pieces, id) : 0;
+}
+
 /* ---- encoding and decoding ---- */
 
 static void encode_symbols(const vocab *v, const char *line, id_list *out)

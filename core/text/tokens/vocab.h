@@ -62,6 +62,10 @@ bool vocab_lowercase(const vocab *v);
 /* The token's own text ("\xe2\x96\x81the", "<s>"); borrowed from v. "<unk>" for ids outside
  * 0 .. size - 1. */
 const char *vocab_token(const vocab *v, int32_t id);
+/* bpe, unigram: the SentencePiece model, *n bytes, borrowed from v; NULL for words and char. */
+const void *vocab_pieces(const vocab *v, size_t *n);
+/* bpe, unigram: the piece's score, by which SentencePiece chooses; 0 for words, char and special tokens. */
+double vocab_score(const vocab *v, int32_t id);
 
 /* Appends the ids of `line` to out, without BOS and EOS. -1 and e on invalid UTF-8; out is then unchanged. */
 int vocab_encode(const vocab *v, const char *line, id_list *out, err *e);

@@ -1,0 +1,261 @@
+/* export.c - checks that a model has a counterpart, gathers its tensors, and lets the format write them. */
+#include "network/formats/format.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const model_format *const formats[] = {&format_ctranslate2, &format_marian, &format_llama, &format_gguf};
+
+/* ---- refusals ---- */
+
+void format_refuse(exporting *x, const char *key, const char *value, const char *why)
+{
+    str_addf(&x->refused, "%s%s = %s has no counterpart in %s%s%s", x->refused.n ? "\n" : "", key, value,
+             x->format->program, why ? ": " : "", why ? why : "");
+}
+
+void format_refuse_real(exporting *x, const char *key, double value, const char *why)
+{
+    char text[32];
+    format_refuse(x, key, format_real(value, text), why);
+}
+
+static bool listed(const char *values, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *s = values; s; s = strchr(s, '|') ? strchr(s, '|') + 1 : NULL)
+        if (!strncmp(s, word, n) && (!s[n] || s[n] == '|')) return true;
+    return false;
+}
+
+static const plugin *plugin_of(const model *m, const char *key)
+{
+    const struct {
+        const char *key;
+        const plugin *p;
+    } all[] = {{"position", m->position}, {"feed_forward", m->feed_forward}, {"norm", m->norm}, {"block", m->block}};
+    for (size_t i = 0; i < LENGTH(all); i++)
+        if (same(all[i].key, key)) return all[i].p;
+    broken("network/formats: a rule for the key %s", key);
+}
+
+/* One attention in all places is one refusal. */
+static void check_attention(exporting *x, const char *values)
+{
+    static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    const plugin *const *at = x->m->attention, *only = at[ROLE_DECODER];
+    bool one = true;
+    for (int r = 0; r < ROLES; r++) one &= !at[r] || at[r] == only;
+    for (int r = 0; r < ROLES; r++)
+        if (at[r] && !listed(values, at[r]->desc.name) && (!one || r == ROLE_DECODER))
+            format_refuse(x, one ? "attention" : keys[r], at[r]->desc.name, NULL);
+}
+
+static void check_rules(exporting *x)
+{
+    for (const setting_rule *r = x->format->rules; r->key; r++) {
+        if (same(r->key, "attention")) {
+            check_attention(x, r->values);
+            continue;
+        }
+        const char *name = plugin_of(x->m, r->key)->desc.name;
+        if (!listed(r->values, name)) format_refuse(x, r->key, name, NULL);
+    }
+    if (x->m->cfg.char_ngrams) format_refuse_real(x, "char_ngrams", (double)x->m->cfg.char_ngrams, NULL);
+}
+
+/* ---- what formats ask of the settings ---- */
+
+double format_setting(const exporting *x, const char *key)
+{
+    double v = NAN;
+    const char *text = settings_get(&x->m->set, key);
+    if (text && (same(text, "true") || same(text, "false"))) return same(text, "true");
+    if (text && parse_real(text, &v)) return v;
+    const plugin *const all[] = {x->m->attention[ROLE_DECODER], x->m->position, x->m->feed_forward, x->m->norm};
+    for (size_t i = 0; i < LENGTH(all); i++)
+        for (const ab_param *p = all[i]->desc.params; p && p->name; p++) {
+            size_t n = strlen(all[i]->desc.name);
+            if (!strncmp(key, all[i]->desc.name, n) && key[n] == '.' && same(key + n + 1, p->name)) return p->def;
+        }
+    broken("network/formats: no setting %s", key);
+}
+
+double format_eps(const exporting *x)
+{
+    char key[80];
+    snprintf(key, sizeof key, "%s.eps", x->m->norm->desc.name);
+    return format_setting(x, key);
+}
+
+bool format_attention_bias(const exporting *x)
+{
+    static const char *const names[] = {"dec.0.self.qkv.b", "dec.0.self.q.b", "dec.0.self.o.b"};
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (params_find(&x->m->params, names[i])) return true;
+    return false;
+}
+
+int64_t format_window(const exporting *x)
+{
+    int64_t n = x->m->cfg.max_length;
+    const char *text = settings_get(&x->m->set, "lm.context");
+    if (text) parse_int(text, &n);
+    return n;
+}
+
+bool format_gated(const exporting *x)
+{
+    const char *name = x->m->feed_forward->desc.name;
+    return same(name, "swiglu") || same(name, "geglu");
+}
+
+void format_check_heads(exporting *x)
+{
+    const config *c = &x->m->cfg;
+    const char *why = "it has d_model / heads";
+    if (c->d_k * c->heads != c->d_model) format_refuse_real(x, "d_k", (double)c->d_k, why);
+    if (c->d_v * c->heads != c->d_model) format_refuse_real(x, "d_v", (double)c->d_v, why);
+}
+
+int64_t format_inner(const exporting *x)
+{
+    const param *p = params_find(&x->m->params, "dec.0.ffn.1.w");
+    return p ? p->dim[3] : x->m->cfg.d_ff;
+}
+
+int64_t format_kv_heads(const exporting *x)
+{
+    const param *p = params_find(&x->m->params, "dec.0.self.k.w");
+    return p ? p->dim[3] / x->m->cfg.d_k : x->m->cfg.heads;
+}
+
+/* ---- files ---- */
+
+void format_le(str *out, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++) str_addc(out, (char)(v >> (8 * i) & 255));
+}
+
+void format_f32(str *out, double v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    format_le(out, bits, 4);
+}
+
+int format_write(exporting *x, const char *name, const void *data, size_t n, err *e)
+{
+    char *path = path_join(x->folder, name);
+    int rc = file_write(path, data, n, e);
+    x->files += !rc;
+    free(path);
+    return rc;
+}
+
+int format_write_pieces(exporting *x, err *e)
+{
+    const struct {
+        const char *name;
+        const vocab *v;
+    } sides[] = {{"source.spm", x->src}, {"target.spm", x->tgt}};
+    for (size_t i = 0; i < LENGTH(sides); i++) {
+        size_t n = 0;
+        const void *model = sides[i].v ? vocab_pieces(sides[i].v, &n) : NULL;
+        if (model && format_write(x, sides[i].name, model, n, e)) return -1;
+    }
+    return 0;
+}
+
+int format_write_safetensors(exporting *x, err *e)
+{
+    str out = {0}, file = {0};
+    size_t at = 0;
+    str_add(&out, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (size_t i = 0; i < x->n; i++) {
+        const format_tensor *t = &x->at[i];
+        if (t->alias) continue;
+        str_addf(&out, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%lld", t->name, (long long)t->dim[0]);
+        if (t->rank == 2) str_addf(&out, ",%lld", (long long)t->dim[1]);
+        str_addf(&out, "],\"data_offsets\":[%zu,%zu]}", at, at + t->bytes);
+        at += t->bytes;
+    }
+    str_addc(&out, '}');
+    while (out.n % 8) str_addc(&out, ' ');
+    format_le(&file, out.n, 8);
+    str_addn(&file, out.s, out.n);
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->at[i].alias) str_addn(&file, x->at[i].data, x->at[i].bytes);
+    int rc = format_write(x, "model.safetensors", file.s, file.n, e);
+    str_free(&out);
+    str_free(&file);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+int tensors_gather(exporting *x, err *e); /* tensors.c */
+
+static const model_format *find_format(const char *name, bool encoder, err *e)
+{
+    const char *other = NULL;
+    for (size_t i = 0; i < LENGTH(formats); i++) {
+        if (!same(formats[i]->name, name)) continue;
+        if (formats[i]->encoder == encoder) return formats[i];
+        other = formats[i]->program;
+    }
+    if (other)
+        fail(e, "the model is %s, which %s does not open: expected --format %s",
+             encoder ? "an encoder-decoder" : "decoder-only", other,
+             encoder ? "ctranslate2 or huggingface" : "huggingface or gguf");
+    else
+        fail(e, "--format %s: expected ctranslate2, huggingface or gguf", name);
+    return NULL;
+}
+
+/* Scores are multiplied by 1 / sqrt(d_k) everywhere; what ours multiply besides goes into the queries. */
+static double query_scale(const exporting *x)
+{
+    const char *name = x->m->attention[ROLE_DECODER]->desc.name;
+    if (same(name, "dot")) return sqrt((double)x->m->cfg.d_k);
+    return same(name, "scaled_dot") ? 1 / format_setting(x, "scaled_dot.temperature") : 1;
+}
+
+/* Ours are sin, cos, sin, cos ... */
+static int64_t *sines_first(exporting *x)
+{
+    int64_t d = x->m->cfg.d_model, *order = arena_alloc(&x->memory, (size_t)d * sizeof *order), half = (d + 1) / 2;
+    for (int64_t i = 0; i < d; i++) order[i] = i < half ? 2 * i : 2 * (i - half) + 1;
+    return order;
+}
+
+static int run(exporting *x, err *e)
+{
+    check_rules(x);
+    if (x->format->check) x->format->check(x);
+    if (x->refused.n) return fail(e, "%s", str_text(&x->refused));
+    x->query_scale = query_scale(x);
+    if (x->format->halves) x->order = sines_first(x);
+    if (tensors_gather(x, e) || make_folders(x->folder, e)) return -1;
+    return x->format->write(x, e);
+}
+
+int model_export(model *m, const vocab *src, const vocab *tgt, const char *format, const char *folder, size_t *files,
+                 err *e)
+{
+    exporting x = {.m = m, .src = src, .tgt = tgt, .folder = folder};
+    x.format = find_format(format, model_has_encoder(m), e);
+    float *values = x.format ? params_host(&m->params, 0, e) : NULL;
+    if (!values) return -1;
+    x.values = values;
+    x.used = xcalloc(m->params.n + 1, sizeof *x.used);
+    int rc = run(&x, e);
+    params_host_done(&m->params, 0, values, false);
+    *files = x.files;
+    free(x.used);
+    free(x.at);
+    str_free(&x.refused);
+    arena_free(&x.memory);
+    return rc;
+}

@@ -1,0 +1,12 @@
+/* formats.h - a trained model in the file formats of other programs (docs/export.md). */
+#ifndef ABLATE_FORMATS_H
+#define ABLATE_FORMATS_H
+#include "network/model/model.h"
+#include "text/tokens/vocab.h"
+
+/* Writes the model (fp32, on the host) and its vocabularies in a format, "ctranslate2", "huggingface" or "gguf", into
+ * `folder`, creating it. src NULL: a decoder-only model. *files: number of files written. -1 and e, with nothing
+ * written, if the format has no counterpart for a setting: one line for each. */
+int model_export(model *m, const vocab *src, const vocab *tgt, const char *format, const char *folder, size_t *files,
+                 err *e);
+#endif

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# `ablate export` of a model: by file and by run, the files of each format, refusals, and models told apart from experiments.
+source "$(dirname "$0")/common.bash" "$@"
+
+tiny out 4 >out.ini
+exits 0 ablate run out.ini --threads 1 --progress none
+model=$(find . -name model.safetensors | head -1)
+
+echo "by run and by file: the same"
+exits 0 ablate export out/base@1 --format ctranslate2 -o by-run
+exits 0 ablate export "$model" --format ctranslate2 -o by-file
+equal "$(diff -r by-run by-file)" "" "difference"
+equal "$(cd by-run && ls | tr '\n' ' ')" "config.json model.bin shared_vocabulary.json " "files"
+has by-run/config.json '"layer_norm_epsilon": 1e-06'
+has by-run/shared_vocabulary.json '"<pad>"'
+
+echo "no counterpart: one line for each setting, and nothing written"
+exits 1 ablate export out/base@1 --format huggingface -o refused
+has err 'vocab = words has no counterpart in MarianMT'
+[ ! -e refused ] || wrong "refused/ was made"
+exits 1 ablate export out/base@1 --format gguf -o refused
+has err "the model is an encoder-decoder, which GGUF's llama does not open: expected --format ctranslate2 or huggingface"
+
+echo "a model is no experiment, and an experiment no model"
+exits 1 ablate export "$model" -o refused
+has err 'is a model: expected --format ctranslate2, huggingface or gguf'
+exits 1 ablate export nothing --format ctranslate2 -o refused
+has err 'nothing'
+exits 2 ablate export --format gguf -o refused
+has err 'expected a model: its file, or a run'
+exits 0 ablate export out --format csv -o tables
+[ -s tables/runs.csv ] || wrong "tables/runs.csv is missing"
+
+finish
