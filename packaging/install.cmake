@@ -6,6 +6,7 @@ install(FILES ${CMAKE_BINARY_DIR}/ablate.pc DESTINATION share/pkgconfig)
 install(DIRECTORY experiments DESTINATION share/ablate)
 install(FILES README.md LICENSE CHANGELOG.md CITATION.cff DESTINATION share/doc/ablate)
 install(DIRECTORY docs/ DESTINATION share/doc/ablate)
+install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # of the letters in PNG files
 # What the program writes of itself, where this version can.
 install(CODE [[
   set(here "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")

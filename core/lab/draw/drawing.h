@@ -1,4 +1,4 @@
-/* drawing.h - a drawing as a list of shapes, written as SVG or as PDF.
+/* drawing.h - a drawing as a list of shapes, written as SVG, PDF or PNG.
  *
  * Units are CSS pixels in SVG and points in PDF; x grows to the right, y downwards. A drawing copies the
  * text it is given.
@@ -69,6 +69,10 @@ void drawing_svg(const drawing *d, enum svg_style style, str *out);
 /* A PDF of one page, text in the standard fonts Helvetica and Symbol. They have Latin and Greek letters; another letter
  * is an error that names it. */
 int drawing_pdf(const drawing *d, str *out, err *e);
+
+/* A PNG file of `scale` pixels per unit, on white. Text is drawn with the letters of letters/letters.txt: Latin, Greek
+ * and signs; another letter is an error that names it. */
+int drawing_png(const drawing *d, double scale, str *out, err *e);
 
 void svg_text(str *out, const char *text); /* escaped for SVG and HTML */
 #endif

@@ -22,6 +22,8 @@ struct drawing {
     size_t n, cap;
 };
 
+/* Lengths of a pattern's dashes and gaps, "5 3"; "": a solid line. */
+extern const char *const draw_dashes[SERIES_DASHES];
 /* Decodes one UTF-8 character at *s and steps over it; 0xFFFD for invalid bytes, 0 at the end. */
 uint32_t utf8_next(const char **s);
 #endif

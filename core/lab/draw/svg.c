@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const dashes[] = {"", "5 3", "1.5 2.5", "6 2.5 1.5 2.5"};
+const char *const draw_dashes[SERIES_DASHES] = {"", "5 3", "1.5 2.5", "6 2.5 1.5 2.5"};
 
 void svg_text(str *out, const char *text)
 {
@@ -57,7 +57,7 @@ static void with_pen(str *out, const pen *p, enum svg_style style)
     colors(out, p->stroke, p->fill, style);
     if (p->stroke && p->width > 0 && p->width != 1) attribute(out, "stroke-width", p->width);
     if (p->opacity > 0 && p->opacity < 1) attribute(out, "opacity", p->opacity);
-    if (p->dash) str_addf(out, " stroke-dasharray=\"%s\"", dashes[p->dash % SERIES_DASHES]);
+    if (p->dash) str_addf(out, " stroke-dasharray=\"%s\"", draw_dashes[p->dash % SERIES_DASHES]);
 }
 
 static void path(str *out, const shape *s, enum svg_style style)

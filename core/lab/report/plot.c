@@ -2,14 +2,9 @@
 #include "lab/report/plot.h"
 #include "lab/draw/chart_data.h"
 #include "lab/report/figures.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 typedef struct {
     const plot_options *o;
@@ -240,33 +235,7 @@ static int over_steps(plot *p, reader *r, err *e)
 
 /* ---- files ---- */
 
-/* SVG to PNG, twice the size, by rsvg-convert. */
-static int write_png(const str *svg, const char *to, err *e)
-{
-    extern char **environ;
-    char *argv[] = {(char[]){"rsvg-convert"}, (char[]){"-z"}, (char[]){"2"}, (char[]){"-o"}, xstrdup(to), NULL};
-    FILE *in = tmpfile();
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = -1, rc = in && fwrite(svg->s, 1, svg->n, in) == svg->n && fflush(in) == 0
-                              ? 0
-                              : fail(e, "%s: a temporary file: %s", to, strerror(errno));
-    if (!rc) {
-        rewind(in);
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_adddup2(&actions, fileno(in), 0);
-        int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-        posix_spawn_file_actions_destroy(&actions);
-        if (failed)
-            rc = fail(e, "%s: PNG needs the program rsvg-convert (apt install librsvg2-bin): %s; SVG and PDF do not",
-                      to, strerror(failed));
-        while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-        if (!failed && status) rc = fail(e, "%s: rsvg-convert failed", to);
-    }
-    if (in) fclose(in);
-    free(argv[4]);
-    return rc;
-}
+enum { PNG_SCALE = 2 }; /* pixels per point */
 
 static int write_drawing(const drawing *d, const char *to, err *e)
 {
@@ -274,9 +243,11 @@ static int write_drawing(const drawing *d, const char *to, err *e)
     int rc = 0;
     if (has_suffix(to, ".pdf"))
         rc = drawing_pdf(d, &out, e);
+    else if (has_suffix(to, ".png"))
+        rc = drawing_png(d, PNG_SCALE, &out, e);
     else
         drawing_svg(d, SVG_ALONE, &out);
-    if (!rc) rc = has_suffix(to, ".png") ? write_png(&out, to, e) : file_write(to, out.s, out.n, e);
+    if (!rc) rc = file_write(to, out.s, out.n, e);
     str_free(&out);
     return rc;
 }

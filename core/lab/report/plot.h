@@ -16,6 +16,6 @@ typedef struct {
     const char *to;            /* .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv */
 } plot_options;
 
-/* Writes the chart to o->to. Reports omitted rows on standard error. PNG needs the program rsvg-convert. */
+/* Writes the chart to o->to. Reports omitted rows on standard error. */
 int plot_write(reader *r, const plot_options *o, err *e);
 #endif
