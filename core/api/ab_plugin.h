@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 2u
+#define AB_ABI_MINOR 3u
 #ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -235,6 +235,13 @@ typedef struct {
     int (*cuda)(const ab_run *r);
 } ab_op;
 
+/* ---- claims: what `ablate check` must not take for a mistake. Each names the check that remains ------------------- */
+enum {
+    /* In training a row may depend on other rows of the batch (batch statistics, an expert's capacity). Evaluation and
+     * decoding stay independent, which is checked. */
+    AB_TRAINS_ON_BATCH = 1,
+};
+
 /* ---- the one exported symbol ------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -248,6 +255,7 @@ typedef struct {
     const ab_op *const *ops;
     const void *iface;    /* the kind's interface: ab_attention_plugin, ... */
     const ab_host **host; /* the host fills this before it calls any function */
+    uint32_t claims;      /* 2.3: of AB_TRAINS_ON_BATCH ..., or 0 */
 } ab_plugin;
 
 /* ---- the host's functions ---------------------------------------------------------------------------------------- */

@@ -9,11 +9,15 @@
 #define COUNTED(is) (is)
 #endif
 
+#ifndef TEXT
+#define TEXT(t, i) (t)->text[i]
+#endif
+
 typedef struct {
     int64_t unused;
 } config;
 typedef struct {
-    char text[12][32];
+    char text[12][32], shared[32];
     double stats[12][2];
 } task;
 static const ab_param params[] = {{0}};
@@ -36,7 +40,7 @@ static int64_t count(void *self, ab_split s)
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
     (void)s;
-    *out = (ab_example){"a source", ((task *)self)->text[i]};
+    *out = (ab_example){"a source", TEXT((task *)self, i)};
 }
 static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_metric *out, int max, char *err,
                  size_t n_err)

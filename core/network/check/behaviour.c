@@ -65,13 +65,6 @@ void check_sublayers(const plugin *p, check_result *r) { check_each_pairing(p, r
 
 /* ---- the future ---- */
 
-static void change_from(sentences *s, int32_t first)
-{
-    for (int64_t i = 0; i < s->n; i++)
-        for (int32_t j = first; j < s->tgt_n[i]; j++)
-            s->tgt[i][j] = VOCAB_SPECIALS + (s->tgt[i][j] + 3) % (CHECK_VOCAB - VOCAB_SPECIALS);
-}
-
 static void compare_past(const pass *a, const pass *b, int32_t first, const pairing *w, check_result *r)
 {
     for (int64_t i = 0; i < a->p.b.shape.batch; i++)
@@ -95,7 +88,7 @@ static void future(const pairing *w, check_result *r)
         sentences changed = s;
         pass b = {0};
         err e = {0};
-        change_from(&changed, first);
+        check_change_from(&changed, first);
         if (pass_open(&b, &m, &changed, false, 2, 0, &e) || pass_run(&b, 1, &e))
             check_fail(r, "%s: %s", w->words, e.text);
         else
@@ -294,12 +287,13 @@ static void fp32(const pairing *w, check_result *r)
 }
 void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
 
+enum { LONG = 256 };
 /* A sentence far longer than those of the other checks: sums and products over time that no longer fit fp32. */
 static void long_sentence(const pairing *w, check_result *r)
 {
-    sentences s = {.n = 1, .src_n = {MOST_TOKENS}, .tgt_n = {MOST_TOKENS}};
+    sentences s = {.n = 1, .src_n = {LONG}, .tgt_n = {LONG}};
     pass_outcome a, b = {0};
-    for (int32_t j = 0; j < MOST_TOKENS; j++) {
+    for (int32_t j = 0; j < LONG; j++) {
         int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
         s.src[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(103, (uint64_t)j) + 1) / 2 * tokens);
         s.tgt[0][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(104, (uint64_t)j) + 1) / 2 * tokens);
@@ -310,7 +304,7 @@ static void long_sentence(const pairing *w, check_result *r)
         check_fail(r,
                    "%s: with %d tokens, loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too "
                    "large or too small for fp32",
-                   w->words, MOST_TOKENS, fabs(d));
+                   w->words, LONG, fabs(d));
     free(a.grad);
     free(b.grad);
 }
@@ -318,12 +312,12 @@ void check_long(const plugin *p, check_result *r)
 {
     size_t before = check_pairings_at_most(1);
     for (const ab_param *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
-        if (same(q->name, "max_len") && q->type == AB_INT && q->def < MOST_TOKENS && q->max >= MOST_TOKENS)
+        if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, long_sentence);
     check_try(p, NULL, NULL);
     check_pairings_at_most(before);
-    if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", MOST_TOKENS);
+    if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", LONG);
 }
 
 static void bf16(const pairing *w, check_result *r)

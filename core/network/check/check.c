@@ -24,21 +24,40 @@ typedef struct {
     check_run run;
 } check;
 
+/* Says where a name is taken; never fails, for a copy under its old name may be meant. */
+static void check_name(const plugin *p, check_result *r)
+{
+    size_t n;
+    const plugin *const *list = plugin_list(&n);
+    for (size_t i = 0; i < n; i++) {
+        const plugin *q = list[i];
+        if (q == p || q->desc.kind != p->desc.kind || !same(q->desc.name, p->desc.name)) continue;
+        check_note(r, "ATTENTION: %s/%s is also the name of %s%s: tables and settings cannot tell them apart",
+                   plugin_kind_name(q->desc.kind), q->desc.name, plugin_is_own(q) ? "a shipped plugin, " : "", q->path);
+        return;
+    }
+    check_note(r, "no other plugin of its kind has it");
+}
+
 static const check checks[] = {
+    {"name", LAYER | OPT | SCHED | TASK, 0, "", check_name},
     {"parameters", LAYER | OPT | SCHED, 0, "", check_parameters},
-    {"build", LAYER, 0, "", check_build},
+    {"calls", LAYER, 0, "", check_calls},
+    {"kernels", LAYER, 1, " calls ", check_kernels},
+    {"build", LAYER, 0, " calls kernels ", check_build},
     {"sublayers", BLOCK, 0, " build ", check_sublayers},
     {"same_seed", LAYER, 0, " build ", check_same_seed},
-    {"kernels", LAYER, 1, " same_seed ", check_kernels},
-    {"op_gradients", LAYER, 1e-6, " kernels ", check_op_gradients},
+    {"process", LAYER, 0, " same_seed ", check_process},
+    {"op_gradients", LAYER, 1e-6, " same_seed ", check_op_gradients},
     {"gradient", LAYER, 1e-6, " op_gradients ", check_gradient},
     {"future", LAYER, 0, " same_seed ", check_future},
     {"padding", LAYER, 1e-12, " future ", check_padding},
     {"batch", LAYER, 1e-12, " padding ", check_batch},
+    {"sizes", LAYER, 0, " batch ", check_sizes},
     {"decode", LAYER, 1e-9, " batch ", check_decode},
     {"dropout", LAYER, 1e-6, " gradient ", check_dropout},
     {"relative", POS, 1e-9, " same_seed ", check_relative},
-    {"fp32", LAYER, 1e-4, " kernels gradient ", check_fp32},
+    {"fp32", LAYER, 1e-4, " gradient ", check_fp32},
     {"fused", ATT | POS | NORM, 1, " fp32 ", check_fused},
     {"bf16", LAYER, 0.3, " fp32 ", check_bf16},
     {"choices", LAYER, 0, " future gradient decode ", check_choices},

@@ -17,7 +17,7 @@ typedef struct {
     char words[2048];       /* what is wrong and where to look; or what was checked */
 } check_result;
 
-enum { CHECK_MOST = 24 };
+enum { CHECK_MOST = 32 };
 /* All checks of p's kind, in order; returns how many. */
 size_t check_plugin(const plugin *p, check_result out[CHECK_MOST]);
 /* The same in a child process, so that a plugin that crashes, hangs or exits is reported as a failure. */

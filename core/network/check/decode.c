@@ -14,12 +14,11 @@ static void two_targets_each(sentences *s)
     *s = (sentences){.n = HYPOTHESES};
     for (int i = 0; i < HYPOTHESES; i++) {
         s->src_n[i] = source[i / BEAM], s->tgt_n[i] = LENGTH_OF_TARGETS;
-        for (int32_t j = 0; j < MOST_TOKENS; j++) {
+        for (int32_t j = 0; j < LENGTH_OF_TARGETS; j++) {
             int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
-            s->src[i][j] = VOCAB_SPECIALS +
-                           (int32_t)((check_hashed(201, (uint64_t)(i / BEAM * MOST_TOKENS + j)) + 1) / 2 * tokens);
-            s->tgt[i][j] =
-                VOCAB_SPECIALS + (int32_t)((check_hashed(202, (uint64_t)(i * MOST_TOKENS + j)) + 1) / 2 * tokens);
+            s->src[i][j] =
+                VOCAB_SPECIALS + (int32_t)((check_hashed(201, (uint64_t)(i / BEAM * 256 + j)) + 1) / 2 * tokens);
+            s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(202, (uint64_t)(i * 256 + j)) + 1) / 2 * tokens);
         }
     }
 }

@@ -103,7 +103,7 @@ double check_hashed(uint64_t place, uint64_t i)
 }
 
 /* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. */
-static void stir(params *s)
+static void stir(params *s, double spread)
 {
     err e = {0};
     void *values = params_host(s, 0, &e);
@@ -113,6 +113,7 @@ static void stir(params *s)
             size_t at = s->p[k].at + j;
             double x = check_number(values, s->type, at);
             if (s->p[k].scale == 0) x += 0.3 * check_hashed(k + 1, j);
+            x *= spread;
             if (s->type == F64)
                 ((double *)values)[at] = (float)x;
             else
@@ -127,6 +128,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     arena a = {0};
     char drop[32];
     format_real(k->dropout, drop);
+    char *layers = k->layers ? arena_printf(&a, "%d", k->layers) : NULL;
     const char *const pairs[][2] = {{"attention_encoder", w->attention[ROLE_ENCODER]},
                                     {"attention_decoder", w->attention[ROLE_DECODER]},
                                     {"attention_cross", w->attention[ROLE_CROSS]},
@@ -134,11 +136,11 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"feed_forward", w->feed_forward},
                                     {"norm", w->norm},
                                     {"block", w->block},
-                                    {"layers_encoder", "1"},
-                                    {"layers_decoder", "2"},
+                                    {"layers_encoder", layers ? layers : "1"},
+                                    {"layers_decoder", layers ? layers : "2"},
                                     {"d_model", "12"},
                                     {"d_ff", "16"},
-                                    {"heads", "3"},
+                                    {"heads", k->heads ? arena_printf(&a, "%d", k->heads) : "3"},
                                     {"d_k", k->square ? "6" : "4"},
                                     {"d_v", "6"},
                                     {"share_embeddings", "target"},
@@ -154,7 +156,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     arena_free(&a);
     if (rc) return fail_in(e, "%s: ", w->words);
     m->generic = k->generic;
-    stir(&m->params);
+    stir(&m->params, k->spread > 0 ? k->spread : 1);
     return 0;
 }
 
@@ -176,8 +178,8 @@ void check_sentences(sentences *s)
     *s = (sentences){.n = LENGTH(src)};
     for (int64_t i = 0; i < s->n; i++) {
         s->src_n[i] = src[i], s->tgt_n[i] = tgt[i];
-        for (int32_t j = 0; j < MOST_TOKENS; j++) {
-            uint64_t k = (uint64_t)(i * MOST_TOKENS + j);
+        for (int32_t j = 0; j < 512; j++) {
+            uint64_t k = (uint64_t)(i * 256 + j);
             int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
             s->src[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(101, k) + 1) / 2 * tokens);
             s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(102, k) + 1) / 2 * tokens);
@@ -191,6 +193,13 @@ void check_one(const sentences *from, int64_t i, sentences *to)
     *to = (sentences){.n = 1, .src_n = {from->src_n[i]}, .tgt_n = {from->tgt_n[i]}};
     memcpy(to->src[0], from->src[i], sizeof to->src[0]);
     memcpy(to->tgt[0], from->tgt[i], sizeof to->tgt[0]);
+}
+
+void check_change_from(sentences *s, int32_t first)
+{
+    for (int64_t i = 0; i < s->n; i++)
+        for (int32_t j = first; j < s->tgt_n[i]; j++)
+            s->tgt[i][j] = VOCAB_SPECIALS + (s->tgt[i][j] + 3) % (CHECK_VOCAB - VOCAB_SPECIALS);
 }
 
 static void pack(const sentences *s, int64_t more_rows, int64_t more_time, packed *p)
@@ -244,6 +253,14 @@ int pass_plan(pass *p, err *e)
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e)
 {
     return pass_trace(p, m, s, training, more_rows, more_time, e) ? -1 : pass_plan(p, e);
+}
+
+void pass_fill(pass *p, const sentences *s)
+{
+    model_shape shape = p->p.b.shape;
+    pack(s, shape.tgt_rows - p->p.real_rows, 0, &p->p);
+    p->p.b.shape = shape;
+    model_loss_inputs(p->c, &p->p.b, 1);
 }
 
 void pass_close(pass *p)

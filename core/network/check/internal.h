@@ -42,6 +42,8 @@ typedef struct {
     double dropout;    /* all three dropout settings */
     bool generic;      /* attention is never fused */
     bool square;       /* d_k = d_v, so that keys and values are interchangeable */
+    int layers, heads; /* 0: 1 in the encoder and 2 in the decoder; 3 */
+    double spread;     /* factor on the learned values; 0: 1 */
     const backend *on; /* NULL: the CPU */
 } model_kind;
 /* A small model with values exact in fp32, the same for every kind. */
@@ -62,7 +64,7 @@ double check_distance(const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
 
-enum { MOST_SENTENCES = 8, MOST_TOKENS = 256, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
+enum { MOST_SENTENCES = 16, MOST_TOKENS = 1024, MOST_ROWS = MOST_SENTENCES * MOST_TOKENS + 16 };
 typedef struct {
     int64_t n;
     int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
@@ -70,6 +72,7 @@ typedef struct {
 } sentences;
 void check_sentences(sentences *s); /* four of different lengths */
 bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+void check_change_from(sentences *s, int32_t first); /* other target tokens from this number on */
 void check_one(const sentences *from, int64_t i, sentences *to);
 
 typedef struct {
@@ -89,6 +92,7 @@ typedef struct {
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_plan(pass *p, err *e);
+void pass_fill(pass *p, const sentences *s); /* sentences of the same lengths, for the next run */
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
 double pass_loss(const pass *p);             /* sum of the smoothed losses and, in training, of the plugins' losses */
@@ -99,6 +103,13 @@ int check_some_rates(const plugin *p, const void *cfg, err *e);
 
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
+
+/* ---- a plugin in disguise (disguise.c) ---- */
+
+/* From now on it is told what check_disguise_as says; returns the number of functions that it could ask. */
+size_t check_disguise(const plugin *p);
+/* The date moved by so many seconds; variables: 0 the environment as it is, 1 empty, 2 all "1", 3 all "no". */
+void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
@@ -116,6 +127,9 @@ void check_future(const plugin *p, check_result *r);
 void check_padding(const plugin *p, check_result *r);
 void check_batch(const plugin *p, check_result *r);
 void check_decode(const plugin *p, check_result *r);
+void check_calls(const plugin *p, check_result *r);
+void check_process(const plugin *p, check_result *r);
+void check_sizes(const plugin *p, check_result *r);
 void check_same_seed(const plugin *p, check_result *r);
 void check_dropout(const plugin *p, check_result *r);
 void check_relative(const plugin *p, check_result *r);

@@ -81,10 +81,73 @@ static void check_line(const char *line, const char *side, const char *split, in
     if (strpbrk(line, "\n\r")) check_fail(r, "%s example %lld: its %s contains a line end", split, (long long)i, side);
 }
 
+/* Lines are borrowed until close: the host keeps the pointers, so they must still hold the same text after others were
+ * asked for. */
+static void check_borrowed(const opened *o, check_result *r)
+{
+    for (int s = 0; s < AB_SPLITS; s++) {
+        int64_t n = o->t->count(o->self, (ab_split)s);
+        ab_example *x = xcalloc((size_t)n + 1, sizeof *x);
+        uint64_t *text = xcalloc(2 * (size_t)n + 2, sizeof *text);
+        for (int64_t i = 0; i < n; i++) {
+            o->t->get(o->self, (ab_split)s, i, &x[i]);
+            text[2 * i] = x[i].src ? hash64(x[i].src, strlen(x[i].src)) : 0;
+            text[2 * i + 1] = x[i].tgt ? hash64(x[i].tgt, strlen(x[i].tgt)) : 0;
+        }
+        for (int64_t i = 0; i < n && r->outcome != CHECK_FAIL; i++)
+            if ((x[i].src && hash64(x[i].src, strlen(x[i].src)) != text[2 * i]) ||
+                (x[i].tgt && hash64(x[i].tgt, strlen(x[i].tgt)) != text[2 * i + 1]))
+                check_fail(
+                    r,
+                    "%s example %lld changes when others are asked for: lines are borrowed until close, so a task "
+                    "must not reuse its buffer",
+                    split_names[s], (long long)i);
+        free(x);
+        free(text);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static uint64_t example_hash(const opened *o, ab_split s, int64_t i)
+{
+    ab_example x = {0};
+    o->t->get(o->self, s, i, &x);
+    return (x.src ? hash64(x.src, strlen(x.src)) : 1) * 0x9E3779B97F4A7C15u ^
+           (x.tgt ? hash64(x.tgt, strlen(x.tgt)) : 2);
+}
+
+/* Says how many examples of dev and test are training examples. */
+static void count_known(const opened *o, char words[200])
+{
+    int64_t n = o->t->count(o->self, AB_TRAIN);
+    uint64_t *train = xcalloc((size_t)n + 1, sizeof *train);
+    words[0] = 0;
+    for (int64_t i = 0; i < n; i++) train[i] = example_hash(o, AB_TRAIN, i);
+    qsort(train, (size_t)n, sizeof *train, by_number);
+    for (ab_split s = AB_DEV; s <= AB_TEST; s++) {
+        int64_t known = 0, all = o->t->count(o->self, s);
+        for (int64_t i = 0; i < all; i++) {
+            uint64_t h = example_hash(o, s, i);
+            known += bsearch(&h, train, (size_t)n, sizeof h, by_number) != NULL;
+        }
+        size_t used = strlen(words);
+        if (known)
+            snprintf(words + used, 200 - used, "; %lld of %lld %s examples are training examples", (long long)known,
+                     (long long)all, split_names[s]);
+    }
+    free(train);
+}
+
 void check_examples(const plugin *p, check_result *r)
 {
     opened o;
     int64_t done = 0;
+    char known[200] = "";
     if (!open_for(&o, p, r)) return;
     for (int s = 0; s < AB_SPLITS; s++)
         for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s) && r->outcome != CHECK_FAIL; i++, done++) {
@@ -93,7 +156,9 @@ void check_examples(const plugin *p, check_result *r)
             if (x.src || !(o.t->flags & AB_DECODER_ONLY)) check_line(x.src, "source", split_names[s], i, r);
             check_line(x.tgt, "target", split_names[s], i, r);
         }
-    check_note(r, "%lld lines of UTF-8 per side", (long long)done);
+    if (r->outcome != CHECK_FAIL) check_borrowed(&o, r);
+    if (r->outcome != CHECK_FAIL) count_known(&o, known);
+    check_note(r, "%lld lines of UTF-8 per side%s", (long long)done, known);
     task_close(&o);
 }
 

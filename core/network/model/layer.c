@@ -51,8 +51,11 @@ typedef struct {
     const char *scope;
 } caller;
 
+void (*model_before_plugin)(void);
+
 static caller begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope)
 {
+    if (model_before_plugin) model_before_plugin();
     caller before = {c->attn, c->hook, c->scope};
     c->attn = k, c->hook = hook, c->scope = scope;
     return before;

@@ -59,6 +59,10 @@ ab_parameter model_parameter(const param *p);
 ab_kind model_plugin_kind(const char *key);
 /* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
 int model_plugins_json(const settings *set, str *out, err *e);
+/* Called before each function of a plugin that is part of a layer: the conformance check leaves garbage on the stack,
+ * which an array that a plugin does not initialise then holds. NULL: nothing. */
+extern void (*model_before_plugin)(void);
+
 /* Refuses a length beyond the table of the position or of an attention; a plugin with such a table has a parameter
  * `max_len` (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);

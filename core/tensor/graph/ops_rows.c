@@ -444,7 +444,7 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
 
 /* ---- plugins' own operations, assignments ---- */
 
-ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
+static ab_t make_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a)
 {
     if (!o || !o->name || !o->reference) return tape_fail(c, "ab_call: an operation needs a name and a reference");
     if (o->n_in < 1 || o->n_in > 4)
@@ -464,10 +464,26 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
     c->n = before;
     c->n_dropout = places;
     ab_t y = tape_push(c, OP_CALL, m.type, m.dim, o->n_in, in, NULL);
-    void *copy = NULL;
-    if (a_size) memcpy(copy = arena_alloc(&c->memory, a_size), a, a_size);
     tape_at(c, y)->call = o;
-    tape_at(c, y)->call_attr = copy;
+    return y;
+}
+
+ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_size)
+{
+    bool inside = c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD; /* of another's */
+    ab_t y = make_call(c, o, in, a);
+    GIVEN1(y);
+    called *k = arena_alloc(&c->memory, sizeof *k);
+    *k = (called){.op = o, .y = y, .attr_size = a_size};
+    memcpy(k->in, in, (size_t)o->n_in * sizeof *in);
+    if (a_size) k->attr = memcpy(arena_alloc(&c->memory, a_size), a, a_size);
+    if (tape_at(c, y)->op == OP_CALL) tape_at(c, y)->call_attr = k->attr;
+    if (inside) return y;
+    if (c->last_call)
+        c->last_call->next = k;
+    else
+        c->calls = k;
+    c->last_call = k;
     return y;
 }
 static void call_rule(ab_ctx *c, ab_t y, ab_t dy)

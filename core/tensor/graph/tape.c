@@ -142,6 +142,7 @@ ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, cons
         v->param = -1;
         v->n_out = 1;
         v->scope = c->scope;
+        v->file = c->hook == AB_IN_HOST ? NULL : c->file, v->line = c->line;
         c->n++;
     }
     node *v = tape_at(c, first);

@@ -26,6 +26,8 @@ typedef struct {
     size_t offset;     /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
     const char *name;  /* INPUT, STATE, named results; NULL otherwise */
     const char *scope; /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
+    const char *file;  /* of the plugin's call that made it; NULL: the host */
+    int line;
     const ab_op *call;
     const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
 } node;
@@ -57,6 +59,15 @@ typedef struct noted {
     struct noted *next;
 } noted;
 
+/* A plugin's own operation where it was called, whether it became a CALL or its reference. */
+typedef struct called {
+    const ab_op *op;
+    ab_t in[4], y;
+    const void *attr; /* [attr_size], a copy */
+    size_t attr_size;
+    struct called *next;
+} called;
+
 typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
 
 struct ab_ctx {
@@ -80,6 +91,7 @@ struct ab_ctx {
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
+    called *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
     arena memory;                /* names, constants, attributes */

@@ -1,0 +1,251 @@
+/* calls.c - a plugin called thousands of times, on other days, in another environment, in a second process: it must
+ * build the same graph, give the same bits and keep no memory. */
+#include "network/check/internal.h"
+#include <errno.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TRACES = 2000, /* each calls a plugin of a layer three times or more */
+    SETTLED = 100, /* traces after which memory may not grow any more */
+    KEPT = 16,     /* bytes per trace that count as growth */
+    MUCH = 64 << 20,
+    DAY = 86400
+};
+
+/* ---- one trace like another ---- */
+
+static uint64_t mix(uint64_t h, const void *data, size_t n) { return (h ^ hash64(data, n)) * 0x9E3779B97F4A7C15u; }
+
+static uint64_t hash_of(const node *v)
+{
+    uint64_t h = mix((uint64_t)v->op << 8 | v->type, v->dim, sizeof v->dim);
+    h = mix(h, v->in, sizeof v->in);
+    h = mix(h, &v->a, sizeof v->a);
+    if (v->op == OP_CONST) h = mix(h, v->data, (size_t)node_count(v) * dtype_size(v->type));
+    return h;
+}
+
+static void hash_tape(const ab_ctx *c, uint64_t *out, int32_t n)
+{
+    for (int32_t i = 1; i < c->n && i < n; i++) out[i] = hash_of(&c->v[i]);
+    for (const called *k = c->calls; k; k = k->next)
+        if (k->attr && k->y.id < n) out[k->y.id] = mix(out[k->y.id], k->attr, k->attr_size);
+}
+
+static void tell_difference(const ab_ctx *c, int32_t i, int trace, const pairing *w, check_result *r)
+{
+    char shape[64], where[512] = "";
+    const node *v = &c->v[i < c->n ? i : c->n - 1];
+    if (v->file) snprintf(where, sizeof where, " (made at %s:%d)", v->file, v->line);
+    check_fail(
+        r,
+        "%s: call %d builds another graph than the first: %s %s%s differs. The graph may depend on arguments and "
+        "settings only: is there an uninitialised array, a counter, the time, the environment?",
+        w->words, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
+}
+
+static int dirt;
+static __attribute__((noinline)) void dirty_stack(void)
+{
+    volatile char used[1 << 13];
+    for (size_t i = 0; i < sizeof used; i++) used[i] = (char)dirt;
+}
+
+static size_t memory_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+static void trace_often(const pairing *w, model *m, bool training, int n, check_result *r)
+{
+    model_shape shape = {.batch = 2, .src_rows = 7, .tgt_rows = 7, .src_time = 4, .tgt_time = 4};
+    uint64_t *first = NULL, *now = NULL;
+    int32_t nodes = 0;
+    size_t settled = 0;
+    err e = {0};
+    for (int i = 0; i < n && r->outcome != CHECK_FAIL; i++) {
+        check_disguise_as((int64_t)i * (DAY + 3671), i % 4);
+        mallopt(M_PERTURB, 1 + i % 255);
+        dirt = i * 37;
+        ab_ctx *c = model_loss_tape(m, &shape, training, &e);
+        mallopt(M_PERTURB, 0);
+        if (!c) {
+            if (i)
+                check_fail(r, "%s: call %d: %s", w->words, i + 1, e.text);
+            else
+                check_none(r, "%s", e.text);
+            break;
+        }
+        if (!i) {
+            nodes = c->n;
+            first = xcalloc((size_t)nodes, sizeof *first), now = xcalloc((size_t)nodes, sizeof *now);
+        }
+        hash_tape(c, i ? now : first, nodes);
+        int32_t k = 1;
+        while (k < nodes && k < c->n && (!i || now[k] == first[k])) k++;
+        if (k < nodes || c->n != nodes) tell_difference(c, k, i, w, r);
+        tape_free(c);
+        size_t used = memory_in_use();
+        if (i == SETTLED) settled = used;
+        if (i > SETTLED && used > settled &&
+            (used - settled > MUCH || (i == n - 1 && used - settled > (size_t)(i - SETTLED) * KEPT)))
+            check_fail(r,
+                       "%s: %d calls of the model keep %.3g bytes each: a plugin frees what it allocates, and needs to "
+                       "allocate nothing (ab_const and ab_table copy)",
+                       w->words, i - SETTLED, (double)(used - settled) / (i - SETTLED));
+    }
+    check_disguise_as(0, 0);
+    free(first);
+    free(now);
+}
+
+/* ---- a second process ---- */
+
+typedef struct {
+    double loss[2]; /* evaluation, training with dropout */
+    uint64_t gradient;
+    char words[256];
+} bits;
+
+static bits bits_of(const pairing *w)
+{
+    bits b = {0};
+    check_result r = {.measured = -1};
+    sentences *s = xmalloc(sizeof *s);
+    check_sentences(s);
+    for (int training = 0; training < 2 && r.outcome != CHECK_FAIL; training++) {
+        model m;
+        pass p = {0};
+        err e = {0};
+        if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = 0.2}, &e)) {
+            check_fail(&r, "%s", e.text);
+            break;
+        }
+        if (pass_open(&p, &m, s, training, 2, 0, &e) || pass_run(&p, 1, &e)) check_fail(&r, "%s", e.text);
+        if (p.c && r.outcome != CHECK_FAIL) b.loss[training] = pass_loss(&p);
+        if (p.c && training) b.gradient = hash64(m.params.grad, m.params.total * sizeof(double));
+        pass_close(&p);
+        model_free(&m);
+    }
+    snprintf(b.words, sizeof b.words, "%.250s", r.words);
+    free(s);
+    return b;
+}
+
+static bool copy_file(const char *from, const char *to)
+{
+    str text = {0};
+    err e = {0};
+    bool done = !file_read(from, &text, &e);
+    FILE *f = done ? fopen(to, "wb") : NULL;
+    done = f && fwrite(str_text(&text), 1, text.n, f) == text.n;
+    if (f && fclose(f)) done = false;
+    str_free(&text);
+    return done;
+}
+
+/* In the child: the plugin is loaded anew, at another address, on another day, in another folder and environment. */
+static void other_life(const plugin *p, const pairing *w, const char *copy, int to)
+{
+    bits b = {0};
+    err e = {0};
+    pairing mine = *w;
+    alarm(100);
+    clearenv();
+    setenv("PATH", "/usr/bin:/bin", 1), setenv("TZ", "Pacific/Auckland", 1), setenv("USER", "nobody", 1);
+    const plugin *again = plugin_load(copy, &e);
+    if (again) {
+        check_disguise(again);
+        check_disguise_as(200LL * DAY + 12345, 1);
+        const char **at[] = {&mine.attention[0], &mine.attention[1], &mine.attention[2], &mine.position,
+                             &mine.feed_forward, &mine.norm,         &mine.block};
+        for (size_t i = 0; i < LENGTH(at); i++)
+            if (same(*at[i], p->path)) *at[i] = again->path;
+        if (!chdir("/")) b = bits_of(&mine);
+    } else {
+        snprintf(b.words, sizeof b.words, "%.250s", e.text);
+    }
+    ssize_t sent = write(to, &b, sizeof b);
+    _exit(sent == sizeof b ? 0 : 1);
+}
+
+static void live_again(const plugin *p, const pairing *w, bool reads_clock, check_result *r)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *copy = xprintf("%s/ablate-check-%ld.so", tmp && *tmp ? tmp : "/tmp", (long)getpid());
+    int ends[2], status = 0;
+    bits mine = bits_of(w), other = {0};
+    if (reads_clock)
+        nanosleep(&(struct timespec){1, 100000000}, NULL); /* what is read while it is loaded differs too */
+    if (!copy_file(p->path, copy) || pipe(ends)) {
+        check_none(r, "no second process: %s", strerror(errno));
+        free(copy);
+        return;
+    }
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) other_life(p, w, copy, ends[1]);
+    close(ends[1]);
+    bool got = pid > 0 && read(ends[0], &other, sizeof other) == sizeof other;
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    unlink(copy);
+    free(copy);
+    if (pid < 0)
+        check_none(r, "no second process: %s", strerror(errno));
+    else if (!got)
+        check_fail(r, "%s: a second process that loads the plugin ends without a result (status %d)", w->words, status);
+    else if (!same(mine.words, other.words))
+        check_fail(r, "%s: a second process fails where the first does not: %s%s", w->words, mine.words, other.words);
+    else if (memcmp(mine.loss, other.loss, sizeof mine.loss) || mine.gradient != other.gradient)
+        check_fail(
+            r,
+            "%s: a second process, on another day and in another environment, gives the losses %.17g and %.17g "
+            "instead of %.17g and %.17g%s: results may depend on arguments, settings and the run's seed only, not "
+            "on time, environment, addresses or files",
+            w->words, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
+            memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
+}
+
+/* What is wrong with the first partner is told by 'build'. */
+static bool first_pairing(const plugin *p, pairing *one, check_result *r)
+{
+    const pairing *w;
+    if (!check_pairings(p, &w, r)) return false;
+    *one = w[0];
+    return true;
+}
+
+void check_calls(const plugin *p, check_result *r)
+{
+    pairing one;
+    model m;
+    err e = {0};
+    if (!first_pairing(p, &one, r)) return;
+    check_disguise(p);
+    if (check_model_open(&m, &one, &(model_kind){.compute = F64, .dropout = 0.1}, &e)) {
+        check_none(r, "%s", e.text);
+        return;
+    }
+    model_before_plugin = dirty_stack;
+    trace_often(&one, &m, false, TRACES, r);
+    if (r->outcome != CHECK_FAIL) trace_often(&one, &m, true, 2 * SETTLED, r);
+    model_before_plugin = NULL;
+    model_free(&m);
+    check_note(r, "%d of a model, on as many days", TRACES);
+}
+
+void check_process(const plugin *p, check_result *r)
+{
+    pairing one;
+    if (!first_pairing(p, &one, r)) return;
+    live_again(p, &one, check_disguise(p) > 0, r);
+    check_note(r, "the same bits in a second process");
+}

@@ -1,0 +1,231 @@
+/* sizes.c - what must not change a loss, in models and batches of many sizes: later tokens, padding and other
+ * sentences, in evaluation and in training, with 1 to 8 layers, 1 to 8 sentences and up to 1,024 tokens. The checks
+ * named future, padding and batch meet every partner in one size; this one meets every size with few partners. */
+#include "network/check/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    int layers, heads;
+    int32_t n, longest; /* sentences, tokens of the longest */
+    double spread;      /* of the learned values */
+    dtype compute;
+    bool source; /* the sources are as long */
+} size_case;
+
+static const size_case sizes[] = {
+    {1, 3, 4, 9, 1, F64, true},    {2, 1, 8, 7, 3, F64, true},     {3, 3, 2, 40, 1, F64, true},
+    {4, 2, 3, 8, 1, F64, true},    {5, 3, 5, 6, 3, F64, true},     {6, 1, 1, 12, 1, F64, true},
+    {7, 2, 4, 5, 1, F64, true},    {8, 3, 3, 9, 1, F64, true},     {12, 4, 2, 4, 1, F64, true},
+    {1, 1, 16, 6, 1, F64, true},   {1, 2, 2, 130, 1, F64, true},   {2, 1, 2, 320, 1, F64, false},
+    {1, 1, 1, 600, 1, F32, false}, {1, 1, 1, 1024, 1, F32, false},
+};
+
+typedef struct {
+    const size_case *z;
+    const pairing *w;
+    bool training;
+    check_result *r;
+    model m;
+    sentences *s;
+} probe;
+
+static void fill(sentences *s, const size_case *z)
+{
+    int32_t tokens = CHECK_VOCAB - VOCAB_SPECIALS;
+    memset(s, 0, sizeof *s);
+    s->n = z->n;
+    for (int64_t i = 0; i < s->n; i++) {
+        int32_t longest =
+            i == s->n / 2 ? z->longest : 1 + (int32_t)((check_hashed(301, (uint64_t)i) + 1) / 2 * z->longest);
+        s->tgt_n[i] = longest;
+        s->src_n[i] = z->source ? 1 + (longest + 2 * (int32_t)i) % z->longest : 5;
+        for (int32_t j = 0; j < z->longest; j++) {
+            uint64_t k = (uint64_t)(i * MOST_TOKENS + j);
+            s->src[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(302, k) + 1) / 2 * tokens);
+            s->tgt[i][j] = VOCAB_SPECIALS + (int32_t)((check_hashed(303, k) + 1) / 2 * tokens);
+        }
+    }
+}
+
+static const char *size_words(const probe *q, char out[160])
+{
+    snprintf(out, 160, "%s, %d layer%s, %d head%s, %d sentence%s of up to %d tokens",
+             q->training ? "in training" : "in evaluation", q->z->layers, q->z->layers == 1 ? "" : "s", q->z->heads,
+             q->z->heads == 1 ? "" : "s", q->z->n, q->z->n == 1 ? "" : "s", q->z->longest);
+    return out;
+}
+
+/* The losses of all target rows after a run; the caller frees. NULL and r. */
+static double *losses(probe *q, pass *p)
+{
+    err e = {0};
+    if (pass_run(p, 1, &e)) {
+        check_fail(q->r, "%s: %s", q->w->words, e.text);
+        return NULL;
+    }
+    const node *v = &p->c->v[tape_find(p->c, "losses").id];
+    double *out = xcalloc((size_t)p->p.real_rows + 1, sizeof *out);
+    for (int64_t i = 0; i < p->p.real_rows; i++) out[i] = check_number(v->data, v->type, (size_t)(2 * i));
+    return out;
+}
+
+static double *open_losses(probe *q, pass *p, const sentences *s, int64_t more_rows, int64_t more_time)
+{
+    err e = {0};
+    *p = (pass){0};
+    if (!pass_open(p, &q->m, s, q->training, more_rows, more_time, &e)) return losses(q, p);
+    check_fail(q->r, "%s: %s", q->w->words, e.text);
+    return NULL;
+}
+
+/* ---- the future ---- */
+
+static void compare_past(probe *q, const pass *p, const double *before, const double *after, int32_t first)
+{
+    char words[160];
+    for (int64_t i = 0; i < q->s->n; i++)
+        for (int32_t row = p->p.off[i], t = 0; row < p->p.off[i + 1] && t < first; row++, t++)
+            if (before[row] != after[row] && !isnan(before[row])) { /* 'fp32' and 'long' tell of NaN */
+                q->r->measured = fabs(before[row] - after[row]);
+                check_fail(q->r,
+                           "%s (%s): changing target tokens from number %d on changes the loss of token %d by %.2g: it "
+                           "sees the future%s",
+                           q->w->words, size_words(q, words), (int)first, (int)t, fabs(before[row] - after[row]),
+                           q->training ? "; if that is meant (statistics of a batch), claim AB_TRAINS_ON_BATCH" : "");
+            }
+}
+
+static void see_future(probe *q, pass *p, const double *before)
+{
+    int32_t n = q->z->longest, firsts[] = {1, n / 4, n / 2, 3 * n / 4 + 1, n - 1};
+    sentences *changed = xmalloc(sizeof *changed);
+    for (size_t k = 0; k < LENGTH(firsts) && q->r->outcome != CHECK_FAIL; k++) {
+        if (firsts[k] < 1) continue;
+        *changed = *q->s;
+        check_change_from(changed, firsts[k]);
+        pass_fill(p, changed);
+        double *after = losses(q, p);
+        if (after) compare_past(q, p, before, after, firsts[k]);
+        free(after);
+    }
+    free(changed);
+}
+
+/* ---- padding, company ---- */
+
+static bool random_inside(const ab_ctx *c)
+{
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].live && (c->v[i].op == OP_DROPOUT || c->v[i].op == OP_RANDOM)) return true;
+    return false;
+}
+
+static bool other(const probe *q, double x, double y)
+{
+    return !isnan(x) && !(fabs(x - y) <= (q->z->compute == F64 ? 1e-11 : 1e-4) * fmax(1, fabs(x)));
+}
+
+static void pad_further(probe *q, const double *before)
+{
+    pass p;
+    char words[160];
+    double *after = open_losses(q, &p, q->s, 11, 21);
+    for (int64_t i = 0; after && i < p.p.real_rows; i++)
+        if (other(q, before[i], after[i]))
+            check_fail(q->r,
+                       "%s (%s): 21 more positions of padding change the loss of target row %lld from %.12g to %.12g: "
+                       "something depends on positions without a token; use ab_mask, ab_klen, ab_row_mask",
+                       q->w->words, size_words(q, words), (long long)i, before[i], after[i]);
+    free(after);
+    pass_close(&p);
+}
+
+static void leave_company(probe *q, const pass *all, const double *together)
+{
+    char words[160];
+    sentences *one = xmalloc(sizeof *one);
+    for (int64_t i = 0; i < q->s->n && q->s->n > 1 && q->r->outcome != CHECK_FAIL; i += q->s->n > 4 ? 3 : 1) {
+        pass p;
+        check_one(q->s, i, one);
+        double *alone = open_losses(q, &p, one, 0, 0);
+        for (int64_t t = 0; alone && t < p.p.real_rows; t++)
+            if (other(q, alone[t], together[all->p.off[i] + t]))
+                check_fail(q->r,
+                           "%s (%s): sentence %lld alone has loss %.12g at token %lld, in its batch %.12g: sentences "
+                           "of a batch are mixed%s",
+                           q->w->words, size_words(q, words), (long long)i, alone[t], (long long)t,
+                           together[all->p.off[i] + t],
+                           q->training ? "; if that is meant in training, claim AB_TRAINS_ON_BATCH" : "");
+        free(alone);
+        pass_close(&p);
+    }
+    free(one);
+}
+
+static void one_size(const size_case *z, const pairing *w, bool training, check_result *r)
+{
+    err e = {0};
+    probe q = {.z = z, .w = w, .training = training, .r = r, .s = xmalloc(sizeof *q.s)};
+    model_kind k = {.compute = z->compute, .layers = z->layers, .heads = z->heads, .spread = z->spread};
+    fill(q.s, z);
+    if (check_model_open(&q.m, w, &k, &e)) {
+        check_fail(r, "%s", e.text);
+    } else {
+        pass p;
+        double *before = open_losses(&q, &p, q.s, 2, 0);
+        if (before) see_future(&q, &p, before);
+        if (before && r->outcome != CHECK_FAIL && !(training && random_inside(p.c))) {
+            if (z->longest <= 320) pad_further(&q, before);
+            if (r->outcome != CHECK_FAIL) leave_company(&q, &p, before);
+        }
+        free(before);
+        pass_close(&p);
+        model_free(&q.m);
+    }
+    free(q.s);
+}
+
+/* The longest sentence that the plugin's table reaches, which is set to MOST_TOKENS where that is possible. */
+static int64_t reach_of(const plugin *p)
+{
+    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+        if (!same(q->name, "max_len") || q->type != AB_INT) continue;
+        if (q->max < 2 * MOST_TOKENS) return (int64_t)q->def;
+        check_try(p, q->name, "2048");
+    }
+    return INT64_MAX;
+}
+
+static bool has_table(const pairing *w)
+{
+    err none = {0};
+    const plugin *p = plugin_find(AB_POSITION, w->position, &none);
+    for (const ab_param *q = p ? p->desc.params : NULL; q && q->name; q++)
+        if (same(q->name, "max_len")) return true;
+    return false;
+}
+
+void check_sizes(const plugin *p, check_result *r)
+{
+    const pairing *w;
+    size_t n = check_pairings(p, &w, r), free_one = 0, done = 0;
+    if (r->outcome == CHECK_FAIL) return;
+    pairing *all = xmalloc((n + 1) * sizeof *all); /* the list is made anew by others */
+    memcpy(all, w, n * sizeof *all);
+    while (free_one + 1 < n && has_table(&all[free_one])) free_one++;
+    int64_t reach = reach_of(p);
+    bool on_batch = p->desc.claims & AB_TRAINS_ON_BATCH;
+    for (size_t i = 0; i < LENGTH(sizes) && r->outcome != CHECK_FAIL; i++) {
+        const pairing *with = sizes[i].longest > 100 ? &all[free_one] : &all[i % n];
+        if (sizes[i].longest + 21 > reach) continue;
+        for (int training = 0; training < 2 && r->outcome != CHECK_FAIL; training++)
+            if (!training || !on_batch) one_size(&sizes[i], with, training, r);
+        done++;
+    }
+    check_try(p, NULL, NULL);
+    check_note(r, "%zu sizes: 1 to 12 layers, up to 16 sentences, 1,024 tokens; evaluation%s", done,
+               on_batch ? " (it claims AB_TRAINS_ON_BATCH)" : " and training");
+    free(all);
+}
