@@ -1,158 +1,13 @@
-/* ops.c - a plugin's own operations, listed or not, on the inputs that they get in models of several sizes, and on
- * larger numbers: kernel against reference, what a kernel writes and changes, the same bits at every call; grad against
- * finite differences of the reference. */
-#include "network/check/internal.h"
+/* ops.c - a plugin's own operations (ops.h), also on larger numbers: kernel against reference, what a kernel writes and
+ * changes, the same bits at every call; grad against finite differences of the reference. */
+#include "network/check/ops.h"
 #include "base/vmath.h"
 #include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SAMPLES = 12, OF_ONE = 6, ZONE = 1 << 14, CALLS = 4000, DAY = 86400 };
-
-typedef struct { /* one use of an operation in a model */
-    ab_op op;
-    const ab_op *is; /* the plugin's own description */
-    void *attr;
-    int64_t dim[4][4];
-    dtype type[4], mixed[5]; /* F64 or I32; types in a bf16 run, of the inputs and the output */
-    void *data[4];
-} sample;
-
-typedef struct {
-    sample at[MOST_SAMPLES];
-    size_t n;
-    arena memory;
-} samples;
-
-static bool is_ids(const sample *s, int k) { return s->type[k] == I32; }
-static size_t count(const int64_t d[4]) { return (size_t)(d[0] * d[1] * d[2] * d[3]); }
-
-/* ---- finding uses ---- */
-
-static int declines(const ab_run *r)
-{
-    (void)r;
-    return -1;
-}
-
-static bool wanted(const samples *all, const ab_ctx *c, const called *k)
-{
-    size_t of_one = 0;
-    if (!k->op->cpu && !k->op->grad) return false;
-    for (size_t i = 0; i < all->n; i++) {
-        const sample *s = &all->at[i];
-        if (s->is != k->op) continue;
-        bool alike = true;
-        for (int j = 0; j < k->op->n_in; j++) alike &= !memcmp(s->dim[j], c->v[k->in[j].id].dim, sizeof s->dim[j]);
-        if (alike || ++of_one == OF_ONE) return false;
-    }
-    return all->n < MOST_SAMPLES;
-}
-
-static void keep_inputs(ab_ctx *c, const called *k)
-{
-    for (int i = 0; i < k->op->n_in; i++) {
-        node *v = &c->v[k->in[i].id];
-        if (!v->name && v->op != OP_PARAM && v->op != OP_CONST) t_keep(c, k->in[i], "input of an operation");
-    }
-}
-
-static void take(samples *all, const ab_ctx *c, const called *k)
-{
-    sample *s = &all->at[all->n++];
-    *s = (sample){.op = *k->op, .is = k->op};
-    if (!s->op.cpu) s->op.cpu = declines; /* then its reference runs, but its grad differentiates */
-    if (k->attr) s->attr = memcpy(arena_alloc(&all->memory, k->attr_size), k->attr, k->attr_size);
-    for (int i = 0; i < s->op.n_in; i++) {
-        const node *v = &c->v[k->in[i].id];
-        memcpy(s->dim[i], v->dim, sizeof v->dim);
-        s->type[i] = s->mixed[i] = v->type;
-        size_t bytes = (size_t)node_count(v) * dtype_size(v->type);
-        s->data[i] = arena_alloc(&all->memory, bytes + 8);
-        memcpy(s->data[i], v->data, bytes);
-    }
-    s->mixed[4] = c->v[k->y.id].type;
-}
-
-/* The types that the same call has in a bf16 run. */
-static void take_types(sample *s, const pairing *w, const sentences *text, int place)
-{
-    model m;
-    pass p = {0};
-    err e = {0};
-    if (check_model_open(&m, w, &(model_kind){.compute = BF16}, &e)) return;
-    if (!pass_trace(&p, &m, text, false, 2, 0, &e)) {
-        const called *k = p.c->calls;
-        for (int i = 0; k && i < place; i++) k = k->next;
-        for (int i = 0; k && k->op == s->is && i < s->op.n_in; i++) s->mixed[i] = p.c->v[k->in[i].id].type;
-        if (k && k->op == s->is && k->y.id) s->mixed[4] = p.c->v[k->y.id].type;
-    }
-    pass_close(&p);
-    model_free(&m);
-}
-
-/* A run in which references stand in for the kernels, which are not trusted yet. */
-static int run_without_kernels(pass *p, err *e)
-{
-    for (int32_t i = 1; i < p->c->n; i++) {
-        if (p->c->v[i].op != OP_CALL) continue;
-        ab_op *without = arena_alloc(&p->c->memory, sizeof *without);
-        *without = *p->c->v[i].call;
-        without->cpu = declines;
-        p->c->v[i].call = without;
-    }
-    return pass_plan(p, e) ? -1 : pass_run(p, 1, e);
-}
-
-/* A model that cannot be built or run gives none: 'build' tells why. */
-static bool sample_from(samples *all, const pairing *w, const sentences *text)
-{
-    model m;
-    pass p = {0};
-    err e = {0};
-    bool any = false, bad = false;
-    if (check_model_open(&m, w, &(model_kind){.compute = F64}, &e)) return false;
-    bad = pass_trace(&p, &m, text, false, 2, 0, &e);
-    if (!bad) {
-        for (const called *k = p.c->calls; k; k = k->next)
-            if (wanted(all, p.c, k)) keep_inputs(p.c, k), any = true;
-        bad = any && run_without_kernels(&p, &e);
-        int place = 0;
-        for (const called *k = p.c ? p.c->calls : NULL; any && !bad && k; k = k->next, place++)
-            if (wanted(all, p.c, k)) {
-                take(all, p.c, k);
-                take_types(&all->at[all->n - 1], w, text, place);
-            }
-    }
-    pass_close(&p);
-    model_free(&m);
-    return !bad;
-}
-
-/* Small, one token, and long: three batches, of which each partner gives new shapes only. */
-static bool find_samples(const plugin *p, samples *all, check_result *r)
-{
-    bool good = true;
-    const pairing *w;
-    size_t n = check_pairings(p, &w, r);
-    pairing *partners = xmalloc((n + 1) * sizeof *partners);
-    sentences *s = xmalloc(sizeof *s);
-    memcpy(partners, w, n * sizeof *partners);
-    *all = (samples){0};
-    for (int size = 0; size < 4; size++)
-        for (size_t i = 0; i < (size ? 1 : n) && good; i++) {
-            check_sentences(s);
-            if (size == 1) s->n = 1, s->src_n[0] = s->tgt_n[0] = 1;
-            if (size > 1) s->n = 1, s->src_n[0] = 31, s->tgt_n[0] = size == 2 ? 129 : 400;
-            good = sample_from(all, &partners[i], s);
-            if (!size && !all->n && i + 1 == n) size = 3; /* it has no operations of its own */
-        }
-    free(s);
-    free(partners);
-    if (!good) check_none(r, "no model that is built around it can be run");
-    return good;
-}
+enum { ZONE = 1 << 14, CALLS = 4000, DAY = 86400 };
 
 /* ---- memory with zones around it ---- */
 
@@ -201,9 +56,9 @@ static double input_at(const sample *s, int k, double size, size_t i)
 
 static void fill_input(const sample *s, int k, double size, dtype type, void *to)
 {
-    size_t n = count(s->dim[k]);
-    if (is_ids(s, k)) memcpy(to, s->data[k], n * sizeof(int32_t));
-    for (size_t i = 0; i < n && !is_ids(s, k); i++) put_number(to, type, i, input_at(s, k, size, i));
+    size_t n = elements_of(s->dim[k]);
+    if (sample_has_ids(s, k)) memcpy(to, s->data[k], n * sizeof(int32_t));
+    for (size_t i = 0; i < n && !sample_has_ids(s, k); i++) put_number(to, type, i, input_at(s, k, size, i));
 }
 
 /* ---- a tape of the operation alone ---- */
@@ -229,11 +84,11 @@ static int trace_op(op_tape *t, const sample *s, dtype type, const dtype *types,
     for (int k = 0; k < s->op.n_in; k++) {
         const int64_t *d = s->dim[k];
         t->in[k] = t_input(t->c, arena_printf(&t->c->memory, "in%d", k),
-                           is_ids(s, k) ? I32
-                           : types      ? types[k]
-                                        : type,
+                           sample_has_ids(s, k) ? I32
+                           : types              ? types[k]
+                                                : type,
                            PHASE_STEP, d[0], d[1], d[2], d[3]);
-        tape_at(t->c, t->in[k])->needs = !is_ids(s, k);
+        tape_at(t->c, t->in[k])->needs = !sample_has_ids(s, k);
     }
     t->c->hook = AB_IN_REFERENCE;
     t->y = call ? t_call(t->c, &s->op, t->in, s->attr, 0)
@@ -275,14 +130,14 @@ static void call_open(kernel_call *k, const sample *s, const dtype *types, dtype
 {
     *k = (kernel_call){0};
     for (int i = 0; i < s->op.n_in; i++) {
-        size_t bytes = count(s->dim[i]) * dtype_size(types[i]);
+        size_t bytes = elements_of(s->dim[i]) * dtype_size(types[i]);
         k->in[i] = zoned_new(bytes, INPUT_ZONE);
         fill_input(s, i, size, types[i], k->in[i].data);
         k->in[i].before = memcpy(xmalloc(bytes + 1), k->in[i].data, bytes);
         k->view[i] = (ab_view){.data = k->in[i].data, .dtype = (int32_t)types[i]};
         memcpy(k->view[i].dim, s->dim[i], sizeof s->dim[i]);
     }
-    k->out = zoned_new(count(dim) * dtype_size(out_type), OUTPUT_ZONE);
+    k->out = zoned_new(elements_of(dim) * dtype_size(out_type), OUTPUT_ZONE);
     k->run = (ab_run){
         .in = k->view, .n_in = s->op.n_in, .out = {.data = k->out.data, .dtype = (int32_t)out_type}, .attr = s->attr};
     memcpy(k->run.out.dim, dim, sizeof k->run.out.dim);
@@ -340,7 +195,7 @@ static bool compare_kernel(const sample *s, dtype type, const dtype *types, doub
         memset(k.out.data, INPUT_ZONE, k.out.bytes);
         done = !s->op.cpu(&k.run);
         double worst = 0, most = 1e-30;
-        for (size_t i = 0; done && i < count(y->dim); i++) {
+        for (size_t i = 0; done && i < elements_of(y->dim); i++) {
             double a = check_number(k.out.data, (dtype)k.run.out.dtype, i), b = check_number(y->data, y->type, i);
             if (!isfinite(b)) continue;
             worst = fabs(a - b) <= worst ? worst : fabs(a - b);
@@ -407,7 +262,7 @@ void check_kernels(const plugin *p, check_result *r)
     static const double larger[] = {1, 8, 100, 3000};
     samples all;
     size_t compared = 0;
-    bool good = find_samples(p, &all, r);
+    bool good = check_find_samples(p, &all, r);
     for (size_t i = 0; i < all.n && r->outcome != CHECK_FAIL; i++) {
         const sample *s = &all.at[i];
         if (!s->is->cpu) continue;
@@ -457,13 +312,13 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
     ab_ctx *c = t->c;
     int64_t d[4];
     memcpy(d, tape_at(c, t->y)->dim, sizeof d);
-    double *w = xmalloc(count(d) * sizeof *w);
-    for (size_t i = 0; i < count(d); i++) w[i] = check_hashed(31, i);
+    double *w = xmalloc(elements_of(d) * sizeof *w);
+    for (size_t i = 0; i < elements_of(d); i++) w[i] = check_hashed(31, i);
     ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, t->y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
     free(w);
     int bad = tape_backward(c, loss);
     for (int k = 0; k < s->op.n_in && !bad; k++)
-        if (!is_ids(s, k) && c->grad[t->in[k].id])
+        if (!sample_has_ids(s, k) && c->grad[t->in[k].id])
             t_keep(c, (ab_t){c->grad[t->in[k].id]}, arena_printf(&c->memory, "d%d", k));
     if (!bad) bad = tape_plan(c, NULL, NULL);
     return bad ? fail(e, "%s", c->error.text) : run_op(t, s, 0, e);
@@ -492,9 +347,9 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
         if (tape_plan(reference.c, NULL, NULL)) fail(&e, "%s", reference.c->error.text);
     }
     for (int k = 0; k < s->op.n_in && !e.text[0]; k++) {
-        int32_t g = is_ids(s, k) ? 0 : gradient.c->grad[gradient.in[k].id];
-        size_t n = count(s->dim[k]);
-        for (int i = 0; i < elements && !e.text[0] && !is_ids(s, k) && r->outcome != CHECK_FAIL; i++) {
+        int32_t g = sample_has_ids(s, k) ? 0 : gradient.c->grad[gradient.in[k].id];
+        size_t n = elements_of(s->dim[k]);
+        for (int i = 0; i < elements && !e.text[0] && !sample_has_ids(s, k) && r->outcome != CHECK_FAIL; i++) {
             size_t j = (size_t)((check_hashed(41, (uint64_t)i) + 1) / 2 * (double)n);
             double claimed = g ? check_number(gradient.c->v[g].data, F64, j) : 0, d = 0;
             double error = error_of(&reference, s, k, j, claimed, &d, &e);
@@ -514,18 +369,18 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
 static void enlarge(const sample *s, double by)
 {
     for (int k = 0; k < s->op.n_in; k++)
-        for (size_t i = 0; i < count(s->dim[k]) && !is_ids(s, k); i++) ((double *)s->data[k])[i] *= by;
+        for (size_t i = 0; i < elements_of(s->dim[k]) && !sample_has_ids(s, k); i++) ((double *)s->data[k])[i] *= by;
 }
 
 void check_op_gradients(const plugin *p, check_result *r)
 {
     samples all;
     size_t compared = 0;
-    bool good = find_samples(p, &all, r);
+    bool good = check_find_samples(p, &all, r);
     for (size_t i = 0; i < all.n && r->outcome != CHECK_FAIL; i++) {
         const sample *s = &all.at[i];
         if (!s->is->grad) continue;
-        bool small = count(s->dim[0]) < 20000;
+        bool small = elements_of(s->dim[0]) < 20000;
         compare_gradient(s, small ? 12 : 3, r);
         for (int k = 0; k < 2 && small && r->outcome != CHECK_FAIL; k++) enlarge(s, 4), compare_gradient(s, 8, r);
         compared++;

@@ -1,0 +1,28 @@
+/* ops.h - uses of a plugin's own operations, found in models of several sizes (ops_samples.c), for ops.c. */
+#ifndef ABLATE_CHECK_OPS_H
+#define ABLATE_CHECK_OPS_H
+#include "network/check/internal.h"
+
+enum { MOST_SAMPLES = 12 };
+
+typedef struct { /* one use of an operation in a model */
+    ab_op op;
+    const ab_op *is; /* the plugin's own description */
+    void *attr;
+    int64_t dim[4][4];
+    dtype type[4], mixed[5]; /* F64 or I32; types in a bf16 run, of the inputs and the output */
+    void *data[4];
+} sample;
+
+typedef struct {
+    sample at[MOST_SAMPLES];
+    size_t n;
+    arena memory;
+} samples;
+
+static inline bool sample_has_ids(const sample *s, int k) { return s->type[k] == I32; }
+static inline size_t elements_of(const int64_t d[4]) { return (size_t)(d[0] * d[1] * d[2] * d[3]); }
+
+/* Uses in models around the plugin; false and a note in r if none can be run. The caller frees the memory. */
+bool check_find_samples(const plugin *p, samples *all, check_result *r);
+#endif
