@@ -34,7 +34,7 @@ static uint64_t hash_of(const node *v)
 static void hash_tape(const ab_ctx *c, uint64_t *out, int32_t n)
 {
     for (int32_t i = 1; i < c->n && i < n; i++) out[i] = hash_of(&c->v[i]);
-    for (const called *k = c->calls; k; k = k->next)
+    for (const op_use *k = c->calls; k; k = k->next)
         if (k->attr && k->y.id < n) out[k->y.id] = mix(out[k->y.id], k->attr, k->attr_size);
 }
 

@@ -13,7 +13,7 @@ static int declines(const ab_run *r)
     return -1;
 }
 
-static bool wanted(const samples *all, const ab_ctx *c, const called *k)
+static bool wanted(const samples *all, const ab_ctx *c, const op_use *k)
 {
     size_t of_one = 0;
     if (!k->op->cpu && !k->op->grad) return false;
@@ -27,7 +27,7 @@ static bool wanted(const samples *all, const ab_ctx *c, const called *k)
     return all->n < MOST_SAMPLES;
 }
 
-static void keep_inputs(ab_ctx *c, const called *k)
+static void keep_inputs(ab_ctx *c, const op_use *k)
 {
     for (int i = 0; i < k->op->n_in; i++) {
         node *v = &c->v[k->in[i].id];
@@ -35,7 +35,7 @@ static void keep_inputs(ab_ctx *c, const called *k)
     }
 }
 
-static void take(samples *all, const ab_ctx *c, const called *k)
+static void take(samples *all, const ab_ctx *c, const op_use *k)
 {
     sample *s = &all->at[all->n++];
     *s = (sample){.op = *k->op, .is = k->op};
@@ -60,7 +60,7 @@ static void take_types(sample *s, const pairing *w, const sentences *text, int p
     err e = {0};
     if (check_model_open(&m, w, &(model_kind){.compute = BF16}, &e)) return;
     if (!pass_trace(&p, &m, text, false, 2, 0, &e)) {
-        const called *k = p.c->calls;
+        const op_use *k = p.c->calls;
         for (int i = 0; k && i < place; i++) k = k->next;
         for (int i = 0; k && k->op == s->is && i < s->op.n_in; i++) s->mixed[i] = p.c->v[k->in[i].id].type;
         if (k && k->op == s->is && k->y.id) s->mixed[4] = p.c->v[k->y.id].type;
@@ -92,11 +92,11 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
     if (check_model_open(&m, w, &(model_kind){.compute = F64}, &e)) return false;
     bad = pass_trace(&p, &m, text, false, 2, 0, &e);
     if (!bad) {
-        for (const called *k = p.c->calls; k; k = k->next)
+        for (const op_use *k = p.c->calls; k; k = k->next)
             if (wanted(all, p.c, k)) keep_inputs(p.c, k), any = true;
         bad = any && run_without_kernels(&p, &e);
         int place = 0;
-        for (const called *k = p.c ? p.c->calls : NULL; any && !bad && k; k = k->next, place++)
+        for (const op_use *k = p.c ? p.c->calls : NULL; any && !bad && k; k = k->next, place++)
             if (wanted(all, p.c, k)) {
                 take(all, p.c, k);
                 take_types(&all->at[all->n - 1], w, text, place);

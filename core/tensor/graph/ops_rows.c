@@ -473,8 +473,8 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
     bool inside = c->hook == AB_IN_REFERENCE || c->hook == AB_IN_GRAD; /* of another's */
     ab_t y = make_call(c, o, in, a);
     GIVEN1(y);
-    called *k = arena_alloc(&c->memory, sizeof *k);
-    *k = (called){.op = o, .y = y, .attr_size = a_size};
+    op_use *k = arena_alloc(&c->memory, sizeof *k);
+    *k = (op_use){.op = o, .y = y, .attr_size = a_size};
     memcpy(k->in, in, (size_t)o->n_in * sizeof *in);
     if (a_size) k->attr = memcpy(arena_alloc(&c->memory, a_size), a, a_size);
     if (tape_at(c, y)->op == OP_CALL) tape_at(c, y)->call_attr = k->attr;

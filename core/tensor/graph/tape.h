@@ -60,13 +60,13 @@ typedef struct noted {
 } noted;
 
 /* A plugin's own operation where it was called, whether it became a CALL or its reference. */
-typedef struct called {
+typedef struct op_use {
     const ab_op *op;
     ab_t in[4], y;
     const void *attr; /* [attr_size], a copy */
     size_t attr_size;
-    struct called *next;
-} called;
+    struct op_use *next;
+} op_use;
 
 typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
 
@@ -91,7 +91,7 @@ struct ab_ctx {
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
-    called *calls, *last_call;   /* of plugins' own operations, in order */
+    op_use *calls, *last_call;   /* of plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
     arena memory;                /* names, constants, attributes */
