@@ -235,7 +235,7 @@ typedef struct {
     int (*cuda)(const ab_run *r);
 } ab_op;
 
-/* ---- claims: what `ablate check` must not take for a mistake. Each names the check that remains ------------------- */
+/* ---- claims: what `ablate check` must not take for a mistake. Each names the check that remains ------------------ */
 enum {
     /* In training a row may depend on other rows of the batch (batch statistics, an expert's capacity). Evaluation and
      * decoding stay independent, which is checked. */
