@@ -26,8 +26,8 @@ static int check(const attention_options *o, err *e)
         return fail(e, "--word, --part and --head are only valid with --figure");
     if ((o->figure == 3 || o->figure == 4) && !o->word)
         return fail(e, "--figure %lld: expected --word, the token that the figure is about", (long long)o->figure);
-    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf"))
-        return fail(e, "-o %s: expected .svg or .pdf for a figure", o->out);
+    if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf") && !has_suffix(o->out, ".png"))
+        return fail(e, "-o %s: expected .svg, .pdf or .png for a figure", o->out);
     return 0;
 }
 
@@ -139,16 +139,9 @@ static int write_figure(const attention_options *o, const collected *all, err *e
     char *title = xprintf("%s, layer %lld of %lld", part, (long long)layer, (long long)layers);
     f.title = title;
     drawing *d = attention_draw(m, &f);
-    str out = {0};
-    int bad = 0;
-    if (has_suffix(o->out, ".pdf"))
-        bad = drawing_pdf(d, &out, e);
-    else
-        drawing_svg(d, SVG_ALONE, &out);
-    if (!bad) bad = file_write(o->out, out.s, out.n, e);
+    int bad = drawing_write(d, o->out, e);
     drawing_free(d);
     free(title);
-    str_free(&out);
     return bad;
 }
 
@@ -214,7 +207,8 @@ static const option options[] = {
      .words = WORDS_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
     {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
-    {"--output -o", "FILE", "output file: .html; for a figure: .svg or .pdf", OPTION_TEXT, AT(out), .required = true},
+    {"--output -o", "FILE", "output file: .html; for a figure: .svg, .pdf or .png", OPTION_TEXT, AT(out),
+     .required = true},
     {"--target", "LINE", "the target sentence [the model's own output]", OPTION_TEXT, AT(target)},
     {"--figure", "N",
      "a figure like the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads "
@@ -230,7 +224,7 @@ static const option options[] = {
 const command attention_command = {
     .name = "attention",
     .part = FOR_MODELS,
-    .does = "show what each head attends to in a sentence: a page, or a figure as SVG or PDF",
+    .does = "show what each head attends to in a sentence: a page, or a figure as SVG, PDF or PNG",
     .words = WORDS_NONE,
     .options = options,
     .defaults = &defaults,

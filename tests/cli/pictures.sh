@@ -22,8 +22,10 @@ exits 1 ablate attention --run look/base --text "$text" --figure 3 --word "$word
 has err '--layer 2: encoder self-attention has weights in 1 layers'
 exits 2 ablate attention --run look/base --text "$text" --figure 3 -o three.svg
 has err '--figure 3: expected --word, the token that the figure is about'
-exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.png
-has err 'expected .svg or .pdf for a figure'
+exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.gif
+has err 'expected .svg, .pdf or .png for a figure'
+exits 0 ablate attention --run look/base --text "$text" --figure 5 -o five.png
+equal "$(head -c 4 five.png | tail -c 3)" PNG "magic of a PNG"
 exits 2 ablate attention --run look/base --text "$text" --word "$word" -o page.html
 has err 'only valid with --figure'
 

@@ -1,4 +1,4 @@
-/* drawing.c - collects shapes; colours; the width of text. */
+/* drawing.c - collects shapes; colours; the width of text; a file of any format. */
 #include "lab/draw/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -145,4 +145,20 @@ double text_width(const char *text, double size, bool bold)
     for (uint32_t c; (c = utf8_next(&text));) /* beyond: wide letters of East Asia */
         sum += c >= 32 && c <= 126 ? helvetica[c - 32] : c < 0x2E80 ? 556 : 1000;
     return sum / 1000 * size * (bold ? 1.06 : 1);
+}
+
+int drawing_write(const drawing *d, const char *path, err *e)
+{
+    enum { PNG_SCALE = 2 }; /* pixels per unit */
+    str out = {0};
+    int rc = 0;
+    if (has_suffix(path, ".pdf"))
+        rc = drawing_pdf(d, &out, e);
+    else if (has_suffix(path, ".png"))
+        rc = drawing_png(d, PNG_SCALE, &out, e);
+    else
+        drawing_svg(d, SVG_ALONE, &out);
+    if (!rc) rc = file_write(path, out.s, out.n, e);
+    str_free(&out);
+    return rc;
 }

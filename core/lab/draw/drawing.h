@@ -74,5 +74,8 @@ int drawing_pdf(const drawing *d, str *out, err *e);
  * and signs; another letter is an error that names it. */
 int drawing_png(const drawing *d, double scale, str *out, err *e);
 
+/* The file `path` by its ending: .svg (alone), .pdf or .png (two pixels per unit). */
+int drawing_write(const drawing *d, const char *path, err *e);
+
 void svg_text(str *out, const char *text); /* escaped for SVG and HTML */
 #endif

@@ -235,23 +235,6 @@ static int over_steps(plot *p, reader *r, err *e)
 
 /* ---- files ---- */
 
-enum { PNG_SCALE = 2 }; /* pixels per point */
-
-static int write_drawing(const drawing *d, const char *to, err *e)
-{
-    str out = {0};
-    int rc = 0;
-    if (has_suffix(to, ".pdf"))
-        rc = drawing_pdf(d, &out, e);
-    else if (has_suffix(to, ".png"))
-        rc = drawing_png(d, PNG_SCALE, &out, e);
-    else
-        drawing_svg(d, SVG_ALONE, &out);
-    if (!rc) rc = file_write(to, out.s, out.n, e);
-    str_free(&out);
-    return rc;
-}
-
 static int write_chart(const plot *p, err *e)
 {
     const char *to = p->o->to;
@@ -270,7 +253,7 @@ static int write_chart(const plot *p, err *e)
         rc = file_write(to, out.s, out.n, e);
     } else {
         drawing *d = chart_draw(&p->chart, p->series, p->n);
-        rc = d ? write_drawing(d, to, e)
+        rc = d ? drawing_write(d, to, e)
                : fail(e, "nothing to plot: no value%s", p->chart.log_x || p->chart.log_y ? " is above 0" : "");
         drawing_free(d);
     }
@@ -307,7 +290,7 @@ static int make(plot *p, reader *r, err *e)
     if (p->g.headline < 0 && (!steps || o->forest)) return fail(e, "%s has no results yet", p->g.x.name);
     if (o->forest) {
         drawing *d = forest_of(&p->g, o->width > 0 ? o->width : 640);
-        rc = d ? write_drawing(d, o->to, e)
+        rc = d ? drawing_write(d, o->to, e)
                : fail(e, "nothing to compare: %s has no base with a result, or no other row", p->g.x.name);
         drawing_free(d);
         return rc;
