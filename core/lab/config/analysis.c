@@ -139,15 +139,18 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
             good = parse_real(text, &b->s->criterion.level) && b->s->criterion.level > 0 && b->s->criterion.level < 0.5;
         else if (same(at[i].key, "seeds"))
             good = parse_int(text, &b->s->criterion.seeds) && b->s->criterion.seeds >= 2;
+        else if (same(at[i].key, "failed_as"))
+            good = b->s->criterion.scores_failed = parse_real(text, &b->s->criterion.failed_as);
         else
             complain(b, at[i].where, at[i].key,
-                     "found an unknown key in [criterion], expected metric, margin, level or seeds");
+                     "found an unknown key in [criterion], expected metric, margin, level, seeds or failed_as");
         if (!good)
             complain(b, at[i].where, at[i].key, "found \"%s\", expected %s", text,
-                     same(at[i].key, "seeds")    ? "the minimum number of seeds for a verdict, 2 or more"
-                     : same(at[i].key, "level")  ? "a level between 0 and 0.5"
-                     : same(at[i].key, "margin") ? "the largest difference that does not matter, 0 or more"
-                                                 : "the name of a metric");
+                     same(at[i].key, "seeds")       ? "the minimum number of seeds for a verdict, 2 or more"
+                     : same(at[i].key, "level")     ? "a level between 0 and 0.5"
+                     : same(at[i].key, "margin")    ? "the largest difference that does not matter, 0 or more"
+                     : same(at[i].key, "failed_as") ? "the metric's value that a failed run counts as"
+                                                    : "the name of a metric");
     }
 }
 
@@ -314,7 +317,9 @@ void write_analysis(build *b)
         json_number(&out, s->criterion.margin);
         str_add(&out, ",\"level\":");
         json_number(&out, s->criterion.level);
-        str_addf(&out, ",\"seeds\":%lld}", (long long)s->criterion.seeds);
+        str_addf(&out, ",\"seeds\":%lld", (long long)s->criterion.seeds);
+        if (s->criterion.scores_failed) str_add(&out, ",\"failed_as\":"), json_number(&out, s->criterion.failed_as);
+        str_addc(&out, '}');
     }
     if (s->until.most) {
         part(&out, "until");

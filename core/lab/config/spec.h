@@ -82,6 +82,8 @@ typedef struct {
         const char *metric;   /* "": the table's */
         double margin, level; /* margin 0: none */
         int64_t seeds;
+        bool scores_failed; /* with failed_as, the metric's value of a failed run */
+        double failed_as;
     } criterion;
     settings slurm;                /* [slurm] as written; changes no result */
     const char *slurm_options;     /* the same as sbatch options: "--partition=cpu --time=4:00:00", or "" */

@@ -144,6 +144,7 @@ static const char *measure_of(const gathered_row *row, const measure *m, int dec
 {
     const char *sd = m->n > 1 ? arena_printf(a, " ± %.*f", decimals, m->sd) : "";
     const char *more = m->diverged ? arena_printf(a, " (%zu diverged)", m->diverged) : "";
+    if (row->failed) more = arena_printf(a, "%s (%zu failed)", more, row->failed);
     if (m->n) return arena_printf(a, "%.*f%s%s%s", decimals, m->mean, sd, mark, more);
     if (m->diverged) return "diverged";
     if (row->why_skipped) return "n/a";
@@ -170,6 +171,10 @@ static double low_number(const place *p) { return p->c->low; }
 static double high_number(const place *p) { return p->c->high; }
 static double headline_p_number(const place *p) { return p->row->p; }
 static double p_number(const place *p) { return p->c->p; }
+static double p_equivalent_number(const place *p) { return p->c->p_equivalent; }
+static double exploratory_number(const place *p) { return p->row->row->exploratory || p->c->exploratory; }
+static double c_failed_number(const place *p) { return (double)p->c->failed; }
+static double c_failed_base_number(const place *p) { return (double)p->c->failed_base; }
 static double p_adjusted_number(const place *p) { return p->c->p_adjusted; }
 static double v_number(const place *p) { return p->c->v; }
 static double u_number(const place *p) { return p->c->u; }
@@ -237,16 +242,22 @@ static const char *interval_text(const place *p, arena *a)
     return arena_printf(a, "%s .. %s", signed_text(p->c->low, decimals, a), signed_text(p->c->high, decimals, a));
 }
 
-static const char *beats_text(const place *p, arena *a)
-{
-    const superiority *x = &p->c->beats;
-    return isnan(x->theta) ? NULL : arena_printf(a, "%.2f .. %.2f", x->low, x->high);
-}
-
 static const char *print_p(const place *p, double v, int digits, arena *a)
 {
     (void)p;
     return v < 0.001 ? "<0.001" : arena_printf(a, "%.*f", digits, v);
+}
+
+static const char *holm_text(const place *p, arena *a)
+{
+    if (p->row->row->exploratory || p->c->exploratory) return "exploratory";
+    return isnan(p->c->p_adjusted) ? NULL : print_p(p, p->c->p_adjusted, 3, a);
+}
+
+static const char *beats_text(const place *p, arena *a)
+{
+    const superiority *x = &p->c->beats;
+    return isnan(x->theta) ? NULL : arena_printf(a, "%.2f .. %.2f", x->low, x->high);
 }
 
 static const char *print_fixed(const place *p, double v, int digits, arena *a)
@@ -345,6 +356,8 @@ static bool any_row(const gathered *g, double (*number)(const place *))
 }
 static bool has_delta(const gathered *g) { return any_row(g, delta_number); }
 static bool has_p(const gathered *g) { return any_row(g, headline_p_number); }
+static double only_exploratory(const place *p) { return exploratory_number(p) > 0 ? 1 : NAN; }
+static bool has_holm(const gathered *g) { return has_p(g) || any_row(g, only_exploratory); }
 static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
 static bool full(const gathered *g) { return g->full && has_delta(g); }
 /* next to tests of designs only with all statistics */
@@ -415,11 +428,22 @@ static const column columns[] = {
     {"low", NULL, "unit", CSV | JSON | AGAINST, ONCE, "lower end of the 95 % interval", .number = low_number},
     {"high", NULL, "unit", CSV | JSON | AGAINST, ONCE, "upper end of the 95 % interval", .number = high_number},
     {"p", NULL, "", AGAINST, ONCE, "p of the difference of the designs, for this row alone", .number = p_number},
-    {"p_adjusted", NULL, "", AGAINST, ONCE, "the same after Holm over the rows", .number = p_adjusted_number},
-    {"p", "p", "", READERS | CSV | JSON, ONCE, "p of the difference of the designs, after Holm over the rows",
-     .number = headline_p_number, .print = print_p, .digits = 3, .shown = has_p},
-    {"verdict", "verdict", "", READERS | AGAINST, ONCE, "by the criterion: better, worse, equivalent or undecided",
-     .text = verdict_text, .shown = has_verdict, .left = true},
+    {"p_adjusted", NULL, "", AGAINST, ONCE, "the same after Holm over the planned rows", .number = p_adjusted_number},
+    {"p_equivalent", NULL, "", AGAINST, ONCE, "p of equivalence within the criterion's margin, after looks and Holm",
+     .number = p_equivalent_number},
+    {"failed", NULL, "runs", AGAINST, ONCE, "the row's failed and diverged runs without a value",
+     .number = c_failed_number},
+    {"failed_base", NULL, "runs", AGAINST, ONCE, "base's", .number = c_failed_base_number},
+    {"p", "p", "", READERS | CSV | JSON, ONCE,
+     "p of the difference of the designs, below 0.05 where the interval omits 0", .number = headline_p_number,
+     .print = print_p, .digits = 3, .shown = has_p},
+    {"p_holm", "p Holm", "", READERS | CSV | JSON, ONCE, "the same after Holm over the planned rows; or: exploratory",
+     .number = p_adjusted_number, .text = holm_text, .print = print_p, .digits = 3, .shown = has_holm},
+    {"exploratory", NULL, "", CSV | JSON | AGAINST, ONCE,
+     "1 for a row added after the experiment's first result, else 0", .number = exploratory_number},
+    {"verdict", "verdict", "", READERS | AGAINST, ONCE,
+     "by the criterion: better, worse, equivalent, undecided or exploratory", .text = verdict_text,
+     .shown = has_verdict, .left = true},
     {"p_models", "p models", "", READERS | CSV | JSON | AGAINST, ONCE,
      "p of a test over sentences: of these models only; after Holm", .number = p_models_number, .print = print_p,
      .digits = 3, .shown = has_p_models},

@@ -11,6 +11,7 @@ const comparison comparison_none = {.delta = NAN,
                                     .high = NAN,
                                     .p = NAN,
                                     .p_adjusted = NAN,
+                                    .p_equivalent = NAN,
                                     .v = NAN,
                                     .u = NAN,
                                     .df = NAN,
@@ -32,9 +33,10 @@ const char *comparison_rule(const comparison *c)
 /* ---- a row's runs ---- */
 
 typedef struct {
-    const read_result **results; /* [n] with a finite number, by seed */
-    const char **references;     /* [n] */
-    double *values;              /* [n] finite, then the diverged ones as NaN: n_all */
+    const read_result *
+        *results;            /* [n] with a finite number, by seed; NULL for runs that count as failed_as, the last */
+    const char **references; /* [n] */
+    double *values;          /* [n], then the failed and diverged ones as NaN: n_all */
     size_t n, n_all;
     arm arm;
 } row_runs;
@@ -51,8 +53,9 @@ static bool is_perplexity(const char *metric) { return !strcasecmp(metric, "PPL"
 /* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
 static bool same_sentences(const row_runs *row, const row_runs *base)
 {
-    const db_stats *first = &base->results[0]->stats;
+    const db_stats *first = base->results[0] ? &base->results[0]->stats : NULL;
     for (size_t i = 0; i < row->n; i++) {
+        if (!row->results[i] || !first) return false;
         const db_stats *s = &row->results[i]->stats;
         if (s->n < 2 || s->n != first->n || s->width != first->width) return false;
         if (!same_references(row->references[i], base->references[0])) return false;
@@ -74,8 +77,15 @@ static double *influences(const row_runs *r, const char *metric)
     return z;
 }
 
-static row_runs collect(const read_row *row, const char *metric, size_t most)
+static bool is_number(const read_result *x, const char *metric)
 {
+    return x && isfinite(x->value) && (!is_perplexity(metric) || x->value > 0);
+}
+
+/* What is left of a row whose bad runs failed is a selection: that there are failures is not forgotten. */
+static row_runs collect(const comparison_task *t, const read_row *row)
+{
+    const char *metric = t->metric;
     row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
                   .references = xcalloc(row->n_runs + 1, sizeof *r.references),
                   .values = xcalloc(row->n_runs + 1, sizeof *r.values)};
@@ -83,13 +93,15 @@ static row_runs collect(const read_row *row, const char *metric, size_t most)
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
         const read_result *x = run->status == DB_DONE ? result_of(run, metric) : NULL;
-        if (!x || (most && r.n_all == most)) continue;
+        if ((!x && run->status != DB_FAILED) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
         r.n_all++;
-        if (!isfinite(x->value) || (is_perplexity(metric) && !(x->value > 0))) continue;
+        if (!is_number(x, metric)) continue;
         r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
         scores[r.n++] = is_perplexity(metric) ? log(x->value) : x->value;
     }
-    for (size_t i = r.n; i < r.n_all; i++) r.values[i] = NAN;
+    for (size_t i = r.n; i < r.n_all; i++) r.values[i] = t->failed_as ? *t->failed_as : NAN;
+    for (; t->failed_as && r.n && r.n < r.n_all; r.n++)
+        scores[r.n] = is_perplexity(metric) ? log(*t->failed_as) : *t->failed_as;
     double *z = influences(&r, metric);
     r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
     free(z);
@@ -160,6 +172,7 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     comparison c = comparison_none;
     double sign = same(t->goal, "min") ? -1 : 1;
     size_t least = row->n < base->n ? row->n : base->n;
+    c.failed = row->n_all - row->n, c.failed_base = base->n_all - base->n;
     c.n = row->n, c.n_base = base->n, c.percent = is_perplexity(t->metric);
     c.seed_sd = arm_seed_sd(&row->arm);
     if (!least) return c;
@@ -167,12 +180,20 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     difference x = compare_arms(row, base, most_df, &c.crossed);
     c.delta = comparison_shown(&c, x.d);
     if (row->n == 1 && base->n >= 3) c.p_outside = predict_one(&base->arm, row->arm.mean).p;
+    if (c.failed || c.failed_base) {
+        c.beats =
+            least < RANKED_SEEDS ? c.beats : superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
+        return c;
+    }
     if (least < 2) return c;
+    if (t->margin > 0) {
+        double margin = c.percent ? log1p(t->margin / 100) : t->margin;
+        c.p_equivalent = equivalence_p(x.d, x.v, x.df, x.u, margin);
+    }
     c.low = comparison_shown(&c, x.low), c.high = comparison_shown(&c, x.high);
     c.p = x.p, c.v = x.v, c.u = x.u, c.df = x.df;
     c.planned_row = row->arm, c.planned_base = base->arm, c.most_df = most_df;
     c.planned_row.z = c.planned_base.z = NULL;
-    c.detectable = comparison_shown(&c, least_detectable(&row->arm, &base->arm, x.u, most_df, 0.05, 0.8));
     if (least < RANKED_SEEDS) return c;
     c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
     c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
@@ -228,6 +249,7 @@ static size_t adjust(const comparison_task *t, comparison *out, double *(*at)(co
 }
 
 static double *adjusted_of(comparison *c) { return &c->p_adjusted; }
+static double *equivalent_of(comparison *c) { return &c->p_equivalent; }
 static double *models_of(comparison *c) { return &c->p_models; }
 
 static size_t find_best(const comparison_task *t, const row_runs *runs, double most_df)
@@ -251,38 +273,62 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     return best;
 }
 
-/* p of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
+/* The part of the interval so far that the one of this look leaves: at the level at which its p counts. */
+static void narrow(comparison *out, const comparison *now, size_t look)
+{
+    double d = now->percent ? log1p(now->delta / 100) : now->delta;
+    double half = howe_half_width(now->v, now->df, now->u, 0.05 * look_weights[look]);
+    double low = comparison_shown(now, d - half), high = comparison_shown(now, d + half);
+    if (!(out->low >= low)) out->low = low;
+    if (!(out->high <= high)) out->high = high;
+}
+
+/* p and interval of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
 static void repeat_looks(const comparison_task *t, comparison *out)
 {
-    double(*p)[N_LOOKS] = xcalloc(t->n + 1, sizeof *p);
+    double(*p)[N_LOOKS] = xcalloc(2 * t->n + 1, sizeof *p), (*equivalent)[N_LOOKS] = p + t->n;
+    for (size_t i = 0; i < t->n; i++)
+        if (!isnan(out[i].p)) out[i].low = out[i].high = NAN;
     comparison *now = xcalloc(t->n + 1, sizeof *now);
     for (size_t k = 0; k < N_LOOKS; k++) {
         comparison_task look = *t;
         look.sequential = false, look.trials = 0, look.most_seeds = look_seeds[k];
         compare_rows(&look, now, NULL);
-        for (size_t i = 0; i < t->n; i++)
-            p[i][k] = now[i].n == look_seeds[k] && now[i].n_base == look_seeds[k] ? now[i].p : NAN;
+        for (size_t i = 0; i < t->n; i++) {
+            bool looked = now[i].n == look_seeds[k] && now[i].n_base == look_seeds[k] && !isnan(out[i].p);
+            p[i][k] = looked ? now[i].p : NAN, equivalent[i][k] = looked ? now[i].p_equivalent_alone : NAN;
+            if (!isnan(p[i][k])) narrow(&out[i], &now[i], k);
+        }
     }
-    for (size_t i = 0; i < t->n; i++)
-        if (!isnan(out[i].p)) out[i].p = repeated_p(p[i], N_LOOKS), out[i].repeated = true;
+    for (size_t i = 0; i < t->n; i++) {
+        if (isnan(out[i].p)) continue;
+        out[i].p = repeated_p(p[i], N_LOOKS), out[i].repeated = true;
+        if (t->margin > 0) out[i].p_equivalent = repeated_p(equivalent[i], N_LOOKS);
+    }
     free(now);
     free(p);
+}
+
+double comparison_detectable(const comparison *c)
+{
+    if (isnan(c->p)) return NAN;
+    return comparison_shown(c, least_detectable(&c->planned_row, &c->planned_base, c->u, c->most_df, 0.05, 0.8));
 }
 
 const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal)
 {
     if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !goal) return NULL;
-    double d = c->percent ? log1p(c->delta / 100) : c->delta, margin = c->percent ? log1p(k->margin / 100) : k->margin;
-    if (k->margin > 0 && equivalence_p(d, c->v, c->df, c->u, margin) <= k->level) return "equivalent";
+    if (c->exploratory) return "exploratory";
+    if (c->p_equivalent <= k->level) return "equivalent";
     if (!(c->p_adjusted <= k->level)) return "undecided";
-    return (d > 0) == same(goal, "max") ? "better" : "worse";
+    return (c->delta > 0) == same(goal, "max") ? "better" : "worse";
 }
 
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
 {
     row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
     bool *shared = xcalloc(t->n + 1, sizeof *shared);
-    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
+    for (size_t i = 0; i < t->n; i++) runs[i] = collect(t, t->rows[i]);
     double most_df = share(t, runs, shared);
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i);
@@ -293,6 +339,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
         else if (t->base < t->n && t->rows[i]->runs != t->rows[t->base]->runs) {
             out[i] = compare_two(t, &runs[i], &runs[t->base], most_df);
             out[i].shared = shared[i];
+            out[i].exploratory = t->rows[i]->exploratory || t->rows[t->base]->exploratory;
             bool few = runs[i].n < 2 || runs[t->base].n < 2;
             if (!out[i].refused && (few || t->all_model_tests) && t->trials > 0)
                 out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric, t->trials);
@@ -303,8 +350,12 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     free(runs);
     free(shared);
     if (t->sequential) repeat_looks(t, out);
-    for (size_t i = 0; i < t->n; i++) out[i].p_adjusted = out[i].p;
+    for (size_t i = 0; i < t->n; i++) {
+        out[i].p_adjusted = out[i].exploratory ? NAN : out[i].p, out[i].p_equivalent_alone = out[i].p_equivalent;
+        if (out[i].exploratory) out[i].p_equivalent = NAN;
+    }
     adjust(t, out, models_of);
+    adjust(t, out, equivalent_of);
     return adjust(t, out, adjusted_of);
 }
 
@@ -314,10 +365,11 @@ difference contrast_rows(const comparison_task *t, const double *weights)
     arm *arms = xcalloc(t->n + 1, sizeof *arms);
     double *w = xcalloc(t->n + 1, sizeof *w);
     size_t n = 0, first = t->n;
-    bool crossed = true;
+    bool crossed = true, failed = false;
     for (size_t i = 0; i < t->n; i++) {
         if (weights[i] == 0) continue;
-        runs[i] = collect(t->rows[i], t->metric, t->most_seeds);
+        runs[i] = collect(t, t->rows[i]);
+        failed = failed || runs[i].n < runs[i].n_all;
         if (first == t->n) first = i;
         crossed = crossed && runs[i].n && runs[first].n && runs[i].arm.m && runs[first].arm.m &&
                   same_sentences(&runs[i], &runs[first]);
@@ -325,6 +377,7 @@ difference contrast_rows(const comparison_task *t, const double *weights)
     }
     for (size_t k = 0; k < n && !crossed; k++) arms[k].m = 0;
     difference x = design_contrast(arms, w, n);
+    if (failed) x.low = x.high = x.p = NAN;
     for (size_t i = 0; i < t->n; i++) forget(&runs[i]);
     free(runs);
     free(arms);
@@ -362,7 +415,8 @@ double dealt_rejections(const read_row *a, const read_row *b, const char *metric
                         uint64_t seed)
 {
     bool one = a->runs == b->runs, log_scale = is_perplexity(metric);
-    row_runs x = collect(a, metric, 0), y = collect(b, metric, 0);
+    comparison_task t = {.metric = metric};
+    row_runs x = collect(&t, a), y = collect(&t, b);
     size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
     double share = NAN;
     if (n >= 2 && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {

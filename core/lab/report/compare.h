@@ -9,21 +9,27 @@
 /* One row against base. NaN: unknown. Differences and intervals are in the metric's unit or, if `percent` is set,
  * changes in percent (perplexity, compared on the log scale). */
 typedef struct {
-    size_t n, n_base;              /* runs with a number */
-    double delta, low, high;       /* low, high: 95 % interval for the design, from two seeds per side */
-    double p, p_adjusted;          /* for the design; after Holm over the rows with a p */
+    size_t n, n_base;           /* runs with a number */
+    size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
+    double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
+    double p, p_adjusted;       /* for the design; after Holm over the planned rows with a p */
+    double
+        p_equivalent; /* that it is not within the margin: two one-sided tests, after looks and Holm; NaN: no margin */
+    double p_equivalent_alone;     /* the same before Holm */
     double v, u, df;               /* variance of seeds and of sentences, degrees of freedom: on the compared scale */
     double seed_sd;                /* over the row's seeds, without the noise of a finite test set */
-    double detectable;             /* least detectable difference of this comparison, at 5 % with power 80 % */
+    double detectable;             /* comparison_detectable, where gather.h filled it in */
     arm planned_row, planned_base; /* for planning: without z */
     double most_df;                /* of design_compare */
     double p_models;               /* randomisation over sentences: about these models only; also after Holm */
     double p_outside;              /* p that a single run lies outside what base's seeds predict */
     double p_permutation;          /* exact, over seeds: from five per side */
     superiority beats;             /* P(row's seed beats base's), including diverged runs: from five per side */
-    /* by the criterion: "better", "worse", "equivalent", "undecided"; NULL: no criterion, or too few seeds */
+    /* by the criterion: "better", "worse", "equivalent", "undecided", "exploratory"; NULL: no criterion, too few
+     * seeds, or failed runs */
     const char *verdict;
-    bool repeated;                 /* p accounts for several looks (repeated_p) */
+    bool repeated;                 /* p and the interval account for several looks (repeated_p) */
+    bool exploratory;              /* the row, or base, was added after results were there: in no Holm, no verdict */
     bool percent, crossed, shared; /* crossed: sentences are included; shared: variances are shared */
     const char *refused;           /* why there is no comparison, or NULL */
 } comparison;
@@ -38,15 +44,21 @@ typedef struct {
     bool all_model_tests;        /* even with enough seeds for the design */
     bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
     size_t most_seeds;           /* use at most this many runs of a row; 0: all */
+    double margin;               /* of equivalence, as printed; 0: none */
+    const double *failed_as;     /* the value of a failed or diverged run; NULL: it has none */
 } comparison_task;
 
 /* [criterion] of the INI. margin: in the unit of differences, 0: no equivalence. */
 typedef struct {
     double margin, level;
-    size_t seeds; /* minimum on each side */
+    size_t seeds;     /* minimum on each side */
+    double failed_as; /* value of the metric that failed and diverged runs count as; NaN: none */
 } comparison_criterion;
 /* Equivalence takes precedence: a difference within the margin does not matter, even if significant. */
 const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal);
+
+/* The least detectable difference of this comparison, at 5 % with power 80 %, with its seeds. Takes milliseconds. */
+double comparison_detectable(const comparison *c);
 
 /* Fills out[n]; base's entry has only n and seed_sd. best (may be NULL): index of the row that is significantly better
  * than every other (Bonferroni over the others), n if there is none. Returns the number of rows in Holm's

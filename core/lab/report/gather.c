@@ -126,7 +126,8 @@ static void read_judging(gathered *g)
     j->effect = number_of(until, "effect", 0);
     j->until = (size_t)number_of(until, "most", 0);
     j->rule = (comparison_criterion){number_of(criterion, "margin", j->effect), number_of(criterion, "level", 0.05),
-                                     (size_t)number_of(criterion, "seeds", until ? 3 : 5)};
+                                     (size_t)number_of(criterion, "seeds", until ? 3 : 5),
+                                     number_of(criterion, "failed_as", NAN)};
 }
 
 double gathered_budget(const gathered_row *row, const char *by)
@@ -198,11 +199,14 @@ static void compare_to_base(gathered *g, const table_options *o, bool find_best,
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
         bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric) : headline);
         t.sequential = judged && g->judged.until;
+        t.margin = judged ? g->judged.rule.margin : 0;
+        t.failed_as = judged && !isnan(g->judged.rule.failed_as) ? &g->judged.rule.failed_as : NULL;
         size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {
             if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.goal);
+            of[i].detectable = comparison_detectable(&of[i]);
             g->rows[i].against[m] = of[i];
-            if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p_adjusted, g->tests = tests;
+            if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;
         }
         if (best < t.n) g->rows[best].best = true;
     }

@@ -15,7 +15,7 @@ typedef struct {
     measure *of;                        /* of[metric] */
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
     comparison *against;                /* against[metric]: this row against base */
-    /* of the headline metric, against base; p: for the design, adjusted after Holm; NaN: none */
+    /* of the headline metric, against base; p: for the design, of this row alone; NaN: none */
     double delta, p;
     double parameters;        /* NaN unknown */
     const char *why_skipped;  /* or NULL */

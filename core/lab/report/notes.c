@@ -56,7 +56,7 @@ static void note_models(const gathered *g, grid *t)
     str list = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[h];
-        if (isnan(c->delta) || !isnan(c->p) || g->rows[i].row->same_as) continue;
+        if (isnan(c->delta) || (c->n > 1 && c->n_base > 1) || g->rows[i].row->same_as) continue;
         single++;
         tested += !isnan(c->p_models);
         if (isnan(c->p_outside)) continue;
@@ -144,27 +144,52 @@ static void note_detectable(const gathered *g, grid *t)
 static void note_design(const gathered *g, grid *t)
 {
     const comparison *c = NULL;
-    size_t shared = 0, crossed = 0, tests = 0, diverged = 0;
+    size_t shared = 0, crossed = 0, tests = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *x = &g->rows[i].against[g->headline];
-        if (!g->rows[i].row->same_as) diverged += g->rows[i].of[g->headline].diverged;
         if (isnan(x->p) || g->rows[i].row->same_as) continue;
         c = x, tests++, shared += x->shared, crossed += x->crossed;
     }
     if (!c) return;
-    grid_note(
-        t,
-        "Δ, interval and p: %s%s of the row's design against base, over %s; p adjusted after Holm over %zu row%s.%s%s",
-        g->metrics[g->headline], c->percent ? ", change in percent," : "",
-        crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)", g->tests,
-        g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
-        crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
-                                   : "");
-    if (diverged)
+    grid_note(t,
+              "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
+              "Holm over %zu planned row%s.%s%s",
+              g->metrics[g->headline], c->percent ? ", change in percent," : "",
+              crossed ? "seeds and sentences (crossed components, Howe's interval)" : "seeds (Welch)", g->tests,
+              g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
+              crossed && crossed < tests
+                  ? " Rows without per-sentence statistics of the same sentences: over seeds only."
+                  : "");
+}
+
+/* Rows without a p for what their failures would hide, and rows that were added when results were there. */
+static void note_left_out(const gathered *g, grid *t)
+{
+    const gathered_row *base = gathered_base(g);
+    str failed = {0}, late = {0};
+    size_t base_failed = 0;
+    for (size_t i = 0; i < g->x.n_rows; i++) {
+        const comparison *c = &g->rows[i].against[g->headline];
+        const char *name = g->rows[i].row->name;
+        if (g->rows[i].row->same_as || &g->rows[i] == base) continue;
+        base_failed = c->failed_base ? c->failed_base : base_failed;
+        if (c->failed && !isnan(c->delta)) str_addf(&failed, "%s%s (%zu)", failed.n ? ", " : "", name, c->failed);
+        if (c->exploratory && !isnan(c->delta)) str_addf(&late, "%s%s", late.n ? ", " : "", name);
+    }
+    if (base_failed) str_addf(&failed, "%sall rows, for base (%zu)", failed.n ? ", " : "", base_failed);
+    if (failed.n)
         grid_note(
             t,
-            "%zu diverged run%s %s excluded from means, intervals and p; P(A > B) counts %s as worse than any other.",
-            diverged, diverged == 1 ? "" : "s", diverged == 1 ? "is" : "are", diverged == 1 ? "it" : "them");
+            "No interval, p or verdict where runs failed or diverged: %s. The runs that are left are a selection; "
+            "`failed_as` in [criterion] gives failed runs a value.",
+            failed.s);
+    if (g->judged.criterion && !isnan(g->judged.rule.failed_as))
+        grid_note(t, "Failed and diverged runs count as %g in differences, intervals and p.", g->judged.rule.failed_as);
+    if (late.n)
+        grid_note(t, "Exploratory, added after the experiment's first result, so in no Holm and without verdict: %s.",
+                  late.s);
+    str_free(&failed);
+    str_free(&late);
 }
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
@@ -201,6 +226,7 @@ void note_statistics(const gathered *g, grid *t)
     if (g->headline < 0) return;
     for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
     note_design(g, t);
+    note_left_out(g, t);
     note_refused(g, t);
     if (!has_delta && g->x.n_rows > 1 && g->seeds_most) note_no_delta(g, t);
     note_models(g, t);

@@ -240,7 +240,7 @@ static void set_title(const gathered *g, grid *t)
         str_add(&s, "  one seed");
     }
     if (g->tests)
-        str_addf(&s, "; Δ, 95 %% interval and p for the design, Holm over %zu row%s", g->tests,
+        str_addf(&s, "; Δ, 95 %% interval and p for the design; p Holm over %zu row%s", g->tests,
                  g->tests == 1 ? "" : "s");
     t->title = arena_strdup(&t->mem, s.s);
     str_free(&s);

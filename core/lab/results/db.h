@@ -21,7 +21,7 @@
 #define DB_RECORDED ".recorded"
 /* Tag of a done run: the plugins loaded by the last `ablate run`, where their files are not those of its training. */
 #define DB_LOADED  "plugins_loaded"
-#define DB_VERSION 5 /* PRAGMA user_version of this program */
+#define DB_VERSION 6 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 

@@ -75,17 +75,18 @@ static int write_list(sqlite3 *q, str *out, const char *sql, int64_t id, err *e)
 
 static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
 {
-    sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT id,config_json,config_hash hash,group_name,place,name,change,is_base,paper_row,"
-                               "not_applicable,(SELECT group_concat(key,' ') FROM (SELECT key FROM param WHERE"
-                               " variant_id=v.id AND is_swept=1 ORDER BY key)) swept FROM variant v WHERE"
-                               " experiment_id=?1 AND archived=0 ORDER BY place",
-                               "i", experiment);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT id,config_json,config_hash hash,group_name,place,name,change,is_base,paper_row,"
+        "not_applicable,(SELECT group_concat(key,' ') FROM (SELECT key FROM param WHERE"
+        " variant_id=v.id AND is_swept=1 ORDER BY key)) swept,nullif(exploratory,0) exploratory FROM variant v WHERE"
+        " experiment_id=?1 AND archived=0 ORDER BY place",
+        "i", experiment);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, "\"variants\":[\n");
     while (!rc && (rc = sql_next(s, e)) == 1) {
         str_add(out, n++ ? ",\n{" : "{");
-        fields(out, s, 2, 11, true);
+        fields(out, s, 2, 12, true);
         str_add(out, ",\n\"aliases\":[");
         rc = write_list(q, out,
                         "SELECT name,group_name,place,change,paper_row FROM alias WHERE variant_id=?1 ORDER BY place",

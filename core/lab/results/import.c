@@ -165,10 +165,10 @@ static int put_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
     rc = sql_int(
         q, e, &id,
         "INSERT INTO variant(experiment_id,group_name,place,name,change,is_base,paper_row,not_applicable,config_hash,"
-        "config_json,archived) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
-        " experiment_id=?1 AND name=?4 AND archived=0)) RETURNING id",
-        "isississss", experiment, grp, whole_of(v, "place", 0), name, change, whole_of(v, "is_base", 0),
-        text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json);
+        "config_json,archived,exploratory) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,(SELECT count(*) FROM variant WHERE"
+        " experiment_id=?1 AND name=?4 AND archived=0),?11<>0) RETURNING id",
+        "isississssi", experiment, grp, whole_of(v, "place", 0), name, change, whole_of(v, "is_base", 0),
+        text_of(v, "paper_row"), text_of(v, "not_applicable"), hash, json, whole_of(v, "exploratory", 0));
     cJSON_free(json);
     if (rc != 1) return -1;
     rc = put_params(q, id, config, "", text_of(v, "swept"), e);

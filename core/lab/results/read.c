@@ -249,12 +249,12 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
     if (sql_int(q, e, &n, "SELECT count(*) FROM table_row WHERE experiment_id=?1", "i", experiment) < 0) return -1;
     read_row *rows = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *rows);
     int64_t *variants = arena_alloc(a, (size_t)(n ? n : 1) * sizeof *variants);
-    sqlite3_stmt *s =
-        sql_open(q, e,
-                 "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
-                 "v.id,v.config_hash FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
-                 " ORDER BY t.place,t.name",
-                 "i", experiment);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,t.is_base,"
+        "v.id,v.config_hash,v.exploratory FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1"
+        " ORDER BY t.place,t.name",
+        "i", experiment);
     int rc = s ? 0 : -1;
     while (!rc && out->n_rows < (size_t)n && (rc = sql_next(s, e)) == 1) {
         size_t i = out->n_rows++;
@@ -266,7 +266,8 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
                              .not_applicable = sql_text(s, 5, a),
                              .config_json = sql_json(s, 6, a),
                              .config_hash = sql_text(s, 9, a),
-                             .is_base = sqlite3_column_int(s, 7)};
+                             .is_base = sqlite3_column_int(s, 7),
+                             .exploratory = sqlite3_column_int(s, 10)};
         variants[i] = sqlite3_column_int64(s, 8);
         size_t first = 0;
         while (variants[first] != variants[i]) first++;

@@ -60,6 +60,7 @@ typedef struct {
     const char *not_applicable; /* why there are no runs, or NULL */
     const char *config_json, *config_hash;
     bool is_base;
+    bool exploratory; /* added when the experiment already had a result */
     size_t n_runs;
     const read_run *runs; /* by seed */
 } read_row;

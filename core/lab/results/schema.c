@@ -34,7 +34,7 @@
 
 const char *const results_tables[] = {
     "PRAGMA application_id = 1094861651;\n"
-    "PRAGMA user_version = 5;\n"
+    "PRAGMA user_version = 6;\n"
 
     "CREATE TABLE experiment(\n"
     "  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, headline TEXT, paper_table TEXT,\n"
@@ -50,7 +50,10 @@ const char *const results_tables[] = {
     "  group_name TEXT NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
     "  is_base INTEGER NOT NULL DEFAULT 0, paper_row TEXT, not_applicable TEXT,\n"
     "  config_hash TEXT NOT NULL, config_json TEXT NOT NULL CHECK(json_valid(config_json)),\n"
-    "  archived INTEGER NOT NULL DEFAULT 0, UNIQUE(experiment_id,config_hash)) STRICT;\n"
+    "  archived INTEGER NOT NULL DEFAULT 0, "
+    /* 1: frozen when the experiment already had a result, so not planned before it */
+    "exploratory INTEGER NOT NULL DEFAULT 0,\n"
+    "  UNIQUE(experiment_id,config_hash)) STRICT;\n"
     "CREATE UNIQUE INDEX variant_name ON variant(experiment_id,name) WHERE archived=0;\n"
     /* A further place in the table at which a variant is shown. */
     "CREATE TABLE alias(\n"
@@ -160,8 +163,10 @@ const char *const results_views[] = {
     "CREATE VIEW paired AS\n"
     " SELECT e.name experiment,t.place,t.group_name,t.name row,t.change,m.name metric,c.n,c.n_base,c.unit,c.delta,"
     "c.low,c.high,c.p,\n"
-    "  c.p_adjusted,c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,c.variance_sentences,c.df,"
-    "c.seed_sd,\n"
+    "  c.p_adjusted,(SELECT max(q.exploratory) FROM variant q"
+    " WHERE q.experiment_id=e.id AND q.archived=0 AND (q.id=c.variant_id OR q.is_base=1)) exploratory,"
+    "c.tests,c.rule,c.verdict,c.least_detectable,c.variance_seeds,"
+    "c.variance_sentences,c.df,c.seed_sd,\n"
     "  c.p_models,c.p_outside_base,c.p_permutation,c.beats_base,c.beats_base_low,c.beats_base_high,c.refused,"
     "c.base,\n"
     "  c.base_hash,c.computed_at,c.variant_id,c.metric_id,e.id experiment_id\n"
@@ -207,3 +212,7 @@ const char results_from_4[] =
     "ALTER TABLE result RENAME COLUMN how TO checkpoint; ALTER TABLE published RENAME COLUMN tbl TO table_name;\n"
     "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n"
     INDEX_4;
+
+/* Rows of older databases are taken as planned: nothing says when they were written. */
+const char results_from_5[] = "ALTER TABLE variant ADD COLUMN exploratory INTEGER NOT NULL DEFAULT 0;\n"
+                              "DELETE FROM compared;\n"; /* this version compares otherwise */

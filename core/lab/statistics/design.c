@@ -212,7 +212,7 @@ static double found_by(const foreseen *x, double effect)
 {
     double sum = 0;
     for (size_t i = 0; i < LENGTH(x->half); i++) {
-        if (x->weight[i] < 1e-9) continue;
+        if (x->weight[i] < 1e-7) continue;
         sum += x->weight[i] * (normal_tail((x->half[i] - effect) / x->sd) + normal_tail((x->half[i] + effect) / x->sd));
     }
     return sum;
@@ -224,7 +224,7 @@ double least_detectable(const arm *row, const arm *base, double u, double most_d
     foreseen x = foresee(row, base, u, most_df, alpha);
     double low = 0, high = x.sd;
     while (found_by(&x, high) < power && high < 1e9 * x.sd) low = high, high *= 2;
-    for (int i = 0; i < 40; i++) {
+    while (high - low > 1e-5 * high) {
         double middle = (low + high) / 2;
         if (found_by(&x, middle) < power)
             low = middle;

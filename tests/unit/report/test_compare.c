@@ -150,13 +150,14 @@ static void check_by_seeds(void)
     CHECK_INT(tests, 1);
     make(0, 5, 50, 1, "ACC"), make(1, 5, 55, 1, "ACC");
     c = compare(2, 1, NULL);
-    CHECK(c.p < 0.01 && c.low > 0 && c.low < c.high && c.detectable > 0);
+    CHECK(c.p < 0.01 && c.low > 0 && c.low < c.high && comparison_detectable(&c) > 0);
     CHECK_NEAR(c.beats.theta, 1, 0);
     CHECK_NEAR(c.p_permutation, 2. / 252, 1e-12);
     rows[1].results[4].value = NAN; /* diverged: in no mean, but it loses to every seed of base */
     c = compare(2, 1, NULL);
     CHECK_INT(c.n, 4);
     CHECK(isnan(c.beats.theta)); /* four seeds are left */
+    CHECK(c.failed == 1 && !isnan(c.delta) && isnan(c.p) && isnan(c.low) && isnan(c.p_adjusted));
 }
 
 static void check_shared(void)

@@ -22,7 +22,7 @@ static void test_page(void)
     str_clear(&s);
     CHECK_INT(page_print(r, "three", "7", &s, &e), 0);
     CHECK(strstr(s.s, "<body data-state=\"7\">"));
-    CHECK(strstr(s.s, "<p>Worse: A/heads=1. Undecided: 1 of 2 rows. Lines are 95 % intervals for the design"));
+    CHECK(strstr(s.s, "<p>Worse: A/heads=1. Lines are 95 % intervals for the design"));
     CHECK(strstr(s.s, "<g data-row=\"A/heads=1\"><title>A/heads=1, seed 2</title><path"));
     CHECK(strstr(s.s, "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">"));
     CHECK(!strstr(s.s, "nan") && !strstr(s.s, "inf"));

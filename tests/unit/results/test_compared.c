@@ -243,6 +243,7 @@ static void test_older(const db_options *o)
     static const char old[] =
         "DROP TABLE comparison; DROP TABLE compared; DROP TABLE trial; DROP TABLE meta; DROP INDEX result_value;"
         "ALTER TABLE experiment DROP COLUMN analysis; ALTER TABLE experiment DROP COLUMN view_name;"
+        "ALTER TABLE variant DROP COLUMN exploratory;"
         "DELETE FROM paper_table; UPDATE experiment SET created_at=1750000000.5;"
         "ALTER TABLE variant RENAME COLUMN group_name TO grp; ALTER TABLE variant RENAME COLUMN place TO ord;"
         "ALTER TABLE alias RENAME COLUMN group_name TO grp; ALTER TABLE alias RENAME COLUMN place TO ord;"

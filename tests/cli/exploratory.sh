@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# A row that is added when the experiment has results is exploratory, in the database and in every output.
+source "$(dirname "$0")/common.bash" "$@"
+{ tiny late 10 && printf '[sweep A]\nheads = 1\n'; } | sed '/^name/a seeds = 1..2' >late.ini
+exits 0 ablate run late.ini --threads 1 --progress none
+hasnt out exploratory
+printf '[sweep B]\nposition = none\n' >>late.ini
+exits 0 ablate run late.ini --threads 1 --progress none
+exits 0 ablate query "SELECT name FROM variant WHERE exploratory" --format csv
+has out "B/position=none"
+hasnt out "A/heads=1"
+for format in text md latex csv json; do
+    exits 0 ablate table late --format $format
+    has out xploratory
+done
+exits 0 ablate report late -o late.html
+has late.html exploratory
+exits 0 ablate query "SELECT row, exploratory, p IS NULL, p_adjusted IS NULL FROM paired" --format csv
+has out "B/position=none,1,0,1"
+exits 0 ablate record late late.json
+has late.json '"exploratory":1'
+exits 0 ablate import late.json --db other.db
+exits 0 ablate query "SELECT name FROM variant WHERE exploratory" --format csv --db other.db
+has out "B/position=none"
+finish

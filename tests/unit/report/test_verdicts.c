@@ -1,0 +1,127 @@
+/* Do verdicts keep their promises? Simulated rows through compare_rows: of tables with rows at the margin, at most 5 %
+ * call one equivalent, with looks and over eight rows; a row whose worst run fails is never called better; p and
+ * interval never contradict each other. ABLATE_TEST_LONG simulates ten times as much. */
+#include "lab/report/compare.h"
+#include "test.h"
+#include <string.h>
+
+enum { MOST_ROWS = 9, MOST_RUNS = 20 };
+typedef struct {
+    read_run runs[MOST_RUNS];
+    read_result results[MOST_RUNS];
+    read_row row;
+} made_row;
+
+static made_row rows[MOST_ROWS];
+static const read_row *list[MOST_ROWS];
+
+/* n seeds around `mean`, standard deviation 1. fails: the worst run does. */
+static void make(size_t i, size_t n, double mean, bool fails, rng *r)
+{
+    made_row *m = &rows[i];
+    size_t worst = 0;
+    *m = (made_row){.row = {.name = "row", .n_runs = n, .runs = m->runs, .is_base = !i}};
+    for (size_t s = 0; s < n; s++) {
+        m->results[s] = (read_result){.metric = "ACC", .goal = "max", .value = mean + rng_normal(r)};
+        m->runs[s] = (read_run){.seed = (int64_t)s, .status = DB_DONE, .n_results = 1, .results = &m->results[s]};
+        if (m->results[s].value < m->results[worst].value) worst = s;
+    }
+    if (fails) m->runs[worst].status = DB_FAILED, m->runs[worst].n_results = 0;
+    list[i] = &m->row;
+}
+
+static const comparison_criterion rule = {.margin = 1, .level = 0.05, .seeds = 3, .failed_as = NAN};
+
+static void judge(size_t n, bool sequential, const double *failed_as, comparison *out)
+{
+    comparison_task t = {.metric = "ACC",
+                         .goal = "max",
+                         .rows = list,
+                         .n = n,
+                         .sequential = sequential,
+                         .margin = rule.margin,
+                         .failed_as = failed_as};
+    compare_rows(&t, out, NULL);
+    for (size_t i = 1; i < n; i++) {
+        const comparison *c = &out[i];
+        if (isnan(c->p) || fabs(c->p - 0.05) < 1e-6) continue;
+        CHECK((c->p < 0.05) == (c->low > 0 || c->high < 0));
+        CHECK(isnan(c->p_adjusted) || c->p_adjusted >= c->p);
+    }
+}
+
+/* Tables of rows at the margin, looked at with 3, 5, 10 and 20 seeds: those that ever call one equivalent. */
+static double falsely_equivalent(size_t n_rows, size_t tables, rng *r)
+{
+    size_t any = 0;
+    for (size_t t = 0; t < tables; t++) {
+        comparison out[MOST_ROWS];
+        bool called = false;
+        for (size_t i = 0; i <= n_rows; i++) make(i, MOST_RUNS, i ? rule.margin : 0, false, r);
+        for (size_t k = 0; k < N_LOOKS; k++) {
+            for (size_t i = 0; i <= n_rows; i++) rows[i].row.n_runs = look_seeds[k];
+            judge(n_rows + 1, true, NULL, out);
+            for (size_t i = 1; i <= n_rows; i++)
+                called |= same(comparison_verdict(&out[i], &rule, "max"), "equivalent");
+        }
+        any += called;
+    }
+    printf("%zu rows at the margin, four looks: %.1f %% of tables call one equivalent\n", n_rows,
+           100 * (double)any / (double)tables);
+    return (double)any / (double)tables;
+}
+
+static void check_failed(size_t n, size_t tries, rng *r)
+{
+    size_t better = 0, scored = 0;
+    const double lowest = -3;
+    for (size_t t = 0; t < tries; t++) {
+        comparison out[2];
+        make(0, n, 0, false, r);
+        make(1, n, 0, true, r);
+        judge(2, false, NULL, out);
+        better += comparison_verdict(&out[1], &rule, "max") != NULL;
+        CHECK_INT(out[1].failed, 1);
+        CHECK(!isnan(out[1].delta));
+        judge(2, false, &lowest, out);
+        CHECK_INT(out[1].n, n);
+        scored += same(comparison_verdict(&out[1], &rule, "max"), "better");
+    }
+    CHECK_INT(better, 0);
+    printf("n %zu, the worst run fails: scored as %g, %.1f %% better\n", n, lowest,
+           100 * (double)scored / (double)tries);
+    CHECK((double)scored / (double)tries <= 0.025);
+}
+
+/* A row that was added when results were there takes no part: the others' Holm is over themselves. */
+static void check_exploratory(rng *r)
+{
+    comparison out[4];
+    make(0, 5, 0, false, r);
+    for (size_t i = 1; i < 4; i++) make(i, 5, 5, false, r);
+    judge(4, false, NULL, out);
+    CHECK_NEAR(out[1].p_adjusted, fmax(3 * fmin(out[1].p, fmin(out[2].p, out[3].p)), out[1].p), 1);
+    double with_three = out[1].p_adjusted + out[2].p_adjusted;
+    rows[3].row.exploratory = true;
+    judge(4, false, NULL, out);
+    CHECK(out[3].exploratory && isnan(out[3].p_adjusted) && !isnan(out[3].p) && isnan(out[3].p_equivalent));
+    CHECK_TEXT(comparison_verdict(&out[3], &rule, "max"), "exploratory");
+    CHECK(out[1].p_adjusted + out[2].p_adjusted < with_three);
+    CHECK_TEXT(comparison_verdict(&out[1], &rule, "max"), "better");
+    rows[3].row.exploratory = false,
+    rows[0].row.exploratory = true; /* a base chosen late makes all of it exploratory */
+    judge(4, false, NULL, out);
+    CHECK(out[1].exploratory);
+}
+
+int main(void)
+{
+    rng r = rng_seed(20261125, 0);
+    size_t times = test_long() ? 10 : 1;
+    CHECK(falsely_equivalent(1, 300 * times, &r) <= 0.055);
+    CHECK(falsely_equivalent(8, 50 * times, &r) <= 0.05);
+    check_failed(4, 300 * times, &r);
+    check_failed(10, 100 * times, &r);
+    check_exploratory(&r);
+    return test_end();
+}
