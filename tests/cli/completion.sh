@@ -28,7 +28,7 @@ offers "--db --device --dry-run --detach" ablate run --d
 offers "failed changed all" ablate run x.ini --rerun -
 offers "json" ablate table quick --format j
 offers "dev test" ablate show quick/base --hyp -
-offers "bleu f1" ablate score -
+offers "aer bleu chrf f1 likelihood ter" ablate score -
 offers "--gold" ablate score f1 --g
 offers "--number" ablate agree --n
 
