@@ -51,6 +51,46 @@ GPU=1 NO_NVCC=1 launched "built product,ran run a.ini," run a.ini
 rm -rf clone/build
 [ -e /dev/nvidiactl ] || launched "built product,ran run a.ini," run a.ini
 
+# without root and sudo: packages that are missing are unpacked in the build folder, and their programs come first
+tool id <<'SH2'
+#!/usr/bin/env bash
+echo 1000
+SH2
+tool sudo <<'SH2'
+#!/usr/bin/env bash
+exit 1
+SH2
+tool dpkg-query <<'SH2'
+#!/usr/bin/env bash
+for package; do [ "$package" = gcc ] || echo "install ok installed $package"; done
+SH2
+tool apt-get <<'SH2'
+#!/usr/bin/env bash
+[ -z "${OFFLINE-}" ] || { echo "E: no network" && exit 100; }
+for word; do case $word in
+    Dir::Cache=*) touch "${word#*=}"/archives/{gcc_1,libc6_2}.deb ;;
+    update | install | gcc) echo "apt $word" >>log ;;
+esac done
+SH2
+tool dpkg-deb <<'SH2'
+#!/usr/bin/env bash
+echo "unpacked ${2##*/}" >>log
+mkdir -p "$3/usr/bin" "$3/usr/lib/x86_64-linux-gnu"
+printf '#!/bin/sh\necho "gcc with $*"\n' >"$3/usr/bin/gcc"
+chmod +x "$3/usr/bin/gcc"
+ln -s libz.so.1 "$3/usr/lib/x86_64-linux-gnu/libz.so"
+SH2
+rm -rf clone/build
+OFFLINE=1 exits 2 clone/ablate table a
+has err "apt-get install gcc"
+launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
+taken=$(realpath clone/build/debian)
+has <("$taken/bin/cc" mine.c) "-idirafter $taken/usr/include/x86_64-linux-gnu"
+equal "$(readlink "$taken/usr/lib/x86_64-linux-gnu/libz.so")" /usr/lib/x86_64-linux-gnu/libz.so.1 "a link to an installed library"
+launched "built product,ran table a," table a
+printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc" # as in a clone that was moved
+launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
+
 # the graph of the real build: nvcc compiles nothing for the program, nor for the tests of the short suite
 build=$(dirname "$program")
 if command -v ninja >/dev/null && [ -e "$build/build.ninja" ] && ! grep -qx ABLATE_CUDA:STRING=ON "$build/CMakeCache.txt"; then
