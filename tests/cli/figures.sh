@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Figures of README.md and docs/results.md are those of the recorded experiments: between `<!-- figures: COMMAND; COMMAND -->` and `<!-- end -->`, each
+# "mean ± sd", "[low, high]" and p stands in what these commands print; those of a table's line in one row of it.
+source "$(dirname "$0")/common.bash" "$@"
+
+# What the commands print, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 | −11.1, −7.1 | 0.004 |".
+printed() {
+    local one IFS=';'
+    for one in $1; do
+        IFS=' ' read -ra words <<<"$one"
+        exits 0 "${words[@]}" --format md --db none.db
+        sed -n 's/\\//g; s/\*\*//g; s/ \.\. /, /g; /^| /p' out
+    done | awk -F'|' '{ key = $2 "|" $3; if (!(key in of)) order[++n] = key; of[key] = of[key] $0 }
+                      END { for (i = 1; i <= n; i++) print of[order[i]] }' >printed
+}
+# The figures of a line, one a line, as cells.
+figures() {
+    grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]|(, |p )<?[01]\.[0-9]+' | sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'
+}
+check_file() {
+    local line number=0 on= figure wanted
+    while IFS= read -r line; do
+        number=$((number + 1))
+        case $line in
+        '<!-- figures'*' -->') on=row && [[ $line != *'several rows'* ]] || on=any
+            line=${line#*: } && printed "${line% -->}" && continue ;;
+        '<!-- end -->') on= ;;
+        esac
+        [ "$on" ] || continue
+        cp printed rows
+        while IFS= read -r figure; do
+            checks=$((checks + 1)) wanted=$figure
+            grep -qF -- "$wanted" rows || wrong "$1:$number: \"${figure#| }\" is in no row of the experiment, or not with the line's other figures"
+            [[ $on$line == 'row|'* ]] && { grep -F -- "$wanted" rows >left || true; } && mv left rows
+        done < <(figures <<<"$line")
+    done <"$source/$1"
+    [ $number -gt 0 ]
+}
+check_file README.md
+check_file docs/results.md
+equal "$((checks > 150))" 1 "more than 150 figures are checked"
+# a stale one is told
+printf '<!-- figures: ablate table table3-quarter -->\n| big | 21.9 ± 0.1 |\n<!-- end -->\n' >stale.md
+(source=$PWD && check_file stale.md) >said
+has said 'stale.md:2: "21.9 ± 0.1 " is in no row'
+finish
