@@ -107,8 +107,9 @@ template <class Index> __global__ void where(gpu_elementwise e, int64_t n)
         UNROLL for (int k = 0; k < 3; k++)
         {
             const int64_t *s = e.step[k];
-            x[k] = ((const float *)e.x[k])[(int64_t)p.i3 * s[0] + (int64_t)p.i2 * s[1] + (int64_t)p.i1 * s[2] +
-                                           (int64_t)p.i0 * s[3]];
+            x[k] =
+                ((const float *)
+                     e.x[k])[(int64_t)p.i3 * s[0] + (int64_t)p.i2 * s[1] + (int64_t)p.i1 * s[2] + (int64_t)p.i0 * s[3]];
         }
         ((float *)e.y)[i] = gradient_of(GPU_WHERE, x[0], x[1], x[2]);
     }
