@@ -20,7 +20,7 @@ my @rooms = ('api', 'base',
     'tensor/graph', 'tensor/cpu tensor/cuda tensor/comm', 'tensor/device',
     'text/tokens', 'text/data text/metric',
     'network/settings', 'network/plugin', 'network/model', 'network/train network/decode', 'network/check network/formats',
-    'lab/config lab/results lab/statistics lab/draw', 'lab/export lab/launch', 'lab/report', 'lab/run lab/sweep',
+    'lab/config lab/results lab/statistics lab/draw', 'lab/export lab/launch', 'lab/report lab/foreign', 'lab/run lab/sweep',
     'cli');
 my %row;
 for my $i (0 .. $#rooms) { $row{$_} = $i for split ' ', $rooms[$i] }

@@ -1,31 +1,98 @@
-/* import.c - ablate import: recorded experiments into the database. */
+/* import.c - ablate import: recorded experiments, and runs of other trainers, into the database. */
 #include "cli/options.h"
-#include "lab/results/db.h"
+#include "lab/foreign/foreign.h"
 
-static int import(const invocation *c, void *options)
+typedef struct {
+    foreign_options f;
+    int result;
+    bool dry_run;
+} import_options;
+
+static int import_foreign(const invocation *c, const import_options *o, err *e)
 {
-    (void)options;
-    err e = {0};
-    db *d = db_open(&c->p.db, &e);
+    foreign_options wanted = o->f;
+    foreign f;
+    str text = {0};
+    size_t runs = 0;
+    wanted.best = o->result == 1;
+    int rc = foreign_read(c->word, c->n_words, &wanted, &f, e);
+    if (!rc) foreign_describe(&f, &wanted, &text);
+    if (!rc && c->verbosity >= 0) fputs(str_text(&text), stderr);
+    if (!rc && !o->dry_run) {
+        db *d = db_open(&c->p.db, e);
+        rc = d ? foreign_store(d, &f, &wanted, &runs, e) : -1;
+        db_close(d);
+        if (!rc)
+            call_say(c, "%s: %zu run%s imported; ablate table %s\n", wanted.name, runs, runs == 1 ? "" : "s",
+                     wanted.name);
+    }
+    str_free(&text);
+    foreign_free(&f);
+    return rc;
+}
+
+static int import_recorded(const invocation *c, err *e)
+{
+    db *d = db_open(&c->p.db, e);
     int rc = d ? 0 : -1;
     for (size_t i = 0; i < c->n_words && !rc; i++) {
         size_t runs = 0;
-        rc = db_import(d, c->word[i], &runs, &e);
+        rc = db_import(d, c->word[i], &runs, e);
         if (!rc && !runs) call_say(c, "%s: nothing to add, the database has these runs\n", c->word[i]);
         if (!rc && runs) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
     }
     db_close(d);
-    return rc ? call_failed(c, &e) : 0;
+    return rc;
 }
 
-static const option options[] = {OPTION_DATABASE, {0}};
-const command import_command = {.name = "import",
-                                .part = FOR_RESULTS,
-                                .does = "import recorded experiments into the database",
-                                .arguments = "FILE.json...",
-                                .least = 1,
-                                .most = -1,
-                                .missing = "expected a file",
-                                .options = options,
-                                .run = import,
-                                .example = "ablate import experiments/recorded/table3-multi30k.json"};
+static int import(const invocation *c, void *options)
+{
+    const import_options *o = options;
+    err e = {0};
+    return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, &e)) ? call_failed(c, &e) : 0;
+}
+
+#define AT(member) offsetof(import_options, member)
+static const import_options defaults = {0};
+static const option options[] = {
+    {"--as", "NAME", "the files are another program's (docs/import.md): import their runs as this experiment",
+     OPTION_TEXT, AT(f.name), .words = WORDS_NONE},
+    {"--row", "COLUMN", "the column that names rows; several make up the name [guessed]", OPTION_LIST, AT(f.row),
+     .words = WORDS_NONE},
+    {"--seed", "COLUMN", "the column of seeds [guessed]", OPTION_TEXT, AT(f.seed), .words = WORDS_NONE},
+    {"--step", "COLUMN", "the column of steps or epochs [guessed]", OPTION_TEXT, AT(f.step), .words = WORDS_NONE},
+    {"--metric", "COLUMN", "the columns that are metrics, or the one that names them [guessed]", OPTION_LIST,
+     AT(f.metrics), .words = WORDS_NONE},
+    {"--value", "COLUMN", "beside a column that names metrics: their values [guessed]", OPTION_TEXT, AT(f.value),
+     .words = WORDS_NONE},
+    {"--example", "COLUMN", "scores are per example, which this column names [guessed]", OPTION_TEXT, AT(f.example),
+     .words = WORDS_NONE},
+    {"--setting", "COLUMN", "a setting, not a metric [guessed]", OPTION_LIST, AT(f.settings), .words = WORDS_NONE},
+    {"--ignore", "COLUMN", "leave this column out", OPTION_LIST, AT(f.ignored), .words = WORDS_NONE},
+    {"--base", "ROW", "the row that others are compared with [base, baseline, ..., or the first]", OPTION_TEXT,
+     AT(f.base), .words = WORDS_NONE},
+    {"--headline", "METRIC", "the metric of the verdicts [guessed]", OPTION_TEXT, AT(f.headline), .words = WORDS_NONE},
+    {"--lower-is-better", "METRIC", "[guessed from its name]", OPTION_LIST, AT(f.lower), .words = WORDS_NONE},
+    {"--higher-is-better", "METRIC", "[guessed from its name]", OPTION_LIST, AT(f.higher), .words = WORDS_NONE},
+    {"--result", "last|best", "where there are steps: the evaluation that counts [last]", OPTION_WORD, AT(result)},
+    {"--note", "TEXT", "shown below the table", OPTION_TEXT, AT(f.note), .words = WORDS_NONE},
+    {"--dry-run", NULL, "with --as: only say what is read as what", OPTION_FLAG, AT(dry_run)},
+    OPTION_DATABASE,
+    {0}};
+const command import_command = {
+    .name = "import",
+    .part = FOR_RESULTS,
+    .does = "import runs of other trainers, or recorded experiments, into the database",
+    .about =
+        "With --as: CSV, TSV, JSON lines, TensorBoard event files, W&B's CSV exports or a folder of lm-eval's results. "
+        "Importing again under the same name replaces what was imported. docs/import.md has the formats and limits. "
+        "Without --as: files that `ablate record` wrote.",
+    .arguments = "FILE...",
+    .least = 1,
+    .most = -1,
+    .missing = "expected a file",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .run = import,
+    .example = "ablate import results.csv --as mine --base baseline"};

@@ -140,6 +140,7 @@ static void run_json(const read_row *row, const read_run *run, const away_list *
     json_key_text(out, "status", db_status_text(run->status));
     json_key_text(out, "slurm", state_of(away, run->id));
     json_key_bool(out, "recorded", run->recorded);
+    json_key_bool(out, "imported", run->foreign);
     json_key_real(out, "step", run->step >= 0 ? (double)run->step : NAN);
     json_key_real(out, "steps", run->total_steps >= 0 ? (double)run->total_steps : NAN);
     json_key(out, "results");
@@ -162,7 +163,7 @@ static void put_run(grid *t, const read_experiment *x, const read_row *row, cons
     grid_put(t, c++, "%s", row->name);
     grid_put(t, c++, "%lld", (long long)run->seed);
     grid_put(t, c++, "%s%s%s%s", waits(state) ? "queued" : db_status_text(run->status), waits(state) ? ", Slurm: " : "",
-             waits(state) ? state : "", run->recorded ? " (recorded)" : "");
+             waits(state) ? state : "", read_origin(run));
     if (run->step >= 0 && run->total_steps >= 0)
         grid_put(t, c, "%lld/%lld", (long long)run->step, (long long)run->total_steps);
     c++;

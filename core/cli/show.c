@@ -80,7 +80,10 @@ static int show_run(reader *r, const read_detail *d, err *e)
     show_line("experiment", d->experiment);
     show_line("row", d->row);
     printf(KEY "%lld\n", "seed", (long long)d->run.seed);
-    printf(KEY "%s%s\n", "status", db_status_text(d->run.status), d->run.recorded ? " (recorded elsewhere)" : "");
+    printf(KEY "%s%s\n", "status", db_status_text(d->run.status),
+           d->run.foreign    ? " (imported)"
+           : d->run.recorded ? " (recorded elsewhere)"
+                             : "");
     if (d->run.step >= 0) printf(KEY "%lld of %lld\n", "step", (long long)d->run.step, (long long)d->run.total_steps);
     if (d->run.owner) show_line("held by", d->run.owner);
     printf(KEY "%zu\n", "attempts", d->n_attempts);
@@ -116,6 +119,7 @@ static void run_json(const read_detail *d, str *out)
     json_key_whole(out, "seed", d->run.seed);
     json_key_text(out, "status", db_status_text(d->run.status));
     json_key_bool(out, "recorded", d->run.recorded);
+    json_key_bool(out, "imported", d->run.foreign);
     json_key_real(out, "step", d->run.step >= 0 ? (double)d->run.step : NAN);
     json_key_real(out, "steps", d->run.total_steps >= 0 ? (double)d->run.total_steps : NAN);
     json_key_whole(out, "attempts", (int64_t)d->n_attempts);

@@ -163,7 +163,7 @@ static void put_fixed(frame *f, const read_experiment *x, const read_row *row, c
     frame_put_whole(f, IS_BASE, row->is_base);
     frame_put_whole(f, SEED, run->seed);
     frame_put_text(f, STATUS, db_status_text(run->status));
-    frame_put_whole(f, RECORDED, run->recorded);
+    frame_put_whole(f, RECORDED, run->recorded + run->foreign);
     if (run->step >= 0) frame_put_whole(f, STEP, run->step);
     if (run->total_steps >= 0) frame_put_whole(f, TOTAL_STEPS, run->total_steps);
     frame_put_text(f, HOST, run->host);

@@ -261,6 +261,7 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
         measure_row(g, &g->rows[i], a);
         for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
             const read_run *run = &g->x.rows[i].runs[k];
+            g->foreign = g->foreign || run->foreign;
             if (run->status == DB_DONE && run->check_failed) g->rows[i].unsound = run->check_failed;
             g->rows[i].changed += run->status == DB_DONE && !run->recorded &&
                                   changed_since(plugins, run->plugins_json, run->plugins_loaded);

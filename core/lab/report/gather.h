@@ -54,6 +54,7 @@ typedef struct {
     read_published paper;
     int trials;
     judging judged;
+    bool foreign; /* its runs were trained by another program (db.h) */
     size_t n_trials;
     db_trial *trials_made; /* searches of its rows */
     size_t n_old;

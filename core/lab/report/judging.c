@@ -36,6 +36,38 @@ static void note_verdicts(const gathered *g, grid *t)
                   g->old_verdicts[i].key, g->old_verdicts[i].value);
 }
 
+/* ---- runs of other programs ---- */
+
+/* In how many metrics some row differs from base: more are tested than the one whose verdict is printed. */
+static void note_choice(const gathered *g, const cJSON *imported, grid *t)
+{
+    size_t judged = 0, found = 0;
+    for (size_t m = 0; m < g->n_metrics; m++) {
+        bool any = false, tested = false;
+        for (size_t i = 0; i < g->x.n_rows; i++) {
+            double p = g->rows[i].against[m].p_adjusted;
+            tested = tested || !isnan(p), any = any || p <= g->judged.rule.level;
+        }
+        judged += tested, found += any;
+    }
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(imported, "headline_given")) || judged < 2) return;
+    grid_note(t,
+              "%s was not fixed before the runs, as far as the files tell: some row differs from base in %zu of %zu "
+              "metrics, and p does not account for the choice among them.",
+              g->metrics[g->headline], found, judged);
+}
+
+void note_foreign(const gathered *g, grid *t)
+{
+    const cJSON *imported = cJSON_GetObjectItemCaseSensitive(g->judged.json, "imported"), *w;
+    if (!g->foreign) return;
+    grid_note(t, "Imported from %s: another program trained these runs, and ablate knows of them what the files say.",
+              text_in(imported, "from"));
+    cJSON_ArrayForEach(w, cJSON_GetObjectItemCaseSensitive(imported, "warnings")) if (cJSON_IsString(w))
+        grid_note(t, "%s", w->valuestring);
+    if (g->headline >= 0) note_choice(g, imported, t);
+}
+
 /* ---- matched budgets ---- */
 
 /* Each row's remaining difference from base in the matched budget, from recorded values. */
@@ -89,7 +121,7 @@ void note_tuning(const gathered *g, grid *t)
 {
     double seconds = 0, flops = 0;
     size_t least = SIZE_MAX, most = 0;
-    if (!g->n_trials) return;
+    if (!g->n_trials || g->foreign) return; /* note_foreign tells of theirs */
     str s = {0}, fewest = {0};
     for (size_t i = 0; i < g->n_trials; i++) {
         const db_trial *x = &g->trials_made[i];

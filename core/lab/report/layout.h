@@ -19,6 +19,8 @@ void layout_json(const gathered *g, str *out);
 
 /* Meaning of the table's differences, intervals and p, and their power (notes.c). */
 void note_statistics(const gathered *g, grid *t);
+/* where its runs are from, and what a referee would ask of them */
+void note_foreign(const gathered *g, grid *t);
 void note_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
 void note_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */
 void note_effects(const gathered *g, grid *t); /* two-level designs: main effects and interactions (effects.c) */

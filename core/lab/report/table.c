@@ -66,7 +66,7 @@ static void note_failures(const gathered *g, grid *t)
                   *error ? ": " : "", (int)strcspn(error, "\n"), error, (long long)example->id);
     }
     if (open) grid_note(t, "%zu of %zu runs are not finished yet.", open, total);
-    if (recorded)
+    if (recorded && !g->foreign)
         grid_note(t,
                   "%zu of %zu runs are recorded%s%s%s%s%s%s, not trained here: "
                   "`ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded` shows both.",
@@ -261,6 +261,7 @@ static void latex_grid(const gathered *g, const table_options *o, grid *t)
     add_rows(g, t);
     if (o->caption) t->title = o->caption;
     t->label = o->label ? o->label : arena_printf(&t->mem, "tab:%s", g->x.name);
+    note_foreign(g, t);
     note_changed(g, t);
     note_unsound(g, t);
     note_not_applicable(g, t);
@@ -271,6 +272,7 @@ void table_grid(const gathered *g, grid *t)
 {
     add_rows(g, t);
     if (g->x.note && *g->x.note) grid_note(t, "Note: %s", g->x.note);
+    note_foreign(g, t);
     note_statistics(g, t);
     note_judging(g, t);
     note_effects(g, t);

@@ -20,8 +20,10 @@
 /* Recorded runs are kept in a separate experiment with this suffix: "quick.recorded". */
 #define DB_RECORDED ".recorded"
 /* Tag of a done run: the plugins loaded by the last `ablate run`, where their files are not those of its training. */
-#define DB_LOADED  "plugins_loaded"
-#define DB_VERSION 6 /* PRAGMA user_version of this program */
+#define DB_LOADED "plugins_loaded"
+/* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
+#define DB_IMPORTED "imported_from"
+#define DB_VERSION  6 /* PRAGMA user_version of this program */
 
 typedef struct db db;
 
@@ -272,6 +274,11 @@ int db_export(db *d, const char *experiment, const char *path, size_t points, er
  * a message. *imported
  * (may be NULL): number of runs added or replaced. */
 int db_import(db *d, const char *path, size_t *imported, err *e);
+/* The same of a record in memory whose runs another program trained (lab/foreign), as the experiment `name` itself. One
+ * that was imported so before is replaced; any other experiment of that name is an error. */
+struct cJSON;
+int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e);
+void db_stats_text(const db_stats *s, str *out); /* as in a record: base64 */
 /* Prints an INI that trains a run again, from the database alone; the caller frees *out. */
 int db_run_ini(db *d, int64_t run, str *out, err *e);
 #endif

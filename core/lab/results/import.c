@@ -67,7 +67,8 @@ static int take_whole(const cJSON *o, const char *key, int64_t *out, err *e)
     return !v || cJSON_IsNull(v) ? 0 : need_whole(o, key, 0, MOST_STEP, out, e);
 }
 
-static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
+/* as: the name here; NULL: that of a recorded one. */
+static int64_t put_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
 {
     const char *name, *spec;
     int64_t id = -1;
@@ -77,7 +78,7 @@ static int64_t put_experiment(sqlite3 *q, const cJSON *x, err *e)
         return -1;
     if (experiment_name_check(name, e)) return fail_in(e, "\"name\": ");
     sha256_of(spec, strlen(spec), sha);
-    char *own = xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
+    char *own = as ? xstrdup(as) : xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
     const char *argv = text_of(x, "argv");
     int rc = 0;
     if (!rc)
@@ -298,7 +299,8 @@ static int put_run(sqlite3 *q, int64_t experiment, const cJSON *r, size_t *impor
         rc = sql_do(q, e,
                     "UPDATE run SET "
                     "status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
-                    "ended_at=?8,recorded=1 WHERE id=?1",
+                    "ended_at=?8,recorded=1+EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
+                    "') WHERE id=?1",
                     "isiIIddd", id, status, attempt, step, total, queued, started, ended);
     if (!rc && imported) ++*imported;
     return rc;
@@ -330,12 +332,12 @@ static int one_base(sqlite3 *q, int64_t experiment, err *e)
                  : 0;
 }
 
-static int put_all(sqlite3 *q, const cJSON *root, size_t *imported, err *e)
+static int put_all(sqlite3 *q, const cJSON *root, const char *as, size_t *imported, err *e)
 {
     if (whole_of(root, "ablate_export", 0) != 1)
         return fail(e, "found no \"ablate_export\": 1, expected a file written by `ablate record`");
     if (import_check(root, e)) return -1;
-    int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), e);
+    int64_t experiment = put_experiment(q, cJSON_GetObjectItemCaseSensitive(root, "experiment"), as, e);
     int rc = experiment < 0 ? -1 : 0;
     const cJSON *c;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "variants")) if (!rc) rc =
@@ -360,7 +362,7 @@ int import_file(db *d, const char *path, size_t *imported, err *e)
         for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
         rc = fail(e, "%s:%zu: not valid JSON", path, line);
     } else {
-        rc = put_all(d->q, root, imported, e);
+        rc = put_all(d->q, root, NULL, imported, e);
         if (rc) fail_in(e, "%s: ", path);
     }
     cJSON_Delete(root);
@@ -373,6 +375,55 @@ int db_import(db *d, const char *path, size_t *imported, err *e)
     size_t n = 0;
     if (tx_begin(d, true, e)) return -1;
     int rc = tx_end(d, import_file(d, path, &n, e), e);
+    if (!rc && imported) *imported = n;
+    return rc;
+}
+
+/* What was imported under this name before goes; runs of ablate's own stay, and so does their name. A metric's
+ * goal is one
+ * for all experiments. */
+static int make_room(db *d, const cJSON *root, const char *name, err *e)
+{
+    int64_t there = 0, own = 0;
+    const cJSON *run, *r;
+    int rc = sql_int(d->q, e, &there, "SELECT count(*) FROM experiment WHERE name=?1", "s", name) < 0 ||
+                     sql_int(d->q, e, &own,
+                             "SELECT count(*)=0 OR sum(r.recorded<>2) FROM experiment x JOIN variant v ON "
+                             "v.experiment_id=x.id JOIN run r ON r.variant_id=v.id WHERE x.name=?1",
+                             "s", name) < 0
+                 ? -1
+                 : 0;
+    if (!rc && there && own) rc = fail(e, "experiment \"%s\" was not imported: choose another name with --as", name);
+    if (!rc && there) rc = view_drop(d->q, name, e);
+    if (!rc && there) rc = sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name);
+    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(root, "runs"))
+    {
+        cJSON_ArrayForEach(r, cJSON_GetObjectItemCaseSensitive(run, "results"))
+        {
+            int64_t other = 0;
+            const char *metric = text_of(r, "metric"), *goal = text_of(r, "direction");
+            if (!rc && sql_int(d->q, e, &other,
+                               "SELECT count(*) FROM metric m WHERE m.name=?1 AND m.direction<>?2 AND "
+                               "EXISTS(SELECT 1 FROM result x WHERE x.metric_id=m.id)",
+                               "ss", metric, goal) < 0)
+                rc = -1;
+            if (!rc && other)
+                rc = fail(e,
+                          "metric \"%s\": %s is better here, and %s in other experiments of this database; "
+                          "--lower-is-better or --higher-is-better, or another database (--db), agrees with them",
+                          metric, same(goal, "min") ? "lower" : "higher", same(goal, "min") ? "higher" : "lower");
+        }
+        if (rc) break;
+    }
+    return rc;
+}
+
+int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e)
+{
+    size_t n = 0;
+    if (experiment_name_check(name, e)) return fail_in(e, "--as: ");
+    if (tx_begin(d, true, e)) return -1;
+    int rc = tx_end(d, make_room(d, root, name, e) || put_all(d->q, root, name, &n, e) ? -1 : 0, e);
     if (!rc && imported) *imported = n;
     return rc;
 }

@@ -190,7 +190,8 @@ static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
     arena *a = l->a;
     *run = (read_run){.id = sqlite3_column_int64(s, 0),
                       .seed = sqlite3_column_int64(s, 1),
-                      .recorded = sqlite3_column_int(s, 3),
+                      .recorded = sqlite3_column_int(s, 3) > 0,
+                      .foreign = sqlite3_column_int(s, 3) == 2,
                       .attempts = sqlite3_column_int64(s, 4),
                       .generation = sqlite3_column_int64(s, 5),
                       .step = sql_whole(s, 6),
@@ -515,4 +516,9 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
                    a, &out->tags, &out->n_tags, e))
         return -1;
     return 0;
+}
+
+const char *read_origin(const read_run *run)
+{
+    return run->foreign ? " (imported)" : run->recorded ? " (recorded)" : "";
 }

@@ -33,6 +33,7 @@ typedef struct {
     int64_t id, seed;
     enum db_status status;
     bool recorded; /* imported from a file, not trained here */
+    bool foreign;  /* and trained by another program (DB_IMPORTED) */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
     double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */
@@ -50,6 +51,9 @@ typedef struct {
     size_t n_results;
     const read_result *results;
 } read_run;
+
+/* What is said next to a run's status: " (recorded)", " (imported)" or "". */
+const char *read_origin(const read_run *run);
 
 /* One row of an experiment's table. */
 typedef struct {

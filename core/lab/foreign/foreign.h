@@ -1,0 +1,100 @@
+/* foreign.h - runs of other trainers become an experiment: which column means what (roles.c), runs and their results
+ * (runs.c), what a referee would ask (referee.c), and the record that the database imports (record.c). */
+#ifndef ABLATE_FOREIGN_FOREIGN_H
+#define ABLATE_FOREIGN_FOREIGN_H
+#include "lab/foreign/sheet.h"
+#include "lab/results/db.h"
+
+typedef struct {
+    const char *name, *note;
+    text_list row, metrics, settings, ignored; /* columns */
+    const char *seed, *step, *value, *example; /* columns */
+    const char *base, *headline;               /* a row, a metric; NULL: guessed */
+    text_list lower, higher;                   /* metrics for which lower, higher is better */
+    bool best;                                 /* a curve's result is its best evaluation, not its last */
+} foreign_options;
+
+enum role {
+    ROLE_IGNORED,
+    ROLE_ROW,
+    ROLE_SEED,
+    ROLE_STEP,
+    ROLE_NAME,
+    ROLE_VALUE,
+    ROLE_EXAMPLE,
+    ROLE_METRIC,
+    ROLE_SETTING
+};
+
+typedef struct {
+    enum role *of;             /* [columns] */
+    bool *given;               /* [columns] by an option */
+    size_t seed, step, metric; /* columns; SIZE_MAX: none. metric: the column of metric names of a long table */
+    size_t value, example;
+    size_t *row, n_row; /* columns that make up the row's name */
+} roles;
+
+typedef struct {
+    size_t row, metric, config, example; /* example SIZE_MAX: none */
+    int64_t seed, step;                  /* step -1: none */
+    double value;                        /* NaN: not finite */
+    size_t record;
+} observation;
+
+/* One metric of one run. */
+typedef struct {
+    size_t row, config, metric;
+    int64_t seed, step; /* of the result; -1: none */
+    double value, last, best;
+    size_t n_points, n_examples; /* first n_points of `at`, then the examples */
+    const observation *points, *examples;
+    bool has_stats;
+    double scale; /* the value in terms of the examples' mean: 1, or 100 */
+} outcome;
+
+typedef struct {
+    sheet s;
+    roles r;
+    arena mem;
+    names rows, metrics, configs, examples;
+    observation *seen; /* sorted */
+    size_t n_seen;
+    outcome *outcomes; /* by row, config, seed, metric */
+    size_t n_outcomes, cap_outcomes;
+    size_t *chosen;        /* [rows] the configuration shown; the others are trials */
+    size_t *config_row;    /* [configs] */
+    size_t *config_record; /* [configs] a record that has its settings */
+    const char **goal;     /* [metrics] "max", "min" or NULL */
+    size_t base, headline; /* a row, a metric */
+    bool base_given, headline_given, seeds_numbered, seeds_from_names;
+    const char **warnings;
+    size_t n_warnings, cap_warnings;
+} foreign;
+
+/* Reads the files and makes runs of them. 0, or -1 and a message with file and line. */
+int foreign_read(const char *const *paths, size_t n, const foreign_options *o, foreign *f, err *e);
+/* What was taken for what, and the warnings, as text. */
+void foreign_describe(const foreign *f, const foreign_options *o, str *out);
+/* Writes it as the experiment o->name; an experiment imported earlier under that name is replaced, any other is an
+ * error. */
+int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err *e);
+void foreign_free(foreign *f);
+
+/* ---- between the files of this folder ---- */
+int roles_guess(const sheet *s, const foreign_options *o, roles *r, arena *a, err *e); /* roles.c */
+const char *goal_of_name(const char *metric);                                          /* words.c; NULL: unknown */
+bool sounds_like_metric(const char *name);
+bool sounds_like_setting(const char *name);
+bool sounds_like_bookkeeping(const char *name); /* times, hosts, links */
+bool names_best(const char *metric);            /* "best_acc" */
+/* "baseline-seed3": 8 and 3 into *length, *seed; false: no seed in the name */
+bool seed_in_name(const char *name, size_t *length, int64_t *seed);
+bool foreign_is_setting(const foreign *f, size_t column);
+const char *foreign_setting(const foreign *f, size_t config, size_t column); /* NULL: none */
+/* The mean over seeds of a row's result, last or best evaluation in a configuration; NaN: none. */
+enum evaluation { RESULT, LAST, BEST };
+double foreign_mean(const foreign *f, size_t row, size_t config, size_t metric, enum evaluation which);
+size_t foreign_trials(const foreign *f, size_t config); /* seeds with the headline in this configuration */
+void foreign_warn(foreign *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void foreign_referee(foreign *f, const foreign_options *o); /* referee.c */
+#endif

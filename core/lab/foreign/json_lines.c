@@ -1,0 +1,97 @@
+/* json_lines.c - one JSON object a line, as training scripts log them. */
+#include "lab/foreign/json.h"
+#include <math.h>
+#include <string.h>
+
+void json_python(str *out, const char *text, size_t n)
+{
+    static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+    bool quoted = false;
+    str_clear(out);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\\' && quoted && i + 1 < n) {
+            str_addn(out, text + i++, 2);
+            continue;
+        }
+        quoted ^= text[i] == '"';
+        size_t w = 0;
+        while (w < LENGTH(words) && (quoted || strncmp(text + i, words[w], strlen(words[w])))) w++;
+        if (w == LENGTH(words)) {
+            str_addc(out, text[i]);
+            continue;
+        }
+        str_addf(out, "\"%s\"", words[w]);
+        i += strlen(words[w]) - 1;
+    }
+}
+
+const char *json_cell(const cJSON *v, char real[32])
+{
+    if (cJSON_IsString(v)) return v->valuestring;
+    if (cJSON_IsNumber(v)) return isfinite(v->valuedouble) ? format_real(v->valuedouble, real) : "NaN";
+    if (cJSON_IsBool(v)) return cJSON_IsTrue(v) ? "true" : "false";
+    return NULL;
+}
+
+/* Lists are left out: a value of a run is one number or word. */
+static int put_object(sheet *s, const cJSON *o, const char *prefix, err *e)
+{
+    const cJSON *v;
+    char real[32];
+    int bad = 0;
+    cJSON_ArrayForEach(v, o)
+    {
+        char *key = *prefix ? xprintf("%s.%s", prefix, v->string) : xstrdup(v->string);
+        const char *cell = json_cell(v, real);
+        if (!bad && cJSON_IsObject(v)) bad = put_object(s, v, key, e);
+        if (!bad && cell) bad = sheet_put_named(s, key, cell, e);
+        free(key);
+    }
+    return bad;
+}
+
+int json_lines_each(const char *text, size_t n, int (*f)(void *self, const cJSON *o, size_t line, err *e), void *self,
+                    err *e)
+{
+    str one = {0};
+    int bad = 0;
+    const char *end = text + n;
+    for (size_t line = 1; text < end && !bad; line++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t length = (size_t)((stop ? stop : end) - text);
+        json_python(&one, text, length);
+        if (strspn(str_text(&one), " \t\r") < one.n) {
+            cJSON *o = cJSON_ParseWithLength(one.s, one.n);
+            if (!cJSON_IsObject(o))
+                bad = fail(e, "line %zu: found %s, expected one JSON object a line", line,
+                           o ? "another JSON value" : "no valid JSON");
+            else
+                bad = f(self, o, line, e);
+            cJSON_Delete(o);
+        }
+        text += length + (stop != NULL);
+    }
+    str_free(&one);
+    return bad;
+}
+
+typedef struct {
+    sheet *s;
+    const char *name;
+} into;
+
+static int put_line(void *self, const cJSON *o, size_t line, err *e)
+{
+    const into *x = self;
+    return sheet_start(x->s, x->name, line, e) || put_object(x->s, o, "", e) ? -1 : 0;
+}
+
+int json_lines_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
+{
+    into x = {s, name};
+    size_t before = s->n;
+    s->format = "JSON lines";
+    int bad = json_lines_each(text, n, put_line, &x, e);
+    if (!bad && s->n == before) bad = fail(e, "found no records");
+    return bad ? fail_in(e, "%s: ", name) : 0;
+}

@@ -1,0 +1,100 @@
+/* lm_eval.c - what lm-evaluation-harness writes: results_TIME.json with one value per task and metric, and with
+ * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC. */
+#include "lab/foreign/json.h"
+#include <string.h>
+
+static const cJSON *item(const cJSON *o, const char *key) { return cJSON_GetObjectItemCaseSensitive(o, key); }
+
+bool is_lm_eval(const char *text)
+{
+    return strstr(text, "\"results\"") && (strstr(text, "\"n-shot\"") || strstr(text, "\"lm_eval_version\"") ||
+                                           strstr(text, "\"model_args\"") || strstr(text, "\"task_hashes\""));
+}
+
+static int put_score(sheet *s, const char *name, size_t line, const char *const pairs[][2], size_t n, err *e)
+{
+    int bad = sheet_start(s, name, line, e);
+    for (size_t i = 0; i < n && !bad; i++)
+        if (pairs[i][1]) bad = sheet_put_named(s, pairs[i][0], pairs[i][1], e);
+    return bad;
+}
+
+/* "acc,none" is acc; of another filter, "acc,strict-match", the filter stays: acc (strict-match). */
+static char *metric_name(const char *task, const char *key, const char *filter)
+{
+    size_t n = strcspn(key, ",");
+    if (!filter) filter = key[n] ? key + n + 1 : "none";
+    return same(filter, "none") ? xprintf("%s/%.*s", task, (int)n, key)
+                                : xprintf("%s/%.*s (%s)", task, (int)n, key, filter);
+}
+
+int lm_eval_results(sheet *s, const char *text, const char *name, str *model, str *seed, err *e)
+{
+    str json = {0};
+    char real[32];
+    json_python(&json, text, strlen(text));
+    cJSON *root = cJSON_Parse(str_text(&json));
+    str_free(&json);
+    const cJSON *results = item(root, "results"), *task, *v;
+    const char *by = cJSON_GetStringValue(item(root, "model_name"));
+    const char *args = cJSON_GetStringValue(item(item(root, "config"), "model_args"));
+    if (!by && args) by = has_prefix(args, "pretrained=") ? args + strlen("pretrained=") : args;
+    str_clear(model), str_clear(seed);
+    str_addn(model, by ? by : "model", by ? strcspn(by, ",") : 5);
+    const char *number = json_cell(item(item(root, "config"), "random_seed"), real);
+    str_add(seed, number ? number : "0");
+    int bad = cJSON_IsObject(results) ? 0 : fail(e, "%s: found no object \"results\"", name);
+    s->format = "lm-eval's results";
+    cJSON_ArrayForEach(task, results) cJSON_ArrayForEach(v, task)
+    {
+        if (bad || !cJSON_IsNumber(v) || strstr(v->string, "_stderr") || !strchr(v->string, ',')) continue;
+        char *metric = metric_name(task->string, v->string, NULL);
+        const char *const pairs[][2] = {
+            {SHEET_ROW, model->s}, {SHEET_SEED, seed->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
+        bad = put_score(s, name, 1, pairs, LENGTH(pairs), e);
+        free(metric);
+    }
+    cJSON_Delete(root);
+    return bad;
+}
+
+typedef struct {
+    sheet *s;
+    const char *name, *task, *model, *seed;
+} samples;
+
+/* {"doc_id":0,"filter":"none","metrics":["acc"],"acc":1.0,...}; versions without "metrics" have numbers beside the
+ * rest. */
+static int put_sample(void *self, const cJSON *o, size_t line, err *e)
+{
+    const samples *x = self;
+    char id[32], real[32];
+    const char *example = json_cell(item(o, "doc_id"), id), *filter = cJSON_GetStringValue(item(o, "filter"));
+    const cJSON *listed = item(o, "metrics"), *v;
+    int bad = 0;
+    if (!example) return fail(e, "line %zu: found no \"doc_id\"", line);
+    cJSON_ArrayForEach(v, o)
+    {
+        bool wanted = !cJSON_IsArray(listed) && strcmp(v->string, "doc_id");
+        const cJSON *m;
+        cJSON_ArrayForEach(m, listed) wanted = wanted || same(cJSON_GetStringValue(m), v->string);
+        if (bad || !wanted || (!cJSON_IsNumber(v) && !cJSON_IsBool(v))) continue;
+        char *metric = metric_name(x->task, v->string, filter ? filter : "none");
+        const char *const pairs[][2] = {
+            {SHEET_ROW, x->model},
+            {SHEET_SEED, x->seed},
+            {SHEET_METRIC, metric},
+            {SHEET_EXAMPLE, example},
+            {SHEET_VALUE, cJSON_IsBool(v) ? (cJSON_IsTrue(v) ? "1" : "0") : json_cell(v, real)}};
+        bad = put_score(x->s, x->name, line, pairs, LENGTH(pairs), e);
+        free(metric);
+    }
+    return bad;
+}
+
+int lm_eval_samples(sheet *s, const char *text, size_t n, const char *name, const char *task, const char *model,
+                    const char *seed, err *e)
+{
+    samples x = {s, name, task, model, seed};
+    return json_lines_each(text, n, put_sample, &x, e) ? fail_in(e, "%s: ", name) : 0;
+}

@@ -1,0 +1,169 @@
+/* read.c - which kind of file it is, and folders. */
+#include "lab/foreign/sheet.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FILES = 20000, MOST_DEPTH = 16 };
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A file of records: which sheet_file names, so that a file per run needs no columns for row and seed. */
+static int put_file_name(sheet *s, size_t from, const char *path, err *e)
+{
+    const char *base = base_of(path), *dot = strrchr(base, '.');
+    char *stem = xstrndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+    size_t column, end = s->n;
+    int bad = sheet_column(s, SHEET_FILE, &column, e);
+    for (size_t i = from; i < end && !bad; i++) {
+        s->n = i + 1; /* sheet_put writes into the last record */
+        sheet_put(s, column, stem);
+    }
+    s->n = end;
+    free(stem);
+    return bad;
+}
+
+static bool is_events(const char *path) { return strstr(base_of(path), "tfevents") != NULL; }
+
+static int read_text(sheet *s, const char *path, str *text, err *e)
+{
+    const char *p = str_text(text);
+    size_t n = text->n, from = s->n;
+    if (n >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3)) p += 3, n -= 3;
+    size_t blank = strspn(p, " \t\r\n");
+    int bad = p[blank] == '{' ? json_lines_parse(s, p, n, path, e) : csv_parse(s, p, n, path, e);
+    return bad ? -1 : put_file_name(s, from, path, e);
+}
+
+/* ---- folders ---- */
+
+typedef struct {
+    char **at;
+    size_t n, cap;
+} paths;
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int walk(const char *folder, paths *out, int depth, err *e)
+{
+    DIR *d = opendir(folder);
+    if (!d) return fail(e, "%s: cannot be read", folder);
+    int bad = 0;
+    for (struct dirent *x; !bad && (x = readdir(d));) {
+        if (x->d_name[0] == '.') continue;
+        char *path = path_join(folder, x->d_name);
+        struct dirent *entry = x;
+        bool link = entry->d_type == DT_LNK; /* so that no circle is walked */
+        if (!link && is_folder(path)) {
+            if (depth < MOST_DEPTH) bad = walk(path, out, depth + 1, e);
+            free(path);
+            continue;
+        }
+        out->at = grow(out->at, &out->cap, out->n + 1, sizeof *out->at);
+        out->at[out->n++] = path;
+        if (out->n > MOST_FILES) bad = fail(e, "%s: found more than %d files", folder, MOST_FILES);
+    }
+    closedir(d);
+    return bad;
+}
+
+static bool is_results(const char *path) { return has_prefix(base_of(path), "results") && has_suffix(path, ".json"); }
+
+/* Training and evaluation of one run, as Keras writes them, are one row. */
+static char *run_of(const char *folder, const char *path)
+{
+    const char *rest = path + strlen(folder);
+    while (*rest == '/') rest++;
+    const char *slash = strrchr(rest, '/');
+    return slash ? xstrndup(rest, (size_t)(slash - rest)) : xstrdup(base_of(folder));
+}
+
+/* "samples_TASK_2024-05-01T10-00-00.123456.jsonl": the task. */
+static char *task_of(const char *path)
+{
+    const char *task = base_of(path) + strlen("samples_"), *end = strrchr(task, '_');
+    return xstrndup(task, end ? (size_t)(end - task) : strcspn(task, "."));
+}
+
+/* The results file whose samples these are: in the same folder and of the same time. */
+static bool belongs(const char *samples, const char *results)
+{
+    size_t folder = (size_t)(base_of(results) - results);
+    const char *time = strrchr(base_of(results), '_'), *own = strrchr(base_of(samples), '_');
+    if ((size_t)(base_of(samples) - samples) != folder || strncmp(samples, results, folder)) return false;
+    if (!time || !own) return true;
+    size_t n = strlen(time) - strlen(".json");
+    return !strncmp(time, own, n);
+}
+
+static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
+{
+    str text = {0}, model = {0}, seed = {0};
+    int bad = file_read_regular(all->at[i], MOST_FILE, &text, e);
+    if (!bad && is_lm_eval(str_text(&text))) {
+        bad = lm_eval_results(s, text.s, all->at[i], &model, &seed, e);
+        for (size_t k = 0; k < all->n && !bad; k++) {
+            const char *path = all->at[k];
+            if (!has_prefix(base_of(path), "samples_") || !has_suffix(path, ".jsonl") || !belongs(path, all->at[i]))
+                continue;
+            char *task = task_of(path);
+            bad = file_read_regular(path, MOST_FILE, &text, e) ||
+                  lm_eval_samples(s, str_text(&text), text.n, path, task, str_text(&model), str_text(&seed), e);
+            free(task);
+        }
+    }
+    str_free(&text);
+    str_free(&model);
+    str_free(&seed);
+    return bad ? -1 : 0;
+}
+
+static int read_events(sheet *s, const char *path, const char *run, err *e)
+{
+    str text = {0};
+    int bad = file_read_regular(path, MOST_FILE, &text, e) || events_parse(s, str_text(&text), text.n, path, run, e);
+    str_free(&text);
+    return bad ? -1 : 0;
+}
+
+static int read_folder(sheet *s, const char *folder, err *e)
+{
+    paths all = {0};
+    size_t before = s->n;
+    int bad = walk(folder, &all, 0, e);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_name);
+    for (size_t i = 0; i < all.n && !bad; i++) {
+        char *run = run_of(folder, all.at[i]);
+        if (is_events(all.at[i])) bad = read_events(s, all.at[i], run, e);
+        if (!bad && is_results(all.at[i])) bad = read_lm_eval(s, &all, i, e);
+        free(run);
+    }
+    if (!bad && s->n == before)
+        bad = fail(e,
+                   "%s: found neither TensorBoard's scalars (files named *tfevents*) nor lm-eval's results "
+                   "(results*.json) in it",
+                   folder);
+    for (size_t i = 0; i < all.n; i++) free(all.at[i]);
+    free(all.at);
+    return bad;
+}
+
+int sheet_read(sheet *s, const char *path, err *e)
+{
+    if (is_folder(path)) return read_folder(s, path, e);
+    if (is_events(path)) return read_events(s, path, base_of(path), e);
+    str text = {0};
+    int bad = file_read_regular(path, MOST_FILE, &text, e);
+    if (!bad && is_results(path) && is_lm_eval(str_text(&text))) {
+        paths one = {.at = (char *[]){(char *)path}, .n = 1};
+        bad = read_lm_eval(s, &one, 0, e);
+    } else if (!bad)
+        bad = read_text(s, path, &text, e);
+    str_free(&text);
+    return bad ? -1 : 0;
+}

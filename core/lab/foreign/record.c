@@ -1,0 +1,281 @@
+/* record.c - imported runs as a record (docs/json.md), which results/import.c takes like one of ablate's own; and
+ * what was
+ * read, as text. */
+#include "lab/foreign/foreign.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t foreign_trials(const foreign *f, size_t config)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_outcomes; i++)
+        n += f->outcomes[i].config == config && f->outcomes[i].metric == f->headline;
+    return n;
+}
+
+/* "config.lr" as a key; blanks would end it in lists of keys. */
+static const char *key_of(foreign *f, size_t column)
+{
+    char *key = arena_strdup(&f->mem, f->s.columns.at[column]);
+    for (char *p = key; *p; p++)
+        if (*p == ' ') *p = '_';
+    return key;
+}
+
+static void add_cell(cJSON *o, const char *key, const char *cell)
+{
+    double v;
+    if (!cell)
+        cJSON_AddNullToObject(o, key);
+    else if (parse_real(cell, &v))
+        cJSON_AddNumberToObject(o, key, v);
+    else
+        cJSON_AddStringToObject(o, key, cell);
+}
+
+static cJSON *settings_of(foreign *f, size_t config)
+{
+    cJSON *o = cJSON_CreateObject();
+    for (size_t c = 0; c < f->s.columns.n; c++)
+        if (foreign_is_setting(f, c) && foreign_setting(f, config, c))
+            add_cell(o, key_of(f, c), foreign_setting(f, config, c));
+    return o;
+}
+
+/* A hash that no configuration of ablate's can have: of other text. */
+static char *hash_of(const foreign_options *o, const char *row, const cJSON *settings)
+{
+    char sha[65], *json = cJSON_PrintUnformatted(settings), *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
+    sha256_of(text, strlen(text), sha);
+    cJSON_free(json);
+    free(text);
+    return xstrdup(sha);
+}
+
+static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_t ord, char **hash)
+{
+    cJSON *v = cJSON_CreateObject(), *settings = settings_of(f, f->chosen[row]);
+    str change = {0}, swept = {0};
+    for (size_t c = 0; c < f->s.columns.n && row != f->base; c++) {
+        const char *own = foreign_setting(f, f->chosen[row], c), *of_base = foreign_setting(f, f->chosen[f->base], c);
+        if (!foreign_is_setting(f, c) || same(own, of_base)) continue;
+        str_addf(&change, "%s%s=%s", change.n ? " " : "", key_of(f, c), own ? own : "");
+        str_addf(&swept, "%s%s", swept.n ? " " : "", key_of(f, c));
+    }
+    *hash = hash_of(o, f->rows.at[row], settings);
+    cJSON_AddStringToObject(v, "hash", *hash);
+    cJSON_AddStringToObject(v, "group_name", "");
+    cJSON_AddNumberToObject(v, "place", (double)ord);
+    cJSON_AddStringToObject(v, "name", f->rows.at[row]);
+    cJSON_AddStringToObject(v, "change", str_text(&change));
+    cJSON_AddNumberToObject(v, "is_base", row == f->base);
+    cJSON_AddStringToObject(v, "swept", str_text(&swept));
+    cJSON_AddItemToObject(v, "config", settings);
+    str_free(&change);
+    str_free(&swept);
+    return v;
+}
+
+static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
+{
+    cJSON *r = cJSON_CreateObject();
+    const char *how = x->n_points && x->step >= 0 ? (o->best ? "best" : "last") : "final";
+    cJSON_AddStringToObject(r, "metric", f->metrics.at[x->metric]);
+    if (f->goal[x->metric]) cJSON_AddStringToObject(r, "direction", f->goal[x->metric]);
+    if (x->step >= 0) cJSON_AddNumberToObject(r, "step", (double)x->step);
+    cJSON_AddStringToObject(r, "checkpoint", how);
+    if (isfinite(x->value))
+        cJSON_AddNumberToObject(r, "value", x->value);
+    else
+        cJSON_AddNullToObject(r, "value");
+    if (!x->has_stats) return r;
+    /* a mean over examples as a ratio in percent: score over 100, each example */
+    db_stats stats = {x->n_examples, 2, xmalloc(2 * x->n_examples * sizeof(double))};
+    for (size_t i = 0; i < x->n_examples; i++)
+        stats.value[2 * i] = x->scale * x->examples[i].value, stats.value[2 * i + 1] = 100;
+    str text = {0};
+    db_stats_text(&stats, &text);
+    cJSON_AddStringToObject(r, "stats", text.s);
+    str_free(&text);
+    free(stats.value);
+    return r;
+}
+
+static cJSON *curve_of(const foreign *f, const outcome *x)
+{
+    cJSON *c = cJSON_CreateObject(), *points;
+    cJSON_AddStringToObject(c, "metric", f->metrics.at[x->metric]);
+    points = cJSON_AddArrayToObject(c, "points");
+    for (size_t i = 0; i < x->n_points; i++) {
+        double pair[] = {(double)x->points[i].step, x->points[i].value};
+        cJSON *p = cJSON_CreateDoubleArray(pair, 1);
+        cJSON_AddItemToArray(p, isfinite(pair[1]) ? cJSON_CreateNumber(pair[1]) : cJSON_CreateNull());
+        cJSON_AddItemToArray(points, p);
+    }
+    return c;
+}
+
+static const char *source_of(foreign *f)
+{
+    const char *first = strrchr(f->s.files.at[0], '/');
+    first = first ? first + 1 : f->s.files.at[0];
+    size_t more = f->s.files.n - 1;
+    return more ? arena_printf(&f->mem, "%s and %zu other files (%s)", first, more, f->s.format)
+                : arena_printf(&f->mem, "%s (%s)", first, f->s.format);
+}
+
+/* The runs of one row: outcomes are sorted by row, configuration, seed, metric. */
+static size_t add_run(cJSON *runs, foreign *f, const foreign_options *o, size_t i, const char *hash)
+{
+    const outcome *x = &f->outcomes[i];
+    size_t n = 1;
+    while (i + n < f->n_outcomes && x[n].row == x->row && x[n].config == x->config && x[n].seed == x->seed) n++;
+    if (!hash || f->chosen[x->row] != x->config) return n;
+    int64_t last = -1;
+    cJSON *r = cJSON_CreateObject(), *tag = cJSON_CreateObject(), *list, *curves;
+    cJSON_AddStringToObject(r, "hash", hash);
+    cJSON_AddNumberToObject(r, "seed", (double)x->seed);
+    cJSON_AddStringToObject(r, "status", "done");
+    cJSON_AddStringToObject(tag, "tag", DB_IMPORTED);
+    cJSON_AddStringToObject(tag, "value", source_of(f));
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(r, "tags"), tag);
+    list = cJSON_AddArrayToObject(r, "results");
+    curves = cJSON_AddArrayToObject(r, "curves");
+    for (size_t k = 0; k < n; k++) {
+        cJSON_AddItemToArray(list, result_of(f, &x[k], o));
+        if (x[k].n_points) cJSON_AddItemToArray(curves, curve_of(f, &x[k]));
+        if (x[k].n_points && x[k].points[x[k].n_points - 1].step > last) last = x[k].points[x[k].n_points - 1].step;
+    }
+    if (last >= 0)
+        cJSON_AddNumberToObject(r, "step", (double)last), cJSON_AddNumberToObject(r, "total_steps", (double)last);
+    cJSON_AddItemToArray(runs, r);
+    return n;
+}
+
+static void add_trials(cJSON *list, foreign *f)
+{
+    size_t *number = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *number);
+    size_t *of = arena_alloc(&f->mem, (f->rows.n + 1) * sizeof *of), most = 0;
+    for (size_t c = 0; c < f->configs.n; c++) {
+        of[f->config_row[c]] += foreign_trials(f, c) > 0;
+        if (of[f->config_row[c]] > most) most = of[f->config_row[c]];
+    }
+    for (size_t c = 0; c < f->configs.n && most > 1; c++) {
+        size_t row = f->config_row[c];
+        if (!foreign_trials(f, c)) continue;
+        cJSON *t = cJSON_CreateObject(), *settings = settings_of(f, c);
+        char *json = cJSON_PrintUnformatted(settings);
+        double mean = foreign_mean(f, row, c, f->headline, RESULT);
+        cJSON_AddStringToObject(t, "row", f->rows.at[row]);
+        cJSON_AddNumberToObject(t, "n", (double)++number[row]);
+        cJSON_AddStringToObject(t, "settings", json);
+        cJSON_AddStringToObject(t, "metric", f->metrics.at[f->headline]);
+        if (isfinite(mean)) cJSON_AddNumberToObject(t, "value", mean);
+        cJSON_AddStringToObject(t, "outcome", f->chosen[row] == c ? "chosen" : "pruned");
+        cJSON_AddItemToArray(list, t);
+        cJSON_free(json);
+        cJSON_Delete(settings);
+    }
+}
+
+static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
+{
+    cJSON *x = cJSON_AddObjectToObject(root, "experiment"), *analysis = cJSON_CreateObject(),
+          *criterion = cJSON_AddObjectToObject(analysis, "criterion"),
+          *imported = cJSON_AddObjectToObject(analysis, "imported"), *warnings;
+    cJSON_AddStringToObject(x, "name", o->name);
+    if (o->note) cJSON_AddStringToObject(x, "note", o->note);
+    cJSON_AddStringToObject(x, "headline", f->metrics.at[f->headline]);
+    str spec = {0};
+    str_add(&spec, "; imported, not trained by ablate, from\n");
+    for (size_t i = 0; i < f->s.files.n; i++) {
+        char sha[65];
+        err none = {0};
+        if (!sha256_file(f->s.files.at[i], sha, &none)) str_addf(&spec, "; %s  sha256 %s\n", f->s.files.at[i], sha);
+    }
+    cJSON_AddStringToObject(x, "spec_ini", spec.s);
+    str_free(&spec);
+    /* the one rule for all imports; who fixed another one before the runs can say so in the paper */
+    cJSON_AddStringToObject(criterion, "metric", f->metrics.at[f->headline]);
+    cJSON_AddNumberToObject(criterion, "margin", 0);
+    cJSON_AddNumberToObject(criterion, "level", 0.05);
+    cJSON_AddNumberToObject(criterion, "seeds", 3);
+    cJSON_AddStringToObject(imported, "from", source_of(f));
+    cJSON_AddBoolToObject(imported, "headline_given", f->headline_given);
+    warnings = cJSON_AddArrayToObject(imported, "warnings");
+    for (size_t i = 0; i < f->n_warnings; i++) cJSON_AddItemToArray(warnings, cJSON_CreateString(f->warnings[i]));
+    char *text = cJSON_PrintUnformatted(analysis);
+    cJSON_AddStringToObject(x, "analysis", text);
+    cJSON_free(text);
+    cJSON_Delete(analysis);
+}
+
+int foreign_store(db *d, foreign *f, const foreign_options *o, size_t *runs, err *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    char **hash = xcalloc(f->rows.n + 1, sizeof *hash);
+    cJSON_AddNumberToObject(root, "ablate_export", 1);
+    add_experiment(root, f, o);
+    cJSON *list = cJSON_AddArrayToObject(root, "variants");
+    size_t ord = 1;
+    for (size_t r = 0; r < f->rows.n; r++)
+        if (f->chosen[r] != SIZE_MAX)
+            cJSON_AddItemToArray(list, variant_of(f, o, r, r == f->base ? 0 : ord++, &hash[r]));
+    add_trials(cJSON_AddArrayToObject(root, "trials"), f);
+    list = cJSON_AddArrayToObject(root, "runs");
+    for (size_t i = 0; i < f->n_outcomes;) i += add_run(list, f, o, i, hash[f->outcomes[i].row]);
+    int rc = db_import_foreign(d, root, o->name, runs, e);
+    for (size_t r = 0; r < f->rows.n; r++) free(hash[r]);
+    free(hash);
+    cJSON_Delete(root);
+    return rc;
+}
+
+/* ---- what was read ---- */
+
+static void say_columns(const foreign *f, enum role role, const char *what, str *out)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < f->s.columns.n; c++) {
+        if (f->r.of[c] != role || same(f->s.columns.at[c], SHEET_FILE)) continue;
+        if (!n) str_addf(out, "  %-10s ", what);
+        str_addf(out, "%s%s", n++ ? ", " : "", f->s.columns.at[c]);
+        if (f->r.given[c]) str_add(out, " (given)");
+    }
+    if (n) str_addc(out, '\n');
+}
+
+void foreign_describe(const foreign *f, const foreign_options *o, str *out)
+{
+    str_addf(out, "%zu record%s of %s; columns are read as (options change this):\n", f->s.n, f->s.n == 1 ? "" : "s",
+             f->s.format);
+    str_add(out, "  row        ");
+    for (size_t i = 0; i < f->r.n_row; i++) str_addf(out, "%s%s", i ? ", " : "", f->s.columns.at[f->r.row[i]]);
+    str_addf(out, ": %zu row%s, base is %s%s\n", f->rows.n, f->rows.n == 1 ? "" : "s", f->rows.at[f->base],
+             f->base_given ? " (given)" : "");
+    str_addf(out, "  seed       %s\n",
+             f->r.seed != SIZE_MAX ? f->s.columns.at[f->r.seed]
+             : f->seeds_from_names ? "the number at the end of each row's name"
+             : f->seeds_numbered   ? "none; a row's results are numbered"
+                                   : "none; one run per row");
+    say_columns(f, ROLE_STEP, "step", out);
+    say_columns(f, ROLE_EXAMPLE, "example", out);
+    say_columns(f, ROLE_NAME, "metric", out);
+    say_columns(f, ROLE_VALUE, "value", out);
+    say_columns(f, ROLE_SETTING, "settings", out);
+    say_columns(f, ROLE_IGNORED, "left out", out);
+    str_add(out, "  metrics    ");
+    for (size_t m = 0; m < f->metrics.n; m++)
+        str_addf(out, "%s%s (%s%s)", m ? ", " : "", f->metrics.at[m],
+                 same(f->goal[m], "max")   ? "higher is better"
+                 : same(f->goal[m], "min") ? "lower is better"
+                                           : "neither higher nor lower is better",
+                 m == f->headline ? (f->headline_given ? "; headline" : "; headline, guessed") : "");
+    str_addf(out, "\n  result     %s\n",
+             f->r.step == SIZE_MAX ? "the value in the file"
+             : o->best             ? "each run's best evaluation"
+                                   : "each run's last evaluation");
+    for (size_t i = 0; i < f->n_warnings; i++) str_addf(out, "warning: %s\n", f->warnings[i]);
+}
