@@ -9,6 +9,7 @@
 typedef struct {
     int format;
     bool json, list;
+    int64_t limit;
 } query_options;
 
 /* SQL from the command line, else (or for -) from standard input. */
@@ -36,7 +37,7 @@ static int query(const invocation *c, void *options)
     int rc = compared ? store_comparisons(&c->p.db, NULL, &e) : 0;
     if (!rc)
         rc = o->list ? query_list(&c->p.db, c->n_words ? c->word[0] : NULL, f == QUERY_JSON, stdout, &e)
-                     : query_print(&c->p.db, str_text(&sql), f, stdout, &e);
+                     : query_print(&c->p.db, str_text(&sql), f, (double)o->limit, stdout, &e);
     str_free(&sql);
     return rc ? call_failed(c, &e) : 0;
 }
@@ -46,6 +47,8 @@ static const option options[] = {
     {"--json", NULL, "same as --format json", OPTION_FLAG, offsetof(query_options, json)},
     {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG,
      offsetof(query_options, list)},
+    {"--time-limit", "SECONDS", "end a statement that takes longer; 0: never [60]", OPTION_COUNT,
+     offsetof(query_options, limit), 0, 1e9},
     OPTION_DATABASE,
     {0}};
 const command query_command = {.name = "query",
@@ -56,6 +59,7 @@ const command query_command = {.name = "query",
                                .most = 1,
                                .words = WORDS_NONE,
                                .options = options,
+                               .defaults = &(const query_options){.limit = 60},
                                .size = sizeof(query_options),
                                .run = query,
                                .example = "ablate query \"SELECT row, change, PPL, BLEU FROM quick\""};

@@ -6,9 +6,10 @@ source "$(dirname "$0")/common.bash" "$@"
 cat >softer.c <<'C'
 #include "ab_plugin.h"
 #include <stdlib.h>
+#include <unistd.h>
 typedef struct {
     double power;
-    int64_t crash, leave;
+    int64_t crash, leave, loop;
 } config;
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
@@ -16,18 +17,35 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     if (o->crash) abort();
     if (o->leave) exit(0);
+    if (o->loop)
+        for (;;) pause();
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
 }
 static const ab_param params[] = {
     {"power", AB_REAL, offsetof(config, power), 0.1, 0.001, 10, 0, "multiplies the scores [none]"},
     {"crash", AB_BOOL, offsetof(config, crash), 0, 0, 1, 0, "end the process [true or false]"},
     {"leave", AB_BOOL, offsetof(config, leave), 0, 0, 1, 0, "call exit [true or false]"},
+    {"loop", AB_BOOL, offsetof(config, loop), 0, 0, 1, 0, "never return [true or false]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "softer", .doc = "attention with small scores");
 C
 mkdir -p far/plugins
 cc -shared -fPIC -I"$source/core/api" softer.c -o far/plugins/softer.so || wrong "it does not build"
+
+echo "a plugin that does not return ends planning with its row's name, and planning ends with its parent"
+{ tiny endless 20 && printf '[variant endless]\nattention = ./far/plugins/softer.so\nsofter.loop = yes\n'; } >endless.ini
+exits 0 ablate run endless.ini --threads 1 --dry-run --step-limit 1
+has err "no estimate: row endless: a pass over the model did not end in 1 s; does a plugin loop?"
+"$program" run "$work/endless.ini" --threads 1 --dry-run >out 2>err &
+parent=$!
+plans() { pgrep -P $parent; }
+wait_for 10 plans || wrong "no planning process"
+planner=$(plans)
+kill -TERM $parent
+wait $parent
+gone() { ! kill -0 "$planner"; }
+wait_for 10 gone || wrong "the planning process outlives its parent"
 
 echo "by path"
 { tiny bypath 20 && printf '[sweep A]\nattention = ./far/plugins/softer.so, dot\n[variant strong]\nattention = ./far/plugins/softer.so

@@ -48,17 +48,29 @@ void db_owner(char out[128])
     snprintf(out, 128, "%s/%ld/%llu", where, (long)getpid(), start_of(getpid()));
 }
 
-bool owner_is_dead(const char *owner)
+typedef enum { OWNER_UNKNOWN, OWNER_DEAD, OWNER_LIVES } owner_state;
+
+/* UNKNOWN: not a process of this machine. */
+static owner_state state_of(const char *owner)
 {
     char where[96];
     place(where);
     size_t n = strlen(where);
-    if (strncmp(owner, where, n) || owner[n] != '/') return false;
+    if (strncmp(owner, where, n) || owner[n] != '/') return OWNER_UNKNOWN;
     char *end;
     long pid = strtol(owner + n + 1, &end, 10);
-    if (pid <= 0 || *end != '/') return false;
+    if (pid <= 0 || *end != '/') return OWNER_UNKNOWN;
     unsigned long long start = strtoull(end + 1, NULL, 10);
-    return start_of(pid) != start;
+    return start_of(pid) == start ? OWNER_LIVES : OWNER_DEAD;
+}
+
+bool owner_is_dead(const char *owner) { return state_of(owner) == OWNER_DEAD; }
+
+/* SQL's owner_lives(owner): leases are times of the clock, which may be wrong; a process that lives keeps its run. */
+static void owner_lives(sqlite3_context *to, int n, sqlite3_value **owner)
+{
+    const char *name = n == 1 ? (const char *)sqlite3_value_text(owner[0]) : NULL;
+    sqlite3_result_int(to, name && state_of(name) == OWNER_LIVES);
 }
 
 /* ---- claiming ---- */
@@ -74,6 +86,8 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
                 err *e)
 {
     double t = now();
+    if (sqlite3_create_function(d->q, "owner_lives", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, owner_lives, NULL, NULL))
+        return sql_fail(d->q, e, "making owner_lives");
     sqlite3_stmt *s = sql_open(
         d->q, e,
         "UPDATE run SET status='running',owner=?1,attempt=attempt+1,lease_until=?2,heartbeat_at=?3,"
@@ -81,7 +95,7 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
         " SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON "
         "x.id=v.experiment_id LEFT JOIN json_each(?5) j ON j.value=r.id"
         " WHERE x.name=?4 AND v.archived=0 AND r.archived=0"
-        " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3))"
+        " AND (r.status='queued' OR (r.status='running' AND r.lease_until<?3 AND NOT owner_lives(r.owner)))"
         " AND (?5 IS NULL OR j.key IS NOT NULL) ORDER BY j.key,r.place,r.id LIMIT 1)"
         " RETURNING id,attempt,generation,seed,"
         "(SELECT name FROM variant v WHERE v.id=variant_id),(SELECT config_json FROM variant v "

@@ -331,7 +331,10 @@ static int print_json(sqlite3_stmt *s, FILE *out, err *e)
     return rc;
 }
 
-int query_print(const db_options *o, const char *sql, enum query_format format, FILE *out, err *e)
+/* Asked by SQLite every so many of its steps: true ends the statement. */
+static int is_over(void *until) { return ticks() > *(double *)until; }
+
+int query_print(const db_options *o, const char *sql, enum query_format format, double limit, FILE *out, err *e)
 {
     static int (*const print[])(sqlite3_stmt *, FILE *, err *) = {print_text, print_csv, print_json, print_md};
     bool recorded = strcasestr(sql, "recorded.");
@@ -341,8 +344,14 @@ int query_print(const db_options *o, const char *sql, enum query_format format, 
         reader_close(r);
         return -1;
     }
+    double until = ticks() + limit;
+    if (limit > 0) sqlite3_progress_handler(r->q, 100000, is_over, &until);
     sqlite3_stmt *s = prepare(r->q, sql, e);
     int rc = s ? print[format](s, out, e) : -1;
+    if (rc && sqlite3_errcode(r->q) == SQLITE_INTERRUPT) {
+        *e = (err){0};
+        fail(e, "query: no end after %g s; --time-limit SECONDS allows more, 0 any time", limit);
+    }
     sqlite3_finalize(s);
     reader_close(r);
     return rc;

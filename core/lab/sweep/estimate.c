@@ -15,8 +15,16 @@ static const double START =
     0.15; /* seconds of a run besides data, updates and scores, from the recorded experiments of seconds */
 static const double ENCODING = 5e-7; /* seconds per token */
 static const double WRITING = 1e9;   /* bytes per second of checkpoints */
+static const double TRACING = 60;    /* seconds for what takes milliseconds unless a plugin loops */
 
 /* ---- costs ---- */
+
+/* Tells the parent what is done next, and for how many seconds it may take; "" ends the last one. */
+static void print_doing(const char *what, double seconds)
+{
+    printf("doing\t%g\t%s\n", seconds, what);
+    fflush(stdout);
+}
 
 static int count_row(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e)
 {
@@ -72,7 +80,7 @@ static void take_speed(row_work *w, const row_work *from)
 }
 
 /* Times one row of each kind, then others as long as patience lasts; the rest follow from their costs. */
-static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on, double patience)
+static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on, double patience, double limit)
 {
     double began = ticks(), each = fmax(LEAST_OF_ROW, fmin(MOST_OF_ROW, patience / (double)(n + 1)));
     for (int round = 0; round < 2; round++)
@@ -82,9 +90,11 @@ static void find_speeds(const spec *s, row_work *w, size_t n, const backend *on,
                          (!round || (guide->flops == w[i].flops && guide->tokens == w[i].tokens));
             if (w[i].timed || known || (guide && ticks() - began > patience)) continue;
             err why = {0};
+            print_doing(s->rows[w[i].row].name, limit);
             w[i].speed = time_row(&s->rows[w[i].row], w[i].g, on, w[i].compute, each, &why);
             w[i].timed = isfinite(w[i].speed.step);
         }
+    print_doing("", 0);
     for (size_t i = 0; i < n; i++) {
         const row_work *guide = w[i].timed ? NULL : guide_of(w, n, &w[i]);
         if (guide) take_speed(&w[i], guide);
@@ -169,7 +179,7 @@ static void print_error(const char *kind, const err *e)
     putchar('\n');
 }
 
-int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient)
+int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient, double limit)
 {
     err e = {0}, missing = {0};
     group *groups = NULL;
@@ -189,6 +199,7 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         row_work *w = &work[found];
         *w = (row_work){.row = i, .g = &groups[of[i]], .speed = {NAN, NAN, NAN}};
         if (!row->run || row->same_as >= 0) continue;
+        print_doing(row->name, limit > 0 ? fmin(limit, TRACING) : TRACING);
         if (device_compute(row->config.precision, on, &w->compute, &why) ||
             count_row(row, w->g, on, w->compute, &w->costs, &why)) {
             char kind[40];
@@ -201,7 +212,7 @@ int estimate_print(const spec *s, const places *p, const char *device, int64_t t
         w->kind = kind_of(row, w->g);
         found++;
     }
-    if (on) find_speeds(s, work, found, on, patient ? PATIENT : HURRIED);
+    if (on) find_speeds(s, work, found, on, patient ? PATIENT : HURRIED, limit);
     for (size_t i = 0; i < found; i++) print_row(s, &work[i], on_device(on));
     for (size_t i = 0; i < found; i++) free(work[i].kind);
     groups_free(groups, n);

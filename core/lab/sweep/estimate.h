@@ -3,7 +3,7 @@
  *
  * A separate process opens each task once, counts each row's costs on its traced tape and times a few updates of each
  * kind of row on this machine; rows that differ in size only follow from their FLOPs. Dev perplexity, decoding, scores,
- * searches and the data's time are counted too. A crashing plugin ends only that process.
+ * searches and the data's time are counted too. A crashing or endless plugin ends only that process.
  */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
@@ -38,13 +38,15 @@ typedef struct {
     const char *missing;
     str notes;           /* of the tasks on their data, one per line */
     const char *unknown; /* why there is no estimate, or NULL */
+    bool endless;        /* because a row did not end */
     arena memory;
 } sweep_costs;
 
 /* The child process: prints the estimates as lines for estimate_sweep; patient: may take some seconds to time steps.
- * Returns the exit code. */
-int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient);
-/* Starts `program estimate ...` with the arguments of `c` and reads its output. Failures are reported in `out`. */
+ * limit: seconds for the updates that time one row; 0: none. Returns the exit code. */
+int estimate_print(const spec *s, const places *p, const char *device, int64_t threads, bool patient, double limit);
+/* Starts `program estimate ...` with the arguments of `c` and reads its output; ends it if a row takes longer than the
+ * child said, and it ends with this process. Failures are reported in `out`. */
 void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +26,11 @@ static int start(const sweep_call *c, pid_t *pid)
         free(args);
         return -1;
     }
+    pid_t parent = getpid();
     *pid = fork();
     if (*pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(127);
         int nothing = open("/dev/null", O_RDWR);
         dup2(nothing, 0), dup2(ends[1], 1), dup2(nothing, 2);
         execv(c->p->program, args);
@@ -56,24 +62,58 @@ static void take_line(sweep_costs *x, char *line, size_t *cap)
     x->rows[x->n++] = r;
 }
 
+/* What the child does, as it said. */
+typedef struct {
+    char what[200];
+    double since, limit; /* ticks(); seconds, 0: none */
+} doing;
+
+static bool takes_too_long(const doing *now) { return now->limit > 0 && ticks() - now->since > now->limit; }
+
+/* Reads the child's lines until it closes them, or until a row takes too long (false). */
+static bool read_lines(int fd, sweep_costs *out, doing *now)
+{
+    str text = {0};
+    size_t cap = 0;
+    char part[4096];
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = poll(&p, 1, 200);
+        ssize_t n = ready > 0 ? read(fd, part, sizeof part) : -1;
+        if (ready > 0 && n <= 0 && errno != EINTR) break;
+        if (n > 0) str_addn(&text, part, (size_t)n);
+        char *line = text.s, *end;
+        for (; text.n && (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            if (sscanf(line, "doing\t%lf\t", &now->limit) == 1) {
+                snprintf(now->what, sizeof now->what, "%s", strrchr(line, '\t') + 1);
+                now->since = ticks();
+            } else
+                take_line(out, line, &cap);
+        }
+        if (text.n) text.n -= (size_t)(line - text.s), memmove(text.s, line, text.n + 1);
+        if (takes_too_long(now)) break;
+    }
+    str_free(&text);
+    return !takes_too_long(now);
+}
+
 void estimate_sweep(const sweep_call *c, sweep_costs *out)
 {
     *out = (sweep_costs){0};
     pid_t pid = -1;
+    doing now = {0};
     int fd = start(c, &pid), status = 0;
-    char line[4096];
-    size_t cap = 0;
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = 0;
-        take_line(out, line, &cap);
-    }
-    if (f)
-        fclose(f);
-    else if (fd >= 0)
-        close(fd);
+    bool ends = fd < 0 || read_lines(fd, out, &now);
+    if (!ends) kill(pid, SIGKILL);
+    if (fd >= 0) close(fd);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (WIFSIGNALED(status))
+    out->endless = !ends;
+    if (!ends)
+        out->unknown =
+            arena_printf(&out->memory, "row %s: a pass over the model did not end in %g s; does a plugin loop?",
+                         now.what, now.limit);
+    else if (WIFSIGNALED(status))
         out->unknown = arena_printf(&out->memory, "the estimating process was ended by signal %d (%s)",
                                     WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (!out->n && !out->missing)

@@ -141,7 +141,7 @@ int sweep_estimate_print(const sweep_call *c, sweep_options *o)
     bool patient = o->dry_run;
     o->dry_run = true; /* takes no device */
     int code = expand(&s, &e);
-    if (!code) code = estimate_print(&s.spec, c->p, o->device, o->threads, patient);
+    if (!code) code = estimate_print(&s.spec, c->p, o->device, o->threads, patient, (double)o->step_limit);
     close_sweep(&s);
     return code;
 }
@@ -152,6 +152,7 @@ static int count_costs(sweep *s, err *e)
 {
     estimate_sweep(s->c, &s->costs);
     if (s->c->verbosity >= 0) fputs(str_text(&s->costs.notes), stderr);
+    if (s->costs.endless) fprintf(stderr, "no estimate: %s\n", s->costs.unknown);
     pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
     return check_data(&s->costs, s->c, e) ? 1 : 0;
 }

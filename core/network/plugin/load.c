@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,6 +163,7 @@ static int try_open(const char *path, const char *full, err *e)
     pid_t pid = fork();
     if (pid == 0) {
         signal(SIGABRT, SIG_DFL), signal(SIGSEGV, SIG_DFL), signal(SIGBUS, SIG_DFL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(20);
         void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL);
         _exit(so ? TRIED : TRIED + 1);

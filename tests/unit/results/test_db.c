@@ -258,7 +258,10 @@ static void test_release(db *d)
     CHECK_INT(db_claim_next(d, "toy", NULL, 0, text, 1e6, &c, &e), 1);
     int64_t dead = c.run;
     db_claim_free(&c);
-    CHECK_INT(db_claim_next(d, "toy", NULL, 0, owner, 1e6, &c, &e), 1);
+    CHECK_INT(db_claim_next(d, "toy", NULL, 0, owner, -1e5, &c, &e), 1);
+    /* A clock far ahead does not take a run from a process that lives. */
+    db_claim other = {0};
+    CHECK_INT(db_claim_next(d, "toy", &c.run, 1, "ahead", 100, &other, &e), 0);
     CHECK_OK(db_release_dead(d, "toy", &released, &e));
     CHECK_INT(released, 1);
     CHECK_INT(db_remove_run(d, c.run, &e), -1);

@@ -7,13 +7,15 @@ static char *folder, *path;
 static db_options options;
 static err e;
 
+static double limit = 600; /* seconds */
+
 static char *ask(const char *sql, enum query_format format)
 {
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
     e.text[0] = 0;
-    int rc = query_print(&options, sql, format, f, &e);
+    int rc = query_print(&options, sql, format, limit, f, &e);
     fclose(f);
     CHECK_INT(rc, *e.text ? -1 : 0);
     return text;
@@ -54,6 +56,14 @@ static void test_formats(void)
                  QUERY_CSV, "n\r\n1\r\n");
     CHECK_ANSWER("SELECT name FROM pragma_table_info('blob')", QUERY_CSV, "name\r\nsha256\r\ndata\r\n");
     CHECK_ANSWER("PRAGMA user_version", QUERY_CSV, "user_version\r\n6\r\n");
+}
+
+static void test_endless(void)
+{
+    limit = 0.01;
+    free(ask("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c) SELECT count(*) FROM c", QUERY_TEXT));
+    CHECK_HAS(e.text, "query: no end after 0.01 s; --time-limit SECONDS allows more");
+    limit = 600;
 }
 
 static void test_refused(void)
@@ -111,6 +121,7 @@ int main(void)
     test_formats(); /* while the writer has it open */
     db_close(d);
     test_refused();
+    test_endless();
     free(path);
     fixture_remove(folder);
     return test_end();
