@@ -73,6 +73,13 @@ static void owner_lives(sqlite3_context *to, int n, sqlite3_value **owner)
     sqlite3_result_int(to, name && state_of(name) == OWNER_LIVES);
 }
 
+int sql_owner_lives(sqlite3 *q, err *e)
+{
+    if (!sqlite3_create_function(q, "owner_lives", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, owner_lives, NULL, NULL))
+        return 0;
+    return sql_fail(q, e, "making owner_lives");
+}
+
 /* ---- claiming ---- */
 
 void json_ids(str *out, const int64_t *ids, size_t n)
@@ -86,8 +93,6 @@ static int take(db *d, const char *experiment, const char *among, const char *ow
                 err *e)
 {
     double t = now();
-    if (sqlite3_create_function(d->q, "owner_lives", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, owner_lives, NULL, NULL))
-        return sql_fail(d->q, e, "making owner_lives");
     sqlite3_stmt *s = sql_open(
         d->q, e,
         "UPDATE run SET status='running',owner=?1,attempt=attempt+1,lease_until=?2,heartbeat_at=?3,"
@@ -370,7 +375,7 @@ int db_remove_experiment(db *d, const char *name, err *e)
     if (rc == 1)
         rc = sql_int(d->q, e, &live,
                      "SELECT count(*) FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.experiment_id=?1"
-                     " AND r.status='running' AND r.lease_until>=?2",
+                     " AND r.status='running' AND (r.lease_until>=?2 OR owner_lives(r.owner))",
                      "id", id, now());
     if (rc == 1 && live)
         rc = fail(e, "experiment \"%s\": %lld of its runs are running; stop them first", name, (long long)live);

@@ -283,7 +283,7 @@ db *db_open(const db_options *o, err *e)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
         fail(e, "%s: cannot open: %s", o->path, d->q ? sqlite3_errmsg(d->q) : "out of memory");
-    } else if (set_up(d, o, e) == 0) {
+    } else if (!sql_owner_lives(d->q, e) && set_up(d, o, e) == 0) {
         return d;
     }
     db_close(d);

@@ -202,7 +202,8 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
     static const char from[] =
         " FROM run r JOIN variant v ON v.id=r.variant_id JOIN experiment x ON x.id=v.experiment_id"
         " WHERE x.name=?1 AND v.archived=0 AND r.archived=0 AND ";
-    char *is_live = xprintf("SELECT count(*)%sr.status='running' AND r.lease_until>=?2", from);
+    char *is_live =
+        xprintf("SELECT count(*)%sr.status='running' AND (r.lease_until>=?2 OR owner_lives(r.owner))", from);
     char *is_lost = xprintf(
         "SELECT count(*)%sr.status IN('queued','running') AND (v.config_hash NOT IN(SELECT value FROM json_each(?2))"
         " OR r.seed NOT IN(SELECT value FROM json_each(?3)))",

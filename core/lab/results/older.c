@@ -122,8 +122,9 @@ int db_restore(db *d, const char *experiment, size_t *rows, err *e)
 static int remove_one(db *d, int64_t run, err *e)
 {
     int64_t gone, live = 0;
-    int rc =
-        sql_int(d->q, e, &live, "SELECT status='running' AND lease_until>=?2 FROM run WHERE id=?1", "id", run, now());
+    int rc = sql_int(d->q, e, &live,
+                     "SELECT status='running' AND (lease_until>=?2 OR owner_lives(owner)) FROM run WHERE id=?1", "id",
+                     run, now());
     if (rc == 0) return fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     if (rc == 1 && live) return fail(e, "run %lld is running; stop it first", (long long)run);
     return rc == 1 && sql_int(d->q, e, &gone, "DELETE FROM run WHERE id=?1 RETURNING id", "i", run) == 1 ? 0 : -1;

@@ -29,7 +29,7 @@ sqlite3 *recorded_memory(err *e)
 {
     db d = {.path = (char[]){"memory"}, .pid = getpid()};
     if (sqlite3_open(":memory:", &d.q) == SQLITE_OK && !sql_script(d.q, "PRAGMA foreign_keys=ON", e) &&
-        !db_create(&d, e))
+        !sql_owner_lives(d.q, e) && !db_create(&d, e))
         return d.q;
     sqlite3_close(d.q);
     return NULL;

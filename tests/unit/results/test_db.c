@@ -266,6 +266,10 @@ static void test_release(db *d)
     CHECK_INT(released, 1);
     CHECK_INT(db_remove_run(d, c.run, &e), -1);
     CHECK_HAS(e.text, "is running");
+    e.text[0] = 0;
+    CHECK_INT(db_remove_experiment(d, "toy", &e), -1);
+    CHECK_HAS(e.text, "1 of its runs are running");
+    e.text[0] = 0;
     CHECK_OK(db_finish(d, &c, DB_QUEUED, -1, -1, NULL, &e));
     db_claim_free(&c);
     CHECK_INT(db_claim_next(d, "toy", NULL, 0, owner, 1e6, &c, &e), 1);
