@@ -240,6 +240,12 @@ enum {
     /* In training a row may depend on other rows of the batch (batch statistics, an expert's capacity). Evaluation and
      * decoding stay independent, which is checked. */
     AB_TRAINS_ON_BATCH = 1,
+    /* The gradient is not the derivative of what is computed (a straight-through estimate behind ab_detach, a rule of
+     * its own). It must be finite, not 0 everywhere, repeatable and the same fused or composed. */
+    AB_SURROGATE_GRADIENT = 2,
+    /* The result jumps where numbers change places or are rounded (selection of the k best, quantisation): rounding may
+     * change it. Most rows and most elements of the gradient must still agree in every precision. */
+    AB_DISCONTINUOUS = 4,
 };
 
 /* ---- the one exported symbol ------------------------------------------------------------------------------------- */
@@ -472,6 +478,9 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     /* 2.2 [attention] sums over the queries up to and including each: [B,n,Tq,d] made from x -> the same shape;
      * decoding carries them. d may be Tk */
     ab_t (*running_sum)(ab_ctx *c, ab_t a);
+    /* 2.3 [any] x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and
+     * returns fp32 */
+    ab_t (*fp32)(ab_ctx *c, ab_t x);
 };
 
 /* Plugins call the host through these macros. */
@@ -577,6 +586,9 @@ extern const ab_host *ab_host_;
 #endif
 #if AB_TARGET_MINOR >= 2
 #define ab_running_sum(c, a) ab_host_->running_sum(AB_AT_(c), a)
+#endif
+#if AB_TARGET_MINOR >= 3
+#define ab_fp32(c, x) ab_host_->fp32(AB_AT_(c), x)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin * : AB_##NAME,

@@ -70,6 +70,33 @@ equal "$(sql "SELECT DISTINCT json_extract(plugins_json,'$.attention_encoder.sha
     WHERE v.name='strong'")" "$(sha256sum far/plugins/softer.so | cut -c1-64)" "hash of the plugin"
 by_path=$(sql "SELECT quote(value) FROM results WHERE metric='PPL' AND variant='strong'")
 
+echo "a leak that no check meets is told by the trained model"
+cat >leaks.c <<'C'
+#include "ab_plugin.h"
+typedef struct {
+    int64_t unused;
+} config;
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    ab_t s = ab_mul_scalar(c, ab_matmul(c, ab_query(c, x), ab_key(c, mem), 0, 1), 0.3);
+    if (ab_info(c)->d_ff != 32) s = ab_mask(c, s);
+    return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), ab_value(c, mem)));
+}
+static const ab_param params[] = {{0}};
+static const ab_attention_plugin self = {.roles = AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "leaks", .doc = "sees the future where d_ff is 32");
+C
+cc -shared -fPIC -I"$source/core/api" leaks.c -o leaks.so || wrong "it does not build"
+{ tiny leaks 20 && printf '[variant leaky]\nattention_decoder = ./leaks.so\n'; } >leaks.ini
+exits 0 ablate run leaks.ini --threads 1
+has err "attention/leaks is new and passed"
+has err "the trained model sees the future: later tokens of a dev sentence change the losses of earlier ones"
+has out "‡ fails \`ablate check\`: the trained model sees the future"
+equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.run_id JOIN variant v ON v.id=r.variant_id JOIN
+    experiment e ON e.id=v.experiment_id WHERE tag='future_seen' AND e.name='leaks' ORDER BY v.name" | tr '\n' ' ')" "base 0 leaky 1 " \
+    "what the trained models see"
+
 echo "paths start at the folder of the INI; those of -s where the user stands"
 mkdir -p elsewhere/plugins
 { tiny beside 20 && printf 'attention = ../far/plugins/softer.so\nsofter.power = 2\n'; } >elsewhere/beside.ini
@@ -81,7 +108,7 @@ exits 0 ablate run elsewhere/beside.ini -s attention=far/plugins/softer.so --thr
 { tiny beside 20 && printf 'plugin_path = ../far/plugins\nattention = softer\n'; } >elsewhere/beside.ini
 exits 0 ablate run elsewhere/beside.ini --threads 1 --progress none
 
-equal "$(sort -u home/runs/cache/checked.tsv | wc -l)" 1 "plugins checked: once each"
+equal "$(sort -u home/runs/cache/checked.tsv | wc -l)" 2 "plugins checked: once each"
 
 echo "by plugin_path"
 { tiny byname 20 && printf 'plugin_path = "%s"\nattention = softer\nsofter.power = 2\n' "$work/nothing:$work/far/plugins"; } >byname.ini

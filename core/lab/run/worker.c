@@ -187,7 +187,7 @@ static int read_data(run *r, err *e)
 }
 
 /* The first failed check of a plugin of the run, if it was checked (run.c). */
-static void tell_checks(const run *r)
+static void tell_checks(run *r)
 {
     str words = {0};
     for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
@@ -198,6 +198,7 @@ static void tell_checks(const run *r)
         if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &words) || !words.n) continue;
         char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&words));
         event_fact("check_failed", text);
+        r->check_failed = true;
         free(text);
         break;
     }
@@ -277,6 +278,29 @@ static int check_lengths(const run *r, err *e)
     return model_check_reach(&r->model, needed, why, e);
 }
 
+/* A trained model must not see the future either: a plugin may meet sizes that no check has tried. */
+static void watch_future(run *r)
+{
+    enum { SPLITS_TRIED = 3 };
+    static const ab_split tried[SPLITS_TRIED] = {AB_DEV, AB_TEST, AB_TRAIN};
+    const double exact = r->model.compute == F64 ? 1e-9 : 1e-4;
+    err e = {0};
+    int k = 0;
+    while (k < SPLITS_TRIED - 1 && !r->data.split[tried[k]].n) k++;
+    double seen = train_sees_future(&r->model, &r->data.split[tried[k]], &e);
+    if (e.text[0]) log_line(LOG_WARN, "the trained model was not watched: %s", e.text);
+    if (e.text[0]) return;
+    event_fact_number("future_seen", seen);
+    if (seen <= exact) return;
+    char words[256];
+    snprintf(words, sizeof words,
+             "the trained model sees the future: later tokens of a %s sentence change the losses of earlier ones by "
+             "%.2g (relative)",
+             worker_split_names[tried[k]], seen);
+    log_line(LOG_WARN, "%s", words);
+    if (!r->check_failed) event_fact("check_failed", words);
+}
+
 static void report_costs(run *r)
 {
     struct rusage use;
@@ -349,6 +373,7 @@ static train_outcome do_run(run *r, err *e)
     if (outcome != TRAIN_DONE) return outcome;
     event_phase("score");
     if (score_perplexity(r, e)) return TRAIN_FAILED;
+    watch_future(r);
     if (!worker_decoder_only(r)) event_phase("decode");
     if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
     score_token_accuracy(r);

@@ -31,6 +31,7 @@ typedef struct {
     const backend *on;
     model model;
     bool model_open;
+    bool check_failed; /* told already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */

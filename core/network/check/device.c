@@ -34,7 +34,7 @@ static bool compare(const pairing *w, dtype type, bool generic, double allowed, 
     there.compute = type;
     there.on = device;
     bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
-    double d = done ? check_distance(&a, &b) : 0;
+    double d = done ? check_distance(w, &a, &b) : 0;
     if (done && check_beyond(r, d / allowed))
         check_fail(r,
                    "%s%s: in %s on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "

@@ -70,6 +70,7 @@ size_t check_pairings(const plugin *p, const pairing **out, check_result *r)
         }
         if (!n) check_fail(r, "no available position plugin fits it");
     }
+    for (size_t i = 0; i < n; i++) all[i].claims = p->desc.claims;
     *out = all;
     return n;
 }
@@ -138,7 +139,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
                                     {"block", w->block},
                                     {"layers_encoder", layers ? layers : "1"},
                                     {"layers_decoder", layers ? layers : "2"},
-                                    {"d_model", "12"},
+                                    {"d_model", k->width ? arena_printf(&a, "%d", k->width) : "12"},
                                     {"d_ff", "16"},
                                     {"heads", k->heads ? arena_printf(&a, "%d", k->heads) : "3"},
                                     {"d_k", k->square ? "6" : "4"},

@@ -12,6 +12,7 @@ typedef struct {
     uint64_t seed; /* of its dropout */
     const double *grad;
     err e;
+    int tried, jumped; /* elements; those that do not agree, of a plugin that may jump */
 } probe;
 
 /* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of
@@ -69,16 +70,28 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
         double d = 0, error = error_of(q, p, j, r->bound, &d);
         if (q->e.text[0]) {
             check_fail(r, "%s: %s", w->words, q->e.text);
+        } else if (q->tried++, w->claims & AB_DISCONTINUOUS && !(error <= r->bound)) {
+            q->jumped++;
         } else if (check_beyond(r, error)) {
             char where[32] = "along a random direction";
             if (j >= 0) snprintf(where, sizeof where, "at element %lld", (long long)j);
             check_fail(r,
                        "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; if the "
-                       "plugin's own operations "
-                       "have a grad, look there",
+                       "plugin's own operations have a grad, look there; if it is not meant to be the derivative, "
+                       "claim AB_SURROGATE_GRADIENT, if the result jumps, AB_DISCONTINUOUS",
                        w->words, p->name, where, claimed(q, p, j), d);
         }
     }
+}
+
+/* A gradient that is not the derivative: finite, and somewhere not 0. */
+static void check_surrogate(const model *m, const double *grad, const pairing *w, check_result *r)
+{
+    double size = 0;
+    for (size_t i = 0; i < m->params.total; i++) size += grad[i] * grad[i];
+    if (!isfinite(size) || !(size > 0))
+        check_fail(r, "%s: its surrogate gradient (AB_SURROGATE_GRADIENT) is %s", w->words,
+                   size == 0 ? "0 everywhere" : "not finite");
 }
 
 static void compare(model *m, pass *gradient, pass *forward, const pairing *w, check_result *r)
@@ -91,7 +104,16 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
     double *grad = xmalloc(m->params.total * sizeof *grad);
     memcpy(grad, m->params.grad, m->params.total * sizeof *grad);
     q.grad = grad;
-    for (size_t k = 0; k < m->params.n && r->outcome != CHECK_FAIL; k++) compare_tensor(&q, &m->params.p[k], w, r);
+    bool surrogate = w->claims & AB_SURROGATE_GRADIENT;
+    if (surrogate) check_surrogate(m, grad, w, r);
+    for (size_t k = 0; k < m->params.n && r->outcome != CHECK_FAIL && !surrogate; k++)
+        compare_tensor(&q, &m->params.p[k], w, r);
+    if (4 * q.jumped > q.tried)
+        check_fail(
+            r,
+            "%s: %d of %d elements of the gradient differ from differences of the loss, more than a quarter: too "
+            "many for jumps (AB_DISCONTINUOUS)",
+            w->words, q.jumped, q.tried);
     free(grad);
 }
 

@@ -27,6 +27,7 @@ void check_begins(const char *name, size_t n_done);                   /* child.c
 typedef struct {                                                           /* the plugins of a model */
     const char *attention[ROLES], *position, *feed_forward, *norm, *block; /* paths or names; NULL: the default */
     const char *key, *value;                                               /* one more setting; key NULL: none */
+    uint32_t claims;                                                       /* of the checked plugin */
     char words[96];                                                        /* "dot with alibi": for messages */
 } pairing;
 /* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
@@ -43,6 +44,7 @@ typedef struct {
     bool generic;      /* attention is never fused */
     bool square;       /* d_k = d_v, so that keys and values are interchangeable */
     int layers, heads; /* 0: 1 in the encoder and 2 in the decoder; 3 */
+    int width;         /* d_model; 0: 12 */
     double spread;     /* factor on the learned values; 0: 1 */
     const backend *on; /* NULL: the CPU */
 } model_kind;
@@ -55,12 +57,14 @@ double check_hashed(uint64_t place, uint64_t i);
 typedef struct {       /* loss and gradient of one pass over the four sentences */
     double loss, size; /* size: norm of the gradient */
     double *grad;      /* [n], in the order of names; the caller frees */
-    size_t n;
+    size_t n, n_rows;
+    const double *row;  /* [n_rows]: losses, in the block of grad */
     bool fused, layers; /* it has fused attention; layers as one operation (GRU, CONV) */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
-/* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). */
-double check_distance(const pass_outcome *a, const pass_outcome *b);
+/* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). If the
+ * plugin may jump (AB_DISCONTINUOUS): the difference that three quarters of the rows stay below. */
+double check_distance(const pairing *w, const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
 

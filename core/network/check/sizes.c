@@ -168,7 +168,12 @@ static void one_size(const size_case *z, const pairing *w, bool training, check_
 {
     err e = {0};
     probe q = {.z = z, .w = w, .training = training, .r = r, .s = xmalloc(sizeof *q.s)};
-    model_kind k = {.compute = z->compute, .layers = z->layers, .heads = z->heads, .spread = z->spread};
+    static const int widths[] = {12, 16, 32, 64, 128};
+    model_kind k = {.compute = z->compute,
+                    .layers = z->layers,
+                    .heads = z->heads,
+                    .width = widths[(size_t)(z - sizes) % LENGTH(widths)],
+                    .spread = z->spread};
     fill(q.s, z);
     if (check_model_open(&q.m, w, &k, &e)) {
         check_fail(r, "%s", e.text);

@@ -176,6 +176,7 @@ ab_host host_table = {
     .parameter = h_parameter,
     .window = host_window,
     .running_sum = host_running_sum,
+    .fp32 = host_fp32,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -50,6 +50,7 @@ ab_t host_where(ab_ctx *c, ab_t condition, ab_t a, ab_t b);
 ab_t host_full(ab_ctx *c, int rank, const int64_t *dims, double value);
 ab_t host_cumsum(ab_ctx *c, ab_t a);
 ab_t host_detach(ab_ctx *c, ab_t a);
+ab_t host_fp32(ab_ctx *c, ab_t x);
 ab_t host_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims);
 ab_t host_transpose(ab_ctx *c, ab_t a, int i, int j);
 ab_t host_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);

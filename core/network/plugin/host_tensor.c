@@ -108,6 +108,20 @@ ab_t host_detach(ab_ctx *c, ab_t a)
     return y;
 }
 
+/* A view that products do not cast. */
+ab_t host_fp32(ab_ctx *c, ab_t x)
+{
+    OWN(x);
+    if (!x.id) return x;
+    if (tape_at(c, x)->type == I32) return tape_fail(c, "ab_fp32: found ids; ab_to_float converts them to numbers");
+    x = t_cast(c, x, c->compute == F64 ? F64 : F32);
+    int64_t d[4];
+    memcpy(d, tape_at(c, x)->dim, sizeof d);
+    ab_t y = t_reshape(c, x, d);
+    if (y.id) tape_at(c, y)->exact = true;
+    return y;
+}
+
 ab_t host_reshape(ab_ctx *c, ab_t a, int rank, const int64_t *dims)
 {
     OWN(a);

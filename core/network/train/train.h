@@ -56,6 +56,10 @@ double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
  * accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
+/* How much the losses before the middle of the longest sentence change (relative to the larger of 1 and the loss) when
+ * the tokens behind it do: 0, or the model sees the future. NAN and e. */
+double train_sees_future(model *m, const pairs *p, err *e);
+
 /* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens
  * of them. */
 int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute, const backend *b,

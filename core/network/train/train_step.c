@@ -422,3 +422,52 @@ double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, e
 {
     return score(s->m, p, NULL, NULL, ranks, on_device(s->m->backend) ? &s->evaluation : NULL, e);
 }
+
+/* ---- does the trained model see the future? ---- */
+
+/* The losses of the batch with these inputs of the decoder; the caller frees. */
+static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err *e)
+{
+    model_batch view = view_of_batch(b);
+    view.tgt_in = tgt_in;
+    model_loss_inputs(c, &view, 1);
+    if (!tape_run(c, &(run_options){.from = PHASE_CONST})) return losses_of(c, b->tgt_rows, e);
+    fail(e, "%s", c->error.text);
+    return NULL;
+}
+
+/* Other tokens behind the middle of each sentence. */
+static int32_t *changed_inputs(const batch *b, int64_t vocab)
+{
+    int32_t *in = xmalloc((size_t)b->tgt_cap * sizeof *in + 1), tokens = (int32_t)vocab - VOCAB_SPECIALS;
+    memcpy(in, b->tgt_in, (size_t)b->tgt_cap * sizeof *in);
+    for (int64_t i = 0; i < b->n_sentences; i++)
+        for (int32_t r = (b->tgt_offset[i] + b->tgt_offset[i + 1] + 1) / 2; r < b->tgt_offset[i + 1]; r++)
+            in[r] = VOCAB_SPECIALS + (in[r] < VOCAB_SPECIALS ? 0 : in[r] - VOCAB_SPECIALS + 1) % tokens;
+    return in;
+}
+
+double train_sees_future(model *m, const pairs *p, err *e)
+{
+    int64_t longest = p->src_longest > p->tgt_longest ? p->src_longest : p->tgt_longest;
+    batch_options o = {.batch_tokens = longest, .round = train_step_round(m, longest, 1)};
+    batcher *all = batcher_new(p, &o, e);
+    tapes t = {.m = m};
+    batch b;
+    double most = all ? 0 : NAN;
+    if (all && m->tgt_vocab - VOCAB_SPECIALS > 1 && batcher_next(all, &b)) { /* the longest sentence */
+        ab_ctx *c = tapes_get(&t, &b, e);
+        int32_t *in = changed_inputs(&b, m->tgt_vocab);
+        double *before = c ? losses_with(c, &b, b.tgt_in, e) : NULL, *after = before ? losses_with(c, &b, in, e) : NULL;
+        if (!after) most = NAN;
+        for (int64_t i = 0; after && i < b.n_sentences; i++)
+            for (int32_t r = b.tgt_offset[i]; r < (b.tgt_offset[i] + b.tgt_offset[i + 1] + 1) / 2; r++)
+                most = fmax(most, fabs(after[2 * r + 1] - before[2 * r + 1]) / fmax(1, fabs(before[2 * r + 1])));
+        free(before);
+        free(after);
+        free(in);
+    }
+    tapes_close(&t);
+    if (all) batcher_free(all);
+    return most;
+}

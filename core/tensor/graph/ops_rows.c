@@ -34,7 +34,8 @@ ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu
 {
     GIVEN2(x, w);
     if (padding && (b.id || relu)) return tape_fail(c, "linear: padded rows support neither bias nor ReLU");
-    x = t_cast(c, x, c->compute);
+    if (!tape_at(c, x)->exact) x = t_cast(c, x, c->compute);
+    dtype type = tape_at(c, x)->type;
     int64_t full[4], k, n;
     char sx[64], sw[64];
     memcpy(full, tape_at(c, x)->dim, sizeof full);
@@ -45,7 +46,7 @@ ab_t t_linear_padded(ab_ctx *c, ab_t x, ab_t w, ab_t b, int transposed, int relu
                          shape_text(tape_at(c, w)->dim, sw));
     x = flat(c, x);
     int64_t d[4] = {1, 1, tape_at(c, x)->dim[2], n + padding};
-    ab_t y = tape_push(c, OP_LINEAR, c->compute, d, 3, (ab_t[]){x, w, b},
+    ab_t y = tape_push(c, OP_LINEAR, type, d, 3, (ab_t[]){x, w, b},
                        &(attr){.LINEAR = {.transposed = transposed, .relu = relu, .padding = padding}});
     full[3] = n + padding;
     return full[0] == 1 && full[1] == 1 ? y : t_reshape(c, y, full);

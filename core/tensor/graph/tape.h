@@ -16,6 +16,7 @@ typedef struct {
     uint8_t phase;
     bool needs;         /* depends on a parameter or on an input that needs a gradient */
     bool live;          /* it is read or a result */
+    bool exact;         /* LINEAR must not cast it to the type of rows */
     int32_t in[MAX_IN]; /* node ids; 0: absent */
     int64_t dim[4];
     attr a;
