@@ -15,6 +15,11 @@ get() {
     tr -d '\r' <&3
     exec 3>&-
 }
+idle=()
+for i in {1..50}; do exec {fd}<>"/dev/tcp/127.0.0.1/$port" && idle+=("$fd"); done # none of them says anything
+equal "$(timeout 3 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET /state HTTP/1.1\r\nHost: localhost:$port\r\n\r\n' >&3; head -1 <&3" | tr -d '\r')" \
+    "HTTP/1.1 200 OK" "answer beside 50 idle connections"
+for fd in "${idle[@]}"; do exec {fd}>&-; done
 get GET / "127.0.0.1:$port" >page
 equal "$(head -1 page)" "HTTP/1.1 200 OK" "answer to GET /"
 has page "<h1>live</h1>"

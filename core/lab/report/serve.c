@@ -1,5 +1,6 @@
-/* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. One request at a
- * time, each connection closed after its answer. Requests whose Host is not this machine are rejected: another site's
+/* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. Up to
+ * MOST connections wait side by side, each for at most PATIENCE, and each is closed after its answer; one more closes the
+ * oldest. Requests whose Host is not this machine are rejected: another site's
  * page could otherwise read the results through the visitor's browser (DNS rebinding). */
 #include "lab/report/serve.h"
 #include "lab/report/page.h"
@@ -14,7 +15,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_REQUEST = 8192, PATIENCE = 5 }; /* bytes; seconds for one request or answer */
+enum { MOST = 128, MOST_REQUEST = 8192, PATIENCE = 5 }; /* connections; bytes; seconds for one request or answer */
+
+typedef struct {
+    int fd;
+    double until; /* ticks() */
+    char request[MOST_REQUEST + 1];
+    size_t n;    /* bytes of the request so far */
+    str out;     /* the answer; empty while the request is read */
+    size_t sent; /* bytes of it */
+} connection;
 
 typedef struct {
     reader *r;
@@ -32,7 +42,7 @@ static int listen_on(int *port, err *e)
     socklen_t size = sizeof at;
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     if (s >= 0) setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (s < 0 || bind(s, (struct sockaddr *)&at, sizeof at) || listen(s, 16) ||
+    if (s < 0 || bind(s, (struct sockaddr *)&at, sizeof at) || listen(s, MOST) ||
         getsockname(s, (struct sockaddr *)&at, &size)) {
         fail(e, "127.0.0.1:%d: %s%s", *port, strerror(errno),
              errno == EADDRINUSE ? "; choose another with --port N" : "");
@@ -43,53 +53,22 @@ static int listen_on(int *port, err *e)
     return s;
 }
 
-/* Sends everything, or gives up if the client does not read. */
-static void send_all(int to, const char *data, size_t n)
+static void answer(connection *to, const char *status, const char *type, const char *body, size_t n)
 {
-    while (n) {
-        ssize_t sent = send(to, data, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return;
-        data += sent, n -= (size_t)sent;
-    }
-}
-
-static void answer(int to, const char *status, const char *type, const char *body, size_t n)
-{
-    str head = {0};
-    str_addf(&head,
+    str_addf(&to->out,
              "HTTP/1.1 %s\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: %zu\r\nConnection: "
              "close\r\nCache-Control: no-store\r\n"
              "X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; script-src "
              "'unsafe-inline'; style-src 'unsafe-inline'; "
              "connect-src 'self'; frame-ancestors 'none'\r\n\r\n",
              status, type, n);
-    send_all(to, head.s, head.n);
-    send_all(to, body, n);
-    str_free(&head);
+    str_addn(&to->out, body, n);
+    to->until = ticks() + PATIENCE;
 }
 
-static void answer_words(int to, const char *status, const char *words)
+static void answer_words(connection *to, const char *status, const char *words)
 {
     answer(to, status, "text/plain", words, strlen(words));
-}
-
-/* Reads up to the empty line. False: too long, too slow, or disconnected. */
-static bool read_request(int from, char out[MOST_REQUEST + 1])
-{
-    size_t n = 0;
-    double until = ticks() + PATIENCE;
-    while (n < MOST_REQUEST) {
-        struct pollfd p = {.fd = from, .events = POLLIN};
-        int left = (int)((until - ticks()) * 1000);
-        if (left <= 0 || poll(&p, 1, left) <= 0) return false;
-        ssize_t got = recv(from, out + n, MOST_REQUEST - n, 0);
-        if (got <= 0) return false;
-        n += (size_t)got;
-        out[n] = 0;
-        if (strstr(out, "\r\n\r\n")) return true;
-    }
-    return false;
 }
 
 /* The Host header names this machine. */
@@ -134,11 +113,11 @@ static int renew(server *s, err *e)
     return 0;
 }
 
-static void serve_one(server *s, int to)
+static void answer_request(server *s, connection *to)
 {
-    char request[MOST_REQUEST + 1] = "", now[64];
+    const char *request = to->request;
+    char now[64];
     err e = {0};
-    if (!read_request(to, request)) return;
     size_t method = strcspn(request, " \r"), path = strcspn(request + method + (request[method] == ' '), " ?\r");
     const char *at = request + method + (request[method] == ' ');
     if (!host_is_here(request, s->port))
@@ -155,6 +134,61 @@ static void serve_one(server *s, int to)
         answer_words(to, "404 Not Found", "only / and /state exist\n");
 }
 
+/* Reads what has come, or sends what can go. False: the connection is over. */
+static bool go_on(server *s, connection *c)
+{
+    if (!c->out.n) {
+        ssize_t got = recv(c->fd, c->request + c->n, MOST_REQUEST - c->n, MSG_DONTWAIT);
+        if (got < 0) return errno == EAGAIN || errno == EINTR;
+        if (!got) return false;
+        c->request[c->n += (size_t)got] = 0;
+        if (!strstr(c->request, "\r\n\r\n")) return c->n < MOST_REQUEST;
+        answer_request(s, c);
+    }
+    ssize_t sent = send(c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) return errno == EAGAIN || errno == EINTR;
+    return (c->sent += (size_t)sent) < c->out.n;
+}
+
+static void drop(connection *c, size_t *n, size_t i)
+{
+    close(c[i].fd);
+    str_free(&c[i].out);
+    memmove(&c[i], &c[i + 1], (--*n - i) * sizeof *c);
+}
+
+/* Accepts a connection that waits; 0, or -1 if no more can come. */
+static int take_connection(int at, connection *c, size_t *n)
+{
+    int fd = accept4(at, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) return errno == EINTR || errno == ECONNABORTED || errno == EAGAIN ? 0 : -1;
+    if (*n == MOST) drop(c, n, 0);
+    c[*n] = (connection){.fd = fd, .until = ticks() + PATIENCE};
+    ++*n;
+    return 0;
+}
+
+static void serve_all(server *s, int at)
+{
+    connection *c = xcalloc(MOST, sizeof *c);
+    struct pollfd p[MOST + 1];
+    size_t n = 0;
+    for (;;) {
+        p[0] = (struct pollfd){.fd = at, .events = POLLIN};
+        for (size_t i = 0; i < n; i++)
+            p[i + 1] = (struct pollfd){.fd = c[i].fd, .events = c[i].out.n ? POLLOUT : POLLIN};
+        if (poll(p, (nfds_t)n + 1, n ? 1000 : -1) < 0) {
+            if (errno == EINTR) continue;
+            break;
+        }
+        for (size_t i = n; i-- > 0;) /* backwards: dropping one leaves those before it in place */
+            if ((p[i + 1].revents && !go_on(s, &c[i])) || ticks() > c[i].until) drop(c, &n, i);
+        if (p[0].revents && take_connection(at, c, &n)) break;
+    }
+    while (n) drop(c, &n, n - 1);
+    free(c);
+}
+
 int serve_page(reader *r, const char *name, int port, err *e)
 {
     server s = {.r = r, .name = name, .port = port, .started = now()};
@@ -164,15 +198,7 @@ int serve_page(reader *r, const char *name, int port, err *e)
         return -1;
     }
     fprintf(stderr, "http://127.0.0.1:%d/ (stop with Ctrl-C)\n", s.port);
-    for (;;) {
-        int to = accept4(at, NULL, NULL, SOCK_CLOEXEC);
-        if (to < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        if (to < 0) break;
-        struct timeval patience = {.tv_sec = PATIENCE};
-        setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        serve_one(&s, to);
-        close(to);
-    }
+    serve_all(&s, at);
     fail(e, "127.0.0.1:%d: %s", s.port, strerror(errno));
     close(at);
     str_free(&s.page);
