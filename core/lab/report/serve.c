@@ -1,7 +1,7 @@
-/* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. Up to
- * MOST connections wait side by side, each for at most PATIENCE, and each is closed after its answer; one more closes the
- * oldest. Requests whose Host is not this machine are rejected: another site's
- * page could otherwise read the results through the visitor's browser (DNS rebinding). */
+/* serve.c - a small HTTP server: GET / is the page, GET /state a word that changes with the database. Up to MOST
+ * connections wait side by side, each for at most PATIENCE, and each is closed after its answer; one more closes the
+ * oldest. Requests whose Host is not this machine are rejected: another site's page could otherwise read the results
+ * through the visitor's browser (DNS rebinding). */
 #include "lab/report/serve.h"
 #include "lab/report/page.h"
 #include <arpa/inet.h>
