@@ -1,19 +1,64 @@
 /* check.c - ablate check: the conformance checks of plugins. */
 #include "network/check/check.h"
+#include "network/check/coordinates.h"
 #include "cli/options.h"
 #include "tensor/device/device.h"
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     const char *device;
-    bool json;
+    bool json, coordinates;
     text_list set;
 } check_options;
+
+/* How much each number changed, over the width, and the slope of its logarithm: 0 is flat. */
+static int print_coordinates(const char *title, const settings *set, err *e)
+{
+    coordinate found[MOST_COORDINATES];
+    size_t n = coordinates_measure(set, found, e);
+    if (!n) return -1;
+    printf("%s\n%-16s updates", title, "number");
+    for (int w = 0; w < COORDINATE_WIDTHS; w++) printf("%9lld", (long long)coordinate_widths[w]);
+    printf("   slope\n");
+    for (size_t i = 0; i < n; i++)
+        for (int s = 1; s < COORDINATE_STEPS; s++) {
+            printf("%-16s %7lld", s == 1 ? found[i].name : "", (long long)coordinate_steps[s]);
+            for (int w = 0; w < COORDINATE_WIDTHS; w++) printf("%9.3g", found[i].changed[s][w]);
+            printf("%8.2f\n", coordinate_slope(found[i].changed[s]));
+        }
+    return 0;
+}
+
+static int check_coordinates(const invocation *c, const check_options *o)
+{
+    arena a = {0};
+    err e = {0};
+    settings set = {0}, mup = {0};
+    settings_put(&mup, "parametrization", "mup", &a);
+    char *base = xprintf("%lld", (long long)coordinate_widths[0]);
+    settings_put(&mup, "base_d_model", base, &a);
+    free(base);
+    for (size_t i = 0; i < o->set.n && !e.text[0]; i++) {
+        char *key = arena_strdup(&a, o->set.at[i]), *value = strchr(key, '=');
+        if (!value) fail(&e, "-s %s: expected KEY=VALUE", key);
+        if (!value) break;
+        *value++ = 0;
+        settings_put(&set, key, value, &a);
+        settings_put(&mup, key, value, &a);
+    }
+    int bad = e.text[0] ||
+              print_coordinates("parametrization = standard: change of each number, by d_model", &set, &e) ||
+              (puts(""), print_coordinates("parametrization = mup: change of each number, by d_model", &mup, &e));
+    arena_free(&a);
+    return bad ? call_failed(c, &e) : 0;
+}
 
 static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
     err e = {0};
+    if (o->coordinates) return check_coordinates(c, o);
     if (o->device) {
         const backend *on = device_open(o->device, &e);
         if (!on) return call_failed(c, &e), 2;
@@ -28,6 +73,10 @@ static int check(const invocation *c, void *options)
 static const option options[] = {
     {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of the checked plugin", OPTION_LIST, offsetof(check_options, set)},
+    {"--coordinates", NULL,
+     "how numbers of a small model change with its width in 5 updates, with both parametrizations; -s KEY=VALUE sets "
+     "keys",
+     OPTION_FLAG, offsetof(check_options, coordinates)},
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     {0}};

@@ -1,5 +1,6 @@
 /* groups.c - reads parameter_groups and gives each parameter its group. */
 #include "network/model/groups.h"
+#include "network/model/parametrization.h"
 #include <fnmatch.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ int groups_make(model *m, err *e)
     m->groups = arena_alloc(&m->memory, MOST_GROUPS * sizeof *m->groups);
     m->groups[0] = (param_group){.text = "", .lr = 1, .cfg = m->optimizer_cfg};
     m->n_groups = 1;
-    if (read_groups(m, e)) return -1;
+    if (read_groups(m, e) || parametrization_groups(m, e)) return -1;
     for (size_t i = 0; i < m->params.n; i++) {
         param_group *g = &m->groups[m->params.p[i].group];
         g->parameters++, g->numbers += (int64_t)m->params.p[i].count;

@@ -1,6 +1,7 @@
 /* layer.c - one layer: the block arranges its sublayers; each is a plugin that knows its place in the model.
  *
  * Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g; weights are [in, out]. */
+#include "network/model/parametrization.h"
 #include "network/model/trace.h"
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static attn_context base_context(const tracer *t, const plugin *p, int role, int
                           .plugin = p->desc.name,
                           .tokens = role == ROLE_ENCODER ? t->src_ids : t->tgt_ids,
                           .bias = f->bias != 0,
+                          .query_factor = query_factor(f),
                           .separate_init = f->qkv_init == QKV_SEPARATE,
                           .keep_weights = t->m->keep_weights,
                           .generic = t->m->generic || t->m->keep_weights,
@@ -116,6 +118,17 @@ static void target_self(tracer *t, attn_context *k)
 
 static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
 
+/* A sublayer's output, in the size that the parametrisation gives it. */
+static ab_t sublayer(const layer *l, ab_t y, const char *name)
+{
+    ab_ctx *c = l->t->c;
+    const config *f = &l->t->m->cfg;
+    double factor = sublayer_factor(f, l->role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder);
+    y = trace_scaled(c, y, factor);
+    if (l->t->m->keep_outputs) t_keep(c, y, arena_printf(&c->memory, "%s.%s" KEPT_OUTPUT, l->where, name));
+    return y;
+}
+
 static ab_t attention(ab_ctx *c, ab_t x, bool cross)
 {
     layer *l = layer_of(c);
@@ -137,7 +150,7 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
     ab_t y =
         tape_given(c, p->iface.attention.forward(c, t->m->attention_cfg[role], x, k.mem), "attention", p->desc.name);
     end(c, before);
-    return expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+    return sublayer(l, expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model), cross ? "cross" : "self");
 }
 
 static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
@@ -150,7 +163,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
                         m->feed_forward->desc.name);
     end(c, before);
-    return like_rows(c, m->feed_forward, y, x);
+    return sublayer(l, like_rows(c, m->feed_forward, y, x), name);
 }
 
 static ab_t norm(ab_ctx *c, ab_t x, const ab_t *add, const char *name)

@@ -29,7 +29,8 @@ typedef struct model {
     table_cache tables; /* tables of positions, kept across traces */
     /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
-    bool generic; /* never fuse attention, or a norm with its addition: for `ablate check` */
+    bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
+    bool generic;      /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* n-gram ngram.id[i] is one of source token ngram.token[i]: [n]; at first ten of every token, for models that
          * see no text */
@@ -82,7 +83,8 @@ typedef struct {
     const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
 } model_batch;
 
-#define RECORDED "recorded "
+#define RECORDED    "recorded "
+#define KEPT_OUTPUT ".output"
 /* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
  * and "logits" [tgt_rows, tgt_vocab] if not training. In training also, with one element each: RECORDED plus the name
  * of each number that plugins record (mean over layers), and "auxiliary", the plugins' losses as part of the sum of

@@ -5,6 +5,7 @@
  * outside layers: embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.
  */
 #include "tensor/graph/padding.h"
+#include "network/model/parametrization.h"
 #include "network/model/trace.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,13 +28,20 @@ static ab_t repeated(ab_ctx *c, int64_t n, int32_t value)
     return y;
 }
 
+ab_t trace_scaled(ab_ctx *c, ab_t x, double factor)
+{
+    if (!x.id || factor == 1) return x;
+    dtype type = tape_at(c, x)->type; /* there is no product of BF16 rows with a number */
+    return t_cast(c, t_mul_scalar(c, t_cast(c, x, type == BF16 ? F32 : type), factor), type);
+}
+
 /* ---- embedding ---- */
 
 static ab_t table(tracer *t, const char *name, int64_t vocab)
 {
     t->c->scope = "";
     int64_t d = t->m->cfg.d_model;
-    ab_t x = attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt((double)d), 0);
+    ab_t x = attn_param(t->c, name, (int64_t[4]){1, 1, vocab, d}, -1 / sqrt(embedding_width(&t->m->cfg)), 0);
     if (x.id) t->m->params.p[tape_at(t->c, x)->param].kind = AB_EMBEDDING;
     return x;
 }
@@ -79,7 +87,7 @@ static ab_t embed(tracer *t, ab_t tbl, ab_t ids, ab_t pos, int role)
     ab_ctx *c = t->c;
     c->names = NULL;
     ab_t sorted = sorted_ids(t, ids, role == ROLE_ENCODER ? "src.sorted" : "tgt.sorted");
-    double scale = sqrt((double)t->m->cfg.d_model);
+    double scale = sqrt(embedding_width(&t->m->cfg));
     ab_t x = t_embed_tokens(c, tbl, ids, sorted, scale);
     if (role == ROLE_ENCODER && t->m->cfg.char_ngrams)
         x = t_binary(c, OP_ADD, x, t_mul_scalar(c, t_embedding(c, composed_table(t), ids), scale));
@@ -110,6 +118,7 @@ static ab_t decoder(tracer *t, ab_t ids, ab_t pos, ab_t memory)
     ab_t x = embed(t, target_table(t), ids, pos, ROLE_DECODER);
     for (int64_t i = 0; i < t->m->cfg.layers_decoder; i++) x = trace_layer(t, ROLE_DECODER, i, x, memory);
     x = trace_finish(t, ROLE_DECODER, x);
+    x = trace_scaled(t->c, x, 1 / width_ratio(&t->m->cfg));
     return t_linear_padded(t->c, x, softmax_table(t), (ab_t){0}, 1, 0, padding(t));
 }
 

@@ -18,6 +18,8 @@ typedef struct {
     ab_t beam_off, beam_pos, row_off, row_len, past_pos;
 } tracer;
 
+/* Rows times a number, in their own type. */
+ab_t trace_scaled(ab_ctx *c, ab_t x, double factor);
 /* The position's embed on rows x, with its values below "enc" or "dec"; x if it has none. */
 ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos);
 /* Layer `index` of the encoder or decoder (role): the run's block. memory: the encoder's rows, or id 0. */

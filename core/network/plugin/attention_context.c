@@ -70,6 +70,7 @@ attn_weights attn_linear_weights(ab_ctx *c, const char *name, int64_t n, int64_t
 {
     char *w_name = arena_printf(&c->memory, "%s.w", name), *b_name = arena_printf(&c->memory, "%s.b", name);
     ab_t w = attn_param(c, w_name, (int64_t[4]){1, 1, n, width}, sqrt(6.0 / (double)(n + wide)), 0);
+    if (w.id) c->params->p[tape_at(c, w)->param].fan_in = n;
     return (attn_weights){w, bias ? attn_param(c, b_name, (int64_t[4]){1, 1, 1, width}, 0, 0) : (ab_t){0}};
 }
 
@@ -187,6 +188,7 @@ ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what)
     bool queries_rows = query || self;
     ab_t y = t_heads(c, rows, attn_offsets(c, queries_rows), col, k->info.heads, width,
                      queries_rows ? k->q_time : k->k_time);
+    if (query && k->query_factor) y = t_mul_scalar(c, y, k->query_factor);
     if (!value) y = attn_rotate(c, y);
     return attn_steps(c) && !query && !this_step ? cached(c, y, value ? "v.cache" : "k.cache") : y;
 }

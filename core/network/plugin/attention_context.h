@@ -46,6 +46,7 @@ struct attn_context {
     const char *plugin;            /* name of the plugin being called, for what it records */
     ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
     bool bias;                     /* projections have biases */
+    double query_factor;           /* queries are multiplied by it; 0: they are not */
     bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
     bool keep_weights;             /* keep softmaxes over keys by name: SCOPE.weights [B,H,Tq,Tk] */
     bool generic;                  /* never fuse: the conformance check compares both forms */

@@ -57,6 +57,11 @@ int config_resolve(config *c, err *e)
                     "checkpoints can "
                     "be averaged",
                     (long long)c->average_checkpoints, (long long)c->keep_checkpoints);
+    bool mup = c->parametrization == PARAMETRIZATION_MUP;
+    if (mup && !c->base_d_model)
+        return fail(e, "base_d_model: found 0 with parametrization = mup, expected the d_model at which lr was found");
+    if (!mup && (c->base_d_model || c->base_d_k || c->base_layers))
+        return fail(e, "base_d_model, base_d_k and base_layers: found with parametrization = standard, expected mup");
     if (c->lr_min > c->lr) return fail(e, "lr_min: found %g with lr = %g, expected at most lr", c->lr_min, c->lr);
     return 0;
 }

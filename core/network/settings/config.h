@@ -16,6 +16,7 @@ enum { CONFIG_AUTO = -1 }; /* the first word of an integer key: "auto" or "same"
 enum config_smoothing { SMOOTH_ALL, SMOOTH_OTHERS };
 enum config_share { SHARE_ALL, SHARE_TARGET, SHARE_NONE };
 enum config_qkv_init { QKV_FUSED, QKV_SEPARATE };
+enum config_parametrization { PARAMETRIZATION_STANDARD, PARAMETRIZATION_MUP };
 enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR };
 enum config_precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_BF16 };
 enum config_select { SELECT_LAST, SELECT_BEST };
@@ -41,6 +42,8 @@ typedef struct config {
     int64_t share_embeddings;                              /* enum config_share */
     int64_t bias;                                          /* 1: q, k, v and o projections have biases */
     int64_t qkv_init;                                      /* enum config_qkv_init */
+    int64_t parametrization;                               /* enum config_parametrization */
+    int64_t base_d_model, base_d_k, base_layers;           /* of mup; 0: not given */
     /* text */
     int64_t vocab;      /* enum config_vocab */
     int64_t vocab_size; /* pieces, including special ones */

@@ -81,6 +81,19 @@ const ab_param config_params[] = {
     CHOICE(qkv_init, QKV_FUSED, "fused|separate",
            "Glorot uniform initialisation of q, k, v: fused = scaled as one matrix for all three, as in "
            "the paper's code; separate = each on its own, sqrt(2) times larger"),
+    CHOICE(
+        parametrization, PARAMETRIZATION_STANDARD, "standard|mup",
+        "how initial values, learning rates and multipliers depend on the width: mup = so that a learning rate found "
+        "at base_d_model is right at other widths (Yang et al. 2022, Tensor Programs V, table 8), for adam, adamw and "
+        "lion"),
+    INT(base_d_model, 0, 0, 65536, NULL,
+        "d_model at which mup is the standard parametrisation [values]; 0 = not given"),
+    INT(base_d_k, 0, 0, 65536, NULL,
+        "d_k at which mup's scores are the standard ones [values]; 0 = d_k: more heads, not wider ones"),
+    INT(base_layers, 0, 0, 256, NULL,
+        "layers at which mup's sublayers have the standard size, for pre_norm: each output is multiplied by "
+        "base_layers "
+        "/ layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),
     /* text */
     CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "tokenisation; the paper uses bpe (section 5.1)"),
     INT(vocab_size, 32000, 8, 1000000, NULL,
@@ -186,6 +199,10 @@ bool config_came_later(const char *key, const char *value)
                  {"learned.std", "0"},
                  {"char_ngrams", "0"},
                  {"max_time", "0"},
+                 {"parametrization", "standard"},
+                 {"base_d_model", "0"},
+                 {"base_d_k", "0"},
+                 {"base_layers", "0"},
                  {"gaussian_window.most", "0"},
                  {"gaussian_window.offset", "false"}};
     for (size_t i = 0; i < LENGTH(later); i++)

@@ -25,6 +25,7 @@ typedef struct {
     ab_parameter_kind kind;
     int n_parts;
     int64_t part[3];         /* matrices side by side: queries, keys, values; n_parts 0 or 1: one */
+    int64_t fan_in;          /* inputs of a matrix made by attn_linear_weights; 0: of others */
     int group;               /* group of optimizer settings: model/groups.h */
     extent slot[MOST_SLOTS]; /* count 0: no such slot */
     double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */

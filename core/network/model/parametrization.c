@@ -1,0 +1,80 @@
+#include "network/model/parametrization.h"
+#include "network/model/groups.h"
+#include <math.h>
+
+static bool is_mup(const config *c) { return c->parametrization == PARAMETRIZATION_MUP; }
+
+double width_ratio(const config *c) { return is_mup(c) ? (double)c->d_model / (double)c->base_d_model : 1; }
+
+double embedding_width(const config *c) { return (double)(is_mup(c) ? c->base_d_model : c->d_model); }
+
+double query_factor(const config *c)
+{
+    return is_mup(c) && c->base_d_k && c->base_d_k != c->d_k ? sqrt((double)c->base_d_k / (double)c->d_k) : 0;
+}
+
+double sublayer_factor(const config *c, int64_t layers)
+{
+    return is_mup(c) && c->base_layers ? (double)c->base_layers / (double)layers : 1;
+}
+
+/* The kind of plugin that has no rule, and why. */
+static int refuse(const char *kind, const char *name, const char *why, err *e)
+{
+    return fail(e, "parametrization = mup: %s '%s' cannot take part: %s", kind, name, why);
+}
+
+static int check_plugins(const model *m, err *e)
+{
+    static const char *const like_adam[] = {"adam", "adamw", "lion"};
+    const config *c = &m->cfg;
+    bool known = false;
+    for (size_t i = 0; i < LENGTH(like_adam); i++) known |= same(m->optimizer->desc.name, like_adam[i]);
+    if (!known) return refuse("optimizer", m->optimizer->desc.name, "the rules are those of adam, adamw and lion", e);
+    if (same(m->schedule->desc.name, "noam"))
+        return refuse("schedule", "noam", "its rate depends on d_model; expected constant, linear, cosine or wsd", e);
+    if (c->base_layers && !same(m->block->desc.name, "pre_norm"))
+        return refuse("block", m->block->desc.name, "base_layers is for pre_norm, whose sum grows with the layers", e);
+    return 0;
+}
+
+/* Weights that the host did not make as a matrix of ab_linear have no known inputs; a position's table that is as wide
+ * as the model is added to its rows, in a size of its own. */
+static int check_parameters(const model *m, err *e)
+{
+    for (size_t i = 0; i < m->params.n; i++) {
+        const param *p = &m->params.p[i];
+        bool weight = p->kind == AB_WEIGHT && !p->fan_in, table = p->kind == AB_TABLE && p->dim[3] == m->cfg.d_model;
+        if (weight || table)
+            return fail(
+                e,
+                "parametrization = mup: there is no rule for the parameter '%s': expected plugins whose weights "
+                "are matrices of ab_linear or of the projections",
+                p->name);
+    }
+    return 0;
+}
+
+int parametrization_groups(model *m, err *e)
+{
+    if (!is_mup(&m->cfg)) return 0;
+    if (check_plugins(m, e) || check_parameters(m, e)) return -1;
+    double r = width_ratio(&m->cfg);
+    int before = m->n_groups;
+    for (int g = 0; g < before && r != 1; g++) {
+        int own = -1;
+        for (size_t i = 0; i < m->params.n; i++) {
+            param *p = &m->params.p[i];
+            if (p->group != g || !p->fan_in) continue;
+            if (own < 0 && (own = m->n_groups++) == MOST_GROUPS)
+                return fail(e, "parametrization = mup: found more than %d groups of parameters", MOST_GROUPS - 1);
+            p->group = own;
+        }
+        if (own < 0) continue;
+        m->groups[own] = m->groups[g];
+        m->groups[own].lr /= r;
+        m->groups[own].text =
+            arena_printf(&m->memory, "%s%smatrices: lr=%g", m->groups[g].text, g ? ", " : "", m->groups[own].lr);
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* parametrization.h - how initial values, learning rates and multipliers depend on the model's width and depth: the key
+ * parametrization.
+ *
+ * mup: the maximal update parametrisation (Yang et al. 2022, Tensor Programs V, table 8, for Adam): with it a learning
+ * rate found at one width is right at others. r = d_model / base_d_model; at the base it is the standard one.
+ *     embeddings, biases, norms    learning rate and initial values as at the base
+ *     matrices (rows are inputs)   learning rate / r; Glorot's initial values have the right scale already
+ *     logits                       / r
+ *     queries                      * sqrt(base_d_k / d_k), so that scores are q.k / d_k
+ * With base_layers also over depths (Dey et al. 2025, CompleteP, table 1 with alpha = 1): each sublayer's output * base
+ * layers / layers.
+ * Widths that grow together are assumed: d_ff and heads * d_k with d_model. */
+#ifndef ABLATE_PARAMETRIZATION_H
+#define ABLATE_PARAMETRIZATION_H
+#include "network/model/model.h"
+
+double width_ratio(const config *c);                     /* r, or 1 */
+double embedding_width(const config *c);                 /* d_model, or the base's */
+double query_factor(const config *c);                    /* 0: none */
+double sublayer_factor(const config *c, int64_t layers); /* or 1; layers: of this stack */
+/* After parameter_groups were read: matrices get groups of their own with the smaller rate. -1 and e if a plugin has no
+ * rule: another optimizer than Adam and its kin, a schedule that depends on d_model, weights outside ab_linear. */
+int parametrization_groups(model *m, err *e);
+#endif
