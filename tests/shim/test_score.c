@@ -207,7 +207,7 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     int64_t k_column = how->self ? how->gap + width : 0;
     score_program *f = program_of(s, c);
     call k = {.op = OP_ATTEND_PROGRAM,
-              .n_in = PROGRAM_LSE,
+              .n_in = INPUT(ATTEND_PROGRAM_BACK, lse),
               .n_out = 3,
               .in = {q, kv, kv, q_off, k_off},
               .training = true,
@@ -227,13 +227,13 @@ static void check_case(dtype type, const score_case *s, const setting *how)
                                .most_queries = z.tq}},
               .call_attr = f};
     bool gathers = s->counts;
-    k.in[PROGRAM_IDS] = nothing();
+    k.i.ATTEND_PROGRAM.ids = nothing();
     for (int i = 0; i < SCORE_LEAVES; i++) {
-        k.in[PROGRAM_LEAF + i] = s->leaf[i][0] ? leaf_of(s, i, &z) : nothing();
+        k.i.ATTEND_PROGRAM.leaf[i] = s->leaf[i][0] ? leaf_of(s, i, &z) : nothing();
         gathers |= s->leaf[i][3] == N;
     }
     if (gathers) {
-        view ids = k.in[PROGRAM_IDS] = tensor(I32, 1, 1, z.tq, z.tk);
+        view ids = k.i.ATTEND_PROGRAM.ids = tensor(I32, 1, 1, z.tq, z.tk);
         for (int64_t i = 0; i < size_of(&ids); i++) {
             int64_t apart = i % z.tk - i / z.tk;
             set(&ids, i, (double)(CLIP + (apart < -CLIP ? -CLIP : apart > CLIP ? CLIP : apart)));
@@ -241,21 +241,22 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     }
     view y = tensor(type, 1, 1, used_q + 3, width), lse = tensor(F32, 1, 1, used_q + 3, HEADS);
     view sums = s->counts ? tensor(F32, z.sentences, HEADS, z.tq, DISTANCES) : nothing();
-    k.out[0] = y, k.out[1] = lse, k.out[PROGRAM_COUNTS] = sums;
+    k.out[0] = y, k.out[1] = lse, k.o.ATTEND_PROGRAM.z = sums;
     check_call(name, cpu_ATTEND_PROGRAM, cuda_ATTEND_PROGRAM, &k, type == F32 ? 1e-5 : 4e-3);
 
     if (written) check_written(name, cuda_ATTEND_PROGRAM, &k);
     view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
     call back = k;
     back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
-    back.in[PROGRAM_LSE] = lse, back.in[PROGRAM_DY] = dy, back.in[PROGRAM_Y] = y, back.in[PROGRAM_Z] = sums;
-    back.in[PROGRAM_D_COUNTS] =
+    back.i.ATTEND_PROGRAM_BACK.lse = lse, back.i.ATTEND_PROGRAM_BACK.dy = dy, back.i.ATTEND_PROGRAM_BACK.y = y,
+    back.i.ATTEND_PROGRAM_BACK.z = sums;
+    back.i.ATTEND_PROGRAM_BACK.dz =
         s->counts ? randoms_in(tensor(F32, sums.dim[0], sums.dim[1], sums.dim[2], sums.dim[3]), -1, 1) : nothing();
     back.out[0] = dq,
     back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
     for (int i = 0; i < SCORE_LEAVES; i++) {
-        const int64_t *d = k.in[PROGRAM_LEAF + i].dim;
-        back.out[PROGRAM_D_LEAF + i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
+        const int64_t *d = k.i.ATTEND_PROGRAM.leaf[i].dim;
+        back.o.ATTEND_PROGRAM_BACK.d_leaf[i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
     /* bf16: a query's sum of dy y is of a rounded y. Its error, 2^-9 / sqrt(3) of |dy y| as a vector, is in all pairs
@@ -281,7 +282,7 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
     sizes z = {.sentences = ROWS, .tq = 1, .tk = CAPACITY};
     int64_t width = HEADS * d;
     call k = {.op = OP_ATTEND_PROGRAM_STEP,
-              .n_in = PROGRAM_LSE,
+              .n_in = INPUT(ATTEND_PROGRAM_BACK, lse),
               .n_out = 3,
               .a = {.ATTEND = {.scale = 0.3,
                                .k_column = width,
@@ -300,10 +301,10 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
               .call_attr = program_of(s, c)};
     bool gathers = s->counts;
     for (int i = 0; i < SCORE_LEAVES; i++) {
-        k.in[PROGRAM_LEAF + i] = s->leaf[i][0] ? leaf_of(s, i, &z) : nothing();
+        k.i.ATTEND_PROGRAM.leaf[i] = s->leaf[i][0] ? leaf_of(s, i, &z) : nothing();
         gathers |= s->leaf[i][3] == N;
     }
-    if (gathers) k.in[PROGRAM_IDS] = ids_below(tensor(I32, 1, 1, 1, CAPACITY), DISTANCES);
+    if (gathers) k.i.ATTEND_PROGRAM.ids = ids_below(tensor(I32, 1, 1, 1, CAPACITY), DISTANCES);
     check_call(name, cpu_ATTEND_PROGRAM_STEP, cuda_ATTEND_PROGRAM_STEP, &k, type == F32 ? 1e-5 : 4e-3);
     release_views(&k);
     tape_free(c);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3, FIRST_LEAF = 2 /* output of ATTEND_PROGRAM_BACK */ };
+enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
 
 typedef struct { /* one tape on both sides, every value kept */
     const pairing *w;
@@ -63,7 +63,7 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         return -1;
     }
     double size = fmax(largest(v), 1e-30), worst = 0, unit = v->type == BF16 || l->cpu->compute == BF16 ? 1e3 : 1;
-    bool leaf = at->op == OP_ATTEND_PROGRAM_BACK && out - i >= FIRST_LEAF;
+    bool leaf = at->op == OP_ATTEND_PROGRAM_BACK && out - i >= OUTPUT(ATTEND_PROGRAM_BACK, d_leaf);
     if (unit > 1 && (at->op == OP_ATTEND_BACK || at->op == OP_ATTEND_PROGRAM_BACK)) unit *= leaf ? 4 : 2;
     for (int k = 0; k < at->n_in; k++)
         if (at->in[k] && kept(&l->cpu->v[at->in[k]])) size = fmax(size, 0.1 * largest(&l->cpu->v[at->in[k]]));

@@ -126,8 +126,8 @@ static int whole_open(whole *t, bench *b, err *e)
     for (int32_t i = 1; i < end; i++) {
         if (c->v[i].op != OP_ASSIGN) continue;
         c->v[i].live = false;
-        ab_t value = t_reshape(c, (ab_t){c->v[i].in[1]}, c->v[i].dim); /* a name of its own, whatever it is */
-        int32_t to = c->v[i].in[0];
+        ab_t value = t_reshape(c, (ab_t){c->v[i].i.ASSIGN.value}, c->v[i].dim); /* a name of its own, whatever it is */
+        int32_t to = c->v[i].i.ASSIGN.to;
         t_keep(c, value, arena_printf(&c->memory, "new of %d", (int)to));
         if (to == t->p.id) t->new_p = value;
         for (uint32_t k = 0; k < rule->n_slots; k++)

@@ -118,9 +118,9 @@ static int encode(steps *s, err *e)
 static bool is_cache(const ab_ctx *c, int32_t state)
 {
     for (int32_t i = 1; i < c->n; i++)
-        if ((c->v[i].op == OP_ATTEND_STEP || c->v[i].op == OP_ATTEND_PROGRAM_STEP ||
-             c->v[i].op == OP_KV_CACHE_APPEND) &&
-            c->v[i].in[1] == state)
+        if ((c->v[i].op == OP_ATTEND_STEP && c->v[i].i.ATTEND_STEP.cache == state) ||
+            (c->v[i].op == OP_ATTEND_PROGRAM_STEP && c->v[i].i.ATTEND_PROGRAM_STEP.cache == state) ||
+            (c->v[i].op == OP_KV_CACHE_APPEND && c->v[i].i.KV_CACHE_APPEND.cache == state))
             return true;
     return false;
 }

@@ -22,11 +22,11 @@ static cost_part part_of(const node *v)
     }
 }
 
-/* Pairs that an ATTEND or its gradient looks at: in[0] has the queries' rows, in[1] the keys'. */
+/* Pairs that an ATTEND or its gradient looks at. */
 static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 {
     if (!op_attends(v->op)) return 0;
-    return (double)c->v[v->in[0]].dim[2] * (double)c->v[v->in[1]].dim[2] / (double)sentences;
+    return (double)c->v[v->i.ATTEND.q].dim[2] * (double)c->v[v->i.ATTEND.k].dim[2] / (double)sentences;
 }
 
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)

@@ -279,8 +279,8 @@ ab_t attn_output(ab_ctx *c, ab_t y)
     if (v.dim[0] != t->batch || v.dim[1] != t->info.heads || v.dim[2] != t->q_time)
         return tape_fail(c, "ab_output: %s, expected [%lld,%lld,%lld,d_v]", shape_text(v.dim, shape),
                          (long long)t->batch, (long long)t->info.heads, (long long)t->q_time);
-    bool packed = v.op == OP_HEADS && v.a.HEADS.column == 0 && v.in[1] == t->q_off.id &&
-                  c->v[v.in[0]].dim[3] == v.dim[1] * v.dim[3];
-    ab_t rows = packed ? (ab_t){v.in[0]} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
+    bool packed = v.op == OP_HEADS && v.a.HEADS.column == 0 && v.i.HEADS.offsets == t->q_off.id &&
+                  c->v[v.i.HEADS.rows].dim[3] == v.dim[1] * v.dim[3];
+    ab_t rows = packed ? (ab_t){v.i.HEADS.rows} : t_merge(c, y, t->q_off, t->q_rows, 0, v.dim[1] * v.dim[3]);
     return host_linear(c, rows, "o", t->info.d_model, t->info.d_model);
 }

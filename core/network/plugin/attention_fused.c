@@ -9,7 +9,7 @@
 /* What was cached behind a key or value, or the value itself. */
 static ab_t before_cache(const ab_ctx *c, ab_t x)
 {
-    return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].in[0]} : x;
+    return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].i.KV_CACHE_APPEND.x} : x;
 }
 
 typedef struct {
@@ -31,13 +31,13 @@ static bool is_table(const ab_ctx *c, int32_t x, int64_t time, int64_t width)
 /* Is x = h cos + rotate_half(h) sin, h as it was projected? So rotary positions are written, of whatever angles. */
 static rotation rotation_of(const ab_ctx *c, ab_t x)
 {
-    const node *sum = &c->v[x.id], *a = &c->v[sum->in[0]], *b = &c->v[sum->in[1]];
+    const node *sum = &c->v[x.id], *a = &c->v[sum->i.ADD.a], *b = &c->v[sum->i.ADD.b];
     rotation none = {{{0}, 0}, {0}, {0}};
     if (!c->backend->kernels[OP_ROTATE] || sum->op != OP_ADD || a->op != OP_MUL || b->op != OP_MUL) return none;
-    const node *h = &c->v[a->in[0]], *half = &c->v[b->in[0]];
-    if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->in[0] != a->in[0]) return none;
-    if (!is_table(c, a->in[1], h->dim[2], h->dim[3]) || !is_table(c, b->in[1], h->dim[2], h->dim[3])) return none;
-    return (rotation){{{h->in[0]}, h->a.ROTATE.column}, {a->in[1]}, {b->in[1]}};
+    const node *h = &c->v[a->i.MUL.a], *half = &c->v[b->i.MUL.a];
+    if (h->op != OP_HEADS || half->op != OP_ROTATE_HALF || half->i.ROTATE_HALF.x != a->i.MUL.a) return none;
+    if (!is_table(c, a->i.MUL.b, h->dim[2], h->dim[3]) || !is_table(c, b->i.MUL.b, h->dim[2], h->dim[3])) return none;
+    return (rotation){{{h->i.HEADS.rows}, h->a.HEADS.column}, {a->i.MUL.b}, {b->i.MUL.b}};
 }
 
 static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
@@ -62,7 +62,7 @@ static ab_t rotated_rows(ab_ctx *c, ab_t q, ab_t k)
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x);
-    if (v.op == OP_HEADS) return (columns){{v.in[0]}, v.a.HEADS.column};
+    if (v.op == OP_HEADS) return (columns){{v.i.HEADS.rows}, v.a.HEADS.column};
     int64_t rows = query_side ? c->attn->q_rows : c->attn->k_rows;
     return (columns){t_merge(c, x, attn_offsets(c, query_side), rows, 0, v.dim[1] * v.dim[3]), 0};
 }

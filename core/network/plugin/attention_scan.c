@@ -45,8 +45,8 @@ static int sides_of(const ab_ctx *c, ab_t y)
     below[y.id] = true;
     for (int32_t i = y.id; i > 0; i--) {
         const node *v = &c->v[i];
-        int32_t laid_out = v->op == OP_MERGE                                  ? v->in[1]
-                           : v->op == OP_ATTEND || v->op == OP_ATTEND_PROGRAM ? v->in[3]
+        int32_t laid_out = v->op == OP_MERGE                                  ? v->i.MERGE.offsets
+                           : v->op == OP_ATTEND || v->op == OP_ATTEND_PROGRAM ? v->i.ATTEND.q_offsets
                                                                               : 0;
         if (!below[i]) continue;
         if (i == t->x.id || laid_out == t->q_off.id)

@@ -56,8 +56,8 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     if (!of_scores(w, x) || depth > SCORE_STEPS) return 0;
     if (v->op == OP_MATMUL)
         return !v->a.MATMUL.transpose_a && v->a.MATMUL.transpose_b &&
-                       has_dims(&w->c->v[v->in[0]], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
-                       has_dims(&w->c->v[v->in[1]], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
+                       has_dims(&w->c->v[v->i.MATMUL.a], t->batch, t->info.heads, t->q_time, t->info.d_k) &&
+                       has_dims(&w->c->v[v->i.MATMUL.b], t->batch, t->info.heads, keys_of(w->c), t->info.d_k)
                    ? x
                    : 0;
     const windowed *window = window_at(w, x);
@@ -66,7 +66,7 @@ static int32_t find_product(walk *w, int32_t x, int depth)
     for (int k = 0; k < n; k++) {
         int32_t found = find_product(w, v->in[k], depth + 1);
         if (!found) continue;
-        if (v->op == OP_MUL_SCALAR && v->in[0] == found) w->scored = x, w->scale = v->a.MUL_SCALAR.by;
+        if (v->op == OP_MUL_SCALAR && v->i.MUL_SCALAR.a == found) w->scored = x, w->scale = v->a.MUL_SCALAR.by;
         return found;
     }
     return 0;
@@ -95,22 +95,23 @@ static ab_t give_up(walk *w)
 static bool same_ids(const ab_ctx *c, int32_t a, int32_t b)
 {
     const node *u = &c->v[a], *v = &c->v[b];
-    return a == b ||
-           (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op && u->in[0] == v->in[0] && u->in[1] == v->in[1] &&
-            u->a.CLIPPED_RELATIVE_POSITION.clip == v->a.CLIPPED_RELATIVE_POSITION.clip);
+    return a == b || (u->op == OP_CLIPPED_RELATIVE_POSITION && v->op == u->op &&
+                      !memcmp(&u->i.CLIPPED_RELATIVE_POSITION, &v->i.CLIPPED_RELATIVE_POSITION,
+                              sizeof u->i.CLIPPED_RELATIVE_POSITION) &&
+                      u->a.CLIPPED_RELATIVE_POSITION.clip == v->a.CLIPPED_RELATIVE_POSITION.clip);
 }
 
 /* The table E where x = by q E' with the queries of the product; id 0: x is made otherwise. */
 static ab_t key_table(const walk *w, int32_t x, double *by)
 {
     const ab_ctx *c = w->c;
-    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].in[0]) *by *= c->v[x].a.MUL_SCALAR.by;
+    for (*by = 1; c->v[x].op == OP_MUL_SCALAR; x = c->v[x].i.MUL_SCALAR.a) *by *= c->v[x].a.MUL_SCALAR.by;
     const node *v = &c->v[x];
     if (!takes_tables(c) || v->op != OP_MATMUL || v->a.MATMUL.transpose_a || !v->a.MATMUL.transpose_b ||
-        v->in[0] != c->v[w->product].in[0])
+        v->i.MATMUL.a != c->v[w->product].i.MATMUL.a)
         return (ab_t){0};
-    const node *e = &c->v[v->in[1]];
-    return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->in[1] : 0};
+    const node *e = &c->v[v->i.MATMUL.b];
+    return (ab_t){e->dim[0] * e->dim[1] == 1 && e->type == v->type ? v->i.MATMUL.b : 0};
 }
 
 static ab_t leaf(walk *w, int32_t x)
@@ -119,12 +120,13 @@ static ab_t leaf(walk *w, int32_t x)
     int32_t of = x;
     const node *v = &w->c->v[x];
     bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == keys_of(w->c) &&
-                    w->c->v[v->in[0]].dim[2] == t->q_time;
+                    w->c->v[v->i.GATHER.x].dim[2] == t->q_time;
     /* ids of each sentence or head */
-    if (gathered && w->c->v[v->in[1]].dim[0] * w->c->v[v->in[1]].dim[1] != 1) gathered = false;
-    if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->in[1])) gathered = false;
-    if (gathered && !w->ids.id) w->ids = (ab_t){v->in[1]};
-    if (gathered || v->op == OP_BROADCAST_TO) of = v->in[0];
+    if (gathered && w->c->v[v->i.GATHER.ids].dim[0] * w->c->v[v->i.GATHER.ids].dim[1] != 1) gathered = false;
+    if (gathered && w->ids.id && !same_ids(w->c, w->ids.id, v->i.GATHER.ids)) gathered = false;
+    if (gathered && !w->ids.id) w->ids = (ab_t){v->i.GATHER.ids};
+    if (gathered) of = v->i.GATHER.x;
+    if (v->op == OP_BROADCAST_TO) of = v->i.BROADCAST_TO.x;
     double by;
     ab_t table = gathered && w->keys < 0 && w->n < SCORE_LEAVES ? key_table(w, of, &by) : (ab_t){0};
     if (table.id) {
@@ -151,7 +153,8 @@ static bool right_mask(const walk *w, const node *v)
     const attn_context *t = w->c->attn;
     /* a step sees all of its past, which is no later than itself */
     bool causal = t->info.role == AB_CAUSAL && (!t->decode || attn_steps(w->c));
-    return v->in[1] == t->qpos.id && v->in[2] == t->kpos.id && v->in[3] == t->klen.id && (!v->a.MASK.causal || causal);
+    return v->i.MASK.q_positions == t->qpos.id && v->i.MASK.k_positions == t->kpos.id &&
+           v->i.MASK.k_lengths == t->klen.id && (!v->a.MASK.causal || causal);
 }
 
 /* Between such an operation and the softmax, what is masked stays so. */
@@ -159,7 +162,7 @@ static bool keeps_masked(walk *w, const node *v, int k)
 {
     if (!depends(w, v->in[k])) return false;
     if (v->op == OP_ADD) return !depends(w, v->in[1 - k]);
-    if (v->op == OP_SUB) return !k && !depends(w, v->in[1]);
+    if (v->op == OP_SUB) return k == INPUT(SUB, a) && !depends(w, v->i.SUB.b);
     return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
 }
 
@@ -185,7 +188,7 @@ static ab_t emit(walk *w, int32_t x, bool above)
         if (!above || w->masked || !right_mask(w, &v)) return give_up(w);
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
-        return emit(w, v.in[0], true);
+        return emit(w, v.i.MASK.s, true);
     }
     const windowed *window = window_at(w, x);
     if (window) return above && take_window(w, window).id ? emit(w, window->scores, true) : give_up(w);
@@ -249,14 +252,14 @@ ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v)
     if (c->v[x].op == OP_DROPOUT) {
         dropout = c->v[x].a.DROPOUT.p;
         place = c->v[x].a.DROPOUT.place;
-        x = c->v[x].in[0];
+        x = c->v[x].i.DROPOUT.x;
     }
     if (c->v[x].op != OP_SOFTMAX || !of_scores(&w, x)) return (ab_t){0};
     if (!has_dims(&c->v[v.id], t->batch, t->info.heads, keys_of(c), t->info.d_v)) return (ab_t){0};
-    const score_program *f = program_of(&w, c->v[x].in[0]);
+    const score_program *f = program_of(&w, c->v[x].i.SOFTMAX.x);
     if (!f) return (ab_t){0};
     const node *product = &c->v[w.product];
-    ab_t q = {product->in[0]}, k = {product->in[1]};
+    ab_t q = {product->i.MATMUL.a}, k = {product->i.MATMUL.b};
     if (step && !(is_cached(c, k) && is_cached(c, v))) return (ab_t){0}; /* made of what was cached: that is not kept */
     attn_program program = {
         .f = f, .ids = w.ids, .scale = w.scale, .dropout = dropout, .place = place, .causal = w.causal};
@@ -269,7 +272,7 @@ ab_t attn_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 {
     const attn_context *t = c->attn;
     if (t && p.id && ids.id && p.id == t->weights.id && t->summed.id) {
-        ab_t mine = {c->v[t->summed.id].in[PROGRAM_IDS]};
+        ab_t mine = {c->v[t->summed.id].i.ATTEND_PROGRAM.ids};
         if (mine.id && same_ids(c, mine.id, ids.id)) return t_attend_counts(c, t->summed, t->batch, t->q_time, n);
     }
     return t_scatter_add(c, p, ids, n);
@@ -280,14 +283,14 @@ ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum)
     attn_context *t = c->attn;
     const node *v = &c->v[sum.id];
     if (!sum.id || !t->summed.id || v->op != OP_ADD || !takes_tables(c)) return sum;
-    int added = v->in[0] == y.id ? 1 : 0;
-    const node *m = &c->v[v->in[added]];
-    if (v->in[1 - added] != y.id || m->op != OP_MATMUL || m->a.MATMUL.transpose_a || m->a.MATMUL.transpose_b)
+    bool first = v->i.ADD.a == y.id;
+    const node *m = &c->v[first ? v->i.ADD.b : v->i.ADD.a];
+    if ((!first && v->i.ADD.b != y.id) || m->op != OP_MATMUL || m->a.MATMUL.transpose_a || m->a.MATMUL.transpose_b)
         return sum;
-    const node *table = &c->v[m->in[1]];
-    bool counts = m->in[0] == tape_part(c, t->summed, PROGRAM_COUNTS).id;
+    const node *table = &c->v[m->i.MATMUL.b];
+    bool counts = m->i.MATMUL.a == tape_part(c, t->summed, OUTPUT(ATTEND_PROGRAM, z)).id;
     if (!counts || table->dim[0] * table->dim[1] != 1 || table->type != c->v[y.id].type) return sum;
-    ab_t again = t_attend_values(c, t->summed, (ab_t){m->in[1]});
+    ab_t again = t_attend_values(c, t->summed, (ab_t){m->i.MATMUL.b});
     if (!again.id) return sum;
     t->summed = again;
     return t_heads(c, again, t->q_off, 0, t->info.heads, t->info.d_v, t->q_time);

@@ -70,7 +70,8 @@ static void assign_last(ab_ctx *c)
         if (c->v[i].op != OP_ASSIGN || !c->v[i].live) continue;
         c->v[i].live = false;
         node v = c->v[i];
-        ab_t in[2] = {{v.in[0]}, {v.in[1]}}, y = tape_push(c, OP_ASSIGN, v.type, v.dim, 2, in, NULL);
+        ab_t in[] = {{v.i.ASSIGN.to}, {v.i.ASSIGN.value}},
+             y = tape_push(c, OP_ASSIGN, v.type, v.dim, LENGTH(in), in, NULL);
         tape_at(c, y)->live = true;
     }
 }

@@ -110,15 +110,15 @@ static columns columns_of(const view *v, int64_t first)
 static attend_args args_of(const call *k)
 {
     const attr *t = &k->a;
-    return (attend_args){.n_sentences = k->in[3].dim[3] - 1,
+    return (attend_args){.n_sentences = k->i.ATTEND.q_offsets.dim[3] - 1,
                          .heads = t->ATTEND.heads,
                          .d_k = t->ATTEND.d_k,
                          .d_v = t->ATTEND.d_v,
-                         .q_off = k->in[3].data,
-                         .k_off = k->in[4].data,
-                         .q = columns_of(&k->in[0], t->ATTEND.q_column),
-                         .k = columns_of(&k->in[1], t->ATTEND.k_column),
-                         .v = columns_of(&k->in[2], t->ATTEND.v_column),
+                         .q_off = k->i.ATTEND.q_offsets.data,
+                         .k_off = k->i.ATTEND.k_offsets.data,
+                         .q = columns_of(&k->i.ATTEND.q, t->ATTEND.q_column),
+                         .k = columns_of(&k->i.ATTEND.k, t->ATTEND.k_column),
+                         .v = columns_of(&k->i.ATTEND.v, t->ATTEND.v_column),
                          .causal = t->ATTEND.causal != 0,
                          .scale = t->ATTEND.scale,
                          .drop = dropout_of(k, t->ATTEND.p, t->ATTEND.place)};
@@ -131,34 +131,34 @@ static int check_offsets(const call *k, const attend_args *a, err *e)
         if (a->q_off[i] <= a->q_off[i + 1] && a->k_off[i] <= a->k_off[i + 1]) continue;
         return fail(e, "attention: offsets of sentence %lld go backwards", (long long)i);
     }
-    if (a->q_off[b] > rows_of(&k->in[0]) || a->k_off[b] > rows_of(&k->in[1]))
+    if (a->q_off[b] > rows_of(&k->i.ATTEND.q) || a->k_off[b] > rows_of(&k->i.ATTEND.k))
         return fail(e, "attention: offsets end at rows %d and %d, but there are %lld and %lld rows", a->q_off[b],
-                    a->k_off[b], (long long)rows_of(&k->in[0]), (long long)rows_of(&k->in[1]));
+                    a->k_off[b], (long long)rows_of(&k->i.ATTEND.q), (long long)rows_of(&k->i.ATTEND.k));
     return 0;
 }
 
 static int forward(const call *k, attend_args a, err *e)
 {
-    dtype type = k->in[0].type;
+    dtype type = k->i.ATTEND.q.type;
     if (check_offsets(k, &a, e)) return -1;
-    a.y = columns_of(&k->out[0], 0);
-    a.lse = k->out[1].data;
+    a.y = columns_of(&k->o.ATTEND.y, 0);
+    a.lse = k->o.ATTEND.lse.data;
     attend_work work = type == F64                  ? attend_f64
                        : type == F32                ? attend_f32
                        : tiles_usable() && !a.score ? attend_tiles
                                                     : attend_bf16;
     for_each_item(&a, work);
-    zero_rows(k->out[0].data, a.q_off[a.n_sentences], rows_of(&k->out[0]), width_of(&k->out[0]), type);
-    zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->out[0]), a.heads, k->out[1].type);
+    zero_rows(k->o.ATTEND.y.data, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), width_of(&k->o.ATTEND.y), type);
+    zero_rows(a.lse, a.q_off[a.n_sentences], rows_of(&k->o.ATTEND.y), a.heads, k->o.ATTEND.lse.type);
     return 0;
 }
 
 /* lse and dy: which inputs they are. */
 static int backward(const call *k, attend_args a, const view *lse, const view *dy, err *e)
 {
-    dtype type = k->in[0].type;
+    dtype type = k->i.ATTEND_BACK.q.type;
     if (check_offsets(k, &a, e)) return -1;
-    const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
+    const view *q = &k->o.ATTEND_BACK.dq, *kv = k->o.ATTEND_BACK.dkv.data ? &k->o.ATTEND_BACK.dkv : q;
     a.lse = lse->data;
     a.dy = columns_of(dy, 0);
     a.dq = columns_of(q, k->a.ATTEND.q_column);
@@ -182,19 +182,23 @@ static int backward(const call *k, attend_args a, const view *lse, const view *d
 }
 
 int cpu_ATTEND(const call *k, err *e) { return forward(k, args_of(k), e); }
-int cpu_ATTEND_BACK(const call *k, err *e) { return backward(k, args_of(k), &k->in[6], &k->in[7], e); }
+int cpu_ATTEND_BACK(const call *k, err *e)
+{
+    return backward(k, args_of(k), &k->i.ATTEND_BACK.lse, &k->i.ATTEND_BACK.dy, e);
+}
 
 /* ---- with a score program ---- */
 
 static int score_of(const call *k, score_args *s, err *e)
 {
     *s = (score_args){.program = k->call_attr,
-                      .ids = k->in[PROGRAM_IDS].data,
+                      .ids = k->i.ATTEND_PROGRAM_BACK.ids.data,
                       .times = {k->a.ATTEND.most_queries, k->a.ATTEND.most_keys}};
-    memcpy(s->leaf, k->in + PROGRAM_LEAF, sizeof s->leaf);
+    memcpy(s->leaf, k->i.ATTEND_PROGRAM_BACK.leaf, sizeof s->leaf);
     for (int i = 0; i < s->program->n_leaves; i++) {
         bool table = i == s->program->keys || i == s->program->values;
-        if ((table || s->program->gathered[i]) && check_ids(k, &k->in[PROGRAM_IDS], s->leaf[i].dim[table ? 2 : 3], e))
+        if ((table || s->program->gathered[i]) &&
+            check_ids(k, &k->i.ATTEND_PROGRAM_BACK.ids, s->leaf[i].dim[table ? 2 : 3], e))
             return -1;
     }
     return 0;
@@ -260,10 +264,10 @@ int cpu_ATTEND_PROGRAM(const call *k, err *e)
     score_args s;
     if (score_of(k, &s, e)) return -1;
     a.score = &s;
-    s.counts = k->out[PROGRAM_COUNTS];
-    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+    s.counts = k->o.ATTEND_PROGRAM.z;
+    if (s.counts.data && check_ids(k, &k->i.ATTEND_PROGRAM.ids, s.counts.dim[3], e)) return -1;
     if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
-    open_tables(k->in[0].type, &s);
+    open_tables(k->i.ATTEND_PROGRAM.q.type, &s);
     if (s.counts.data) memset(s.counts.data, 0, bytes_of(&s.counts));
     int bad = forward(k, a, e);
     close_score(&s);
@@ -284,12 +288,12 @@ static void open_sums(const call *k, const attend_args *a, score_args *s)
         s->sum[i].size = table                     ? v->dim[2] * s->sum[i].line
                          : s->program->gathered[i] ? v->dim[2] * v->dim[3]
                                                    : (v->dim[2] > 1 ? padded : 1) * v->dim[3];
-        if (k->out[PROGRAM_D_LEAF + i].data && s->sum[i].size > largest) largest = s->sum[i].size;
+        if (k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data && s->sum[i].size > largest) largest = s->sum[i].size;
     }
     s->chunks = MOST_NUMBERS / (largest * a->heads);
     s->chunks = s->chunks < 1 ? 1 : s->chunks > MOST_CHUNKS ? MOST_CHUNKS : s->chunks;
     for (int i = 0; i < s->program->n_leaves; i++) {
-        if (!k->out[PROGRAM_D_LEAF + i].data) continue;
+        if (!k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data) continue;
         int64_t parts = s->leaf[i].dim[0] > 1 ? a->n_sentences : s->chunks;
         size_t bytes = (size_t)(parts * a->heads * s->sum[i].size) * dtype_size(s->leaf[i].type);
         s->sum[i].data = cpu_backend.alloc(bytes);
@@ -304,16 +308,16 @@ int cpu_ATTEND_PROGRAM_BACK(const call *k, err *e)
     score_args s;
     if (score_of(k, &s, e)) return -1;
     a.score = &s;
-    s.counts = k->in[PROGRAM_D_COUNTS];
+    s.counts = k->i.ATTEND_PROGRAM_BACK.dz;
     if (check_offsets(k, &a, e) || open_windows(k, &a, &s, e)) return -1;
-    open_tables(k->in[0].type, &s);
+    open_tables(k->i.ATTEND_PROGRAM_BACK.q.type, &s);
     open_sums(k, &a, &s);
-    int bad = backward(k, a, &k->in[PROGRAM_LSE], &k->in[PROGRAM_DY], e);
+    int bad = backward(k, a, &k->i.ATTEND_PROGRAM_BACK.lse, &k->i.ATTEND_PROGRAM_BACK.dy, e);
     close_score(&s);
     for (int i = 0; i < s.program->n_leaves; i++) {
-        const view *d = &k->out[PROGRAM_D_LEAF + i];
+        const view *d = &k->o.ATTEND_PROGRAM_BACK.d_leaf[i];
         if (!d->data) continue;
-        BY_TYPE(k->in[0].type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
+        BY_TYPE(k->i.ATTEND_PROGRAM_BACK.q.type, finish_leaf, &s, i, a.n_sentences, a.heads, d);
         cpu_backend.release(s.sum[i].data);
     }
     return bad;

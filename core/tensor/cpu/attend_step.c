@@ -33,20 +33,20 @@ static int run_step(const call *k, const score_args *score, err *e)
 {
     const attr *t = &k->a;
     step_args a = {.score = score,
-                   .rows = rows_of(&k->in[0]),
-                   .cap = k->in[1].dim[2],
+                   .rows = rows_of(&k->i.ATTEND_STEP.qkv),
+                   .cap = k->i.ATTEND_STEP.cache.dim[2],
                    .heads = t->ATTEND.heads,
                    .d_k = t->ATTEND.d_k,
                    .d_v = t->ATTEND.d_v,
-                   .t = *(const int32_t *)k->in[3].data,
-                   .qkv = k->in[0].data,
-                   .cache = k->in[1].data,
-                   .y = k->out[0].data,
-                   .ancestor = k->in[2].data,
+                   .t = *(const int32_t *)k->i.ATTEND_STEP.time.data,
+                   .qkv = k->i.ATTEND_STEP.qkv.data,
+                   .cache = k->i.ATTEND_STEP.cache.data,
+                   .y = k->o.ATTEND_STEP.y.data,
+                   .ancestor = k->i.ATTEND_STEP.ancestors.data,
                    .scale = t->ATTEND.scale};
     if (a.t < 0 || a.t >= a.cap)
         return fail(e, "decoding step %lld, but the cache has %lld positions", (long long)a.t, (long long)a.cap);
-    BY_TYPE(k->in[0].type, attend_step, &a);
+    BY_TYPE(k->i.ATTEND_STEP.qkv.type, attend_step, &a);
     return 0;
 }
 
@@ -54,10 +54,11 @@ int cpu_ATTEND_STEP(const call *k, err *e) { return run_step(k, NULL, e); }
 
 int cpu_ATTEND_PROGRAM_STEP(const call *k, err *e)
 {
-    score_args s = {.program = k->call_attr, .ids = k->in[PROGRAM_IDS].data, .counts = k->out[PROGRAM_COUNTS]};
-    memcpy(s.leaf, k->in + PROGRAM_LEAF, sizeof s.leaf);
+    score_args s = {
+        .program = k->call_attr, .ids = k->i.ATTEND_PROGRAM_STEP.ids.data, .counts = k->o.ATTEND_PROGRAM_STEP.z};
+    memcpy(s.leaf, k->i.ATTEND_PROGRAM_STEP.leaf, sizeof s.leaf);
     for (int i = 0; i < s.program->n_leaves; i++)
-        if (s.program->gathered[i] && check_ids(k, &k->in[PROGRAM_IDS], s.leaf[i].dim[3], e)) return -1;
-    if (s.counts.data && check_ids(k, &k->in[PROGRAM_IDS], s.counts.dim[3], e)) return -1;
+        if (s.program->gathered[i] && check_ids(k, &k->i.ATTEND_PROGRAM_STEP.ids, s.leaf[i].dim[3], e)) return -1;
+    if (s.counts.data && check_ids(k, &k->i.ATTEND_PROGRAM_STEP.ids, s.counts.dim[3], e)) return -1;
     return run_step(k, &s, e);
 }

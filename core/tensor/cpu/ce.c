@@ -22,11 +22,11 @@ typedef struct {
 
 int cpu_CE(const call *k, err *e)
 {
-    int64_t rows = rows_of(&k->in[0]), v = width_of(&k->in[0]);
+    int64_t rows = rows_of(&k->i.CE.logits), v = width_of(&k->i.CE.logits);
     if (k->a.CE.padding)
         return fail(e, "cross-entropy: rows with %lld columns of padding, which the CPU does not support",
                     (long long)k->a.CE.padding);
-    const int32_t *target = k->in[1].data;
+    const int32_t *target = k->i.CE.targets.data;
     double eps = k->a.CE.smoothing, others = k->a.CE.others ? eps / (double)(v > 1 ? v - 1 : 1) : eps / (double)v;
     for (int64_t r = 0; r < rows; r++)
         if (target[r] >= v)
@@ -35,12 +35,12 @@ int cpu_CE(const call *k, err *e)
     ce_args a = {.rows = rows,
                  .width = v,
                  .target = target,
-                 .logits = k->in[0].data,
-                 .norm = k->in[2].data,
-                 .losses = k->out[0].data,
-                 .grad = k->a.CE.gradient ? k->out[1].data : NULL,
+                 .logits = k->i.CE.logits.data,
+                 .norm = k->i.CE.norm.data,
+                 .losses = k->o.CE.losses.data,
+                 .grad = k->a.CE.gradient ? k->o.CE.d_logits.data : NULL,
                  .on = 1 - eps - (k->a.CE.others ? others : 0),
                  .others = others};
-    BY_TYPE(k->in[0].type, ce, &a);
+    BY_TYPE(k->i.CE.logits.type, ce, &a);
     return 0;
 }

@@ -15,9 +15,8 @@ static void *cpu_alloc(size_t bytes)
     return p;
 }
 
-#define CPU_ENTRY(name) [OP_##name] = cpu_##name,
 const backend cpu_backend = {.name = "cpu",
-                             .kernels = {CPU_KERNELS(CPU_ENTRY)},
+                             .kernels = {OPS(CPU_ENTRY)},
                              .takes_tables = true,
                              .alloc = cpu_alloc,
                              .release = free,

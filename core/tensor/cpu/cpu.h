@@ -31,61 +31,9 @@ const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_b
 /* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
 void cpu_release_params(const params *s);
 
-#define CPU_KERNELS(X)                                                                                                 \
-    X(ADD)                                                                                                             \
-    X(SUB)                                                                                                             \
-    X(MUL)                                                                                                             \
-    X(DIV)                                                                                                             \
-    X(MINIMUM)                                                                                                         \
-    X(LESS_THAN)                                                                                                       \
-    X(MUL_SCALAR)                                                                                                      \
-    X(ADD_SCALAR)                                                                                                      \
-    X(MAP)                                                                                                             \
-    X(MAP_BACK)                                                                                                        \
-    X(WHERE)                                                                                                           \
-    X(CAST)                                                                                                            \
-    X(DROPOUT)                                                                                                         \
-    X(SUM_TO)                                                                                                          \
-    X(BROADCAST_TO)                                                                                                    \
-    X(SOFTMAX)                                                                                                         \
-    X(SOFTMAX_BACK)                                                                                                    \
-    X(MATMUL)                                                                                                          \
-    X(TRANSPOSE)                                                                                                       \
-    X(SLICE)                                                                                                           \
-    X(PAD)                                                                                                             \
-    X(CONCAT)                                                                                                          \
-    X(ROTATE_HALF)                                                                                                     \
-    X(EMBEDDING)                                                                                                       \
-    X(EMBEDDING_BACK)                                                                                                  \
-    X(TO_FLOAT)                                                                                                        \
-    X(RELATIVE_POSITION)                                                                                               \
-    X(CLIPPED_RELATIVE_POSITION)                                                                                       \
-    X(GATHER)                                                                                                          \
-    X(SCATTER_ADD)                                                                                                     \
-    X(TOP_K)                                                                                                           \
-    X(TO_IDS)                                                                                                          \
-    X(RANDOM)                                                                                                          \
-    X(MASK)                                                                                                            \
-    X(HEADS)                                                                                                           \
-    X(MERGE)                                                                                                           \
-    X(ROTATE)                                                                                                          \
-    X(LINEAR)                                                                                                          \
-    X(LINEAR_DX)                                                                                                       \
-    X(LINEAR_DW)                                                                                                       \
-    X(COLUMN_SUM)                                                                                                      \
-    X(RELU_BACK)                                                                                                       \
-    X(EMBED_TOKENS)                                                                                                    \
-    X(EMBED_TOKENS_BACK)                                                                                               \
-    X(NORM)                                                                                                            \
-    X(NORM_BACK)                                                                                                       \
-    X(DROPOUT_ADD)                                                                                                     \
-    X(ATTEND)                                                                                                          \
-    X(ATTEND_BACK)                                                                                                     \
-    X(ATTEND_PROGRAM)                                                                                                  \
-    X(ATTEND_PROGRAM_BACK)                                                                                             \
-    X(ATTEND_PROGRAM_STEP) X(ATTEND_STEP) X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE) X(CE) X(CALL) X(ASSIGN)
-#define CPU_DECLARE(name) int cpu_##name(const call *k, err *e);
-CPU_KERNELS(CPU_DECLARE)
+#define CPU_DECLARE(name, in, out, where, place, attributes, doc) CPU_##where(int cpu_##name(const call *k, err *e);)
+OPS(CPU_DECLARE)
+#define CPU_ENTRY(name, in, out, where, place, attributes, doc) CPU_##where([OP_##name] = cpu_##name, )
 
 /* Whole-vector services (tiled.c). */
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);

@@ -177,7 +177,8 @@ int cpu_DROPOUT(const call *k, err *e)
 {
     (void)e;
     dropout d = dropout_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
-    BY_TYPE(k->out[0].type, drop, &d, rows_of(&k->in[0]) * width_of(&k->in[0]), NULL, k->in[0].data, k->out[0].data);
+    BY_TYPE(k->o.DROPOUT.y.type, drop, &d, rows_of(&k->i.DROPOUT.x) * width_of(&k->i.DROPOUT.x), NULL,
+            k->i.DROPOUT.x.data, k->o.DROPOUT.y.data);
     return 0;
 }
 
@@ -185,7 +186,7 @@ int cpu_DROPOUT_ADD(const call *k, err *e)
 {
     (void)e;
     dropout d = dropout_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place);
-    BY_TYPE(k->out[0].type, drop, &d, rows_of(&k->in[0]) * width_of(&k->in[0]), k->in[0].data, k->in[1].data,
-            k->out[0].data);
+    BY_TYPE(k->o.DROPOUT_ADD.y.type, drop, &d, rows_of(&k->i.DROPOUT_ADD.x) * width_of(&k->i.DROPOUT_ADD.x),
+            k->i.DROPOUT_ADD.x.data, k->i.DROPOUT_ADD.s.data, k->o.DROPOUT_ADD.y.data);
     return 0;
 }

@@ -181,7 +181,7 @@ int cpu_MAP_BACK(const call *k, err *e)
 
 int cpu_CAST(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.CAST.x, *y = &k->o.CAST.y;
     convert_fn f = converter(y->type, x->type);
     if (!f) return wrong_type(k, e);
     copy_flat(y->data, x->data, count_of(y), f, dtype_size(y->type), dtype_size(x->type));

@@ -22,7 +22,7 @@ typedef struct {
 
 static int fill_moved(const call *k, const view *rows, const view *heads, moved *m, err *e)
 {
-    const view *offset = &k->in[1];
+    const view *offset = &k->i.HEADS.offsets;
     if (offset->type != I32) return wrong_type(k, e);
     *m = (moved){.rows = rows->data,
                  .heads = heads->data,
@@ -70,8 +70,10 @@ static void heads_of_rows(const void *job, int64_t from, int64_t to) /* of (sent
 int cpu_HEADS(const call *k, err *e)
 {
     moved m;
-    if (fill_moved(k, &k->in[0], &k->out[0], &m, e) || convert_or_fail(k, &k->out[0], &k->in[0], &m.f, e)) return -1;
-    over_range(m.batch * m.n_heads, 1, count_of(&k->out[0]), heads_of_rows, &m);
+    if (fill_moved(k, &k->i.HEADS.rows, &k->o.HEADS.y, &m, e) ||
+        convert_or_fail(k, &k->o.HEADS.y, &k->i.HEADS.rows, &m.f, e))
+        return -1;
+    over_range(m.batch * m.n_heads, 1, count_of(&k->o.HEADS.y), heads_of_rows, &m);
     return 0;
 }
 
@@ -99,9 +101,10 @@ static void rows_of_heads(const void *job, int64_t from,
 int cpu_MERGE(const call *k, err *e)
 {
     moved m;
-    if (fill_moved(k, &k->out[0], &k->in[0], &m, e) || convert_or_fail(k, &k->out[0], &k->in[0], &m.f, e)) return -1;
+    if (fill_moved(k, &k->o.MERGE.y, &k->i.MERGE.x, &m, e) || convert_or_fail(k, &k->o.MERGE.y, &k->i.MERGE.x, &m.f, e))
+        return -1;
     memset(m.rows, 0, (size_t)(m.offset[0] * m.cols) * m.rows_size);
-    over_range(m.batch + 1, 1, count_of(&k->out[0]), rows_of_heads, &m);
+    over_range(m.batch + 1, 1, count_of(&k->o.MERGE.y), rows_of_heads, &m);
     return 0;
 }
 
@@ -155,8 +158,9 @@ static int check_ancestors(const memory *m, int64_t rows, int64_t cached, err *e
 
 int cpu_KV_CACHE_APPEND(const call *k, err *e)
 {
-    const view *x = &k->in[0], *cache = &k->in[1], *ancestors = &k->in[2], *y = &k->out[0];
-    if (ancestors->type != I32 || k->in[3].type != I32 || x->type != y->type) return wrong_type(k, e);
+    const view *x = &k->i.KV_CACHE_APPEND.x, *cache = &k->i.KV_CACHE_APPEND.cache,
+               *ancestors = &k->i.KV_CACHE_APPEND.ancestors, *y = &k->o.KV_CACHE_APPEND.y;
+    if (ancestors->type != I32 || k->i.KV_CACHE_APPEND.time.type != I32 || x->type != y->type) return wrong_type(k, e);
     memory m = {.cache = cache->data,
                 .y = y->data,
                 .x = x->data,
@@ -164,7 +168,7 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
                 .cap = cache->dim[2],
                 .n_ancestors = width_of(ancestors),
                 .heads = y->dim[1],
-                .time = *(const int32_t *)k->in[3].data,
+                .time = *(const int32_t *)k->i.KV_CACHE_APPEND.time.data,
                 .seen = y->dim[2],
                 .width = y->dim[3],
                 .size = dtype_size(y->type),
@@ -186,7 +190,7 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
 
 int cpu_CACHE_REORDER(const call *k, err *e)
 {
-    const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
+    const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
     if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
         return fail(e, "CACHE_REORDER: %lld parents for a state of %lld numbers", (long long)rows,
@@ -198,7 +202,7 @@ int cpu_CACHE_REORDER(const call *k, err *e)
 
 static int overwrite(const call *k, err *e)
 {
-    const view *to = &k->in[0], *value = &k->in[1];
+    const view *to = &k->i.ASSIGN.to, *value = &k->i.ASSIGN.value;
     convert_fn f;
     if (convert_or_fail(k, to, value, &f, e)) return -1;
     if (count_of(to) != count_of(value))
@@ -221,8 +225,8 @@ int cpu_CALL(const call *k, err *e)
     }
     ab_run r = {.in = in,
                 .n_in = k->n_in,
-                .out = {.data = k->out[0].data, .dtype = (int32_t)k->out[0].type},
+                .out = {.data = k->o.CALL.y.data, .dtype = (int32_t)k->o.CALL.y.type},
                 .attr = k->call_attr};
-    memcpy(r.out.dim, k->out[0].dim, sizeof r.out.dim);
+    memcpy(r.out.dim, k->o.CALL.y.dim, sizeof r.out.dim);
     return k->call->cpu(&r) ? call_reference(k, &cpu_backend, e) : 0;
 }

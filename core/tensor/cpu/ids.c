@@ -79,12 +79,13 @@ int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, cons
 
 int cpu_EMBEDDING(const call *k, err *e)
 {
-    return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), &k->out[0], e);
+    return rows_by_id(k, &k->i.EMBEDDING.table, &k->i.EMBEDDING.ids, rows_of(&k->i.EMBEDDING.table), &k->o.EMBEDDING.y,
+                      e);
 }
 
 int cpu_EMBEDDING_BACK(const call *k, err *e)
 {
-    const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    const view *dy = &k->i.EMBEDDING_BACK.dy, *ids = &k->i.EMBEDDING_BACK.ids, *y = &k->o.EMBEDDING_BACK.y;
     if (!is_real(y) || dy->type != y->type || ids->type != I32) return wrong_type(k, e);
     if (check_ids(k, ids, rows_of(y), e)) return -1;
     by_id b = {
@@ -97,9 +98,10 @@ int cpu_EMBEDDING_BACK(const call *k, err *e)
 
 int cpu_TO_FLOAT(const call *k, err *e)
 {
-    const view *y = &k->out[0];
-    if (!is_real(y) || k->in[0].type != I32) return wrong_type(k, e);
-    over_range(count_of(y), 64, count_of(y), OF_TYPE(y, numbers), &(by_id){.y = y->data, .ids = k->in[0].data});
+    const view *y = &k->o.TO_FLOAT.y;
+    if (!is_real(y) || k->i.TO_FLOAT.ids.type != I32) return wrong_type(k, e);
+    over_range(count_of(y), 64, count_of(y), OF_TYPE(y, numbers),
+               &(by_id){.y = y->data, .ids = k->i.TO_FLOAT.ids.data});
     return 0;
 }
 
@@ -118,26 +120,27 @@ static void distances(const void *job, int64_t from, int64_t to)
 
 static int by_pair(const call *k, range_fn f, err *e)
 {
-    if (k->in[0].type != I32 || k->in[1].type != I32) return wrong_type(k, e);
-    pairs p = {k->out[0].data, k->in[0].data, k->in[1].data, count_of(&k->in[1]),
-               (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip};
-    over_range(count_of(&k->in[0]), 1, count_of(&k->out[0]), f, &p);
+    if (k->i.RELATIVE_POSITION.q.type != I32 || k->i.RELATIVE_POSITION.k.type != I32) return wrong_type(k, e);
+    pairs p = {k->o.RELATIVE_POSITION.y.data, k->i.RELATIVE_POSITION.q.data, k->i.RELATIVE_POSITION.k.data,
+               count_of(&k->i.RELATIVE_POSITION.k), (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip};
+    over_range(count_of(&k->i.RELATIVE_POSITION.q), 1, count_of(&k->o.RELATIVE_POSITION.y), f, &p);
     return 0;
 }
 int cpu_RELATIVE_POSITION(const call *k, err *e)
 {
-    return is_real(&k->out[0]) ? by_pair(k, OF_TYPE(&k->out[0], gaps), e) : wrong_type(k, e);
+    return is_real(&k->o.RELATIVE_POSITION.y) ? by_pair(k, OF_TYPE(&k->o.RELATIVE_POSITION.y, gaps), e)
+                                              : wrong_type(k, e);
 }
 int cpu_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
-    return k->out[0].type == I32 ? by_pair(k, distances, e) : wrong_type(k, e);
+    return k->o.CLIPPED_RELATIVE_POSITION.y.type == I32 ? by_pair(k, distances, e) : wrong_type(k, e);
 }
 
 /* ---- numbers chosen by ids ---- */
 
 static int choose(const call *k, int64_t n, range_fn f, err *e)
 {
-    const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    const view *x = &k->i.GATHER.x, *ids = &k->i.GATHER.ids, *y = &k->o.GATHER.y;
     if (!is_real(y) || x->type != y->type || ids->type != I32) return wrong_type(k, e);
     if (check_ids(k, ids, n, e)) return -1;
     int64_t step[4];
@@ -153,19 +156,23 @@ static int choose(const call *k, int64_t n, range_fn f, err *e)
     over_range(rows_of(y), 1, rows_of(y) * (n + b.width), f, &b);
     return 0;
 }
-int cpu_GATHER(const call *k, err *e) { return choose(k, width_of(&k->in[0]), OF_TYPE(&k->out[0], pick), e); }
-int cpu_SCATTER_ADD(const call *k, err *e) { return choose(k, width_of(&k->out[0]), OF_TYPE(&k->out[0], bucket), e); }
+int cpu_GATHER(const call *k, err *e) { return choose(k, width_of(&k->i.GATHER.x), OF_TYPE(&k->o.GATHER.y, pick), e); }
+int cpu_SCATTER_ADD(const call *k, err *e)
+{
+    return choose(k, width_of(&k->o.SCATTER_ADD.y), OF_TYPE(&k->o.SCATTER_ADD.y, bucket), e);
+}
 
 int cpu_MASK(const call *k, err *e)
 {
-    const view *s = &k->in[0], *y = &k->out[0];
-    if (!is_real(y) || s->type != y->type || k->in[1].type != I32 || k->in[2].type != I32 || k->in[3].type != I32)
+    const view *s = &k->i.MASK.s, *y = &k->o.MASK.y;
+    if (!is_real(y) || s->type != y->type || k->i.MASK.q_positions.type != I32 || k->i.MASK.k_positions.type != I32 ||
+        k->i.MASK.k_lengths.type != I32)
         return wrong_type(k, e);
     mask m = {.y = y->data,
               .s = s->data,
-              .q = k->in[1].data,
-              .k = k->in[2].data,
-              .k_len = k->in[3].data,
+              .q = k->i.MASK.q_positions.data,
+              .k = k->i.MASK.k_positions.data,
+              .k_len = k->i.MASK.k_lengths.data,
               .heads = y->dim[1],
               .n_q = y->dim[2],
               .n_k = y->dim[3],

@@ -160,9 +160,9 @@ bool cpu_has_vnni(void)
 
 static const cpu_table_t *table(void) { return sets[cpu_isa()].table; }
 
-#define CPU_DISPATCH(name)                                                                                             \
-    int cpu_##name(const call *k, err *e) { return table()->kernels[OP_##name](k, e); }
-CPU_KERNELS(CPU_DISPATCH)
+#define CPU_DISPATCH(name, in, out, where, place, attributes, doc)                                                     \
+    CPU_##where(int cpu_##name(const call *k, err *e) { return table()->kernels[OP_##name](k, e); })
+OPS(CPU_DISPATCH)
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o) { return table()->run_tiled(c, t, o); }
 void cpu_release_params(const params *s)
 {

@@ -49,7 +49,7 @@ static int refuse_padding(const call *k, err *e)
 int cpu_LINEAR(const call *k, err *e)
 {
     if (refuse_padding(k, e)) return -1;
-    const view *x = &k->in[0], *w = &k->in[1], *bias = &k->in[2], *y = &k->out[0];
+    const view *x = &k->i.LINEAR.x, *w = &k->i.LINEAR.w, *bias = &k->i.LINEAR.b, *y = &k->o.LINEAR.y;
     int64_t rows = rows_of(x), n = width_of(y), in = width_of(x);
     bool transposed = k->a.LINEAR.transposed != 0, relu = k->a.LINEAR.relu != 0;
     if (x->type == F64) {
@@ -75,15 +75,19 @@ int cpu_LINEAR(const call *k, err *e)
 /* 0 where y, the output of a ReLU, is not > 0. */
 static int zeros_by(const call *k, err *e)
 {
-    if (!k->in[3].data) return 0;
-    call back = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {k->in[3], k->out[0]}, .out = {k->out[0]}};
+    if (!k->i.LINEAR_DX.y.data) return 0;
+    call back = {.op = OP_RELU_BACK,
+                 .n_in = 2,
+                 .n_out = 1,
+                 .in = {k->i.LINEAR_DX.y, k->o.LINEAR_DX.y},
+                 .out = {k->o.LINEAR_DX.y}};
     return cpu_RELU_BACK(&back, e);
 }
 
 int cpu_LINEAR_DX(const call *k, err *e)
 {
     if (refuse_padding(k, e)) return -1;
-    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *dx = &k->out[0];
+    const view *dy = &k->i.LINEAR_DX.dy, *w = &k->i.LINEAR_DX.w, *base = &k->i.LINEAR_DX.base, *dx = &k->o.LINEAR_DX.y;
     int64_t rows = rows_of(dy), n = width_of(dx), in = width_of(dy);
     bool transposed = k->a.LINEAR.transposed == 0, add = base->data != NULL;
     if (add && base->data != dx->data) memcpy(dx->data, base->data, (size_t)(rows * n) * dtype_size(dx->type));
@@ -107,8 +111,8 @@ int cpu_LINEAR_DX(const call *k, err *e)
 int cpu_LINEAR_DW(const call *k, err *e)
 {
     if (refuse_padding(k, e)) return -1;
-    const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
-    call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {k->out[1]}};
+    const view *x = &k->i.LINEAR_DW.x, *dy = &k->i.LINEAR_DW.dy, *dw = &k->o.LINEAR_DW.dw;
+    call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {*dy}, .out = {k->o.LINEAR_DW.db}};
     if (sums.out[0].data && cpu_COLUMN_SUM(&sums, e)) return -1;
     if (k->a.LINEAR.transposed) { /* dW is stored transposed: dy' x */
         const view *other = x;

@@ -50,7 +50,7 @@ typedef struct {
 
 static int shape(const call *k, product *p, err *e)
 {
-    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    const view *a = &k->i.MATMUL.a, *b = &k->i.MATMUL.b, *c = &k->o.MATMUL.y;
     int turn_a = k->a.MATMUL.transpose_a != 0, turn_b = k->a.MATMUL.transpose_b != 0;
     int64_t sa[4], sb[4];
     strides_of(a, sa);
@@ -75,9 +75,9 @@ static int shape(const call *k, product *p, err *e)
 
 int cpu_MATMUL(const call *k, err *e)
 {
-    const view *c = &k->out[0];
+    const view *c = &k->o.MATMUL.y;
     product p;
-    if (!is_real(c) || k->in[0].type != c->type || k->in[1].type != c->type) return wrong_type(k, e);
+    if (!is_real(c) || k->i.MATMUL.a.type != c->type || k->i.MATMUL.b.type != c->type) return wrong_type(k, e);
     if (shape(k, &p, e)) return -1;
     if (!count_of(c)) return 0;
     if (!p.inner) {

@@ -30,35 +30,39 @@ typedef struct {
 int cpu_NORM(const call *k, err *e)
 {
     (void)e;
-    norm_args a = {.rows = rows_of(&k->in[0]),
-                   .width = width_of(&k->in[0]),
-                   .x = k->in[0].data,
-                   .s = k->in[1].data,
-                   .gain = k->in[2].data,
-                   .bias = k->in[3].data,
-                   .y = k->out[0].data,
-                   .z = k->in[1].data ? k->out[1].data : NULL,
-                   .stats = k->out[2].data,
+    norm_args a = {.rows = rows_of(&k->i.NORM.x),
+                   .width = width_of(&k->i.NORM.x),
+                   .x = k->i.NORM.x.data,
+                   .s = k->i.NORM.s.data,
+                   .gain = k->i.NORM.gain.data,
+                   .bias = k->i.NORM.bias.data,
+                   .y = k->o.NORM.y.data,
+                   .z = k->i.NORM.s.data ? k->o.NORM.z.data : NULL,
+                   .stats = k->o.NORM.stats.data,
                    .eps = k->a.NORM.eps,
                    .drop = dropout_of(k, k->a.NORM.p, k->a.NORM.place)};
-    BY_TYPE(k->in[0].type, norm, &a);
+    BY_TYPE(k->i.NORM.x.type, norm, &a);
     return 0;
 }
 
 int cpu_NORM_BACK(const call *k, err *e)
 {
-    norm_args a = {.rows = rows_of(&k->in[0]),
-                   .width = width_of(&k->in[0]),
-                   .x = k->in[0].data,
-                   .stats = k->in[1].data,
-                   .gain = k->in[2].data,
-                   .dy = k->in[3].data,
-                   .dz = k->out[0].data,
-                   .ds = k->a.NORM.has_sublayer ? k->out[1].data : NULL,
-                   .dgain = k->out[2].data,
-                   .dbias = k->out[3].data,
+    norm_args a = {.rows = rows_of(&k->i.NORM_BACK.z),
+                   .width = width_of(&k->i.NORM_BACK.z),
+                   .x = k->i.NORM_BACK.z.data,
+                   .stats = k->i.NORM_BACK.stats.data,
+                   .gain = k->i.NORM_BACK.gain.data,
+                   .dy = k->i.NORM_BACK.dy.data,
+                   .dz = k->o.NORM_BACK.dz.data,
+                   .ds = k->a.NORM.has_sublayer ? k->o.NORM_BACK.ds.data : NULL,
+                   .dgain = k->o.NORM_BACK.d_gain.data,
+                   .dbias = k->o.NORM_BACK.d_bias.data,
                    .drop = dropout_of(k, k->a.NORM.p, k->a.NORM.place)};
-    BY_TYPE(k->in[0].type, norm_back, &a);
-    call sums = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {a.ds ? k->out[1] : k->out[0]}, .out = {k->out[4]}};
+    BY_TYPE(k->i.NORM_BACK.z.type, norm_back, &a);
+    call sums = {.op = OP_COLUMN_SUM,
+                 .n_in = 1,
+                 .n_out = 1,
+                 .in = {a.ds ? k->o.NORM_BACK.ds : k->o.NORM_BACK.dz},
+                 .out = {k->o.NORM_BACK.sums}};
     return sums.out[0].data ? cpu_COLUMN_SUM(&sums, e) : 0;
 }

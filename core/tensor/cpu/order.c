@@ -28,7 +28,7 @@ enum { FEW = 16 }; /* first ones that are kept in order while a line passes by; 
 
 int cpu_TOP_K(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
     if (!is_real(x) || y->type != I32) return wrong_type(k, e);
     ordering o = {y->data, x->data, width_of(x), k->a.TOP_K.k, k->a.TOP_K.smallest != 0};
     over_range(rows_of(x), 1, 16 * count_of(x), OF_TYPE(x, first_places), &o);
@@ -37,7 +37,7 @@ int cpu_TOP_K(const call *k, err *e)
 
 int cpu_TO_IDS(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
     if (!is_real(x) || y->type != I32) return wrong_type(k, e);
     over_range(count_of(y), 64, count_of(y), OF_TYPE(x, whole), &(ordering){.ids = y->data, .x = x->data});
     return 0;
@@ -45,7 +45,7 @@ int cpu_TO_IDS(const call *k, err *e)
 
 int cpu_RANDOM(const call *k, err *e)
 {
-    const view *y = &k->out[0];
+    const view *y = &k->o.RANDOM.y;
     if (!is_real(y)) return wrong_type(k, e);
     noise r = {y->data,
                count_of(y),

@@ -21,16 +21,24 @@ typedef struct {
 int cpu_ROTATE(const call *k, err *e)
 {
     const attr *a = &k->a;
-    rotation r = {k->in[3].data,    k->in[3].dim[3] - 1, rows_of(&k->in[0]), width_of(&k->in[0]),
-                  a->ROTATE.column, a->ROTATE.heads,     a->ROTATE.width,    a->ROTATE.adjoint != 0};
+    rotation r = {k->i.ROTATE.offsets.data,
+                  k->i.ROTATE.offsets.dim[3] - 1,
+                  rows_of(&k->i.ROTATE.rows),
+                  width_of(&k->i.ROTATE.rows),
+                  a->ROTATE.column,
+                  a->ROTATE.heads,
+                  a->ROTATE.width,
+                  a->ROTATE.adjoint != 0};
     for (int64_t b = 0; b < r.sentences; b++) {
         int64_t length = r.offset[b + 1] - r.offset[b];
-        if (r.offset[b] < 0 || length < 0 || r.offset[b + 1] > r.rows || length > k->in[1].dim[2])
+        if (r.offset[b] < 0 || length < 0 || r.offset[b + 1] > r.rows || length > k->i.ROTATE.cosine.dim[2])
             return fail(e,
                         "rotate: sentence %lld has rows %d to %d of %lld, but there are angles for %lld "
                         "positions",
-                        (long long)b, r.offset[b], r.offset[b + 1], (long long)r.rows, (long long)k->in[1].dim[2]);
+                        (long long)b, r.offset[b], r.offset[b + 1], (long long)r.rows,
+                        (long long)k->i.ROTATE.cosine.dim[2]);
     }
-    BY_TYPE(k->in[0].type, rotate, &r, k->in[0].data, k->in[1].data, k->in[2].data, k->out[0].data);
+    BY_TYPE(k->i.ROTATE.rows.type, rotate, &r, k->i.ROTATE.rows.data, k->i.ROTATE.cosine.data, k->i.ROTATE.sine.data,
+            k->o.ROTATE.y.data);
     return 0;
 }

@@ -15,15 +15,16 @@
 int cpu_COLUMN_SUM(const call *k, err *e)
 {
     (void)e;
-    BY_TYPE(k->in[0].type, colsum, rows_of(&k->in[0]), width_of(&k->in[0]), k->in[0].data, k->out[0].data);
+    BY_TYPE(k->i.COLUMN_SUM.x.type, colsum, rows_of(&k->i.COLUMN_SUM.x), width_of(&k->i.COLUMN_SUM.x),
+            k->i.COLUMN_SUM.x.data, k->o.COLUMN_SUM.y.data);
     return 0;
 }
 
 int cpu_RELU_BACK(const call *k, err *e)
 {
     (void)e;
-    BY_TYPE(k->in[0].type, relu_back, rows_of(&k->in[0]) * width_of(&k->in[0]), k->in[0].data, k->in[1].data,
-            k->out[0].data);
+    BY_TYPE(k->i.RELU_BACK.y.type, relu_back, rows_of(&k->i.RELU_BACK.y) * width_of(&k->i.RELU_BACK.y),
+            k->i.RELU_BACK.y.data, k->i.RELU_BACK.dy.data, k->o.RELU_BACK.y.data);
     return 0;
 }
 
@@ -38,18 +39,20 @@ static int check_ids(const char *what, const int32_t *id, int64_t n, int64_t wor
 
 int cpu_EMBED_TOKENS(const call *k, err *e)
 {
-    int64_t rows = rows_of(&k->out[0]);
-    if (check_ids("embedding", k->in[1].data, rows, rows_of(&k->in[0]), e)) return -1;
-    BY_TYPE(k->out[0].type, embed, rows, width_of(&k->out[0]), k->in[0].data, k->in[1].data, k->a.EMBED_TOKENS.scale,
-            k->out[0].data);
+    int64_t rows = rows_of(&k->o.EMBED_TOKENS.y);
+    if (check_ids("embedding", k->i.EMBED_TOKENS.ids.data, rows, rows_of(&k->i.EMBED_TOKENS.table), e)) return -1;
+    BY_TYPE(k->o.EMBED_TOKENS.y.type, embed, rows, width_of(&k->o.EMBED_TOKENS.y), k->i.EMBED_TOKENS.table.data,
+            k->i.EMBED_TOKENS.ids.data, k->a.EMBED_TOKENS.scale, k->o.EMBED_TOKENS.y.data);
     return 0;
 }
 
 int cpu_EMBED_TOKENS_BACK(const call *k, err *e)
 {
-    int64_t rows = rows_of(&k->in[1]), words = rows_of(&k->out[0]), d = width_of(&k->out[0]);
-    if (check_ids("gradient of embedding", k->in[2].data, rows, words, e)) return -1;
-    BY_TYPE(k->in[1].type, embed_back, rows, words, d, k->in[0].data, k->in[1].data, k->in[2].data,
-            k->a.EMBED_TOKENS.scale, k->out[0].data);
+    int64_t rows = rows_of(&k->i.EMBED_TOKENS_BACK.dy), words = rows_of(&k->o.EMBED_TOKENS_BACK.y),
+            d = width_of(&k->o.EMBED_TOKENS_BACK.y);
+    if (check_ids("gradient of embedding", k->i.EMBED_TOKENS_BACK.ids.data, rows, words, e)) return -1;
+    BY_TYPE(k->i.EMBED_TOKENS_BACK.dy.type, embed_back, rows, words, d, k->i.EMBED_TOKENS_BACK.base.data,
+            k->i.EMBED_TOKENS_BACK.dy.data, k->i.EMBED_TOKENS_BACK.ids.data, k->a.EMBED_TOKENS.scale,
+            k->o.EMBED_TOKENS_BACK.y.data);
     return 0;
 }

@@ -4,7 +4,7 @@
 
 int cpu_TRANSPOSE(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TRANSPOSE.x, *y = &k->o.TRANSPOSE.y;
     if (x->type != y->type) return wrong_type(k, e);
     if (!count_of(y)) return 0;
     int a = 4 + (int)k->a.TRANSPOSE.axis1, b = 4 + (int)k->a.TRANSPOSE.axis2;
@@ -73,17 +73,17 @@ static int move(const call *k, pieces *p, err *e)
 int cpu_SLICE(const call *k, err *e)
 {
     int axis = (int)k->a.SLICE.axis;
-    size_t inner = inner_of(&k->in[0], axis);
-    const char *x = (const char *)k->in[0].data + inner * (size_t)k->a.SLICE.from;
-    return move(k, &(pieces){.x = {x}, .size = {inner * (size_t)k->out[0].dim[4 + axis]}}, e);
+    size_t inner = inner_of(&k->i.SLICE.x, axis);
+    const char *x = (const char *)k->i.SLICE.x.data + inner * (size_t)k->a.SLICE.from;
+    return move(k, &(pieces){.x = {x}, .size = {inner * (size_t)k->o.SLICE.y.dim[4 + axis]}}, e);
 }
 
 int cpu_PAD(const call *k, err *e)
 {
     int axis = (int)k->a.SLICE.axis;
-    size_t inner = inner_of(&k->in[0], axis);
-    pieces p = {.x = {k->in[0].data},
-                .size = {inner * (size_t)k->in[0].dim[4 + axis]},
+    size_t inner = inner_of(&k->i.PAD.x, axis);
+    pieces p = {.x = {k->i.PAD.x.data},
+                .size = {inner * (size_t)k->i.PAD.x.dim[4 + axis]},
                 .to_y = {inner * (size_t)k->a.SLICE.from}};
     return move(k, &p, e);
 }
@@ -91,9 +91,9 @@ int cpu_PAD(const call *k, err *e)
 int cpu_CONCAT(const call *k, err *e)
 {
     int axis = (int)k->a.CONCAT.axis;
-    size_t a = inner_of(&k->in[0], axis) * (size_t)k->in[0].dim[4 + axis];
-    size_t b = inner_of(&k->in[1], axis) * (size_t)k->in[1].dim[4 + axis];
-    return move(k, &(pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .to_y = {0, a}}, e);
+    size_t a = inner_of(&k->i.CONCAT.a, axis) * (size_t)k->i.CONCAT.a.dim[4 + axis];
+    size_t b = inner_of(&k->i.CONCAT.b, axis) * (size_t)k->i.CONCAT.b.dim[4 + axis];
+    return move(k, &(pieces){.x = {k->i.CONCAT.a.data, k->i.CONCAT.b.data}, .size = {a, b}, .to_y = {0, a}}, e);
 }
 
 /* ---- ROTATE_HALF ---- */
@@ -125,7 +125,7 @@ TURN_ROWS(bf16)
 
 int cpu_ROTATE_HALF(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.ROTATE_HALF.x, *y = &k->o.ROTATE_HALF.y;
     if (x->type != y->type || y->type == I32) return wrong_type(k, e);
     turn t = {y->data, x->data, width_of(y) / 2};
     over_range(rows_of(y), 1, count_of(y),

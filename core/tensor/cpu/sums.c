@@ -65,7 +65,7 @@ static void sum_one_line(const view *x, sums *s)
 
 int cpu_SUM_TO(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;
     if (!is_real(x) || x->type != y->type) return wrong_type(k, e);
     if (!count_of(y)) return 0;
     if (!count_of(x)) {
@@ -91,7 +91,7 @@ int cpu_SUM_TO(const call *k, err *e)
 
 int cpu_BROADCAST_TO(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.BROADCAST_TO.x, *y = &k->o.BROADCAST_TO.y;
     if (x->type != y->type) return wrong_type(k, e);
     if (!count_of(y)) return 0;
     size_t size = dtype_size(x->type);

@@ -2,9 +2,8 @@
 #include "tensor/cpu/isa.h"
 #include "tensor/cpu/floor.h"
 
-#define ENTRY(name) [OP_##name] = cpu_##name,
 extern const cpu_table_t cpu_table;
-const cpu_table_t cpu_table = {.kernels = {CPU_KERNELS(ENTRY)},
+const cpu_table_t cpu_table = {.kernels = {OPS(CPU_ENTRY)},
                                .run_tiled = cpu_run_tiled,
                                .drop_graph = cpu_release_params,
                                .sum_squares = cpu_sum_squares,

@@ -23,12 +23,12 @@ static const attend_tables *current;
 static int shapes_of(const call *k, gpu_tile_shape s[EACH])
 {
     bool back = k->op == OP_ATTEND_BACK, program = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK;
-    s[0] = (gpu_tile_shape){.own = k->in[3].data,
-                            .other = k->in[4].data,
-                            .sentences = (int)(k->in[3].dim[3] - 1),
-                            .own_rows = (int)rows_of(&k->in[0]),
-                            .other_rows = (int)rows_of(&k->in[1]),
-                            .rows = k->in[0].type == F32 && !program ? ATTEND_TILE_F32 : ATTEND_TILE,
+    s[0] = (gpu_tile_shape){.own = k->i.ATTEND.q_offsets.data,
+                            .other = k->i.ATTEND.k_offsets.data,
+                            .sentences = (int)(k->i.ATTEND.q_offsets.dim[3] - 1),
+                            .own_rows = (int)rows_of(&k->i.ATTEND.q),
+                            .other_rows = (int)rows_of(&k->i.ATTEND.k),
+                            .rows = k->i.ATTEND.q.type == F32 && !program ? ATTEND_TILE_F32 : ATTEND_TILE,
                             .both = back,
                             .whole = back ? ATTEND_WHOLE : 0};
     if (k->op != OP_ATTEND_PROGRAM_BACK) return 1;
@@ -56,9 +56,10 @@ static attend_tables *tables_of(const ab_ctx *c)
         const node *v = &c->v[i];
         gpu_tile_shape s[EACH];
         call k = {0};
-        if (!tape_is_call(v) || !op_attends(v->op) || !is_given(&c->v[v->in[3]]) || !is_given(&c->v[v->in[4]]))
+        if (!tape_is_call(v) || !op_attends(v->op) || !is_given(&c->v[v->i.ATTEND.q_offsets]) ||
+            !is_given(&c->v[v->i.ATTEND.k_offsets]))
             continue;
-        uint8_t a = c->v[v->in[3]].phase, b = c->v[v->in[4]].phase;
+        uint8_t a = c->v[v->i.ATTEND.q_offsets].phase, b = c->v[v->i.ATTEND.k_offsets].phase;
         tape_call(c, i, &(run_options){0}, &k);
         for (int j = 0, n = shapes_of(&k, s); j < n; j++) {
             if (find(t, &s[j])) continue;

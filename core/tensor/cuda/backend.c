@@ -260,9 +260,8 @@ static void follow(int32_t *to, const int32_t *from, const int32_t *parents, int
 
 static bool supports(op o) { return o != OP_GRU && o != OP_CONV; }
 
-#define ENTRY(name) [OP_##name] = cuda_##name,
 static const backend cuda_backend = {.name = "cuda",
-                                     .kernels = {CUDA_KERNELS(ENTRY)},
+                                     .kernels = {OPS(CUDA_ENTRY)},
                                      .alloc = gpu_alloc,
                                      .release = gpu_release,
                                      .copy_in = gpu_copy_in,

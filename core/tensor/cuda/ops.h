@@ -14,63 +14,9 @@
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
 
-#define CUDA_KERNELS(X)                                                                                                \
-    X(ADD)                                                                                                             \
-    X(SUB)                                                                                                             \
-    X(MUL)                                                                                                             \
-    X(DIV)                                                                                                             \
-    X(MINIMUM)                                                                                                         \
-    X(LESS_THAN)                                                                                                       \
-    X(MUL_SCALAR)                                                                                                      \
-    X(ADD_SCALAR)                                                                                                      \
-    X(MAP)                                                                                                             \
-    X(MAP_BACK)                                                                                                        \
-    X(WHERE)                                                                                                           \
-    X(CAST)                                                                                                            \
-    X(DROPOUT)                                                                                                         \
-    X(SUM_TO)                                                                                                          \
-    X(BROADCAST_TO)                                                                                                    \
-    X(SOFTMAX)                                                                                                         \
-    X(SOFTMAX_BACK)                                                                                                    \
-    X(MATMUL)                                                                                                          \
-    X(TRANSPOSE)                                                                                                       \
-    X(SLICE)                                                                                                           \
-    X(PAD)                                                                                                             \
-    X(CONCAT)                                                                                                          \
-    X(ROTATE_HALF)                                                                                                     \
-    X(EMBEDDING)                                                                                                       \
-    X(EMBEDDING_BACK)                                                                                                  \
-    X(TO_FLOAT)                                                                                                        \
-    X(RELATIVE_POSITION)                                                                                               \
-    X(CLIPPED_RELATIVE_POSITION)                                                                                       \
-    X(GATHER)                                                                                                          \
-    X(SCATTER_ADD)                                                                                                     \
-    X(TOP_K)                                                                                                           \
-    X(TO_IDS)                                                                                                          \
-    X(RANDOM)                                                                                                          \
-    X(MASK)                                                                                                            \
-    X(HEADS)                                                                                                           \
-    X(MERGE)                                                                                                           \
-    X(LINEAR)                                                                                                          \
-    X(LINEAR_DX)                                                                                                       \
-    X(LINEAR_DW)                                                                                                       \
-    X(COLUMN_SUM)                                                                                                      \
-    X(RELU_BACK)                                                                                                       \
-    X(EMBED_TOKENS)                                                                                                    \
-    X(EMBED_TOKENS_BACK)                                                                                               \
-    X(NORM)                                                                                                            \
-    X(NORM_BACK)                                                                                                       \
-    X(DROPOUT_ADD)                                                                                                     \
-    X(ATTEND)                                                                                                          \
-    X(ATTEND_BACK)                                                                                                     \
-    X(ATTEND_PROGRAM)                                                                                                  \
-    X(ATTEND_PROGRAM_BACK)                                                                                             \
-    X(ATTEND_STEP)                                                                                                     \
-    X(ATTEND_PROGRAM_STEP)                                                                                             \
-    X(KV_CACHE_APPEND) X(CACHE_REORDER) X(STATE_WRITE) X(CE) X(CALL) X(ASSIGN)
-#define CUDA_DECLARE(name) int cuda_##name(const call *k, err *e);
-CUDA_KERNELS(CUDA_DECLARE)
-#undef CUDA_DECLARE
+#define CUDA_DECLARE(name, in, out, where, place, attributes, doc) CUDA_##where(int cuda_##name(const call *k, err *e);)
+OPS(CUDA_DECLARE)
+#define CUDA_ENTRY(name, in, out, where, place, attributes, doc) CUDA_##where([OP_##name] = cuda_##name, )
 
 _Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
 

@@ -11,7 +11,7 @@ _Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h num
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
 static int check_shape(const call *k, int64_t blocks, err *e)
 {
-    dtype t = k->in[0].type;
+    dtype t = k->i.ATTEND.q.type;
     int64_t heads = k->a.ATTEND.heads, d_k = k->a.ATTEND.d_k, d_v = k->a.ATTEND.d_v;
     if (t != F32 && t != BF16) return fail(e, "attention on the GPU: rows are %s, expected f32 or bf16", dtype_name(t));
     if (d_k < 1 || d_v < 1 || d_k > ATTEND_WIDEST || d_v > ATTEND_WIDEST)
@@ -19,21 +19,22 @@ static int check_shape(const call *k, int64_t blocks, err *e)
                     (long long)d_v, ATTEND_WIDEST);
     if (heads < 1 || blocks > INT32_MAX)
         return fail(e, "attention on the GPU: %lld heads and %lld rows are too many for one launch", (long long)heads,
-                    (long long)rows_of(&k->in[0]));
+                    (long long)rows_of(&k->i.ATTEND.q));
     return 0;
 }
 
 int cuda_attention(const call *k, gpu_attention *a, err *e)
 {
     const attr *t = &k->a;
-    int64_t rows = rows_of(&k->in[0]), keys = rows_of(&k->in[1]), sentences = k->in[3].dim[3] - 1;
+    int64_t rows = rows_of(&k->i.ATTEND.q), keys = rows_of(&k->i.ATTEND.k),
+            sentences = k->i.ATTEND.q_offsets.dim[3] - 1;
     /* at most: a block a tile of 16 rows and part of 64 columns, on both sides */
     if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->ATTEND.heads * (ATTEND_WIDEST / 64),
                     e))
         return -1;
     double p = k->training ? t->ATTEND.p : 0;
     unsigned least = (unsigned)(p * 65536);
-    *a = (gpu_attention){.type = (int)k->in[0].type,
+    *a = (gpu_attention){.type = (int)k->i.ATTEND.q.type,
                          .heads = (int)t->ATTEND.heads,
                          .d_k = (int)t->ATTEND.d_k,
                          .d_v = (int)t->ATTEND.d_v,
@@ -43,11 +44,11 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
                          .causal = t->ATTEND.causal != 0,
                          .scale = (float)t->ATTEND.scale,
                          .drop = {(unsigned)t->ATTEND.place, least, least ? (float)(1 / (1 - p)) : 1},
-                         .q_off = k->in[3].data,
-                         .k_off = k->in[4].data,
-                         .q = columns_of(&k->in[0], t->ATTEND.q_column),
-                         .k = columns_of(&k->in[1], t->ATTEND.k_column),
-                         .v = columns_of(&k->in[2], t->ATTEND.v_column)};
+                         .q_off = k->i.ATTEND.q_offsets.data,
+                         .k_off = k->i.ATTEND.k_offsets.data,
+                         .q = columns_of(&k->i.ATTEND.q, t->ATTEND.q_column),
+                         .k = columns_of(&k->i.ATTEND.k, t->ATTEND.k_column),
+                         .v = columns_of(&k->i.ATTEND.v, t->ATTEND.v_column)};
     return 0;
 }
 
@@ -55,8 +56,8 @@ int cuda_ATTEND(const call *k, err *e)
 {
     gpu_attention a;
     if (cuda_attention(k, &a, e)) return -1;
-    a.y = columns_of(&k->out[0], 0);
-    a.lse = k->out[1].data;
+    a.y = columns_of(&k->o.ATTEND.y, 0);
+    a.lse = k->o.ATTEND.lse.data;
     attend_extent x = {.queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
     int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
@@ -72,7 +73,7 @@ static void zero_others(const view *v, int64_t written)
 /* Returns the tensor of dk and dv. */
 static const view *name_gradients(const call *k, gpu_attention *a)
 {
-    const view *q = &k->out[0], *kv = k->out[1].data ? &k->out[1] : q;
+    const view *q = &k->o.ATTEND_BACK.dq, *kv = k->o.ATTEND_BACK.dkv.data ? &k->o.ATTEND_BACK.dkv : q;
     a->dq = columns_of(q, k->a.ATTEND.q_column);
     a->dk = columns_of(kv, k->a.ATTEND.k_column);
     a->dv = columns_of(kv, k->a.ATTEND.v_column);
@@ -81,7 +82,7 @@ static const view *name_gradients(const call *k, gpu_attention *a)
 
 void cuda_attention_gradients(const call *k, gpu_attention *a)
 {
-    const view *q = &k->out[0], *kv = name_gradients(k, a);
+    const view *q = &k->o.ATTEND_BACK.dq, *kv = name_gradients(k, a);
     int64_t q_width = k->a.ATTEND.heads * k->a.ATTEND.d_k,
             kv_width = k->a.ATTEND.heads * (k->a.ATTEND.d_k + k->a.ATTEND.d_v);
     zero_others(q, kv == q ? q_width + kv_width : q_width);
@@ -92,10 +93,10 @@ int cuda_ATTEND_BACK(const call *k, err *e)
 {
     gpu_attention a;
     if (cuda_attention(k, &a, e)) return -1;
-    const view *q = &k->out[0], *kv = name_gradients(k, &a);
-    a.y = columns_of(&k->in[5], 0);
-    a.lse = k->in[6].data;
-    a.dy = columns_of(&k->in[7], 0);
+    const view *q = &k->o.ATTEND_BACK.dq, *kv = name_gradients(k, &a);
+    a.y = columns_of(&k->i.ATTEND_BACK.y, 0);
+    a.lse = k->i.ATTEND_BACK.lse.data;
+    a.dy = columns_of(&k->i.ATTEND_BACK.dy, 0);
     attend_extent x = {
         .queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys, .clear = {{q->data, bytes_of(q)}}};
     if (kv != q) x.clear[1].at = kv->data, x.clear[1].bytes = bytes_of(kv);
@@ -108,20 +109,20 @@ int cuda_ATTEND_BACK(const call *k, err *e)
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
 {
     const attr *t = &k->a;
-    int64_t rows = rows_of(&k->in[0]);
+    int64_t rows = rows_of(&k->i.ATTEND_STEP.qkv);
     if (check_shape(k, rows * t->ATTEND.heads, e)) return -1;
-    *a = (gpu_attention_step){.type = (int)k->in[0].type,
+    *a = (gpu_attention_step){.type = (int)k->i.ATTEND_STEP.qkv.type,
                               .rows = (int)rows,
                               .heads = (int)t->ATTEND.heads,
                               .d_k = (int)t->ATTEND.d_k,
                               .d_v = (int)t->ATTEND.d_v,
-                              .capacity = k->in[1].dim[2],
+                              .capacity = k->i.ATTEND_STEP.cache.dim[2],
                               .scale = (float)t->ATTEND.scale,
-                              .qkv = k->in[0].data,
-                              .cache = k->in[1].data,
-                              .y = k->out[0].data,
-                              .ancestors = k->in[2].data,
-                              .time = k->in[3].data};
+                              .qkv = k->i.ATTEND_STEP.qkv.data,
+                              .cache = k->i.ATTEND_STEP.cache.data,
+                              .y = k->o.ATTEND_STEP.y.data,
+                              .ancestors = k->i.ATTEND_STEP.ancestors.data,
+                              .time = k->i.ATTEND_STEP.time.data};
     return 0;
 }
 

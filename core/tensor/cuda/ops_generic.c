@@ -95,13 +95,13 @@ static int copy(const call *k, const view *to, const view *from, err *e)
                     (long long)count_of(to));
     return launched(gpu_cast(to->data, (int)to->type, from->data, (int)from->type, count_of(to)), e);
 }
-int cuda_CAST(const call *k, err *e) { return copy(k, &k->out[0], &k->in[0], e); }
-int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
-int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->in[0], &k->in[1], e); }
+int cuda_CAST(const call *k, err *e) { return copy(k, &k->o.CAST.y, &k->i.CAST.x, e); }
+int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->i.ASSIGN.to, &k->i.ASSIGN.value, e); }
+int cuda_STATE_WRITE(const call *k, err *e) { return copy(k, &k->i.STATE_WRITE.state, &k->i.STATE_WRITE.value, e); }
 
 int cuda_DROPOUT(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.DROPOUT.x, *y = &k->o.DROPOUT.y;
     double p = k->training ? k->a.DROPOUT.p : 0;
     uint32_t least = (uint32_t)(p * 65536);
     if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
@@ -116,7 +116,7 @@ int cuda_DROPOUT(const call *k, err *e)
 /* Axes that are all summed or all kept and lie behind each other become one; of each kind at most two remain. */
 int cuda_SUM_TO(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
     gpu_sums s = {.y = y->data, .x = x->data, .keep = {1, 1}, .sum = {1, 1}, .lines = 1, .exact = k->batch_invariant};
     int64_t step = 1;
@@ -140,13 +140,13 @@ int cuda_SUM_TO(const call *k, err *e)
 
 int cuda_SOFTMAX(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.SOFTMAX.x, *y = &k->o.SOFTMAX.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
     return launched(gpu_softmax(y->data, x->data, rows_of(y), width_of(y)), e);
 }
 int cuda_SOFTMAX_BACK(const call *k, err *e)
 {
-    const view *y = &k->in[0], *dy = &k->in[1], *dx = &k->out[0];
+    const view *y = &k->i.SOFTMAX_BACK.y, *dy = &k->i.SOFTMAX_BACK.dy, *dx = &k->o.SOFTMAX_BACK.y;
     if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
     return launched(gpu_softmax_back(dx->data, y->data, dy->data, rows_of(dx), width_of(dx)), e);
 }
@@ -167,8 +167,8 @@ int cuda_CALL(const call *k, err *e)
     if (!k->call->cuda) return fail(e, "operation '%s' has no CUDA kernel", k->call->name);
     for (int i = 0; i < k->n_in; i++) in[i] = plugin_view(&k->in[i]);
     ab_run r = {
-        .in = in, .n_in = k->n_in, .out = plugin_view(&k->out[0]), .attr = k->call_attr, .stream = gpu_stream()};
+        .in = in, .n_in = k->n_in, .out = plugin_view(&k->o.CALL.y), .attr = k->call_attr, .stream = gpu_stream()};
     if (k->call->cuda(&r))
-        return fail(e, "the CUDA kernel of '%s' declines %s", k->call->name, dtype_name(k->out[0].type));
+        return fail(e, "the CUDA kernel of '%s' declines %s", k->call->name, dtype_name(k->o.CALL.y.type));
     return launched(gpu_launched(), e);
 }

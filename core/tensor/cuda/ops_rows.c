@@ -31,56 +31,61 @@ static gpu_dropping dropping_of(const call *k, double p, int64_t place)
 
 int cuda_NORM(const call *k, err *e)
 {
-    const view *x = &k->in[0], *s = &k->in[1], *gain = &k->in[2], *bias = &k->in[3], *stats = &k->out[2];
+    const view *x = &k->i.NORM.x, *s = &k->i.NORM.s, *gain = &k->i.NORM.gain, *bias = &k->i.NORM.bias,
+               *stats = &k->o.NORM.stats;
     if (check_rows("norm", x, e) || check_type("norm: the sublayer's result", s, x->type, e) ||
         check_type("norm: the gain", gain, F32, e) || check_type("norm: the bias", bias, F32, e) ||
         check_type("norm: the statistics", stats, F32, e) || check_count("norm", rows_of(x), e))
         return -1;
     return launched(gpu_norm((int)x->type, rows_of(x), width_of(x), x->data, s->data, gain->data, bias->data,
-                             k->out[0].data, s->data ? k->out[1].data : NULL, stats->data, (float)k->a.NORM.eps,
+                             k->o.NORM.y.data, s->data ? k->o.NORM.z.data : NULL, stats->data, (float)k->a.NORM.eps,
                              dropping_of(k, k->a.NORM.p, k->a.NORM.place)),
                     e);
 }
 
 int cuda_NORM_BACK(const call *k, err *e)
 {
-    const view *z = &k->in[0], *stats = &k->in[1], *gain = &k->in[2], *dy = &k->in[3];
+    const view *z = &k->i.NORM_BACK.z, *stats = &k->i.NORM_BACK.stats, *gain = &k->i.NORM_BACK.gain,
+               *dy = &k->i.NORM_BACK.dy;
     if (check_rows("gradient of norm", z, e) || check_type("gradient of norm: dy", dy, z->type, e) ||
         check_type("gradient of norm: the gain", gain, F32, e) ||
         check_type("gradient of norm: the statistics", stats, F32, e) ||
-        check_type("gradient of norm: d gain", &k->out[2], F32, e) ||
-        check_type("gradient of norm: d bias", &k->out[3], F32, e) ||
-        check_type("gradient of norm: sums of ds", &k->out[4], F32, e) ||
+        check_type("gradient of norm: d gain", &k->o.NORM_BACK.d_gain, F32, e) ||
+        check_type("gradient of norm: d bias", &k->o.NORM_BACK.d_bias, F32, e) ||
+        check_type("gradient of norm: sums of ds", &k->o.NORM_BACK.sums, F32, e) ||
         check_count("gradient of norm", rows_of(z), e))
         return -1;
     int64_t rows = rows_of(z), width = width_of(z);
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_norm_sums(rows, width));
-    return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data, k->out[0].data,
-                                  k->a.NORM.has_sublayer ? k->out[1].data : NULL, k->out[2].data, k->out[3].data,
-                                  k->out[4].data, dropping_of(k, k->a.NORM.p, k->a.NORM.place), sums),
+    return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data,
+                                  k->o.NORM_BACK.dz.data, k->a.NORM.has_sublayer ? k->o.NORM_BACK.ds.data : NULL,
+                                  k->o.NORM_BACK.d_gain.data, k->o.NORM_BACK.d_bias.data, k->o.NORM_BACK.sums.data,
+                                  dropping_of(k, k->a.NORM.p, k->a.NORM.place), sums),
                     e);
 }
 
 int cuda_DROPOUT_ADD(const call *k, err *e)
 {
-    const view *x = &k->in[0], *s = &k->in[1];
+    const view *x = &k->i.DROPOUT_ADD.x, *s = &k->i.DROPOUT_ADD.s;
     if (check_rows("dropadd", x, e) || check_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
-    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->out[0].data,
+    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->o.DROPOUT_ADD.y.data,
                                 dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place)),
                     e);
 }
 
 int cuda_COLUMN_SUM(const call *k, err *e)
 {
-    const view *x = &k->in[0];
-    if (check_rows("colsum", x, e) || check_type("colsum: the sums", &k->out[0], F32, e)) return -1;
+    const view *x = &k->i.COLUMN_SUM.x;
+    if (check_rows("colsum", x, e) || check_type("colsum: the sums", &k->o.COLUMN_SUM.y, F32, e)) return -1;
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows_of(x), width_of(x)));
-    return launched(gpu_colsum((int)x->type, rows_of(x), width_of(x), x->data, k->out[0].data, sums), e);
+    return launched(gpu_colsum((int)x->type, rows_of(x), width_of(x), x->data, k->o.COLUMN_SUM.y.data, sums), e);
 }
 
 int cuda_EMBED_TOKENS(const call *k, err *e)
 {
-    const view *table = &k->in[0], *id = &k->in[1], *positions = &k->in[3], *place = &k->in[4], *y = &k->out[0];
+    const view *table = &k->i.EMBED_TOKENS.table, *id = &k->i.EMBED_TOKENS.ids,
+               *positions = &k->i.EMBED_TOKENS.positions, *place = &k->i.EMBED_TOKENS.position_ids,
+               *y = &k->o.EMBED_TOKENS.y;
     if (check_rows("embedding", y, e) || check_type("embedding: the table", table, F32, e) ||
         check_type("embedding: ids", id, I32, e) || check_type("embedding: positions", positions, F32, e) ||
         check_type("embedding: places", place, I32, e))
@@ -102,7 +107,9 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
 
 int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
 {
-    const view *base = &k->in[0], *dy = &k->in[1], *id = &k->in[2], *sorted = &k->in[3], *y = &k->out[0];
+    const view *base = &k->i.EMBED_TOKENS_BACK.base, *dy = &k->i.EMBED_TOKENS_BACK.dy,
+               *id = &k->i.EMBED_TOKENS_BACK.ids, *sorted = &k->i.EMBED_TOKENS_BACK.sorted,
+               *y = &k->o.EMBED_TOKENS_BACK.y;
     if (check_type("gradient of embedding: sorted ids", sorted, I32, e) || check_rows("gradient of embedding", dy, e) ||
         check_type("gradient of embedding: the base", base, F32, e) ||
         check_type("gradient of embedding: the sums", y, F32, e) ||
@@ -116,10 +123,11 @@ int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
 
 int cuda_CE(const call *k, err *e)
 {
-    const view *x = &k->in[0], *target = &k->in[1], *norm = &k->in[2], *losses = &k->out[0];
+    const view *x = &k->i.CE.logits, *target = &k->i.CE.targets, *norm = &k->i.CE.norm, *losses = &k->o.CE.losses;
     if (check_rows("cross-entropy", x, e) || check_type("cross-entropy: targets", target, I32, e) ||
         check_type("cross-entropy: norm", norm, F32, e) || check_type("cross-entropy: losses", losses, F32, e) ||
-        check_type("cross-entropy: the gradient", &k->out[1], k->a.CE.gradient ? x->type : k->out[1].type, e) ||
+        check_type("cross-entropy: the gradient", &k->o.CE.d_logits, k->a.CE.gradient ? x->type : k->o.CE.d_logits.type,
+                   e) ||
         check_count("cross-entropy", rows_of(x), e))
         return -1;
     int64_t words = width_of(x) - k->a.CE.padding;
@@ -127,6 +135,6 @@ int cuda_CE(const call *k, err *e)
            others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
     double on = 1 - eps - (k->a.CE.others ? others : 0);
     return launched(gpu_ce((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data,
-                           losses->data, k->a.CE.gradient ? k->out[1].data : NULL, (float)on, (float)others),
+                           losses->data, k->a.CE.gradient ? k->o.CE.d_logits.data : NULL, (float)on, (float)others),
                     e);
 }

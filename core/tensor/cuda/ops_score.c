@@ -10,7 +10,7 @@ static void take_leaves(const call *k, gpu_score *f)
 {
     const score_program *p = k->call_attr;
     for (int i = 0; i < f->n_leaves; i++) {
-        const view *v = &k->in[PROGRAM_LEAF + i];
+        const view *v = &k->i.ATTEND_PROGRAM.leaf[i];
         int64_t step[4];
         strides_of(v, step);
         f->leaf[i] = (gpu_score_leaf){.at = v->data,
@@ -26,11 +26,13 @@ static void take_leaves(const call *k, gpu_score *f)
 
 static int unpack_program(const call *k, gpu_score *f, err *e)
 {
-    const view *ids = &k->in[PROGRAM_IDS];
-    for (int i = PROGRAM_LEAF; i < PROGRAM_LSE; i++)
-        if (k->in[i].data && k->in[i].type != F32)
+    const view *ids = &k->i.ATTEND_PROGRAM.ids;
+    for (int i = 0; i < SCORE_LEAVES; i++) {
+        const view *v = &k->i.ATTEND_PROGRAM.leaf[i];
+        if (v->data && v->type != F32)
             return fail(e, "attention on the GPU: inputs of the score program are %s, expected f32",
-                        dtype_name(k->in[i].type));
+                        dtype_name(v->type));
+    }
     gpu_score_of(k->call_attr, f);
     take_leaves(k, f);
     f->ids = ids->data, f->ids_row = ids->dim[3];
@@ -51,10 +53,10 @@ int cuda_ATTEND_PROGRAM(const call *k, err *e)
 {
     gpu_attention a;
     gpu_score f;
-    const view *z = &k->out[PROGRAM_COUNTS];
+    const view *z = &k->o.ATTEND_PROGRAM.z;
     if (unpack(k, &a, &f, e)) return -1;
-    a.y = columns_of(&k->out[0], 0);
-    a.lse = k->out[1].data;
+    a.y = columns_of(&k->o.ATTEND_PROGRAM.y, 0);
+    a.lse = k->o.ATTEND_PROGRAM.lse.data;
     if (z->data && bytes_of(z)) {
         set_counts(&f, z);
         f.counts = z->data;
@@ -67,7 +69,7 @@ int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
 {
     gpu_attention_step a;
     gpu_score f;
-    const view *z = &k->out[PROGRAM_COUNTS];
+    const view *z = &k->o.ATTEND_PROGRAM_STEP.z;
     if (cuda_attention_step(k, &a, e) || unpack_program(k, &f, e)) return -1;
     if (z->data && bytes_of(z)) set_counts(&f, z), f.counts = z->data;
     float *scores = gpu_scratch(SCRATCH_SCORE, (size_t)(a.rows * a.heads * a.capacity) * sizeof *scores);
@@ -79,7 +81,7 @@ int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
 /* The parts that tiles of queries make of leaf i's gradient: [sentences or chunks, H, Tq or tiles, Tk or n or 1]. */
 static view parts_of(const call *k, const gpu_score *f, int i, int chunks)
 {
-    const view *v = &k->in[PROGRAM_LEAF + i];
+    const view *v = &k->i.ATTEND_PROGRAM_BACK.leaf[i];
     return (view){.type = F32,
                   .param = -1,
                   .dim = {v->dim[0] > 1 ? v->dim[0] : chunks, k->a.ATTEND.heads, v->dim[2] > 1 ? v->dim[2] : f->tiles,
@@ -87,7 +89,7 @@ static view parts_of(const call *k, const gpu_score *f, int i, int chunks)
 }
 static bool is_result(const call *k, int i, const view *parts)
 {
-    return !memcmp(parts->dim, k->in[PROGRAM_LEAF + i].dim, sizeof parts->dim);
+    return !memcmp(parts->dim, k->i.ATTEND_PROGRAM_BACK.leaf[i].dim, sizeof parts->dim);
 }
 
 /* As many chunks as keep a GPU busy, as long as their parts stay small. */
@@ -99,7 +101,8 @@ static void choose_chunks(const call *k, gpu_score *f, int64_t sentences)
     if (f->tiles < 1) f->tiles = 1;
     for (int i = 0; i < f->n_leaves; i++) {
         view one = parts_of(k, f, i, 1);
-        if (k->out[PROGRAM_D_LEAF + i].data && k->in[PROGRAM_LEAF + i].dim[0] == 1 && count_of(&one) > largest)
+        if (k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data && k->i.ATTEND_PROGRAM_BACK.leaf[i].dim[0] == 1 &&
+            count_of(&one) > largest)
             largest = count_of(&one);
     }
     int64_t n = MOST_NUMBERS / largest;
@@ -113,7 +116,7 @@ static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) 
     size_t before = (3 * queries * sizeof(float) + 255) / 256 * 256, bytes = before;
     for (int i = 0; i < f->n_leaves; i++) {
         parts[i] = parts_of(k, f, i, f->chunks);
-        if (k->out[PROGRAM_D_LEAF + i].data && !is_result(k, i, &parts[i]))
+        if (k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data && !is_result(k, i, &parts[i]))
             bytes += (bytes_of(&parts[i]) + 255) / 256 * 256;
     }
     char *at = gpu_scratch(SCRATCH_SCORE, bytes);
@@ -121,7 +124,7 @@ static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) 
     f->delta = f->terms + 2 * queries;
     at += before;
     for (int i = 0; i < f->n_leaves; i++) {
-        void *result = k->out[PROGRAM_D_LEAF + i].data;
+        void *result = k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data;
         if (!result) continue;
         parts[i].data = is_result(k, i, &parts[i]) ? result : at;
         if (parts[i].data == at) at += (bytes_of(&parts[i]) + 255) / 256 * 256;
@@ -135,7 +138,8 @@ static void open_sums(const call *k, gpu_score *f, view *parts, size_t queries) 
 static int finish_leaves(const call *k, const gpu_score *f, const view *parts, err *e)
 {
     for (int i = 0; i < f->n_leaves; i++) {
-        call sum = {.op = OP_SUM_TO, .n_in = 1, .n_out = 1, .in = {parts[i]}, .out = {k->out[PROGRAM_D_LEAF + i]}};
+        call sum = {
+            .op = OP_SUM_TO, .n_in = 1, .n_out = 1, .in = {parts[i]}, .out = {k->o.ATTEND_PROGRAM_BACK.d_leaf[i]}};
         if (sum.out[0].data && sum.out[0].data != parts[i].data && cuda_SUM_TO(&sum, e)) return -1;
     }
     return 0;
@@ -147,18 +151,18 @@ int cuda_ATTEND_PROGRAM_BACK(const call *k, err *e)
     gpu_score f;
     view parts[SCORE_LEAVES] = {{0}};
     if (unpack(k, &a, &f, e)) return -1;
-    const view *dz = &k->in[PROGRAM_D_COUNTS];
-    a.y = columns_of(&k->in[PROGRAM_Y], 0);
-    a.lse = k->in[PROGRAM_LSE].data;
-    a.dy = columns_of(&k->in[PROGRAM_DY], 0);
+    const view *dz = &k->i.ATTEND_PROGRAM_BACK.dz;
+    a.y = columns_of(&k->i.ATTEND_PROGRAM_BACK.y, 0);
+    a.lse = k->i.ATTEND_PROGRAM_BACK.lse.data;
+    a.dy = columns_of(&k->i.ATTEND_PROGRAM_BACK.dy, 0);
     cuda_attention_gradients(k, &a);
     if (dz->data && bytes_of(dz)) {
         set_counts(&f, dz);
-        f.dz = dz->data, f.z = k->in[PROGRAM_Z].data;
+        f.dz = dz->data, f.z = k->i.ATTEND_PROGRAM_BACK.z.data;
     }
     bool sums = false;
     for (int i = 0; i < f.n_leaves; i++)
-        sums |= k->out[PROGRAM_D_LEAF + i].data && bytes_of(&k->out[PROGRAM_D_LEAF + i]);
+        sums |= k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data && bytes_of(&k->o.ATTEND_PROGRAM_BACK.d_leaf[i]);
     if (sums) choose_chunks(k, &f, a.sentences);
     open_sums(k, &f, parts, (size_t)(a.rows * a.heads));
     return launched(attend_tables_find(k, &a) || gpu_attend_score_back(&a, &f), e) || finish_leaves(k, &f, parts, e)

@@ -7,7 +7,7 @@
 
 int cuda_TRANSPOSE(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TRANSPOSE.x, *y = &k->o.TRANSPOSE.y;
     if (x->type != y->type || x->type == F64) return no_kernel(k, e);
     int a = 4 + (int)k->a.TRANSPOSE.axis1, b = 4 + (int)k->a.TRANSPOSE.axis2;
     int64_t step[4];
@@ -46,32 +46,33 @@ static int move(const call *k, gpu_pieces *p, err *e)
 int cuda_SLICE(const call *k, err *e)
 {
     int axis = (int)k->a.SLICE.axis;
-    int64_t inner = inner_of(&k->in[0], axis);
-    const char *x = (const char *)k->in[0].data + inner * k->a.SLICE.from;
-    return move(k, &(gpu_pieces){.x = {x}, .size = {inner * k->out[0].dim[4 + axis]}}, e);
+    int64_t inner = inner_of(&k->i.SLICE.x, axis);
+    const char *x = (const char *)k->i.SLICE.x.data + inner * k->a.SLICE.from;
+    return move(k, &(gpu_pieces){.x = {x}, .size = {inner * k->o.SLICE.y.dim[4 + axis]}}, e);
 }
 
 int cuda_PAD(const call *k, err *e)
 {
     int axis = (int)k->a.SLICE.axis;
-    int64_t inner = inner_of(&k->in[0], axis);
-    return move(
-        k,
-        &(gpu_pieces){.x = {k->in[0].data}, .size = {inner * k->in[0].dim[4 + axis]}, .at = {inner * k->a.SLICE.from}},
-        e);
+    int64_t inner = inner_of(&k->i.PAD.x, axis);
+    return move(k,
+                &(gpu_pieces){.x = {k->i.PAD.x.data},
+                              .size = {inner * k->i.PAD.x.dim[4 + axis]},
+                              .at = {inner * k->a.SLICE.from}},
+                e);
 }
 
 int cuda_CONCAT(const call *k, err *e)
 {
     int axis = (int)k->a.CONCAT.axis;
-    int64_t a = inner_of(&k->in[0], axis) * k->in[0].dim[4 + axis],
-            b = inner_of(&k->in[1], axis) * k->in[1].dim[4 + axis];
-    return move(k, &(gpu_pieces){.x = {k->in[0].data, k->in[1].data}, .size = {a, b}, .at = {0, a}}, e);
+    int64_t a = inner_of(&k->i.CONCAT.a, axis) * k->i.CONCAT.a.dim[4 + axis],
+            b = inner_of(&k->i.CONCAT.b, axis) * k->i.CONCAT.b.dim[4 + axis];
+    return move(k, &(gpu_pieces){.x = {k->i.CONCAT.a.data, k->i.CONCAT.b.data}, .size = {a, b}, .at = {0, a}}, e);
 }
 
 int cuda_ROTATE_HALF(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.ROTATE_HALF.x, *y = &k->o.ROTATE_HALF.y;
     if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
     return launched(gpu_turn(y->data, x->data, (int)y->type, rows_of(y), width_of(y) / 2), e);
 }
@@ -87,11 +88,14 @@ static int rows_by_id(const call *k, const view *x, const view *ids, int64_t row
     int64_t bytes = count_of(x) / rows * (int64_t)dtype_size(x->type);
     return launched(gpu_rows(y->data, x->data, ids->data, count_of(ids), rows, bytes), e);
 }
-int cuda_EMBEDDING(const call *k, err *e) { return rows_by_id(k, &k->in[0], &k->in[1], rows_of(&k->in[0]), e); }
+int cuda_EMBEDDING(const call *k, err *e)
+{
+    return rows_by_id(k, &k->i.EMBEDDING.table, &k->i.EMBEDDING.ids, rows_of(&k->i.EMBEDDING.table), e);
+}
 
 int cuda_CACHE_REORDER(const call *k, err *e)
 {
-    const view *state = &k->in[0], *parents = &k->in[1], *y = &k->out[0];
+    const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
     int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
     if (!rows || count_of(state) % rows || count_of(y) != count_of(state))
         return fail(e, "%lld parents for a state of %lld numbers", (long long)rows, (long long)count_of(state));
@@ -100,7 +104,7 @@ int cuda_CACHE_REORDER(const call *k, err *e)
 
 int cuda_EMBEDDING_BACK(const call *k, err *e)
 {
-    const view *dy = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    const view *dy = &k->i.EMBEDDING_BACK.dy, *ids = &k->i.EMBEDDING_BACK.ids, *y = &k->o.EMBEDDING_BACK.y;
     if (y->type != F32 || dy->type != F32 || ids->type != I32) return no_kernel(k, e);
     return launched(
         gpu_sum_rows_by_id(y->data, 0, dy->data, F32, ids->data, NULL, count_of(ids), rows_of(y), width_of(y), 1), e);
@@ -110,19 +114,20 @@ int cuda_EMBEDDING_BACK(const call *k, err *e)
 
 int cuda_TO_FLOAT(const call *k, err *e)
 {
-    const view *y = &k->out[0];
-    if (y->type != F32 || k->in[0].type != I32) return no_kernel(k, e);
-    return launched(gpu_real(y->data, k->in[0].data, count_of(y)), e);
+    const view *y = &k->o.TO_FLOAT.y;
+    if (y->type != F32 || k->i.TO_FLOAT.ids.type != I32) return no_kernel(k, e);
+    return launched(gpu_real(y->data, k->i.TO_FLOAT.ids.data, count_of(y)), e);
 }
 int cuda_RELATIVE_POSITION(const call *k, err *e)
 {
-    const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
+    const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
     if (y->type != F32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
     return launched(gpu_gap(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
 }
 int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
-    const view *q = &k->in[0], *keys = &k->in[1], *y = &k->out[0];
+    const view *q = &k->i.CLIPPED_RELATIVE_POSITION.q, *keys = &k->i.CLIPPED_RELATIVE_POSITION.k,
+               *y = &k->o.CLIPPED_RELATIVE_POSITION.y;
     if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
     return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys),
                              (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip),
@@ -132,8 +137,8 @@ int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 /* How the rows of k's first input find their ids; n: what an id may be. */
 static gpu_chosen chosen_by(const call *k, int64_t n)
 {
-    const view *ids = &k->in[1];
-    gpu_chosen by = {.ids = ids->data, .n_q = ids->dim[2], .n_k = ids->dim[3], .heads = k->in[0].dim[1], .n = n};
+    const view *ids = &k->i.GATHER.ids;
+    gpu_chosen by = {.ids = ids->data, .n_q = ids->dim[2], .n_k = ids->dim[3], .heads = k->i.GATHER.x.dim[1], .n = n};
     int64_t step[4];
     strides_of(ids, step);
     for (int i = 0; i < 2; i++) by.step[i] = by.n_k ? step[i] / by.n_k : 0;
@@ -142,43 +147,45 @@ static gpu_chosen chosen_by(const call *k, int64_t n)
 
 int cuda_GATHER(const call *k, err *e)
 {
-    const view *x = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    const view *x = &k->i.GATHER.x, *ids = &k->i.GATHER.ids, *y = &k->o.GATHER.y;
     if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
     return launched(gpu_pick(y->data, x->data, rows_of(y), chosen_by(k, width_of(x))), e);
 }
 int cuda_SCATTER_ADD(const call *k, err *e)
 {
-    const view *p = &k->in[0], *ids = &k->in[1], *y = &k->out[0];
+    const view *p = &k->i.SCATTER_ADD.p, *ids = &k->i.SCATTER_ADD.ids, *y = &k->o.SCATTER_ADD.y;
     if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
     return launched(gpu_bucket(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
 }
 
 int cuda_TOP_K(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
     return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.TOP_K.k, (int)k->a.TOP_K.smallest), e);
 }
 int cuda_TO_IDS(const call *k, err *e)
 {
-    const view *x = &k->in[0], *y = &k->out[0];
+    const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
     return launched(gpu_whole(y->data, x->data, count_of(y)), e);
 }
 int cuda_RANDOM(const call *k, err *e)
 {
-    const view *y = &k->out[0];
+    const view *y = &k->o.RANDOM.y;
     if (y->type != F32) return no_kernel(k, e);
     return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal), e);
 }
 
 int cuda_MASK(const call *k, err *e)
 {
-    const view *s = &k->in[0], *y = &k->out[0];
-    if (y->type != F32 || s->type != F32 || k->in[1].type != I32 || k->in[2].type != I32 || k->in[3].type != I32)
+    const view *s = &k->i.MASK.s, *y = &k->o.MASK.y;
+    if (y->type != F32 || s->type != F32 || k->i.MASK.q_positions.type != I32 || k->i.MASK.k_positions.type != I32 ||
+        k->i.MASK.k_lengths.type != I32)
         return no_kernel(k, e);
-    return launched(gpu_mask(y->data, s->data, k->in[1].data, k->in[2].data, k->in[3].data, y->dim[0], y->dim[1],
-                             y->dim[2], y->dim[3], k->a.MASK.causal != 0),
+    return launched(gpu_mask(y->data, s->data, k->i.MASK.q_positions.data, k->i.MASK.k_positions.data,
+                             k->i.MASK.k_lengths.data, y->dim[0], y->dim[1], y->dim[2], y->dim[3],
+                             k->a.MASK.causal != 0),
                     e);
 }
 
@@ -187,7 +194,7 @@ int cuda_MASK(const call *k, err *e)
 static int between_rows_and_heads(const call *k, const view *rows, const view *heads, int (*launch)(const gpu_heads *),
                                   err *e)
 {
-    const view *offset = &k->in[1];
+    const view *offset = &k->i.HEADS.offsets;
     if (offset->type != I32 || heads->type != F32 || !is_row_type(rows->type)) return no_kernel(k, e);
     gpu_heads h = {.rows = rows->data,
                    .heads = heads->data,
@@ -207,21 +214,29 @@ static int between_rows_and_heads(const call *k, const view *rows, const view *h
                     (long long)(h.col + h.n_heads * h.width), (long long)h.cols);
     return launched(launch(&h), e);
 }
-int cuda_HEADS(const call *k, err *e) { return between_rows_and_heads(k, &k->in[0], &k->out[0], gpu_rows_to_heads, e); }
-int cuda_MERGE(const call *k, err *e) { return between_rows_and_heads(k, &k->out[0], &k->in[0], gpu_heads_to_rows, e); }
+int cuda_HEADS(const call *k, err *e)
+{
+    return between_rows_and_heads(k, &k->i.HEADS.rows, &k->o.HEADS.y, gpu_rows_to_heads, e);
+}
+int cuda_MERGE(const call *k, err *e)
+{
+    return between_rows_and_heads(k, &k->o.MERGE.y, &k->i.MERGE.x, gpu_heads_to_rows, e);
+}
 
 /* ---- decoding ---- */
 
 int cuda_KV_CACHE_APPEND(const call *k, err *e)
 {
-    const view *x = &k->in[0], *cache = &k->in[1], *ancestors = &k->in[2], *y = &k->out[0];
-    if (ancestors->type != I32 || k->in[3].type != I32 || x->type != F32 || y->type != F32 || !is_row_type(cache->type))
+    const view *x = &k->i.KV_CACHE_APPEND.x, *cache = &k->i.KV_CACHE_APPEND.cache,
+               *ancestors = &k->i.KV_CACHE_APPEND.ancestors, *y = &k->o.KV_CACHE_APPEND.y;
+    if (ancestors->type != I32 || k->i.KV_CACHE_APPEND.time.type != I32 || x->type != F32 || y->type != F32 ||
+        !is_row_type(cache->type))
         return no_kernel(k, e);
     gpu_memory m = {.y = y->data,
                     .cache = cache->data,
                     .x = x->data,
                     .ancestors = ancestors->data,
-                    .time = k->in[3].data,
+                    .time = k->i.KV_CACHE_APPEND.time.data,
                     .rows = y->dim[0],
                     .cap = cache->dim[2],
                     .n_ancestors = width_of(ancestors),

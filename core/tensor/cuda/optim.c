@@ -34,10 +34,10 @@ static int32_t source_of(const ab_ctx *c, int32_t id)
 {
     for (;;) {
         const node *v = &c->v[id];
-        bool same =
-            v->op == OP_RESHAPE || v->op == OP_BROADCAST_TO || (v->op == OP_CAST && v->type == c->v[v->in[0]].type);
+        bool same = v->op == OP_RESHAPE || v->op == OP_BROADCAST_TO ||
+                    (v->op == OP_CAST && v->type == c->v[v->i.RESHAPE.x].type);
         if (!same) return id;
-        id = v->in[0];
+        id = v->i.RESHAPE.x;
     }
 }
 

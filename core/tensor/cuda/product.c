@@ -229,7 +229,7 @@ static const void *as_rows(const call *k, int i, dtype type, err *e)
 
 int cuda_LINEAR(const call *k, err *e)
 {
-    const view *x = &k->in[0], *w = &k->in[1], *y = &k->out[0];
+    const view *x = &k->i.LINEAR.x, *w = &k->i.LINEAR.w, *y = &k->o.LINEAR.y;
     if (check_rows("linear", x, y, e)) return -1;
     product p = {.m = rows_of(x),
                  .n = y->dim[3] - k->a.LINEAR.padding,
@@ -249,13 +249,14 @@ int cuda_LINEAR(const call *k, err *e)
     if (!p.m || !p.n) return 0;
     if (p.relu && k->training && x->type == BF16 && library_wanted()) p.bits = room_for_bits(p.c, p.m, p.n);
     if (!(p.b = as_rows(k, 1, x->type, e))) return -1;
-    if (k->in[2].data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
+    if (k->i.LINEAR.b.data && !(p.bias = as_rows(k, 2, x->type, e))) return -1;
     return launched(gpu_product(&p), e);
 }
 
 int cuda_LINEAR_DX(const call *k, err *e)
 {
-    const view *dy = &k->in[0], *w = &k->in[1], *base = &k->in[2], *y = &k->in[3], *dx = &k->out[0];
+    const view *dy = &k->i.LINEAR_DX.dy, *w = &k->i.LINEAR_DX.w, *base = &k->i.LINEAR_DX.base, *y = &k->i.LINEAR_DX.y,
+               *dx = &k->o.LINEAR_DX.y;
     if (check_rows("gradient of linear", dy, dx, e) || check_rows("gradient of linear", dy, base, e) ||
         check_rows("gradient of linear", dy, y, e))
         return -1;
@@ -284,10 +285,10 @@ int cuda_LINEAR_DX(const call *k, err *e)
 
 int cuda_LINEAR_DW(const call *k, err *e)
 {
-    const view *x = &k->in[0], *dy = &k->in[1], *dw = &k->out[0];
+    const view *x = &k->i.LINEAR_DW.x, *dy = &k->i.LINEAR_DW.dy, *dw = &k->o.LINEAR_DW.dw;
     if (check_rows("gradient of weights", x, dy, e)) return -1;
     if (dw->type != F32) return fail(e, "gradient of weights: %s, expected fp32", dtype_name(dw->type));
-    const view *a = k->a.LINEAR.transposed ? dy : x, *b = k->a.LINEAR.transposed ? x : dy, *sums = &k->out[1];
+    const view *a = k->a.LINEAR.transposed ? dy : x, *b = k->a.LINEAR.transposed ? x : dy, *sums = &k->o.LINEAR_DW.db;
     if (sums->data && sums->type != F32)
         return fail(e, "sums of a gradient over rows: %s, expected fp32", dtype_name(sums->type));
     int64_t padding[2] = {k->a.LINEAR.transposed ? k->a.LINEAR.padding : 0,
@@ -325,7 +326,7 @@ static bool uniform(const int64_t step[4], const int64_t n[2])
 
 int cuda_MATMUL(const call *k, err *e)
 {
-    const view *a = &k->in[0], *b = &k->in[1], *c = &k->out[0];
+    const view *a = &k->i.MATMUL.a, *b = &k->i.MATMUL.b, *c = &k->o.MATMUL.y;
     if (a->type != F32 || b->type != F32 || c->type != F32)
         return fail(e, "matmul of %s and %s to %s, expected fp32", dtype_name(a->type), dtype_name(b->type),
                     dtype_name(c->type));

@@ -11,12 +11,6 @@ typedef enum {
     PHASE_STEP
 } phase; /* once per tape | when parameters or memory change | every run */
 
-typedef struct {
-    void *data;
-    int64_t dim[4];
-    dtype type;
-    int32_t param;
-} view; /* param: index, or -1 */
 /* A request of beam search to a device, in the host's memory: the most likely continuations of each sentence's
  * hypotheses. Row sentence * beam + h is hypothesis h. */
 typedef struct {
@@ -36,7 +30,14 @@ typedef struct {
 typedef struct { /* one kernel call, as a backend sees it */
     op op;
     int n_in, n_out;
-    view in[MAX_IN], out[MAX_OUT]; /* in[i].data == NULL: absent */
+    union { /* by number and by name; data NULL: absent */
+        view in[MAX_IN];
+        op_inputs i;
+    };
+    union {
+        view out[MAX_OUT];
+        op_outputs o;
+    };
     attr a;
     bool training, batch_invariant;
     uint64_t seed, step; /* dropout's key */

@@ -7,30 +7,31 @@
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
 /* The two products of a recurrent layer, x W and h U. */
-static double gru_flops(const view *in)
+static double gru_flops(const op_inputs *i)
 {
-    const view *x = &in[0], *u = &in[3];
+    const view *x = &i->GRU.x, *u = &i->GRU.u;
     return 2 * (double)x->dim[2] * (double)(x->dim[3] + u->dim[2]) * (double)u->dim[3];
 }
 
 /* pairs: as for node_flops. A causal attention counts every pair, although it computes about half of them; of windows
  * (score.h) those inside count, where the numbers are at hand (call_flops). */
-static double op_flops(op o, const attr *a, const view *in, const view *out, double pairs)
+static double op_flops(op o, const attr *a, const op_inputs *i, const view *out, double pairs)
 {
     double y = elements(out), scores = pairs * (double)a->ATTEND.heads;
     switch (o) {
-    case OP_MATMUL: return 2 * y * (double)in[0].dim[a->MATMUL.transpose_a ? 2 : 3];
-    case OP_LINEAR: return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->LINEAR.padding) * (double)in[0].dim[3];
-    case OP_LINEAR_DX: return 2 * y * (double)(in[0].dim[3] - a->LINEAR.padding);
-    case OP_LINEAR_DW: return 2 * y * (double)in[0].dim[2];
+    case OP_MATMUL: return 2 * y * (double)i->MATMUL.a.dim[a->MATMUL.transpose_a ? 2 : 3];
+    case OP_LINEAR:
+        return 2 * (double)out->dim[2] * (double)(out->dim[3] - a->LINEAR.padding) * (double)i->LINEAR.x.dim[3];
+    case OP_LINEAR_DX: return 2 * y * (double)(i->LINEAR_DX.dy.dim[3] - a->LINEAR.padding);
+    case OP_LINEAR_DW: return 2 * y * (double)i->LINEAR_DW.x.dim[2];
     case OP_ATTEND:
     case OP_ATTEND_PROGRAM: return 2 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
     case OP_ATTEND_BACK:
     case OP_ATTEND_PROGRAM_BACK: return 5 * scores * (double)(a->ATTEND.d_k + a->ATTEND.d_v);
-    case OP_GRU: return gru_flops(in);
-    case OP_GRU_BACK: return 2 * gru_flops(in);
-    case OP_CONV: return 2 * y * (double)in[1].dim[2];
-    case OP_CONV_BACK: return 4 * (double)in[0].dim[2] * elements(&in[1]);
+    case OP_GRU: return gru_flops(i);
+    case OP_GRU_BACK: return 2 * gru_flops(i);
+    case OP_CONV: return 2 * y * (double)i->CONV.w.dim[2];
+    case OP_CONV_BACK: return 4 * (double)i->CONV_BACK.x.dim[2] * elements(&i->CONV_BACK.w);
     case OP_RESHAPE: return 0;
     default: return y;
     }
@@ -40,7 +41,7 @@ static double op_flops(op o, const attr *a, const view *in, const view *out, dou
 static const view *window_of(const call *k)
 {
     const score_program *f = k->op == OP_ATTEND_PROGRAM || k->op == OP_ATTEND_PROGRAM_BACK ? k->call_attr : NULL;
-    const view *v = f && f->window >= 0 ? &k->in[PROGRAM_LEAF + f->window] : NULL;
+    const view *v = f && f->window >= 0 ? &k->i.ATTEND_PROGRAM.leaf[f->window] : NULL;
     return v && v->data ? v : NULL;
 }
 
@@ -66,18 +67,18 @@ static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t 
 static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;
-    const int32_t *q = k->in[3].data, *key = k->in[4].data;
-    if (on_device(b)) return (double)k->a.ATTEND.most_keys * (double)k->in[0].dim[2];
+    const int32_t *q = k->i.ATTEND.q_offsets.data, *key = k->i.ATTEND.k_offsets.data;
+    if (on_device(b)) return (double)k->a.ATTEND.most_keys * (double)k->i.ATTEND.q.dim[2];
     const view *window = window_of(k);
     double sum = 0;
-    for (int64_t i = 0; i + 1 < k->in[3].dim[3]; i++) {
+    for (int64_t i = 0; i + 1 < k->i.ATTEND.q_offsets.dim[3]; i++) {
         int64_t nq = q[i + 1] - q[i], nk = key[i + 1] - key[i];
         sum += window ? pairs_inside(window, i, nq, nk) : (double)nq * (double)nk;
     }
     return sum;
 }
 
-double call_flops(const call *k, const backend *b) { return op_flops(k->op, &k->a, k->in, k->out, pairs_of(k, b)); }
+double call_flops(const call *k, const backend *b) { return op_flops(k->op, &k->a, &k->i, k->out, pairs_of(k, b)); }
 
 double call_bytes(const call *k)
 {
@@ -85,7 +86,7 @@ double call_bytes(const call *k)
     for (int i = 0; i < k->n_in; i++) sum += elements(&k->in[i]) * (double)dtype_size(k->in[i].type);
     for (int i = 0; i < k->n_out; i++) sum += elements(&k->out[i]) * (double)dtype_size(k->out[i].type);
     if (k->op == OP_EMBED_TOKENS)
-        sum -= elements(&k->in[0]) * 4 - elements(&k->out[0]) * 4; /* only the rows it reads */
+        sum -= elements(&k->i.EMBED_TOKENS.table) * 4 - elements(&k->o.EMBED_TOKENS.y) * 4; /* only the rows it reads */
     return sum;
 }
 
@@ -100,7 +101,10 @@ static view shape_of(const ab_ctx *c, int32_t id)
 double node_flops(const ab_ctx *c, int32_t i, double pairs)
 {
     const node *v = &c->v[i];
-    view in[MAX_IN];
+    union {
+        view in[MAX_IN];
+        op_inputs i;
+    } shape;
     switch (v->op) {
     case OP_NONE:
     case OP_INPUT:
@@ -110,7 +114,7 @@ double node_flops(const ab_ctx *c, int32_t i, double pairs)
     case OP_PART: return 0;
     default: break;
     }
-    for (int k = 0; k < v->n_in; k++) in[k] = shape_of(c, v->in[k]);
+    for (int k = 0; k < v->n_in; k++) shape.in[k] = shape_of(c, v->in[k]);
     view out = shape_of(c, i);
-    return op_flops(v->op, &v->a, in, &out, pairs);
+    return op_flops(v->op, &v->a, &shape.i, &out, pairs);
 }

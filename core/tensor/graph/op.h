@@ -18,190 +18,237 @@
 #define ABLATE_OP_H
 #include "api/ab_plugin.h"
 #include <stdbool.h>
+#include <stddef.h>
+
+typedef enum { F32, F64, BF16, I32 } dtype; /* the same numbers as in ab_view.dtype */
+size_t dtype_size(dtype t);
+const char *dtype_name(dtype t);
 
 enum { WORKS_IN_PLACE = 1 };
 /* clang-format off */
-/* One row per operation: name, inputs, outputs, whether the output may take the storage of the first input, attributes,
- * and what it does to which shapes: R = rows of packed tokens, [a,b] = [1,1,a,b]. ATTR_OF: those of another operation.
- * Attributes are int64_t or double, so that no byte of them is unused. The builder has the shape rule and the gradient
+/* One row per operation: name, inputs, outputs, the backends that have a kernel (cpu_NAME, cuda_NAME), whether the output
+ * may take the storage of the first input, attributes, and what it does to which shapes: R = rows of packed tokens,
+ * [a,b] = [1,1,a,b]. Operands and attributes are read by name: v.i.LINEAR.w, v.o.NORM.stats, v.a.LINEAR.relu. ATTR_OF:
+ * those of another operation. Attributes are int64_t or double, so that no byte of them is unused. The builder has the shape rule and the gradient
  * (ops_generic.c, ops_shape.c, ops_rows.c); call_flops (backend.h) counts its operations. */
 #define OPS(X)                                                                                                         \
-    X(NONE, NO_IN, OUT(y), 0, NO_ATTR, "the failed tensor")                                                            \
-    X(INPUT, NO_IN, OUT(y), 0, NO_ATTR, "set before each run")                                                         \
-    X(PARAM, NO_IN, OUT(y), 0, NO_ATTR, "a learned value")                                                             \
-    X(CONST, NO_IN, OUT(y), 0, NO_ATTR, "fixed when the tape was traced")                                              \
-    X(STATE, NO_IN, OUT(y), 0, NO_ATTR, "kept from one decoding step to the next")                                     \
-    X(PART, IN(of), OUT(y), 0, ATTR(int64_t output;), "another output of the previous node")                           \
-    X(ADD, IN(a, b), OUT(y), WORKS_IN_PLACE, NO_ATTR, "a + b, broadcast")                                              \
-    X(SUB, IN(a, b), OUT(y), WORKS_IN_PLACE, NO_ATTR, "a - b, broadcast")                                              \
-    X(MUL, IN(a, b), OUT(y), WORKS_IN_PLACE, NO_ATTR, "a * b, broadcast")                                              \
-    X(DIV, IN(a, b), OUT(y), 0, NO_ATTR, "a / b, broadcast")                                                           \
-    X(MINIMUM, IN(a, b), OUT(y), 0, NO_ATTR, "the smaller, broadcast")                                                 \
-    X(LESS_THAN, IN(a, b), OUT(y), 0, NO_ATTR, "a < b as 0 or 1, broadcast")                                           \
-    X(MUL_SCALAR, IN(a), OUT(y), WORKS_IN_PLACE, ATTR(double by;), "by * a")                                           \
-    X(ADD_SCALAR, IN(a), OUT(y), WORKS_IN_PLACE, ATTR_OF(MUL_SCALAR), "a + by")                                        \
-    X(MAP, IN(x), OUT(y), WORKS_IN_PLACE, ATTR(int64_t function;), "elementwise function (ab_fn)")                     \
-    X(MAP_BACK, IN(x, y, dy), OUT(y), 0, ATTR_OF(MAP), "gradient of MAP")                                              \
-    X(WHERE, IN(condition, a, b), OUT(y), 0, NO_ATTR,                                                                  \
+    X(NONE, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "the failed tensor")                                                 \
+    X(INPUT, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "set before each run")                                              \
+    X(PARAM, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "a learned value")                                                  \
+    X(CONST, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "fixed when the tape was traced")                                   \
+    X(STATE, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "kept from one decoding step to the next")                          \
+    X(PART, IN(of), OUT(y), NO_KERNEL, 0, ATTR(int64_t output;), "another output of the previous node")                \
+    X(ADD, IN(a, b), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "a + b, broadcast")                                     \
+    X(SUB, IN(a, b), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "a - b, broadcast")                                     \
+    X(MUL, IN(a, b), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "a * b, broadcast")                                     \
+    X(DIV, IN(a, b), OUT(y), ON_BOTH, 0, NO_ATTR, "a / b, broadcast")                                                  \
+    X(MINIMUM, IN(a, b), OUT(y), ON_BOTH, 0, NO_ATTR, "the smaller, broadcast")                                        \
+    X(LESS_THAN, IN(a, b), OUT(y), ON_BOTH, 0, NO_ATTR, "a < b as 0 or 1, broadcast")                                  \
+    X(MUL_SCALAR, IN(a), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR(double by;), "by * a")                                  \
+    X(ADD_SCALAR, IN(a), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR_OF(MUL_SCALAR), "a + by")                               \
+    X(MAP, IN(x), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR(int64_t function;), "elementwise function (ab_fn)")            \
+    X(MAP_BACK, IN(x, y, dy), OUT(y), ON_BOTH, 0, ATTR_OF(MAP), "gradient of MAP")                                     \
+    X(WHERE, IN(condition, a, b), OUT(y), ON_BOTH, 0, NO_ATTR,                                                         \
       "a where the condition is not 0, else b, broadcast: the other one does not matter, not even as NaN")             \
-    X(CAST, IN(x), OUT(y), 0, NO_ATTR, "the same numbers in another type")                                             \
-    X(DROPOUT, IN(x), OUT(y), WORKS_IN_PLACE, ATTR(double p; int64_t place;),                                          \
+    X(CAST, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR, "the same numbers in another type")                                    \
+    X(DROPOUT, IN(x), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR(double p; int64_t place;),                                 \
       "keep with probability 1 - p and divide by it (the family above)")                                               \
-    X(SUM_TO, IN(x), OUT(y), 0, NO_ATTR,                                                                               \
+    X(SUM_TO, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR,                                                                      \
       "sums over the axes in which the output has length 1; the others are as long as x's")                            \
-    X(BROADCAST_TO, IN(x), OUT(y), 0, NO_ATTR, "repeats along the axes in which the input has length 1")               \
-    X(SOFTMAX, IN(x), OUT(y), WORKS_IN_PLACE, NO_ATTR, "over the last axis")                                           \
-    X(SOFTMAX_BACK, IN(y, dy), OUT(y), 0, NO_ATTR, "gradient of SOFTMAX")                                              \
-    X(MATMUL, IN(a, b), OUT(y), 0, ATTR(int64_t transpose_a, transpose_b;),                                            \
+    X(BROADCAST_TO, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR, "repeats along the axes in which the input has length 1")      \
+    X(SOFTMAX, IN(x), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "over the last axis")                                  \
+    X(SOFTMAX_BACK, IN(y, dy), OUT(y), ON_BOTH, 0, NO_ATTR, "gradient of SOFTMAX")                                     \
+    X(MATMUL, IN(a, b), OUT(y), ON_BOTH, 0, ATTR(int64_t transpose_a, transpose_b;),                                   \
       "product of the last two axes, of a and b or their transposes")                                                  \
-    X(RESHAPE, IN(x), OUT(y), 0, NO_ATTR, "the same storage with other axes")                                          \
-    X(TRANSPOSE, IN(x), OUT(y), 0, ATTR(int64_t axis1, axis2;), "two axes, as -1 .. -4, exchanged")                    \
-    X(SLICE, IN(x), OUT(y), 0, ATTR(int64_t axis, from;), "an axis, as -1 .. -4, from an index")                       \
-    X(PAD, IN(x), OUT(y), 0, ATTR_OF(SLICE), "adjoint of SLICE: x at that index, padded with zeros")                   \
-    X(CONCAT, IN(a, b), OUT(y), 0, ATTR(int64_t axis;), "along an axis")                                               \
-    X(ROTATE_HALF, IN(x), OUT(y), 0, NO_ATTR, "(x1,x2) -> (-x2,x1) on the halves of the last axis")                    \
-    X(EMBEDDING, IN(table, ids), OUT(y), 0, NO_ATTR, "table [1,1,n,d], ids [1,1,1,T] -> [1,1,T,d]")                    \
-    X(EMBEDDING_BACK, IN(dy, ids), OUT(y), 0, NO_ATTR, "dy [1,1,T,d] summed by id -> [1,1,n,d]")                       \
-    X(TO_FLOAT, IN(ids), OUT(y), 0, NO_ATTR, "ids as numbers")                                                         \
-    X(RELATIVE_POSITION, IN(q, k), OUT(y), 0, NO_ATTR,                                                                 \
+    X(RESHAPE, IN(x), OUT(y), NO_KERNEL, 0, NO_ATTR, "the same storage with other axes")                               \
+    X(TRANSPOSE, IN(x), OUT(y), ON_BOTH, 0, ATTR(int64_t axis1, axis2;), "two axes, as -1 .. -4, exchanged")           \
+    X(SLICE, IN(x), OUT(y), ON_BOTH, 0, ATTR(int64_t axis, from;), "an axis, as -1 .. -4, from an index")              \
+    X(PAD, IN(x), OUT(y), ON_BOTH, 0, ATTR_OF(SLICE), "adjoint of SLICE: x at that index, padded with zeros")          \
+    X(CONCAT, IN(a, b), OUT(y), ON_BOTH, 0, ATTR(int64_t axis;), "along an axis")                                      \
+    X(ROTATE_HALF, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR, "(x1,x2) -> (-x2,x1) on the halves of the last axis")           \
+    X(EMBEDDING, IN(table, ids), OUT(y), ON_BOTH, 0, NO_ATTR, "table [1,1,n,d], ids [1,1,1,T] -> [1,1,T,d]")           \
+    X(EMBEDDING_BACK, IN(dy, ids), OUT(y), ON_BOTH, 0, NO_ATTR, "dy [1,1,T,d] summed by id -> [1,1,n,d]")              \
+    X(TO_FLOAT, IN(ids), OUT(y), ON_BOTH, 0, NO_ATTR, "ids as numbers")                                                \
+    X(RELATIVE_POSITION, IN(q, k), OUT(y), ON_BOTH, 0, NO_ATTR,                                                        \
       "key position minus query position: ids [1,1,1,Tq], [1,1,1,Tk] -> [1,1,Tq,Tk] (F32/F64)")                        \
-    X(CLIPPED_RELATIVE_POSITION, IN(q, k), OUT(y), 0, ATTR(int64_t clip;),                                             \
+    X(CLIPPED_RELATIVE_POSITION, IN(q, k), OUT(y), ON_BOTH, 0, ATTR(int64_t clip;),                                    \
       "the same clipped, as an id (I32) in 0 .. 2 clip")                                                               \
-    X(GATHER, IN(x, ids), OUT(y), 0, NO_ATTR,                                                                          \
+    X(GATHER, IN(x, ids), OUT(y), ON_BOTH, 0, NO_ATTR,                                                                 \
       "y[..,q,k] = x[..,q,ids[q,k]]: x [a,b,Tq,n], ids [a or 1,b or 1,Tq,Tk] -> [a,b,Tq,Tk]")                          \
-    X(SCATTER_ADD, IN(p, ids), OUT(y), 0, ATTR(int64_t n;),                                                            \
+    X(SCATTER_ADD, IN(p, ids), OUT(y), ON_BOTH, 0, ATTR(int64_t n;),                                                   \
       "adjoint of GATHER: p [a,b,Tq,Tk], ids likewise -> [a,b,Tq,n]")                                                  \
-    X(TOP_K, IN(x), OUT(y), 0, ATTR(int64_t k, smallest;),                                                             \
+    X(TOP_K, IN(x), OUT(y), ON_BOTH, 0, ATTR(int64_t k, smallest;),                                                    \
       "x [..,n] -> ids [..,k]: indices of the k largest (smallest) numbers of each line, in order; equal "             \
       "numbers by index; NaN comes before all numbers")                                                                \
-    X(TO_IDS, IN(x), OUT(y), 0, NO_ATTR, "the nearest whole number, ties to even; -1 if it does not fit an int32")     \
-    X(RANDOM, NO_IN, OUT(y), 0, ATTR(int64_t place, normal;),                                                          \
+    X(TO_IDS, IN(x), OUT(y), ON_BOTH, 0,                                                                               \
+      NO_ATTR, "the nearest whole number, ties to even; -1 if it does not fit an int32")                               \
+    X(RANDOM, NO_IN, OUT(y), ON_BOTH, 0, ATTR(int64_t place, normal;),                                                 \
       "element i comes from the words w of philox({i / 4, place, step}, seed), counted as in DROPOUT; u[j] = "         \
       "(w[j] / 512 + 1/2) / 2^23; uniform: u[i % 4]; normal, Box-Muller from the pair of i: sqrt(-2 ln u[0]) "         \
       "times cos(2 pi u[1]) for its first element, sin for its second")                                                \
-    X(MASK, IN(s, q_positions, k_positions, k_lengths), OUT(y), 0, ATTR(int64_t causal;),                              \
+    X(MASK, IN(s, q_positions, k_positions, k_lengths), OUT(y), ON_BOTH, 0, ATTR(int64_t causal;),                     \
       "s [B,H,Tq,Tk], ids [Tq], [Tk], [1,1,1,B]: s where the key is visible; -inf where key index k >= "               \
       "k_lengths[b], or causal and k_positions[k] > q_positions[q]")                                                   \
-    X(HEADS, IN(rows, offsets), OUT(y), 0, ATTR(int64_t column, heads, width, time;),                                  \
+    X(HEADS, IN(rows, offsets), OUT(y), ON_BOTH, 0, ATTR(int64_t column, heads, width, time;),                         \
       "rows [R,n], offset ids [1,1,1,B+1] -> [B,H,T,d]: y[b,h,t,j] = rows[offsets[b] + t][column + h d + j], 0 "       \
       "when t >= length")                                                                                              \
-    X(MERGE, IN(x, offsets), OUT(y), 0, ATTR_OF(HEADS),                                                                \
+    X(MERGE, IN(x, offsets), OUT(y), ON_BOTH, 0, ATTR_OF(HEADS),                                                       \
       "the reverse, [B,H,T,d] -> rows [R,n]: columns outside column .. column + H d and rows without a token "         \
       "are 0")                                                                                                         \
-    X(ROTATE, IN(rows, cosine, sine, offsets), OUT(y), WORKS_IN_PLACE, ATTR(int64_t column, heads, width, adjoint;),   \
+    X(ROTATE, IN(rows, cosine, sine, offsets), OUT(y), ON_CPU, WORKS_IN_PLACE,                                         \
+      ATTR(int64_t column, heads, width, adjoint;),                                                                    \
       "rows [R,n], cos, sin [1,1,T,d] (F32/F64) -> [R,n]: in the columns column .. column + heads d, d = width, "      \
       "the halves (x1, x2) of each head of a sentence's row t become (x1 cos1 - x2 sin1, x2 cos2 + x1 sin2); "         \
       "adjoint: (x1 cos1 + x2 sin2, x2 cos2 - x1 sin1). All other columns are copied")                                 \
-    X(LINEAR, IN(x, w, b), OUT(y), 0, ATTR(int64_t transposed, relu, padding;),                                        \
+    X(LINEAR, IN(x, w, b), OUT(y), ON_BOTH, 0, ATTR(int64_t transposed, relu, padding;),                               \
       "x [R,K], w [K,N] (transposed: [N,K]), b [1,1,1,N] or none -> x w + b [R,N]; relu: max(0, .). "                  \
       "batch_invariant: a row's bits must not depend on R (blocks of one fixed size). padding: see padding.h")         \
-    X(LINEAR_DX, IN(dy, w, base, y), OUT(y), 0, ATTR_OF(LINEAR),                                                       \
+    X(LINEAR_DX, IN(dy, w, base, y), OUT(y), ON_BOTH, 0, ATTR_OF(LINEAR),                                              \
       "dy w' (+ base, in place): dy [R,N], base [R,K] or none, y [R,K] or none, output of the ReLU to "                \
       "differentiate -> [R,K], 0 where y is not > 0")                                                                  \
-    X(LINEAR_DW, IN(x, dy), OUT(dw, db), 0, ATTR_OF(LINEAR),                                                           \
+    X(LINEAR_DW, IN(x, dy), OUT(dw, db), ON_BOTH, 0, ATTR_OF(LINEAR),                                                  \
       "x' dy (transposed: dy' x): x [R,K], dy [R,N] -> dw as w, F32/F64; db [N], sums of dy over rows (data "          \
       "NULL: skip)")                                                                                                   \
-    X(COLUMN_SUM, IN(x), OUT(y), 0, NO_ATTR, "sum over rows: [R,N] -> [1,1,1,N]")                                      \
-    X(RELU_BACK, IN(y, dy), OUT(y), WORKS_IN_PLACE, NO_ATTR, "dy where y > 0")                                         \
-    X(EMBED_TOKENS, IN(table, ids, sorted, positions, position_ids), OUT(y), 0,                                        \
+    X(COLUMN_SUM, IN(x), OUT(y), ON_BOTH, 0, NO_ATTR, "sum over rows: [R,N] -> [1,1,1,N]")                             \
+    X(RELU_BACK, IN(y, dy), OUT(y), ON_BOTH, WORKS_IN_PLACE, NO_ATTR, "dy where y > 0")                                \
+    X(EMBED_TOKENS, IN(table, ids, sorted, positions, position_ids), OUT(y), ON_BOTH, 0,                               \
       ATTR(double scale, p; int64_t place;),                                                                           \
       "scale * row of table [V,d] by id [1,1,1,R] -> [R,d], 0 where id < 0; sorted or none; on a device also "         \
       "positions [n,d] and their ids [R]: adds their rows, then dropout of the sum")                                   \
-    X(EMBED_TOKENS_BACK, IN(base, dy, ids, sorted), OUT(y), 0, ATTR_OF(EMBED_TOKENS),                                  \
+    X(EMBED_TOKENS_BACK, IN(base, dy, ids, sorted), OUT(y), ON_BOTH, 0, ATTR_OF(EMBED_TOKENS),                         \
       "base [V,d] + scale * rows of dy [R,d] summed by id, in place; sorted [2,R]: rows in the order of their "        \
       "ids, then these ids, ids outside the table last. For devices; none on the CPU")                                 \
-    X(NORM, IN(x, s, gain, bias), OUT(y, z, stats), 0, ATTR(double p, eps; int64_t place, has_sublayer;),              \
+    X(NORM, IN(x, s, gain, bias), OUT(y, z, stats), ON_BOTH, 0, ATTR(double p, eps; int64_t place, has_sublayer;),     \
       "LN(x + dropout(s)): x [R,d], s [R,d] or none, gain [d], bias [d] -> y [R,d], z = x + dropout(s), stats "        \
       "[R,2] = mean, 1/sqrt(var + eps); without s z is not written (data may be NULL)")                                \
-    X(NORM_BACK, IN(z, stats, gain, dy), OUT(dz, ds, d_gain, d_bias, sums), 0, ATTR_OF(NORM),                          \
+    X(NORM_BACK, IN(z, stats, gain, dy), OUT(dz, ds, d_gain, d_bias, sums), ON_BOTH, 0, ATTR_OF(NORM),                 \
       "z (x when there was no s) -> dz [R,d], ds [R,d] (not written if p == 0 or no s: data NULL), d_gain [d], "       \
       "d_bias [d], sums of ds (of dz, if ds is not written) over rows [d] (data NULL: skip)")                          \
-    X(DROPOUT_ADD, IN(x, s), OUT(y), WORKS_IN_PLACE, ATTR_OF(DROPOUT), "x + dropout(s)")                               \
-    X(ATTEND, IN(q, k, v, q_offsets, k_offsets), OUT(y, lse), 0,                                                       \
+    X(DROPOUT_ADD, IN(x, s), OUT(y), ON_BOTH, WORKS_IN_PLACE, ATTR_OF(DROPOUT), "x + dropout(s)")                      \
+    X(ATTEND, IN(q, k, v, q_offsets, k_offsets), OUT(y, lse), ON_BOTH, 0,                                              \
       ATTR(double p, scale; int64_t place, q_column, k_column, v_column, heads, d_k, d_v, causal, most_keys,           \
       most_queries;), "fused attention on packed rows: q [R,nq], k [S,nk], v [S,nv] from their columns, offsets "      \
       "[B+1] of each side -> y [R, H d_v], lse [R,H] (log-sum-exp, F32/F64); causal: query t of a sentence sees "      \
       "keys 0 .. t; most_keys, most_queries: upper bounds of a sentence")                                              \
-    X(ATTEND_BACK, IN(q, k, v, q_offsets, k_offsets, y, lse, dy), OUT(dq, dkv), 0, ATTR_OF(ATTEND),                    \
+    X(ATTEND_BACK, IN(q, k, v, q_offsets, k_offsets, y, lse, dy), OUT(dq, dkv), ON_BOTH, 0, ATTR_OF(ATTEND),           \
       "-> dq, rows of q's tensor [R,nq], and dkv, rows of k's and v's [S,nk] (data NULL when q, k and v are "          \
       "columns of one tensor: then dq has them all). All columns are written; rows without a token are 0")             \
-    X(ATTEND_PROGRAM, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4]), OUT(y, lse, z), 0, ATTR_OF(ATTEND),             \
+    X(ATTEND_PROGRAM, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4]), OUT(y, lse, z), ON_BOTH, 0, ATTR_OF(ATTEND),    \
       "ATTEND with a score program (score.h): ids [1,1,Tq,Tk] or none, leaves; most_keys, most_queries: Tk, Tq "       \
       "-> y, lse, z [B,H,Tq,n] = a query's weights after dropout, summed by ids (data NULL: skip), 0 for "             \
       "queries without a token")                                                                                       \
     X(ATTEND_PROGRAM_BACK, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4], lse, dy, dz, y, z), OUT(dq, dkv, d_leaf[4]),\
-      0, ATTR_OF(ATTEND),                                                                                              \
+      ON_BOTH, 0, ATTR_OF(ATTEND),                                                                                              \
       "the same inputs, dz or none, z or none -> as ATTEND_BACK, then a gradient per leaf (data NULL: skip)")          \
-    X(ATTEND_STEP, IN(qkv, cache, ancestors, time), OUT(y), 0, ATTR_OF(ATTEND),                                        \
+    X(ATTEND_STEP, IN(qkv, cache, ancestors, time), OUT(y), ON_BOTH, 0, ATTR_OF(ATTEND),                               \
       "one decoding step of causal attention: qkv rows [R, H (2 d_k + d_v)] (columns q, k, v), cache [1,R,cap,H "      \
       "(d_k + d_v)] of the compute type, ancestors [1,1,R,cap], time [1,1,1,1]: writes k and v of row r to "           \
       "cache[r][t]; y[r] attends over cache[ancestors[r][j]][j], j < t, and its own -> [R, H d_v]")                    \
-    X(ATTEND_PROGRAM_STEP, IN(qkv, cache, ancestors, time, none, ids, leaf[4]), OUT(y, none, z), 0, ATTR_OF(ATTEND),   \
+    X(ATTEND_PROGRAM_STEP, IN(qkv, cache, ancestors, time, none, ids, leaf[4]), OUT(y, none, z), ON_BOTH, 0,           \
+      ATTR_OF(ATTEND),                                                                                                 \
       "the same with a score program: ids [1,1,1,T] or none, leaves of R sentences of one query and T >= t + 1 "       \
       "keys -> y, none, z [R,H,1,n] as ATTEND_PROGRAM")                                                                \
-    X(KV_CACHE_APPEND, IN(x, cache, ancestors, time), OUT(y), 0, NO_ATTR,                                              \
+    X(KV_CACHE_APPEND, IN(x, cache, ancestors, time), OUT(y), ON_BOTH, 0, NO_ATTR,                                     \
       "x [R,H,1,d] written to cache [1,R,cap,H d] F32/F64 at time t; all of the past -> [R,H,T,d], T >= t + 1, "       \
       "zeros past t")                                                                                                  \
-    X(CACHE_REORDER, IN(state, parents), OUT(y), 0, NO_ATTR,                                                           \
+    X(CACHE_REORDER, IN(state, parents), OUT(y), ON_BOTH, 0, NO_ATTR,                                                  \
       "a carried state [R,..], rows of the first axis taken from parents [1,1,1,R]")                                   \
-    X(STATE_WRITE, IN(state, value), OUT(y), 0, NO_ATTR, "writes value to state")                                      \
-    X(GRU, IN(x, w, b, u, offsets), OUT(y), 0, ATTR(int64_t backwards, longest;),                                      \
+    X(STATE_WRITE, IN(state, value), OUT(y), ON_BOTH, 0, NO_ATTR, "writes value to state")                             \
+    X(GRU, IN(x, w, b, u, offsets), OUT(y), NO_KERNEL, 0, ATTR(int64_t backwards, longest;),                           \
       "x rows [R,n], w [n,3d], b [3d], u [d,3d] (F32; columns z, r, n), offsets [1,1,1,B+1], longest sentence "        \
       "-> y [R,d]: y_t = (1 - z) n + z h, h = y of the previous row (next, if backwards) in its sentence or 0, "       \
       "a = x w + b, g = h u, z, r = sigmoid(a + g), n = tanh(a + r g). Rows without a sentence: 0")                    \
-    X(GRU_BACK, IN(x, w, b, u, offsets, dy), OUT(dx, dw, db, du), 0, ATTR_OF(GRU),                                     \
+    X(GRU_BACK, IN(x, w, b, u, offsets, dy), OUT(dx, dw, db, du), NO_KERNEL, 0, ATTR_OF(GRU),                          \
       "dy [R,d] -> dx [R,n] (0 in rows without a sentence), dw, db, du (F32)")                                         \
-    X(CONV, IN(x, w, offsets), OUT(y), 0, ATTR(int64_t before, after, longest;),                                       \
+    X(CONV, IN(x, w, offsets), OUT(y), NO_KERNEL, 0, ATTR(int64_t before, after, longest;),                            \
       "x rows [R,n], w [(before + 1 + after) n, d] (F32), offsets, longest sentence -> y_t = sum over j = "            \
       "-before .. after of x_{t+j} w_{j+before}, w_i rows i n .. i n + n - 1; x is 0 outside the sentence. Rows "      \
       "without a sentence: 0")                                                                                         \
-    X(CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), 0, ATTR_OF(CONV),                                                 \
+    X(CONV_BACK, IN(x, w, offsets, dy), OUT(dx, dw), NO_KERNEL, 0, ATTR_OF(CONV),                                      \
       "dx [R,n] (0 in rows without a sentence), dw (F32)")                                                             \
-    X(CE, IN(logits, targets, norm), OUT(losses, d_logits), 0,                                                         \
+    X(CE, IN(logits, targets, norm), OUT(losses, d_logits), ON_BOTH, 0,                                                \
       ATTR(double smoothing; int64_t others, gradient, padding;),                                                      \
       "label-smoothed cross-entropy: logits [R,V], targets [1,1,1,R], norm [1] -> losses [R,2] (smoothed, "            \
       "plain; 0 for target -1), d_logits in place if gradient is wanted (0 for target -1), already times norm. "       \
       "others: smoothing / (V-1) on the other words, else smoothing / V on all; padding: see padding.h")               \
-    X(CALL, IN(in[4]), OUT(y), 0, NO_ATTR, "a plugin's fused operation with its own kernel")                           \
-    X(ASSIGN, IN(to, value), OUT(y), 0, NO_ATTR, "stores value in the storage of to")
+    X(CALL, IN(in[4]), OUT(y), ON_BOTH, 0, NO_ATTR, "a plugin's fused operation with its own kernel")                  \
+    X(ASSIGN, IN(to, value), OUT(y), ON_BOTH, 0, NO_ATTR, "stores value in the storage of to")
 /* clang-format on */
 
 typedef enum {
-#define OP_ENUM(name, in, out, place, attributes, doc) OP_##name,
+#define OP_ENUM(name, in, out, where, place, attributes, doc) OP_##name,
     OPS(OP_ENUM) OP_COUNT
 } op;
 extern const char *const op_names[OP_COUNT];
-extern const uint8_t op_inputs[OP_COUNT], op_outputs[OP_COUNT];
+extern const uint8_t op_n_in[OP_COUNT], op_n_out[OP_COUNT];
 extern const bool op_in_place[OP_COUNT];
 
-/* The most inputs and outputs of an operation: the size of a union of structs with a byte for each. */
-#define COUNT_NO_IN char
-#define COUNT_IN(...)                                                                                                  \
+/* A union of structs, one for each operation, with a member of this type for each of its inputs or outputs. */
+#define BYTES_IN(...)                                                                                                  \
     struct {                                                                                                           \
         char __VA_ARGS__;                                                                                              \
     }
-#define COUNT_OUT(...)                                                                                                 \
+#define BYTES_NO_IN char
+#define BYTES_OUT   BYTES_IN
+#define IDS_IN(...)                                                                                                    \
     struct {                                                                                                           \
-        char __VA_ARGS__;                                                                                              \
+        int32_t __VA_ARGS__;                                                                                           \
     }
-#define COUNTS_IN(name, in, out, place, attributes, doc)  COUNT_##in name;
-#define COUNTS_OUT(name, in, out, place, attributes, doc) COUNT_##out name;
+#define IDS_NO_IN char
+#define VIEWS_IN(...)                                                                                                  \
+    struct {                                                                                                           \
+        view __VA_ARGS__;                                                                                              \
+    }
+#define VIEWS_NO_IN                                                char
+#define VIEWS_OUT                                                  VIEWS_IN
+#define INPUT_BYTES(name, in, out, where, place, attributes, doc)  BYTES_##in name;
+#define OUTPUT_BYTES(name, in, out, where, place, attributes, doc) BYTES_##out name;
+#define INPUT_IDS(name, in, out, where, place, attributes, doc)    IDS_##in name;
+#define INPUT_VIEWS(name, in, out, where, place, attributes, doc)  VIEWS_##in name;
+#define OUTPUT_VIEWS(name, in, out, where, place, attributes, doc) VIEWS_##out name;
 typedef union {
-    OPS(COUNTS_IN)
-} op_in_counts;
+    OPS(INPUT_BYTES)
+} op_input_bytes;
 typedef union {
-    OPS(COUNTS_OUT)
-} op_out_counts;
-enum { MAX_IN = sizeof(op_in_counts), MAX_OUT = sizeof(op_out_counts) };
+    OPS(OUTPUT_BYTES)
+} op_output_bytes;
+enum { MAX_IN = sizeof(op_input_bytes), MAX_OUT = sizeof(op_output_bytes) };
+/* The number of an input or output: INPUT(LINEAR, w), OUTPUT(NORM, stats). */
+#define INPUT(name, which)  ((int)offsetof(op_input_bytes, name.which))
+#define OUTPUT(name, which) ((int)offsetof(op_output_bytes, name.which))
+
+typedef union { /* of a node: ids of nodes */
+    OPS(INPUT_IDS)
+} op_ids;
+typedef struct {
+    void *data;
+    int64_t dim[4];
+    dtype type;
+    int32_t param; /* index, or -1 */
+} view;
+typedef union { /* of a call */
+    OPS(INPUT_VIEWS)
+} op_inputs;
+typedef union {
+    OPS(OUTPUT_VIEWS)
+} op_outputs;
+
+/* CPU_##where(TEXT): TEXT, if the CPU has a kernel for the operation; CUDA_##where likewise. */
+#define CPU_ON_BOTH(...) __VA_ARGS__
+#define CPU_ON_CPU(...)  __VA_ARGS__
+#define CPU_NO_KERNEL(...)
+#define CUDA_ON_BOTH(...) __VA_ARGS__
+#define CUDA_ON_CPU(...)
+#define CUDA_NO_KERNEL(...)
 
 /* An operation's attributes: a.LINEAR.relu. */
 #define FIELDS_ATTR(...)                                                                                               \
     struct {                                                                                                           \
         __VA_ARGS__                                                                                                    \
     }
-#define FIELDS_NO_ATTR                                char
-#define FIELDS_ATTR_OF(name)                          char
-#define FIELDS(name, in, out, place, attributes, doc) FIELDS_##attributes name;
+#define FIELDS_NO_ATTR                                       char
+#define FIELDS_ATTR_OF(name)                                 char
+#define FIELDS(name, in, out, where, place, attributes, doc) FIELDS_##attributes name;
 typedef union {
     OPS(FIELDS)
 } attr;

@@ -57,29 +57,28 @@ static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
     node *g = tape_at(c, dy);
     if (g->op != OP_LINEAR_DX || !grad_alone(c, y.id, dy))
         return push2(c, OP_RELU_BACK, y, dy, tape_at(c, y)->dim, NULL);
-    g->in[3] = y.id;
+    g->i.LINEAR_DX.y = y.id;
     return dy;
 }
 /* The sums of dy over rows that a norm's gradient leaves, where dy comes from one; else id 0. */
 static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
 {
-    enum { SUMS = 4 };
     const node *v = tape_at(c, dy);
     int64_t which = v->op == OP_PART ? v->a.PART.output : 0, width = v->dim[3];
-    ab_t norm = {v->op == OP_PART ? v->in[0] : dy.id};
-    if (tape_at(c, norm)->op != OP_NORM_BACK || which > 1) return (ab_t){0};
-    bool own_mask = node_count(tape_at(c, tape_part(c, norm, 1))) > 0;
-    if (own_mask != (which == 1)) return (ab_t){0};
-    shape_part(c, norm, SUMS, sum_type(c), 1, 1, 1, width);
-    return tape_part(c, norm, SUMS);
+    ab_t norm = {v->op == OP_PART ? v->i.PART.of : dy.id};
+    if (tape_at(c, norm)->op != OP_NORM_BACK || which > OUTPUT(NORM_BACK, ds)) return (ab_t){0};
+    bool own_mask = node_count(tape_at(c, tape_part(c, norm, OUTPUT(NORM_BACK, ds)))) > 0;
+    if (own_mask != (which == OUTPUT(NORM_BACK, ds))) return (ab_t){0};
+    shape_part(c, norm, OUTPUT(NORM_BACK, sums), sum_type(c), 1, 1, 1, width);
+    return tape_part(c, norm, OUTPUT(NORM_BACK, sums));
 }
 static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t x = {v.in[0]}, w = {v.in[1]};
+    ab_t x = {v.i.LINEAR.x}, w = {v.i.LINEAR.w};
     if (v.a.LINEAR.relu) dy = relu_gradient(c, y, dy);
-    ab_t sums = grad_wanted(c, v.in[2]) ? sums_by_norm(c, dy) : (ab_t){0};
-    bool summed = !grad_wanted(c, v.in[2]) || sums.id;
+    ab_t sums = grad_wanted(c, v.i.LINEAR.b) ? sums_by_norm(c, dy) : (ab_t){0};
+    bool summed = !grad_wanted(c, v.i.LINEAR.b) || sums.id;
     if (!summed && !grad_wanted(c, w.id)) {
         sums = push1(c, OP_COLUMN_SUM, dy, (int64_t[4]){1, 1, 1, v.dim[3]}, NULL);
         tape_at(c, sums)->type = sum_type(c);
@@ -91,14 +90,14 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
                         &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
         tape_at(c, dw)->type = sum_type(c);
         if (summed) {
-            drop_part(c, dw, 1);
+            drop_part(c, dw, OUTPUT(LINEAR_DW, db));
         } else {
-            shape_part(c, dw, 1, sum_type(c), 1, 1, 1, v.dim[3]);
-            sums = tape_part(c, dw, 1);
+            shape_part(c, dw, OUTPUT(LINEAR_DW, db), sum_type(c), 1, 1, 1, v.dim[3]);
+            sums = tape_part(c, dw, OUTPUT(LINEAR_DW, db));
         }
         grad_give(c, w.id, dw);
     }
-    grad_give(c, v.in[2], sums);
+    grad_give(c, v.i.LINEAR.b, sums);
     if (!grad_wanted(c, x.id)) return;
     ab_t base = grad_base(c, x.id);
     int64_t d[4];
@@ -122,22 +121,24 @@ ab_t t_embed_tokens(ab_ctx *c, ab_t table, ab_t ids, ab_t sorted, double scale)
                      &(attr){.EMBED_TOKENS = {.scale = scale}});
 }
 
-enum { EMBED_POSITIONS = 3, EMBED_PLACES };
 /* EMBED_TOKENS's inputs with those of the positions that x adds to its rows: false when x is not that. */
 static bool embedding_below(const ab_ctx *c, ab_t x, ab_t in[5], attr *a)
 {
     const node *sum = tape_at((ab_ctx *)c, x), *tokens = sum, *positions = NULL;
     if (sum->op == OP_ADD) {
-        tokens = &c->v[sum->in[0]], positions = &c->v[sum->in[1]];
-        if (tokens->op == OP_CAST) tokens = &c->v[tokens->in[0]];
+        tokens = &c->v[sum->i.ADD.a], positions = &c->v[sum->i.ADD.b];
+        if (tokens->op == OP_CAST) tokens = &c->v[tokens->i.CAST.x];
         if (positions->op != OP_EMBEDDING || node_count(positions) != node_count(sum)) return false;
     }
-    if (tokens->op != OP_EMBED_TOKENS || tokens->in[EMBED_POSITIONS] || node_count(tokens) != node_count(sum))
+    if (tokens->op != OP_EMBED_TOKENS || tokens->i.EMBED_TOKENS.positions || node_count(tokens) != node_count(sum))
         return false;
-    for (int k = 0; k < 5; k++)
-        in[k] = (ab_t){k < EMBED_POSITIONS ? tokens->in[k] : positions ? positions->in[k - EMBED_POSITIONS] : 0};
+    for (int k = 0; k < tokens->n_in; k++) in[k] = (ab_t){tokens->in[k]};
+    if (positions) {
+        in[INPUT(EMBED_TOKENS, positions)] = (ab_t){positions->i.EMBEDDING.table};
+        in[INPUT(EMBED_TOKENS, position_ids)] = (ab_t){positions->i.EMBEDDING.ids};
+    }
     *a = tokens->a;
-    return !positions || c->v[in[EMBED_POSITIONS].id].type == F32;
+    return !positions || c->v[positions->i.EMBEDDING.table].type == F32;
 }
 ab_t t_embedded(ab_ctx *c, ab_t x, double p)
 {
@@ -154,20 +155,22 @@ ab_t t_embedded(ab_ctx *c, ab_t x, double p)
 static void embed_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t table = {v.in[0]}, positions = {v.in[EMBED_POSITIONS]};
+    ab_t table = {v.i.EMBED_TOKENS.table}, positions = {v.i.EMBED_TOKENS.positions};
     if (v.a.EMBED_TOKENS.p > 0)
         dy = push1(c, OP_DROPOUT, dy, v.dim,
                    &(attr){.DROPOUT = {.p = v.a.EMBED_TOKENS.p, .place = v.a.EMBED_TOKENS.place}});
     if (grad_wanted(c, positions.id)) {
         int64_t d[4];
         memcpy(d, tape_at(c, positions)->dim, sizeof d);
-        grad_give(c, positions.id, push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.in[EMBED_PLACES]}, d, NULL));
+        grad_give(c, positions.id,
+                  push2(c, OP_EMBEDDING_BACK, number(c, dy), (ab_t){v.i.EMBED_TOKENS.position_ids}, d, NULL));
     }
     ab_t base = grad_base(c, table.id);
     if (!grad_wanted(c, table.id)) return;
     int64_t d[4];
     memcpy(d, tape_at(c, table)->dim, sizeof d);
-    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4, (ab_t[]){base, dy, {v.in[1]}, {v.in[2]}},
+    ab_t g = tape_push(c, OP_EMBED_TOKENS_BACK, sum_type(c), d, 4,
+                       (ab_t[]){base, dy, {v.i.EMBED_TOKENS.ids}, {v.i.EMBED_TOKENS.sorted}},
                        &(attr){.EMBED_TOKENS = {.scale = v.a.EMBED_TOKENS.scale}});
     if (base.id)
         grad_replace(c, table.id, g);
@@ -194,27 +197,27 @@ ab_t t_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double p, double ep
     if (!c->training) p = 0;
     attr a = {.NORM = {.p = p, .eps = eps, .place = s.id && p > 0 ? c->n_dropout++ : 0}};
     ab_t y = tape_push(c, OP_NORM, c->compute, d, 4, (ab_t[]){x, s, gain, bias}, &a);
-    if (!s.id) drop_part(c, y, 1);
-    shape_part(c, y, 2, sum_type(c), 1, 1, d[2], 2);
+    if (!s.id) drop_part(c, y, OUTPUT(NORM, z));
+    shape_part(c, y, OUTPUT(NORM, stats), sum_type(c), 1, 1, d[2], 2);
     return y;
 }
 static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    bool has_s = v.in[1] != 0, own_mask = has_s && v.a.NORM.p > 0;
-    ab_t z = has_s ? tape_part(c, y, 1) : (ab_t){v.in[0]};
+    bool has_s = v.i.NORM.s != 0, own_mask = has_s && v.a.NORM.p > 0;
+    ab_t z = has_s ? tape_part(c, y, OUTPUT(NORM, z)) : (ab_t){v.i.NORM.x};
     attr a = v.a;
     a.NORM.has_sublayer = has_s;
-    ab_t in[4] = {z, tape_part(c, y, 2), {v.in[2]}, dy};
+    ab_t in[4] = {z, tape_part(c, y, OUTPUT(NORM, stats)), {v.i.NORM.gain}, dy};
     ab_t g = tape_push(c, OP_NORM_BACK, v.type, v.dim, 4, in, &a);
-    if (!own_mask) drop_part(c, g, 1);
-    shape_part(c, g, 2, sum_type(c), 1, 1, 1, v.dim[3]);
-    shape_part(c, g, 3, sum_type(c), 1, 1, 1, v.dim[3]);
-    drop_part(c, g, 4); /* until it is needed: sums_by_norm */
-    grad_give(c, v.in[0], g);
-    if (has_s) grad_give(c, v.in[1], own_mask ? tape_part(c, g, 1) : g);
-    grad_give(c, v.in[2], tape_part(c, g, 2));
-    grad_give(c, v.in[3], tape_part(c, g, 3));
+    if (!own_mask) drop_part(c, g, OUTPUT(NORM_BACK, ds));
+    shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), 1, 1, 1, v.dim[3]);
+    shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), 1, 1, 1, v.dim[3]);
+    drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* until it is needed: sums_by_norm */
+    grad_give(c, v.i.NORM.x, g);
+    if (has_s) grad_give(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
+    grad_give(c, v.i.NORM.gain, tape_part(c, g, OUTPUT(NORM_BACK, d_gain)));
+    grad_give(c, v.i.NORM.bias, tape_part(c, g, OUTPUT(NORM_BACK, d_bias)));
 }
 
 ab_t t_dropout_add(ab_ctx *c, ab_t x, ab_t s, double p)
@@ -234,8 +237,8 @@ static void dropadd_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     ab_t ds = v.a.DROPOUT.p > 0 ? push1(c, OP_DROPOUT, dy, v.dim, &v.a) : dy;
-    grad_give(c, v.in[0], dy);
-    grad_give(c, v.in[1], ds);
+    grad_give(c, v.i.DROPOUT_ADD.x, dy);
+    grad_give(c, v.i.DROPOUT_ADD.s, ds);
 }
 
 /* ---- attention on packed rows ---- */
@@ -260,7 +263,8 @@ static void rotate_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     v.a.ROTATE.adjoint = !v.a.ROTATE.adjoint;
-    grad_give(c, v.in[0], rotate(c, dy, (ab_t){v.in[1]}, (ab_t){v.in[2]}, (ab_t){v.in[3]}, v.a));
+    grad_give(c, v.i.ROTATE.rows,
+              rotate(c, dy, (ab_t){v.i.ROTATE.cosine}, (ab_t){v.i.ROTATE.sine}, (ab_t){v.i.ROTATE.offsets}, v.a));
 }
 
 static attr attend_attr(const attend_spec *s, int64_t rows)
@@ -292,24 +296,26 @@ ab_t t_attend(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const a
         return tape_fail(c, "attention with dropout over sentences of %lld keys: at most %d", (long long)s->longest_key,
                          ATTEND_KEYS);
     ab_t y = tape_push(c, OP_ATTEND, c->compute, d, 5, (ab_t[]){q, k, v, q_off, k_off}, &a);
-    shape_part(c, y, 1, sum_type(c), 1, 1, rows, s->heads);
+    shape_part(c, y, OUTPUT(ATTEND, lse), sum_type(c), 1, 1, rows, s->heads);
     return y;
 }
 static void attend_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t q = {v.in[0]}, k = {v.in[1]};
+    ab_t q = {v.i.ATTEND.q}, k = {v.i.ATTEND.k};
     int64_t dq[4], dk[4];
     memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     memcpy(dk, tape_at(c, k)->dim, sizeof dk);
-    ab_t in[8] = {q, k, {v.in[2]}, {v.in[3]}, {v.in[4]}, y, tape_part(c, y, 1), dy};
+    ab_t in[8] = {
+        q, k, {v.i.ATTEND.v}, {v.i.ATTEND.q_offsets}, {v.i.ATTEND.k_offsets}, y, tape_part(c, y, OUTPUT(ATTEND, lse)),
+        dy};
     ab_t g = tape_push(c, OP_ATTEND_BACK, v.type, dq, 8, in, &v.a);
     if (q.id == k.id)
-        drop_part(c, g, 1);
+        drop_part(c, g, OUTPUT(ATTEND_BACK, dkv));
     else
-        shape_part(c, g, 1, v.type, dk[0], dk[1], dk[2], dk[3]);
+        shape_part(c, g, OUTPUT(ATTEND_BACK, dkv), v.type, dk[0], dk[1], dk[2], dk[3]);
     grad_give(c, q.id, g);
-    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, 1));
+    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_BACK, dkv)));
 }
 
 /* ---- layers along each sentence ---- */
@@ -347,8 +353,8 @@ ab_t t_gru(ab_ctx *c, ab_t x, ab_t w, ab_t b, ab_t u, ab_t offset, int backwards
 static void gru_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t in[6] = {{v.in[0]}, {v.in[1]}, {v.in[2]}, {v.in[3]}, {v.in[4]}, dy};
-    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.in[0]].dim, 6, in, &v.a);
+    ab_t in[6] = {{v.i.GRU.x}, {v.i.GRU.w}, {v.i.GRU.b}, {v.i.GRU.u}, {v.i.GRU.offsets}, dy};
+    ab_t g = tape_push(c, OP_GRU_BACK, v.type, c->v[v.i.GRU.x].dim, 6, in, &v.a);
     for (int k = 1; k < 4; k++) part_of_input(c, g, k);
     for (int k = 0; k < 4; k++) grad_give(c, v.in[k], tape_part(c, g, k));
 }
@@ -367,11 +373,11 @@ ab_t t_conv(ab_ctx *c, ab_t x, ab_t w, ab_t offset, int64_t before, int64_t behi
 static void conv_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    ab_t g =
-        tape_push(c, OP_CONV_BACK, v.type, c->v[v.in[0]].dim, 4, (ab_t[]){{v.in[0]}, {v.in[1]}, {v.in[2]}, dy}, &v.a);
-    part_of_input(c, g, 1);
-    grad_give(c, v.in[0], g);
-    grad_give(c, v.in[1], tape_part(c, g, 1));
+    ab_t g = tape_push(c, OP_CONV_BACK, v.type, c->v[v.i.CONV.x].dim, 4,
+                       (ab_t[]){{v.i.CONV.x}, {v.i.CONV.w}, {v.i.CONV.offsets}, dy}, &v.a);
+    part_of_input(c, g, INPUT(CONV, w));
+    grad_give(c, v.i.CONV.x, g);
+    grad_give(c, v.i.CONV.w, tape_part(c, g, OUTPUT(CONV_BACK, dw)));
 }
 
 /* ---- decoding: states carried from step to step ---- */
@@ -427,9 +433,9 @@ ab_t t_ce(ab_ctx *c, ab_t logits, ab_t targets, ab_t norm, double smoothing, int
     attr a = {.CE = {.smoothing = smoothing, .others = others, .gradient = grad, .padding = padding}};
     ab_t y = tape_push(c, OP_CE, sum_type(c), (int64_t[4]){1, 1, rows, 2}, 3, (ab_t[]){logits, targets, norm}, &a);
     if (grad)
-        shape_part(c, y, 1, tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
+        shape_part(c, y, OUTPUT(CE, d_logits), tape_at(c, logits)->type, d[0], d[1], d[2], d[3]);
     else
-        drop_part(c, y, 1);
+        drop_part(c, y, OUTPUT(CE, d_logits));
     return y;
 }
 static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient ready, weighted by norm */
@@ -440,7 +446,7 @@ static void ce_rule(ab_ctx *c, ab_t y, ab_t dy) /* the kernel has the gradient r
         tape_fail(c, "the loss was traced without its gradient (not training)");
         return;
     }
-    grad_give(c, v.in[0], tape_part(c, y, 1));
+    grad_give(c, v.i.CE.logits, tape_part(c, y, OUTPUT(CE, d_logits)));
 }
 
 /* ---- plugins' own operations, assignments ---- */
@@ -526,7 +532,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
     int64_t d[4];
     memcpy(d, tape_at(c, to)->dim, sizeof d);
     int32_t source = value.id;
-    while (c->v[source].op == OP_RESHAPE) source = c->v[source].in[0];
+    while (c->v[source].op == OP_RESHAPE) source = c->v[source].i.RESHAPE.x;
     /* a vector that may be assigned itself: its old value is copied first */
     if (c->v[source].op == OP_INPUT || c->v[source].op == OP_STATE) value = push1(c, OP_CAST, value, d, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, d, NULL);

@@ -41,7 +41,7 @@ ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2)
 static void swap_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_transpose(c, dy, (int)v.a.TRANSPOSE.axis1, (int)v.a.TRANSPOSE.axis2));
+    grad_give(c, v.i.TRANSPOSE.x, t_transpose(c, dy, (int)v.a.TRANSPOSE.axis1, (int)v.a.TRANSPOSE.axis2));
 }
 
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n)
@@ -60,14 +60,14 @@ static void slice_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int64_t d[4];
-    dims_of(c, (ab_t){v.in[0]}, d);
-    grad_give(c, v.in[0], push1(c, OP_PAD, dy, d, &v.a));
+    dims_of(c, (ab_t){v.i.SLICE.x}, d);
+    grad_give(c, v.i.SLICE.x, push1(c, OP_PAD, dy, d, &v.a));
 }
 static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int axis = (int)v.a.SLICE.axis;
-    grad_give(c, v.in[0], t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.in[0]].dim[4 + axis]));
+    grad_give(c, v.i.PAD.x, t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.i.PAD.x].dim[4 + axis]));
 }
 
 ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
@@ -90,9 +90,9 @@ static void join_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int axis = (int)v.a.CONCAT.axis;
-    int64_t na = c->v[v.in[0]].dim[4 + axis], nb = c->v[v.in[1]].dim[4 + axis];
-    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], t_slice(c, dy, axis, 0, na));
-    if (grad_wanted(c, v.in[1])) grad_give(c, v.in[1], t_slice(c, dy, axis, na, nb));
+    int64_t na = c->v[v.i.CONCAT.a].dim[4 + axis], nb = c->v[v.i.CONCAT.b].dim[4 + axis];
+    if (grad_wanted(c, v.i.CONCAT.a)) grad_give(c, v.i.CONCAT.a, t_slice(c, dy, axis, 0, na));
+    if (grad_wanted(c, v.i.CONCAT.b)) grad_give(c, v.i.CONCAT.b, t_slice(c, dy, axis, na, nb));
 }
 
 ab_t t_rotate_half(ab_ctx *c, ab_t a)
@@ -140,15 +140,16 @@ ab_t t_sum_rows_by_id(ab_ctx *c, ab_t rows, ab_t ids, int64_t n)
 static void sum_rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_embedding(c, dy, (ab_t){v.in[1]}));
+    grad_give(c, v.i.EMBEDDING_BACK.dy, t_embedding(c, dy, (ab_t){v.i.EMBEDDING_BACK.ids}));
 }
 
 static void rows_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     int64_t d[4];
-    dims_of(c, (ab_t){v.in[0]}, d);
-    if (grad_wanted(c, v.in[0])) grad_give(c, v.in[0], push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.in[1]}, d, NULL));
+    dims_of(c, (ab_t){v.i.EMBEDDING.table}, d);
+    if (grad_wanted(c, v.i.EMBEDDING.table))
+        grad_give(c, v.i.EMBEDDING.table, push2(c, OP_EMBEDDING_BACK, dy, (ab_t){v.i.EMBEDDING.ids}, d, NULL));
 }
 
 ab_t t_to_float(ab_ctx *c, ab_t ids)
@@ -208,7 +209,7 @@ ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids)
 static void pick_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_scatter_add(c, dy, (ab_t){v.in[1]}, c->v[v.in[0]].dim[3]));
+    grad_give(c, v.i.GATHER.x, t_scatter_add(c, dy, (ab_t){v.i.GATHER.ids}, c->v[v.i.GATHER.x].dim[3]));
 }
 
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
@@ -229,7 +230,7 @@ ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n)
 static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
-    grad_give(c, v.in[0], t_gather(c, dy, (ab_t){v.in[1]}));
+    grad_give(c, v.i.SCATTER_ADD.p, t_gather(c, dy, (ab_t){v.i.SCATTER_ADD.ids}));
 }
 
 /* ---- ids that are computed, and noise ---- */
@@ -303,8 +304,8 @@ ab_t t_heads(ab_ctx *c, ab_t rows, ab_t offset, int64_t col, int64_t heads, int6
 }
 static void heads_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    node v = *tape_at(c, y), r = c->v[v.in[0]];
-    grad_give(c, v.in[0], t_merge(c, dy, (ab_t){v.in[1]}, r.dim[2], v.a.HEADS.column, r.dim[3]));
+    node v = *tape_at(c, y), r = c->v[v.i.HEADS.rows];
+    grad_give(c, v.i.HEADS.rows, t_merge(c, dy, (ab_t){v.i.HEADS.offsets}, r.dim[2], v.a.HEADS.column, r.dim[3]));
 }
 
 ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t cols)
@@ -317,8 +318,9 @@ ab_t t_merge(ab_ctx *c, ab_t x, ab_t offset, int64_t rows, int64_t col, int64_t 
 }
 static void merge_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
-    node v = *tape_at(c, y), x = c->v[v.in[0]];
-    grad_give(c, v.in[0], t_heads(c, dy, (ab_t){v.in[1]}, v.a.HEADS.column, x.dim[1], x.dim[3], x.dim[2]));
+    node v = *tape_at(c, y), x = c->v[v.i.MERGE.x];
+    grad_give(c, v.i.MERGE.x,
+              t_heads(c, dy, (ab_t){v.i.MERGE.offsets}, v.a.HEADS.column, x.dim[1], x.dim[3], x.dim[2]));
 }
 
 const grad_rule shape_rules[OP_COUNT] = {

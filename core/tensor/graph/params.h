@@ -3,12 +3,8 @@
  * Ownership: a `params` owns its names and buffers; all tapes of a model share it, and it outlives them. */
 #ifndef ABLATE_PARAMS_H
 #define ABLATE_PARAMS_H
-#include "api/ab_plugin.h"
 #include "base/base.h"
-
-typedef enum { F32, F64, BF16, I32 } dtype; /* the same numbers as in ab_view.dtype */
-size_t dtype_size(dtype t);
-const char *dtype_name(dtype t);
+#include "tensor/graph/op.h"
 
 typedef struct backend backend;
 

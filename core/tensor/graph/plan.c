@@ -34,9 +34,9 @@ static void mark_live(ab_ctx *c)
 /* The input whose storage this node must share, or -1. */
 static int forced(const node *v)
 {
-    if (v->op == OP_RESHAPE) return 0;
-    if (v->op == OP_EMBED_TOKENS_BACK && v->in[0]) return 0;
-    if (v->op == OP_LINEAR_DX && v->in[2]) return 2;
+    if (v->op == OP_RESHAPE) return INPUT(RESHAPE, x);
+    if (v->op == OP_EMBED_TOKENS_BACK && v->i.EMBED_TOKENS_BACK.base) return INPUT(EMBED_TOKENS_BACK, base);
+    if (v->op == OP_LINEAR_DX && v->i.LINEAR_DX.base) return INPUT(LINEAR_DX, base);
     return -1;
 }
 static int32_t forced_source(const ab_ctx *c, int32_t i)
@@ -44,15 +44,16 @@ static int32_t forced_source(const ab_ctx *c, int32_t i)
     const node *v = &c->v[i];
     int k = forced(v);
     if (k >= 0) return v->in[k];
-    if (v->op == OP_PART && c->v[v->in[0]].op == OP_CE && v->a.PART.output == 1 && node_count(v))
-        return c->v[v->in[0]].in[0];
-    return 0;
+    const node *of = v->op == OP_PART ? &c->v[v->i.PART.of] : v;
+    bool over_logits = of->op == OP_CE && v->op == OP_PART && v->a.PART.output == OUTPUT(CE, d_logits) && node_count(v);
+    return over_logits ? of->i.CE.logits : 0;
 }
 static void find_last_readers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->n; i++) {
         node *v = &c->v[i];
-        int32_t first = v->op == OP_PART ? v->in[0] : i; /* unread outputs are written too, so they must not overlap */
+        int32_t first =
+            v->op == OP_PART ? v->i.PART.of : i; /* unread outputs are written too, so they must not overlap */
         v->last = first + c->v[first].n_out - 1;
         if (!v->live) continue;
         for (int k = 0; k < v->n_in; k++) {
@@ -118,12 +119,12 @@ static void own_gradients(ab_ctx *c)
     for (int32_t i = 1; i < forward_n && c->grad; i++) {
         if (c->v[i].op != OP_PARAM || !c->grad[i]) continue;
         int32_t r = c->grad[i];
-        while (c->v[r].op == OP_RESHAPE) r = c->v[r].in[0];
+        while (c->v[r].op == OP_RESHAPE) r = c->v[r].i.RESHAPE.x;
         op o = c->v[r].op;
         bool borrowed = o == OP_INPUT || o == OP_CONST || o == OP_PARAM || o == OP_STATE;
         for (int32_t j = 1; j < i && !borrowed; j++) {
             int32_t s = c->v[j].op == OP_PARAM || c->v[j].op == OP_INPUT ? c->grad[j] : 0;
-            while (s && c->v[s].op == OP_RESHAPE) s = c->v[s].in[0];
+            while (s && c->v[s].op == OP_RESHAPE) s = c->v[s].i.RESHAPE.x;
             borrowed = s == r;
         }
         if (!borrowed) continue;

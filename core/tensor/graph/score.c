@@ -173,12 +173,12 @@ ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off,
                          .causal = s->causal,
                          .most_keys = s->longest_key,
                          .most_queries = s->longest_query}};
-    ab_t in[PROGRAM_LEAF + SCORE_LEAVES] = {q, k, v, q_off, k_off, ids};
-    for (int i = 0; i < f->n_leaves; i++) in[PROGRAM_LEAF + i] = leaf[i];
+    ab_t in[INPUT(ATTEND_PROGRAM, leaf) + SCORE_LEAVES] = {q, k, v, q_off, k_off, ids};
+    for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM, c->compute, d, LENGTH(in), in, &a);
     tape_at(c, y)->call_attr = f;
-    shape_part(c, y, 1, sum_type(c), (int64_t[4]){1, 1, rows, s->heads});
-    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), nothing);
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), (int64_t[4]){1, 1, rows, s->heads});
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, z), sum_type(c), nothing);
     return y;
 }
 
@@ -198,20 +198,22 @@ ab_t t_attend_program_step(ab_ctx *c, ab_t qkv, ab_t cache, ab_t ancestors, ab_t
                          .causal = s->causal,
                          .most_keys = s->longest_key,
                          .most_queries = 1}};
-    ab_t in[PROGRAM_LEAF + SCORE_LEAVES] = {qkv, cache, ancestors, time, [PROGRAM_IDS] = ids};
-    for (int i = 0; i < f->n_leaves; i++) in[PROGRAM_LEAF + i] = leaf[i];
+    ab_t in[INPUT(ATTEND_PROGRAM_STEP, leaf) + SCORE_LEAVES] = {qkv, cache, ancestors, time,
+                                                                [INPUT(ATTEND_PROGRAM_STEP, ids)] = ids};
+    for (int i = 0; i < f->n_leaves; i++) in[INPUT(ATTEND_PROGRAM, leaf) + i] = leaf[i];
     ab_t y = tape_push(c, OP_ATTEND_PROGRAM_STEP, c->compute, d, LENGTH(in), in, &a);
     tape_at(c, y)->call_attr = f;
-    shape_part(c, y, 1, sum_type(c), nothing);
-    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), nothing);
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), nothing);
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, z), sum_type(c), nothing);
     return y;
 }
 
 ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n)
 {
     GIVEN1(y);
-    shape_part(c, y, PROGRAM_COUNTS, sum_type(c), (int64_t[4]){batch, tape_at(c, y)->a.ATTEND.heads, q_time, n});
-    ab_t z = tape_part(c, y, PROGRAM_COUNTS);
+    shape_part(c, y, OUTPUT(ATTEND_PROGRAM, z), sum_type(c),
+               (int64_t[4]){batch, tape_at(c, y)->a.ATTEND.heads, q_time, n});
+    ab_t z = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, z));
     tape_at(c, z)->needs = tape_at(c, y)->needs;
     return z;
 }
@@ -226,15 +228,15 @@ ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table)
     *f = *before;
     f->values = f->n_leaves++;
     f->d_leaf[f->values] = -1;
-    ab_t in[PROGRAM_LEAF + SCORE_LEAVES];
+    ab_t in[INPUT(ATTEND_PROGRAM, leaf) + SCORE_LEAVES];
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
-    in[PROGRAM_LEAF + f->values] = table;
+    in[INPUT(ATTEND_PROGRAM, leaf) + f->values] = table;
     int64_t lse[4];
-    memcpy(lse, tape_at(c, tape_part(c, y, 1))->dim, sizeof lse);
+    memcpy(lse, tape_at(c, tape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse)))->dim, sizeof lse);
     ab_t again = tape_push(c, OP_ATTEND_PROGRAM, v.type, v.dim, v.n_in, in, &v.a);
     tape_at(c, again)->call_attr = f;
-    shape_part(c, again, 1, sum_type(c), lse);
-    shape_part(c, again, PROGRAM_COUNTS, sum_type(c), nothing);
+    shape_part(c, again, OUTPUT(ATTEND_PROGRAM, lse), sum_type(c), lse);
+    shape_part(c, again, OUTPUT(ATTEND_PROGRAM, z), sum_type(c), nothing);
     return again;
 }
 
@@ -242,28 +244,32 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
     const score_program *f = v.call_attr;
-    ab_t q = {v.in[0]}, k = {v.in[1]}, counts = tape_part(c, y, PROGRAM_COUNTS), in[PROGRAM_INPUTS] = {{0}};
+    ab_t q = {v.i.ATTEND_PROGRAM.q}, k = {v.i.ATTEND_PROGRAM.k}, counts = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, z)),
+         in[sizeof((op_input_bytes *)0)->ATTEND_PROGRAM_BACK] = {{0}};
     int64_t dq[4], d[4];
     memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};
-    in[PROGRAM_LSE] = tape_part(c, y, 1);
-    in[PROGRAM_DY] = dy;
-    in[PROGRAM_Y] = y;
-    if (node_count(tape_at(c, counts))) in[PROGRAM_D_COUNTS] = (ab_t){c->grad[counts.id]}, in[PROGRAM_Z] = counts;
+    in[INPUT(ATTEND_PROGRAM_BACK, lse)] = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, lse));
+    in[INPUT(ATTEND_PROGRAM_BACK, dy)] = dy;
+    in[INPUT(ATTEND_PROGRAM_BACK, y)] = y;
+    if (node_count(tape_at(c, counts))) {
+        in[INPUT(ATTEND_PROGRAM_BACK, dz)] = (ab_t){c->grad[counts.id]};
+        in[INPUT(ATTEND_PROGRAM_BACK, z)] = counts;
+    }
     ab_t g = tape_push(c, OP_ATTEND_PROGRAM_BACK, v.type, dq, LENGTH(in), in, &v.a);
     tape_at(c, g)->call_attr = f;
     memcpy(d, tape_at(c, k)->dim, sizeof d);
-    shape_part(c, g, 1, v.type, q.id == k.id ? nothing : d);
+    shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv), v.type, q.id == k.id ? nothing : d);
     for (int i = 0; i < SCORE_LEAVES; i++) {
-        ab_t leaf = {v.in[PROGRAM_LEAF + i]};
+        ab_t leaf = {v.i.ATTEND_PROGRAM.leaf[i]};
         bool wanted = i < f->n_leaves && (f->d_leaf[i] >= 0 || i == f->values) && grad_wanted(c, leaf.id);
         memcpy(d, tape_at(c, leaf)->dim, sizeof d);
-        shape_part(c, g, PROGRAM_D_LEAF + i, sum_type(c), wanted ? d : nothing);
+        shape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i, sum_type(c), wanted ? d : nothing);
     }
     grad_give(c, q.id, g);
-    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, 1));
+    if (q.id != k.id) grad_give(c, k.id, tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, dkv)));
     for (int i = 0; i < f->n_leaves; i++) {
-        ab_t dleaf = tape_part(c, g, PROGRAM_D_LEAF + i);
-        if (node_count(tape_at(c, dleaf))) grad_give(c, v.in[PROGRAM_LEAF + i], dleaf);
+        ab_t dleaf = tape_part(c, g, OUTPUT(ATTEND_PROGRAM_BACK, d_leaf) + i);
+        if (node_count(tape_at(c, dleaf))) grad_give(c, v.i.ATTEND_PROGRAM.leaf[i], dleaf);
     }
 }

@@ -50,19 +50,6 @@ typedef struct score_program {
     int d_leaf[SCORE_LEAVES]; /* values; -1: not needed */
 } score_program;
 
-/* Inputs and outputs of the operations (op.h). */
-enum {
-    PROGRAM_IDS = 5,
-    PROGRAM_LEAF = 6,
-    PROGRAM_LSE = PROGRAM_LEAF + SCORE_LEAVES,
-    PROGRAM_DY,
-    PROGRAM_D_COUNTS,
-    PROGRAM_Y,
-    PROGRAM_Z,
-    PROGRAM_INPUTS
-};
-enum { PROGRAM_COUNTS = 2, PROGRAM_D_LEAF = 2 };
-
 /* A tape whose values are single numbers, on which a program is recorded and differentiated. */
 typedef struct {
     ab_ctx *tape;
@@ -78,7 +65,7 @@ score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
 /* Can programs contain this operation? */
 bool score_op(op o);
 /* Like t_attend, with dropout's place in the model, a program, its leaves and the ids of gathered leaves (id 0: none).
- * Output PROGRAM_COUNTS is empty until t_attend_counts requests it. */
+ * Output z is empty until t_attend_counts requests it. */
 ab_t t_attend_program(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t q_off, ab_t k_off, const attend_spec *s, int64_t place,
                       const score_program *f, ab_t ids, const ab_t *leaf);
 /* The same for a decoding step: one row of qkv per hypothesis (op.h, ATTEND_PROGRAM_STEP). */

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OP_NAME(name, in, out, place, attributes, doc)  [OP_##name] = #name,
-#define OP_PLACE(name, in, out, place, attributes, doc) [OP_##name] = place,
-#define SIZE_NO_IN                                      0
-#define SIZE_IN(...)                                    sizeof(COUNT_IN(__VA_ARGS__))
-#define SIZE_OUT(...)                                   sizeof(COUNT_OUT(__VA_ARGS__))
-#define OP_IN(name, in, out, place, attributes, doc)    [OP_##name] = SIZE_##in,
-#define OP_OUT(name, in, out, place, attributes, doc)   [OP_##name] = SIZE_##out,
-#define SIZE_NO_ATTR                                    0
-#define SIZE_ATTR(...)                                  sizeof(FIELDS_ATTR(__VA_ARGS__))
-#define SIZE_ATTR_OF(name)                              sizeof(((attr *)0)->name)
-#define OP_SIZE(name, in, out, place, attributes, doc)  [OP_##name] = SIZE_##attributes,
+#define OP_NAME(name, in, out, where, place, attributes, doc)  [OP_##name] = #name,
+#define OP_PLACE(name, in, out, where, place, attributes, doc) [OP_##name] = place,
+#define SIZE_NO_IN                                             0
+#define SIZE_IN(...)                                           sizeof(BYTES_IN(__VA_ARGS__))
+#define SIZE_OUT(...)                                          sizeof(BYTES_IN(__VA_ARGS__))
+#define OP_IN(name, in, out, where, place, attributes, doc)    [OP_##name] = SIZE_##in,
+#define OP_OUT(name, in, out, where, place, attributes, doc)   [OP_##name] = SIZE_##out,
+#define SIZE_NO_ATTR                                           0
+#define SIZE_ATTR(...)                                         sizeof(FIELDS_ATTR(__VA_ARGS__))
+#define SIZE_ATTR_OF(name)                                     sizeof(((attr *)0)->name)
+#define OP_SIZE(name, in, out, where, place, attributes, doc)  [OP_##name] = SIZE_##attributes,
 const char *const op_names[OP_COUNT] = {OPS(OP_NAME)};
-const uint8_t op_inputs[OP_COUNT] = {OPS(OP_IN)}, op_outputs[OP_COUNT] = {OPS(OP_OUT)};
+const uint8_t op_n_in[OP_COUNT] = {OPS(OP_IN)}, op_n_out[OP_COUNT] = {OPS(OP_OUT)};
 const bool op_in_place[OP_COUNT] = {OPS(OP_PLACE)};
 static const uint8_t attr_size[OP_COUNT] = {OPS(OP_SIZE)};
 
@@ -127,9 +127,9 @@ ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, cons
     memset(&constants, 0, sizeof constants); /* all of it, so that two can be compared */
     if (a) memcpy(&constants, a, attr_size[o]);
     memcpy(shape, dim, sizeof shape);
-    if (n_in != op_inputs[o] && o != OP_CALL)
-        return tape_fail(c, "%s: %d inputs, expected %d", op_names[o], n_in, op_inputs[o]);
-    int n_out = op_outputs[o];
+    if (n_in != op_n_in[o] && o != OP_CALL)
+        return tape_fail(c, "%s: %d inputs, expected %d", op_names[o], n_in, op_n_in[o]);
+    int n_out = op_n_out[o];
     c->v = grow(c->v, &c->cap, (size_t)(c->n + n_out), sizeof *c->v);
     ab_t first = {c->n};
     for (int k = 0; k < n_out; k++) {

@@ -14,10 +14,13 @@ typedef struct {
     dtype type;
     uint8_t n_in, n_out; /* n_out > 1: the next n_out - 1 nodes are its PARTs */
     uint8_t phase;
-    bool needs;         /* depends on a parameter or on an input that needs a gradient */
-    bool live;          /* it is read or a result */
-    bool exact;         /* LINEAR must not cast it to the type of rows */
-    int32_t in[MAX_IN]; /* node ids; 0: absent */
+    bool needs; /* depends on a parameter or on an input that needs a gradient */
+    bool live;  /* it is read or a result */
+    bool exact; /* LINEAR must not cast it to the type of rows */
+    union {     /* ids of its inputs' nodes, by number and by name; 0: absent */
+        int32_t in[MAX_IN];
+        op_ids i;
+    };
     int64_t dim[4];
     attr a;
     int32_t param;     /* index in params for PARAM, -1 otherwise */

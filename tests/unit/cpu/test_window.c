@@ -34,9 +34,9 @@ static outcome attend(const view *qkv, const view *dy, const view *leaf, const s
     dtype type = qkv->type;
     outcome o = {new_view(type, ROWS, HEADS * D), new_view(sums_of(type), ROWS, HEADS), new_view(type, ROWS, WIDTH)};
     view off = ids_view(SENTENCES + 1, offset);
-    call k = {.n_in = PROGRAM_D_COUNTS + 1,
+    call k = {.n_in = INPUT(ATTEND_PROGRAM_BACK, dz) + 1,
               .n_out = 3,
-              .in = {*qkv, *qkv, *qkv, off, off, [PROGRAM_LEAF] = *leaf},
+              .in = {*qkv, *qkv, *qkv, off, off, [INPUT(ATTEND_PROGRAM, leaf)] = *leaf},
               .out = {o.y, o.lse},
               .a = {.ATTEND = {.p = 0.2,
                                .scale = 0.3,
@@ -54,7 +54,7 @@ static outcome attend(const view *qkv, const view *dy, const view *leaf, const s
               .call_attr = f};
     err e = {""};
     CHECK_INT(cpu_ATTEND_PROGRAM(&k, &e), 0);
-    k.in[PROGRAM_LSE] = o.lse, k.in[PROGRAM_DY] = *dy, k.out[0] = o.d, k.out[1] = (view){0};
+    k.i.ATTEND_PROGRAM_BACK.lse = o.lse, k.i.ATTEND_PROGRAM_BACK.dy = *dy, k.out[0] = o.d, k.out[1] = (view){0};
     CHECK_INT(cpu_ATTEND_PROGRAM_BACK(&k, &e), 0);
     CHECK_TEXT(e.text, "");
     free(off.data);
