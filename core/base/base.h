@@ -12,8 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define NEVER_RETURNS     __attribute__((noreturn))
 #define LENGTH(a)         (sizeof(a) / sizeof *(a))
 
 /* ---- errors ---- */
@@ -24,11 +28,11 @@ typedef struct {
 int fail(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first error; e may be NULL; returns -1 */
 /* Puts text such as `file:line: ` before an existing error; returns -1. */
 int fail_in(err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
-_Noreturn void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
+NEVER_RETURNS void broken(const char *fmt, ...) PRINTF_LIKE(1, 2); /* a broken invariant: prints and aborts */
 
 /* ---- memory: never NULL ---- */
 
-_Noreturn void out_of_memory(size_t n); /* n: bytes requested (0: not known); exit code 1 */
+NEVER_RETURNS void out_of_memory(size_t n); /* n: bytes requested (0: not known); exit code 1 */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
@@ -151,4 +155,7 @@ double ticks(void); /* monotonic seconds */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 void log_to(FILE *f, enum log_level least); /* default: stderr, LOG_INFO; not thread-safe */
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -289,7 +289,7 @@ static void test_strange_ids(void)
     for (int i = 0; i < 4 * WIDTH; i++) table[i] = (float)i;
     void *d_id = gpu_copy_of(id, sizeof id), *d_table = gpu_copy_of(table, sizeof table), *d_y = gpu_alloc(sizeof y);
     void *d_loss = gpu_alloc(sizeof loss), *d_norm = gpu_copy_of(&one, sizeof one);
-    gpu_embed(&(gpu_embedding){
+    gpu_EMBED_TOKENS(&(gpu_embedding){
         .type = F32, .rows = 3, .words = 4, .width = WIDTH, .table = d_table, .id = d_id, .by = 2, .y = d_y});
     gpu_copy_out(y, d_y, sizeof y);
     for (int i = 0; i < WIDTH; i++) {
@@ -299,7 +299,7 @@ static void test_strange_ids(void)
                    (double)y[WIDTH + i]);
         CHECK_THAT(y[2 * WIDTH + i] == 0, "embed, no id, column %d: found %g, expected 0", i, (double)y[2 * WIDTH + i]);
     }
-    gpu_ce(F32, 3, 4, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
+    gpu_CE(F32, 3, 4, 4, d_table, d_id, d_norm, d_loss, NULL, 1, 0);
     gpu_copy_out(loss, d_loss, sizeof loss);
     CHECK_THAT(isfinite(loss[0]) && loss[1] > 0, "ce, target 1: found %g and %g, expected numbers", (double)loss[0],
                (double)loss[1]);
@@ -327,14 +327,14 @@ static void test_unaligned(void)
         char *at[4] = {dx + 6 * off, ds + 6 * off, y + 6 * off, z + 6 * off};
         gpu_copy_in(at[0], x.data, 2 * N);
         gpu_copy_in(at[1], s.data, 2 * N);
-        gpu_norm(BF16, ROWS, WIDTH, at[0], at[1], gain, gain, at[2], at[3], stats, 1e-6f, drop);
+        gpu_NORM(BF16, ROWS, WIDTH, at[0], at[1], gain, gain, at[2], at[3], stats, 1e-6f, drop);
         gpu_copy_out(back[off][0], at[2], 2 * N);
         gpu_copy_out(back[off][1], at[3], 2 * N);
-        gpu_norm_back(BF16, ROWS, WIDTH, at[0], stats, gain, at[1], at[2], at[3], dgain, dbias, NULL, drop, sums);
+        gpu_NORM_BACK(BF16, ROWS, WIDTH, at[0], stats, gain, at[1], at[2], at[3], dgain, dbias, NULL, drop, sums);
         gpu_copy_out(back[off][2], at[3], 2 * N);
-        gpu_dropadd(BF16, N, at[0], at[1], at[2], drop);
+        gpu_DROPOUT_ADD(BF16, N, at[0], at[1], at[2], drop);
         gpu_copy_out(back[off][3], at[2], 2 * N);
-        gpu_ce(BF16, ROWS, WIDTH, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
+        gpu_CE(BF16, ROWS, WIDTH, WIDTH, at[0], target, gain, losses, at[0], 0.9f, 0.1f / WIDTH);
         gpu_copy_out(back[off][4], at[0], 2 * N);
     }
     static const char *const names[] = {"norm", "norm's z", "gradient of norm", "dropadd", "ce"};

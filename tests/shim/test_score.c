@@ -247,7 +247,7 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     if (written) check_written(name, cuda_ATTEND_PROGRAM, &k);
     view dy = rows_with_dummies(type, used_q, 3, width), dq = tensor(type, 1, 1, used_q + 3, q.dim[3]);
     call back = k;
-    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = PROGRAM_INPUTS, back.n_out = 2 + SCORE_LEAVES;
+    back.op = OP_ATTEND_PROGRAM_BACK, back.n_in = INPUTS(ATTEND_PROGRAM_BACK), back.n_out = 2 + SCORE_LEAVES;
     back.i.ATTEND_PROGRAM_BACK.lse = lse, back.i.ATTEND_PROGRAM_BACK.dy = dy, back.i.ATTEND_PROGRAM_BACK.y = y,
     back.i.ATTEND_PROGRAM_BACK.z = sums;
     back.i.ATTEND_PROGRAM_BACK.dz =

@@ -270,7 +270,7 @@ static void test_ids(void)
             check_mask(0, 3, 2, 3, causal);
     float found[4]; /* ids out of range are loud */
     void *x = gpu_copy_of((float[]){1, 2}, 8), *ids = gpu_copy_of((int32_t[]){1, -1, 2, 0}, 16), *y = gpu_alloc(16);
-    gpu_pick(y, x, 1, (gpu_chosen){.ids = ids, .n_q = 1, .n_k = 4, .heads = 1, .n = 2});
+    gpu_GATHER(y, x, 1, (gpu_chosen){.ids = ids, .n_q = 1, .n_k = 4, .heads = 1, .n = 2});
     gpu_copy_out(found, y, 16);
     CHECK_THAT(found[0] == 2 && isnan(found[1]) && isnan(found[2]) && found[3] == 1,
                "GATHER: found %g %g %g %g, expected 2 nan nan 1", found[0], found[1], found[2], found[3]);

@@ -2,10 +2,8 @@
 #ifndef ABLATE_CPU_FUSED_H
 #define ABLATE_CPU_FUSED_H
 #include "tensor/cpu/cpu.h"
+#include "tensor/graph/views.h"
 #include <omp.h>
-
-static inline int64_t rows_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2]; }
-static inline int64_t width_of(const view *v) { return v->dim[3]; }
 
 /* The calling thread's part [*from, *to) of n items; depends only on n and the number of threads. */
 static inline void my_part(int64_t n, int64_t *from, int64_t *to)

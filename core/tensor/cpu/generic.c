@@ -22,26 +22,6 @@ void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *
     }
 }
 
-void strides_of(const view *v, int64_t stride[4])
-{
-    int64_t s = 1;
-    for (int i = 3; i >= 0; i--) {
-        stride[i] = v->dim[i] == 1 ? 0 : s;
-        s *= v->dim[i];
-    }
-}
-
-int wrong_type(const call *k, err *e)
-{
-    char in[64] = "";
-    for (int i = 0; i < k->n_in && i < 4; i++) {
-        if (!k->in[i].data) continue;
-        size_t used = strlen(in);
-        snprintf(in + used, sizeof in - used, "%s%s", used ? ", " : "", dtype_name(k->in[i].type));
-    }
-    return fail(e, "the CPU has no kernel from %s to %s", in, dtype_name(k->out[0].type));
-}
-
 /* ---- conversions ---- */
 
 /* By vectors between f32 and bf16, else by numbers. */

@@ -13,13 +13,8 @@ void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *
 
 /* ---- views ---- */
 
-static inline int64_t count_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
-static inline size_t bytes_of(const view *v) { return (size_t)count_of(v) * dtype_size(v->type); }
 static inline bool is_real(const view *v) { return v->type == F32 || v->type == F64; }
-/* Stride of each axis in elements, 0 for an axis of length 1. */
-void strides_of(const view *v, int64_t stride[4]);
-/* Reports that the call's operation has no kernel for the type of its output or an input; returns -1. */
-int wrong_type(const call *k, err *e);
+static inline int wrong_type(const call *k, err *e) { return no_kernel_on("the CPU", k, e); }
 
 /* ---- copies ---- */
 

@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS) attend_f32(gpu_attention a, con
 
 /* ---- launcher ---- */
 
-extern "C" int gpu_attend(const gpu_attention *a)
+extern "C" int gpu_ATTEND(const gpu_attention *a)
 {
     if (!a->rows || !a->heads) return 0;
     if (a->type == 0) {

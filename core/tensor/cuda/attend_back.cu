@@ -467,7 +467,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS, 2) back_f32(gpu_attention a, co
 
 /* ---- launcher ---- */
 
-extern "C" int gpu_attend_back(const gpu_attention *a)
+extern "C" int gpu_ATTEND_BACK(const gpu_attention *a)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
     int width = a->d_k > a->d_v ? a->d_k : a->d_v;

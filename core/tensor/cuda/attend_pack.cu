@@ -43,7 +43,7 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward, const gpu
         if (x.used)
             bytes += (size_t)(x.of_keys ? a->keys : a->rows) * (size_t)(a->heads * (x.values ? p.d_v : p.d_k)) *
                      sizeof(bf16);
-    char *at = (char *)gpu_scratch(ATTEND_SLOT, bytes);
+    char *at = (char *)gpu_scratch(SCRATCH_ATTEND, bytes);
     for (auto &x : list) {
         int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;
         int64_t rows = x.of_keys ? a->keys : a->rows;
@@ -52,9 +52,9 @@ extern "C" int gpu_attend_packed(const gpu_attention *a, int backward, const gpu
         at += (size_t)(rows * a->heads * padded) * sizeof(bf16);
         if (!x.written && copy(*x.copied, padded, padded, *x.given, width, width, a->heads, rows)) return -1;
     }
-    int bad = f          ? (backward ? gpu_attend_score_back(&p, f) : gpu_attend_score(&p, f))
-              : backward ? gpu_attend_back(&p)
-                         : gpu_attend(&p);
+    int bad = f          ? (backward ? gpu_ATTEND_PROGRAM_BACK(&p, f) : gpu_ATTEND_PROGRAM(&p, f))
+              : backward ? gpu_ATTEND_BACK(&p)
+                         : gpu_ATTEND(&p);
     if (bad) return -1;
     for (auto &x : list) {
         int padded = x.values ? p.d_v : p.d_k, width = x.values ? a->d_v : a->d_k;

@@ -62,14 +62,14 @@ template <int PASS> static int score_run(const gpu_attention *a, const gpu_score
 }
 } // namespace
 
-extern "C" int gpu_attend_score(const gpu_attention *a, const gpu_score *f)
+extern "C" int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f)
 {
     if (!a->rows || !a->heads) return 0;
     if (a->type && !rows_fit(a)) return gpu_attend_packed(a, 0, f);
     return score_run<SCORE_FORWARD>(a, f);
 }
 
-extern "C" int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f)
+extern "C" int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f)
 {
     if ((!a->rows && !a->keys) || !a->heads) return 0;
     if (a->type && !rows_fit(a)) return gpu_attend_packed(a, 1, f);

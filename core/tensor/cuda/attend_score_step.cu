@@ -107,7 +107,7 @@ template <class T> static int run(const gpu_attention_step *a, const gpu_score *
                   shared, *a, *f, scores);
 }
 
-extern "C" int gpu_attend_score_step(const gpu_attention_step *a, const gpu_score *f, float *scores)
+extern "C" int gpu_ATTEND_PROGRAM_STEP(const gpu_attention_step *a, const gpu_score *f, float *scores)
 {
     if (!a->rows || !a->heads) return 0;
     return a->type == 0 ? run<float>(a, f, scores) : run<bf16>(a, f, scores);

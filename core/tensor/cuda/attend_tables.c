@@ -2,7 +2,6 @@
  * depend on the offsets only. */
 #include "tensor/cuda/attend_tables.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/views.h"
 #include <stdlib.h>
 
 enum { EACH = 2 /* tables of a call, at most */ };

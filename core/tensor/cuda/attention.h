@@ -14,8 +14,7 @@ extern "C" {
 
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
-    ATTEND_SLOT = 4,     /* SCRATCH_ATTEND of ops.h, which is not C++ (checked in ops_attention.c) */
-    /* ATTEND_KEYS of op.h, likewise: dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
+    /* ATTEND_KEYS of op.h (checked in ops_attention.c): dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
     ATTEND_STRIDE = 1 << 20,
     ATTEND_TILE = 16,
     ATTEND_TILE_F32 = 32,
@@ -50,19 +49,19 @@ typedef struct {
     float scale;               /* on the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
-    /* Tables of tiles, from the same offsets: gpu_attend and gpu_attend_score: of queries; gpu_attend_back: of both
-     * sides; gpu_attend_score_back: of queries, and of keys. Rows of a tile: ATTEND_TILE, or ATTEND_TILE_F32 for
-     * gpu_attend and gpu_attend_back on F32 rows. */
+    /* Tables of tiles, from the same offsets: gpu_ATTEND and gpu_ATTEND_PROGRAM: of queries; gpu_ATTEND_BACK: of both
+     * sides; gpu_ATTEND_PROGRAM_BACK: of queries, and of keys. Rows of a tile: ATTEND_TILE, or ATTEND_TILE_F32 for
+     * gpu_ATTEND and gpu_ATTEND_BACK on F32 rows. */
     const int32_t *tiles, *key_tiles;
     gpu_columns q, k, v, y;
     float *lse;                 /* [rows, heads] log-sum-exp of each row's scores */
-    gpu_columns dy, dq, dk, dv; /* gpu_attend_back */
+    gpu_columns dy, dq, dk, dv; /* gpu_ATTEND_BACK */
 } gpu_attention;
 
 /* Writes y and lse; both are 0 in rows without a sentence or without keys. */
-int gpu_attend(const gpu_attention *a);
+int gpu_ATTEND(const gpu_attention *a);
 /* Reads y, lse and dy; writes the given columns dq, dk and dv in all rows, 0 in rows without a sentence. */
-int gpu_attend_back(const gpu_attention *a);
+int gpu_ATTEND_BACK(const gpu_attention *a);
 /* The same, with a score program (score.h) or NULL, for bf16 rows at any address, using copies. */
 struct gpu_score;
 int gpu_attend_packed(const gpu_attention *a, int backward, const struct gpu_score *f);
@@ -79,7 +78,7 @@ typedef struct {
 
 /* Writes k and v of each row to its cache at *time, and y. A *time outside 0 .. capacity - 1, which the host cannot
  * check, leaves the cache unchanged and makes y NaN. */
-int gpu_attend_step(const gpu_attention_step *a);
+int gpu_ATTEND_STEP(const gpu_attention_step *a);
 
 #ifdef __cplusplus
 }

@@ -163,7 +163,7 @@ static int ce_typed(int64_t rows, int64_t width, int64_t row, const void *logits
     return ce_of(rows, a);
 }
 
-extern "C" int gpu_ce(int type, int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target,
+extern "C" int gpu_CE(int type, int64_t rows, int64_t width, int64_t row, const void *logits, const int32_t *target,
                       const float *norm, float *losses, void *grad, float on, float others)
 {
     if (!rows || !width) return gpu_launched();

@@ -22,14 +22,14 @@ __global__ void top_k(int32_t *ids, const float *x, int64_t n, int64_t k, float 
         if (rank < k) ids[r * k + rank] = (int32_t)at;
     }
 }
-__global__ void whole(int32_t *ids, const float *x, int64_t n)
+__global__ void to_ids(int32_t *ids, const float *x, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         float v = rintf(x[i]);
         ids[i] = v >= -2147483648.f && v < 2147483648.f ? (int32_t)v : -1;
     }
 }
-__global__ void noise(float *y, int64_t n, unsigned place, int normal, const gpu_counter *counter)
+__global__ void random_numbers(float *y, int64_t n, unsigned place, int normal, const gpu_counter *counter)
 {
     philox_key key = key_of(counter, place);
     for (int64_t i = my_thread(); 4 * i < n; i += all_threads()) {
@@ -47,18 +47,18 @@ __global__ void noise(float *y, int64_t n, unsigned place, int normal, const gpu
 }
 } // namespace
 
-extern "C" int gpu_top_k(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest)
+extern "C" int gpu_TOP_K(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest)
 {
     int64_t all = rows * n;
     return all > 0 ? LAUNCH(top_k, blocks_for(all), THREADS, 0, ids, x, n, k, smallest ? -1.f : 1.f, all)
                    : gpu_launched();
 }
-extern "C" int gpu_whole(int32_t *ids, const float *x, int64_t n)
+extern "C" int gpu_TO_IDS(int32_t *ids, const float *x, int64_t n)
 {
-    return n > 0 ? LAUNCH(whole, blocks_for(n), THREADS, 0, ids, x, n) : gpu_launched();
+    return n > 0 ? LAUNCH(to_ids, blocks_for(n), THREADS, 0, ids, x, n) : gpu_launched();
 }
-extern "C" int gpu_noise(float *y, int64_t n, unsigned place, int normal)
+extern "C" int gpu_RANDOM(float *y, int64_t n, unsigned place, int normal)
 {
-    return n > 0 ? LAUNCH(noise, blocks_for((n + 3) / 4), THREADS, 0, y, n, place, normal, gpu_counters())
+    return n > 0 ? LAUNCH(random_numbers, blocks_for((n + 3) / 4), THREADS, 0, y, n, place, normal, gpu_counters())
                  : gpu_launched();
 }

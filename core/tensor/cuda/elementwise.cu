@@ -199,7 +199,7 @@ extern "C" int gpu_run_elementwise(const gpu_elementwise *given)
     return e.type == 2 ? run<bf16, 8>(e, n) : run<float, 4>(e, n);
 }
 
-extern "C" int gpu_cast(void *y, int y_type, const void *x, int x_type, int64_t n)
+extern "C" int gpu_CAST(void *y, int y_type, const void *x, int x_type, int64_t n)
 {
     if (n <= 0 || (x == y && x_type == y_type)) return gpu_launched();
     if (x_type == y_type) {
@@ -209,7 +209,7 @@ extern "C" int gpu_cast(void *y, int y_type, const void *x, int x_type, int64_t 
     return y_type == 2 ? run_cast<bf16, float>(y, x, n) : run_cast<float, bf16>(y, x, n);
 }
 
-extern "C" int gpu_dropout(void *y, const void *x, int type, int64_t n, unsigned place, unsigned least, float scale)
+extern "C" int gpu_DROPOUT(void *y, const void *x, int type, int64_t n, unsigned place, unsigned least, float scale)
 {
     if (n <= 0) return gpu_launched();
     return type == 2 ? run_dropout<bf16>(y, x, n, place, least, scale)

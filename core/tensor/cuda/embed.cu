@@ -47,7 +47,7 @@ template <class T> static int embed_of(const gpu_embedding &e)
                : LAUNCH((embed_rows<T, false>), grid, 256, 0, e, eights, gpu_counters());
 }
 
-extern "C" int gpu_embed(const gpu_embedding *e)
+extern "C" int gpu_EMBED_TOKENS(const gpu_embedding *e)
 {
     if (!e->rows || !e->width) return gpu_launched();
     return e->type == 2 ? embed_of<bf16>(*e) : embed_of<float>(*e);

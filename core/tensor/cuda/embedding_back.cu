@@ -210,7 +210,7 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
     int64_t tiles = (T + TILE - 1) / TILE, all = 4 * T + BYTES * tiles + n_table + 1;
     if (T >= (int64_t)1 << 31 || n_table >= ((int64_t)1 << 31) - 1)
         return gpu_refuse("more than 2147483646 ids or table rows");
-    int32_t *start = (int32_t *)gpu_scratch(GPU_SLOT_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
+    int32_t *start = (int32_t *)gpu_scratch(SCRATCH_IDS, (size_t)all * sizeof(int32_t)), *counts = start + n_table + 1;
     int32_t *key[2] = {counts + BYTES * tiles, counts + BYTES * tiles + T}, *order[2] = {key[1] + T, key[1] + 2 * T};
     const int32_t *from_key = ids, *from_order = nullptr;
     int now = 0;
@@ -235,7 +235,7 @@ extern "C" int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy
     if (T <= 0) return gpu_launched();
     gpu_order o = {sorted, nullptr, sorted + T};
     if (!sorted && gpu_rows_by_id(ids, T, n_table, &o)) return -1;
-    float *part = (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
+    float *part = (float *)gpu_scratch(SCRATCH_SUMS, (size_t)((T + CHUNK - 1) / CHUNK * 2 * d) * sizeof *part);
     runs r = {table, part, dy, o.order, o.key, T, n_table, d, by, onto != 0};
     bool fours = d % 4 == 0 && aligned16(table, dy);
     if (dy_type == 2) return fours ? sum_runs<bf16, 4>(r) : sum_runs<bf16, 1>(r);

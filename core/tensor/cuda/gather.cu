@@ -15,7 +15,7 @@ template <class Index> __device__ __forceinline__ const int32_t *ids_of_row(cons
 }
 
 template <class T, class Index> /* T: float */
-__global__ void pick(T *y, const T *x, gpu_chosen by, int64_t n)
+__global__ void gather(T *y, const T *x, gpu_chosen by, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index r = (Index)i / (Index)by.n_k;
@@ -24,7 +24,7 @@ __global__ void pick(T *y, const T *x, gpu_chosen by, int64_t n)
     }
 }
 /* A warp a row: its keys pass by, 32 at a time, and every lane takes those of its EACH buckets. */
-template <int EACH> __global__ void bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_t rows, gpu_chosen by)
 {
     const int64_t n_k = by.n_k, n = by.n;
     __shared__ float value[WARPS][32];
@@ -48,16 +48,16 @@ template <int EACH> __global__ void bucket(float *y, const float *x, int64_t row
 }
 } // namespace
 
-extern "C" int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by)
+extern "C" int gpu_GATHER(float *y, const float *x, int64_t rows, gpu_chosen by)
 {
     int64_t n = rows * by.n_k;
-    return n > 0 ? LAUNCH_INDEX(pick, float, n, y, x, by, n) : gpu_launched();
+    return n > 0 ? LAUNCH_INDEX(gather, float, n, y, x, by, n) : gpu_launched();
 }
-extern "C" int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by)
+extern "C" int gpu_SCATTER_ADD(float *y, const float *x, int64_t rows, gpu_chosen by)
 {
     if (rows * by.n <= 0) return gpu_launched();
     dim3 grid = blocks_for_warps(rows);
-    return by.n <= 32   ? LAUNCH(bucket<1>, grid, THREADS, 0, y, x, rows, by)
-           : by.n <= 64 ? LAUNCH(bucket<2>, grid, THREADS, 0, y, x, rows, by)
-                        : LAUNCH(bucket<4>, grid, THREADS, 0, y, x, rows, by);
+    return by.n <= 32   ? LAUNCH(scatter_add<1>, grid, THREADS, 0, y, x, rows, by)
+           : by.n <= 64 ? LAUNCH(scatter_add<2>, grid, THREADS, 0, y, x, rows, by)
+                        : LAUNCH(scatter_add<4>, grid, THREADS, 0, y, x, rows, by);
 }

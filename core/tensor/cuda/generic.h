@@ -11,8 +11,6 @@
 extern "C" {
 #endif
 
-enum { GPU_SLOT_SUMS = 2, GPU_SLOT_IDS = 3, GPU_SLOT_OPTIM = 6 }; /* the scratch slots of ops.h, which is not C++ */
-
 /* ---- elementwise.cu ---- */
 
 /* The operation on each element: first those of op.h in its order, then those of launchers only. */
@@ -63,16 +61,16 @@ typedef struct {
 int gpu_run_elementwise(const gpu_elementwise *e);
 
 /* Converts n numbers: F32 and BF16 to each other, or any type to itself; then y may be x. */
-int gpu_cast(void *y, int y_type, const void *x, int x_type, int64_t n);
+int gpu_CAST(void *y, int y_type, const void *x, int x_type, int64_t n);
 
 /* y[i] = x[i] * scale if the 16-bit word of element i at `place` (gpu.h) is >= least, else 0. F32 or BF16; y may be
  * x. */
-int gpu_dropout(void *y, const void *x, int type, int64_t n, unsigned place, unsigned least, float scale);
+int gpu_DROPOUT(void *y, const void *x, int type, int64_t n, unsigned place, unsigned least, float scale);
 
 /* ---- shape.cu ---- */
 
 /* Copies strided x to y, contiguous with axes dim[]; elements of 2 or 4 bytes. */
-int gpu_copy_axes(void *y, const void *x, const int64_t dim[4], const int64_t step[4], int element_bytes);
+int gpu_TRANSPOSE(void *y, const void *x, const int64_t dim[4], const int64_t step[4], int element_bytes);
 
 /* y is `outer` pieces of y_size bytes. Of each, bytes at[i] .. at[i] + size[i] are copied from x[i] + (piece) *
  * from[i], i < 2; the rest is 0. All in bytes, multiples of 2. The two ranges do not overlap. x[1] with size 0 is not
@@ -85,7 +83,7 @@ typedef struct {
 int gpu_copy_pieces(const gpu_pieces *p);
 
 /* y[r] = (-x[r] second half, x[r] first half), rows of 2 half elements, F32 or BF16. */
-int gpu_turn(void *y, const void *x, int type, int64_t rows, int64_t half);
+int gpu_ROTATE_HALF(void *y, const void *x, int type, int64_t rows, int64_t half);
 
 /* y[i] = row ids[i] of x, i < n, rows of `bytes` (a multiple of 2); NaN (all bits set) if the id is not in 0 .. rows -
  * 1. */
@@ -100,8 +98,8 @@ typedef struct {
     int64_t n_rows, cols, col, batch, n_heads, time, width;
     int row_type;
 } gpu_heads;
-int gpu_rows_to_heads(const gpu_heads *h);
-int gpu_heads_to_rows(const gpu_heads *h);
+int gpu_HEADS(const gpu_heads *h);
+int gpu_MERGE(const gpu_heads *h);
 
 /* KV_CACHE_APPEND: x [R,H,1,d], cache [.,cap,H d] F32 or BF16 (cache_type), ancestors [R,n_ancestors], time [1] -> y
  * [R,H,T,d]: x is written to cache[r][time]; y[r,h,t] is cache[ancestors[r][t]][t] before `time` (NaN where there is no
@@ -114,7 +112,7 @@ typedef struct {
     int64_t rows, cached, cap, n_ancestors, heads, seen, width;
     int cache_type;
 } gpu_memory;
-int gpu_remember(const gpu_memory *m);
+int gpu_KV_CACHE_APPEND(const gpu_memory *m);
 
 /* ---- reduce.cu ---- */
 
@@ -128,11 +126,11 @@ typedef struct {
     int lines;
     int exact; /* the order must not depend on keep[] either */
 } gpu_sums;
-int gpu_sum(const gpu_sums *s);
+int gpu_SUM_TO(const gpu_sums *s);
 
 /* Over rows of n. A row of only -inf (no visible key) gives zeros, and a row of zeros y gives zeros for dx. */
-int gpu_softmax(float *y, const float *x, int64_t rows, int64_t n);
-int gpu_softmax_back(float *dx, const float *y, const float *dy, int64_t rows, int64_t n);
+int gpu_SOFTMAX(float *y, const float *x, int64_t rows, int64_t n);
+int gpu_SOFTMAX_BACK(float *dx, const float *y, const float *dy, int64_t rows, int64_t n);
 
 /* ---- embedding_back.cu, gather.cu, choose.cu, positions.cu ---- */
 
@@ -151,10 +149,11 @@ int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gpu_order *ou
 int gpu_sum_rows_by_id(float *table, int onto, const void *dy, int dy_type, const int32_t *ids, const int32_t *sorted,
                        int64_t T, int64_t n_table, int64_t d, float by);
 
-int gpu_real(float *y, const int32_t *ids, int64_t n);
+int gpu_TO_FLOAT(float *y, const int32_t *ids, int64_t n);
 /* y [n_q,n_k]: k - q as numbers; or clamped to -clip .. clip, plus clip, as ids. */
-int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k);
-int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip);
+int gpu_RELATIVE_POSITION(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k);
+int gpu_CLIPPED_RELATIVE_POSITION(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k,
+                                  int32_t clip);
 
 /* Ids [..,n_q,n_k] for rows [a,heads,n_q]: step[i] is the stride of axis i in rows of ids (0: shared). n: ids are in 0
  * .. n - 1. GATHER: y [rows,n_k], y[r][k] = x[r][id of k for r], x [rows,n]; NaN for an invalid id.
@@ -163,16 +162,16 @@ typedef struct {
     const int32_t *ids;
     int64_t n_q, n_k, heads, step[2], n;
 } gpu_chosen;
-int gpu_pick(float *y, const float *x, int64_t rows, gpu_chosen by);
-int gpu_bucket(float *y, const float *x, int64_t rows, gpu_chosen by);
+int gpu_GATHER(float *y, const float *x, int64_t rows, gpu_chosen by);
+int gpu_SCATTER_ADD(float *y, const float *x, int64_t rows, gpu_chosen by);
 
 /* TOP_K: ids [rows,k] of the k first numbers of each row of x [rows,n] in the order of op.h. */
-int gpu_top_k(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest);
-int gpu_whole(int32_t *ids, const float *x, int64_t n);         /* TO_IDS */
-int gpu_noise(float *y, int64_t n, unsigned place, int normal); /* RANDOM */
+int gpu_TOP_K(int32_t *ids, const float *x, int64_t rows, int64_t n, int64_t k, int smallest);
+int gpu_TO_IDS(int32_t *ids, const float *x, int64_t n);         /* TO_IDS */
+int gpu_RANDOM(float *y, int64_t n, unsigned place, int normal); /* RANDOM */
 
 /* MASK: s, y [B,H,n_q,n_k]; k_len [B], q [n_q], k [n_k]. y may be s. */
-int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len, int64_t batch,
+int gpu_MASK(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len, int64_t batch,
              int64_t heads, int64_t n_q, int64_t n_k, int causal);
 #ifdef __cplusplus
 }

@@ -436,14 +436,14 @@ enum { TYPE_BF16 = 2 };
 
 extern "C" {
 
-int gpu_norm(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
+int gpu_NORM(int type, int64_t rows, int64_t width, const void *x, const void *s, const float *gain, const float *bias,
              void *y, void *z, float *stats, float eps, gpu_dropping drop)
 {
     if (!rows || !width) return gpu_launched();
     return BY_TYPE(norm_typed, rows, width, x, s, gain, bias, y, z, stats, eps, drop);
 }
 
-int gpu_norm_back(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
+int gpu_NORM_BACK(int type, int64_t rows, int64_t width, const void *z, const float *stats, const float *gain,
                   const void *dy, void *dz, void *ds, float *dgain, float *dbias, float *ds_sums, gpu_dropping drop,
                   float *sums)
 {
@@ -461,13 +461,13 @@ size_t gpu_norm_sums(int64_t rows, int64_t width)
     return (size_t)(parts * 3 * width) * sizeof(float);
 }
 
-int gpu_dropadd(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
+int gpu_DROPOUT_ADD(int type, int64_t n, const void *x, const void *s, void *y, gpu_dropping drop)
 {
     if (!n) return gpu_launched();
     return BY_TYPE(dropadd_typed, n, x, s, y, drop);
 }
 
-int gpu_colsum(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums)
+int gpu_COLUMN_SUM(int type, int64_t rows, int64_t width, const void *x, float *y, float *sums)
 {
     if (!rows || !width) {
         gpu_zero(y, (size_t)width * sizeof *y);

@@ -13,33 +13,22 @@
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
+#include "tensor/graph/views.h"
 
 #define CUDA_DECLARE(name, in, out, where, place, attributes, doc) CUDA_##where(int cuda_##name(const call *k, err *e);)
 OPS(CUDA_DECLARE)
 #define CUDA_ENTRY(name, in, out, where, place, attributes, doc) CUDA_##where([OP_##name] = cuda_##name, )
 
-_Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
-
 /* The numbers of generic.h for the operations that its programs compute. */
 static inline bool gpu_computes(op o) { return (o >= OP_ADD && o <= OP_MAP_BACK) || o == OP_WHERE; }
 static inline uint8_t gpu_what(op o) { return (uint8_t)(o == OP_WHERE ? GPU_MAP_BACK : o - OP_ADD); }
-static inline uint8_t gpu_function(op o, int64_t function) { return (uint8_t)(o == OP_WHERE ? GPU_WHERE : function); }
+static inline uint8_t gpu_function(op o, int64_t function)
+{
+    return (uint8_t)(o == OP_WHERE ? (int64_t)GPU_WHERE : function);
+}
 
-/* Owners of scratch slots. */
-enum {
-    SCRATCH_PRODUCT,
-    SCRATCH_WEIGHTS,
-    SCRATCH_SUMS,
-    SCRATCH_IDS,
-    SCRATCH_ATTEND,
-    SCRATCH_SHAPE,
-    SCRATCH_OPTIM,
-    SCRATCH_SELECT,
-    SCRATCH_DNN,
-    SCRATCH_SCORE,
-    SCRATCH_RANKS,
-    SCRATCH_TILES
-};
+static inline bool is_row_type(dtype t) { return t == F32 || t == BF16; }
+static inline int no_kernel(const call *k, err *e) { return no_kernel_on("the GPU", k, e); }
 
 /* Converts a launcher's result to an operation's: 0, or -1 with the GPU's message. */
 static inline int launched(int rc, err *e)

@@ -3,9 +3,7 @@
 #include "tensor/cuda/attend_tables.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/views.h"
 
-_Static_assert((int)ATTEND_SLOT == (int)SCRATCH_ATTEND, "attention.h and ops.h name different scratch slots");
 _Static_assert((int)ATTEND_STRIDE == (int)ATTEND_KEYS, "attention.h and op.h number dropout's elements differently");
 
 /* What every kernel here can take: the type of the rows, the widths of the heads, `blocks` in one launch. */
@@ -61,7 +59,7 @@ int cuda_ATTEND(const call *k, err *e)
     attend_extent x = {.queries = k->a.ATTEND.most_queries, .keys = k->a.ATTEND.most_keys};
     for (int i = 0; i < 2; i++) x.clear[i].at = k->out[i].data, x.clear[i].bytes = bytes_of(&k->out[i]);
     int rc = k->batch_invariant ? 1 : dnn_attend(&a, &x, false, e); /* cuDNN promises no row its own bits */
-    return rc == 1 ? launched(attend_tables_find(k, &a) || gpu_attend(&a), e) : rc;
+    return rc == 1 ? launched(attend_tables_find(k, &a) || gpu_ATTEND(&a), e) : rc;
 }
 
 /* Zeros to all of v when attention does not write all of its columns. */
@@ -103,7 +101,7 @@ int cuda_ATTEND_BACK(const call *k, err *e)
     int rc = dnn_attend(&a, &x, true, e);
     if (rc != 1) return rc;
     cuda_attention_gradients(k, &a);
-    return launched(attend_tables_find(k, &a) || gpu_attend_back(&a), e);
+    return launched(attend_tables_find(k, &a) || gpu_ATTEND_BACK(&a), e);
 }
 
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
@@ -129,5 +127,5 @@ int cuda_attention_step(const call *k, gpu_attention_step *a, err *e)
 int cuda_ATTEND_STEP(const call *k, err *e)
 {
     gpu_attention_step a;
-    return cuda_attention_step(k, &a, e) ? -1 : launched(gpu_attend_step(&a), e);
+    return cuda_attention_step(k, &a, e) ? -1 : launched(gpu_ATTEND_STEP(&a), e);
 }

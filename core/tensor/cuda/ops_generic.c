@@ -1,14 +1,11 @@
 /* ops_generic.c - elementwise operations, sums, softmax, copies and a plugin's own kernel, on a GPU. */
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/views.h"
 
 _Static_assert(GPU_SUB == OP_SUB - OP_ADD && GPU_MAP_BACK == OP_MAP_BACK - OP_ADD,
                "the order of the elementwise operations");
+_Static_assert(GPU_PHILOX_ROUNDS == PHILOX_ROUNDS, "the CPU and the GPU drop the same elements");
 _Static_assert((int)GPU_EXP == (int)AB_EXP && (int)GPU_RECIP == (int)AB_RECIP, "the numbers of the functions");
-_Static_assert((int)GPU_SLOT_SUMS == (int)SCRATCH_SUMS && (int)GPU_SLOT_IDS == (int)SCRATCH_IDS &&
-                   (int)GPU_SLOT_OPTIM == (int)SCRATCH_OPTIM,
-               "the scratch slots");
 
 /* ---- elementwise ---- */
 
@@ -93,7 +90,7 @@ static int copy(const call *k, const view *to, const view *from, err *e)
     if (count_of(to) != count_of(from))
         return fail(e, "%s: %lld numbers do not fit into %lld", op_names[k->op], (long long)count_of(from),
                     (long long)count_of(to));
-    return launched(gpu_cast(to->data, (int)to->type, from->data, (int)from->type, count_of(to)), e);
+    return launched(gpu_CAST(to->data, (int)to->type, from->data, (int)from->type, count_of(to)), e);
 }
 int cuda_CAST(const call *k, err *e) { return copy(k, &k->o.CAST.y, &k->i.CAST.x, e); }
 int cuda_ASSIGN(const call *k, err *e) { return copy(k, &k->i.ASSIGN.to, &k->i.ASSIGN.value, e); }
@@ -106,7 +103,7 @@ int cuda_DROPOUT(const call *k, err *e)
     uint32_t least = (uint32_t)(p * 65536);
     if (!is_row_type(y->type) || x->type != y->type) return no_kernel(k, e);
     if (!least) return copy(k, y, x, e);
-    return launched(gpu_dropout(y->data, x->data, (int)y->type, count_of(y), (unsigned)k->a.DROPOUT.place, least,
+    return launched(gpu_DROPOUT(y->data, x->data, (int)y->type, count_of(y), (unsigned)k->a.DROPOUT.place, least,
                                 (float)(1 / (1 - p))),
                     e);
 }
@@ -135,20 +132,20 @@ int cuda_SUM_TO(const call *k, err *e)
         before = now;
         step *= n;
     }
-    return launched(gpu_sum(&s), e);
+    return launched(gpu_SUM_TO(&s), e);
 }
 
 int cuda_SOFTMAX(const call *k, err *e)
 {
     const view *x = &k->i.SOFTMAX.x, *y = &k->o.SOFTMAX.y;
     if (x->type != F32 || y->type != F32) return no_kernel(k, e);
-    return launched(gpu_softmax(y->data, x->data, rows_of(y), width_of(y)), e);
+    return launched(gpu_SOFTMAX(y->data, x->data, rows_of(y), width_of(y)), e);
 }
 int cuda_SOFTMAX_BACK(const call *k, err *e)
 {
     const view *y = &k->i.SOFTMAX_BACK.y, *dy = &k->i.SOFTMAX_BACK.dy, *dx = &k->o.SOFTMAX_BACK.y;
     if (y->type != F32 || dy->type != F32 || dx->type != F32) return no_kernel(k, e);
-    return launched(gpu_softmax_back(dx->data, y->data, dy->data, rows_of(dx), width_of(dx)), e);
+    return launched(gpu_SOFTMAX_BACK(dx->data, y->data, dy->data, rows_of(dx), width_of(dx)), e);
 }
 
 /* ---- a plugin's fused operation ---- */

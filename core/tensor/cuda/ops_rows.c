@@ -3,7 +3,6 @@
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/rows.h"
-#include "tensor/cuda/views.h"
 
 /* Rows must be F32 or BF16, and the views named beside them of the type expected. */
 static int check_rows(const char *what, const view *rows, err *e)
@@ -37,7 +36,7 @@ int cuda_NORM(const call *k, err *e)
         check_type("norm: the gain", gain, F32, e) || check_type("norm: the bias", bias, F32, e) ||
         check_type("norm: the statistics", stats, F32, e) || check_count("norm", rows_of(x), e))
         return -1;
-    return launched(gpu_norm((int)x->type, rows_of(x), width_of(x), x->data, s->data, gain->data, bias->data,
+    return launched(gpu_NORM((int)x->type, rows_of(x), width_of(x), x->data, s->data, gain->data, bias->data,
                              k->o.NORM.y.data, s->data ? k->o.NORM.z.data : NULL, stats->data, (float)k->a.NORM.eps,
                              dropping_of(k, k->a.NORM.p, k->a.NORM.place)),
                     e);
@@ -57,7 +56,7 @@ int cuda_NORM_BACK(const call *k, err *e)
         return -1;
     int64_t rows = rows_of(z), width = width_of(z);
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_norm_sums(rows, width));
-    return launched(gpu_norm_back((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data,
+    return launched(gpu_NORM_BACK((int)z->type, rows, width, z->data, stats->data, gain->data, dy->data,
                                   k->o.NORM_BACK.dz.data, k->a.NORM.has_sublayer ? k->o.NORM_BACK.ds.data : NULL,
                                   k->o.NORM_BACK.d_gain.data, k->o.NORM_BACK.d_bias.data, k->o.NORM_BACK.sums.data,
                                   dropping_of(k, k->a.NORM.p, k->a.NORM.place), sums),
@@ -68,8 +67,8 @@ int cuda_DROPOUT_ADD(const call *k, err *e)
 {
     const view *x = &k->i.DROPOUT_ADD.x, *s = &k->i.DROPOUT_ADD.s;
     if (check_rows("dropadd", x, e) || check_type("dropadd: the sublayer's result", s, x->type, e)) return -1;
-    return launched(gpu_dropadd((int)x->type, count_of(x), x->data, s->data, k->o.DROPOUT_ADD.y.data,
-                                dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place)),
+    return launched(gpu_DROPOUT_ADD((int)x->type, count_of(x), x->data, s->data, k->o.DROPOUT_ADD.y.data,
+                                    dropping_of(k, k->a.DROPOUT.p, k->a.DROPOUT.place)),
                     e);
 }
 
@@ -78,7 +77,7 @@ int cuda_COLUMN_SUM(const call *k, err *e)
     const view *x = &k->i.COLUMN_SUM.x;
     if (check_rows("colsum", x, e) || check_type("colsum: the sums", &k->o.COLUMN_SUM.y, F32, e)) return -1;
     float *sums = gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows_of(x), width_of(x)));
-    return launched(gpu_colsum((int)x->type, rows_of(x), width_of(x), x->data, k->o.COLUMN_SUM.y.data, sums), e);
+    return launched(gpu_COLUMN_SUM((int)x->type, rows_of(x), width_of(x), x->data, k->o.COLUMN_SUM.y.data, sums), e);
 }
 
 int cuda_EMBED_TOKENS(const call *k, err *e)
@@ -102,7 +101,7 @@ int cuda_EMBED_TOKENS(const call *k, err *e)
                        .by = (float)k->a.EMBED_TOKENS.scale,
                        .y = y->data,
                        .drop = dropping_of(k, k->a.EMBED_TOKENS.p, k->a.EMBED_TOKENS.place)};
-    return launched(gpu_embed(&g), e);
+    return launched(gpu_EMBED_TOKENS(&g), e);
 }
 
 int cuda_EMBED_TOKENS_BACK(const call *k, err *e)
@@ -134,7 +133,7 @@ int cuda_CE(const call *k, err *e)
     double eps = k->a.CE.smoothing,
            others = k->a.CE.others ? eps / (double)(words > 1 ? words - 1 : 1) : eps / (double)words;
     double on = 1 - eps - (k->a.CE.others ? others : 0);
-    return launched(gpu_ce((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data,
+    return launched(gpu_CE((int)x->type, rows_of(x), words, width_of(x), x->data, target->data, norm->data,
                            losses->data, k->a.CE.gradient ? k->o.CE.d_logits.data : NULL, (float)on, (float)others),
                     e);
 }

@@ -4,7 +4,6 @@
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/score_program.h"
-#include "tensor/cuda/views.h"
 
 static void take_leaves(const call *k, gpu_score *f)
 {
@@ -62,7 +61,7 @@ int cuda_ATTEND_PROGRAM(const call *k, err *e)
         f.counts = z->data;
         gpu_zero(z->data, bytes_of(z));
     }
-    return launched(attend_tables_find(k, &a) || gpu_attend_score(&a, &f), e);
+    return launched(attend_tables_find(k, &a) || gpu_ATTEND_PROGRAM(&a, &f), e);
 }
 
 int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
@@ -73,7 +72,7 @@ int cuda_ATTEND_PROGRAM_STEP(const call *k, err *e)
     if (cuda_attention_step(k, &a, e) || unpack_program(k, &f, e)) return -1;
     if (z->data && bytes_of(z)) set_counts(&f, z), f.counts = z->data;
     float *scores = gpu_scratch(SCRATCH_SCORE, (size_t)(a.rows * a.heads * a.capacity) * sizeof *scores);
-    return launched(gpu_attend_score_step(&a, &f, scores), e);
+    return launched(gpu_ATTEND_PROGRAM_STEP(&a, &f, scores), e);
 }
 
 /* ---- gradients of leaves ---- */
@@ -165,7 +164,7 @@ int cuda_ATTEND_PROGRAM_BACK(const call *k, err *e)
         sums |= k->o.ATTEND_PROGRAM_BACK.d_leaf[i].data && bytes_of(&k->o.ATTEND_PROGRAM_BACK.d_leaf[i]);
     if (sums) choose_chunks(k, &f, a.sentences);
     open_sums(k, &f, parts, (size_t)(a.rows * a.heads));
-    return launched(attend_tables_find(k, &a) || gpu_attend_score_back(&a, &f), e) || finish_leaves(k, &f, parts, e)
+    return launched(attend_tables_find(k, &a) || gpu_ATTEND_PROGRAM_BACK(&a, &f), e) || finish_leaves(k, &f, parts, e)
                ? -1
                : 0;
 }

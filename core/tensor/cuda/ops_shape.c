@@ -1,7 +1,6 @@
 /* ops_shape.c - axes, ids and tables, the moves between rows and heads, and decoding's states, on a GPU. */
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/views.h"
 
 /* ---- axes ---- */
 
@@ -14,7 +13,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
     strides_of(x, step);
     int64_t t = step[a];
     step[a] = step[b], step[b] = t;
-    return launched(gpu_copy_axes(y->data, x->data, y->dim, step, (int)dtype_size(x->type)), e);
+    return launched(gpu_TRANSPOSE(y->data, x->data, y->dim, step, (int)dtype_size(x->type)), e);
 }
 
 /* Along one axis a tensor is `outer` pieces; a piece is n indices of the axis, `inner` bytes each. */
@@ -74,7 +73,7 @@ int cuda_ROTATE_HALF(const call *k, err *e)
 {
     const view *x = &k->i.ROTATE_HALF.x, *y = &k->o.ROTATE_HALF.y;
     if (x->type != y->type || !is_row_type(y->type)) return no_kernel(k, e);
-    return launched(gpu_turn(y->data, x->data, (int)y->type, rows_of(y), width_of(y) / 2), e);
+    return launched(gpu_ROTATE_HALF(y->data, x->data, (int)y->type, rows_of(y), width_of(y) / 2), e);
 }
 
 /* ---- rows of a table ---- */
@@ -116,21 +115,21 @@ int cuda_TO_FLOAT(const call *k, err *e)
 {
     const view *y = &k->o.TO_FLOAT.y;
     if (y->type != F32 || k->i.TO_FLOAT.ids.type != I32) return no_kernel(k, e);
-    return launched(gpu_real(y->data, k->i.TO_FLOAT.ids.data, count_of(y)), e);
+    return launched(gpu_TO_FLOAT(y->data, k->i.TO_FLOAT.ids.data, count_of(y)), e);
 }
 int cuda_RELATIVE_POSITION(const call *k, err *e)
 {
     const view *q = &k->i.RELATIVE_POSITION.q, *keys = &k->i.RELATIVE_POSITION.k, *y = &k->o.RELATIVE_POSITION.y;
     if (y->type != F32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(gpu_gap(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
+    return launched(gpu_RELATIVE_POSITION(y->data, q->data, keys->data, count_of(q), count_of(keys)), e);
 }
 int cuda_CLIPPED_RELATIVE_POSITION(const call *k, err *e)
 {
     const view *q = &k->i.CLIPPED_RELATIVE_POSITION.q, *keys = &k->i.CLIPPED_RELATIVE_POSITION.k,
                *y = &k->o.CLIPPED_RELATIVE_POSITION.y;
     if (y->type != I32 || q->type != I32 || keys->type != I32) return no_kernel(k, e);
-    return launched(gpu_dist(y->data, q->data, keys->data, count_of(q), count_of(keys),
-                             (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip),
+    return launched(gpu_CLIPPED_RELATIVE_POSITION(y->data, q->data, keys->data, count_of(q), count_of(keys),
+                                                  (int32_t)k->a.CLIPPED_RELATIVE_POSITION.clip),
                     e);
 }
 
@@ -149,32 +148,32 @@ int cuda_GATHER(const call *k, err *e)
 {
     const view *x = &k->i.GATHER.x, *ids = &k->i.GATHER.ids, *y = &k->o.GATHER.y;
     if (y->type != F32 || x->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(gpu_pick(y->data, x->data, rows_of(y), chosen_by(k, width_of(x))), e);
+    return launched(gpu_GATHER(y->data, x->data, rows_of(y), chosen_by(k, width_of(x))), e);
 }
 int cuda_SCATTER_ADD(const call *k, err *e)
 {
     const view *p = &k->i.SCATTER_ADD.p, *ids = &k->i.SCATTER_ADD.ids, *y = &k->o.SCATTER_ADD.y;
     if (y->type != F32 || p->type != F32 || ids->type != I32) return no_kernel(k, e);
-    return launched(gpu_bucket(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
+    return launched(gpu_SCATTER_ADD(y->data, p->data, rows_of(y), chosen_by(k, width_of(y))), e);
 }
 
 int cuda_TOP_K(const call *k, err *e)
 {
     const view *x = &k->i.TOP_K.x, *y = &k->o.TOP_K.y;
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(gpu_top_k(y->data, x->data, rows_of(x), width_of(x), k->a.TOP_K.k, (int)k->a.TOP_K.smallest), e);
+    return launched(gpu_TOP_K(y->data, x->data, rows_of(x), width_of(x), k->a.TOP_K.k, (int)k->a.TOP_K.smallest), e);
 }
 int cuda_TO_IDS(const call *k, err *e)
 {
     const view *x = &k->i.TO_IDS.x, *y = &k->o.TO_IDS.y;
     if (x->type != F32 || y->type != I32) return no_kernel(k, e);
-    return launched(gpu_whole(y->data, x->data, count_of(y)), e);
+    return launched(gpu_TO_IDS(y->data, x->data, count_of(y)), e);
 }
 int cuda_RANDOM(const call *k, err *e)
 {
     const view *y = &k->o.RANDOM.y;
     if (y->type != F32) return no_kernel(k, e);
-    return launched(gpu_noise(y->data, count_of(y), (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal), e);
+    return launched(gpu_RANDOM(y->data, count_of(y), (unsigned)k->a.RANDOM.place, (int)k->a.RANDOM.normal), e);
 }
 
 int cuda_MASK(const call *k, err *e)
@@ -183,7 +182,7 @@ int cuda_MASK(const call *k, err *e)
     if (y->type != F32 || s->type != F32 || k->i.MASK.q_positions.type != I32 || k->i.MASK.k_positions.type != I32 ||
         k->i.MASK.k_lengths.type != I32)
         return no_kernel(k, e);
-    return launched(gpu_mask(y->data, s->data, k->i.MASK.q_positions.data, k->i.MASK.k_positions.data,
+    return launched(gpu_MASK(y->data, s->data, k->i.MASK.q_positions.data, k->i.MASK.k_positions.data,
                              k->i.MASK.k_lengths.data, y->dim[0], y->dim[1], y->dim[2], y->dim[3],
                              k->a.MASK.causal != 0),
                     e);
@@ -216,12 +215,9 @@ static int between_rows_and_heads(const call *k, const view *rows, const view *h
 }
 int cuda_HEADS(const call *k, err *e)
 {
-    return between_rows_and_heads(k, &k->i.HEADS.rows, &k->o.HEADS.y, gpu_rows_to_heads, e);
+    return between_rows_and_heads(k, &k->i.HEADS.rows, &k->o.HEADS.y, gpu_HEADS, e);
 }
-int cuda_MERGE(const call *k, err *e)
-{
-    return between_rows_and_heads(k, &k->o.MERGE.y, &k->i.MERGE.x, gpu_heads_to_rows, e);
-}
+int cuda_MERGE(const call *k, err *e) { return between_rows_and_heads(k, &k->o.MERGE.y, &k->i.MERGE.x, gpu_MERGE, e); }
 
 /* ---- decoding ---- */
 
@@ -250,5 +246,5 @@ int cuda_KV_CACHE_APPEND(const call *k, err *e)
                     (long long)m.heads, (long long)m.width, (long long)m.cached, (long long)width_of(cache));
     if (m.seen > m.cap)
         return fail(e, "%lld steps are read, but the cache has %lld", (long long)m.seen, (long long)m.cap);
-    return launched(gpu_remember(&m), e);
+    return launched(gpu_KV_CACHE_APPEND(&m), e);
 }

@@ -6,7 +6,6 @@
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/ops.h"
-#include "tensor/cuda/views.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -189,7 +189,7 @@ extern "C" int gpu_run_update(const update_program *u)
 
 extern "C" int gpu_sum_squares_to(void *out, const float *v, int64_t n)
 {
-    double *sums = (double *)gpu_scratch(GPU_SLOT_OPTIM, (1 + CHUNKS) * sizeof(double)) + 1;
+    double *sums = (double *)gpu_scratch(SCRATCH_OPTIM, (1 + CHUNKS) * sizeof(double)) + 1;
     int64_t chunk = n <= (int64_t)CHUNK * CHUNKS ? (int64_t)CHUNK : ((n + CHUNKS - 1) / CHUNKS + 3) / 4 * 4;
     int64_t chunks = (n + chunk - 1) / chunk;
     if (chunks && LAUNCH(square_chunks, dim3((unsigned)chunks), THREADS, 0, sums, v, n, chunk, aligned16(v))) return -1;

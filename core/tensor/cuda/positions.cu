@@ -7,12 +7,12 @@ namespace
 {
 /* ---- TO_FLOAT, RELATIVE_POSITION, CLIPPED_RELATIVE_POSITION ---- */
 
-__global__ void real(float *y, const int32_t *ids, int64_t n)
+__global__ void ids_to_float(float *y, const int32_t *ids, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) y[i] = (float)ids[i];
 }
 /* clip < 0: gaps as numbers. */
-__global__ void pairs(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
+__global__ void relative_position(void *y, const int32_t *q, const int32_t *k, int64_t n_k, int32_t clip, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         int32_t gap = k[i % n_k] - q[i / n_k];
@@ -47,22 +47,24 @@ __global__ void mask(masking m, int64_t n)
 }
 } // namespace
 
-extern "C" int gpu_real(float *y, const int32_t *ids, int64_t n)
+extern "C" int gpu_TO_FLOAT(float *y, const int32_t *ids, int64_t n)
 {
-    return n > 0 ? LAUNCH(real, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
+    return n > 0 ? LAUNCH(ids_to_float, blocks_for(n), THREADS, 0, y, ids, n) : gpu_launched();
 }
-extern "C" int gpu_gap(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
+extern "C" int gpu_RELATIVE_POSITION(float *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k)
 {
     int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n) : gpu_launched();
+    return n > 0 ? LAUNCH(relative_position, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, (int32_t)-1, n)
+                 : gpu_launched();
 }
-extern "C" int gpu_dist(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k, int32_t clip)
+extern "C" int gpu_CLIPPED_RELATIVE_POSITION(int32_t *y, const int32_t *q, const int32_t *k, int64_t n_q, int64_t n_k,
+                                             int32_t clip)
 {
     int64_t n = n_q * n_k;
-    return n > 0 ? LAUNCH(pairs, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
+    return n > 0 ? LAUNCH(relative_position, blocks_for(n), THREADS, 0, (void *)y, q, k, n_k, clip, n) : gpu_launched();
 }
 
-extern "C" int gpu_mask(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,
+extern "C" int gpu_MASK(float *y, const float *s, const int32_t *q, const int32_t *k, const int32_t *k_len,
                         int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, int causal)
 {
     int64_t n = batch * heads * n_q * n_k;

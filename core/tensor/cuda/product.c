@@ -4,7 +4,6 @@
 #include "tensor/cuda/cublaslt.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/rows.h"
-#include "tensor/cuda/views.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +128,7 @@ static int finish_product(const product *p)
     for (int i = 0; i < 2; i++) back.step[i][2] = p->row_c, back.step[i][3] = 1;
     if (p->positive && gpu_run_elementwise(&back)) return -1;
     if (!p->sums) return 0;
-    return gpu_colsum(p->type, p->k, p->n, p->b, p->sums, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(p->k, p->n)));
+    return gpu_COLUMN_SUM(p->type, p->k, p->n, p->b, p->sums, gpu_scratch(SCRATCH_SUMS, gpu_column_sums(p->k, p->n)));
 }
 
 /* Does a product ask for more than the product? The library may do with it what it cannot do with the rest. */
@@ -201,7 +200,7 @@ const void *cuda_as_bf16(const call *k, int i, err *e)
         all += cast_bytes(&k->in[j]);
     }
     char *to = (char *)gpu_scratch(SCRATCH_WEIGHTS, all) + before;
-    if (gpu_cast(to, BF16, v->data, F32, count_of(v))) {
+    if (gpu_CAST(to, BF16, v->data, F32, count_of(v))) {
         launched(-1, e);
         return NULL;
     }
@@ -309,8 +308,8 @@ int cuda_LINEAR_DW(const call *k, err *e)
                  .alpha = 1};
     int64_t rows = rows_of(dy), width = dy->dim[3];
     bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product has them on its way */
-    if (own && gpu_colsum((int)dy->type, rows, width, dy->data, sums->data,
-                          gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows, width))))
+    if (own && gpu_COLUMN_SUM((int)dy->type, rows, width, dy->data, sums->data,
+                              gpu_scratch(SCRATCH_SUMS, gpu_column_sums(rows, width))))
         return launched(-1, e);
     if (!own) p.sums = sums->data;
     return launched(gpu_product(&p), e);

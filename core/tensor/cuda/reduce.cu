@@ -39,7 +39,7 @@ int run_lines(const gpu_sums &g)
         return LAUNCH(sum_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
     int64_t piece = length <= (int64_t)PIECE * PIECE ? (int64_t)PIECE : (length + PIECE - 1) / PIECE;
     int64_t pieces = (length + piece - 1) / piece, n = outputs * pieces;
-    float *to = pieces == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)n * sizeof(float));
+    float *to = pieces == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)n * sizeof(float));
     int rc = LAUNCH(sum_lines<32>, blocks_for_warps(n), THREADS, 0, g, to, piece, pieces, n);
     if (rc || pieces == 1) return rc;
     gpu_sums rest = {g.y, to, {1, outputs}, {0, pieces}, {1, pieces}, {0, 1}, 1, 0};
@@ -85,7 +85,7 @@ template <int COLUMNS> int run_columns(const gpu_sums &g, bool whole)
     if (chunks < 1 || whole) chunks = 1;
     int64_t rows = (all + chunks - 1) / chunks;
     chunks = (all + rows - 1) / rows;
-    float *to = chunks == 1 ? g.y : (float *)gpu_scratch(GPU_SLOT_SUMS, (size_t)(chunks * outputs) * sizeof(float));
+    float *to = chunks == 1 ? g.y : (float *)gpu_scratch(SCRATCH_SUMS, (size_t)(chunks * outputs) * sizeof(float));
     int rc = LAUNCH(sum_columns<COLUMNS>, dim3((unsigned)(blocks * chunks)), THREADS, 0, g, to, rows);
     if (rc || chunks == 1) return rc;
     gpu_sums rest = {g.y, to, {1, outputs}, {0, 1}, {1, chunks}, {0, outputs}, 0, 0};
@@ -210,7 +210,7 @@ int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64
 }
 } // namespace
 
-extern "C" int gpu_sum(const gpu_sums *s)
+extern "C" int gpu_SUM_TO(const gpu_sums *s)
 {
     if (s->keep[0] * s->keep[1] <= 0) return gpu_launched();
     if (s->sum[0] * s->sum[1] <= 0) {
@@ -222,11 +222,11 @@ extern "C" int gpu_sum(const gpu_sums *s)
     return s->keep[1] > 8 ? run_columns<32>(*s, false) : run_columns<8>(*s, false);
 }
 
-extern "C" int gpu_softmax(float *y, const float *x, int64_t rows, int64_t n)
+extern "C" int gpu_SOFTMAX(float *y, const float *x, int64_t rows, int64_t n)
 {
     return run_softmax(y, x, nullptr, rows, n);
 }
-extern "C" int gpu_softmax_back(float *dx, const float *y, const float *dy, int64_t rows, int64_t n)
+extern "C" int gpu_SOFTMAX_BACK(float *dx, const float *y, const float *dy, int64_t rows, int64_t n)
 {
     return run_softmax(dx, y, dy, rows, n);
 }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* PHILOX_ROUNDS of base/base.h; ops.h checks that both are equal */
+/* PHILOX_ROUNDS of base/base.h; ops_generic.c checks that both are equal */
 enum { GPU_PHILOX_ROUNDS = 7 };
 typedef struct {
     uint64_t seed, step;
@@ -43,8 +43,24 @@ void gpu_copy_in(void *to, const void *from, size_t bytes); /* in stream order; 
 int gpu_copy_out(void *to, const void *from, size_t bytes); /* waits for earlier work: 0, or -1 after an error */
 void gpu_copy(void *to, const void *from, size_t bytes);    /* device to device */
 void gpu_zero(void *at, size_t bytes);
+
+/* Owners of scratch slots. */
+enum {
+    SCRATCH_PRODUCT,
+    SCRATCH_WEIGHTS,
+    SCRATCH_SUMS,
+    SCRATCH_IDS,
+    SCRATCH_ATTEND,
+    SCRATCH_SHAPE,
+    SCRATCH_OPTIM,
+    SCRATCH_SELECT,
+    SCRATCH_DNN,
+    SCRATCH_SCORE,
+    SCRATCH_RANKS,
+    SCRATCH_TILES
+};
 /* Temporary memory for one call: a slot's block, enlarged if needed. The old block is kept until gpu_close, because
- * graphs may use it. ops.h lists the slots' owners. Every side stream has its own slots. */
+ * graphs may use it. Every side stream has its own slots. */
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
 size_t gpu_free_memory(void); /* bytes; 0 after an error */

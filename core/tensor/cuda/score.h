@@ -19,7 +19,7 @@ enum {
     SCORE_AT_ONCE = 8,
     SCORE_WORKING = 3 /* registers after a program's own */
 };
-enum { GPU_SCORE_SLOT = 9 /* SCRATCH_SCORE of ops.h */, GPU_SCORE_TILE = ATTEND_TILE /* queries of a warp */ };
+enum { GPU_SCORE_TILE = ATTEND_TILE /* queries of a warp */ };
 #define GPU_HIDDEN (-1e8f) /* HIDDEN of graph/score.h */
 
 /* Source of an operand: register 0 .. 31, leaf 32 + i, or one of these. SCORE_NOWHERE as an operand is 0. */
@@ -73,16 +73,16 @@ typedef struct gpu_score {
     int chunks, tiles;
 } gpu_score;
 
-int gpu_attend_score(const gpu_attention *a, const gpu_score *f);
-int gpu_attend_score_back(const gpu_attention *a, const gpu_score *f);
+int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f);
+int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f);
 
 /* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_source.c), for
  * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
 
-/* A decoding step (gpu_attend_step) with program f; f->counts: [rows,H,1,n]. scores: [rows, heads, capacity], working
+/* A decoding step (gpu_ATTEND_STEP) with program f; f->counts: [rows,H,1,n]. scores: [rows, heads, capacity], working
  * memory. */
-int gpu_attend_score_step(const gpu_attention_step *a, const gpu_score *f, float *scores);
+int gpu_ATTEND_PROGRAM_STEP(const gpu_attention_step *a, const gpu_score *f, float *scores);
 
 #ifdef __cplusplus
 }

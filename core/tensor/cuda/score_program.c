@@ -12,7 +12,6 @@
 
 _Static_assert((int)GPU_SCORE_LEAVES == (int)SCORE_LEAVES && (int)GPU_SCORE_STEPS == (int)SCORE_STEPS,
                "score.h of cuda/ and graph/ name other limits");
-_Static_assert((int)GPU_SCORE_SLOT == (int)SCRATCH_SCORE, "score.h and ops.h name different scratch slots");
 _Static_assert(OP_MAP_BACK - OP_ADD == GPU_MAP_BACK && OP_LESS_THAN - OP_ADD == GPU_LESS_THAN,
                "generic.h has other numbers for operations");
 

@@ -31,7 +31,7 @@ struct axes { /* lengths of y's axes, steps of x; both in units */
     int64_t dim[4], step[4];
 };
 
-template <class T, class Index> __global__ void gather(T *y, const T *x, axes a, int64_t n)
+template <class T, class Index> __global__ void transpose_axes(T *y, const T *x, axes a, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)a.dim[1], (Index)a.dim[2], (Index)a.dim[3]);
@@ -121,7 +121,7 @@ __device__ __forceinline__ bytes16 turned(bytes16 x, unsigned sign)
     return x;
 }
 /* half: in units; sign: the sign bits of the one or two numbers of a word. */
-template <class T, class Index> __global__ void turn(T *y, const T *x, int64_t half, unsigned sign, int64_t n)
+template <class T, class Index> __global__ void rotate_half(T *y, const T *x, int64_t half, unsigned sign, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         Index row = (Index)i / (Index)(2 * half);
@@ -176,7 +176,7 @@ template <int V, class T> __device__ __forceinline__ void clear(T *to)
     *(out *)to = y;
 }
 
-template <class R, int V, class Index> __global__ void rows_to_heads(gpu_heads h, int64_t n)
+template <class R, int V, class Index> __global__ void heads(gpu_heads h, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {
         place<Index> p = place_of((Index)i, (Index)h.n_heads, (Index)h.time, (Index)(h.width / V));
@@ -190,7 +190,7 @@ template <class R, int V, class Index> __global__ void rows_to_heads(gpu_heads h
 }
 
 /* A warp writes a row: the sentence it is in is the last that begins at it or before. */
-template <class R, int V> __global__ void heads_to_rows(gpu_heads h)
+template <class R, int V> __global__ void merge(gpu_heads h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
         /* offset[low] <= row < offset[high], were there -infinity and infinity at the ends */
@@ -222,16 +222,16 @@ bool fours(const gpu_heads *h)
 {
     return ((h->cols | h->col | h->width) & 3) == 0 && ((bits_of(h->heads) | bits_of(h->rows)) & 15) == 0;
 }
-template <class R, int V> int run_rows_to_heads(const gpu_heads &h)
+template <class R, int V> int run_heads(const gpu_heads &h)
 {
     int64_t n = h.batch * h.n_heads * h.time * h.width / V;
-    return COUNTS_IN_32(n) ? LAUNCH((rows_to_heads<R, V, unsigned>), blocks_for(n), THREADS, 0, h, n)
-                           : LAUNCH((rows_to_heads<R, V, uint64_t>), blocks_for(n), THREADS, 0, h, n);
+    return COUNTS_IN_32(n) ? LAUNCH((heads<R, V, unsigned>), blocks_for(n), THREADS, 0, h, n)
+                           : LAUNCH((heads<R, V, uint64_t>), blocks_for(n), THREADS, 0, h, n);
 }
 
 /* ---- KV_CACHE_APPEND ---- */
 
-template <class C, class Index> __global__ void remember(gpu_memory m, int64_t n)
+template <class C, class Index> __global__ void kv_cache_append(gpu_memory m, int64_t n)
 {
     int64_t now = m.time[0], line = m.heads * m.width;
     C *cache = (C *)m.cache;
@@ -252,7 +252,7 @@ template <class C, class Index> __global__ void remember(gpu_memory m, int64_t n
 }
 } // namespace
 
-extern "C" int gpu_copy_axes(void *y, const void *x, const int64_t dim[4], const int64_t step[4], int element_bytes)
+extern "C" int gpu_TRANSPOSE(void *y, const void *x, const int64_t dim[4], const int64_t step[4], int element_bytes)
 {
     axes a = {{dim[0], dim[1], dim[2], dim[3]}, {step[0], step[1], step[2], step[3]}};
     int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
@@ -275,9 +275,9 @@ extern "C" int gpu_copy_axes(void *y, const void *x, const int64_t dim[4], const
                 return run_transpose(y, x, a, i, element_bytes);
     }
     n = n * element_bytes / unit;
-    if (unit == 16) return LAUNCH_INDEX(gather, bytes16, n, (bytes16 *)y, (const bytes16 *)x, a, n);
-    if (unit == 4) return LAUNCH_INDEX(gather, unsigned, n, (unsigned *)y, (const unsigned *)x, a, n);
-    return LAUNCH_INDEX(gather, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, a, n);
+    if (unit == 16) return LAUNCH_INDEX(transpose_axes, bytes16, n, (bytes16 *)y, (const bytes16 *)x, a, n);
+    if (unit == 4) return LAUNCH_INDEX(transpose_axes, unsigned, n, (unsigned *)y, (const unsigned *)x, a, n);
+    return LAUNCH_INDEX(transpose_axes, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, a, n);
 }
 
 extern "C" int gpu_copy_pieces(const gpu_pieces *given)
@@ -294,16 +294,16 @@ extern "C" int gpu_copy_pieces(const gpu_pieces *given)
     return LAUNCH_UNITS(pieces, unit, n, p, n);
 }
 
-extern "C" int gpu_turn(void *y, const void *x, int type, int64_t n_rows, int64_t half)
+extern "C" int gpu_ROTATE_HALF(void *y, const void *x, int type, int64_t n_rows, int64_t half)
 {
     int64_t size = type == 2 ? 2 : 4, n = 2 * half * n_rows * size;
     if (n <= 0) return gpu_launched();
     int unit = unit_of(half * size | bits_of(x) | bits_of(y));
     unsigned sign = type == 2 ? 0x80008000u : 0x80000000u;
     n /= unit, half = half * size / unit;
-    if (unit == 16) return LAUNCH_INDEX(turn, bytes16, n, (bytes16 *)y, (const bytes16 *)x, half, sign, n);
-    if (unit == 4) return LAUNCH_INDEX(turn, unsigned, n, (unsigned *)y, (const unsigned *)x, half, sign, n);
-    return LAUNCH_INDEX(turn, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, half, sign, n);
+    if (unit == 16) return LAUNCH_INDEX(rotate_half, bytes16, n, (bytes16 *)y, (const bytes16 *)x, half, sign, n);
+    if (unit == 4) return LAUNCH_INDEX(rotate_half, unsigned, n, (unsigned *)y, (const unsigned *)x, half, sign, n);
+    return LAUNCH_INDEX(rotate_half, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, half, sign, n);
 }
 
 extern "C" int gpu_rows(void *y, const void *x, const int32_t *ids, int64_t n_ids, int64_t n_rows, int64_t bytes)
@@ -316,27 +316,27 @@ extern "C" int gpu_rows(void *y, const void *x, const int32_t *ids, int64_t n_id
     return LAUNCH_INDEX(rows, unsigned short, n, (unsigned short *)y, (const unsigned short *)x, ids, n_rows, width, n);
 }
 
-extern "C" int gpu_rows_to_heads(const gpu_heads *h)
+extern "C" int gpu_HEADS(const gpu_heads *h)
 {
     if (h->batch * h->n_heads * h->time * h->width <= 0) return gpu_launched();
-    if (h->row_type == 2) return fours(h) ? run_rows_to_heads<bf16, 4>(*h) : run_rows_to_heads<bf16, 1>(*h);
-    return fours(h) ? run_rows_to_heads<float, 4>(*h) : run_rows_to_heads<float, 1>(*h);
+    if (h->row_type == 2) return fours(h) ? run_heads<bf16, 4>(*h) : run_heads<bf16, 1>(*h);
+    return fours(h) ? run_heads<float, 4>(*h) : run_heads<float, 1>(*h);
 }
 
-extern "C" int gpu_heads_to_rows(const gpu_heads *h)
+extern "C" int gpu_MERGE(const gpu_heads *h)
 {
     if (h->n_rows * h->cols <= 0) return gpu_launched();
     dim3 grid = blocks_for_warps(h->n_rows);
     if (h->row_type == 2)
-        return fours(h) ? LAUNCH((heads_to_rows<bf16, 4>), grid, THREADS, 0, *h)
-                        : LAUNCH((heads_to_rows<bf16, 1>), grid, THREADS, 0, *h);
-    return fours(h) ? LAUNCH((heads_to_rows<float, 4>), grid, THREADS, 0, *h)
-                    : LAUNCH((heads_to_rows<float, 1>), grid, THREADS, 0, *h);
+        return fours(h) ? LAUNCH((merge<bf16, 4>), grid, THREADS, 0, *h)
+                        : LAUNCH((merge<bf16, 1>), grid, THREADS, 0, *h);
+    return fours(h) ? LAUNCH((merge<float, 4>), grid, THREADS, 0, *h) : LAUNCH((merge<float, 1>), grid, THREADS, 0, *h);
 }
 
-extern "C" int gpu_remember(const gpu_memory *m)
+extern "C" int gpu_KV_CACHE_APPEND(const gpu_memory *m)
 {
     int64_t n = m->rows * m->heads * m->seen * m->width;
     if (n <= 0) return gpu_launched();
-    return m->cache_type == 2 ? LAUNCH_INDEX(remember, bf16, n, *m, n) : LAUNCH_INDEX(remember, float, n, *m, n);
+    return m->cache_type == 2 ? LAUNCH_INDEX(kv_cache_append, bf16, n, *m, n)
+                              : LAUNCH_INDEX(kv_cache_append, float, n, *m, n);
 }

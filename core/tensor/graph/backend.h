@@ -4,6 +4,9 @@
 #define ABLATE_BACKEND_H
 #include "tensor/graph/op.h"
 #include "tensor/graph/params.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum {
     PHASE_CONST,
@@ -119,4 +122,7 @@ void backend_move(const backend *b, void *to, const void *from, size_t bytes); /
 int call_reference(const call *k, const backend *b, err *e);
 double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
 double call_bytes(const call *k);                   /* each view counted as read or written once */
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,6 +1,7 @@
 /* exec.c - running a planned tape: a loop over kernel calls, and the profile of that loop. */
 #include "tensor/graph/profile.h"
 #include "tensor/graph/tape.h"
+#include "tensor/graph/views.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,11 +123,6 @@ int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e)
 }
 
 /* ---- a plugin's operation without a kernel for the type at hand ---- */
-
-static size_t bytes_of(const view *v)
-{
-    return (size_t)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) * dtype_size(v->type);
-}
 
 int call_reference(const call *k, const backend *b, err *e)
 {

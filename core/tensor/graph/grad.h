@@ -7,6 +7,9 @@
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
 #include "tensor/graph/tape.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
 extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT];
@@ -38,7 +41,8 @@ static inline ab_t push1(ab_ctx *c, op o, ab_t a, const int64_t dim[4], const at
 }
 static inline ab_t push2(ab_ctx *c, op o, ab_t a, ab_t b, const int64_t dim[4], const attr *k)
 {
-    return tape_push(c, o, tape_at(c, a)->type, dim, 2, (ab_t[]){a, b}, k);
+    const ab_t in[] = {a, b};
+    return tape_push(c, o, tape_at(c, a)->type, dim, 2, in, k);
 }
 
 /* Generic operations work on F32 or F64. */
@@ -50,4 +54,7 @@ static inline ab_t number(ab_ctx *c, ab_t a)
         return tape_fail(c, "found ids, expected numbers; ab_to_float converts ids to numbers");
     return t_cast(c, a, generic_type(c));
 }
+#ifdef __cplusplus
+}
+#endif
 #endif

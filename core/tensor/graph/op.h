@@ -19,6 +19,9 @@
 #include "api/ab_plugin.h"
 #include <stdbool.h>
 #include <stddef.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum { F32, F64, BF16, I32 } dtype; /* the same numbers as in ab_view.dtype */
 size_t dtype_size(dtype t);
@@ -215,6 +218,7 @@ typedef union {
 enum { MAX_IN = sizeof(op_input_bytes), MAX_OUT = sizeof(op_output_bytes) };
 /* The number of an input or output: INPUT(LINEAR, w), OUTPUT(NORM, stats). */
 #define INPUT(name, which)  ((int)offsetof(op_input_bytes, name.which))
+#define INPUTS(name)        ((int)sizeof(((op_input_bytes *)NULL)->name)) /* how many */
 #define OUTPUT(name, which) ((int)offsetof(op_output_bytes, name.which))
 
 typedef union { /* of a node: ids of nodes */
@@ -259,4 +263,7 @@ static inline bool op_attends(op o)
     return o == OP_ATTEND || o == OP_ATTEND_BACK || o == OP_ATTEND_PROGRAM || o == OP_ATTEND_PROGRAM_BACK;
 }
 enum { ATTEND_KEYS = 1 << 20 }; /* most keys per sentence in dropout's numbering; a multiple of 8 */
+#ifdef __cplusplus
+}
+#endif
 #endif

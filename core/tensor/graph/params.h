@@ -5,6 +5,9 @@
 #define ABLATE_PARAMS_H
 #include "base/base.h"
 #include "tensor/graph/op.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct backend backend;
 
@@ -61,4 +64,7 @@ void *params_host(params *s, uint32_t which, err *e);
 void params_host_done(params *s, uint32_t which, void *v, bool changed);
 int64_t params_count(const params *s); /* learned numbers, without alignment gaps */
 void params_free(params *s);
+#ifdef __cplusplus
+}
+#endif
 #endif

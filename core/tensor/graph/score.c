@@ -245,7 +245,7 @@ void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     const score_program *f = v.call_attr;
     ab_t q = {v.i.ATTEND_PROGRAM.q}, k = {v.i.ATTEND_PROGRAM.k}, counts = tape_part(c, y, OUTPUT(ATTEND_PROGRAM, z)),
-         in[sizeof((op_input_bytes *)0)->ATTEND_PROGRAM_BACK] = {{0}};
+         in[INPUTS(ATTEND_PROGRAM_BACK)] = {{0}};
     int64_t dq[4], d[4];
     memcpy(dq, tape_at(c, q)->dim, sizeof dq);
     for (int i = 0; i < v.n_in; i++) in[i] = (ab_t){v.in[i]};

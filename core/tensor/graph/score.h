@@ -20,6 +20,9 @@
 #ifndef ABLATE_SCORE_H
 #define ABLATE_SCORE_H
 #include "tensor/graph/tape.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { SCORE_LEAVES = 4, SCORE_STEPS = 48 };
 #define HIDDEN (-1e8)
@@ -78,4 +81,7 @@ ab_t t_attend_counts(ab_ctx *c, ab_t y, int64_t batch, int64_t q_time, int64_t n
  * leaf left. */
 ab_t t_attend_values(ab_ctx *c, ab_t y, ab_t table);
 void attend_program_rule(ab_ctx *c, ab_t y, ab_t dy);
+#ifdef __cplusplus
+}
+#endif
 #endif

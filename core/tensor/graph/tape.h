@@ -8,6 +8,9 @@
 #ifndef ABLATE_TAPE_H
 #define ABLATE_TAPE_H
 #include "tensor/graph/backend.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct {
     op op;
@@ -240,4 +243,7 @@ void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* no
 bool tape_is_call(const node *v);                                          /* does this node call a kernel? */
 /* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#define _Noreturn [[noreturn]] /* C11's word, in base.h */
 extern "C" {
 #include "base/base.h"
 }
