@@ -2,7 +2,8 @@
 # rules.sh ROOT - reports violations of the architecture as `file:line: what is wrong`:
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file in core/; the folder beside the checkout named
-#   outside .ci/run; lines over 120 columns (scripts: 200); C files over 700 lines.
+#   outside .ci/run; lines over 120 columns (scripts: 200); C files over 700 lines;
+#   files that include each other in a circle.
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -13,6 +14,7 @@ use strict;
 use warnings;
 my $root = shift;
 my $bad = 0;
+my (%includes, %file);    # of a name without its ending: the names it includes, its file
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
 # The rooms of core/ in order: a file includes its own room, earlier rooms of its wing, api, base, and what its wing stands on.
@@ -95,6 +97,12 @@ sub check_c {
         $n++;
         next unless /^\s*#\s*include\s*(["<])([^">]+)/;
         my ($kind, $name) = ($1, $2);
+        my $from = node($path);
+        for my $file ("core/$name", $path =~ s{[^/]+$}{$name}r) {
+            next unless -e "$root/$file";
+            ($includes{$from}{node($file)}, $file{$from}) = (1, $path) if node($file) ne $from;
+            last;
+        }
         check_include($path, $n, $name, $kind eq '"');
         refuse($path, $n, "includes <$name>: CUDA belongs in core/tensor/cuda")
             if $name =~ /^(?:cuda_|cuda\.|cublas|cudnn|nvrtc|curand|cufft)/ && $path !~ m{^core/tensor/cuda/};
@@ -155,7 +163,38 @@ sub walk {
     }
 }
 
+# Circles of files below core/ and plugins/ that include each other; a header and the .c of its name are one. Each one allowed stands here
+# with its files, and docs/architecture.md says why.
+my @circles = (
+    'core/lab/report/columns core/lab/report/gather core/lab/report/grid core/lab/report/layout core/lab/report/table',
+    'core/lab/results/db core/lab/results/internal core/lab/results/published core/lab/results/read',
+    'core/tensor/cuda/gpu core/tensor/cuda/runtime core/tensor/cuda/uploads');
+sub node { my ($path) = @_; $path =~ s/\.(?:c|h|cc|inc|cu|cuh)$//; return $path }
+sub check_circles {
+    my (%number, %low, @stack, %on, $visit, %allowed);
+    $allowed{$_} = 1 for @circles;
+    $visit = sub {
+        my ($v) = @_;
+        $number{$v} = $low{$v} = 1 + keys %number;
+        push @stack, $v;
+        $on{$v} = 1;
+        for my $w (sort keys %{$includes{$v} // {}}) {
+            if (!$number{$w}) { $visit->($w); $low{$v} = $low{$w} if $low{$w} < $low{$v} }
+            elsif ($on{$w}) { $low{$v} = $number{$w} if $number{$w} < $low{$v} }
+        }
+        return if $low{$v} != $number{$v};
+        my @members;
+        do { push @members, pop @stack; delete $on{$members[-1]} } while $members[-1] ne $v;
+        my $circle = join ' ', sort @members;
+        return if @members == 1 || delete $allowed{$circle};
+        refuse($file{(sort @members)[0]}, 1, "includes in a circle: $circle");
+    };
+    for my $v (sort keys %includes) { $visit->($v) unless $number{$v} }
+    if (-e "$root/core/main.c" && -e "$root/tests/rules.sh") { refuse('tests/rules.sh', 1, "allows a circle that is gone: $_") for sort keys %allowed }
+}
+
 walk('');
+check_circles();
 exit($bad ? 1 : 0);
 PERL
 
@@ -184,6 +223,8 @@ tree() {
         'int on_exit(int);' 'char *s = "exit(1), select one, an update of it";' >"$t/core/network/train/train.c"
     printf '#include "lab/sweep/run.h"\n' >"$t/core/cli/run.c"
     printf '#include "lab/sweep/run.h"\n#include "network/train/train.h"\nint main(void) { exit(0); }\n' >"$t/core/main.c"
+    printf '#include "text/data/one.h"\n' >"$t/core/text/data/two.h"
+    echo >"$t/core/text/data/one.h"
     echo "cd ../""shared" >"$t/.ci/run"
 }
 
@@ -234,6 +275,7 @@ refused 'CUDA' core/network/train/t.c 'cudaStream_t s;\n'
 refused 'CUDA' core/tensor/graph/g.h 'struct x { cublasLtHandle_t h; };\n'
 refused 'calls dlopen' core/network/train/t.c 'void *f(void) { return dlopen("x", 1); }\n'
 refused 'names ../'shared docs/guide.md "see ../""shared/data\n"
+refused 'includes in a circle: core/text/data/one core/text/data/two' core/text/data/one.c '#include "text/data/two.h"\n'
 refused '121 columns' core/network/train/t.c "//${long#xx}"
 refused '201 columns' tests/a.sh "${long}${long:0:80}\n"
 refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"

@@ -134,7 +134,7 @@ static void check_odd_rows(dtype type)
 
 enum { BEAM = 5, WANTED = 2 * BEAM, SENTENCES = 9, V = 300, ROWS = BEAM * SENTENCES };
 
-/* The next of a sentence's choices, as beam.c takes them. */
+/* The next of a sentence's choices, as search.c takes them. */
 static continuation next_of(const double *log_prob, const gpu_choice *best, const double *log_sum, int *taken)
 {
     continuation most = {-INFINITY, -1, -1};

@@ -1,4 +1,4 @@
-/* internal.h - shared by launch.c (the loop), worker_process.c (one process), provenance.c (commit and
+/* internal.h - shared by host.c (the loop), worker_process.c (one process), provenance.c (commit and
  * uncommitted changes) and progress.c (output for users). */
 #ifndef ABLATE_LAUNCH_INTERNAL_H
 #define ABLATE_LAUNCH_INTERNAL_H
@@ -95,7 +95,7 @@ void progress_interrupted(progress *p, int times, int workers);
 void progress_draw(progress *p, const worker *w, size_t n, bool now); /* tty only; a few times a second */
 void progress_end(progress *p, const char *resume); /* resume: after an interrupt, the command that resumes */
 
-/* ---- the host's bookkeeping, whatever started the workers (launch.c) ---- */
+/* ---- the host's bookkeeping, whatever started the workers (host.c) ---- */
 
 enum { LAUNCH_LEASE = 120, LAUNCH_BEAT = 15, LAUNCH_MAX = LAUNCH_MOST_WORKERS }; /* seconds, seconds, processes */
 

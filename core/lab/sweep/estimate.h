@@ -7,7 +7,7 @@
  */
 #ifndef ABLATE_ESTIMATE_H
 #define ABLATE_ESTIMATE_H
-#include "lab/sweep/run.h"
+#include "lab/sweep/call.h"
 
 typedef struct {
     size_t row;          /* of the spec */

@@ -1,4 +1,4 @@
-/* gemm_int8.c - rows and weights as int8 for products in decoding: scales, rounding, packing. gemm.c multiplies.
+/* gemm_int8.c - rows and weights as int8 for products in decoding: scales, rounding, packing. gemm_blocks.c multiplies.
  *
  * x is near q max|x| / 127 with q a whole number of -127 .. 127, for a row of x and a column of w alike (symmetric, so
  * that 0 stays 0).

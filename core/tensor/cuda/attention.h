@@ -14,7 +14,7 @@ extern "C" {
 
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
-    /* ATTEND_KEYS of op.h (checked in ops_attention.c): dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
+    /* ATTEND_KEYS of op.h (ops_attention.c): dropout's element is (row * heads + head) * ATTEND_STRIDE + key */
     ATTEND_STRIDE = 1 << 20,
     ATTEND_TILE = 16,
     ATTEND_TILE_F32 = 32,

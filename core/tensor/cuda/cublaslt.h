@@ -1,4 +1,4 @@
-/* cublaslt.h - cuBLASLt, loaded at run time. For product.c and tests. */
+/* cublaslt.h - cuBLASLt, loaded at run time. For ops_product.c and tests. */
 #ifndef ABLATE_CUDA_LT_H
 #define ABLATE_CUDA_LT_H
 #include "base/base.h"

@@ -37,7 +37,7 @@ static inline int launched(int rc, err *e)
 }
 
 /* Input i of a product in bf16: the kept copy of a parameter's values (params.shadow), the data itself if it is bf16,
- * or else a cast into SCRATCH_WEIGHTS. NULL after an error. (product.c) */
+ * or else a cast into SCRATCH_WEIGHTS. NULL after an error. (ops_product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
 
 /* Services over the whole flat vectors (optim.c). */

@@ -3,11 +3,13 @@
 #ifndef ABLATE_BACKEND_H
 #define ABLATE_BACKEND_H
 #include "tensor/graph/op.h"
-#include "tensor/graph/params.h"
+#include "base/base.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+typedef struct params params; /* params.h */
+typedef struct backend backend;
 typedef enum {
     PHASE_CONST,
     PHASE_SETUP,
@@ -101,7 +103,7 @@ struct backend {
     /* are there kernels for this operation? Where not, the host composes GRU, CONV and EMBED_TOKENS from others */
     bool (*supports)(op o);
     /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,
-     * then by id (as select_best of decode/select.h and advance of decode/beam.c do); log_prob is NaN if a sentence's
+     * then by id (as select_best of decode/select.h and advance of decode/search.c do); log_prob is NaN if a sentence's
      * logits are NaN. Waits. */
     int (*put_choosing)(const choosing *c, err *e);
     int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);

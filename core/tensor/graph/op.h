@@ -29,11 +29,12 @@ const char *dtype_name(dtype t);
 
 enum { WORKS_IN_PLACE = 1 };
 /* clang-format off */
-/* One row per operation: name, inputs, outputs, the backends that have a kernel (cpu_NAME, cuda_NAME), whether the output
- * may take the storage of the first input, attributes, and what it does to which shapes: R = rows of packed tokens,
- * [a,b] = [1,1,a,b]. Operands and attributes are read by name: v.i.LINEAR.w, v.o.NORM.stats, v.a.LINEAR.relu. ATTR_OF:
- * those of another operation. Attributes are int64_t or double, so that no byte of them is unused. The builder has the shape rule and the gradient
- * (ops_generic.c, ops_shape.c, ops_rows.c); call_flops (backend.h) counts its operations. */
+/* One row per operation: name, inputs, outputs, the backends that have a kernel (cpu_NAME, cuda_NAME), whether the
+ * output may take the storage of the first input, attributes, and what it does to which shapes: R = rows of packed
+ * tokens, [a,b] = [1,1,a,b]. Operands and attributes are read by name: v.i.LINEAR.w, v.o.NORM.stats, v.a.LINEAR.relu.
+ * ATTR_OF: those of another operation. Attributes are int64_t or double, so that no byte of them is unused. The builder
+ * has the shape rule and the gradient (ops_generic.c, ops_shape.c, ops_rows.c); call_flops (backend.h) counts its
+ * operations. */
 #define OPS(X)                                                                                                         \
     X(NONE, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "the failed tensor")                                                 \
     X(INPUT, NO_IN, OUT(y), NO_KERNEL, 0, NO_ATTR, "set before each run")                                              \
@@ -141,7 +142,7 @@ enum { WORKS_IN_PLACE = 1 };
       "-> y, lse, z [B,H,Tq,n] = a query's weights after dropout, summed by ids (data NULL: skip), 0 for "             \
       "queries without a token")                                                                                       \
     X(ATTEND_PROGRAM_BACK, IN(q, k, v, q_offsets, k_offsets, ids, leaf[4], lse, dy, dz, y, z), OUT(dq, dkv, d_leaf[4]),\
-      ON_BOTH, 0, ATTR_OF(ATTEND),                                                                                              \
+      ON_BOTH, 0, ATTR_OF(ATTEND),                                                                                     \
       "the same inputs, dz or none, z or none -> as ATTEND_BACK, then a gradient per leaf (data NULL: skip)")          \
     X(ATTEND_STEP, IN(qkv, cache, ancestors, time), OUT(y), ON_BOTH, 0, ATTR_OF(ATTEND),                               \
       "one decoding step of causal attention: qkv rows [R, H (2 d_k + d_v)] (columns q, k, v), cache [1,R,cap,H "      \

@@ -1,5 +1,6 @@
 /* params.c - learned values: names, places in the flat buffers, initial values. */
-#include "tensor/graph/tape.h"
+#include "tensor/graph/params.h"
+#include "tensor/graph/backend.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,35 +22,16 @@ static ab_parameter_kind kind_of(ab_hook hook, const param *p)
     return vector ? AB_BIAS : AB_WEIGHT;
 }
 
-static bool same_shape(const int64_t a[4], const int64_t b[4]) { return !memcmp(a, b, 4 * sizeof *a); }
-
-ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+param *params_add(params *s, const char *name, const int64_t dim[4], double scale, double fill, ab_hook asked_in)
 {
-    params *s = c->params;
-    param *p = params_find(s, name);
-    char found[64], wanted[64];
-    if (!p && s->frozen) return tape_fail(c, "parameter '%s' did not exist when the model was made", name);
-    if (!p) {
-        s->p = grow(s->p, &s->cap, s->n + 1, sizeof *s->p);
-        p = &s->p[s->n++];
-        *p = (param){.name = xstrdup(name), .at = s->total, .scale = scale, .fill = fill};
-        memcpy(p->dim, dim, sizeof p->dim);
-        p->count = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]);
-        p->kind = kind_of(c->hook, p);
-        s->total += aligned(p->count);
-    }
-    if (!same_shape(p->dim, dim))
-        return tape_fail(c, "parameter '%s' is requested with shape %s but was created with %s", name,
-                         shape_text(dim, wanted), shape_text(p->dim, found));
-    int32_t index = (int32_t)(p - s->p);
-    for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].op == OP_PARAM && c->v[i].param == index) return (ab_t){i};
-    ab_t y = tape_push(c, OP_PARAM, c->compute == F64 ? F64 : F32, dim, 0, NULL, NULL);
-    node *v = tape_at(c, y);
-    v->param = index;
-    v->needs = true;
-    v->phase = PHASE_SETUP;
-    return y;
+    s->p = grow(s->p, &s->cap, s->n + 1, sizeof *s->p);
+    param *p = &s->p[s->n++];
+    *p = (param){.name = xstrdup(name), .at = s->total, .scale = scale, .fill = fill};
+    memcpy(p->dim, dim, sizeof p->dim);
+    p->count = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]);
+    p->kind = kind_of(asked_in, p);
+    s->total += aligned(p->count);
+    return p;
 }
 
 /* ---- places in the flat buffers ---- */

@@ -30,7 +30,7 @@ typedef struct {
     double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
     double fill;             /* value if scale is 0 (1 for layer-norm gains) */
 } param;
-typedef struct {
+typedef struct params {
     param *p;
     size_t n, cap;
     size_t total;           /* elements of a flat buffer, including alignment gaps */
@@ -47,6 +47,8 @@ typedef struct {
     uint64_t shadow_version; /* version of the values in `shadow` */
 } params;
 param *params_find(const params *s, const char *name);
+/* A new one, at the end. asked_in: the plugin function that asks, which tells its kind. */
+param *params_add(params *s, const char *name, const int64_t dim[4], double scale, double fill, ab_hook asked_in);
 /* Assigns places in the flat buffers by group, starting with group 0; before memory is allocated. */
 void params_order(params *s, int n_groups);
 /* Sets the slots' extents: `shape` changes dim from the parameter's shape to the slot's (an axis of 0: no slot). NULL:

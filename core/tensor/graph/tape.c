@@ -183,6 +183,27 @@ ab_t t_input(ab_ctx *c, const char *name, dtype type, phase ph, int64_t a, int64
     return named(c, OP_INPUT, name, type, ph, (int64_t[4]){a, b, d, e});
 }
 
+ab_t t_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill)
+{
+    params *s = c->params;
+    param *p = params_find(s, name);
+    char found[64], wanted[64];
+    if (!p && s->frozen) return tape_fail(c, "parameter '%s' did not exist when the model was made", name);
+    if (!p) p = params_add(s, name, dim, scale, fill, c->hook);
+    if (memcmp(p->dim, dim, sizeof p->dim))
+        return tape_fail(c, "parameter '%s' is requested with shape %s but was created with %s", name,
+                         shape_text(dim, wanted), shape_text(p->dim, found));
+    int32_t index = (int32_t)(p - s->p);
+    for (int32_t i = 1; i < c->n; i++)
+        if (c->v[i].op == OP_PARAM && c->v[i].param == index) return (ab_t){i};
+    ab_t y = tape_push(c, OP_PARAM, c->compute == F64 ? F64 : F32, dim, 0, NULL, NULL);
+    node *v = tape_at(c, y);
+    v->param = index;
+    v->needs = true;
+    v->phase = PHASE_SETUP;
+    return y;
+}
+
 ab_t t_state(ab_ctx *c, const char *name, dtype type, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     ab_t old = tape_find(c, name);

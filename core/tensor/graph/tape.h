@@ -8,6 +8,7 @@
 #ifndef ABLATE_TAPE_H
 #define ABLATE_TAPE_H
 #include "tensor/graph/backend.h"
+#include "tensor/graph/params.h"
 #ifdef __cplusplus
 extern "C" {
 #endif

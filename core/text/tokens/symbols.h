@@ -1,5 +1,5 @@
-/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocab.c; symbol_length also
- * for ngrams.c. */
+/* symbols.h - a table of symbols (words or characters) with ids, most frequent first. For vocabularies.c;
+ * symbol_length also for ngrams.c. */
 #ifndef ABLATE_SYMBOLS_H
 #define ABLATE_SYMBOLS_H
 #include "text/tokens/vocab.h"

@@ -1,4 +1,4 @@
-/* train.h - training with symbols, shared by vocab.c and cache.c. */
+/* train.h - training with symbols, shared by vocabularies.c and cache.c. */
 #ifndef ABLATE_TEXT_TRAIN_H
 #define ABLATE_TEXT_TRAIN_H
 #include "text/tokens/vocab.h"

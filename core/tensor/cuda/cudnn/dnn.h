@@ -1,4 +1,4 @@
-/* dnn.h - cuDNN, used if found at run time (dnn_load.c, dnn.c), and graphs of its tensor operations (dnn_graph.c) for
+/* dnn.h - cuDNN, used if found at run time (dnn_load.c), and graphs of its tensor operations (dnn_graph.c) for
  * attention (dnn_attend.c). Only for files compiled with cudnn.h.
  */
 #ifndef ABLATE_CUDA_DNN_H

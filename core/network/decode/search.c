@@ -1,4 +1,4 @@
-/* beam.c - decodes one batch of sentences and keeps track of their hypotheses. */
+/* search.c - decodes one batch of sentences and keeps track of their hypotheses. */
 #include "network/decode/ensemble.h"
 #include "network/decode/search.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* cublaslt.c - products by cuBLASLt: a plan (what to multiply, how the matrices lie, the algorithm) for every shape,
- * made once and kept.
+/* cublaslt_multiply.c - products by cuBLASLt: a plan (what to multiply, how the matrices lie, the algorithm) for every
+ * shape, made once and kept.
  *
  * The library sees matrices column after column, so our row-major c = a b is its c' = b' a'. Which algorithm a plan
  * takes is cublaslt_choose.c's. A product with `exact` has one plan for every number of rows.

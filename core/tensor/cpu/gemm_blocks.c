@@ -1,4 +1,4 @@
-/* gemm.c - products of rows with a matrix: packing, blocks, threads. */
+/* gemm_blocks.c - products of rows with a matrix: packing, blocks, threads. */
 #include "tensor/cpu/gemm_int8_tile.h"
 
 enum { NC = 1024 / NR * NR, MC = 14 * MR * (64 / VEC) }; /* columns and rows of a block of y */

@@ -1,4 +1,4 @@
-/* vocab.c - the four kinds of vocabulary, and their serialisation. */
+/* vocabularies.c - the four kinds of vocabulary, and their serialisation. */
 #include "text/tokens/vocab.h"
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"

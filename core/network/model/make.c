@@ -1,4 +1,4 @@
-/* model.c - opens a model: plugins, their settings, the checks before a run, initial values. */
+/* make.c - opens a model: plugins, their settings, the checks before a run, initial values. */
 #include "network/model/groups.h"
 #include <stdlib.h>
 #include <string.h>

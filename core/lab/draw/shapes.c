@@ -1,4 +1,4 @@
-/* drawing.c - collects shapes; colours; the width of text; a file of any format. */
+/* shapes.c - collects shapes; colours; the width of text; a file of any format. */
 #include "lab/draw/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ const char *draw_css(void)
     str_add(&s, "}}\n");
     for (size_t i = 1; i < LENGTH(colors); i++)
         str_addf(&s, ".l%zu{stroke:var(--%s)}.f%zu{fill:var(--%s)}\n", i, colors[i].name, i, colors[i].name);
-    if (s.n >= sizeof css) broken("lab/draw/drawing.c: the style has %zu bytes", s.n);
+    if (s.n >= sizeof css) broken("lab/draw/shapes.c: the style has %zu bytes", s.n);
     memcpy(css, s.s, s.n + 1);
     str_free(&s);
     return css;

@@ -1,4 +1,4 @@
-/* spec.c - from an INI's sections and the command line to the rows of an experiment. */
+/* ini.c - from an INI's sections and the command line to the rows of an experiment. */
 #include "lab/config/build.h"
 #include <stdlib.h>
 #include <string.h>

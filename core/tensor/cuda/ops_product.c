@@ -1,4 +1,4 @@
-/* product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
+/* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and who multiplies (product.h). */
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/generic.h"
 #include "tensor/cuda/cublaslt.h"

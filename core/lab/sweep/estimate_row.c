@@ -1,4 +1,4 @@
-/* estimate.c - the child side: opens tasks, counts costs of rows, times updates, prints a line per row. */
+/* estimate_row.c - the child side: opens tasks, counts costs of rows, times updates, prints a line per row. */
 #include "lab/sweep/estimate_child.h"
 #include "tensor/cpu/cpu.h"
 #include "tensor/device/device.h"

@@ -1,4 +1,4 @@
-/* dnn.c - cuDNN's functions, its handle, and its error messages. */
+/* dnn_load.c - cuDNN's functions, its handle, and its error messages. */
 #ifdef HAVE_CUDNN
 #include "tensor/cuda/uploads.h"
 #include "tensor/cuda/cudnn/dnn.h"

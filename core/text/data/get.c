@@ -1,4 +1,4 @@
-/* corpora.c - from downloads to a corpus's folder, and the command `data`. */
+/* get.c - from downloads to a corpus's folder, and the command `data`. */
 #include "text/data/brackets.h"
 #include "text/data/corpora.h"
 #include "text/data/fetch.h"

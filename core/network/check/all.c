@@ -1,4 +1,4 @@
-/* check.c - the list of checks, in order, and the command. */
+/* all.c - the list of checks, in order, and the command. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* launch.c - the host's loop: claim, start, listen, record, finish. */
+/* host.c - the host's loop: claim, start, listen, record, finish. */
 #include "lab/launch/internal.h"
 #include <errno.h>
 #include <poll.h>

@@ -1,0 +1,30 @@
+/* call.h - what a sweep is asked for, and by whom. */
+#ifndef ABLATE_CALL_H
+#define ABLATE_CALL_H
+#include "lab/sweep/setup.h"
+
+enum { RERUN_NONE = -1, RERUN_FAILED, RERUN_CHANGED, RERUN_ALL };
+
+typedef struct { /* what is asked for */
+    text_list set, only;
+    const char *seeds, *device;
+    const char *at_a_time; /* workers: a number, or "auto"; NULL: one per device */
+    bool no_check, nice;
+    char own_device[64]; /* the INI's */
+    int64_t workers, threads, ranks, step_limit;
+    bool dry_run, profile;
+    int rerun, progress; /* RERUN_NONE ..; enum progress_mode */
+    int slurm;           /* runs are tasks of a Slurm array job */
+    const char *slurm_args;
+    int64_t per_task;
+    bool detach;
+} sweep_options;
+
+typedef struct { /* who asks */
+    const char *ini;
+    const places *p;
+    int argc; /* as typed: stored with the experiment, and printed as the command that resumes it */
+    char **argv;
+    int verbosity; /* -1: quiet, 0, 1: verbose */
+} sweep_call;
+#endif
