@@ -6,7 +6,7 @@
 static const dtype types[] = {F32, BF16};
 static const view none = {.param = -1};
 
-static view rows_of(dtype type, int64_t rows, int64_t width) { return randoms(tensor(type, 1, 1, rows, width)); }
+static view random_rows(dtype type, int64_t rows, int64_t width) { return randoms(tensor(type, 1, 1, rows, width)); }
 static view like(const view *v) { return tensor(v->type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
 
 /* ---- norm ---- */
@@ -19,8 +19,8 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
     char what[128];
     snprintf(what, sizeof what, "norm %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width,
              ways[way]);
-    view x = rows_of(type, rows, width), s = way == WITHOUT_S ? none : rows_of(type, rows, width),
-         gain = rows_of(F32, 1, width);
+    view x = random_rows(type, rows, width), s = way == WITHOUT_S ? none : random_rows(type, rows, width),
+         gain = random_rows(F32, 1, width);
     call k = {.op = OP_NORM,
               .n_in = 4,
               .n_out = 3,
@@ -28,7 +28,7 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
               .seed = 77 + (1ull << 40),
               .step = 3,
               .training = way != NOT_TRAINING};
-    k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = rows_of(F32, 1, width);
+    k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = random_rows(F32, 1, width);
     k.out[0] = like(&x), k.out[1] = s.data ? like(&x) : none, k.out[2] = tensor(F32, 1, 1, rows, 2);
     /* one or two columns: 1 / sd may be anything up to 1000, and what is normalised is noise */
     check_call(what, cpu_NORM, cuda_NORM, &k, width < 3 ? 1e-3 : 1e-5);
@@ -40,7 +40,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
     char what[128];
     snprintf(what, sizeof what, "norm_back %s [%lld,%lld] %s", dtype_name(type), (long long)rows, (long long)width,
              ways[way]);
-    view z = rows_of(type, rows, width), stats = randoms_in(tensor(F32, 1, 1, rows, 2), 0.3, 1.2);
+    view z = random_rows(type, rows, width), stats = randoms_in(tensor(F32, 1, 1, rows, 2), 0.3, 1.2);
     call k = {.op = OP_NORM_BACK,
               .n_in = 4,
               .n_out = 5,
@@ -48,7 +48,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
               .seed = 5,
               .step = 1ull << 20,
               .training = way != NOT_TRAINING};
-    k.in[0] = z, k.in[1] = stats, k.in[2] = rows_of(F32, 1, width), k.in[3] = rows_of(type, rows, width);
+    k.in[0] = z, k.in[1] = stats, k.in[2] = random_rows(F32, 1, width), k.in[3] = random_rows(type, rows, width);
     k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
     k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
     k.out[4] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, width) : none;
@@ -84,7 +84,7 @@ static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool
     char what[128];
     snprintf(what, sizeof what, "dropadd %s [%lld,%lld] p %g%s", dtype_name(type), (long long)rows, (long long)width, p,
              in_place ? " in place" : "");
-    view x = rows_of(type, rows, width);
+    view x = random_rows(type, rows, width);
     call k = {.op = OP_DROPOUT_ADD,
               .n_in = 2,
               .n_out = 1,
@@ -92,7 +92,7 @@ static void test_dropadd(dtype type, int64_t rows, int64_t width, double p, bool
               .seed = 1ull << 33,
               .step = 12,
               .training = true};
-    k.in[0] = x, k.in[1] = rows_of(type, rows, width), k.out[0] = in_place ? x : like(&x);
+    k.in[0] = x, k.in[1] = random_rows(type, rows, width), k.out[0] = in_place ? x : like(&x);
     check_call(what, cpu_DROPOUT_ADD, cuda_DROPOUT_ADD, &k, 1e-6);
     release_views(&k);
 }
@@ -102,7 +102,7 @@ static void test_colsum(dtype type, int64_t rows, int64_t width)
     char what[128];
     snprintf(what, sizeof what, "colsum %s [%lld,%lld]", dtype_name(type), (long long)rows, (long long)width);
     call k = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1};
-    k.in[0] = rows_of(type, rows, width), k.out[0] = tensor(F32, 1, 1, 1, width);
+    k.in[0] = random_rows(type, rows, width), k.out[0] = tensor(F32, 1, 1, 1, width);
     check_call(what, cpu_COLUMN_SUM, cuda_COLUMN_SUM, &k, 1e-5);
     release_views(&k);
 }
@@ -183,8 +183,9 @@ static void test_embed_fused(dtype type, int64_t rows, int64_t words, int64_t wi
               .training = true,
               .seed = 3,
               .step = 1};
-    k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
-    k.in[3] = rows_of(F32, PLACES, width), k.in[4] = ids_below(tensor(I32, 1, 1, 1, rows), PLACES);
+    k.in[0] = random_rows(F32, words, width), k.in[1] = some_ids(rows, words),
+    k.out[0] = tensor(type, 1, 1, rows, width);
+    k.in[3] = random_rows(F32, PLACES, width), k.in[4] = ids_below(tensor(I32, 1, 1, 1, rows), PLACES);
     check_call(what, embed_in_parts, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
 }
@@ -197,15 +198,16 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
     snprintf(what, sizeof what, "embed %s [%lld,%lld] of %lld words", dtype_name(type), (long long)rows,
              (long long)width, (long long)words);
     call k = {.op = OP_EMBED_TOKENS, .n_in = 2, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = sqrt((double)width)}}};
-    k.in[0] = rows_of(F32, words, width), k.in[1] = some_ids(rows, words), k.out[0] = tensor(type, 1, 1, rows, width);
+    k.in[0] = random_rows(F32, words, width), k.in[1] = some_ids(rows, words),
+    k.out[0] = tensor(type, 1, 1, rows, width);
     check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
     for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
         snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type),
                  (long long)rows, (long long)width, (long long)words, base);
         call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = 1.5}}};
-        b.in[0] = base ? rows_of(F32, words, width) : none;
-        b.in[1] = rows_of(type, rows, width), b.in[2] = some_ids(rows, words);
+        b.in[0] = base ? random_rows(F32, words, width) : none;
+        b.in[1] = random_rows(type, rows, width), b.in[2] = some_ids(rows, words);
         b.in[3] = base == 1 ? sorted_by(&b.in[2]) : none;
         b.out[0] = base == 1 ? b.in[0] : tensor(F32, 1, 1, words, width);
         check_call(what, cpu_EMBED_TOKENS_BACK, cuda_EMBED_TOKENS_BACK, &b, 1e-5);
@@ -314,7 +316,7 @@ static void test_strange_ids(void)
 static void test_unaligned(void)
 {
     enum { ROWS = 11, WIDTH = 40, N = ROWS * WIDTH };
-    view x = rows_of(BF16, 1, N + 8), s = rows_of(BF16, 1, N + 8), g = rows_of(F32, 1, WIDTH),
+    view x = random_rows(BF16, 1, N + 8), s = random_rows(BF16, 1, N + 8), g = random_rows(F32, 1, WIDTH),
          id = some_ids(ROWS, WIDTH);
     gpu_dropping drop = {.place = 3, .least = 20000, .scale = 1.4f};
     char *dx = gpu_alloc(2 * N + 16), *ds = gpu_alloc(2 * N + 16), *y = gpu_alloc(2 * N + 16),
