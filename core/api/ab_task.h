@@ -25,7 +25,9 @@ typedef enum {
     /* how the metric's value follows from per-sentence statistics summed over sentences */
     AB_SUM_RATIO, /* stats: part, whole -> 100 part / whole */
     AB_SUM_BLEU,  /* stats: sys_len, ref_len, 4 counts, 4 totals */
-    AB_SUM_F1     /* stats: matched, gold, found -> 100 * 2 matched / (gold + found) */
+    AB_SUM_F1,    /* stats: matched, gold, found -> 100 * 2 matched / (gold + found) */
+    /* stats: negative log-likelihood, tokens -> exp(nll / tokens); compared as logarithms, in percent */
+    AB_SUM_PERPLEXITY
 } ab_sum;
 typedef struct {                   /* one metric of a scored set */
     char name[24], signature[160]; /* "BLEU", "nrefs:1|case:mixed|..." */

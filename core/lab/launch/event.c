@@ -84,17 +84,20 @@ void event_point(const char *metric, int64_t step, double value)
     send_line(&line);
 }
 
-void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
-                  const char *how, size_t n, size_t width, const double *stats)
+void event_result(const metric *m, const char *signature, double value, int64_t step, const char *how, size_t n,
+                  const double *stats)
 {
     str line = begin("result");
-    add_text(&line, metric);
-    add_text(&line, goal);
+    size_t width = m->sum ? m->sum->width : 0;
+    add_text(&line, m->name);
+    add_text(&line, metric_direction_text(m));
+    add_text(&line, m->unit);
+    add_text(&line, m->sum ? m->sum->name : NULL);
     add_text(&line, signature);
     add_number(&line, value);
     str_addf(&line, "\t%lld", (long long)step);
     add_text(&line, how);
-    if (!stats) n = width = 0;
+    if (!stats || !width) n = width = 0;
     str_addf(&line, "\t%zu\t%zu", n, width);
     for (size_t i = 0; i < n * width; i++) add_number(&line, stats[i]);
     send_line(&line);

@@ -19,6 +19,7 @@
  */
 #ifndef ABLATE_EVENT_H
 #define ABLATE_EVENT_H
+#include "text/metric/metric.h"
 #include "base/base.h"
 
 /* exit statuses of a worker */
@@ -31,8 +32,9 @@ void event_phase(const char *name);
 /* dropped if too frequent */
 void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second);
 void event_point(const char *metric, int64_t step, double value);
-void event_result(const char *metric, const char *goal, const char *signature, double value, int64_t step,
-                  const char *how, size_t n, size_t width, const double *stats);
+/* stats: [n][width of m->sum], or NULL */
+void event_result(const metric *m, const char *signature, double value, int64_t step, const char *how, size_t n,
+                  const double *stats);
 void event_fact(const char *key, const char *value);
 void event_fact_number(const char *key, double value);
 void event_artifact(const char *kind, const char *path);

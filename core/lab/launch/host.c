@@ -39,17 +39,21 @@ void launch_let_signals_go(void)
 
 /* ---- what workers tell ---- */
 
+enum { RESULT_FIELDS = 12 }; /* of event_result's line; the last has all statistics */
+
 static int on_result(launcher *l, worker *w, char **f, int n, err *e)
 {
-    if (n < 9) return 0;
+    if (n < RESULT_FIELDS - 1) return 0;
     db_result r = {.metric = f[1],
                    .goal = *f[2] ? f[2] : NULL,
-                   .signature = *f[3] ? f[3] : NULL,
-                   .value = strtod(f[4], NULL),
-                   .step = strtoll(f[5], NULL, 10),
-                   .how = f[6]};
-    size_t rows = strtoull(f[7], NULL, 10), width = strtoull(f[8], NULL, 10);
-    double *v = n > 9 ? event_stats(f[9], rows, width) : NULL;
+                   .unit = f[3],
+                   .aggregation = *f[4] ? f[4] : NULL,
+                   .signature = *f[5] ? f[5] : NULL,
+                   .value = strtod(f[6], NULL),
+                   .step = strtoll(f[7], NULL, 10),
+                   .how = f[8]};
+    size_t rows = strtoull(f[9], NULL, 10), width = strtoull(f[10], NULL, 10);
+    double *v = n > 11 ? event_stats(f[11], rows, width) : NULL;
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
@@ -117,10 +121,10 @@ static void on_progress(worker *w, char **f)
 
 static int on_line(launcher *l, worker *w, char *line, err *e)
 {
-    char *f[10];
+    char *f[RESULT_FIELDS];
     bool result = has_prefix(line, "result\t");
     w->news = ticks(), w->silent = false;
-    int n = event_split(line, f, result ? 10 : 8);
+    int n = event_split(line, f, result ? RESULT_FIELDS : 8);
     if (same(f[0], "phase") && n > 1)
         snprintf(w->phase, sizeof w->phase, "%s", f[1]);
     else if (same(f[0], "progress") && n > 4)
@@ -193,7 +197,13 @@ static void last_lines(progress *p, const char *path)
 
 static int put_diverged(launcher *l, worker *w, err *e)
 {
-    db_result r = {.metric = "PPL", .goal = "min", .value = 0.0 / 0.0, .step = w->step};
+    const metric *m = &metric_perplexity;
+    db_result r = {.metric = m->name,
+                   .goal = metric_direction_text(m),
+                   .unit = m->unit,
+                   .aggregation = m->sum->name,
+                   .value = 0.0 / 0.0,
+                   .step = w->step};
     return db_put_result(l->d, &w->claim, &r, e) || db_put_tag(l->d, &w->claim, "diverged", w->error, e);
 }
 

@@ -127,16 +127,17 @@ static void values_json(const place *p, str *out)
 
 static int decimals_for(const gathered *g, size_t metric) /* of a column */
 {
-    bool best_is_most = same(g->goals[metric], "max"); /* then the best row tells whether these are percentages */
+    bool best_is_most =
+        metric_better(&g->facts[metric], 1, 0) > 0; /* then the best row tells whether these are percentages */
     double largest = 0;
     int most = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const measure *m = &g->rows[i].of[metric];
-        int d = m->n ? decimals_of(g->metrics[metric], g->goals[metric], m->mean) : 0;
+        int d = m->n ? metric_decimals(&g->facts[metric], m->mean) : 0;
         if (d > most) most = d;
         if (m->n && fabs(m->mean) > largest) largest = fabs(m->mean);
     }
-    return best_is_most && most ? decimals_of(g->metrics[metric], g->goals[metric], largest) : most;
+    return best_is_most && most ? metric_decimals(&g->facts[metric], largest) : most;
 }
 
 /* "5.29 ± 0.02", or why there is no number; mark: table.c's notes say what † and ‡ mean. */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const comparison comparison_none = {.delta = NAN,
                                     .low = NAN,
@@ -48,8 +47,6 @@ static const read_result *result_of(const read_run *run, const char *metric)
     return NULL;
 }
 
-static bool is_perplexity(const char *metric) { return !strcasecmp(metric, "PPL"); }
-
 /* Did all runs of both rows use the same sentences, as far as known? With base == row: the runs of one row. */
 static bool same_sentences(const row_runs *row, const row_runs *base)
 {
@@ -64,45 +61,45 @@ static bool same_sentences(const row_runs *row, const row_runs *base)
 }
 
 /* Influence values [n][m] of a row's runs; NULL without statistics, or if sentences differ. The caller frees. */
-static double *influences(const row_runs *r, const char *metric)
+static double *influences(const row_runs *r)
 {
     if (!r->n || !same_sentences(r, r)) return NULL;
     size_t m = r->results[0]->stats.n;
     double *z = xmalloc(r->n * m * sizeof *z);
     for (size_t i = 0; i < r->n; i++)
-        if (!influence_of(metric, r->results[i]->signature, &r->results[i]->stats, z + i * m)) {
+        if (!influence_of(r->results[i], z + i * m)) {
             free(z);
             return NULL;
         }
     return z;
 }
 
-static bool is_number(const read_result *x, const char *metric)
+static bool is_number(const read_result *x, const metric *m)
 {
-    return x && isfinite(x->value) && (!is_perplexity(metric) || x->value > 0);
+    return x && isfinite(x->value) && (!metric_in_percent(m) || x->value > 0);
 }
 
 /* What is left of a row whose bad runs failed is a selection: that there are failures is not forgotten. */
 static row_runs collect(const comparison_task *t, const read_row *row)
 {
-    const char *metric = t->metric;
+    const metric *m = t->metric;
     row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
                   .references = xcalloc(row->n_runs + 1, sizeof *r.references),
                   .values = xcalloc(row->n_runs + 1, sizeof *r.values)};
     double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
-        const read_result *x = run->status == DB_DONE ? result_of(run, metric) : NULL;
+        const read_result *x = run->status == DB_DONE ? result_of(run, m->name) : NULL;
         if ((!x && run->status != DB_FAILED) || (t->most_seeds && r.n_all == t->most_seeds)) continue;
         r.n_all++;
-        if (!is_number(x, metric)) continue;
+        if (!is_number(x, m)) continue;
         r.results[r.n] = x, r.references[r.n] = run->references, r.values[r.n] = x->value;
-        scores[r.n++] = is_perplexity(metric) ? log(x->value) : x->value;
+        scores[r.n++] = metric_in_percent(m) ? log(x->value) : x->value;
     }
     for (size_t i = r.n; i < r.n_all; i++) r.values[i] = t->failed_as ? *t->failed_as : NAN;
     for (; t->failed_as && r.n && r.n < r.n_all; r.n++)
-        scores[r.n] = is_perplexity(metric) ? log(*t->failed_as) : *t->failed_as;
-    double *z = influences(&r, metric);
+        scores[r.n] = metric_in_percent(m) ? log(*t->failed_as) : *t->failed_as;
+    double *z = influences(&r);
     r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
     free(z);
     free(scores);
@@ -130,10 +127,10 @@ static bool same_tokens(const row_runs *a, const row_runs *b)
     return true;
 }
 
-static const char *why_refused(const char *metric, const row_runs *row, const row_runs *base)
+static const char *why_refused(const metric *m, const row_runs *row, const row_runs *base)
 {
     if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
-    if (is_perplexity(metric) && !same_tokens(row, base))
+    if (metric_in_percent(m) && !same_tokens(row, base))
         return "it has other tokens than base, so perplexities per token are not comparable";
     return NULL;
 }
@@ -170,10 +167,10 @@ enum { RANKED_SEEDS = 5 };
 static comparison compare_two(const comparison_task *t, const row_runs *row, const row_runs *base, double most_df)
 {
     comparison c = comparison_none;
-    double sign = same(t->goal, "min") ? -1 : 1;
+    double sign = metric_better(t->metric, 1, 0) < 0 ? -1 : 1;
     size_t least = row->n < base->n ? row->n : base->n;
     c.failed = row->n_all - row->n, c.failed_base = base->n_all - base->n;
-    c.n = row->n, c.n_base = base->n, c.percent = is_perplexity(t->metric);
+    c.n = row->n, c.n_base = base->n, c.percent = metric_in_percent(t->metric);
     c.seed_sd = arm_seed_sd(&row->arm);
     if (!least) return c;
     if ((c.refused = why_refused(t->metric, row, base))) return c;
@@ -254,16 +251,16 @@ static double *models_of(comparison *c) { return &c->p_models; }
 
 static size_t find_best(const comparison_task *t, const row_runs *runs, double most_df)
 {
-    double sign = same(t->goal, "max") ? 1 : -1;
     size_t best = t->n, others = 0;
     bool crossed;
-    if (!t->goal) return t->n;
     for (size_t i = 0; i < t->n; i++) {
         if (first_of(t, i) != i) continue;
         others++;
-        if (runs[i].n && (best == t->n || sign * runs[i].arm.mean > sign * runs[best].arm.mean)) best = i;
+        if (runs[i].n && (best == t->n || metric_better(t->metric, runs[i].arm.mean, runs[best].arm.mean) > 0))
+            best = i;
     }
-    if (best == t->n || others < 2 || runs[best].n < SHARE_SEEDS) return t->n; /* two seeds cannot decide */
+    if (best == t->n || !t->metric->direction || others < 2 || runs[best].n < SHARE_SEEDS)
+        return t->n; /* two seeds cannot decide */
     for (size_t i = 0; i < t->n; i++) {
         if (first_of(t, i) != i || i == best || !runs[i].n) continue;
         if (runs[i].n < SHARE_SEEDS || why_refused(t->metric, &runs[best], &runs[i])) return t->n;
@@ -315,13 +312,13 @@ double comparison_detectable(const comparison *c)
     return comparison_shown(c, least_detectable(&c->planned_row, &c->planned_base, c->u, c->most_df, 0.05, 0.8));
 }
 
-const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal)
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const metric *m)
 {
-    if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !goal) return NULL;
+    if (isnan(c->p) || c->n < k->seeds || c->n_base < k->seeds || !m->direction) return NULL;
     if (c->exploratory) return "exploratory";
     if (c->p_equivalent <= k->level) return "equivalent";
     if (!(c->p_adjusted <= k->level)) return "undecided";
-    return (c->delta > 0) == same(goal, "max") ? "better" : "worse";
+    return metric_better(m, c->delta, 0) > 0 ? "better" : "worse";
 }
 
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
@@ -333,7 +330,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     for (size_t i = 0; i < t->n; i++) {
         size_t first = first_of(t, i);
         out[i] = comparison_none;
-        out[i].n = runs[i].n, out[i].seed_sd = arm_seed_sd(&runs[i].arm), out[i].percent = is_perplexity(t->metric);
+        out[i].n = runs[i].n, out[i].seed_sd = arm_seed_sd(&runs[i].arm), out[i].percent = metric_in_percent(t->metric);
         if (first < i)
             out[i] = out[first];
         else if (t->base < t->n && t->rows[i]->runs != t->rows[t->base]->runs) {
@@ -342,7 +339,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
             out[i].exploratory = t->rows[i]->exploratory || t->rows[t->base]->exploratory;
             bool few = runs[i].n < 2 || runs[t->base].n < 2;
             if (!out[i].refused && (few || t->all_model_tests) && t->trials > 0)
-                out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric, t->trials);
+                out[i].p_models = models_p(t->rows[i], t->rows[t->base], t->metric->name, t->trials);
         }
     }
     if (best) *best = find_best(t, runs, most_df);
@@ -411,17 +408,17 @@ static void shuffle(size_t *order, size_t n, rng *r)
     }
 }
 
-double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level,
+double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed)
 {
-    bool one = a->runs == b->runs, log_scale = is_perplexity(metric);
-    comparison_task t = {.metric = metric};
+    bool one = a->runs == b->runs, log_scale = metric_in_percent(m);
+    comparison_task t = {.metric = m};
     row_runs x = collect(&t, a), y = collect(&t, b);
     size_t rejected = 0, *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
     double share = NAN;
     if (n >= 2 && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
         bool crossed = x.arm.m && y.arm.m && same_sentences(&x, &y);
-        double *zx = crossed ? influences(&x, metric) : NULL, *zy = crossed ? influences(&y, metric) : NULL;
+        double *zx = crossed ? influences(&x) : NULL, *zy = crossed ? influences(&y) : NULL;
         rng r = rng_seed(seed, 11);
         for (size_t i = 0; i < deals; i++) {
             shuffle(order, x.n, &r);

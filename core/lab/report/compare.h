@@ -37,7 +37,7 @@ typedef struct {
 extern const comparison comparison_none;
 
 typedef struct {
-    const char *metric, *goal;   /* goal: "min", "max" or NULL */
+    const metric *metric;
     const read_row *const *rows; /* n of them; rows with the same `runs` are one row shown twice */
     size_t n, base;              /* base: index, or n for none */
     int trials;                  /* of the randomisation test */
@@ -55,7 +55,7 @@ typedef struct {
     double failed_as; /* value of the metric that failed and diverged runs count as; NaN: none */
 } comparison_criterion;
 /* Equivalence takes precedence: a difference within the margin does not matter, even if significant. */
-const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const char *goal);
+const char *comparison_verdict(const comparison *c, const comparison_criterion *k, const metric *m);
 
 /* The least detectable difference of this comparison, at 5 % with power 80 %, with its seeds. Takes milliseconds. */
 double comparison_detectable(const comparison *c);
@@ -68,7 +68,7 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 /* A/A and planted differences on real runs: draws n seeds of `a` and n others of `b` (which may be the same row)
  * `deals` times and compares them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer
  * than 2n runs (n, for two rows). Deterministic in `seed`. */
-double dealt_rejections(const read_row *a, const read_row *b, const char *metric, size_t n, size_t deals, double level,
+double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed);
 
 /* A weighted sum of rows: weights[n], 0 for excluded rows; included rows need two seeds or more. Effects of a two-level

@@ -118,11 +118,7 @@ static design_effects find_effects(const gathered *g, const cJSON *design, arena
     for (int a = 0; a < k; a++) e.n = add_effect(g, design, signs, e.found, a, -1, e.list, e.n, mem);
     for (int a = 0; a < k; a++)
         for (int b = a + 1; b < k; b++) e.n = add_effect(g, design, signs, e.found, a, b, e.list, e.n, mem);
-    comparison_task task = {.metric = g->metrics[g->headline],
-                            .goal = g->goals[g->headline],
-                            .rows = rows,
-                            .n = g->x.n_rows,
-                            .base = g->x.n_rows};
+    comparison_task task = {.metric = &g->facts[g->headline], .rows = rows, .n = g->x.n_rows, .base = g->x.n_rows};
     e.p = arena_alloc(mem, (e.n + 1) * sizeof *e.p);
     for (size_t i = 0; i < e.n; i++) {
         difference *x = &e.list[i].x;
@@ -137,7 +133,7 @@ static design_effects find_effects(const gathered *g, const cJSON *design, arena
 /* What the scale of effects is. */
 static comparison scale_of(const gathered *g)
 {
-    return (comparison){.percent = !strcasecmp(g->metrics[g->headline], "PPL")};
+    return (comparison){.percent = metric_in_percent(&g->facts[g->headline])};
 }
 
 static void note_design_of(const gathered *g, const cJSON *design, grid *t)
@@ -166,18 +162,18 @@ static void figure_design_of(const gathered *g, const cJSON *design, str *out)
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     forest_row *rows = arena_alloc(&mem, (e.n + 1) * sizeof *rows);
-    bool low_is_good = same(g->goals[g->headline], "min");
     for (size_t i = 0; i < e.n; i++) {
         double d = comparison_shown(&scale, e.list[i].x.d), low = comparison_shown(&scale, e.list[i].x.low),
                high = comparison_shown(&scale, e.list[i].x.high);
+        int better = metric_better(&g->facts[g->headline], d, 0);
         rows[i] = (forest_row){.name = e.list[i].label,
                                .d = d,
                                .low = low,
                                .high = high,
                                .text = arena_printf(&mem, "%+.3g [%+.3g, %+.3g], p %.2g", d, low, high, e.p[i]),
-                               .verdict = e.p[i] >= 0.05           ? FOREST_UNDECIDED
-                                          : (d > 0) == low_is_good ? FOREST_WORSE
-                                                                   : FOREST_BETTER};
+                               .verdict = e.p[i] >= 0.05 || !better ? FOREST_UNDECIDED
+                                          : better > 0              ? FOREST_BETTER
+                                                                    : FOREST_WORSE};
     }
     const char *axis =
         arena_printf(&mem, "%s: high level minus low%s", g->metrics[g->headline], scale.percent ? ", in percent" : "");
@@ -273,7 +269,7 @@ void note_scale(const gathered *g, grid *t)
 {
     const cJSON *rows = item(item(g->judged.json, "scale"), "rows"), *row;
     size_t ppl = 0;
-    while (ppl < g->n_metrics && strcasecmp(g->metrics[ppl], "PPL")) ppl++;
+    while (ppl < g->n_metrics && strcasecmp(g->metrics[ppl], metric_perplexity.name)) ppl++;
     if (!rows || ppl == g->n_metrics) return;
     arena a = {0};
     scale_points base = points_of(g, ppl, cJSON_GetArrayItem(rows, 0), &a);

@@ -28,9 +28,9 @@ enum { SEEDS_FOR_VERDICT = 3 }; /* docs/statistics.md: two seeds per side give a
 static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row)
 {
     const comparison *c = &row->against[g->headline];
-    double sign = same(g->goals[g->headline], "min") ? -1 : 1;
+    int better = metric_better(&g->facts[g->headline], c->delta, 0);
     if (!(c->p_adjusted < 0.05) || c->n < SEEDS_FOR_VERDICT || c->n_base < SEEDS_FOR_VERDICT) return FOREST_UNDECIDED;
-    return sign * c->delta > 0 ? FOREST_BETTER : FOREST_WORSE;
+    return better > 0 ? FOREST_BETTER : better < 0 ? FOREST_WORSE : FOREST_UNDECIDED;
 }
 
 static forest_row describe(const gathered *g, const gathered_row *row, int decimals, arena *a)
@@ -137,7 +137,7 @@ static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bo
     *percent = false;
     if (!base || g->headline < 0 || !base->of[g->headline].n) return 0;
     for (size_t i = 0; i < g->x.n_rows; i++) *percent = *percent || g->rows[i].against[g->headline].percent;
-    *decimals = *percent ? 1 : decimals_of(g->metrics[g->headline], g->goals[g->headline], base->of[g->headline].mean);
+    *decimals = *percent ? 1 : metric_decimals(&g->facts[g->headline], base->of[g->headline].mean);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].row->runs != base->row->runs && !g->rows[i].row->same_as)
             rows[n++] = describe(g, &g->rows[i], *decimals, a);
@@ -146,9 +146,8 @@ static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bo
 
 static const char *forest_axis(const gathered *g, bool percent, arena *a)
 {
-    const char *goal = g->goals[g->headline], *better = same(goal, "max")   ? "; right is better"
-                                                        : same(goal, "min") ? "; left is better"
-                                                                            : "";
+    int more = metric_better(&g->facts[g->headline], 1, 0);
+    const char *better = more > 0 ? "; right is better" : more < 0 ? "; left is better" : "";
     return arena_printf(a, "%s, %s base's%s", g->metrics[g->headline], percent ? "change in % against" : "less",
                         better);
 }
@@ -280,7 +279,7 @@ static drawing *heat_map(const gathered *g, const factor_table *t, const factor_
               .n_columns = columns->n_levels,
               .value = x->mean,
               .sd = x->sd,
-              .decimals = decimals_of(g->metrics[g->headline], g->goals[g->headline], mean),
+              .decimals = metric_decimals(&g->facts[g->headline], mean),
               .marked = marked,
               .description =
                   arena_printf(a, "%s by %s and %s as a heat map", g->metrics[g->headline], rows->name, columns->name)};

@@ -17,15 +17,6 @@ const char *paper_table_of(const char *name)
     return NULL;
 }
 
-int decimals_of(const char *metric, const char *goal, double mean)
-{
-    if (!strcasecmp(metric, "PPL")) return 2;
-    if (same(goal, "max") && fabs(mean) > 1.5) return 1; /* percentages, as papers print BLEU and F1 */
-    if (!(fabs(mean) > 0)) return 2;
-    int digits = 3 - (int)floor(log10(fabs(mean))); /* four significant ones */
-    return digits < 0 ? 0 : digits > 9 ? 9 : digits;
-}
-
 static const read_result *result_of(const read_run *run, const char *metric)
 {
     for (size_t i = 0; i < run->n_results; i++)
@@ -51,6 +42,15 @@ void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
     x->sd = x->n > 1 ? sqrt(squares / (double)(x->n - 1)) : NAN;
 }
 
+/* What a result says of its metric. */
+static void add_facts(metric *m, const read_result *r)
+{
+    const aggregation *sum = sum_of(r);
+    if (r->goal) m->direction = metric_direction(r->goal);
+    if (r->unit) m->unit = r->unit;
+    if (sum) m->sum = sum;
+}
+
 static void measure_row(gathered *g, gathered_row *row, arena *a)
 {
     const read_row *of = row->row;
@@ -71,7 +71,7 @@ static void measure_row(gathered *g, gathered_row *row, arena *a)
         measure_runs(of, g->metrics[m], &row->of[m], a);
         for (size_t i = 0; i < of->n_runs; i++) {
             const read_result *r = of->runs[i].status == DB_DONE ? result_of(&of->runs[i], g->metrics[m]) : NULL;
-            if (r && r->goal) g->goals[m] = r->goal;
+            if (r) add_facts(&g->facts[m], r);
             if (r && r->signature && g->signatures[m] && !same(g->signatures[m], r->signature))
                 g->signatures[m] = "several";
             else if (r && r->signature)
@@ -92,7 +92,7 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
     size_t n = o->n_metrics ? o->n_metrics : g->x.n_metrics;
     const char *const *from = o->n_metrics ? o->metrics : g->x.metrics;
     g->metrics = arena_alloc(a, (n + 1) * sizeof *g->metrics);
-    g->goals = arena_alloc(a, (n + 1) * sizeof *g->goals);
+    g->facts = arena_alloc(a, (n + 1) * sizeof *g->facts);
     g->signatures = arena_alloc(a, (n + 1) * sizeof *g->signatures);
     for (size_t i = 0; i < n; i++) {
         const char *found = NULL;
@@ -103,6 +103,7 @@ static int choose_metrics(gathered *g, const table_options *o, arena *a, err *e)
             return fail(e, "experiment \"%s\": found no metric \"%s\"%s%s%s", g->x.name, from[i],
                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         }
+        g->facts[g->n_metrics] = (metric){.name = found};
         g->metrics[g->n_metrics++] = found;
     }
     return 0;
@@ -154,10 +155,8 @@ void gathered_free(gathered *g)
     g->judged.json = NULL;
 }
 
-/* PPL and token_accuracy, which every task has: the task's own metric says more. */
-static bool of_every_task(const char *metric) { return same(metric, "PPL") || same(metric, "token_accuracy"); }
-
-/* The metric of delta and p: the first requested one, the experiment's, the task's first where higher is better (BLEU,
+/* The metric of delta and p: the first requested one, the experiment's, the task's own (which says more than those of
+ * every run), first where higher is better (BLEU,
  * F1, accuracy), the task's first (bits_per_byte), or the first. */
 static int choose_headline(const gathered *g, const table_options *o)
 {
@@ -167,9 +166,9 @@ static int choose_headline(const gathered *g, const table_options *o)
     if (g->x.headline && index_of(g, g->x.headline) >= 0) return index_of(g, g->x.headline);
     int first = 0;
     for (size_t m = g->n_metrics; m--;)
-        if (!of_every_task(g->metrics[m])) first = (int)m;
+        if (!metric_of_every_run(g->metrics[m])) first = (int)m;
     for (size_t m = 0; m < g->n_metrics; m++)
-        if (!of_every_task(g->metrics[m]) && same(g->goals[m], "max")) return (int)m;
+        if (!metric_of_every_run(g->metrics[m]) && metric_better(&g->facts[m], 1, 0) > 0) return (int)m;
     return first;
 }
 
@@ -195,15 +194,15 @@ static void compare_to_base(gathered *g, const table_options *o, bool find_best,
     for (size_t m = 0; m < g->n_metrics; m++) {
         bool headline = (int)m == g->headline;
         size_t best = t.n;
-        t.metric = g->metrics[m], t.goal = g->goals[m];
+        t.metric = &g->facts[m];
         t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
-        bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric) : headline);
+        bool judged = g->judged.criterion && (g->judged.metric ? same(g->judged.metric, t.metric->name) : headline);
         t.sequential = judged && g->judged.until;
         t.margin = judged ? g->judged.rule.margin : 0;
         t.failed_as = judged && !isnan(g->judged.rule.failed_as) ? &g->judged.rule.failed_as : NULL;
         size_t tests = compare_rows(&t, of, headline && find_best ? &best : NULL);
         for (size_t i = 0; i < t.n; i++) {
-            if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.goal);
+            if (judged) of[i].verdict = comparison_verdict(&of[i], &g->judged.rule, t.metric);
             of[i].detectable = comparison_detectable(&of[i]);
             g->rows[i].against[m] = of[i];
             if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;

@@ -44,7 +44,7 @@ typedef struct {
     read_experiment x;
     size_t n_metrics;
     const char **metrics;
-    const char **goals;      /* of a metric: "min", "max" or NULL */
+    metric *facts;           /* of a metric */
     const char **signatures; /* of a metric; NULL: none; "several": runs differ */
     int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
     gathered_row *rows;      /* x.n_rows of them */
@@ -79,8 +79,6 @@ void gathered_free(gathered *g);                /* what is not in the arena */
 gathered_row *gathered_base(const gathered *g); /* NULL: none */
 /* "table3" for names that start with it, not followed by a letter or digit; NULL otherwise. */
 const char *paper_table_of(const char *name);
-/* Number of decimals to show for a metric, given its mean. */
-int decimals_of(const char *metric, const char *goal, double mean);
 /* Words for an interval of two seeds that is wider than base's own value and so says nothing; NULL: print the interval.
  * */
 const char *gathered_no_interval(const gathered *g, const comparison *c);

@@ -14,12 +14,19 @@ static const char *text_in(const cJSON *o, const char *name)
 
 /* ---- criterion ---- */
 
+static bool percent_of(const gathered *g, const char *metric)
+{
+    for (size_t m = 0; m < g->n_metrics; m++)
+        if (!strcasecmp(g->metrics[m], metric)) return metric_in_percent(&g->facts[m]);
+    return false;
+}
+
 static void note_verdicts(const gathered *g, grid *t)
 {
     if (!g->judged.criterion || g->headline < 0) return;
     const comparison_criterion *k = &g->judged.rule;
     const char *metric = g->judged.metric ? g->judged.metric : g->metrics[g->headline];
-    const char *unit = strcasecmp(metric, "PPL") ? metric : "%"; /* perplexities are compared in percent */
+    const char *unit = percent_of(g, metric) ? "%" : metric;
     str margin = {0};
     if (k->margin > 0) str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_note(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",

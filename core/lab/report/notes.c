@@ -199,7 +199,7 @@ enum { DEALS = 1000, LEAST_DEALT = 12 };
 static void note_dealt(const gathered *g, grid *t)
 {
     const gathered_row *base = gathered_base(g);
-    const char *metric = g->metrics[g->headline];
+    const metric *metric = &g->facts[g->headline];
     for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
         const gathered_row *row = &g->rows[i];
         str s = {0};

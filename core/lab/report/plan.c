@@ -86,7 +86,8 @@ int plan_print(const plan_task *t, str *out, err *e)
                     near ? near : "", near ? "?" : "");
     }
     const char *name = t->metric ? t->metric : has ? g->metrics[metric] : "the metric";
-    bool percent = !strcasecmp(name, "PPL");
+    /* before any run, the name tells: perplexity is compared in percent */
+    bool percent = has ? metric_in_percent(&g->facts[metric]) : !strcasecmp(name, metric_perplexity.name);
     known k = look_at(has ? g : NULL, metric, percent);
     if (!isnan(t->sd)) k.sd = percent ? log1p(t->sd / 100) : t->sd;
     if (isnan(k.sd))

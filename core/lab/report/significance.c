@@ -1,25 +1,14 @@
 /* significance.c - lays the statistics of several seeds end to end and hands them to metric/stats.h. */
 #include "lab/report/significance.h"
 #include "text/metric/bleu.h"
-#include "lab/statistics/influence.h"
-#include "text/metric/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-static double score_ppl(const double *sum, const void *options)
+const aggregation *sum_of(const read_result *r)
 {
-    (void)options;
-    return sum[1] > 0 ? exp(sum[0] / sum[1]) : NAN;
-}
-
-static stats_score score_for(const char *metric, size_t width)
-{
-    if (!strcasecmp(metric, "PPL")) return width == 2 ? score_ppl : NULL;
-    for (ab_sum kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
-        if (stats_width(kind) == width) return stats_score_of(kind);
-    return NULL;
+    const aggregation *a = aggregation_recorded(r->aggregation, r->metric, r->stats.width);
+    return a && r->stats.n && a->width != r->stats.width ? NULL : a;
 }
 
 /* The smoothing in a signature ("...|smooth:floor[0.1]|..."); else the default. */
@@ -69,8 +58,8 @@ static size_t count_sentences(const result_pair *pairs, size_t n)
 double paired_p(const result_pair *pairs, size_t n, int trials)
 {
     size_t sentences = count_sentences(pairs, n), width = sentences ? pairs[0].a->stats.width : 0;
-    stats_score score = sentences ? score_for(pairs[0].a->metric, width) : NULL;
-    if (!score) return NAN;
+    const aggregation *sum = sentences ? sum_of(pairs[0].a) : NULL;
+    if (!sum) return NAN;
     double *a = xmalloc(2 * sentences * width * sizeof *a), *b = a + sentences * width, *to_a = a, *to_b = b;
     for (size_t k = 0; k < n; k++) {
         size_t size = pairs[k].a->stats.n * width;
@@ -79,20 +68,17 @@ double paired_p(const result_pair *pairs, size_t n, int trials)
         to_a += size, to_b += size;
     }
     bleu_options bleu = options_of(pairs[0].a->signature);
-    double p =
-        stats_paired_p(score, score == stats_bleu ? &bleu : NULL, a, b, sentences, width, (size_t)trials, STATS_SEED);
+    double p = stats_paired_p(sum->score, sum->score == stats_bleu ? &bleu : NULL, a, b, sentences, width,
+                              (size_t)trials, STATS_SEED);
     free(a);
     return p;
 }
 
-bool influence_of(const char *metric, const char *signature, const db_stats *s, double *z)
+bool influence_of(const read_result *r, double *z)
 {
-    stats_score score = score_for(metric, s->width);
-    if (score == score_ppl) return influence_log_ratio(s->value, s->n, z), true;
-    if (score == stats_ratio) return influence_ratio(s->value, s->n, z), true;
-    if (score == stats_f1) return influence_f1(s->value, s->n, z), true;
-    if (score != stats_bleu) return false;
-    bleu_options bleu = options_of(signature);
-    influence_bleu(s->value, s->n, &bleu, z);
+    const aggregation *sum = sum_of(r);
+    if (!sum) return false;
+    bleu_options bleu = options_of(r->signature);
+    sum->influence(r->stats.value, r->stats.n, sum->score == stats_bleu ? &bleu : NULL, z);
     return true;
 }

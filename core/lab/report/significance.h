@@ -3,6 +3,7 @@
 #ifndef ABLATE_REPORT_SIGNIFICANCE_H
 #define ABLATE_REPORT_SIGNIFICANCE_H
 #include "lab/results/read.h"
+#include "text/metric/metric.h"
 
 typedef struct {
     const read_result *a, *b;                /* results of one metric over the same sentences, with statistics */
@@ -11,11 +12,13 @@ typedef struct {
 
 /* p of paired approximate randomisation over the sentences of all pairs together, or NaN when the statistics are
  * missing, belong to different sentences, differ in number, or have no known score: PPL has (negative log-likelihood,
- * tokens), other metrics one of the kinds of metric/stats.h, identified by width. */
+ * tokens), other metrics as their results say. */
 double paired_p(const result_pair *pairs, size_t n, int trials);
 
-/* Influence values z[stats->n] of a result's statistics (metric/influence.h); false: unknown score. */
-bool influence_of(const char *metric, const char *signature, const db_stats *stats, double *z);
+/* How a result's sentences add up; NULL: unknown. */
+const aggregation *sum_of(const read_result *r);
+/* Influence values z[sentences] of a result's statistics (metric/influence.h); false: unknown score. */
+bool influence_of(const read_result *r, double *z);
 /* Were both scored against the same lines, as far as known? Lists as in read_run.references; NULL: unknown. */
 bool same_references(const char *a, const char *b);
 #endif

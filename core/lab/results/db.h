@@ -210,10 +210,12 @@ typedef struct {
 } db_stats;
 
 typedef struct {
-    const char *metric;    /* "PPL", "BLEU": the column's heading */
-    const char *goal;      /* "min", "max", or NULL: no better or worse */
-    const char *signature; /* how it was computed, or NULL */
-    double value;          /* not finite: the run diverged */
+    const char *metric;      /* "PPL", "BLEU": the column's heading */
+    const char *goal;        /* "min", "max", or NULL: no better or worse */
+    const char *unit;        /* "%"; "": none; NULL: unknown */
+    const char *aggregation; /* how sentences add up (text/metric/metric.h); NULL: unknown, or no statistics */
+    const char *signature;   /* how it was computed, or NULL */
+    double value;            /* not finite: the run diverged */
     int64_t step;
     const char *how; /* which weights: "final", "best", "average"; NULL: "final" */
     db_stats stats;  /* {0}: none */

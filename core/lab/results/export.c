@@ -102,15 +102,16 @@ static int write_results(sqlite3 *q, int64_t run, str *out, err *e)
 {
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT x.stats,m.name metric,m.direction,x.step,x.checkpoint,x.signature,x.value FROM result x"
+                 "SELECT x.stats,m.name "
+                 "metric,m.direction,x.unit,x.aggregation,x.step,x.checkpoint,x.signature,x.value FROM result x"
                  " JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
                  "i", run);
     int rc = s ? 0 : -1, n = 0;
     str_add(out, ",\n\"results\":[");
     while (!rc && (rc = sql_next(s, e)) == 1) {
         str_add(out, n++ ? ",\n{" : "\n{");
-        fields(out, s, 1, 6, true);
-        field(out, s, 6, false, true);
+        fields(out, s, 1, 8, true);
+        field(out, s, 8, false, true);
         if (sqlite3_column_type(s, 0) != SQLITE_NULL) {
             str_add(out, ",\"stats\":\"");
             base64_encode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), out);

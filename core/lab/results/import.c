@@ -211,11 +211,12 @@ static int put_result(sqlite3 *q, int64_t run, const cJSON *r, err *e)
     if (!rc && stats) rc = stats_decode(bytes.s, bytes.n, &mem, &check, e);
     if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
     if (!rc)
-        rc = sql_do(q, e,
-                    "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats)"
-                    " VALUES(?1,?2,?3,?4,?5,?6,?7)",
-                    "iidIssb", run, id, real_of(r, "value"), step, how ? how : "final", text_of(r, "signature"),
-                    (const void *)bytes.s, bytes.n);
+        rc = sql_do(
+            q, e,
+            "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats,unit,aggregation)"
+            " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+            "iidIssbss", run, id, real_of(r, "value"), step, how ? how : "final", text_of(r, "signature"),
+            (const void *)bytes.s, bytes.n, text_of(r, "unit"), text_of(r, "aggregation"));
     str_free(&bytes);
     arena_free(&mem);
     return rc;

@@ -145,13 +145,14 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
 {
     sqlite3_stmt *s = l->results;
     arena *a = l->a;
-    *x = (read_result){sql_text(s, 0, a),
-                       sql_text(s, 1, a),
-                       sql_text(s, 2, a),
-                       sql_text(s, 3, a),
-                       sql_real(s, 4),
-                       sql_whole(s, 5),
-                       {0}};
+    *x = (read_result){.metric = sql_text(s, 0, a),
+                       .goal = sql_text(s, 1, a),
+                       .signature = sql_text(s, 2, a),
+                       .how = sql_text(s, 3, a),
+                       .value = sql_real(s, 4),
+                       .step = sql_whole(s, 5),
+                       .unit = sql_text(s, 7, a),
+                       .aggregation = sql_text(s, 8, a)};
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
         stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), a, &x->stats, e))
         return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
@@ -165,8 +166,8 @@ static int load_results(loading *l, read_run *run, err *e)
     int rc = 0;
     if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
-    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS " FROM result x JOIN metric m ON "      \
-    "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
+    "SELECT m.name,m.direction,x.signature,x.checkpoint,x.value,x.step," STATS ",x.unit,x.aggregation FROM result x "  \
+    "JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
         l->results = sql_open(l->q, e, l->with_stats ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
 #undef RESULTS
         if (!l->results) return -1;

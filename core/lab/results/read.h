@@ -23,8 +23,9 @@ typedef struct {
 } read_pair;
 
 typedef struct {
-    const char *metric, *goal, *signature, *how; /* goal, signature may be NULL */
-    double value;                                /* NaN: diverged */
+    const char *metric, *how;
+    const char *goal, *signature, *unit, *aggregation; /* db_result's; NULL: unknown */
+    double value;                                      /* NaN: diverged */
     int64_t step;
     db_stats stats; /* {0} unless requested and present */
 } read_result;

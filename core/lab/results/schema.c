@@ -30,7 +30,8 @@
     "    CHECK(outcome IN('pruned','promoted','chosen','failed')),\n" \
     "  PRIMARY KEY(experiment_id,row,rung,n,seed)) STRICT, WITHOUT ROWID;\n"
 #define TABLES_3 "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT;\n"
-#define INDEX_4 "CREATE INDEX result_value ON result(run_id,metric_id,value,step,checkpoint,signature);\n"
+#define INDEX_4 \
+    "CREATE INDEX result_value ON result(run_id,metric_id,value,step,checkpoint,signature,unit,aggregation);\n"
 
 const char *const results_tables[] = {
     "PRAGMA application_id = 1094861651;\n"
@@ -101,6 +102,8 @@ const char *const results_tables[] = {
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, metric_id INTEGER NOT NULL REFERENCES "
     "metric(id),\n"
     "  value REAL, step INTEGER, checkpoint TEXT NOT NULL DEFAULT 'final', signature TEXT, stats BLOB,\n"
+    /* What the task declares: the value's unit, and how its sentences add up (core/text/metric/metric.h). */
+    "  unit TEXT, aggregation TEXT,\n"
     "  PRIMARY KEY(run_id,metric_id)) STRICT, WITHOUT ROWID;\n"
     "CREATE TABLE artifact(\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, kind TEXT NOT NULL, path TEXT NOT "
@@ -210,9 +213,11 @@ const char results_from_4[] =
     "ALTER TABLE alias RENAME COLUMN grp TO group_name; ALTER TABLE alias RENAME COLUMN ord TO place;\n"
     "ALTER TABLE run RENAME COLUMN ord TO place; ALTER TABLE metric RENAME COLUMN goal TO direction;\n"
     "ALTER TABLE result RENAME COLUMN how TO checkpoint; ALTER TABLE published RENAME COLUMN tbl TO table_name;\n"
-    "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n"
-    INDEX_4;
+    "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n";
 
 /* Rows of older databases are taken as planned: nothing says when they were written. */
 const char results_from_5[] = "ALTER TABLE variant ADD COLUMN exploratory INTEGER NOT NULL DEFAULT 0;\n"
-                              "DELETE FROM compared;\n"; /* this version compares otherwise */
+                              "DELETE FROM compared;\n" /* this version compares otherwise */
+                              "DROP INDEX IF EXISTS result_value;\n"
+                              "ALTER TABLE result ADD COLUMN unit TEXT;\n"
+                              "ALTER TABLE result ADD COLUMN aggregation TEXT;\n" INDEX_4;

@@ -80,12 +80,13 @@ static int put_result(db *d, int64_t run, const db_result *r, err *e)
     str stats = {0};
     if (r->stats.n) stats_encode(&r->stats, &stats);
     int64_t id = metric_id(d->q, r->metric, r->goal, e);
-    int rc = id < 0 ? -1
-                    : sql_do(d->q, e,
-                             "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats)"
-                             " VALUES(?1,?2,?3,?4,?5,?6,?7)",
-                             "iidIssb", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
-                             (const void *)stats.s, stats.n);
+    int rc = id < 0
+                 ? -1
+                 : sql_do(d->q, e,
+                          "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats,unit,"
+                          "aggregation) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+                          "iidIssbss", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
+                          (const void *)stats.s, stats.n, r->unit, r->aggregation);
     str_free(&stats);
     return rc;
 }

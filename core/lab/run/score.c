@@ -25,8 +25,8 @@ int score_perplexity(worker_run *r, err *e)
     r->hits = xcalloc((size_t)dev->n * 2 + 2, sizeof *r->hits);
     double ppl = dev->n ? train_score(&r->model, dev, r->nll, r->hits, &why) : NAN;
     if (!why.text[0])
-        event_result("PPL", "min", "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
-                     (size_t)dev->n, 2, r->nll);
+        event_result(&metric_perplexity, "exp(nll/token), EOS counted, dev", ppl, r->trained.step, r->trained.how,
+                     (size_t)dev->n, r->nll);
     return why.text[0] ? fail(e, "%s", why.text) : 0;
 }
 
@@ -36,9 +36,9 @@ void score_token_accuracy(const worker_run *r)
     double right = 0, tokens = 0;
     for (int64_t i = 0; i < dev->n; i++) right += r->hits[2 * i], tokens += r->hits[2 * i + 1];
     if (tokens > 0)
-        event_result("token_accuracy", "max",
+        event_result(&metric_token_accuracy,
                      "% of target tokens that are the likeliest after the true ones before, EOS counted, dev",
-                     100 * right / tokens, r->trained.step, r->trained.how, (size_t)dev->n, 2, r->hits);
+                     100 * right / tokens, r->trained.step, r->trained.how, (size_t)dev->n, r->hits);
 }
 
 typedef struct { /* sums over the splits that are decoded */
@@ -125,9 +125,16 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
     if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
     for (int i = 0; i < found; i++) {
         char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? worker_split_names[split] : "");
-        event_result(name, m[i].better == AB_LOWER ? "min" : "max", m[i].signature, m[i].value, r->trained.step,
-                     r->trained.how, m[i].n_stats ? (size_t)n : 0, (size_t)m[i].n_stats, m[i].stats);
+        metric facts = metric_declared(&m[i]);
+        size_t width = facts.sum ? facts.sum->width : 0;
+        facts.name = name;
+        int bad = (size_t)m[i].n_stats == width ? 0
+                                                : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
+                                                       r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
+        if (!bad)
+            event_result(&facts, m[i].signature, m[i].value, r->trained.step, r->trained.how, (size_t)n, m[i].stats);
         free(name);
+        if (bad) return -1;
     }
     return 0;
 }

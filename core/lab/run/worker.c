@@ -85,8 +85,8 @@ static void send_point(void *self, const char *metric, int64_t step, double valu
 static void recorded_results(const run *r)
 {
     for (const last_recorded *at = r->recorded; at; at = at->next)
-        event_result(at->name, "", "recorded by the plugin in training, on the last batch", at->value, at->step, "last",
-                     0, 0, NULL);
+        event_result(&(metric){.name = at->name}, "recorded by the plugin in training, on the last batch", at->value,
+                     at->step, "last", 0, NULL);
 }
 static void send_progress(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second)
 {

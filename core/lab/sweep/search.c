@@ -4,6 +4,7 @@
  * All candidates of a row train for part of the row's steps; the better half trains twice as many, from the start; the
  * last rung trains all steps, and its best candidate is chosen. Trials are runs of the experiment NAME.tune with a seed
  * that NAME does not use, so none enters a mean of NAME. */
+#include "text/metric/metric.h"
 #include "lab/sweep/sweep.h"
 #include "lab/results/read.h"
 #include <math.h>
@@ -125,7 +126,7 @@ static const read_run *run_of(const read_experiment *x, const char *name)
 static double ppl_of(const read_run *run)
 {
     for (size_t i = 0; run && run->status == DB_DONE && i < run->n_results; i++)
-        if (same(run->results[i].metric, "PPL")) return run->results[i].value;
+        if (same(run->results[i].metric, metric_perplexity.name)) return run->results[i].value;
     return NAN;
 }
 
@@ -145,7 +146,7 @@ static void note_trial(searcher *s, const row_search *r, candidate *c, size_t ru
                                           .settings = arena_strdup(&p->mem, settings.s),
                                           .seed = s->seed,
                                           .steps = steps_at(s, r, rung),
-                                          .metric = "PPL",
+                                          .metric = metric_perplexity.name,
                                           .value = c->score,
                                           .seconds = run ? run->ended_at - run->started_at : NAN,
                                           .flops = run ? run->flops_step * (double)steps_at(s, r, rung) : NAN,
@@ -173,7 +174,7 @@ static void promote(searcher *s, row_search *r, size_t rung)
         size_t best = r->n;
         for (size_t i = 0; i < r->n; i++)
             if (r->at[i].alive && !kept[i] && isfinite(r->at[i].score) &&
-                (best == r->n || r->at[i].score < r->at[best].score))
+                (best == r->n || metric_better(&metric_perplexity, r->at[i].score, r->at[best].score) > 0))
                 best = i;
         if (best == r->n) break;
         kept[best] = true;

@@ -1,7 +1,7 @@
 /* task.c - a task with its default settings: its examples, and whether its scores separate right from wrong outputs. */
 #include "network/check/internal.h"
 #include "text/data/dataset.h"
-#include "text/metric/stats.h"
+#include "text/metric/metric.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,22 +201,23 @@ static int score_lines(const opened *o, ab_split split, const char *const *line,
 
 static bool better_than(const ab_metric *a, const ab_metric *b)
 {
-    return a->better == AB_LOWER ? a->value < b->value : a->value > b->value;
+    metric m = metric_declared(a);
+    return metric_better(&m, a->value, b->value) > 0;
 }
 
 /* The per-sentence statistics, added up, must give the figure. */
 static void check_stats(const ab_metric *m, int64_t n, check_result *r)
 {
     if (!m->n_stats) return;
-    stats_score value = stats_score_of(m->sum);
-    if (!value || (int64_t)stats_width(m->sum) != m->n_stats || !m->stats) {
+    const aggregation *how = aggregation_of(m->sum);
+    if (!how || (int64_t)how->width != m->n_stats || !m->stats) {
         check_fail(r, "%s: %lld statistics per sentence do not match its kind of sum", m->name, (long long)m->n_stats);
         return;
     }
     double sum[16] = {0};
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < m->n_stats; k++) sum[k] += m->stats[i * m->n_stats + k];
-    double from_sum = value(sum, NULL);
+    double from_sum = how->score(sum, NULL);
     if (check_beyond(r, fabs(from_sum - m->value)))
         check_fail(r, "%s is %.9g, but the sum of its statistics over %lld sentences gives %.9g", m->name, m->value,
                    (long long)n, from_sum);

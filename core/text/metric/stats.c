@@ -25,13 +25,11 @@ double stats_f1(const double *sum, const void *options)
     return sum[1] + sum[2] != 0 ? 100 * 2 * sum[0] / (sum[1] + sum[2]) : 0;
 }
 
-static const struct {
-    stats_score score;
-    size_t width;
-} kinds[] = {[AB_SUM_RATIO] = {stats_ratio, 2}, [AB_SUM_BLEU] = {stats_bleu, BLEU_STATS}, [AB_SUM_F1] = {stats_f1, 3}};
-
-stats_score stats_score_of(ab_sum kind) { return (size_t)kind < LENGTH(kinds) ? kinds[kind].score : NULL; }
-size_t stats_width(ab_sum kind) { return (size_t)kind < LENGTH(kinds) ? kinds[kind].width : 0; }
+double stats_perplexity(const double *sum, const void *options)
+{
+    (void)options;
+    return sum[1] > 0 ? exp(sum[0] / sum[1]) : NAN;
+}
 
 static void add(double *restrict sum, const double *restrict row, size_t width)
 {

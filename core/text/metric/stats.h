@@ -11,14 +11,13 @@
 
 enum { STATS_TRIALS = 10000, STATS_SEED = 12345 };
 
-/* ---- metrics from sums of statistics; ab_sum defines the kinds ---- */
+/* ---- metrics from sums of statistics; metric.h has the kinds ---- */
 
 typedef double (*stats_score)(const double *sum, const void *options);
 double stats_ratio(const double *sum, const void *options); /* part, whole; 0 if the whole is 0; options: NULL */
 double stats_bleu(const double *sum, const void *options);  /* BLEU_STATS numbers; options: a bleu_options or NULL */
 double stats_f1(const double *sum, const void *options); /* matched, gold, found; 0 if there are none; options: NULL */
-stats_score stats_score_of(ab_sum kind);                 /* NULL for an unknown kind */
-size_t stats_width(ab_sum kind);                         /* 2, 10 or 3; 0 for an unknown kind */
+double stats_perplexity(const double *sum, const void *options); /* nll, tokens; NaN without tokens */
 
 /* ---- over sentences ---- */
 

@@ -113,7 +113,7 @@ static void test_ends(void)
         "say() { printf \"$@\" >&3; }\n"
         "say 'progress\\t5\\t10\\t9.5\\t1000\\n'\n"
         "case $row in\n"
-        "*done*) say 'phase\\tscore\\nresult\\tPPL\\tmin\\tsig \\\\\\\\t "
+        "*done*) say 'phase\\tscore\\nresult\\tPPL\\tmin\\t\\tperplexity\\tsig \\\\\\\\t "
         "x\\t1.5\\t10\\tlast\\t2\\t1\\t3\\t4\\n'\n"
         "   say 'point\\tdev_PPL\\t5\\t2.25\\nfact\\tparameters\\t77\\nfact\\tcolour\\tblue\\n' ;;\n"
         "*fails*) say 'error\\tno\\\\nway\\n'; echo last words; exit 1 ;;\n"
@@ -123,10 +123,11 @@ static void test_ends(void)
         "*crashes*) kill -SEGV $$ ;;\n"
         "*killed*) kill -KILL $$ ;;\n"
         "*garbled*) say "
-        "'what\\nresult\\tPPL\\npoint\\n\\n\\t\\t\\nresult\\tPPL\\tmin\\t\\t2\\t1\\tlast\\t5\\t2\\t1\\n' ;;\n"
-        "*cut*) say 'result\\tPPL\\tmin\\t\\t9\\t1\\tlast\\t0\\t0'; exit 0 ;;\n"
-        "*exits*) say 'phase\\ttrain\\nresult\\tPPL\\tmin\\t\\t9\\t1\\tlast\\t0\\t0\\n'; exit 0 ;;\n"
-        "*large*) printf 'result\\tPPL\\tmin\\t\\t4\\t1\\tlast\\t40000\\t2' >&3\n"
+        "'what\\nresult\\tPPL\\npoint\\n\\n\\t\\t\\nresult\\tPPL\\tmin\\t\\tperplexity\\t\\t2\\t1\\tlast\\t5\\t2\\t1\\n"
+        "' ;;\n"
+        "*cut*) say 'result\\tPPL\\tmin\\t\\tperplexity\\t\\t9\\t1\\tlast\\t0\\t0'; exit 0 ;;\n"
+        "*exits*) say 'phase\\ttrain\\nresult\\tPPL\\tmin\\t\\tperplexity\\t\\t9\\t1\\tlast\\t0\\t0\\n'; exit 0 ;;\n"
+        "*large*) printf 'result\\tPPL\\tmin\\t\\tperplexity\\t\\t4\\t1\\tlast\\t40000\\t2' >&3\n"
         "   for i in $(seq 80000); do echo -ne '\\t1.25'; done >&3; say '\\n' ;;\n"
         "esac\nsay 'end\\n'\n");
     bench b;
@@ -158,6 +159,8 @@ static void test_ends(void)
     CHECK_INT(done->n_results, 1);
     CHECK_NEAR(done->results[0].value, 1.5, 0);
     CHECK_TEXT(done->results[0].signature, "sig \\t x");
+    CHECK_TEXT(done->results[0].unit, "");
+    CHECK_TEXT(done->results[0].aggregation, "perplexity");
     CHECK_INT(done->results[0].stats.n, 2);
     CHECK_NEAR(done->results[0].stats.value[1], 4, 0);
     CHECK_NEAR(done->parameters, 77, 0);

@@ -2,7 +2,7 @@
  */
 #include "test.h"
 #include "text/metric/bleu.h"
-#include "text/metric/stats.h"
+#include "text/metric/metric.h"
 
 enum { MAX_WIDTH = BLEU_STATS };
 
@@ -55,7 +55,7 @@ static void check_by_hand(void)
 static void check_enumerated(ab_sum kind, size_t n, uint64_t seed)
 {
     double a[10 * MAX_WIDTH], b[10 * MAX_WIDTH];
-    size_t width = stats_width(kind);
+    size_t width = aggregation_of(kind)->width;
     rng r = rng_seed(seed, 7);
     for (size_t i = 0; i < n * width; i++) {
         size_t k = i % width;
@@ -63,7 +63,7 @@ static void check_enumerated(ab_sum kind, size_t n, uint64_t seed)
         a[i] = (double)(total ? 12 + rng_below(&r, 5) : rng_below(&r, 9));
         b[i] = (double)(total ? 12 + rng_below(&r, 5) : 1 + rng_below(&r, 9));
     }
-    stats_score score = stats_score_of(kind);
+    stats_score score = aggregation_of(kind)->score;
     double exact = exact_p(score, a, b, n, width);
     double p = stats_paired_p(score, NULL, a, b, n, width, STATS_TRIALS, STATS_SEED);
     CHECK_NEAR(p, exact, allowed(exact));
@@ -78,10 +78,9 @@ static void check_scores(void)
     CHECK_NEAR(stats_f1(f1, NULL), 400. / 9, 1e-12);
     CHECK_NEAR(stats_bleu(bleu, NULL), 100, 1e-9);
     for (int kind = AB_SUM_RATIO; kind <= AB_SUM_F1; kind++)
-        CHECK_NEAR(stats_score_of((ab_sum)kind)(empty, NULL), 0, 0);
-    CHECK(stats_score_of((ab_sum)9) == NULL);
-    CHECK_INT(stats_width((ab_sum)9), 0);
-    CHECK_INT(stats_width(AB_SUM_BLEU), 10);
+        CHECK_NEAR(aggregation_of((ab_sum)kind)->score(empty, NULL), 0, 0);
+    CHECK(aggregation_of((ab_sum)9) == NULL);
+    CHECK_INT(aggregation_of(AB_SUM_BLEU)->width, 10);
 }
 
 static void check_bootstrap(void)

@@ -30,7 +30,7 @@ static arm arm_of(const read_row *row, const char *metric)
             if (!same(x->metric, metric)) continue;
             m = x->stats.n;
             z = xrealloc(z, (n + 1) * m * sizeof *z);
-            CHECK(influence_of(metric, x->signature, &x->stats, z + n * m));
+            CHECK(influence_of(x, z + n * m));
             scores[n++] = same(metric, "PPL") ? log(x->value) : x->value;
         }
     arm a = arm_measure(scores, z, n, m);
@@ -122,12 +122,9 @@ static void make(size_t i, size_t n, double mean, double spread, const char *met
 static comparison compare(size_t n_rows, size_t of, size_t *tests)
 {
     comparison out[MOST_ROWS];
-    comparison_task t = {.metric = rows[0].results[0].metric,
-                         .goal = rows[0].results[0].goal,
-                         .rows = list,
-                         .n = n_rows,
-                         .base = 0,
-                         .trials = 200};
+    const read_result *x = &rows[0].results[0];
+    metric m = {x->metric, NULL, metric_direction(x->goal), sum_of(x)};
+    comparison_task t = {.metric = &m, .rows = list, .n = n_rows, .base = 0, .trials = 200};
     size_t best, found = compare_rows(&t, out, &best);
     if (tests) *tests = found;
     return out[of];

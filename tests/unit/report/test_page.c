@@ -42,7 +42,8 @@ static gathered grid_of(size_t n)
 {
     static const char *const changes[] = {"",          "heads=1",          "position=none", "heads=1 position=none",
                                           "dropout=0", "heads=1 dropout=0"};
-    static const char *metric = "BLEU", *goal = "max";
+    static const char *name = "BLEU";
+    static metric facts = {"BLEU", "%", 1, NULL};
     for (size_t i = 0; i < n; i++) {
         values[i] = (measure){.n = 1, .mean = 10 + (double)i, .sd = NAN};
         of[i] = (read_row){.group = "",
@@ -52,7 +53,7 @@ static gathered grid_of(size_t n)
                            .config_json = "{\"heads\":8,\"position\":\"sinusoid\",\"dropout\":0.1}"};
         rows[i] = (gathered_row){.row = &of[i], .of = &values[i]};
     }
-    return (gathered){.x = {.n_rows = n, .rows = of}, .n_metrics = 1, .metrics = &metric, .goals = &goal, .rows = rows};
+    return (gathered){.x = {.n_rows = n, .rows = of}, .n_metrics = 1, .metrics = &name, .facts = &facts, .rows = rows};
 }
 
 static void test_grids(void)

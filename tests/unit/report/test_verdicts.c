@@ -30,12 +30,12 @@ static void make(size_t i, size_t n, double mean, bool fails, rng *r)
     list[i] = &m->row;
 }
 
+static const metric accuracy = {"ACC", "%", 1, NULL};
 static const comparison_criterion rule = {.margin = 1, .level = 0.05, .seeds = 3, .failed_as = NAN};
 
 static void judge(size_t n, bool sequential, const double *failed_as, comparison *out)
 {
-    comparison_task t = {.metric = "ACC",
-                         .goal = "max",
+    comparison_task t = {.metric = &accuracy,
                          .rows = list,
                          .n = n,
                          .sequential = sequential,
@@ -62,7 +62,7 @@ static double falsely_equivalent(size_t n_rows, size_t tables, rng *r)
             for (size_t i = 0; i <= n_rows; i++) rows[i].row.n_runs = look_seeds[k];
             judge(n_rows + 1, true, NULL, out);
             for (size_t i = 1; i <= n_rows; i++)
-                called |= same(comparison_verdict(&out[i], &rule, "max"), "equivalent");
+                called |= same(comparison_verdict(&out[i], &rule, &accuracy), "equivalent");
         }
         any += called;
     }
@@ -80,12 +80,12 @@ static void check_failed(size_t n, size_t tries, rng *r)
         make(0, n, 0, false, r);
         make(1, n, 0, true, r);
         judge(2, false, NULL, out);
-        better += comparison_verdict(&out[1], &rule, "max") != NULL;
+        better += comparison_verdict(&out[1], &rule, &accuracy) != NULL;
         CHECK_INT(out[1].failed, 1);
         CHECK(!isnan(out[1].delta));
         judge(2, false, &lowest, out);
         CHECK_INT(out[1].n, n);
-        scored += same(comparison_verdict(&out[1], &rule, "max"), "better");
+        scored += same(comparison_verdict(&out[1], &rule, &accuracy), "better");
     }
     CHECK_INT(better, 0);
     printf("n %zu, the worst run fails: scored as %g, %.1f %% better\n", n, lowest,
@@ -105,9 +105,9 @@ static void check_exploratory(rng *r)
     rows[3].row.exploratory = true;
     judge(4, false, NULL, out);
     CHECK(out[3].exploratory && isnan(out[3].p_adjusted) && !isnan(out[3].p) && isnan(out[3].p_equivalent));
-    CHECK_TEXT(comparison_verdict(&out[3], &rule, "max"), "exploratory");
+    CHECK_TEXT(comparison_verdict(&out[3], &rule, &accuracy), "exploratory");
     CHECK(out[1].p_adjusted + out[2].p_adjusted < with_three);
-    CHECK_TEXT(comparison_verdict(&out[1], &rule, "max"), "better");
+    CHECK_TEXT(comparison_verdict(&out[1], &rule, &accuracy), "better");
     rows[3].row.exploratory = false,
     rows[0].row.exploratory = true; /* a base chosen late makes all of it exploratory */
     judge(4, false, NULL, out);

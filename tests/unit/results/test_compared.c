@@ -248,6 +248,7 @@ static void test_older(const db_options *o)
         "ALTER TABLE variant RENAME COLUMN group_name TO grp; ALTER TABLE variant RENAME COLUMN place TO ord;"
         "ALTER TABLE alias RENAME COLUMN group_name TO grp; ALTER TABLE alias RENAME COLUMN place TO ord;"
         "ALTER TABLE run RENAME COLUMN place TO ord; ALTER TABLE metric RENAME COLUMN direction TO goal;"
+        "ALTER TABLE result DROP COLUMN unit; ALTER TABLE result DROP COLUMN aggregation;"
         "ALTER TABLE result RENAME COLUMN checkpoint TO how; ALTER TABLE point RENAME COLUMN seconds TO t;"
         "ALTER TABLE published RENAME COLUMN table_name TO tbl; ALTER TABLE published RENAME COLUMN place TO ord;"
         "ALTER TABLE published RENAME COLUMN col_place TO col_ord;"

@@ -2,7 +2,7 @@
 #include "test.h"
 #include "lab/statistics/design.h"
 #include "base/distribution.h"
-#include "lab/statistics/influence.h"
+#include "text/metric/influence.h"
 #include "lab/statistics/scale.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/variances.h"
@@ -15,8 +15,9 @@
 
 static double score(const worked_case *c, const double *rows, double *z)
 {
-    if (c->width == 2) return influence_log_ratio(rows, WORKED_SENTENCES, z);
-    return c->width == 3 ? influence_f1(rows, WORKED_SENTENCES, z) : influence_bleu(rows, WORKED_SENTENCES, NULL, z);
+    if (c->width == 2) return influence_log_ratio(rows, WORKED_SENTENCES, NULL, z);
+    return c->width == 3 ? influence_f1(rows, WORKED_SENTENCES, NULL, z)
+                         : influence_bleu(rows, WORKED_SENTENCES, NULL, z);
 }
 
 static arm measured(const worked_case *c, const double *rows, const double *scores)
@@ -262,7 +263,7 @@ static void check_edges(void)
     influence_documents(rows, 4, 2, document, 2, sums);
     CHECK_NEAR(sums[0], 6, 0);
     CHECK_NEAR(sums[3], 7, 0);
-    CHECK_NEAR(influence_ratio(sums, 2, z), 100 * 9. / 14, 1e-12);
+    CHECK_NEAR(influence_ratio(sums, 2, NULL, z), 100 * 9. / 14, 1e-12);
     CHECK_NEAR(z[0] + z[1], 0, 1e-12);
     CHECK_NEAR(z[0], 100 * 2 * (6 - 9. / 14 * 7) / 14, 1e-12);
     /* BLEU without a match of 4 words: the other orders still count, and the sum is 0 */

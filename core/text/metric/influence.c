@@ -1,4 +1,4 @@
-#include "lab/statistics/influence.h"
+#include "text/metric/influence.h"
 #include "text/metric/bleu.h"
 #include <math.h>
 #include <string.h>
@@ -27,11 +27,21 @@ static double ratio(const double *rows, size_t m, double scale, double *z)
     return scale * theta;
 }
 
-double influence_log_ratio(const double *rows, size_t m, double *z) { return ratio(rows, m, 1, z); }
-double influence_ratio(const double *rows, size_t m, double *z) { return ratio(rows, m, 100, z); }
-
-double influence_f1(const double *rows, size_t m, double *z)
+double influence_log_ratio(const double *rows, size_t m, const void *options, double *z)
 {
+    (void)options;
+    return ratio(rows, m, 1, z);
+}
+
+double influence_ratio(const double *rows, size_t m, const void *options, double *z)
+{
+    (void)options;
+    return ratio(rows, m, 100, z);
+}
+
+double influence_f1(const double *rows, size_t m, const void *options, double *z)
+{
+    (void)options;
     double sum[3];
     add_up(rows, m, 3, sum);
     double both = sum[1] + sum[2], f = 2 * sum[0] / both;

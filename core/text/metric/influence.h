@@ -12,11 +12,13 @@
 #include <stddef.h>
 
 /* negative log-likelihood, tokens: log of the perplexity */
-double influence_log_ratio(const double *rows, size_t m, double *z);
-double influence_ratio(const double *rows, size_t m, double *z); /* part, whole: in percent */
-double influence_f1(const double *rows, size_t m, double *z);    /* matched, gold, found: in percent */
-/* BLEU_STATS numbers; options: a bleu_options or NULL. Omits the terms of an order without matches, which has no
- * derivative. */
+double influence_log_ratio(const double *rows, size_t m, const void *options, double *z);
+/* part, whole: in percent */
+double influence_ratio(const double *rows, size_t m, const void *options, double *z);
+/* matched, gold, found: in percent */
+double influence_f1(const double *rows, size_t m, const void *options, double *z);
+/* BLEU_STATS numbers; options: a bleu_options or NULL (the others read none). Omits the terms of an order without
+ * matches, which has no derivative. */
 double influence_bleu(const double *rows, size_t m, const void *options, double *z);
 
 /* Sums the rows of each document: document[j] < n_documents is the document of sentence j; out: [n_documents][width],

@@ -1,0 +1,60 @@
+/* metric.c - the kinds of metrics, one row each, and what follows from them. */
+#include "text/metric/metric.h"
+#include "text/metric/bleu.h"
+#include "text/metric/influence.h"
+#include <math.h>
+#include <strings.h>
+
+/* ab_sum (ab_task.h) says what the statistics of each kind are. */
+static const aggregation aggregations[] = {
+    [AB_SUM_RATIO] = {"ratio", 2, stats_ratio, influence_ratio},
+    [AB_SUM_BLEU] = {"BLEU", BLEU_STATS, stats_bleu, influence_bleu},
+    [AB_SUM_F1] = {"F1", 3, stats_f1, influence_f1},
+    [AB_SUM_PERPLEXITY] = {"perplexity", 2, stats_perplexity, influence_log_ratio, .log_scale = true},
+};
+
+const metric metric_perplexity = {"PPL", "", -1, &aggregations[AB_SUM_PERPLEXITY]};
+const metric metric_token_accuracy = {"token_accuracy", "%", 1, &aggregations[AB_SUM_RATIO]};
+
+const aggregation *aggregation_of(ab_sum kind)
+{
+    return (size_t)kind < LENGTH(aggregations) ? &aggregations[kind] : NULL;
+}
+
+const aggregation *aggregation_recorded(const char *name, const char *metric, size_t width)
+{
+    if (!name && !strcasecmp(metric, metric_perplexity.name)) return metric_perplexity.sum;
+    for (size_t i = 0; i < LENGTH(aggregations); i++)
+        if (name ? same(aggregations[i].name, name) : aggregations[i].width == width) return &aggregations[i];
+    return NULL;
+}
+
+bool metric_of_every_run(const char *name)
+{
+    return same(name, metric_perplexity.name) || same(name, metric_token_accuracy.name);
+}
+
+int metric_better(const metric *m, double a, double b) { return a > b ? m->direction : a < b ? -m->direction : 0; }
+
+bool metric_in_percent(const metric *m) { return m->sum && m->sum->log_scale; }
+
+int metric_decimals(const metric *m, double value)
+{
+    if (metric_in_percent(m)) return 2;
+    if ((same(m->unit, "%") || m->direction > 0) && fabs(value) > 1.5) return 1; /* as papers print BLEU and F1 */
+    if (!(fabs(value) > 0)) return 2;
+    int digits = 3 - (int)floor(log10(fabs(value))); /* four significant ones */
+    return digits < 0 ? 0 : digits > 9 ? 9 : digits;
+}
+
+const char *metric_direction_text(const metric *m)
+{
+    return m->direction > 0 ? "max" : m->direction < 0 ? "min" : NULL;
+}
+
+int metric_direction(const char *text) { return same(text, "max") ? 1 : same(text, "min") ? -1 : 0; }
+
+metric metric_declared(const ab_metric *m)
+{
+    return (metric){m->name, m->unit, m->better == AB_LOWER ? -1 : 1, m->n_stats ? aggregation_of(m->sum) : NULL};
+}

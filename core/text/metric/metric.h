@@ -1,0 +1,45 @@
+/* metric.h - what is known of a metric. A task declares it with each score (ab_metric), a run's result keeps it in the
+ * database, and who needs a fact asks here: which value is better, on which scale values are compared, how sentences
+ * add up, how many decimals are shown. */
+#ifndef ABLATE_METRIC_METRIC_H
+#define ABLATE_METRIC_METRIC_H
+#include "text/metric/stats.h"
+
+/* How a metric's value follows from per-sentence statistics; the test over sentences and the sentences' part of the
+ * test of a design follow from it. */
+typedef struct {
+    const char *name;                                                                  /* in the database */
+    size_t width;                                                                      /* numbers per sentence */
+    stats_score score;                                                                 /* from their sums */
+    double (*influence)(const double *rows, size_t m, const void *options, double *z); /* influence.h */
+    bool log_scale; /* values are compared as logarithms; differences are printed as change in percent */
+} aggregation;
+
+const aggregation *aggregation_of(ab_sum kind); /* NULL: unknown */
+/* By the name that the database has. Results of older versions have none: perplexities (PPL), and others by their
+ * width. NULL: unknown. */
+const aggregation *aggregation_recorded(const char *name, const char *metric, size_t width);
+
+typedef struct {
+    const char *name;       /* "BLEU" */
+    const char *unit;       /* "%"; "" for none; NULL: not recorded */
+    int direction;          /* 1: higher values are better; -1: lower ones; 0: neither */
+    const aggregation *sum; /* NULL: unknown, or no statistics */
+} metric;
+
+/* The metrics that every run has: dev perplexity, and the share of dev tokens that are the likeliest. */
+extern const metric metric_perplexity, metric_token_accuracy;
+bool metric_of_every_run(const char *name);
+
+/* 1: a is better than b; -1: worse; 0: they are equal, or neither direction is better. A difference d is better than
+ * none if metric_better(m, d, 0) is 1. */
+int metric_better(const metric *m, double a, double b);
+bool metric_in_percent(const metric *m); /* differences are changes in percent: aggregation.log_scale */
+/* Decimals to show for a value of about this size. */
+int metric_decimals(const metric *m, double value);
+/* "min" and "max" in the database; NULL: neither. */
+const char *metric_direction_text(const metric *m);
+int metric_direction(const char *text);
+/* As the task declares it, with its statistics' aggregation. */
+metric metric_declared(const ab_metric *m);
+#endif
