@@ -122,6 +122,29 @@ static int read_groups(model *m, err *e)
     return 0;
 }
 
+/* Matrices of wider models have a smaller rate, and so groups of their own: parametrization.h. */
+static int split_matrices(model *m, double ratio, err *e)
+{
+    int before = m->n_groups;
+    for (int g = 0; g < before && ratio != 1; g++) {
+        int own = -1;
+        for (size_t i = 0; i < m->params.n; i++) {
+            param *p = &m->params.p[i];
+            if (p->group != g || !p->fan_in) continue;
+            if (own < 0 && m->n_groups == MOST_GROUPS)
+                return fail(e, "parametrization = mup: found more than %d groups of parameters", MOST_GROUPS - 1);
+            if (own < 0) own = m->n_groups++;
+            p->group = own;
+        }
+        if (own < 0) continue;
+        m->groups[own] = m->groups[g];
+        m->groups[own].lr /= ratio;
+        m->groups[own].text =
+            arena_printf(&m->memory, "%s%smatrices: lr=%g", m->groups[g].text, g ? ", " : "", m->groups[own].lr);
+    }
+    return 0;
+}
+
 /* ---- slots ---- */
 
 static void shape_slot(void *self, const param *p, uint32_t i, int64_t dim[4])
@@ -139,7 +162,7 @@ int groups_make(model *m, err *e)
     m->groups = arena_alloc(&m->memory, MOST_GROUPS * sizeof *m->groups);
     m->groups[0] = (param_group){.text = "", .lr = 1, .cfg = m->optimizer_cfg};
     m->n_groups = 1;
-    if (read_groups(m, e) || parametrization_groups(m, e)) return -1;
+    if (read_groups(m, e) || parametrization_check(m, e) || split_matrices(m, width_ratio(&m->cfg), e)) return -1;
     for (size_t i = 0; i < m->params.n; i++) {
         param_group *g = &m->groups[m->params.p[i].group];
         g->parameters++, g->numbers += (int64_t)m->params.p[i].count;

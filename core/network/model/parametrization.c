@@ -1,5 +1,4 @@
 #include "network/model/parametrization.h"
-#include "network/model/groups.h"
 #include <math.h>
 
 static bool is_mup(const config *c) { return c->parametrization == PARAMETRIZATION_MUP; }
@@ -55,26 +54,7 @@ static int check_parameters(const model *m, err *e)
     return 0;
 }
 
-int parametrization_groups(model *m, err *e)
+int parametrization_check(const model *m, err *e)
 {
-    if (!is_mup(&m->cfg)) return 0;
-    if (check_plugins(m, e) || check_parameters(m, e)) return -1;
-    double r = width_ratio(&m->cfg);
-    int before = m->n_groups;
-    for (int g = 0; g < before && r != 1; g++) {
-        int own = -1;
-        for (size_t i = 0; i < m->params.n; i++) {
-            param *p = &m->params.p[i];
-            if (p->group != g || !p->fan_in) continue;
-            if (own < 0 && (own = m->n_groups++) == MOST_GROUPS)
-                return fail(e, "parametrization = mup: found more than %d groups of parameters", MOST_GROUPS - 1);
-            p->group = own;
-        }
-        if (own < 0) continue;
-        m->groups[own] = m->groups[g];
-        m->groups[own].lr /= r;
-        m->groups[own].text =
-            arena_printf(&m->memory, "%s%smatrices: lr=%g", m->groups[g].text, g ? ", " : "", m->groups[own].lr);
-    }
-    return 0;
+    return is_mup(&m->cfg) && (check_plugins(m, e) || check_parameters(m, e)) ? -1 : 0;
 }

@@ -18,7 +18,7 @@ double width_ratio(const config *c);                     /* r, or 1 */
 double embedding_width(const config *c);                 /* d_model, or the base's */
 double query_factor(const config *c);                    /* 0: none */
 double sublayer_factor(const config *c, int64_t layers); /* or 1; layers: of this stack */
-/* After parameter_groups were read: matrices get groups of their own with the smaller rate. -1 and e if a plugin has no
- * rule: another optimizer than Adam and its kin, a schedule that depends on d_model, weights outside ab_linear. */
-int parametrization_groups(model *m, err *e);
+/* -1 and e if a plugin has no rule: another optimizer than Adam and its kin, a schedule that depends on d_model,
+ * weights outside ab_linear. After the first trace. */
+int parametrization_check(const model *m, err *e);
 #endif
