@@ -2,7 +2,7 @@
 # rules.sh ROOT - reports violations of the architecture as `file:line: what is wrong`:
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file in core/; the folder beside the checkout named
-#   outside .ci/run; lines over 120 columns (scripts: 200); C files over 700 lines;
+#   outside .ci/run; a file or folder that README.md, CONTRIBUTING.md, docs/ or a comment names and that is not there; lines over 120 columns (scripts: 200); C files over 700 lines;
 #   files that include each other in a circle.
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
@@ -71,6 +71,19 @@ my $sql = qr/\bSELECT\s|\bselect\s+(?:\*|count\s*\(|distinct\s)
 my $cuda = qr/\b(?:cuda[A-Z]\w*|cu(?:blas|dnn|rand|sparse|fft)\w*|CU(?:device|deviceptr|stream|context|module|function|event|result)\b
     |__global__|__device__|__host__)/x;
 
+# What a document or a comment names in the tree is there: core/tensor/graph/op.h, core/tensor/graph/ops_*.c. No name of a file: words in capitals that
+# stand for one (core/cli/NAME.c), a file of another commit (fa6aaa1:core/x.c), one that a worked example adds (New file `core/cli/seeds.c`),
+# or what the build makes (tests/fault.so).
+sub check_names {
+    my ($path, $line, $text) = @_;
+    my %new = map { $_ => 1 } $text =~ /New file `([^`]+)`/g;
+    while ($text =~ m{(?<![\w/:.-])(?:\./)?((?:core|plugins|tests|bench|docs|experiments)/[\w/.*-]*\w)}g) {
+        my ($name, $at) = ($1, $-[0]);
+        next if $new{$name} || $name =~ m{\.so$|[/_](?!README\b)[A-Z]+(?=[./]|$)} || grep { -e } glob "$root/$name";
+        refuse($path, $line + (substr($text, 0, $at) =~ tr/\n//), "names $name, which is not there");
+    }
+}
+
 sub check_c {
     my ($path, $text) = @_;
     my ($code, $with_includes, @literals) = ('', '');
@@ -79,6 +92,7 @@ sub check_c {
     while ($text =~ m{\G(?: (//[^\n]*|/\*.*?\*/) | ("(?:[^"\\\n]|\\.)*") | ('(?:[^'\\\n]|\\.)*') | (?:[^"'/]+|.) )}gsx) {
         my ($piece, $comment, $string, $char) = ($&, $1, $2, $3);
         my $breaks = ($piece =~ tr/\n//);
+        check_names($path, $line, $comment) if defined $comment;
         if (defined $comment) { $code .= "\n" x $breaks . ' '; $with_includes .= "\n" x $breaks . ' ' }
         elsif (defined $string) {
             my $body = substr $piece, 1, -1;
@@ -144,6 +158,7 @@ sub check {
             refuse($path, $i + 1, "$columns columns, at most $most") if $columns > $most;
         }
     }
+    check_names($path, 1, $text) if $path =~ m{^(?:README|CONTRIBUTING|docs/.+)\.md$};
     refuse($path, 1, 'a loose file: core/ has main.c and folders') if $path =~ m{^core/[^/]+$} && $path ne 'core/main.c';
     return unless $path =~ /\.(?:c|h|cc|inc|cu|cuh)$/;
     refuse($path, scalar @lines, scalar(@lines) . ' lines, at most 700: split it') if @lines > 700;
@@ -276,6 +291,9 @@ refused 'CUDA' core/tensor/graph/g.h 'struct x { cublasLtHandle_t h; };\n'
 refused 'calls dlopen' core/network/train/t.c 'void *f(void) { return dlopen("x", 1); }\n'
 refused 'names ../'shared docs/guide.md "see ../""shared/data\n"
 refused 'includes in a circle: core/text/data/one core/text/data/two' core/text/data/one.c '#include "text/data/two.h"\n'
+refused 'names core/text/gone.c' docs/guide.md 'one\nsee `core/text/gone.c`.\n'
+refused 'names core/text/gone_*.c' README.md 'core/text/data/*.c, [x](core/text/gone_*.c)\n'
+refused 'names docs/gone' core/network/train/t.c '/* See docs/gone.md. */\n'
 refused '121 columns' core/network/train/t.c "//${long#xx}"
 refused '201 columns' tests/a.sh "${long}${long:0:80}\n"
 refused '701 lines' core/network/train/t.c "$(printf '\\n%.0s' $(seq 701))"

@@ -66,7 +66,7 @@ const char *tune_middle(build *b, const spec_tune *t)
 
 /* ---- seeds = until 0.5 BLEU, at most 20 ---- */
 
-static const int64_t looks[] = {3, 5, 10, 20}; /* metric/design.h: look_seeds */
+static const int64_t looks[] = {3, 5, 10, 20}; /* statistics/design.h: look_seeds */
 
 bool read_until(build *b, const char *where, const char *text, bool *bad)
 {

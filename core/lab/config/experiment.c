@@ -36,7 +36,7 @@ static const char *text_entry(build *b, const ini_section *s, const char *key, c
     return e ? unquote(e->value, b->a) : otherwise;
 }
 
-/* "experiments/table3.ini" -> "table3" */
+/* "experiments/quick.ini" -> "quick" */
 static const char *stem(const char *path, arena *a)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;

@@ -1,5 +1,5 @@
 /* compare.h - compares the rows of a table with base in one metric: difference of the designs with interval and p, over
- * seeds and sentences (metric/design.h), or less with fewer seeds. docs/statistics.md has the rules by number of
+ * seeds and sentences (statistics/design.h), or less with fewer seeds. docs/statistics.md has the rules by number of
  * seeds. */
 #ifndef ABLATE_REPORT_COMPARE_H
 #define ABLATE_REPORT_COMPARE_H

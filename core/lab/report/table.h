@@ -1,7 +1,7 @@
 /* table.h - the ablation table of an experiment: mean and sample standard deviation over seeds, the difference from
  * base with its 95 % interval and p, parameter counts, and the published numbers.
  *
- * Interval and p are for the design, over seeds and sentences, and need two seeds per row (metric/design.h); p is
+ * Interval and p are for the design, over seeds and sentences, and need two seeds per row (statistics/design.h); p is
  * adjusted after Holm (1979) over the rows. With one seed there is only the test over sentences, which concerns these
  * models. docs/statistics.md has the formulas.
  */

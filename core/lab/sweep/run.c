@@ -1,7 +1,7 @@
 /* run.c - the main job, from a sweep's INI to its table: sweep_run and, for one experiment, train_rows. Their steps
  * follow in the order of the calls, or stand in the file that is named beside them.
  *
- *     experiments/table3.ini -> rows x seeds (lab/config/) -> runs in the database (freeze.c, lab/results/)
+ *     experiments/quick.ini -> rows x seeds (lab/config/) -> runs in the database (freeze.c, lab/results/)
  *     -> one worker process each (lab/launch/) -> lab/run/worker.c: task -> vocabulary -> batches -> model -> training
  *     -> decoding -> scores -> the table (lab/report/)
  */

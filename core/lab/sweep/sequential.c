@@ -1,5 +1,5 @@
-/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (metric/design.h), and continues only
- * for undecided rows. */
+/* sequential.c - seeds = until 0.5 BLEU, at most 20: looks at 3, 5, 10, 20 seeds (statistics/design.h), and continues
+ * only for undecided rows. */
 #include "lab/sweep/sweep.h"
 #include "lab/report/gather.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* gguf.c - a decoder-only model as GGUF (version 3) of architecture llama, for llama.cpp and others
- * (docs/gguf.md of ggml). */
+ * (gguf.md of ggml). */
 #include "network/formats/format.h"
 #include <string.h>
 

@@ -50,7 +50,7 @@ static inline const char *model_precision(const model *m) { return m->params.int
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
 /* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each
- * (text/ngrams.h), must outlive the model. */
+ * (tokens/ngrams.h), must outlive the model. */
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
 void model_free(model *m);
 static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }

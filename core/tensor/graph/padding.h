@@ -1,6 +1,6 @@
-/* padding.h - padded rows, for a device whose products need every row to start at a multiple of 16 bytes. Attribute i2
- * of LINEAR, LINEAR_DX, LINEAR_DW and CE is the padding P: rows of LINEAR's result, and of dy in the gradients, have N
- * + P numbers, logits of CE V + P. The last P numbers of a row are neither read nor written. The CPU uses no
+/* padding.h - padded rows, for a device whose products need every row to start at a multiple of 16 bytes. The
+ * attribute `padding` of LINEAR, LINEAR_DX, LINEAR_DW and CE is P: rows of LINEAR's result, and of dy in the gradients,
+ * have N + P numbers, logits of CE V + P. The last P numbers of a row are neither read nor written. The CPU uses no
  * padding. */
 #ifndef ABLATE_PADDING_H
 #define ABLATE_PADDING_H

@@ -21,7 +21,7 @@ enum {
 };
 #define VOCAB_UNK_TEXT "\xe2\x81\x87" /* decoded text of VOCAB_UNK: U+2047, a double question mark */
 
-typedef enum {                 /* in the order of the INI key `vocab` (config/keys.c), so that a cast converts */
+typedef enum {                 /* in the order of the INI key `vocab` (settings/keys.c), so that a cast converts */
                TOKENS_BPE,     /* SentencePiece, byte pair encoding */
                TOKENS_UNIGRAM, /* SentencePiece, unigram language model */
                TOKENS_WORDS,   /* blank-separated words, most frequent first */
