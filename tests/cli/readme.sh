@@ -54,11 +54,13 @@ done <queries
 equal $n 10 "questions"
 
 echo "links"
-for f in README.md docs/results.md docs/queries.md; do
+for f in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md); do
     while IFS= read -r link; do
         [ -e "$source/$(dirname "$f")/$link" ] || wrong "$f: no file $link"
         checks=$((checks + 1))
     done < <(grep -oE '\]\([^)#]+\)' "$source/$f" | sed 's/^](//; s/)$//' | grep -v '^http')
+done
+for f in README.md CONTRIBUTING.md docs/{architecture,queries,results}.md; do
     equal "$(awk 'length > 160' "$source/$f" | wc -l)" 0 "lines over 160 characters in $f"
 done
 finish
