@@ -70,7 +70,7 @@ static void add_line(canvas *c, double y)
         c->at[2 * n] = g->x0 + (y - g->y0) / (g->y1 - g->y0) * (g->x1 - g->x0);
         c->at[2 * n++ + 1] = down ? 1 : -1;
     }
-    qsort(c->at, n, 2 * sizeof *c->at, by_x);
+    if (n) qsort(c->at, n, 2 * sizeof *c->at, by_x);
     int winding = 0;
     for (size_t i = 0; i < n; i++) {
         int before = winding;

@@ -57,11 +57,16 @@ static __attribute__((noinline)) void dirty_stack(void)
     for (size_t i = 0; i < sizeof used; i++) used[i] = (char)dirt;
 }
 
+#ifdef __SANITIZE_ADDRESS__ /* it has an allocator of its own */
+size_t __sanitizer_get_current_allocated_bytes(void);
+static size_t memory_in_use(void) { return __sanitizer_get_current_allocated_bytes(); }
+#else
 static size_t memory_in_use(void)
 {
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
 }
+#endif
 
 static void trace_often(const pairing *w, model *m, bool training, int n, check_result *r)
 {
