@@ -2,8 +2,8 @@
  * build the same graph, give the same bits and keep no memory. */
 #include "network/check/internal.h"
 #include <errno.h>
-#include <malloc.h>
 #include <math.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -57,17 +57,6 @@ static __attribute__((noinline)) void dirty_stack(void)
     for (size_t i = 0; i < sizeof used; i++) used[i] = (char)dirt;
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* it has an allocator of its own */
-size_t __sanitizer_get_current_allocated_bytes(void);
-static size_t memory_in_use(void) { return __sanitizer_get_current_allocated_bytes(); }
-#else
-static size_t memory_in_use(void)
-{
-    struct mallinfo2 m = mallinfo2();
-    return m.uordblks + m.hblkhd;
-}
-#endif
-
 static void trace_often(const pairing *w, model *m, bool training, int n, check_result *r)
 {
     model_shape shape = {.batch = 2, .src_rows = 7, .tgt_rows = 7, .src_time = 4, .tgt_time = 4};
@@ -97,7 +86,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
         while (k < nodes && k < c->n && (!i || now[k] == first[k])) k++;
         if (k < nodes || c->n != nodes) tell_difference(c, k, i, w, r);
         tape_free(c);
-        size_t used = memory_in_use();
+        size_t used = check_memory_in_use();
         if (i == SETTLED) settled = used;
         if (i > SETTLED && used > settled &&
             (used - settled > MUCH || (i == n - 1 && used - settled > (size_t)(i - SETTLED) * KEPT)))

@@ -2,8 +2,20 @@
 #include "network/check/internal.h"
 #include "base/vmath.h"
 #include <math.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__ /* it has an allocator of its own */
+size_t __sanitizer_get_current_allocated_bytes(void);
+size_t check_memory_in_use(void) { return __sanitizer_get_current_allocated_bytes(); }
+#else
+size_t check_memory_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+#endif
 
 /* ---- pairings ---- */
 

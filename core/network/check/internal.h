@@ -15,6 +15,8 @@ void check_note(check_result *r, const char *fmt, ...)
 /* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
 
+size_t check_memory_in_use(void); /* bytes that are allocated now */
+
 /* ---- settings (settings.c) ---- */
 
 void check_add_settings(settings *s, arena *a);  /* those of -s, and the value of check_try */

@@ -2,7 +2,6 @@
  * changes, the same bits at every call; grad against finite differences of the reference. */
 #include "network/check/ops.h"
 #include "base/vmath.h"
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +244,7 @@ static void call_often(const sample *s, check_result *r)
                        "operation '%s': call %d of its CPU kernel gives other bits than the first on the same inputs: "
                        "it keeps state, or depends on time or environment",
                        s->op.name, i + 1);
-        size_t used = mallinfo2().uordblks + mallinfo2().hblkhd;
+        size_t used = check_memory_in_use();
         if (i == 10) settled = used;
         if (i > 10 && used > settled + 32 * (size_t)i + 4096)
             check_fail(r, "operation '%s': its CPU kernel keeps memory: %zu bytes after %d calls", s->op.name,
