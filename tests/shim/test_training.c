@@ -77,9 +77,9 @@ static int write_text(model *m, outcome *o, err *e)
     return bad;
 }
 
-/* A bias of keys adds the same number to all scores of a query, so the softmax does not see it: its true gradient is zero,
- * and Adam makes steps of full size out of rounding errors. Unless positions turn the keys, such biases are not compared
- * with the CPU's; their bits in two runs are. */
+/* A bias of keys adds the same number to all scores of a query, so the softmax does not see it: its true gradient is
+ * zero, and Adam makes steps of full size out of rounding errors. Unless positions turn the keys, such biases are not
+ * compared with the CPU's; their bits in two runs are. */
 static void leave_out_key_biases(const model *m, float *values)
 {
     for (size_t i = 0; i < m->params.n && m->position && !m->position->iface.position.rotate; i++) {
