@@ -17,14 +17,14 @@ near() { # FOUND EXPECTED WHAT: to 1e-6 of it
 }
 
 # one global batch, whoever computes it
-{ tiny agree 12; printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\naccumulate = 2\nranks = 1, 2\n'; } >agree.ini
+{ tiny agree 12; printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\ngradient_accumulation = 2\nranks = 1, 2\n'; } >agree.ini
 exits 0 ablate run agree.ini --threads 1 --progress plain
 for ranks in 2 4; do near "$(curve "a/ranks=$ranks" 10)" "$(curve base 10)" "perplexity of $ranks ranks after 10 updates"; done
-near "$(curve "b/accumulate=2 ranks=2" 10)" "$(curve "b/accumulate=2 ranks=1" 10)" "the same with two batches an update"
+near "$(curve "b/gradient_accumulation=2 ranks=2" 10)" "$(curve "b/gradient_accumulation=2 ranks=1" 10)" "the same with two batches an update"
 equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 5 "runs with other ranks are other runs"
 
 # the same ranks, the same bits: twice, and after a kill and after an interrupt
-{ tiny bits 1000; printf 'ranks = 2\ndropout = 0.1\naverage = 2\n'; } >bits.ini
+{ tiny bits 1000; printf 'ranks = 2\ndropout = 0.1\naverage_checkpoints = 2\n'; } >bits.ini
 points() { sql "SELECT metric,step,printf('%.17g',value) FROM curves ORDER BY 1,2" "$1"; }
 ABLATE_HOME=$work/calm exits 0 ablate run bits.ini --threads 1 --progress plain --db calm.db
 model() { echo "$1"/bits/*-s1-g*/model.safetensors; }
