@@ -292,7 +292,9 @@ static double paper_flops_number(const place *p) { return training_flops_by_form
 static const char *print_millions(const place *p, double v, int digits, arena *a)
 {
     (void)p;
-    return arena_printf(a, "%.*f", v / 1e6 < 10 ? digits : digits - 1, v / 1e6);
+    double m = v / 1e6;
+    if (m < 0.01) return arena_printf(a, "%.2g", m);
+    return arena_printf(a, "%.*f", m < 10 ? digits : digits - 1, m);
 }
 
 /* "3.3e18", as the paper writes it. */

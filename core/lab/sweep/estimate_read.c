@@ -204,8 +204,8 @@ void estimate_table(const sweep_costs *x, const spec *s, str *out)
                 if (x->refused[k].row == i) grid_note(&t, "n/a %s: %s", s->rows[i].name, x->refused[k].why);
             continue;
         }
-        grid_put(&t, 1, "%.2f", r->parameters / 1e6);
-        grid_put(&t, 2, "%.1f", r->flops_token / 1e6);
+        grid_put(&t, 1, r->parameters < 1e4 ? "%.2g" : "%.2f", r->parameters / 1e6);
+        grid_put(&t, 2, r->flops_token < 1e5 ? "%.2g" : "%.1f", r->flops_token / 1e6);
         grid_put(&t, 3, "%s", size(r->memory, text));
         grid_put(&t, 4, "%s", span(r->seconds, text));
         grid_put(&t, 5, "%s", span(r->seconds + r->beside, text));

@@ -1,58 +1,18 @@
 /* The generators of the task recall, each against what its name promises, read back from its lines. */
-#include "network/settings/config.h"
-#include "network/plugin/plugin.h"
-#include "test.h"
+#include "opened_task.h"
 
 enum { MOST = 256, EXAMPLES = 300 };
-
-typedef struct {
-    const ab_task_plugin *t;
-    void *self;
-    arena memory;
-} opened;
-
-static int open_recall(opened *o, const char *settings_text, char *words, size_t n_words)
-{
-    err e = {0};
-    settings set = {0};
-    *o = (opened){0};
-    const plugin *p = plugin_find(AB_TASK, "recall", &e);
-    if (!p) broken("%s", e.text);
-    char *text = arena_strdup(&o->memory, settings_text);
-    for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) {
-        char *value = strchr(at, '=');
-        *value++ = 0;
-        settings_put(&set, arena_printf(&o->memory, "recall.%s", at), value, &o->memory);
-    }
-    settings_put(&set, "recall.train_examples", "300", &o->memory);
-    settings_put(&set, "recall.test_examples", "300", &o->memory);
-    void *cfg = arena_alloc(&o->memory, p->desc.cfg_size);
-    if (config_bind(&set, "recall", p->desc.params, cfg, &o->memory, &e)) broken("%s", e.text);
-    o->t = &p->iface.task;
-    return o->t->open(&o->self, cfg, &host_table, &(ab_env){.data_dir = "", .seed = 1}, words, n_words);
-}
-
-static void close_recall(opened *o)
-{
-    if (o->self) o->t->close(o->self);
-    arena_free(&o->memory);
-}
-
-static int64_t numbers(const char *line, int32_t *out) /* a label of none is -1 */
-{
-    int64_t n = 0;
-    for (const char *s = line; *s; s += strcspn(s, " "), s += *s == ' ') out[n++] = *s == '_' ? -1 : atoi(s);
-    return n;
-}
 
 typedef void examine(int64_t n, const int32_t *in, const int32_t *label);
 
 static void each(const char *settings_text, examine *look)
 {
     opened o;
-    char words[256] = "";
-    CHECK_INT(open_recall(&o, settings_text, words, sizeof words), 0);
-    CHECK_TEXT(words, "");
+    char message[256] = "";
+    char *text = xprintf("%s train_examples=%d test_examples=%d", settings_text, EXAMPLES, EXAMPLES);
+    CHECK_INT(open_with(&o, "recall", text, message, sizeof message), 0);
+    CHECK_TEXT(message, "");
+    free(text);
     for (int s = 0; s < AB_SPLITS && o.self; s++)
         for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s); i++) {
             int32_t in[MOST], label[MOST];
@@ -62,7 +22,7 @@ static void each(const char *settings_text, examine *look)
             CHECK_INT(numbers(x.tgt, label), n);
             look(n, in, label);
         }
-    close_recall(&o);
+    close_opened(&o);
 }
 
 static int labels(int64_t n, const int32_t *label)
@@ -173,10 +133,10 @@ static void test_refused(void)
         {"kind=noisy length=31 vocab=32", "expected an even length >= 4"}};
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         opened o;
-        char words[256] = "";
-        CHECK_INT(open_recall(&o, wrong[i][0], words, sizeof words), -1);
-        CHECK_HAS(words, wrong[i][1]);
-        close_recall(&o);
+        char message[256] = "";
+        CHECK_INT(open_with(&o, "recall", wrong[i][0], message, sizeof message), -1);
+        CHECK_HAS(message, wrong[i][1]);
+        close_opened(&o);
     }
 }
 

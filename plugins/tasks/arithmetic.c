@@ -1,0 +1,286 @@
+/* arithmetic.c - sums for decoder-only models. modular: a table of a prime modulus, learned from a part of it (Power et
+ * al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, written out digit by digit. */
+#include "ab_plugin.h"
+#include "tasks/memory.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODULAR, ADDITION };
+enum { ADD, SUBTRACT, MULTIPLY, DIVIDE };
+enum { MOST_DIGITS = 18 }; /* of an operand: sums fit into 64 bits */
+
+typedef struct {
+    int64_t kind, operation, modulus, digits, reversed, train_examples, test_examples, data_seed;
+    double train_part, short_part;
+} config;
+
+#define AT(field) offsetof(config, field)
+static const ab_param params[] = {
+    {"kind", AB_CHOICE, AT(kind), MODULAR, 0, 0, "modular|addition",
+     "modular: `a b =` with one answer, a o b modulo `modulus`; addition: the digits of `a + b =`, answered digit by "
+     "digit"},
+    {"operation", AB_CHOICE, AT(operation), ADD, 0, 0, "add|subtract|multiply|divide",
+     "modular: what o is; divide: a times the inverse of b, with b from 1"},
+    {"modulus", AB_INT, AT(modulus), 113, 2, 2000, NULL, "modular: the modulus, a prime for divide [numbers]"},
+    {"train_part", AB_REAL, AT(train_part), 0.3, 0.001, 0.999, NULL,
+     "modular: share of all pairs that training sees [share]"},
+    {"digits", AB_INT, AT(digits), 10, 1, MOST_DIGITS, NULL,
+     "addition: digits of both numbers, with leading zeros; the sum has one more [digits]"},
+    {"reversed", AB_BOOL, AT(reversed), 1, 0, 0, NULL, "addition: the sum begins with its last digit"},
+    {"short_part", AB_REAL, AT(short_part), 0.5, 0, 1, NULL,
+     "addition: share of training examples whose numbers are below 10^n, with n drawn from 1 to `digits` [share]"},
+    {"train_examples", AB_INT, AT(train_examples), 200000, 1, 100000000, NULL,
+     "addition: size of the training set [examples]"},
+    {"test_examples", AB_INT, AT(test_examples), 2000, 1, 10000000, NULL,
+     "size of the dev set and of the test set; modular: at most a half each of the pairs that training does not see "
+     "[examples]"},
+    {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
+    {0}};
+
+typedef struct {
+    char **src, **tgt; /* [n] lines */
+    int64_t n;
+} split;
+typedef struct {
+    split split[AB_SPLITS];
+    char **symbol; /* [symbols]: the numbers, then "+", then "=" */
+    int64_t symbols;
+    double *stats;
+} task;
+
+static void *need(void *p)
+{
+    if (!p) out_of_memory();
+    return p;
+}
+
+/* ---- random numbers ---- */
+
+static uint64_t next(uint64_t *state) /* splitmix64, Steele et al. 2014 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double uniform(uint64_t *state) { return (double)(next(state) >> 11) * 0x1p-53; }
+static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(next(state) % (uint64_t)n); }
+
+/* ---- lines ---- */
+
+static void make_room(split *s, int64_t n)
+{
+    s->src = need(calloc((size_t)n + 1, sizeof *s->src));
+    s->tgt = need(calloc((size_t)n + 1, sizeof *s->tgt));
+}
+
+static void add_line(split *s, const char *src, const char *tgt)
+{
+    s->src[s->n] = need(strdup(src));
+    s->tgt[s->n++] = need(strdup(tgt));
+}
+
+/* ---- modular ---- */
+
+static int64_t power(int64_t x, int64_t n, int64_t modulus)
+{
+    int64_t y = 1 % modulus;
+    for (; n; n /= 2, x = x * x % modulus)
+        if (n % 2) y = y * x % modulus;
+    return y;
+}
+
+static int64_t answer(const config *c, int64_t a, int64_t b)
+{
+    int64_t p = c->modulus;
+    switch (c->operation) {
+    case ADD: return (a + b) % p;
+    case SUBTRACT: return (a - b + p) % p;
+    case MULTIPLY: return a * b % p;
+    default: return a * power(b, p - 2, p) % p; /* Fermat's little theorem */
+    }
+}
+
+static int is_prime(int64_t n)
+{
+    for (int64_t d = 2; d * d <= n; d++)
+        if (n % d == 0) return 0;
+    return n > 1;
+}
+
+static void make_modular(task *t, const config *c, uint64_t *random)
+{
+    enum { WIDTH = 48 };
+    int64_t first = c->operation == DIVIDE, rows = c->modulus - first, n = c->modulus * rows, used = 0;
+    int64_t *pair = need(malloc((size_t)n * sizeof *pair));
+    for (int64_t i = 0; i < n; i++) pair[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = below(random, i + 1), kept = pair[i];
+        pair[i] = pair[j], pair[j] = kept;
+    }
+    int64_t train = (int64_t)((double)n * c->train_part + 0.5);
+    if (train < 1) train = 1;
+    if (train > n - 2) train = n - 2;
+    int64_t rest = (n - train) / 2, test = c->test_examples < rest ? c->test_examples : rest;
+    for (int s = 0; s < AB_SPLITS; s++) {
+        int64_t want = s == AB_TRAIN ? train : test;
+        make_room(&t->split[s], want);
+        for (int64_t i = 0; i < want; i++, used++) {
+            char src[WIDTH], tgt[WIDTH];
+            int64_t a = pair[used] / rows, b = first + pair[used] % rows;
+            snprintf(src, sizeof src, "%d %d =", (int)a, (int)b);
+            snprintf(tgt, sizeof tgt, AB_NO_LABEL " " AB_NO_LABEL " %d", (int)answer(c, a, b));
+            add_line(&t->split[s], src, tgt);
+        }
+    }
+    free(pair);
+}
+
+/* ---- addition ---- */
+
+static int64_t ten_to(int64_t n)
+{
+    int64_t y = 1;
+    while (n--) y *= 10;
+    return y;
+}
+
+/* n digits of x, each with a blank behind it. */
+static char *put_digits(char *at, int64_t x, int64_t n, int reversed)
+{
+    for (int64_t i = 0; i < n; i++, x /= 10) {
+        char *place = at + 2 * (reversed ? i : n - 1 - i);
+        place[0] = (char)('0' + x % 10);
+        place[1] = ' ';
+    }
+    return at + 2 * n;
+}
+
+static void add_sum(split *s, const config *c, int64_t a, int64_t b)
+{
+    enum { LONGEST = 2 * (3 * MOST_DIGITS + 4) };
+    char src[LONGEST], tgt[LONGEST], sum[LONGEST], *x = src, *y = tgt;
+    int64_t d = c->digits, asked = 2 * d + 1; /* the first answer stands at "=" */
+    x = put_digits(x, a, d, 0);
+    *x++ = '+', *x++ = ' ';
+    x = put_digits(x, b, d, 0);
+    *x++ = '=', *x++ = ' ';
+    char *end = put_digits(sum, a + b, d + 1, c->reversed != 0);
+    memcpy(x, sum, (size_t)(end - sum) - 2); /* the last digit is an answer, not an input */
+    x += end - sum - 2;
+    for (int64_t i = 0; i < asked; i++) memcpy(y, AB_NO_LABEL " ", 2), y += 2;
+    memcpy(y, sum, (size_t)(end - sum));
+    y += end - sum;
+    x[-1] = y[-1] = 0;
+    add_line(s, src, tgt);
+}
+
+static void make_addition(task *t, const config *c, uint64_t seed)
+{
+    for (int s = 0; s < AB_SPLITS; s++) {
+        int64_t n = s == AB_TRAIN ? c->train_examples : c->test_examples;
+        uint64_t random = seed + (uint64_t)s + 1; /* separate streams: one set's size does not change the others */
+        make_room(&t->split[s], n);
+        while (t->split[s].n < n) {
+            int is_short = s == AB_TRAIN && uniform(&random) < c->short_part;
+            int64_t limit = ten_to(is_short ? 1 + below(&random, c->digits) : c->digits);
+            int64_t a = below(&random, limit);
+            add_sum(&t->split[s], c, a, below(&random, limit));
+        }
+    }
+}
+
+/* ---- the task ---- */
+
+static void close_task(void *self)
+{
+    task *t = self;
+    for (int k = 0; k < AB_SPLITS; k++) {
+        for (int64_t i = 0; i < t->split[k].n; i++) free(t->split[k].src[i]), free(t->split[k].tgt[i]);
+        free(t->split[k].src);
+        free(t->split[k].tgt);
+    }
+    for (int64_t i = 0; i < t->symbols; i++) free(t->symbol[i]);
+    free(t->symbol);
+    free(t->stats);
+    free(t);
+}
+
+static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
+{
+    (void)host;
+    const config *c = cfg;
+    if (c->kind == MODULAR && c->operation == DIVIDE && !is_prime(c->modulus)) {
+        snprintf(err, n_err, "arithmetic.modulus = %d: expected a prime, since arithmetic.operation = divide",
+                 (int)c->modulus);
+        return -1;
+    }
+    task *t = need(calloc(1, sizeof *t));
+    uint64_t seed = (uint64_t)(c->data_seed < 0 ? env->seed : c->data_seed) * 1000;
+    if (!env->no_data && c->kind == MODULAR) make_modular(t, c, &seed);
+    if (!env->no_data && c->kind == ADDITION) make_addition(t, c, seed);
+    int64_t numbers = c->kind == MODULAR ? c->modulus : 10;
+    t->symbol = need(calloc((size_t)numbers + 2, sizeof *t->symbol));
+    for (; t->symbols < numbers; t->symbols++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", (int)t->symbols);
+        t->symbol[t->symbols] = need(strdup(text));
+    }
+    if (c->kind == ADDITION) t->symbol[t->symbols++] = need(strdup("+"));
+    t->symbol[t->symbols++] = need(strdup("="));
+    *self = t;
+    return 0;
+}
+
+static int64_t count(void *self, ab_split s) { return ((task *)self)->split[s].n; }
+static void get(void *self, ab_split s, int64_t i, ab_example *out)
+{
+    const split *x = &((task *)self)->split[s];
+    *out = (ab_example){x->src[i], x->tgt[i]};
+}
+static void vocabs(void *self, ab_vocabs *v)
+{
+    const task *t = self;
+    v->tgt = AB_VOCAB_SYMBOLS;
+    v->symbols = (const char *const *)t->symbol, v->n_symbols = t->symbols;
+}
+
+/* An answer whose every digit is the likeliest one, given the true digits before it, is also what greedy decoding
+ * writes. */
+static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
+                 size_t n_err)
+{
+    (void)split, (void)err, (void)n_err;
+    task *t = self;
+    t->stats = need(realloc(t->stats, (size_t)n * 2 * sizeof *t->stats + 1));
+    double right = 0;
+    for (int64_t i = 0; i < n; i++) {
+        right += t->stats[2 * i] = x[i].right == x[i].tokens;
+        t->stats[2 * i + 1] = 1;
+    }
+    if (max < 1) return 0;
+    out[0] = (ab_metric){.name = "solved",
+                         .signature = "answers with every digit right",
+                         .unit = "%",
+                         .sum = AB_SUM_RATIO,
+                         .n_stats = 2,
+                         .stats = t->stats,
+                         .value = n ? 100 * right / (double)n : 0};
+    return 1;
+}
+
+static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
+                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
+                                    .open = open_task,
+                                    .count = count,
+                                    .get = get,
+                                    .close = close_task,
+                                    .vocabs = vocabs,
+                                    .score_likelihoods = score};
+
+AB_PLUGIN(config, params, &self, .name = "arithmetic",
+          .doc = "modular arithmetic from a part of its table, and addition of long numbers digit by digit, for "
+                 "decoder-only models; scored by answers that are right as a whole",
+          .paper = "Power et al. 2022; Nanda et al. 2023", .version = "1.0");
