@@ -35,7 +35,7 @@ offers "--number" ablate agree --n
 echo "keys and what they may be"
 offers "heads=" ablate run x.ini -s hea
 offers "rotary.base=" ablate run x.ini -s rota
-offers "layer_norm none rms_norm" ablate run x.ini -s norm =
+offers "dyt layer_norm none rms_norm" ablate run x.ini -s norm =
 offers "rms_norm" ablate run x.ini -s norm = r
 offers "target" ablate run x.ini -s share_embeddings = t
 offers "rotary" ablate run x.ini -s position = ro
