@@ -47,6 +47,12 @@ has out bits_per_byte
 exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=bpe -s vocab_size=40
 has out bits_per_byte
 
+echo "dev and test as parts of one text"
+exits 0 ablate run lm.ini --threads 1 --progress none --db parts.db -s lm.dev_part=0.1 -s lm.test_part=0.2
+has err "small.txt: dev (46 lines) and test (91 lines) are the end of its 458 lines"
+exits 1 ablate run lm.ini --db parts.db -s lm.dev_part=0.5 -s lm.test_part=0.6
+has err "lm.dev_part = 0.5 and test_part = 0.6 leave nothing to train on"
+
 echo "rows are compared by the task's own metric"
 { cat lm.ini; printf '[variant narrow]\nd_ff = 16\n'; } >rows.ini
 exits 0 ablate run rows.ini --threads 1 --progress none --db rows.db

@@ -16,7 +16,7 @@ enum { UNIT_CHAR, UNIT_WORD, UNIT_BPE };
 typedef struct {
     int64_t unit, context;
     const char *file, *dev, *test;
-    double dev_part;
+    double dev_part, test_part;
 } config;
 
 #define AT(field) offsetof(config, field)
@@ -29,9 +29,12 @@ static const ab_param params[] = {
     {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
      "text to train on, in the data folder unless the path begins with / or . [file]"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "", "text to validate on [file]; empty: the end of `file`"},
-    {"test", AB_TEXT, AT(test), 0, 0, 0, "", "text to test on [file]; empty: none, dev is scored instead"},
+    {"test", AB_TEXT, AT(test), 0, 0, 0, "",
+     "text to test on [file]; empty: `test_part` of `file`, or dev is scored instead"},
     {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
      "share of `file`, at its end, used for validation, in whole lines [part]"},
+    {"test_part", AB_REAL, AT(test_part), 0, 0, 0.9, NULL,
+     "share of `file`, at its very end, behind that of dev, kept for the test, in whole lines; 0: none [part]"},
     {0}};
 
 typedef struct {
@@ -117,35 +120,62 @@ static void close_task(void *self)
     free(t);
 }
 
+/* Takes the last `part` of train's lines for another split. */
+static int split_off(task *t, ab_split to, double part, char *err, size_t n_err)
+{
+    text *train = &t->split[AB_TRAIN];
+    int64_t all = train->n;
+    train->n = cut(train->line, all, part);
+    t->split[to] = (text){.line = train->line + train->n, .n = all - train->n};
+    if (train->n && train->n < all) return 0;
+    snprintf(err, n_err,
+             "lm.file = %s: %lld lines leave %lld for the rest and %lld for %s (lm.dev_part = %g, test_part = %g); "
+             "expected some of each",
+             t->c.file, (long long)all, (long long)train->n, (long long)(all - train->n),
+             to == AB_DEV ? "dev" : "the test", t->c.dev_part, t->c.test_part);
+    return -1;
+}
+
 static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
 {
     text *train = &t->split[AB_TRAIN], *dev = &t->split[AB_DEV], *test = &t->split[AB_TEST];
     if (read_file(t, env, "file", t->c.file, &t->file[AB_TRAIN], &train->n, err, n_err)) return -1;
     train->line = t->file[AB_TRAIN];
-    if (*t->c.dev) {
-        if (read_file(t, env, "dev", t->c.dev, &t->file[AB_DEV], &dev->n, err, n_err)) return -1;
-        dev->line = t->file[AB_DEV];
-    } else {
-        int64_t all = train->n;
-        train->n = cut(train->line, all, t->c.dev_part);
-        *dev = (text){.line = train->line + train->n, .n = all - train->n};
-        if (!train->n || !dev->n) {
-            snprintf(err, n_err,
-                     "lm.file = %s: %lld lines leave %lld to train on and %lld to validate on (lm.dev_part = %g); "
-                     "expected some of each",
-                     t->c.file, (long long)all, (long long)train->n, (long long)dev->n, t->c.dev_part);
-            return -1;
-        }
-    }
+    double rest = 1; /* of the file */
     if (*t->c.test) {
         if (read_file(t, env, "test", t->c.test, &t->file[AB_TEST], &test->n, err, n_err)) return -1;
         test->line = t->file[AB_TEST];
+    } else if (t->c.test_part > 0) {
+        if (split_off(t, AB_TEST, t->c.test_part, err, n_err)) return -1;
+        rest -= t->c.test_part;
     }
+    if (*t->c.dev) {
+        if (read_file(t, env, "dev", t->c.dev, &t->file[AB_DEV], &dev->n, err, n_err)) return -1;
+        dev->line = t->file[AB_DEV];
+    } else if (t->c.dev_part >= rest) {
+        snprintf(err, n_err, "lm.dev_part = %g and test_part = %g leave nothing to train on", t->c.dev_part,
+                 t->c.test_part);
+        return -1;
+    } else if (split_off(t, AB_DEV, t->c.dev_part / rest, err, n_err))
+        return -1;
     known *k = known_new(train->line, train->n, word_unit(t));
     measure(t, k, dev);
     measure(t, k, test);
     known_free(k);
     return 0;
+}
+
+/* Which parts were split off, as a line about the data. */
+static void say_split(const task *t, char *line, size_t n_line)
+{
+    long long dev = *t->c.dev ? 0 : t->split[AB_DEV].n, test = *t->c.test ? 0 : t->split[AB_TEST].n,
+              all = dev + test + t->split[AB_TRAIN].n;
+    if (dev && test)
+        snprintf(line, n_line, "%s: dev (%lld lines) and test (%lld lines) are the end of its %lld lines", t->c.file,
+                 dev, test, all);
+    else if (dev || test)
+        snprintf(line, n_line, "%s: %s (%lld lines) is the end of its %lld lines", t->c.file, dev ? "dev" : "test",
+                 dev + test, all);
 }
 
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n_err)
@@ -158,9 +188,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
         close_task(t);
         return -1;
     }
-    if (!env->no_data && !*t->c.dev)
-        snprintf(err, n_err, "%s: dev (%lld lines) is the end of its %lld lines", t->c.file,
-                 (long long)t->split[AB_DEV].n, (long long)(t->split[AB_DEV].n + t->split[AB_TRAIN].n));
+    if (!env->no_data) say_split(t, err, n_err);
     *self = t;
     return 0;
 }

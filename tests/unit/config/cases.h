@@ -38,11 +38,6 @@ typedef struct {
     int64_t kind, vocab, length, pairs, train_examples, test_examples, data_seed;
 } recall_cfg;
 
-typedef struct {
-    int64_t kind, digits, modulus, train_examples, test_examples, data_seed;
-    double train_part, short_part;
-} arithmetic_cfg;
-
 static const ab_param sequence_params[] = {
     {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort|recall", "what the output is"},
     {"alphabet", AB_INT, offsetof(sequence_cfg, alphabet), 16, 2, 1000, NULL, "letters"},
@@ -85,16 +80,6 @@ static const ab_param recall_params[] = {
     {"train_examples", AB_INT, offsetof(recall_cfg, train_examples), 1000, 1, 1000000, NULL, "examples"},
     {"test_examples", AB_INT, offsetof(recall_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
     {"data_seed", AB_INT, offsetof(recall_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
-    {0}};
-static const ab_param arithmetic_params[] = {
-    {"kind", AB_CHOICE, offsetof(arithmetic_cfg, kind), 0, 0, 0, "modular|addition", "what is asked"},
-    {"modulus", AB_INT, offsetof(arithmetic_cfg, modulus), 113, 2, 2000, NULL, "modulus"},
-    {"digits", AB_INT, offsetof(arithmetic_cfg, digits), 10, 1, 18, NULL, "of a number"},
-    {"train_part", AB_REAL, offsetof(arithmetic_cfg, train_part), 0.3, 0, 1, NULL, "of the table"},
-    {"short_part", AB_REAL, offsetof(arithmetic_cfg, short_part), 0.5, 0, 1, NULL, "of the examples"},
-    {"train_examples", AB_INT, offsetof(arithmetic_cfg, train_examples), 1000, 1, 100000000, NULL, "examples"},
-    {"test_examples", AB_INT, offsetof(arithmetic_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
-    {"data_seed", AB_INT, offsetof(arithmetic_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
     {0}};
 static const ab_param learned_params[] = {
     {"max_len", AB_INT, offsetof(lm_cfg, max_len), 1024, 1, 1000000, NULL, "longest sequence"},
@@ -139,7 +124,6 @@ static const plugin_schema case_schemas[] = {
     {"task", "sequence", sequence_params},
     {"task", "lm", lm_params},
     {"task", "recall", recall_params},
-    {"task", "arithmetic", arithmetic_params},
     {"attention", "scaled_dot", NULL},
     {"attention", "additive", additive_params},
     {"attention", "dot", NULL},
@@ -165,8 +149,6 @@ static const plugin_schema case_schemas[] = {
     {"feed_forward", "none", NULL},
     {"feed_forward", "moe", moe_params},
     {"norm", "layer_norm", NULL},
-    {"norm", "rms_norm", NULL},
-    {"norm", "dyt", NULL},
     {"block", "post_norm", NULL},
     {"block", "pre_norm", NULL},
     {"optimizer", "adam", adam_params},
