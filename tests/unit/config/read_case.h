@@ -1,5 +1,5 @@
-/* read_case.h - INI files against what must come out: NAME.ini and NAME.expected (README.md); what can be read is also printed frozen and
- * read back to the same rows. */
+/* read_case.h - INI files against what must come out: NAME.ini and NAME.expected (README.md). What can be read is also
+ * printed frozen and read back to the same rows. */
 #ifndef ABLATE_TEST_READ_CASE_H
 #define ABLATE_TEST_READ_CASE_H
 #include "config/cases.h"
@@ -99,7 +99,8 @@ static inline void check_case(const char *path, const char *shown, const char *e
     arena_free(&a);
 }
 
-/* Every NAME.ini of the folder against FOLDER/prefixNAME.expected, with a prefix the names of rows only. Returns how many. */
+/* Every NAME.ini of the folder against FOLDER/prefixNAME.expected, with a prefix the names of rows only. Returns how
+ * many. */
 static inline int check_folder(const char *folder, const char *prefix, const plugin_schemas *plugins)
 {
     struct dirent **list;
