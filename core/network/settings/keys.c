@@ -197,6 +197,7 @@ bool config_came_later(const char *key, const char *value)
                  {"parameter_groups", ""},
                  {"translation.first_pairs", "0"},
                  {"learned.std", "0"},
+                 {"lm.test_part", "0"},
                  {"char_ngrams", "0"},
                  {"max_time", "0"},
                  {"parametrization", "standard"},

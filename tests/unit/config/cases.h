@@ -180,6 +180,7 @@ static inline void dump_row(const spec *s, const spec_row *r, bool brief, str *o
         str_add(out, r->run ? "run" : "no run");
     if (!r->selected) str_add(out, ", not selected");
     if (!same(r->paper_row, r->name)) str_addf(out, ", beside %s", r->paper_row);
+    if (brief && r->is_base) str_addf(out, ", config %.12s", r->hash);
     str_add(out, "\n");
     if (brief || r->is_base) return;
     for (size_t i = 0; i < r->settings.n; i++) {
