@@ -21,6 +21,15 @@ has err 'vocab = words has no counterpart in MarianMT'
 exits 1 ablate export out/base@1 --format gguf -o refused
 has err "the model is an encoder-decoder, which GGUF's llama does not open: expected --format ctranslate2 or huggingface"
 
+echo "layers that differ: shown, found again in the model file, refused by name"
+{ tiny mixed 2; printf 'vocab = char\nattention_decoder = 1*linear + 1*scaled_dot\nlayers_decoder = 2\n[layers encoder 0]\nheads = 1\n'; } >mixed.ini
+exits 0 ablate run mixed.ini --threads 1 --progress none
+exits 0 ablate show mixed/base@1
+has out 'layers.decoder.1.attention = scaled_dot'
+exits 0 ablate translate --model "$(find . -path '*mixed*' -name model.safetensors | head -1)" <<<"a b"
+exits 1 ablate export mixed/base@1 --format ctranslate2 -o refused
+has err 'layers.encoder.0.heads = 1 has no counterpart'
+
 echo "a model is no experiment, and an experiment no model"
 exits 1 ablate export "$model" -o refused
 has err 'is a model: expected --format ctranslate2, huggingface or gguf'

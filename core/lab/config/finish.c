@@ -1,5 +1,6 @@
 /* finish.c - turns the rows' settings into resolved settings, config, JSON and hash; finds equal rows; selects rows. */
 #include "lab/config/build.h"
+#include "network/settings/places.h"
 #include <fnmatch.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ static void each_plugin(build *b, const spec_row *row,
 {
     for (size_t i = 0; i < row->settings.n; i++) {
         const setting *one = &row->settings.at[i];
-        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const char *kind = config_plugin_kind(one->key);
         const plugin_schema *s = kind && !same(one->key, "attention") ? value_plugin(b, kind, one->value) : NULL;
         if (s) take(b, row, s, user);
     }
@@ -59,7 +60,7 @@ static bool all_loaded(build *b, const spec_row *row)
     bool all = true;
     for (size_t i = 0; i < row->settings.n; i++) {
         const setting *one = &row->settings.at[i];
-        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const char *kind = config_plugin_kind(one->key);
         if (!kind || same(one->key, "attention") || value_plugin(b, kind, one->value)) continue;
         complain(b, b->row_where[row->order], row->name,
                  "found %s = %s, which is not loaded, expected an available plugin of kind %s", one->key, one->value,
@@ -75,7 +76,7 @@ static void place_paths(build *b, spec_row *row)
     str folders = {0};
     for (size_t i = 0; i < row->settings.n; i++) {
         const setting *one = &row->settings.at[i];
-        const char *kind = strchr(one->key, '.') ? NULL : config_plugin_kind(one->key);
+        const char *kind = config_plugin_kind(one->key);
         const known_plugin *k = kind ? known_of(b, kind, one->value) : NULL;
         settings_put(&row->placed, one->key, k && k->file ? k->file : one->value, b->a);
     }
@@ -121,9 +122,21 @@ static bool resolve_row(build *b, spec_row *row)
         complain(b, b->row_where[row->order], row->name, "%s", e.text);
         return false;
     }
+    settings places = {0};
+    if (places_resolve(&row->given, &row->config, &places, b->a, &e)) {
+        complain(b, b->row_where[row->order], row->name, "%s", e.text);
+        return false;
+    }
+    if (places.n && *b->s->match && (same(b->s->match_key, "layers") || same(b->s->match_key, "d_model"))) {
+        complain(b, b->row_where[row->order], row->name,
+                 "found %s in a row matched by %s, expected match by another key: settings of layers depend on it",
+                 places.at[0].key, b->s->match_key);
+        return false;
+    }
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
         if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
+    for (size_t i = 0; i < places.n; i++) settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
     if (!all_loaded(b, row)) return false;
     settings params = {0};
     bool clash = false;

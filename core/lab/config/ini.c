@@ -1,14 +1,15 @@
 /* ini.c - from an INI's sections and the command line to the rows of an experiment. */
 #include "lab/config/build.h"
+#include "network/settings/places.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, PLUGIN };
+enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CRITERION, SCALE, SLURM, LAYERS, PLUGIN };
 
 typedef struct { /* one section, or what -s adds to one */
     enum section_kind kind;
-    const char *where, *name; /* name: of the sweep, variant or plugin */
+    const char *where, *name; /* name: of the sweep, variant or plugin; of layers, what their keys begin with */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
@@ -34,7 +35,8 @@ static const char *name_after(const char *title, const char *kind)
 
 static section classify(const ini_section *from, arena *a)
 {
-    const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant");
+    const char *sweep = name_after(from->title, "sweep"), *variant = name_after(from->title, "variant"),
+               *layers = name_after(from->title, "layers");
     section s = {.where = from->where, .at = from->at, .n = from->n};
     s.lists = arena_alloc(a, (s.n + 1) * sizeof *s.lists);
     s.kind = same(from->title, "experiment")  ? EXPERIMENT
@@ -44,8 +46,14 @@ static section classify(const ini_section *from, arena *a)
              : same(from->title, "slurm")     ? SLURM
              : sweep                          ? SWEEP
              : variant                        ? VARIANT
+             : layers                         ? LAYERS
                                               : PLUGIN;
     s.name = sweep ? sweep : variant ? variant : from->title;
+    if (layers) { /* "decoder 1-3" -> "layers.decoder.1-3" */
+        char *name = arena_printf(a, PLACE_PREFIX "%s", layers);
+        for (char *p = name; *p; p++) *p = *p == ' ' ? '.' : *p;
+        s.name = name;
+    }
     return s;
 }
 
@@ -60,15 +68,17 @@ static bool names_plugin(const build *b, const char *name)
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
-    const char **names = arena_alloc(b->a, (b->n_known + 7) * sizeof *names);
-    static const char *const own[] = {"experiment", "base", "sweep", "variant", "criterion", "scale", "slurm"};
+    const char **names = arena_alloc(b->a, (b->n_known + 8) * sizeof *names);
+    static const char *const own[] = {"experiment", "base",      "sweep", "variant",
+                                      "layers",     "criterion", "scale", "slurm"};
     memcpy(names, own, sizeof own);
     for (size_t i = 0; i < b->n_known; i++) names[LENGTH(own) + i] = b->known[i].schema->name;
     const char *near = nearest(arena_strndup(b->a, s->name, strcspn(s->name, " ")), names, b->n_known + LENGTH(own));
+    if (same(near, "layers")) near = "layers PLACE";
     if (same(near, "sweep") || same(near, "variant")) near = arena_printf(b->a, "%s NAME", near);
     complain(b, s->where, arena_printf(b->a, "[%s]", s->name),
              "found an unknown section, expected [experiment], [base], [sweep NAME], [variant NAME], "
-             "[criterion], [scale], [slurm] or a plugin's name%s%s%s",
+             "[layers PLACE], [criterion], [scale], [slurm] or a plugin's name%s%s%s",
              near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
     s->bad = true;
 }
@@ -89,7 +99,8 @@ static const ini_entry **own_key(section *s, const char *key)
     return NULL;
 }
 
-static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(key, '.'); }
+static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(place_inner(key), '.'); }
+static bool has_prefixed_keys(const section *s) { return s->kind == PLUGIN || s->kind == LAYERS; }
 
 /* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first
  * round. */
@@ -106,7 +117,7 @@ static void read_entries(build *b, section *s, bool dotted)
             *own = e;
             continue;
         }
-        value_list l = read_list(b, s->kind == PLUGIN ? s->name : NULL, e);
+        value_list l = read_list(b, has_prefixed_keys(s) ? s->name : NULL, e);
         if (!l.bad && l.n > 1 && s->kind != SWEEP && s->kind != SCALE) {
             complain(b, e->where, e->key,
                      "found a list of %zu values, expected one value; lists belong in a [sweep NAME]%s", l.n,
@@ -286,8 +297,8 @@ static void read_sections(input *in, section *options)
     for (size_t i = 0; i < in->n; i++) {
         section *s = &in->at[i];
         if (!has_settings(s)) continue;
-        check_duplicates(b, s, s->kind == PLUGIN ? base[0] : NULL);
-        in->base_bad |= s->bad && (s->kind == BASE || s->kind == PLUGIN);
+        check_duplicates(b, s, has_prefixed_keys(s) ? base[0] : NULL);
+        in->base_bad |= s->bad && (s->kind == BASE || has_prefixed_keys(s));
     }
     for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
     in->base_bad |= options[0].bad;
@@ -295,7 +306,7 @@ static void read_sections(input *in, section *options)
         if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
     if (base[0]) put_base(b, base[0]);
     for (size_t i = 0; i < in->n; i++)
-        if (in->at[i].kind == PLUGIN) put_base(b, &in->at[i]);
+        if (has_prefixed_keys(&in->at[i])) put_base(b, &in->at[i]);
     put_base(b, base[1]);
     const char **paper = base[0] ? paper_rows(b, base[0], 1) : NULL;
     add_row(b, base[0] ? base[0]->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);

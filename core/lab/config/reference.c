@@ -58,6 +58,7 @@ static const char grammar[] =
     "| `[variant NAME]` | one row; `group` assigns it to a group, `name` gives a name that is not possible as a title "
     "|\n"
     "| `[slurm]` | resources that the experiment's job requests from Slurm: partition, time and others, below |\n"
+    "| `[layers PLACE]`, `[layers PLACE 1-3]` | settings of some layers of all rows, below |\n"
     "| `[PLUGIN]` | parameters of a plugin, for all rows that use it: `base = 1000` in `[rotary]` is `rotary.base = "
     "1000` in `[base]` |\n"
     "\n"
@@ -127,6 +128,29 @@ static const char grammar_of_rows[] =
     "not need it. It is also\n"
     "allowed in `[base]` and `[variant ...]`.\n"
     "\n";
+static const char layers_text[] =
+    "## Layers that differ\n"
+    "\n"
+    "    [base]\n"
+    "    attention_decoder = 3*linear + 1*scaled_dot    # of every four layers, three linear and one scaled_dot\n"
+    "    [layers decoder 1-3]                           # layers count from 0, as in dec.0\n"
+    "    heads = 2\n"
+    "    linear.eps = 1e-5\n"
+    "    [sweep A]\n"
+    "    layers.cross.heads = 1, 2, 4                   # a key of a section, with the section in front\n"
+    "\n"
+    "The places are `encoder`, `decoder` and `cross`, the decoder's cross-attention. All have the keys attention, "
+    "heads, "
+    "d_k, d_v,\n"
+    "attention_dropout and bias and the parameters of plugins, encoder and decoder also position, feed_forward, norm, "
+    "d_ff, dropout and\n"
+    "activation_dropout. Without layers a section means all of its place. Of two sections for one layer the one with "
+    "fewer layers counts.\n"
+    "d_k = auto means d_model / heads of the layer. A pattern, N*PLUGIN + N*PLUGIN, is possible in attention, "
+    "attention_encoder,\n"
+    "attention_decoder and attention_cross; layers beyond its end repeat it. Formats that cannot say that layers "
+    "differ refuse to export.\n"
+    "\n";
 static const char groups_text[] = "## Groups of parameters\n"
                                   "\n"
                                   "`parameter_groups` gives some parameters different optimizer settings. This example "
@@ -178,8 +202,9 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
 #define KIND(NAME, name, doc) {#name, doc},
     static const char *const kinds[][2] = {AB_KINDS(KIND)};
     arena a = {0};
-    fprintf(f, "%s%s%s%s\n## Keys\n\nDefaults and section numbers are those of the paper (Vaswani et al. 2017).\n\n%s",
-            grammar, grammar_of_rows, groups_text, commands_text, table_head);
+    fprintf(f,
+            "%s%s%s%s%s\n## Keys\n\nDefaults and section numbers are those of the paper (Vaswani et al. 2017).\n\n%s",
+            grammar, grammar_of_rows, layers_text, groups_text, commands_text, table_head);
     for (const ab_param *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) print_param(f, p, "", config_is_hashed(p->name) ? "" : "*", &a);
     slurm_reference(f);

@@ -1,5 +1,6 @@
 /* values.c - one entry of an INI as keys and lists of checked, canonical values. */
 #include "lab/config/build.h"
+#include "network/settings/places.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,11 @@ static bool key_is_of(const char *key, const char *plugin)
 
 const ab_param *key_param(const build *b, const char *key)
 {
+    place_key place;
+    if (place_key_read(key, &place))
+        key = place.key;
+    else if (has_prefix(key, PLACE_PREFIX))
+        return NULL;
     if (!strchr(key, '.')) return find(config_params, key);
     const ab_param *p = NULL;
     for (size_t i = 0; i < b->n_known && !p; i++) {
@@ -99,6 +105,11 @@ static const char *const section_keys[][2] = {
 static void unknown_key(build *b, const char *where, const char *label, const char *key)
 {
     if (!room_for_error(b->errors)) return; /* before the search for a near name */
+    place_key place;
+    if (has_prefix(key, PLACE_PREFIX) && !place_key_read(key, &place)) {
+        complain(b, where, label, "found an unknown key, expected %s", place_expects);
+        return;
+    }
     const char *now = config_new_name(key);
     if (now) {
         complain(b, where, label, "%s%swas renamed to %s", same(label, key) ? "" : key, same(label, key) ? "" : " ",
@@ -182,6 +193,15 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
     const char *kind = config_plugin_kind(key);
     if (!kind || value_plugin(b, kind, value)) return true;
     if (same(value, "same") && same(key_param(b, key)->choices, "same")) return true;
+    bool first = !strcmp(key, "attention") || has_prefix(key, "attention_");
+    const char **parts;
+    size_t n_parts = 0;
+    err e = {{0}};
+    if (first && place_pattern(value, &parts, &n_parts, b->a, &e))
+        return complain(b, where, label, "%s", e.text), false;
+    for (size_t i = 0; i < n_parts; i++)
+        if (!check_plugin(b, where, label, "attention", parts[i])) return false;
+    if (n_parts) return true;
     if (is_path(value)) return open_plugin(b, where, label, kind, value);
     const char **names = arena_alloc(b->a, (b->n_known + 1) * sizeof *names);
     size_t n = 0;

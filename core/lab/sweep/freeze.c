@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "network/model/model.h"
 #include "network/plugin/plugin.h"
+#include "network/settings/places.h"
 
 static enum db_kind typed(const char *text, db_param *out)
 {
@@ -16,31 +17,43 @@ static enum db_kind typed(const char *text, db_param *out)
     return DB_TEXT;
 }
 
+/* Does this attention refuse its place or the position there? Words, or NULL. */
+static const char *unfit(const plugin *att, const plugin *pos, int role, arena *a)
+{
+    static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
+    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
+    const ab_position_plugin *h = &pos->iface.position;
+    uint32_t hooks = role == PLACE_CROSS ? 0
+                                         : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
+                                               (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
+    if (!(att->iface.attention.roles & roles[role]))
+        return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[role]);
+    if (hooks & ~att->iface.attention.accepts)
+        return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
+                            pos->desc.name);
+    return NULL;
+}
+
 /* Does a part of this row refuse another one? Words, or NULL. */
 static const char *not_applicable(const spec_row *row, arena *a)
 {
     static const char *const keys[] = {"attention_encoder", "attention_decoder", "attention_cross"};
-    static const uint32_t roles[] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     err e = {0};
-    const plugin *pos = plugin_find(AB_POSITION, settings_get(&row->placed, "position"), &e);
     const char *task = settings_get(&row->placed, "task");
     const char *ngrams = settings_get(&row->settings, "char_ngrams");
     bool encoder = plugin_task_has_source(task);
     if (!encoder && ngrams && !same(ngrams, "0"))
         return arena_printf(a, "char_ngrams composes tokens of the source, and task %s has no source", task);
-    for (int i = 0; i < 3 && pos; i++) {
-        if (!encoder && roles[i] != AB_CAUSAL) continue;
-        const plugin *att = plugin_find(AB_ATTENTION, settings_get(&row->placed, keys[i]), &e);
-        if (!att) break;
-        const ab_position_plugin *h = &pos->iface.position;
-        uint32_t hooks = i == 2 ? 0
-                                : (h->rotate ? AB_POS_ROTATE : 0) | (h->bias ? AB_POS_BIAS : 0) |
-                                      (h->scores ? AB_POS_SCORES : 0) | (h->values ? AB_POS_VALUES : 0);
-        if (!(att->iface.attention.roles & roles[i]))
-            return arena_printf(a, "attention %s does not support the place %s", att->desc.name, keys[i]);
-        if (hooks & ~att->iface.attention.accepts)
-            return arena_printf(a, "attention %s does not support the hooks of position %s", att->desc.name,
-                                pos->desc.name);
+    for (int i = 0; i < PLACES; i++) {
+        int64_t layers = i == PLACE_ENCODER ? row->config.layers_encoder : row->config.layers_decoder;
+        for (int64_t l = 0; l < layers && (encoder || i == PLACE_DECODER); l++) {
+            const char *own = place_value(&row->placed, i, l, "attention"),
+                       *place = place_value(&row->placed, i, l, "position");
+            const plugin *att = plugin_find(AB_ATTENTION, own ? own : settings_get(&row->placed, keys[i]), &e),
+                         *pos = plugin_find(AB_POSITION, place ? place : settings_get(&row->placed, "position"), &e);
+            const char *words = att && pos ? unfit(att, pos, i, a) : NULL;
+            if (words) return words;
+        }
     }
     return NULL;
 }

@@ -83,7 +83,7 @@ void streams_progress(streams *s, int64_t n)
  * attention. */
 static double bytes_of_sentence(const streams *s, int64_t length)
 {
-    const config *c = &s->m->cfg;
+    const config *c = &s->m->widest;
     double one = (double)dtype_size(s->m->compute), beam = (double)s->o.beam_size, source = (double)length + 1,
            steps = source + (double)s->o.max_extra_tokens;
     double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v),
@@ -103,7 +103,7 @@ static int64_t batch_size(const streams *s, int64_t length)
         double fit = s->memory / bytes_of_sentence(s, length);
         return fit < 1 ? 1 : fit < (double)s->o.batch ? (int64_t)fit : s->o.batch;
     }
-    const config *c = &s->m->cfg;
+    const config *c = &s->m->widest;
     double width = (double)(c->layers_decoder * c->heads * (c->d_k + c->d_v)) * (double)dtype_size(s->m->compute);
     double caches = (double)s->o.beam_size * (double)(length + s->o.max_extra_tokens + 1) * width;
     int64_t n = s->o.batch, by_rows = MOST_SOURCE_ROWS / (length + 1),

@@ -1,5 +1,6 @@
 /* export.c - checks that a model has a counterpart, gathers its tensors, and lets the format write them. */
 #include "network/formats/format.h"
+#include "network/settings/places.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,15 @@ static void check_attention(exporting *x, const char *values)
 
 static void check_rules(exporting *x)
 {
+    for (size_t i = 0; i < x->m->set.n; i++) {
+        const setting *one = &x->m->set.at[i];
+        place_key k;
+        ab_kind kind = model_plugin_kind(one->key);
+        err none = {0};
+        if (!place_key_read(one->key, &k)) continue;
+        const plugin *p = kind ? plugin_find(kind, one->value, &none) : NULL;
+        format_refuse(x, one->key, p ? p->desc.name : one->value, "all its layers have the same settings");
+    }
     for (const setting_rule *r = x->format->rules; r->key; r++) {
         if (same(r->key, "attention")) {
             check_attention(x, r->values);

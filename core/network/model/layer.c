@@ -13,14 +13,14 @@ typedef struct {
     int64_t index;
     ab_t memory;
     const char *where; /* "enc.0" */
+    const model_part *part;
 } layer;
 
 /* ---- what a plugin is told ---- */
 
-static attn_context base_context(const tracer *t, const plugin *p, int role, int64_t index)
+static attn_context base_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
-    const config *f = &t->m->cfg;
     return (attn_context){.info = {.heads = f->heads,
                                    .d_k = f->d_k,
                                    .d_v = f->d_v,
@@ -134,21 +134,21 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
     layer *l = layer_of(c);
     tracer *t = l->t;
     int role = cross ? ROLE_CROSS : l->role;
-    attn_context k = base_context(t, t->m->attention[role], role, l->index);
+    const model_part *part = &t->m->parts[role][l->index];
+    attn_context k = base_context(t, &part->cfg, part->attention, role, l->index);
     k.x = x;
     k.mem = cross ? l->memory : x;
-    k.info.dropout = c->training ? t->m->cfg.attention_dropout : 0;
-    k.pos = cross ? NULL : &t->m->position->iface.position;
-    k.pos_cfg = t->m->position_cfg;
+    k.info.dropout = c->training ? part->cfg.attention_dropout : 0;
+    k.pos = cross ? NULL : &part->position->iface.position;
+    k.pos_cfg = part->position_cfg;
     if (role == ROLE_DECODER)
         target_self(t, &k);
     else
         source_side(t, &k, role == ROLE_ENCODER);
     if (cross) target_queries(t, &k);
-    const plugin *p = t->m->attention[role];
+    const plugin *p = part->attention;
     caller before = begin(c, &k, AB_IN_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, cross ? "cross" : "self"));
-    ab_t y =
-        tape_given(c, p->iface.attention.forward(c, t->m->attention_cfg[role], x, k.mem), "attention", p->desc.name);
+    ab_t y = tape_given(c, p->iface.attention.forward(c, part->attention_cfg, x, k.mem), "attention", p->desc.name);
     end(c, before);
     return sublayer(l, expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model), cross ? "cross" : "self");
 }
@@ -156,8 +156,8 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
 static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
 {
     layer *l = layer_of(c);
-    const model *m = l->t->m;
-    attn_context k = base_context(l->t, m->feed_forward, l->role, l->index);
+    const model_part *m = l->part;
+    attn_context k = base_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
@@ -169,12 +169,12 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
 static ab_t norm(ab_ctx *c, ab_t x, const ab_t *add, const char *name)
 {
     layer *l = layer_of(c);
-    const model *m = l->t->m;
+    const model_part *m = l->part;
     const ab_norm_plugin *n = &m->norm->iface.norm;
-    bool fused = add && n->add && !m->generic;
+    bool fused = add && n->add && !l->t->m->generic;
     if (add && !fused) x = t_dropout_add(c, x, *add, m->cfg.dropout);
     if (!x.id) return x;
-    attn_context k = base_context(l->t, m->norm, l->role, l->index);
+    attn_context k = base_context(l->t, &m->cfg, m->norm, l->role, l->index);
     caller before =
         begin(c, &k, fused ? AB_IN_ADD_NORM : AB_IN_NORM, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, fused ? n->add(c, m->norm_cfg, x, *add) : n->forward(c, m->norm_cfg, x), "norm",
@@ -193,10 +193,10 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     const model *m = t->m;
     if (!x.id) return x;
     l->calls = (layer_calls){attention, feed_forward, norm};
-    attn_context k = base_context(t, m->block, l->role, l->index);
+    attn_context k = base_context(t, &l->part->cfg, m->block, l->role, l->index);
     k.layer = &l->calls;
     k.info.cross = l->memory.id != 0;
-    k.info.feed_forward = m->feed_forward->iface.feed_forward.forward != NULL;
+    k.info.feed_forward = l->part->feed_forward->iface.feed_forward.forward != NULL;
     const ab_block_plugin *b = &m->block->iface.block;
     caller before = begin(c, &k, hook, l->where);
     ab_t y =
@@ -212,6 +212,7 @@ ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory)
     ab_ctx *c = t->c;
     layer l = {.t = t, .role = role, .index = index, .memory = memory};
     l.where = arena_printf(&c->memory, "%s.%lld", stack_name(role), (long long)index);
+    l.part = &t->m->parts[role][index];
     owned_name *outside = c->names;
     c->names = NULL;
     x = call_block(t, &l, AB_IN_BLOCK, x);
@@ -225,6 +226,7 @@ ab_t trace_finish(tracer *t, int role, ab_t x)
     if (!t->m->block->iface.block.finish) return x;
     layer l = {.t = t, .role = role, .where = stack_name(role)};
     l.index = role == ROLE_ENCODER ? f->layers_encoder : f->layers_decoder;
+    l.part = &t->m->parts[role][l.index];
     return call_block(t, &l, AB_IN_FINISH, x);
 }
 
@@ -233,7 +235,7 @@ ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos)
     ab_ctx *c = t->c;
     const ab_position_plugin *p = &t->m->position->iface.position;
     if (!p->embed || !x.id) return x;
-    attn_context k = base_context(t, t->m->position, role, 0);
+    attn_context k = base_context(t, &t->m->cfg, t->m->position, role, 0);
     caller before = begin(c, &k, AB_IN_EMBED, stack_name(role));
     x = tape_given(c, p->embed(c, t->m->position_cfg, x, pos), "position", t->m->position->desc.name);
     end(c, before);

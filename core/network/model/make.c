@@ -1,16 +1,17 @@
 /* make.c - opens a model: plugins, their settings, the checks before a run, initial values. */
 #include "network/model/groups.h"
+#include "network/settings/places.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): those are
  * the other's. */
-static void *bind_plugin(model *m, const plugin *p, err *e)
+static void *bind_plugin(model *m, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
     void *cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
     bool any = p->desc.params && p->desc.params->name;
-    if (any && config_bind(&m->set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
+    if (any && config_bind(set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
     return cfg;
 }
 
@@ -31,22 +32,22 @@ static const char *hook_names(uint32_t hooks, char out[96])
     return out;
 }
 
-static int check_role(const model *m, int role, err *e)
+static int check_part(const model_part *part, int role, err *e)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
-    const plugin *p = m->attention[role];
+    const plugin *p = part->attention;
     if (!(p->iface.attention.roles & bits[role]))
         return fail(e, "attention '%s' does not support the role %s; set %s to another attention, such as scaled_dot",
                     p->desc.name, keys[role], keys[role]);
-    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&m->position->iface.position);
+    uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&part->position->iface.position);
     uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
     char words[96];
     if (missing)
         return fail(e,
                     "position '%s' modifies an attention's %s, which attention '%s' (%s) does not support: this pair "
                     "is not applicable",
-                    m->position->desc.name, hook_names(missing, words), p->desc.name, keys[role]);
+                    part->position->desc.name, hook_names(missing, words), p->desc.name, keys[role]);
     return 0;
 }
 
@@ -61,6 +62,99 @@ static int check_vocabularies(const model *m, err *e)
         return fail(
             e, "char_ngrams composes tokens of the source, which a decoder-only model has not: found %lld, expected 0",
             (long long)m->cfg.char_ngrams);
+    return 0;
+}
+
+/* ---- layers that differ ---- */
+
+static bool is_parameter_of(const char *key, const plugin *p)
+{
+    size_t n = strlen(p->desc.name);
+    if (strncmp(key, p->desc.name, n) || key[n] != '.') return false;
+    for (const ab_param *q = p->desc.params; q && q->name; q++)
+        if (same(q->name, key + n + 1)) return true;
+    return false;
+}
+
+/* A plugin's parameter for some layers must be read by one of them. */
+static int check_parameters(const model *m, err *e)
+{
+    for (size_t i = 0; i < m->set.n; i++) {
+        place_key k;
+        if (!place_key_read(m->set.at[i].key, &k) || !strchr(k.key, '.') || !m->parts[k.place]) continue;
+        int64_t n = k.place == PLACE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
+        bool used = false;
+        for (int64_t l = k.from; l <= k.to && l < n; l++) {
+            const model_part *part = &m->parts[k.place][l];
+            const plugin *const all[] = {part->attention, part->position, part->feed_forward, part->norm};
+            for (size_t p = 0; p < (k.place == PLACE_CROSS ? 1 : LENGTH(all)); p++)
+                used |= is_parameter_of(k.key, all[p]);
+        }
+        if (!used)
+            return fail(e,
+                        "%s: found a parameter that no plugin of these layers has, expected one of a plugin they use",
+                        m->set.at[i].key);
+    }
+    return 0;
+}
+
+static int change_part(model *m, model_part *part, int role, int64_t layer, err *e)
+{
+    settings own = {0};
+    place_settings(&m->set, role, layer, &own, &m->memory);
+    if (config_from_settings(&own, &part->cfg, &m->memory, e)) return -1;
+    const char *const names[ROLES] = {part->cfg.attention_encoder, part->cfg.attention_decoder,
+                                      part->cfg.attention_cross};
+    struct {
+        ab_kind kind;
+        const char *name;
+        const plugin **p;
+        void **cfg;
+    } one[] = {{AB_ATTENTION, names[role], &part->attention, &part->attention_cfg},
+               {AB_POSITION, part->cfg.position, &part->position, &part->position_cfg},
+               {AB_FEED_FORWARD, part->cfg.feed_forward, &part->feed_forward, &part->feed_forward_cfg},
+               {AB_NORM, part->cfg.norm, &part->norm, &part->norm_cfg}};
+    for (size_t i = 0; i < LENGTH(one); i++)
+        if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e)) ||
+            !(*one[i].cfg = bind_plugin(m, &own, *one[i].p, e)))
+            return -1;
+    bool embeds = part->position != m->position && part->position->iface.position.embed;
+    return embeds ? fail(e, "position '%s' is added to the embedding, so it cannot be that of some layers only",
+                         part->position->desc.name)
+                  : 0;
+}
+
+static void widen(int64_t *widest, int64_t x)
+{
+    if (*widest < x) *widest = x;
+}
+
+static bool layers_differ(const model *m)
+{
+    for (size_t i = 0; i < m->set.n; i++)
+        if (has_prefix(m->set.at[i].key, PLACE_PREFIX)) return true;
+    return false;
+}
+
+static int make_parts(model *m, int role, err *e)
+{
+    bool differ = layers_differ(m);
+    int64_t n = role == ROLE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
+    m->parts[role] = arena_alloc(&m->memory, (size_t)(n + 1) * sizeof *m->parts[role]);
+    for (int64_t i = 0; i <= n; i++) { /* the last one is the run's, for a block's `finish` */
+        model_part *part = &m->parts[role][i];
+        *part = (model_part){m->cfg,     m->attention[role],     m->position,     m->feed_forward,
+                             m->norm,    m->attention_cfg[role], m->position_cfg, m->feed_forward_cfg,
+                             m->norm_cfg};
+        if (i < n && differ && change_part(m, part, role, i, e))
+            return fail_in(e, "layer %lld of the %s: ", (long long)i,
+                           role == ROLE_ENCODER   ? "encoder"
+                           : role == ROLE_DECODER ? "decoder"
+                                                  : "decoder's cross-attention");
+        if (check_part(part, role, e)) return -1;
+        widen(&m->widest.heads, part->cfg.heads), widen(&m->widest.d_ff, part->cfg.d_ff);
+        widen(&m->widest.d_k, part->cfg.d_k), widen(&m->widest.d_v, part->cfg.d_v);
+    }
     return 0;
 }
 
@@ -81,15 +175,16 @@ static int find_plugins(model *m, err *e)
                {AB_SCHEDULE, c->schedule, &m->schedule, &m->schedule_cfg}};
     for (size_t i = 0; i < LENGTH(one); i++) {
         if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e))) return -1;
-        *one[i].cfg = bind_plugin(m, *one[i].p, e);
+        *one[i].cfg = bind_plugin(m, &m->set, *one[i].p, e);
     }
+    m->widest = *c;
     for (int r = 0; r < ROLES; r++) {
         if (r != ROLE_DECODER && !model_has_encoder(m)) continue;
         if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
-        m->attention_cfg[r] = bind_plugin(m, m->attention[r], e);
-        if (check_role(m, r, e)) return -1;
+        m->attention_cfg[r] = bind_plugin(m, &m->set, m->attention[r], e);
+        if (make_parts(m, r, e)) return -1;
     }
-    return e && e->text[0] ? -1 : 0;
+    return (e && e->text[0]) || check_parameters(m, e) ? -1 : 0;
 }
 
 /* Ten n-grams of every token: for models that see no text. */
@@ -182,9 +277,16 @@ bool model_shape_independent(model *m, const model_shape *one, const model_shape
 
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 {
-    for (int i = 0; i < ROLES; i++)
-        if (m->attention[i] && plugin_check_reach(m->attention[i], m->attention_cfg[i], needed, why, e)) return -1;
-    return plugin_check_reach(m->position, m->position_cfg, needed, why, e);
+    for (int r = 0; r < ROLES; r++) {
+        int64_t n = !m->parts[r] ? -1 : r == ROLE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
+        for (int64_t i = 0; i <= n; i++) {
+            const model_part *p = &m->parts[r][i];
+            if (plugin_check_reach(p->attention, p->attention_cfg, needed, why, e) ||
+                plugin_check_reach(p->position, p->position_cfg, needed, why, e))
+                return -1;
+        }
+    }
+    return 0;
 }
 
 /* ---- arithmetic about a model ---- */

@@ -14,12 +14,21 @@ enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 
 typedef struct param_group param_group; /* groups.h */
 
+/* The plugins and settings of one layer in one place: the run's, changed by [layers ...] (settings/places.h). */
+typedef struct {
+    config cfg;
+    const plugin *attention, *position, *feed_forward, *norm;
+    void *attention_cfg, *position_cfg, *feed_forward_cfg, *norm_cfg;
+} model_part;
+
 typedef struct model {
     config cfg;                     /* resolved */
     settings set;                   /* the settings as texts, including plugins' parameters */
     const plugin *attention[ROLES]; /* NULL: no such role in a decoder-only model */
     const plugin *position, *feed_forward, *norm, *block, *optimizer, *schedule;
     void *attention_cfg[ROLES], *position_cfg, *feed_forward_cfg, *norm_cfg, *block_cfg, *optimizer_cfg, *schedule_cfg;
+    model_part *parts[ROLES];     /* [layers] each, ROLE_CROSS as ROLE_DECODER; NULL: no such role */
+    config widest;                /* cfg with the most heads and the widest layer of all: what no layer exceeds */
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
     dtype compute;                /* of rows */
     const backend *backend;

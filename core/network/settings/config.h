@@ -78,8 +78,8 @@ typedef struct config {
 
 extern const ab_param config_params[]; /* ends with {0} */
 
-/* The kind of plugin that a core key selects ("attention" for attention and attention_cross, ...), or NULL for other
- * keys. */
+/* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
+ * or NULL for other keys. */
 const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the
  * hash. */

@@ -1,6 +1,6 @@
 /* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in
  * `config`. */
-#include "network/settings/config.h"
+#include "network/settings/places.h"
 #include <string.h>
 
 #define AT(field) offsetof(config, field)
@@ -158,6 +158,7 @@ static const char *const unhashed[] = {"plugin_path", "seed", "decode_batch", "d
 
 const char *config_plugin_kind(const char *key)
 {
+    key = place_inner(key);
     for (size_t i = 0; i < LENGTH(kinds); i++)
         if (same(kinds[i], key)) return kinds[i];
     for (size_t i = 0; i < LENGTH(attention_keys); i++)

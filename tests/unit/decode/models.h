@@ -29,6 +29,11 @@ static const kind_of_model kinds[] = {
     {"grouped_query", "rotary", "heads=4 grouped_query.kv_heads=2"},
     {"low_rank_value", "t5", "low_rank_value.rank=3"},
     {"convolutional", "sinusoid", "attention_cross=scaled_dot"},
+    {"scaled_dot", "rotary", /* layers that differ, and one plugin with parameters by place */
+     "layers.decoder.1.attention=linear layers.decoder.1.heads=2 layers.decoder.0.position=none "
+     "layers.encoder.0.d_ff=16 "
+     "layers.decoder.0.attention=restricted layers.decoder.restricted.r=2 attention_encoder=restricted "
+     "layers.cross.attention=additive layers.cross.1.additive.hidden=5 layers.cross.1.d_k=5"},
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
