@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define AB_ABI_MAJOR 2u
-#define AB_ABI_MINOR 3u
+#define AB_ABI_MINOR 4u
 #ifndef AB_TARGET_MINOR /* compile with -DAB_TARGET_MINOR=0 to support 2.0 hosts too */
 #define AB_TARGET_MINOR AB_ABI_MINOR
 #endif
@@ -50,8 +50,8 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT } ab_kind;
 /* ---- hooks: the plugin functions that the host calls ------------------------------------------------------------- */
 /* Every host function has a tag in brackets: the hooks that may call it. From other hooks it fails with an error that
  * names function and hook. [any] all; [model] hooks that build a model: all but REFERENCE, GRAD and UPDATE; [attention]
- * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions,
- * which get no ab_ctx. */
+ * FORWARD, STEP, ROTATE, BIAS, SCORES and VALUES; [sentence] the same, and FEED_FORWARD and BLOCK of a plugin that
+ * claims AB_MIXES_TOKENS; [block] BLOCK and FINISH; [update] UPDATE; [task] a task's functions, which get no ab_ctx. */
 #define AB_HOOKS(X)                                                                                                    \
     X(FORWARD, "an attention's forward")                                                                               \
     X(STEP, "a step of ab_scan")                                                                                       \
@@ -134,7 +134,7 @@ typedef struct {
 /* ---- feed-forward, norm, block: the rest of a layer. x are rows [rows,d_model]; each returns rows of the same
  * shape */
 
-typedef struct {                                         /* acts on each row separately */
+typedef struct { /* acts on each row separately, unless the plugin claims AB_MIXES_TOKENS */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x); /* NULL: layers have no feed-forward */
 } ab_feed_forward_plugin;
 
@@ -246,6 +246,9 @@ enum {
     /* The result jumps where numbers change places or are rounded (selection of the k best, quantisation): rounding may
      * change it. Most rows and most elements of the gradient must still agree in every precision. */
     AB_DISCONTINUOUS = 4,
+    /* 2.4. A feed-forward or block whose rows depend on other tokens of their sentence, through the functions tagged
+     * [sentence]. That a decoder sees no later token, padding, the batch and decoding are checked as for attentions. */
+    AB_MIXES_TOKENS = 8,
 };
 
 /* ---- the one exported symbol ------------------------------------------------------------------------------------- */
@@ -481,6 +484,12 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     /* 2.3 [any] x for products that must not be rounded to bf16: ab_linear of the result runs in fp32 there, and
      * returns fp32 */
     ab_t (*fp32)(ab_ctx *c, ab_t x);
+    /* 2.4 [sentence] rows [rows,n], each the row `by` tokens before it in its sentence (by < 0: after it, not in a
+     * decoder); zeros where there is none; decoding carries them */
+    ab_t (*shift)(ab_ctx *c, ab_t rows, int64_t by);
+    /* 2.4 [sentence] a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 +
+     * behind, n], oldest first */
+    ab_t (*depthwise_conv)(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 };
 
 /* Plugins call the host through these macros. */
@@ -589,6 +598,10 @@ extern const ab_host *ab_host_;
 #endif
 #if AB_TARGET_MINOR >= 3
 #define ab_fp32(c, x) ab_host_->fp32(AB_AT_(c), x)
+#endif
+#if AB_TARGET_MINOR >= 4
+#define ab_shift(c, rows, by)                            ab_host_->shift(AB_AT_(c), rows, by)
+#define ab_depthwise_conv(c, rows, name, before, behind) ab_host_->depthwise_conv(AB_AT_(c), rows, name, before, behind)
 #endif
 
 #define AB_KIND_CASE_(NAME, name, doc) const ab_##name##_plugin * : AB_##NAME,

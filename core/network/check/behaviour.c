@@ -72,8 +72,8 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
             if (check_beyond(r, fabs(pass_row(a, row) - pass_row(b, row))))
                 check_fail(r,
                            "%s: changing target tokens from number %d on changes the loss of token %d by %.2g: the "
-                           "decoder's self-attention sees the "
-                           "future; scores need ab_mask (or ab_scores, ab_attend)",
+                           "decoder sees the future; scores need ab_mask (or ab_scores, ab_attend), sums over a "
+                           "sentence end with the token itself",
                            w->words, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
 }
 

@@ -14,6 +14,7 @@ typedef struct {
     ab_t memory;
     const char *where; /* "enc.0" */
     const model_part *part;
+    int64_t n_carried; /* states of its feed-forwards and block so far, which numbers their names */
 } layer;
 
 /* ---- what a plugin is told ---- */
@@ -129,6 +130,16 @@ static ab_t sublayer(const layer *l, ab_t y, const char *name)
     return y;
 }
 
+/* Rows of a sentence's self-attention. */
+static void self_side(tracer *t, attn_context *k, int role, ab_t x)
+{
+    k->x = k->mem = x;
+    if (role == ROLE_DECODER)
+        target_self(t, k);
+    else
+        source_side(t, k, true);
+}
+
 static ab_t attention(ab_ctx *c, ab_t x, bool cross)
 {
     layer *l = layer_of(c);
@@ -159,9 +170,13 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     const model_part *m = l->part;
     attn_context k = base_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
+    k.mixes_tokens = m->feed_forward->desc.claims & AB_MIXES_TOKENS;
+    k.n_carried = l->n_carried; /* two calls with one name have states of their own */
+    if (k.mixes_tokens) self_side(l->t, &k, l->role, x);
     caller before = begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",
                         m->feed_forward->desc.name);
+    l->n_carried = k.n_carried;
     end(c, before);
     return sublayer(l, like_rows(c, m->feed_forward, y, x), name);
 }
@@ -195,6 +210,8 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     l->calls = (layer_calls){attention, feed_forward, norm};
     attn_context k = base_context(t, &l->part->cfg, m->block, l->role, l->index);
     k.layer = &l->calls;
+    k.mixes_tokens = m->block->desc.claims & AB_MIXES_TOKENS && hook == AB_IN_BLOCK;
+    if (k.mixes_tokens) self_side(t, &k, l->role, x);
     k.info.cross = l->memory.id != 0;
     k.info.feed_forward = l->part->feed_forward->iface.feed_forward.forward != NULL;
     const ab_block_plugin *b = &m->block->iface.block;

@@ -49,6 +49,7 @@ struct attn_context {
     double query_factor;           /* queries are multiplied by it; 0: they are not */
     bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
     bool keep_weights;             /* keep softmaxes over keys by name: SCOPE.weights [B,H,Tq,Tk] */
+    bool mixes_tokens;             /* claims AB_MIXES_TOKENS: a feed-forward or block may see sentences */
     bool generic;                  /* never fuse: the conformance check compares both forms */
     ab_t x, mem;                   /* rows given to the plugin; id 0: embedding, only info is set */
     int64_t q_rows, k_rows;        /* rows of x and of mem */
@@ -111,6 +112,9 @@ ab_t attn_running_sum(ab_ctx *c, ab_t a);
 ab_t attn_klen(ab_ctx *c);
 ab_t attn_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards); /* attention_layers.c */
 ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+
+ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by);
+ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 
 bool attn_is_causal(const ab_ctx *c);
 bool attn_is_self(const ab_ctx *c);                      /* are x and mem the same rows? */

@@ -125,3 +125,34 @@ ab_t attn_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
     ab_t seen = attn_pack_as(c, neighbours(c, attn_pad(c, x), before, behind), &s);
     return t_linear(c, seen, l.w, l.b, 0, 0);
 }
+
+/* ---- one column at a time ---- */
+
+ab_t attn_shift(ab_ctx *c, ab_t rows, int64_t by)
+{
+    attn_sentences s;
+    if (!by || !rows_of(c, "ab_shift", rows, &s)) return by ? (ab_t){0} : rows;
+    if (!attn_may_scan(c, rows, by < 0)) return (ab_t){0};
+    ab_t x = attn_pad(c, rows);
+    if (!attn_steps(c)) return attn_pack_as(c, shifted(c, x, -by), &s);
+    ab_t seen = window(c, x, by, 0); /* the oldest first */
+    return seen.id ? attn_pack_as(c, t_slice(c, seen, -1, 0, tape_at(c, x)->dim[3]), &s) : seen;
+}
+
+/* Sums in the order of the positions, in training as in a step of decoding. */
+ab_t attn_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
+{
+    attn_sentences s;
+    if (!rows_of(c, "ab_depthwise_conv", rows, &s) || !attn_may_scan(c, rows, behind > 0)) return (ab_t){0};
+    int64_t n = tape_at(c, rows)->dim[3], width = before + 1 + behind;
+    ab_t w = attn_param(c, name, (int64_t[4]){1, 1, width, n}, 1 / sqrt((double)width), 0), sum = {0};
+    ab_t x = t_cast(c, attn_pad(c, rows), c->compute == F64 ? F64 : F32);
+    if (!x.id || !w.id) return (ab_t){0};
+    ab_t seen = attn_steps(c) ? window(c, x, before, 0) : x;
+    for (int64_t i = 0; i < width && seen.id; i++) {
+        ab_t at = attn_steps(c) ? t_slice(c, seen, -1, i * n, n) : shifted(c, x, i - before);
+        ab_t term = t_binary(c, OP_MUL, at, t_slice(c, w, -2, i, 1));
+        sum = sum.id ? t_binary(c, OP_ADD, sum, term) : term;
+    }
+    return sum.id ? t_cast(c, attn_pack_as(c, sum, &s), c->compute) : sum;
+}

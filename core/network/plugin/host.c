@@ -177,6 +177,8 @@ ab_host host_table = {
     .window = host_window,
     .running_sum = host_running_sum,
     .fp32 = host_fp32,
+    .shift = host_shift,
+    .depthwise_conv = host_depthwise_conv,
 };
 
 void plugin_set_services(const plugin_services *s)

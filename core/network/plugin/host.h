@@ -24,6 +24,7 @@ enum {
     BLOCK_HOOKS = BIT(AB_IN_BLOCK) | BIT(AB_IN_FINISH),
     MODEL_HOOKS = ATTENTION_HOOKS | BLOCK_HOOKS | BIT(AB_IN_EMBED) | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_NORM) |
                   BIT(AB_IN_ADD_NORM),
+    SENTENCE_HOOKS = ATTENTION_HOOKS | BIT(AB_IN_FEED_FORWARD) | BIT(AB_IN_BLOCK),
     UPDATE_HOOKS = BIT(AB_IN_UPDATE),
 };
 /* Checks that the current hook may call `function`; else false and an error that lists the hooks that may. */
@@ -104,6 +105,8 @@ ab_t host_running_sum(ab_ctx *c, ab_t a);
 ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back);
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards);
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
+ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by);
+ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
 ab_t host_qpos(ab_ctx *c);
 ab_t host_kpos(ab_ctx *c);
 ab_t host_klen(ab_ctx *c);

@@ -165,45 +165,76 @@ ab_t host_merge(ab_ctx *c, ab_t y)
     ONLY_IN(c, "ab_merge", ATTENTION_HOOKS);
     return attn_merge(c, y);
 }
+/* A feed-forward or block sees sentences if it says so. */
+static bool sees_sentences(ab_ctx *c, const char *function)
+{
+    if (!host_may_call(c, function, SENTENCE_HOOKS)) return false;
+    if (BIT(c->hook) & ATTENTION_HOOKS || c->attn->mixes_tokens) return true;
+    tape_fail(c,
+              "%s in a feed-forward or block: rows then depend on other tokens of their sentence; claim "
+              "AB_MIXES_TOKENS (AB_PLUGIN(..., .claims = AB_MIXES_TOKENS))",
+              function);
+    return false;
+}
+#define IN_SENTENCES(c, function)                                                                                      \
+    if (!sees_sentences(c, function)) return (ab_t)                                                                    \
+        {                                                                                                              \
+            0                                                                                                          \
+        }
 ab_t host_pad(ab_ctx *c, ab_t rows)
 {
     OWN(rows);
-    ONLY_IN(c, "ab_pad", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_pad");
     return attn_pad(c, rows);
 }
 ab_t host_pack(ab_ctx *c, ab_t x)
 {
     OWN(x);
-    ONLY_IN(c, "ab_pack", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_pack");
     return attn_pack(c, x);
 }
 ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int back)
 {
     OWN(x);
-    ONLY_IN(c, "ab_scan", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_scan");
     return attn_scan(c, f, cfg, x, d, back);
 }
 ab_t host_running_sum(ab_ctx *c, ab_t a)
 {
     OWN(a);
-    ONLY_IN(c, "ab_running_sum", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_running_sum");
     return attn_running_sum(c, a);
 }
 ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int backwards)
 {
     OWN(x);
-    ONLY_IN(c, "ab_gru", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_gru");
     if (d < 1) return tape_fail(c, "ab_gru: %lld units, expected 1 or more", (long long)d);
     return attn_gru(c, x, in, u, d, backwards);
 }
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind)
 {
     OWN(x);
-    ONLY_IN(c, "ab_conv", ATTENTION_HOOKS);
+    IN_SENTENCES(c, "ab_conv");
     if (width < 1 || before < 0 || behind < 0)
         return tape_fail(c, "ab_conv: width %lld over %lld positions before and %lld after", (long long)width,
                          (long long)before, (long long)behind);
     return attn_conv(c, x, name, width, before, behind);
+}
+ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by)
+{
+    OWN(rows);
+    IN_SENTENCES(c, "ab_shift");
+    return attn_shift(c, rows, by);
+}
+ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
+{
+    OWN(rows);
+    IN_SENTENCES(c, "ab_depthwise_conv");
+    if (before < 0 || behind < 0)
+        return tape_fail(c, "ab_depthwise_conv: %lld positions before and %lld after", (long long)before,
+                         (long long)behind);
+    return attn_depthwise_conv(c, rows, name, before, behind);
 }
 ab_t host_qpos(ab_ctx *c)
 {
