@@ -265,6 +265,9 @@ typedef struct {
     const void *iface;    /* the kind's interface: ab_attention_plugin, ... */
     const ab_host **host; /* the host fills this before it calls any function */
     uint32_t claims;      /* 2.3: of AB_TRAINS_ON_BATCH ..., or 0 */
+    /* 2.4: names of the attentions that ab_call_attention may call; NULL-terminated, or NULL. Their parameters are keys
+     * of a row that uses this plugin */
+    const char *const *calls;
 } ab_plugin;
 
 /* ---- the host's functions ---------------------------------------------------------------------------------------- */
@@ -490,6 +493,10 @@ struct ab_host { /* append only: add new functions at the end and raise AB_ABI_M
     /* 2.4 [sentence] a convolution of each column by itself: rows [rows,n] -> [rows,n]; learns `name`, [before + 1 +
      * behind, n], oldest first */
     ab_t (*depthwise_conv)(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
+    /* 2.4 [FORWARD] the rows that another attention, named in `calls`, makes of x and mem in this place: rows as this
+     * plugin got them or computed from them (in self-attention the same ab_t twice). Its learned values are below its
+     * name; a second call has its own, below NAME.2 */
+    ab_t (*call_attention)(ab_ctx *c, const char *name, ab_t x, ab_t mem);
 };
 
 /* Plugins call the host through these macros. */
@@ -601,6 +608,7 @@ extern const ab_host *ab_host_;
 #endif
 #if AB_TARGET_MINOR >= 4
 #define ab_shift(c, rows, by)                            ab_host_->shift(AB_AT_(c), rows, by)
+#define ab_call_attention(c, name, x, mem)               ab_host_->call_attention(AB_AT_(c), name, x, mem)
 #define ab_depthwise_conv(c, rows, name, before, behind) ab_host_->depthwise_conv(AB_AT_(c), rows, name, before, behind)
 #endif
 

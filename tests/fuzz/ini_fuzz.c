@@ -5,11 +5,12 @@
 
 static const ab_param width[] = {{"width", AB_INT, 0, 4, 1, 64, NULL, "of the window [tokens]"}, {0}};
 static const ab_param alphabet[] = {{"alphabet", AB_INT, 0, 8, 2, 100, NULL, "symbols"}, {0}};
-static const plugin_schema list[] = {
-    {"attention", "scaled_dot", NULL}, {"attention", "restricted", width}, {"position", "sinusoid", NULL},
-    {"position", "none", NULL},        {"feed_forward", "relu", NULL},     {"norm", "layer_norm", NULL},
-    {"block", "post_norm", NULL},      {"block", "pre_norm", NULL},        {"optimizer", "adam", NULL},
-    {"schedule", "noam", NULL},        {"task", "sequence", alphabet},     {"task", "translation", NULL}};
+static const plugin_schema list[] = {{"attention", "scaled_dot", NULL, NULL}, {"attention", "restricted", width, NULL},
+                                     {"position", "sinusoid", NULL, NULL},    {"position", "none", NULL, NULL},
+                                     {"feed_forward", "relu", NULL, NULL},    {"norm", "layer_norm", NULL, NULL},
+                                     {"block", "post_norm", NULL, NULL},      {"block", "pre_norm", NULL, NULL},
+                                     {"optimizer", "adam", NULL, NULL},       {"schedule", "noam", NULL, NULL},
+                                     {"task", "sequence", alphabet, NULL},    {"task", "translation", NULL, NULL}};
 static const plugin_schemas plugins = {.list = list, .n = sizeof list / sizeof *list};
 
 static void back_and_forth(const spec *s)

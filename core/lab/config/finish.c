@@ -14,6 +14,10 @@ static void each_plugin(build *b, const spec_row *row,
         const char *kind = config_plugin_kind(one->key);
         const plugin_schema *s = kind && !same(one->key, "attention") ? value_plugin(b, kind, one->value) : NULL;
         if (s) take(b, row, s, user);
+        for (const char *const *c = s ? s->calls : NULL; c && *c; c++) {
+            const plugin_schema *called = value_plugin(b, "attention", *c);
+            if (called) take(b, row, called, user);
+        }
     }
 }
 
@@ -136,13 +140,20 @@ static bool resolve_row(build *b, spec_row *row)
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
         if (!same(all.at[i].key, "seed")) settings_put(&row->settings, all.at[i].key, all.at[i].value, b->a);
-    for (size_t i = 0; i < places.n; i++) settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
+    for (size_t i = 0; i < places.n; i++)
+        if (!strchr(place_inner(places.at[i].key), '.'))
+            settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
     if (!all_loaded(b, row)) return false;
     settings params = {0};
     bool clash = false;
     each_plugin(b, row, check_clash, &clash);
     each_plugin(b, row, put_params, &params);
     for (size_t i = 0; i < params.n; i++) settings_put(&row->settings, params.at[i].key, params.at[i].value, b->a);
+    for (size_t i = 0; i < places.n; i++) { /* of plugins that the row uses, as above */
+        const char *inner = place_inner(places.at[i].key);
+        if (strchr(inner, '.') && settings_get(&params, inner))
+            settings_put(&row->settings, places.at[i].key, places.at[i].value, b->a);
+    }
     return true;
 }
 

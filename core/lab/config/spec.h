@@ -10,9 +10,10 @@
 #define ABLATE_SPEC_H
 #include "network/settings/config.h"
 
-typedef struct {             /* a plugin, as the INI reader sees it */
-    const char *kind, *name; /* kind: of AB_KINDS */
-    const ab_param *params;  /* ends with {0}; NULL: none */
+typedef struct {              /* a plugin, as the INI reader sees it */
+    const char *kind, *name;  /* kind: of AB_KINDS */
+    const ab_param *params;   /* ends with {0}; NULL: none */
+    const char *const *calls; /* other attentions that it calls; NULL: none */
 } plugin_schema;
 
 typedef struct { /* the available plugins */

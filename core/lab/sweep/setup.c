@@ -47,7 +47,7 @@ void run_setup(const places *p)
 
 static plugin_schema schema_of(const plugin *p)
 {
-    return (plugin_schema){plugin_kind_name(p->desc.kind), p->desc.name, p->desc.params};
+    return (plugin_schema){plugin_kind_name(p->desc.kind), p->desc.name, p->desc.params, p->desc.calls};
 }
 
 static const plugin_schema *open_path(void *user, const char *kind, const char *path, err *e)

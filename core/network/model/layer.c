@@ -140,28 +140,87 @@ static void self_side(tracer *t, attn_context *k, int role, ab_t x)
         source_side(t, k, true);
 }
 
-static ab_t attention(ab_ctx *c, ab_t x, bool cross)
+/* Runs an attention in its place; scope: where its learned values are. */
+static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, ab_t x, ab_t mem, int depth,
+                          const char *scope)
 {
-    layer *l = layer_of(c);
     tracer *t = l->t;
-    int role = cross ? ROLE_CROSS : l->role;
+    ab_ctx *c = t->c;
     const model_part *part = &t->m->parts[role][l->index];
-    attn_context k = base_context(t, &part->cfg, part->attention, role, l->index);
-    k.x = x;
-    k.mem = cross ? l->memory : x;
+    attn_context k = base_context(t, &part->cfg, p, role, l->index);
+    k.x = x, k.mem = mem;
     k.info.dropout = c->training ? part->cfg.attention_dropout : 0;
-    k.pos = cross ? NULL : &part->position->iface.position;
+    k.pos = role == ROLE_CROSS ? NULL : &part->position->iface.position;
     k.pos_cfg = part->position_cfg;
+    k.layer = &l->calls, k.calls = p->desc.calls, k.depth = depth;
     if (role == ROLE_DECODER)
         target_self(t, &k);
     else
         source_side(t, &k, role == ROLE_ENCODER);
-    if (cross) target_queries(t, &k);
-    const plugin *p = part->attention;
-    caller before = begin(c, &k, AB_IN_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, cross ? "cross" : "self"));
-    ab_t y = tape_given(c, p->iface.attention.forward(c, part->attention_cfg, x, k.mem), "attention", p->desc.name);
+    if (role == ROLE_CROSS) target_queries(t, &k);
+    caller before = begin(c, &k, AB_IN_FORWARD, scope);
+    ab_t y = tape_given(c, p->iface.attention.forward(c, cfg, x, mem), "attention", p->desc.name);
     end(c, before);
-    return sublayer(l, expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model), cross ? "cross" : "self");
+    return expect_rows(c, p, y, k.q_rows, t->m->cfg.d_model);
+}
+
+static ab_t attention(ab_ctx *c, ab_t x, bool cross)
+{
+    layer *l = layer_of(c);
+    int role = cross ? ROLE_CROSS : l->role;
+    const model_part *part = &l->t->m->parts[role][l->index];
+    const char *place = cross ? "cross" : "self", *scope = arena_printf(&c->memory, "%s.%s", l->where, place);
+    ab_t y = run_attention(l, part->attention, part->attention_cfg, role, x, cross ? l->memory : x, 0, scope);
+    return sublayer(l, y, place);
+}
+
+/* "dec.0.self.linear"; of further calls "dec.0.self.linear.2". NULL and an error: too many. */
+static const char *called_scope(ab_ctx *c, attn_context *k, const char *name)
+{
+    size_t n = 0, times = 1;
+    for (; n < LENGTH(k->called) && k->called[n]; n++) times += same(k->called[n], name);
+    if (n == LENGTH(k->called))
+        return tape_fail(c, "ab_call_attention: more than %zu calls in one place", LENGTH(k->called)), NULL;
+    k->called[n] = arena_strdup(&c->memory, name);
+    const char *number = times > 1 ? arena_printf(&c->memory, ".%zu", times) : "";
+    return arena_printf(&c->memory, "%s.%s%s", c->scope, name, number);
+}
+
+static bool is_called_by(const attn_context *k, const char *name)
+{
+    for (const char *const *s = k->calls; s && *s; s++)
+        if (same(*s, name)) return true;
+    return false;
+}
+
+static ab_t call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
+{
+    enum { DEEPEST = 4 };
+    attn_context *k = c->attn;
+    layer *l = layer_of(c);
+    int role = k->info.role == AB_CROSS ? ROLE_CROSS : l->role;
+    char shape[2][64];
+    err e = {0};
+    if (!is_called_by(k, name))
+        return tape_fail(c,
+                         "ab_call_attention: '%s' is not among the attentions that '%s' says it calls; AB_PLUGIN(..., "
+                         ".calls = names), with static const char *const names[] = {\"%s\", NULL}",
+                         name, k->plugin, name);
+    if (k->depth == DEEPEST)
+        return tape_fail(c, "ab_call_attention: attentions that call each other, %d deep", DEEPEST);
+    const int64_t *dx = tape_at(c, x)->dim, *dm = tape_at(c, mem)->dim;
+    if (dx[2] != k->q_rows || dm[2] != k->k_rows || (role != ROLE_CROSS && x.id != mem.id))
+        return tape_fail(c, "ab_call_attention: x %s and mem %s, expected %s", shape_text(dx, shape[0]),
+                         shape_text(dm, shape[1]),
+                         role == ROLE_CROSS ? "rows of the query side and of the key side" : "the same rows twice");
+    const plugin *p = plugin_find(AB_ATTENTION, name, &e);
+    model_part part = l->t->m->parts[role][l->index];
+    part.attention = p;
+    if (!p || model_check_part(&part, role, &e)) return tape_fail(c, "ab_call_attention: %s", e.text);
+    void *cfg = model_bind_plugin(&c->memory, part.set, p, &e);
+    if (!cfg) return tape_fail(c, "ab_call_attention: %s", e.text);
+    const char *scope = called_scope(c, k, name);
+    return scope ? run_attention(l, p, cfg, role, x, mem, k->depth + 1, scope) : (ab_t){0};
 }
 
 static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
@@ -207,7 +266,7 @@ static ab_t call_block(tracer *t, layer *l, ab_hook hook, ab_t x)
     ab_ctx *c = t->c;
     const model *m = t->m;
     if (!x.id) return x;
-    l->calls = (layer_calls){attention, feed_forward, norm};
+    l->calls = (layer_calls){attention, feed_forward, norm, call_attention};
     attn_context k = base_context(t, &l->part->cfg, m->block, l->role, l->index);
     k.layer = &l->calls;
     k.mixes_tokens = m->block->desc.claims & AB_MIXES_TOKENS && hook == AB_IN_BLOCK;

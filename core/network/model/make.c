@@ -6,12 +6,12 @@
 
 /* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): those are
  * the other's. */
-static void *bind_plugin(model *m, const settings *set, const plugin *p, err *e)
+void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
-    void *cfg = arena_alloc(&m->memory, p->desc.cfg_size + 16);
+    void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
     bool any = p->desc.params && p->desc.params->name;
-    if (any && config_bind(set, p->desc.name, p->desc.params, cfg, &m->memory, e)) return NULL;
+    if (any && config_bind(set, p->desc.name, p->desc.params, cfg, a, e)) return NULL;
     return cfg;
 }
 
@@ -32,7 +32,7 @@ static const char *hook_names(uint32_t hooks, char out[96])
     return out;
 }
 
-static int check_part(const model_part *part, int role, err *e)
+int model_check_part(const model_part *part, int role, err *e)
 {
     static const uint32_t bits[ROLES] = {AB_SELF, AB_CAUSAL, AB_CROSS};
     static const char *const keys[ROLES] = {"attention_encoder", "attention_decoder", "attention_cross"};
@@ -69,6 +69,11 @@ static int check_vocabularies(const model *m, err *e)
 
 static bool is_parameter_of(const char *key, const plugin *p)
 {
+    for (const char *const *s = p->desc.calls; s && *s; s++) {
+        err none = {0};
+        const plugin *called = plugin_find(AB_ATTENTION, *s, &none);
+        if (called && called != p && is_parameter_of(key, called)) return true;
+    }
     size_t n = strlen(p->desc.name);
     if (strncmp(key, p->desc.name, n) || key[n] != '.') return false;
     for (const ab_param *q = p->desc.params; q && q->name; q++)
@@ -100,9 +105,10 @@ static int check_parameters(const model *m, err *e)
 
 static int change_part(model *m, model_part *part, int role, int64_t layer, err *e)
 {
-    settings own = {0};
-    place_settings(&m->set, role, layer, &own, &m->memory);
-    if (config_from_settings(&own, &part->cfg, &m->memory, e)) return -1;
+    settings *own = arena_alloc(&m->memory, sizeof *own);
+    place_settings(&m->set, role, layer, own, &m->memory);
+    part->set = own;
+    if (config_from_settings(own, &part->cfg, &m->memory, e)) return -1;
     const char *const names[ROLES] = {part->cfg.attention_encoder, part->cfg.attention_decoder,
                                       part->cfg.attention_cross};
     struct {
@@ -116,7 +122,7 @@ static int change_part(model *m, model_part *part, int role, int64_t layer, err 
                {AB_NORM, part->cfg.norm, &part->norm, &part->norm_cfg}};
     for (size_t i = 0; i < LENGTH(one); i++)
         if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e)) ||
-            !(*one[i].cfg = bind_plugin(m, &own, *one[i].p, e)))
+            !(*one[i].cfg = model_bind_plugin(&m->memory, own, *one[i].p, e)))
             return -1;
     bool embeds = part->position != m->position && part->position->iface.position.embed;
     return embeds ? fail(e, "position '%s' is added to the embedding, so it cannot be that of some layers only",
@@ -143,15 +149,22 @@ static int make_parts(model *m, int role, err *e)
     m->parts[role] = arena_alloc(&m->memory, (size_t)(n + 1) * sizeof *m->parts[role]);
     for (int64_t i = 0; i <= n; i++) { /* the last one is the run's, for a block's `finish` */
         model_part *part = &m->parts[role][i];
-        *part = (model_part){m->cfg,     m->attention[role],     m->position,     m->feed_forward,
-                             m->norm,    m->attention_cfg[role], m->position_cfg, m->feed_forward_cfg,
+        *part = (model_part){m->cfg,
+                             &m->set,
+                             m->attention[role],
+                             m->position,
+                             m->feed_forward,
+                             m->norm,
+                             m->attention_cfg[role],
+                             m->position_cfg,
+                             m->feed_forward_cfg,
                              m->norm_cfg};
         if (i < n && differ && change_part(m, part, role, i, e))
             return fail_in(e, "layer %lld of the %s: ", (long long)i,
                            role == ROLE_ENCODER   ? "encoder"
                            : role == ROLE_DECODER ? "decoder"
                                                   : "decoder's cross-attention");
-        if (check_part(part, role, e)) return -1;
+        if (model_check_part(part, role, e)) return -1;
         widen(&m->widest.heads, part->cfg.heads), widen(&m->widest.d_ff, part->cfg.d_ff);
         widen(&m->widest.d_k, part->cfg.d_k), widen(&m->widest.d_v, part->cfg.d_v);
     }
@@ -175,13 +188,13 @@ static int find_plugins(model *m, err *e)
                {AB_SCHEDULE, c->schedule, &m->schedule, &m->schedule_cfg}};
     for (size_t i = 0; i < LENGTH(one); i++) {
         if (!(*one[i].p = plugin_find(one[i].kind, one[i].name, e))) return -1;
-        *one[i].cfg = bind_plugin(m, &m->set, *one[i].p, e);
+        *one[i].cfg = model_bind_plugin(&m->memory, &m->set, *one[i].p, e);
     }
     m->widest = *c;
     for (int r = 0; r < ROLES; r++) {
         if (r != ROLE_DECODER && !model_has_encoder(m)) continue;
         if (!(m->attention[r] = plugin_find(AB_ATTENTION, names[r], e))) return -1;
-        m->attention_cfg[r] = bind_plugin(m, &m->set, m->attention[r], e);
+        m->attention_cfg[r] = model_bind_plugin(&m->memory, &m->set, m->attention[r], e);
         if (make_parts(m, r, e)) return -1;
     }
     return (e && e->text[0]) || check_parameters(m, e) ? -1 : 0;

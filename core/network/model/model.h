@@ -17,6 +17,7 @@ typedef struct param_group param_group; /* groups.h */
 /* The plugins and settings of one layer in one place: the run's, changed by [layers ...] (settings/places.h). */
 typedef struct {
     config cfg;
+    const settings *set;
     const plugin *attention, *position, *feed_forward, *norm;
     void *attention_cfg, *position_cfg, *feed_forward_cfg, *norm_cfg;
 } model_part;
@@ -58,6 +59,10 @@ static inline const char *model_precision(const model *m) { return m->params.int
  * ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
+/* Does its attention fit its place (ROLE_...) and position? -1 and e. */
+int model_check_part(const model_part *part, int role, err *e);
+/* A plugin's parameters from the settings, in `a`. NULL and e. */
+void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e);
 /* Tells which n-grams the source tokens have, if cfg.char_ngrams: before the first tape. The lists, [n] each
  * (tokens/ngrams.h), must outlive the model. */
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);

@@ -9,6 +9,15 @@ ab_kind model_plugin_kind(const char *key)
     return 0;
 }
 
+static void put_plugin(const char *key, const char *called, const plugin *p, const char *comma, str *out)
+{
+    str_addf(out, "%s\"%s%s%s\":{\"name\":", comma, key, called ? " calls " : "", called ? called : "");
+    json_string(out, p->desc.name);
+    str_addf(out, ",\"sha256\":\"%s\",\"file\":", p->sha256);
+    json_string(out, p->path);
+    str_addc(out, '}');
+}
+
 int model_plugins_json(const settings *set, str *out, err *e)
 {
     const char *comma = "";
@@ -19,12 +28,13 @@ int model_plugins_json(const settings *set, str *out, err *e)
         if (!kind || same(s->value, "same")) continue;
         const plugin *p = plugin_find(kind, s->value, e);
         if (!p) return fail_in(e, "%s: ", s->key);
-        str_addf(out, "%s\"%s\":{\"name\":", comma, s->key);
-        json_string(out, p->desc.name);
-        str_addf(out, ",\"sha256\":\"%s\",\"file\":", p->sha256);
-        json_string(out, p->path);
-        str_addc(out, '}');
+        put_plugin(s->key, NULL, p, comma, out);
         comma = ",";
+        for (const char *const *c = p->desc.calls; c && *c; c++) {
+            const plugin *called = plugin_find(AB_ATTENTION, *c, e);
+            if (!called) return fail_in(e, "%s, which '%s' calls: ", *c, p->desc.name);
+            put_plugin(s->key, *c, called, comma, out);
+        }
     }
     str_addc(out, '}');
     return 0;

@@ -37,6 +37,7 @@ typedef struct layer_calls {
     ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);
     /* add: NULL, or the term added first, with dropout */
     ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
+    ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* of an attention: another one in its place */
 } layer_calls;
 
 struct attn_context {
@@ -70,7 +71,10 @@ struct attn_context {
     windowed *windows;             /* of this call so far */
     key_value *attended;           /* pairs of this call so far: each has its cache */
     double residual_dropout;       /* dropout before adding to the residual stream */
-    const layer_calls *layer;      /* in a block's functions: its sublayers */
+    const layer_calls *layer;      /* in a block's functions: its sublayers; in an attention: what it calls */
+    const char *const *calls;      /* names of the attentions that this one may call, or NULL */
+    int depth;                     /* of attentions that call each other */
+    const char *called[8];         /* scopes of the attentions that it has called so far */
 };
 
 ab_t attn_project(ab_ctx *c, ab_t x, ab_projection what);

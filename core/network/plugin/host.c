@@ -179,6 +179,7 @@ ab_host host_table = {
     .fp32 = host_fp32,
     .shift = host_shift,
     .depthwise_conv = host_depthwise_conv,
+    .call_attention = host_call_attention,
 };
 
 void plugin_set_services(const plugin_services *s)

@@ -107,6 +107,7 @@ ab_t host_gru(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int b
 ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t before, int64_t behind);
 ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by);
 ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind);
+ab_t host_call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem);
 ab_t host_qpos(ab_ctx *c);
 ab_t host_kpos(ab_ctx *c);
 ab_t host_klen(ab_ctx *c);

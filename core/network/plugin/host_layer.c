@@ -236,6 +236,14 @@ ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
                          (long long)behind);
     return attn_depthwise_conv(c, rows, name, before, behind);
 }
+ab_t host_call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
+{
+    OWN(x, mem);
+    ONLY_IN(c, "ab_call_attention", BIT(AB_IN_FORWARD));
+    if (!x.id || !mem.id) return (ab_t){0};
+    if (!c->attn->layer) return tape_fail(c, "ab_call_attention: there is no layer around this call");
+    return c->attn->layer->call(c, name, x, mem);
+}
 ab_t host_qpos(ab_ctx *c)
 {
     ONLY_IN(c, "ab_qpos", ATTENTION_HOOKS);

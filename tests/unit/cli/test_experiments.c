@@ -10,7 +10,8 @@ int main(void)
     const plugin *const *list = plugin_list(&n);
     plugin_schema *s = xcalloc(n + 1, sizeof *s);
     for (size_t i = 0; i < n; i++)
-        s[i] = (plugin_schema){plugin_kind_name(list[i]->desc.kind), list[i]->desc.name, list[i]->desc.params};
+        s[i] = (plugin_schema){plugin_kind_name(list[i]->desc.kind), list[i]->desc.name, list[i]->desc.params,
+                               list[i]->desc.calls};
     CHECK(check_folder(SOURCE_DIR "/experiments", "experiment-", &(plugin_schemas){.list = s, .n = n}) >= 30);
     free(s);
     return test_end();
