@@ -14,6 +14,9 @@
 #include "tensor/cuda/runtime.h"
 #include "tensor/graph/tape.h"
 #include "tensor/graph/views.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define CUDA_DECLARE(name, in, out, where, place, attributes, doc) CUDA_##where(int cuda_##name(const call *k, err *e);)
 OPS(CUDA_DECLARE)
@@ -44,4 +47,7 @@ const void *cuda_as_bf16(const call *k, int i, err *e);
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
 double cuda_sum_squares(const void *v, int64_t n, dtype type);
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);
+#ifdef __cplusplus
+}
+#endif
 #endif

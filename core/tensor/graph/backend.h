@@ -33,7 +33,7 @@ typedef struct {
     int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
 } continuation;
 typedef struct { /* one kernel call, as a backend sees it */
-    op op;
+    enum op op;  /* `enum` and `struct`: a member with the name of its type is C++ too only so */
     int n_in, n_out;
     union { /* by number and by name; data NULL: absent */
         view in[MAX_IN];
@@ -46,7 +46,7 @@ typedef struct { /* one kernel call, as a backend sees it */
     attr a;
     bool training, batch_invariant;
     uint64_t seed, step; /* dropout's key */
-    params *params;
+    struct params *params;
     const ab_op *call;
     const void *call_attr;
 } call;

@@ -2,7 +2,8 @@
  *
  * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_give. Several
  * gradients of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the
- * rows operations in ops_rows.c, each directly below the function that builds the operation.
+ * rows operations in ops_rows.c, each directly below the function that builds the operation. The same files have a
+ * sample of each operation or more, which the tests walk.
  */
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
@@ -13,6 +14,21 @@ extern "C" {
 
 typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
 extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT];
+
+/* A value made by an operation. tests/unit/graph/test_gradients.c compares its gradient with central differences and its
+ * fp32 and bf16 with double precision, tests/shim/test_operations.c a GPU with the CPU; the first names an operation that
+ * no sample has. */
+typedef struct {
+    const char *name;
+    ab_t (*build)(ab_ctx *c, const ab_t *in);
+    int64_t dim[4][4];       /* of the inputs; {0} ends */
+    bool training, positive; /* positive: the inputs are at least 0.3 */
+} op_sample;
+extern const op_sample generic_samples[], shape_samples[], rows_samples[]; /* {0} ends */
+#define SAMPLE(name, ...)                                                                                              \
+    static ab_t sample_##name(ab_ctx *c, const ab_t *in) { return __VA_ARGS__; }
+#define SAMPLE_IDS(...)                                                                                                \
+    t_ids(c, (int64_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
 
 bool grad_wanted(const ab_ctx *c, int32_t x);
 void grad_give(ab_ctx *c, int32_t x, ab_t dx);

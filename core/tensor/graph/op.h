@@ -179,7 +179,7 @@ enum { WORKS_IN_PLACE = 1 };
     X(ASSIGN, IN(to, value), OUT(y), ON_BOTH, 0, NO_ATTR, "stores value in the storage of to")
 /* clang-format on */
 
-typedef enum {
+typedef enum op {
 #define OP_ENUM(name, in, out, where, place, attributes, doc) OP_##name,
     OPS(OP_ENUM) OP_COUNT
 } op;

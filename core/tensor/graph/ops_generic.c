@@ -264,3 +264,40 @@ const grad_rule generic_rules[OP_COUNT] = {
     [OP_DROPOUT] = dropout_rule, [OP_SUM_TO] = sumto_rule,  [OP_BROADCAST_TO] = spread_rule,
     [OP_SOFTMAX] = softmax_rule, [OP_MATMUL] = matmul_rule, [OP_WHERE] = where_rule,
 };
+
+/* ---- samples ---- */
+
+SAMPLE(add, t_binary(c, OP_ADD, in[0], in[1]))
+SAMPLE(sub, t_binary(c, OP_SUB, in[0], in[1]))
+SAMPLE(mul, t_binary(c, OP_MUL, in[0], in[1]))
+SAMPLE(div, t_binary(c, OP_DIV, in[0], in[1]))
+SAMPLE(minimum, t_binary(c, OP_MINIMUM, in[0], in[1]))
+SAMPLE(where, t_where(c, t_binary(c, OP_LESS_THAN, t_mul_scalar(c, in[0], -1), in[0]), in[1], in[2]))
+SAMPLE(mul_scalar, t_mul_scalar(c, in[0], -1.7))
+SAMPLE(add_scalar, t_add_scalar(c, in[0], 0.3))
+SAMPLE(map, t_map(c, in[0], AB_TANH))
+SAMPLE(dropout, t_dropout(c, in[0], 0.4))
+SAMPLE(sum_to, t_sum_to(c, in[0], (int64_t[4]){1, 3, 2, 1}))
+SAMPLE(broadcast_to, t_broadcast_to(c, in[0], (int64_t[4]){2, 3, 2, 4}))
+SAMPLE(softmax, t_softmax(c, in[0]))
+SAMPLE(matmul, t_matmul(c, in[0], in[1], 0, 0))
+SAMPLE(matmul_of_transposes, t_matmul(c, in[0], in[1], 1, 1))
+
+const op_sample generic_samples[] = {
+    {"ADD", sample_add, .dim = {{2, 3, 2, 4}, {1, 1, 2, 4}}},
+    {"SUB", sample_sub, .dim = {{2, 1, 2, 4}, {2, 3, 2, 4}}},
+    {"MUL", sample_mul, .dim = {{2, 3, 2, 4}, {2, 3, 2, 1}}},
+    {"DIV", sample_div, .dim = {{2, 3, 2, 4}, {2, 3, 2, 4}}, .positive = true},
+    {"MINIMUM", sample_minimum, .dim = {{2, 3, 2, 4}, {2, 3, 2, 1}}},
+    {"WHERE, LESS_THAN", sample_where, .dim = {{1, 1, 2, 4}, {2, 3, 1, 1}, {1, 3, 2, 4}}},
+    {"MUL_SCALAR", sample_mul_scalar, .dim = {{2, 3, 2, 4}}},
+    {"ADD_SCALAR", sample_add_scalar, .dim = {{2, 3, 2, 4}}},
+    {"MAP", sample_map, .dim = {{2, 3, 2, 4}}},
+    {"DROPOUT", sample_dropout, .dim = {{2, 3, 2, 4}}, .training = true},
+    {"SUM_TO", sample_sum_to, .dim = {{2, 3, 2, 4}}},
+    {"BROADCAST_TO", sample_broadcast_to, .dim = {{1, 3, 2, 1}}},
+    {"SOFTMAX", sample_softmax, .dim = {{2, 3, 2, 4}}},
+    {"MATMUL", sample_matmul, .dim = {{2, 3, 3, 5}, {2, 1, 5, 4}}},
+    {"MATMUL of transposes", sample_matmul_of_transposes, .dim = {{1, 3, 5, 3}, {2, 3, 4, 5}}},
+    {0},
+};

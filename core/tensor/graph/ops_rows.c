@@ -547,3 +547,59 @@ const grad_rule rows_rules[OP_COUNT] = {
     [OP_GRU] = gru_rule,       [OP_CONV] = conv_rule,
     [OP_ROTATE] = rotate_rule,
 };
+
+/* ---- samples ---- */
+
+#define NO_VALUE ((ab_t){0})
+SAMPLE(linear, t_linear(c, in[0], in[1], in[2], 0, 0))
+SAMPLE(linear_relu, t_linear(c, in[0], in[1], in[2], 0, 1))
+SAMPLE(linear_bias, t_linear(c, in[0], t_const(c, (int64_t[4]){1, 1, 3, 1}, (double[]){2, -1, 3}), in[1], 0, 1))
+SAMPLE(linear_transposed, t_linear(c, in[0], in[1], NO_VALUE, 1, 0))
+SAMPLE(embed_tokens, t_embed_tokens(c, in[0], SAMPLE_IDS(2, -1, 0, 2), NO_VALUE, 1.5))
+SAMPLE(norm, t_norm(c, in[0], NO_VALUE, in[1], in[2], 0, 1e-5))
+SAMPLE(norm_of_sum, t_norm(c, in[0], in[1], in[2], in[3], 0.3, 1e-5))
+SAMPLE(dropout_add, t_dropout_add(c, in[0], in[1], 0.3))
+static ab_t sample_attention(ab_ctx *c, ab_t q, ab_t kv, attend_spec spec)
+{
+    ab_t rows = t_cast(c, q, c->compute), memory = q.id == kv.id ? rows : t_cast(c, kv, c->compute),
+         k_offsets = SAMPLE_IDS(0, 4, 6), q_offsets = q.id == kv.id ? k_offsets : SAMPLE_IDS(0, 2, 5);
+    return t_attend(c, rows, memory, memory, q_offsets, k_offsets, &spec);
+}
+SAMPLE(attend, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
+SAMPLE(attend_causal, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4, 0}))
+SAMPLE(attend_cross, sample_attention(c, in[0], in[1], (attend_spec){{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
+static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* cos and sin of nothing: the rule may not rely on them */
+{
+    double cosine[24], sine[24];
+    for (int i = 0; i < 24; i++) cosine[i] = 1 - i % 5 * 0.4, sine[i] = i % 7 * 0.3 - 1;
+    int64_t d[4] = {1, 1, 4, 6};
+    return t_rotate(c, t_cast(c, in[0], c->compute), t_const(c, d, cosine), t_const(c, d, sine), SAMPLE_IDS(0, 4, 6), 1,
+                    2);
+}
+static ab_t sample_ce(ab_ctx *c, const ab_t *in)
+{
+    ab_t one = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1});
+    return t_ce(c, t_mul_scalar(c, in[0], 2), SAMPLE_IDS(1, -1, 4, 0), one, 0.1, 0);
+}
+
+const op_sample rows_samples[] = {
+    {"LINEAR", sample_linear, .dim = {{1, 1, 5, 3}, {1, 1, 3, 4}, {1, 1, 1, 4}}},
+    {"LINEAR with ReLU", sample_linear_relu, .dim = {{1, 1, 5, 3}, {1, 1, 3, 4}, {1, 1, 1, 4}}},
+    {"LINEAR, a bias alone is learned", sample_linear_bias, .dim = {{1, 1, 5, 3}, {1, 1, 1, 1}}},
+    {"LINEAR, W given transposed", sample_linear_transposed, .dim = {{1, 1, 5, 3}, {1, 1, 4, 3}}},
+    {"LINEAR of four axes", sample_linear, .dim = {{2, 2, 3, 4}, {1, 1, 4, 2}, {1, 1, 1, 2}}},
+    {"EMBED_TOKENS", sample_embed_tokens, .dim = {{1, 1, 3, 4}}},
+    {"NORM", sample_norm, .dim = {{1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}},
+    {"NORM of a sum", sample_norm_of_sum, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}}},
+    {"NORM under dropout", sample_norm_of_sum, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}, {1, 1, 1, 6}, {1, 1, 1, 6}},
+     .training = true},
+    {"DROPOUT_ADD", sample_dropout_add, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}}, .training = true},
+    {"DROPOUT_ADD, not training", sample_dropout_add, .dim = {{1, 1, 4, 6}, {1, 1, 4, 6}}},
+    {"ATTEND", sample_attend, .dim = {{1, 1, 7, 16}}},
+    {"ATTEND, causal", sample_attend_causal, .dim = {{1, 1, 7, 16}}},
+    {"ATTEND, causal, under dropout", sample_attend_causal, .dim = {{1, 1, 7, 16}}, .training = true},
+    {"ATTEND from one side to another", sample_attend_cross, .dim = {{1, 1, 5, 7}, {1, 1, 7, 10}}},
+    {"ROTATE", sample_rotate, .dim = {{1, 1, 7, 14}}},
+    {"CE", sample_ce, .dim = {{1, 1, 4, 5}}, .training = true},
+    {0},
+};

@@ -332,3 +332,44 @@ const grad_rule shape_rules[OP_COUNT] = {
     [OP_MASK] = mask_rule,       [OP_HEADS] = heads_rule,
     [OP_MERGE] = merge_rule,
 };
+
+/* ---- samples ---- */
+
+SAMPLE(reshape, t_reshape(c, in[0], (int64_t[4]){1, 4, 3, 4}))
+SAMPLE(transpose, t_transpose(c, in[0], -1, -3))
+SAMPLE(slice, t_slice(c, in[0], -2, 1, 2))
+SAMPLE(concat, t_concat(c, in[0], in[1], -1))
+SAMPLE(rotate_half, t_rotate_half(c, in[0]))
+SAMPLE(embedding, t_embedding(c, in[0], SAMPLE_IDS(3, 0, 3, 1, 3)))
+SAMPLE(embedding_back, t_map(c, t_sum_rows_by_id(c, in[0], SAMPLE_IDS(2, 0, 2, 4), 5), AB_SIN))
+#define DISTANCES t_clipped_relative_position(c, SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(0, 1, 2, 3), 2)
+SAMPLE(gather, t_gather(c, in[0], DISTANCES))
+SAMPLE(scatter_add, t_scatter_add(c, in[0], DISTANCES, 5))
+SAMPLE(top_k, t_map(c, t_gather(c, in[0], t_top_k(c, in[0], 3, false)), AB_SIN))
+SAMPLE(relative_position, t_binary(c, OP_MUL, in[0], t_relative_position(c, SAMPLE_IDS(4, 1, 2), SAMPLE_IDS(0, 5, 2))))
+SAMPLE(to_ids, t_binary(c, OP_MUL, in[0], t_to_float(c, t_to_ids(c, t_to_float(c, SAMPLE_IDS(4, -1, 0, 7, 2))))))
+SAMPLE(random, t_map(c, t_binary(c, OP_MUL, in[0], t_random(c, (int64_t[4]){2, 3, 2, 4}, true)), AB_SIN))
+SAMPLE(mask, t_softmax(c, t_mask(c, in[0], SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(0, 1, 2), SAMPLE_IDS(3, 2), 1)))
+SAMPLE(heads, t_heads(c, in[0], SAMPLE_IDS(0, 3, 5), 1, 2, 3, 4))
+SAMPLE(merge, t_merge(c, number(c, in[0]), SAMPLE_IDS(0, 3, 5), 7, 1, 8))
+
+const op_sample shape_samples[] = {
+    {"RESHAPE", sample_reshape, .dim = {{2, 3, 2, 4}}},
+    {"TRANSPOSE", sample_transpose, .dim = {{2, 3, 2, 4}}},
+    {"SLICE, PAD", sample_slice, .dim = {{2, 3, 3, 4}}},
+    {"CONCAT", sample_concat, .dim = {{2, 3, 2, 4}, {2, 3, 2, 2}}},
+    {"ROTATE_HALF", sample_rotate_half, .dim = {{2, 3, 2, 4}}},
+    {"EMBEDDING", sample_embedding, .dim = {{1, 1, 4, 3}}},
+    {"EMBEDDING_BACK", sample_embedding_back, .dim = {{1, 1, 4, 3}}},
+    {"GATHER", sample_gather, .dim = {{2, 2, 3, 5}}},
+    {"SCATTER_ADD", sample_scatter_add, .dim = {{2, 2, 3, 4}}},
+    {"TOP_K", sample_top_k, .dim = {{2, 2, 3, 5}}},
+    {"TO_IDS, TO_FLOAT", sample_to_ids, .dim = {{2, 2, 3, 5}}},
+    {"RELATIVE_POSITION", sample_relative_position, .dim = {{2, 1, 3, 3}}},
+    {"RANDOM", sample_random, .dim = {{2, 3, 2, 4}}, .training = true},
+    {"MASK", sample_mask, .dim = {{2, 2, 3, 3}}},
+    {"MASK of one for all sentences", sample_mask, .dim = {{1, 2, 3, 3}}},
+    {"HEADS", sample_heads, .dim = {{1, 1, 6, 8}}},
+    {"MERGE", sample_merge, .dim = {{2, 2, 4, 3}}},
+    {0},
+};

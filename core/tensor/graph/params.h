@@ -38,13 +38,13 @@ typedef struct params {
     void *value, *grad;     /* [total]; NULL until params_alloc */
     void *slot[MOST_SLOTS]; /* [slot_total] each; NULL if the optimizer has fewer */
     size_t slot_total[MOST_SLOTS];
-    uint32_t n_slots;        /* slots whose extents are known */
-    void *shadow;            /* [total] BF16 copy of the values for products, on devices; else NULL */
-    uint64_t version;        /* incremented when values change, so that packed copies are refreshed */
-    bool frozen;             /* a new name is an error, not a new parameter */
-    bool int8;               /* products with these values run in int8: decoding on the CPU, F32 */
-    const backend *backend;  /* owner of the vectors' memory; NULL: the host */
-    uint64_t shadow_version; /* version of the values in `shadow` */
+    uint32_t n_slots;              /* slots whose extents are known */
+    void *shadow;                  /* [total] BF16 copy of the values for products, on devices; else NULL */
+    uint64_t version;              /* incremented when values change, so that packed copies are refreshed */
+    bool frozen;                   /* a new name is an error, not a new parameter */
+    bool int8;                     /* products with these values run in int8: decoding on the CPU, F32 */
+    const struct backend *backend; /* owner of the vectors' memory; NULL: the host */
+    uint64_t shadow_version;       /* version of the values in `shadow` */
 } params;
 param *params_find(const params *s, const char *name);
 /* A new one, at the end. asked_in: the plugin function that asks, which tells its kind. */

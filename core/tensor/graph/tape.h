@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    op op;
+    enum op op;
     dtype type;
     uint8_t n_in, n_out; /* n_out > 1: the next n_out - 1 nodes are its PARTs */
     uint8_t phase;
@@ -92,7 +92,7 @@ struct ab_ctx {
     bool training;        /* dropout is on */
     bool batch_invariant; /* inference: a row's result must not depend on other rows */
     int64_t n_dropout;    /* dropout places numbered so far */
-    params *params;
+    struct params *params;
     attn_context *attn;
     ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
@@ -103,7 +103,7 @@ struct ab_ctx {
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
     arena memory;                /* names, constants, attributes */
-    const backend *backend;
+    const struct backend *backend;
     workspace *shared;   /* holds the arena; NULL: the tape has its own. Owned by the caller */
     table_cache *tables; /* NULL: none. Owned by the caller */
     void *consts;        /* on a device: copy of the constants */
