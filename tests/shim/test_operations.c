@@ -1,5 +1,5 @@
-/* test_operations.c - every sample of an operation and its gradient (op_sample of tensor/graph/grad.h), in fp32 and bf16:
- * the CUDA backend against the CPU's. An operation without a CUDA kernel is refused by name. */
+/* test_operations.c - every sample of an operation and its gradient (op_sample of tensor/graph/grad.h), in fp32 and
+ * bf16: the CUDA backend against the CPU's. An operation without a CUDA kernel is refused by name. */
 #include "graph/samples.h"
 #include "open_device.h"
 

@@ -15,9 +15,9 @@ extern "C" {
 typedef void (*grad_rule)(ab_ctx *c, ab_t y, ab_t dy);
 extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rules[OP_COUNT];
 
-/* A value made by an operation. tests/unit/graph/test_gradients.c compares its gradient with central differences and its
- * fp32 and bf16 with double precision, tests/shim/test_operations.c a GPU with the CPU; the first names an operation that
- * no sample has. */
+/* A value made by an operation. tests/unit/graph/test_gradients.c compares its gradient with central differences, and
+ * its fp32 and bf16 with double precision; tests/shim/test_operations.c compares a GPU with the CPU. The first names an
+ * operation that no sample has. */
 typedef struct {
     const char *name;
     ab_t (*build)(ab_ctx *c, const ab_t *in);
