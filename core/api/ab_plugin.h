@@ -85,7 +85,8 @@ typedef struct { /* one INI key; {0} ends the table */
                                           AB_INT: words for the values -1, -2, ... ("auto") or NULL */
     /* description with the unit in brackets: "longest sequence [tokens]". Required. */
     const char *doc;
-} ab_param;
+} ab_option;
+typedef ab_option ab_param; /* its name before 2.3 */
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
@@ -259,7 +260,7 @@ typedef struct {
     /* name and doc are required; paper: "Vaswani et al. 2017, eq. 1" */
     const char *name, *doc, *paper, *version;
     size_t cfg_size;
-    const ab_param *params;
+    const ab_option *params;
     /* fused operations that `ablate check` tests separately; NULL-terminated, or NULL */
     const ab_op *const *ops;
     const void *iface;    /* the kind's interface: ab_attention_plugin, ... */

@@ -144,5 +144,5 @@ const command align_command = {
     .options = options,
     .size = sizeof(align_options),
     .run = align,
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .example = "paste text.en text.de | ablate align --run quick/base | ablate score aer --gold text.align"};

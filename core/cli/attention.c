@@ -204,7 +204,7 @@ static int attention(const invocation *c, void *options)
 static const attention_options defaults = {.part = -1, .layer = -1, .head = -1, .figure = -1};
 static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
-     .words = WORDS_RUNS},
+     .choices = CHOICES_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
     {"--text", "LINE", "the sentence", OPTION_TEXT, AT(text), .required = true},
     {"--output -o", "FILE", "output file: .html; for a figure: .svg, .pdf or .png", OPTION_TEXT, AT(out),
@@ -225,7 +225,7 @@ const command attention_command = {
     .name = "attention",
     .part = FOR_MODELS,
     .does = "show what each head attends to in a sentence: a page, or a figure as SVG, PDF or PNG",
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

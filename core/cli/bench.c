@@ -51,7 +51,7 @@ int bench_model(model *m, const bench_options *o, const char *plugin, const back
     arena a = {0};
     settings set = {0};
     int64_t vocab = o->vocab ? o->vocab : s->vocab;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "d_model", s->d_model, &a);
     settings_put(&set, "d_ff", s->d_ff, &a);
     settings_put(&set, "heads", s->heads, &a);
@@ -125,24 +125,24 @@ static const option options[] = {
     {"--lengths", "FILE",
      "one batch per line: its sentence pairs as source:target lengths in tokens, including EOS (bench/make_lengths.py)",
      OPTION_TEXT, AT(lengths), .required = true},
-    {"--config", "mini|tiny|small|base|big", "model size [tiny]", OPTION_TEXT, AT(config), .words = WORDS_OWN},
+    {"--config", "mini|tiny|small|base|big", "model size [tiny]", OPTION_TEXT, AT(config), .choices = CHOICES_OWN},
     {"--precision", "bf16|fp32|int8", "number format of products [bf16]; int8: only decode, on the CPU", OPTION_TEXT,
-     AT(precision), .words = WORDS_OWN},
-    {"--device", "cpu|cuda|cuda:N", "device [cpu]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+     AT(precision), .choices = CHOICES_OWN},
+    {"--device", "cpu|cuda|cuda:N", "device [cpu]", OPTION_TEXT, AT(device), .choices = CHOICES_OWN},
     {"--seconds", "S", "measuring time in seconds [10, unless --steps is given]", OPTION_REAL, AT(seconds), 1e-6, 0},
     {"--steps", "N", "number of steps to measure", OPTION_COUNT, AT(steps), 1, 1e7},
     {"--warmup", "N", "warmup steps, not measured [3]", OPTION_COUNT, AT(warmup), 0, 1e9},
     {"--wait", "each|pass", "wait for every step, or every pass over the batches (GPU)", OPTION_TEXT, AT(wait),
-     .words = WORDS_OWN},
+     .choices = CHOICES_OWN},
     {"--tokens", "N", "rows of every batch on each side (GPU)", OPTION_COUNT, AT(tokens), 1, 1e9},
     {"--vocab", "N", "vocabulary size [the configuration's]", OPTION_COUNT, AT(vocab), 16, 1e9},
     {"--beam-size", "N", "decode: hypotheses per sentence [4]", OPTION_COUNT, AT(beam_size), 1, MOST_BEAM},
     {"--batch", "N", "decode: sentences per batch [64, on a GPU 512]", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--role", "encoder|decoder|cross", "attention: which attention [encoder]", OPTION_TEXT, AT(role),
-     .words = WORDS_OWN},
+     .choices = CHOICES_OWN},
     {"--plugin", "NAME",
      "train: use this attention or position; attention: training steps with it, alternating with scaled_dot",
-     OPTION_LIST, AT(plugins), .words = WORDS_PLUGINS},
+     OPTION_LIST, AT(plugins), .choices = CHOICES_PLUGINS},
     {"--heads", "N", "attention: heads [8]", OPTION_COUNT, AT(heads), 1, 1e6},
     {"--d-k", "N", "attention: width of a head [64]", OPTION_COUNT, AT(d_k), 1, 1e6},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
@@ -150,7 +150,7 @@ static const option options[] = {
     {"--start-at", "TIME", "do not measure before this time [seconds since 1970]", OPTION_REAL, AT(start_at), 1e-6, 0},
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
     {0}};
-#define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
+#define BENCH .options = options, .defaults = &defaults, .size = sizeof defaults, .choices = CHOICES_NONE
 const command bench_train_command = {.name = "bench train",
                                      .part = FOR_SPEED,
                                      .does = "measure training steps; prints JSON",

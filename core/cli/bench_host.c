@@ -126,12 +126,12 @@ static int fill_table(bench *b, err *e)
         if ((bad = claim(b, "wide", &ids[i], &c, e))) break;
         for (int64_t k = 0; k < SENTENCES; k++) stats[2 * k] = value_of(i, k), stats[2 * k + 1] = 20;
         db_result ppl = {.metric = "PPL",
-                         .goal = "min",
+                         .direction = "min",
                          .signature = "exp(nll/token), EOS counted, dev",
                          .value = value_of(i, 0),
                          .how = "last",
                          .stats = {SENTENCES, 2, stats}};
-        db_result f = {.metric = "acc", .goal = "max", .value = 100 / value_of(i, 1), .how = "last"};
+        db_result f = {.metric = "acc", .direction = "max", .value = 100 / value_of(i, 1), .how = "last"};
         bad = db_put_result(b->d, &c, &ppl, e) || db_put_result(b->d, &c, &f, e) ||
               db_finish(b->d, &c, DB_DONE, 0, -1, NULL, e);
         db_claim_free(&c);
@@ -240,6 +240,6 @@ const command bench_host_command = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .run = host,
     .example = "ablate bench host --runs 1000 --points 100"};

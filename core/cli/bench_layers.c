@@ -209,7 +209,7 @@ static int bind(layer *l, const settings *row, const layers_options *o, void *cf
 {
     settings set = {0};
     size_t n = strlen(l->p->desc.name);
-    for (const ab_param *p = l->p->desc.params; p && p->name; p++) {
+    for (const ab_option *p = l->p->desc.params; p && p->name; p++) {
         char *key = arena_printf(a, "%s.%s", l->p->desc.name, p->name);
         const char *given = row ? settings_get(row, key) : NULL;
         settings_put(&set, key, given ? given : param_default(p, a), a);
@@ -292,12 +292,12 @@ static const layers_options defaults = {
     .d_model = 128, .heads = 8, .seconds = 0.2, .seed = 1, .threads = 1, .memory = 4096};
 static const option options[] = {
     {"--plugin", "NAME", "attention plugins [scaled_dot, recurrent, convolutional, restricted, linear, additive]",
-     OPTION_LIST, AT(plugins), .words = WORDS_PLUGINS},
+     OPTION_LIST, AT(plugins), .choices = CHOICES_PLUGINS},
     {"--length", "N", "sentence lengths in tokens, in ascending order [16, 32, ... 4096]", OPTION_LIST, AT(lengths)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of a measured plugin", OPTION_LIST, AT(set)},
     {"--into", "EXPERIMENT",
      "measure the encoder layer of each row of this experiment, and add the figures to its runs", OPTION_TEXT, AT(into),
-     .words = WORDS_EXPERIMENTS},
+     .choices = CHOICES_EXPERIMENTS},
     {"--memory", "MB", "memory limit: skip longer sentences that might need more [4096]", OPTION_COUNT, AT(memory), 1,
      1e9},
     {"--d-model", "N", "width of the rows [128]", OPTION_COUNT, AT(d_model), 1, 65536},
@@ -315,6 +315,6 @@ const command bench_layers_command = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .run = layers,
     .example = "ablate bench layers --plugin scaled_dot --plugin recurrent --length 64 --length 128 --length 256"};

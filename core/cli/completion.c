@@ -86,10 +86,10 @@ static void offer_key(const place *at, const char *plugin, const char *name)
 static void offer_keys(const place *at)
 {
     const plugin_schemas *all = run_schemas();
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) offer_key(at, NULL, p->name);
     for (size_t i = 0; i < all->n; i++)
-        for (const ab_param *p = all->list[i].params; p && p->name; p++) offer_key(at, all->list[i].name, p->name);
+        for (const ab_option *p = all->list[i].params; p && p->name; p++) offer_key(at, all->list[i].name, p->name);
 }
 
 /* Plugins of a kind, "KIND/NAME" for all kinds. */
@@ -108,12 +108,12 @@ static void offer_plugins(const place *at, const char *kind)
 static void offer_values(const place *at, const char *key)
 {
     const plugin_schemas *all = run_schemas();
-    const ab_param *found = NULL;
+    const ab_option *found = NULL;
     const char *dot = strchr(key, '.');
-    for (const ab_param *p = config_params; p->name && !dot; p++)
+    for (const ab_option *p = config_params; p->name && !dot; p++)
         if (same(p->name, key)) found = p;
     for (size_t i = 0; i < all->n && dot; i++)
-        for (const ab_param *p = all->list[i].params; p && p->name; p++)
+        for (const ab_option *p = all->list[i].params; p && p->name; p++)
             if (has_prefix(key, all->list[i].name) && key[strlen(all->list[i].name)] == '.' && same(p->name, dot + 1))
                 found = p;
     if (!found) return;
@@ -161,19 +161,19 @@ static void offer_rows(const place *at)
 
 /* ---- a place of a command line ---- */
 
-static void offer_kind(const place *at, words_kind kind, const char *own)
+static void offer_kind(const place *at, choices_kind kind, const char *own)
 {
     switch (kind) {
-    case WORDS_FILES:
-    case WORDS_NONE: break;
-    case WORDS_SPLITS: offer_list(at, "dev|test"); break;
-    case WORDS_OWN: offer_list(at, own); break;
-    case WORDS_KEYS: offer_keys(at); break;
-    case WORDS_EXPERIMENTS: offer_experiments(at, false); break;
-    case WORDS_RUNS: offer_experiments(at, true); break;
-    case WORDS_ROWS: offer_rows(at); break;
-    case WORDS_PLUGINS: offer_plugins(at, NULL); break;
-    case WORDS_CORPORA:
+    case CHOICES_FILES:
+    case CHOICES_NONE: break;
+    case CHOICES_SPLITS: offer_list(at, "dev|test"); break;
+    case CHOICES_OWN: offer_list(at, own); break;
+    case CHOICES_KEYS: offer_keys(at); break;
+    case CHOICES_EXPERIMENTS: offer_experiments(at, false); break;
+    case CHOICES_RUNS: offer_experiments(at, true); break;
+    case CHOICES_ROWS: offer_rows(at); break;
+    case CHOICES_PLUGINS: offer_plugins(at, NULL); break;
+    case CHOICES_CORPORA:
         for (int i = 0; i < n_known_corpora; i++) offer(at, known_corpora[i].name);
         break;
     }
@@ -229,16 +229,16 @@ static void offer_in_command(const place *at, char **word, int n)
     }
     bool cut = n > 3 && same(word[n - 1], "=");
     const option *o = option_before(c, word[n - 1]), *setting = cut ? option_before(c, word[n - 3]) : NULL;
-    if (setting && setting->words == WORDS_KEYS)
+    if (setting && setting->choices == CHOICES_KEYS)
         offer_values(at, word[n - 2]);
-    else if (o && o->words == WORDS_KEYS)
+    else if (o && o->choices == CHOICES_KEYS)
         offer_setting(at);
     else if (o)
-        offer_kind(at, o->words == WORDS_FILES && strchr(o->value, '|') ? WORDS_OWN : o->words, o->value);
+        offer_kind(at, o->choices == CHOICES_FILES && strchr(o->value, '|') ? CHOICES_OWN : o->choices, o->value);
     else if (*at->typed == '-')
         offer_options(at, c);
     else
-        offer_kind(at, c->words, c->choices);
+        offer_kind(at, c->choices, c->one_of);
 }
 
 static void offer_commands(const place *at)
@@ -295,8 +295,8 @@ const command completion_command = {
              "ablate completion fish | source.",
     .arguments = "bash|zsh|fish",
     .most = -1,
-    .words = WORDS_OWN,
-    .choices = "bash|zsh|fish",
+    .choices = CHOICES_OWN,
+    .one_of = "bash|zsh|fish",
     .verbatim = true,
     .run = completion,
     .example = "source <(ablate completion bash)"};

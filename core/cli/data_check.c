@@ -119,7 +119,7 @@ static bool print_report(const data_report *r, const char *place, const char *cr
 static int check(const invocation *c, void *options)
 {
     const check_options *o = options;
-    char words[1024] = "";
+    char message[1024] = "";
     err e = {0};
     arena a = {0};
     settings given = {0};
@@ -140,12 +140,13 @@ static int check(const invocation *c, void *options)
     ab_env env = {.data_dir = c->p.data_dir, .seed = 1};
     int bad = x->desc.params && config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
     if (!bad && (x->iface.task.flags & AB_DECODER_ONLY)) bad = fail(&e, "--task %s: has no pairs to check", o->task);
-    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words)) bad = fail(&e, "%s", words);
+    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))
+        bad = fail(&e, "%s", message);
     if (!bad) {
         data_inspect(&x->iface.task, self, &r);
         x->iface.task.close(self);
         find_all_crlf(c->word[0], c->p.data_dir, &crlf);
-        faults = print_report(&r, c->word[0], str_text(&crlf), words);
+        faults = print_report(&r, c->word[0], str_text(&crlf), message);
     }
     str_free(&crlf);
     arena_free(&a);

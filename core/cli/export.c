@@ -84,7 +84,7 @@ const command export_command = {
         "What has no counterpart in a model's format is refused by name; docs/export.md has what maps to what.",
     .arguments = "[EXPERIMENT|MODEL]",
     .most = 1,
-    .words = WORDS_EXPERIMENTS,
+    .choices = CHOICES_EXPERIMENTS,
     .options = options,
     .size = sizeof(export_options),
     .run = export,

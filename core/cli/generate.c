@@ -16,7 +16,7 @@ typedef struct {
 /* The window that the model's task trains on; the task is opened without its data. */
 static int window_of(const model *m, const places *p, int64_t *window, err *e)
 {
-    char words[1024] = "";
+    char message[1024] = "";
     arena a = {0};
     void *self = NULL;
     const plugin *x = plugin_find(AB_TASK, m->cfg.task, e);
@@ -26,8 +26,8 @@ static int window_of(const model *m, const places *p, int64_t *window, err *e)
     int bad = x->desc.params && config_bind(&m->set, x->desc.name, x->desc.params, cfg, &a, e);
     ab_env env = {.data_dir = p->data_dir, .seed = 1, .no_data = 1};
     ab_vocabs asked = {.tgt = task->tgt_vocab};
-    if (!bad && task->open(&self, cfg, &host_table, &env, words, sizeof words))
-        bad = fail(e, "task '%s': %s", x->desc.name, words);
+    if (!bad && task->open(&self, cfg, &host_table, &env, message, sizeof message))
+        bad = fail(e, "task '%s': %s", x->desc.name, message);
     if (!bad && task->vocabs) task->vocabs(self, &asked);
     if (self) task->close(self);
     if (!bad && asked.tgt == AB_VOCAB_SYMBOLS)
@@ -117,16 +117,17 @@ static const generate_options defaults = {
     .device = "auto", .prompt = "", .tokens = 500, .temperature = 0.8, .top_k = 200, .seed = 1};
 static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, AT(run),
-     .words = WORDS_RUNS},
+     .choices = CHOICES_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, AT(model)},
-    {"--prompt", "TEXT", "start of the text [empty]", OPTION_TEXT, AT(prompt), .words = WORDS_NONE},
+    {"--prompt", "TEXT", "start of the text [empty]", OPTION_TEXT, AT(prompt), .choices = CHOICES_NONE},
     {"--tokens", "N", "maximum number of tokens to generate [500]", OPTION_COUNT, AT(tokens), 1, 1e7},
     {"--temperature", "T", "divide logits by this; 0: always take the likeliest token [0.8]", OPTION_REAL,
      AT(temperature), 0, 100},
     {"--top-k", "K", "sample only from the K likeliest tokens; 0: all [200]", OPTION_COUNT, AT(top_k), 0, 1e7},
     {"--seed", "S", "random seed; the same seed gives the same text [1]", OPTION_COUNT, AT(seed), 0, 9e15},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),
+     .choices = CHOICES_OWN},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
@@ -139,6 +140,6 @@ const command generate_command = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .run = generate,
     .example = "ablate generate --run shakespeare/base --prompt \"ROMEO:\" --tokens 300 --seed 2"};

@@ -33,7 +33,7 @@ double head_share(const head_figures *h, enum head_role role, int half)
 
 static int open_data(measuring *x, const places *p, const measure_options *o, err *e)
 {
-    char words[1024] = "";
+    char message[1024] = "";
     const plugin *found = plugin_find(AB_TASK, x->m.cfg.task, e);
     if (!found) return -1;
     const ab_plugin *d = &found->desc;
@@ -41,8 +41,8 @@ static int open_data(measuring *x, const places *p, const measure_options *o, er
     if (d->params && config_bind(&x->m.set, d->name, d->params, cfg, &x->memory, e)) return -1;
     ab_env env = {.data_dir = p->data_dir, .seed = (uint64_t)x->out->seed};
     const ab_task_plugin *task = &found->iface.task;
-    if (task->open(&x->self, cfg, &host_table, &env, words, sizeof words))
-        return fail(e, "task '%s': %s", d->name, words);
+    if (task->open(&x->self, cfg, &host_table, &env, message, sizeof message))
+        return fail(e, "task '%s': %s", d->name, message);
     x->task = task;
     if (dataset_build(&x->data, task, x->self, x->src, x->tgt, x->m.cfg.max_length, e)) return -1;
     x->dev = x->data.split[AB_DEV];

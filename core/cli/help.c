@@ -73,8 +73,8 @@ static void one_option(const option *o, str *out)
     const char *space = strchr(o->name, ' ');
     if (space) str_addf(&left, "%s, ", space + 1);
     str_addf(&left, "%.*s", (int)strcspn(o->name, " "), o->name);
-    bool words = o->value && strchr(o->value, '|');
-    if (o->value) str_addf(&left, " %s", words && strlen(o->value) > 14 ? "WORD" : o->value);
+    bool listed = o->value && strchr(o->value, '|');
+    if (o->value) str_addf(&left, " %s", listed && strlen(o->value) > 14 ? "WORD" : o->value);
     size_t column = left.n + 2;
     str_addf(out, "  %s", str_text(&left));
     if (column + 2 > INDENT) {
@@ -84,7 +84,7 @@ static void one_option(const option *o, str *out)
     str_addf(out, "%*s", (int)(INDENT - column), "");
     column = INDENT;
     wrap(out, o->help, INDENT, &column);
-    if (words && strlen(o->value) > 14) {
+    if (listed && strlen(o->value) > 14) {
         str list = {0};
         str_add(&list, ": ");
         for (const char *p = o->value; *p; p++) str_add(&list, *p == '|' ? ", " : (char[]){*p, 0});

@@ -11,7 +11,7 @@
 #define NO_SETTINGS                                                                                                    \
     "\ntypedef struct {\n    int64_t unused; /* a field here and a row in params define an INI key */\n} config;\n\n"
 #define END(kind)                                                                                                      \
-    "\nstatic const ab_param params[] = {{0}};\n"                                                                      \
+    "\nstatic const ab_option params[] = {{0}};\n"                                                                     \
     "static const ab_" kind "_plugin self = {SELF};\n"                                                                 \
     "AB_PLUGIN(config, params, &self, .name = \"NAME\", .doc = \"what it does, in one line\", .paper = \"who, when, "  \
     "equation\");\n"

@@ -100,13 +100,13 @@ static int take_word(const option *o, const char *name, const char *value, int *
     char word[64];
     for (int i = 0; value_word(o->value, i, word); i++)
         if (same(word, value)) return *at = i, 0;
-    const char *words[32];
+    const char *choices[32];
     char text[32][64];
     size_t n = 0;
-    while (n < LENGTH(words) && value_word(o->value, (int)n, text[n])) words[n] = text[n], n++;
+    while (n < LENGTH(choices) && value_word(o->value, (int)n, text[n])) choices[n] = text[n], n++;
     str list = {0};
     list_words(o->value, &list);
-    const char *near = nearest(value, words, n);
+    const char *near = nearest(value, choices, n);
     fail(e, "%s %s: expected %s%s%s%s", name, value, str_text(&list), near ? "; did you mean " : "", near ? near : "",
          near ? "?" : "");
     str_free(&list);

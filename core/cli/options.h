@@ -24,7 +24,7 @@
  *         {0}};
  *     const command show_command = {
  *         .name = "show", .part = FOR_RESULTS, .does = "show a run: settings, results, provenance", .arguments = "RUN",
- *         .least = 1, .most = 1, .words = WORDS_RUNS, .options = options, .defaults = &defaults,
+ *         .least = 1, .most = 1, .choices = CHOICES_RUNS, .options = options, .defaults = &defaults,
  *         .size = sizeof defaults, .run = show, .example = "ablate show quick/base"};
  *
  * Every command also takes -h, --help, -q, --quiet, -v and --verbose. An option's value follows it, or an equals sign
@@ -52,17 +52,17 @@ typedef enum {
 
 /* What completion offers. */
 typedef enum {
-    WORDS_FILES, /* the shell's own completion */
-    WORDS_NONE,
-    WORDS_SPLITS,
-    WORDS_OWN,  /* the words of `value` ("auto|cpu|cuda") or of a command's `choices` */
-    WORDS_KEYS, /* key= of an INI, then its values */
-    WORDS_EXPERIMENTS,
-    WORDS_RUNS,
-    WORDS_ROWS, /* of the INI on the command line */
-    WORDS_PLUGINS,
-    WORDS_CORPORA
-} words_kind;
+    CHOICES_FILES, /* the shell's own completion */
+    CHOICES_NONE,
+    CHOICES_SPLITS,
+    CHOICES_OWN,  /* the words of `value` ("auto|cpu|cuda") or of a command's `one_of` */
+    CHOICES_KEYS, /* key= of an INI, then its values */
+    CHOICES_EXPERIMENTS,
+    CHOICES_RUNS,
+    CHOICES_ROWS, /* of the INI on the command line */
+    CHOICES_PLUGINS,
+    CHOICES_CORPORA
+} choices_kind;
 
 typedef struct {
     const char *name;  /* "--output -o": its names, the documented one first */
@@ -72,12 +72,12 @@ typedef struct {
     size_t at; /* in the command's struct of options */
     double least, most;
     bool required;
-    words_kind words; /* WORDS_FILES means WORDS_OWN if `value` lists words */
+    choices_kind choices; /* CHOICES_FILES means CHOICES_OWN if `value` lists words */
 } option;
 
 #define OPTION_DATABASE                                                                                                \
     {                                                                                                                  \
-        "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, WORDS_FILES            \
+        "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, CHOICES_FILES          \
     }
 
 /* The parts of `ablate help`. */
@@ -101,8 +101,8 @@ typedef struct {
     const char *arguments; /* as shown in the usage: "RUN", "[NAME]", "FILE FILE..."; or NULL */
     int least, most;       /* number of arguments; most -1: any number */
     const char *missing;   /* error message for fewer; or NULL */
-    words_kind words;      /* kind of arguments */
-    const char *choices;   /* for WORDS_OWN: "bash|zsh|fish" */
+    choices_kind choices;  /* kind of arguments */
+    const char *one_of;    /* for CHOICES_OWN: "bash|zsh|fish" */
     bool verbatim;         /* no options: the command reads argv itself */
     const option *options; /* ends with {0}; NULL: none */
     const void *defaults;  /* a struct of the options, `size` bytes */

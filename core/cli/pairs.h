@@ -13,7 +13,7 @@ typedef struct {
 /* clang-format off */
 #define PAIRS_OPTIONS(options, field) \
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", OPTION_TEXT, \
-     offsetof(options, field.run), .words = WORDS_RUNS}, \
+     offsetof(options, field.run), .choices = CHOICES_RUNS}, \
     {"--model", "FILE.safetensors", "a model file instead of a run", OPTION_TEXT, offsetof(options, field.model)}, \
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, offsetof(options, field.threads), 1, MOST_THREADS}, \
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS}

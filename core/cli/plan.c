@@ -105,7 +105,7 @@ static const option options[] = {
     {"--detect", "\"EFFECT METRIC\"", "required: the difference to detect, such as \"0.5 BLEU\"; for PPL in percent",
      OPTION_TEXT, offsetof(plan_options, detect)},
     {"--like", "EXPERIMENT", "take standard deviations and times from this experiment's runs [the spec's own]",
-     OPTION_TEXT, offsetof(plan_options, like), .words = WORDS_EXPERIMENTS},
+     OPTION_TEXT, offsetof(plan_options, like), .choices = CHOICES_EXPERIMENTS},
     {"--sd", "X", "standard deviation over seeds [estimated from runs]", OPTION_REAL, offsetof(plan_options, sd), 0, 0},
     OPTION_DATABASE,
     {0}};

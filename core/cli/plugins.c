@@ -33,7 +33,7 @@ static void plugin_json(const plugin *p, str *out)
     json_key(out, "parameters");
     str_addc(out, '[');
     arena a = {0};
-    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+    for (const ab_option *q = p->desc.params; q && q->name; q++) {
         str_add(out, q == p->desc.params ? "{" : ",{");
         json_key_text(out, "name", q->name);
         json_key_text(out, "type", type_name(q->type));
@@ -104,7 +104,7 @@ const command plugins_command = {.name = "plugins",
                                  .does = "list the loaded plugins, with parameters and descriptions",
                                  .arguments = "[KIND | KIND/NAME | FILE.so]",
                                  .most = 1,
-                                 .words = WORDS_PLUGINS,
+                                 .choices = CHOICES_PLUGINS,
                                  .options = options,
                                  .size = sizeof(plugins_options),
                                  .run = plugins,

@@ -171,7 +171,7 @@ static int parse(const invocation *c, void *options) { return predict(c, options
 static const predict_options defaults = {.device = "auto", .length_penalty = -1};
 static const option options[] = {
     {"--run", "RUN", "a trained run: number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; repeat for an ensemble",
-     OPTION_LIST, AT(run), .words = WORDS_RUNS},
+     OPTION_LIST, AT(run), .choices = CHOICES_RUNS},
     {"--model", "FILE.safetensors", "a model file instead of a run; repeat for an ensemble", OPTION_LIST, AT(model)},
     {"--beam-size", "N", "hypotheses per sentence [the run's; 21 for trees]", OPTION_COUNT, AT(beam_size), 1,
      MOST_BEAM},
@@ -182,15 +182,16 @@ static const option options[] = {
      OPTION_FLAG, AT(alignment)},
     {"--batch", "N", "sentences decoded together", OPTION_COUNT, AT(batch), 1, MOST_BATCH},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
-    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to compute on [auto]", OPTION_TEXT, AT(device),
+     .choices = CHOICES_OWN},
     {"--precision", "run|fp32|bf16|int8",
      "number format [run: as in training]; int8 is faster and rounds weights (CPU)", OPTION_WORD, AT(precision)},
     {"-s", "TASK.KEY=VALUE", "a parameter of the task, overriding the run's", OPTION_LIST, AT(set),
-     .words = WORDS_KEYS},
+     .choices = CHOICES_KEYS},
     {"--plugin-path", "FOLDERS", "additional plugin folders, separated by colons", OPTION_PLUGINS},
     OPTION_DATABASE,
     {0}};
-#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .words = WORDS_NONE
+#define PREDICTION .options = options, .defaults = &defaults, .size = sizeof defaults, .choices = CHOICES_NONE
 const command predict_command = {
     .name = "predict",
     .part = FOR_MODELS,

@@ -16,10 +16,10 @@ typedef struct {
 
 typedef struct {
     int64_t *id;
-    const char **words; /* "run 5  toy/A/heads=1 seed 0, done" */
+    const char **lines; /* "run 5  toy/A/heads=1 seed 0, done" */
     size_t n;
     const char **folder; /* n_folders; of all attempts and generations */
-    size_t n_folders, id_cap, words_cap, folder_cap;
+    size_t n_folders, id_cap, lines_cap, folder_cap;
     size_t elsewhere; /* folders that are not below `own` and so stay */
     char *own;        /* the folder of this database's runs, resolved; NULL: it has none */
     int64_t bytes;
@@ -104,9 +104,9 @@ static int add_run(removal *m, reader *r, int64_t id, err *e)
                   (long long)d.run.seed);
     if (!rc) {
         m->id = grow(m->id, &m->id_cap, m->n + 1, sizeof *m->id);
-        m->words = grow(m->words, &m->words_cap, m->n + 1, sizeof *m->words);
+        m->lines = grow(m->lines, &m->lines_cap, m->n + 1, sizeof *m->lines);
         m->id[m->n] = id;
-        m->words[m->n++] = arena_printf(&m->memory, "run %lld  %s/%s seed %lld, %s", (long long)id, d.experiment, d.row,
+        m->lines[m->n++] = arena_printf(&m->memory, "run %lld  %s/%s seed %lld, %s", (long long)id, d.experiment, d.row,
                                         (long long)d.run.seed, db_status_text(d.run.status));
         add_files(m, &d);
     }
@@ -143,7 +143,7 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
 static void print_removal(const removal *m, const rm_options *o)
 {
     enum { SHOWN = 20 };
-    for (size_t i = 0; i < m->n && i < SHOWN; i++) fprintf(stderr, "  %s\n", m->words[i]);
+    for (size_t i = 0; i < m->n && i < SHOWN; i++) fprintf(stderr, "  %s\n", m->lines[i]);
     if (m->n > SHOWN) fprintf(stderr, "  and %zu more\n", m->n - SHOWN);
     if (o->experiment && !o->older) fprintf(stderr, "  the experiment %s itself\n", o->experiment);
     for (size_t i = 0; i < m->n_folders && i < SHOWN && !o->keep_files; i++) fprintf(stderr, "  %s/\n", m->folder[i]);
@@ -210,7 +210,7 @@ static int rm(const invocation *c, void *options)
     }
     free(m.own);
     free(m.id);
-    free((void *)m.words);
+    free((void *)m.lines);
     free((void *)m.folder);
     arena_free(&m.memory);
     return rc ? call_failed(c, &e) : code;
@@ -218,7 +218,7 @@ static int rm(const invocation *c, void *options)
 
 static const option options[] = {
     {"--experiment", "NAME", "remove an experiment with all its runs, older ones too", OPTION_TEXT,
-     offsetof(rm_options, experiment), .words = WORDS_EXPERIMENTS},
+     offsetof(rm_options, experiment), .choices = CHOICES_EXPERIMENTS},
     {"--older", NULL, "with --experiment: only the older runs, which its table leaves out", OPTION_FLAG,
      offsetof(rm_options, older)},
     {"--keep-files", NULL, "keep checkpoints, models, outputs and logs", OPTION_FLAG, offsetof(rm_options, keep_files)},
@@ -233,7 +233,7 @@ const command rm_command = {.name = "rm",
                                      "Running runs cannot be removed.",
                             .arguments = "RUN...",
                             .most = -1,
-                            .words = WORDS_RUNS,
+                            .choices = CHOICES_RUNS,
                             .options = options,
                             .size = sizeof(rm_options),
                             .run = rm,

@@ -27,14 +27,14 @@ static int estimate(const invocation *c, void *typed)
 static const sweep_options defaults = {.rerun = RERUN_NONE, .step_limit = 1800};
 static const option table[] = {
     {"-s", "KEY=VALUE", "override a setting of the INI's [base]; a list becomes a sweep", OPTION_LIST, AT(set),
-     .words = WORDS_KEYS},
-    {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .words = WORDS_ROWS},
+     .choices = CHOICES_KEYS},
+    {"--only", "ROW", "train only this row, group or pattern", OPTION_LIST, AT(only), .choices = CHOICES_ROWS},
     {"--seeds", "LIST", "seeds, such as 1..3 or 1,5 [the INI's]", OPTION_TEXT, AT(seeds)},
     OPTION_DATABASE,
-    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .words = WORDS_OWN},
+    {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device), .choices = CHOICES_OWN},
     {"--workers", "N|auto",
      "runs at a time; auto: as many as fit cores (--threads, or 1, per run) and memory [one per device]", OPTION_TEXT,
-     AT(at_a_time), .words = WORDS_OWN},
+     AT(at_a_time), .choices = CHOICES_OWN},
     {"--nice", NULL, "run at the lowest priority", OPTION_FLAG, AT(nice)},
     {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
      MOST_THREADS},

@@ -33,5 +33,5 @@ const command score_likelihood_command = {
     .options = options,
     .size = sizeof(likelihood_options),
     .run = likelihood,
-    .words = WORDS_NONE,
+    .choices = CHOICES_NONE,
     .example = "paste text.en text.de | ablate score likelihood --run quick/base"};

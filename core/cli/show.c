@@ -45,11 +45,11 @@ static void show_field(const char *key, const char *value)
         printf(KEY "%s\n", "uncommitted changes",
                same(value, "0") ? "no" : "yes (ablate query \"SELECT data FROM blob\")");
     } else {
-        char *words = xstrdup(key);
-        for (char *p = words; *p; p++)
+        char *label = xstrdup(key);
+        for (char *p = label; *p; p++)
             if (*p == '_') *p = ' ';
-        show_line(same(key, "git_commit") ? "commit" : words, value);
-        free(words);
+        show_line(same(key, "git_commit") ? "commit" : label, value);
+        free(label);
     }
 }
 
@@ -232,9 +232,9 @@ static const option options[] = {
     {"--json", NULL, "print a JSON array (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
     {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
     {"--hyp", "SPLIT", "print its outputs for dev or test, one per line", OPTION_TEXT, offsetof(show_options, hyp),
-     .words = WORDS_SPLITS},
+     .choices = CHOICES_SPLITS},
     {"--ref", "SPLIT", "print the references of its outputs, one per line", OPTION_TEXT, offsetof(show_options, ref),
-     .words = WORDS_SPLITS},
+     .choices = CHOICES_SPLITS},
     OPTION_DATABASE,
     {0}};
 const command show_command = {.name = "show",
@@ -245,7 +245,7 @@ const command show_command = {.name = "show",
                               .least = 1,
                               .most = 1,
                               .missing = "expected a run; `ablate ls EXPERIMENT` lists them",
-                              .words = WORDS_RUNS,
+                              .choices = CHOICES_RUNS,
                               .options = options,
                               .size = sizeof(show_options),
                               .run = show,

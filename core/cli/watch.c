@@ -133,7 +133,7 @@ const command watch_command = {
         "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.",
     .arguments = "[EXPERIMENT]",
     .most = 1,
-    .words = WORDS_EXPERIMENTS,
+    .choices = CHOICES_EXPERIMENTS,
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -108,7 +108,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return o->glu ? ab_mul(c, ab_slice(c, y, -1, 0, d), ab_map(c, ab_slice(c, y, -1, d, d), AB_SIGMOID)) : y;
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"width", AB_INT, offsetof(config, width), 3, 1, 255, 0, "positions under the kernel, k in Table 1 [tokens]"},
     {"glu", AB_BOOL, offsetof(config, glu), 0, 0, 0, 0,
      "gated linear unit on twice the width: a sigmoid(b) (Gehring et al. 2017, section 3.2)"},

@@ -25,7 +25,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"factor", AB_REAL, offsetof(config, factor), 10, 0.1, 1000, 0, "initial value of the learned factor [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts =

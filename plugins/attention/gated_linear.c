@@ -32,7 +32,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return decay_output(c, x, decayed_sum(c, q, k, v, log_alpha(c, o, mem), o->chunk), 1);
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"chunk", AB_INT, offsetof(config, chunk), 16, 1, 64, 0,
      "positions computed together in training; also bounds alpha >= exp(-40 / chunk) [tokens]"},
     {0}};

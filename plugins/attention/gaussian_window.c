@@ -43,15 +43,16 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
-static const ab_param params[] = {{"step", AB_REAL, offsetof(config, step), 0.5, 0.001, 100, 0,
-                                   "initial step of the centre, at most 0.99 `most` [source tokens per target token]"},
-                                  {"most", AB_REAL, offsetof(config, most), 0, 0, 100, 0,
-                                   "largest step, where steps saturate [source tokens per target token]; 0 = no bound"},
-                                  {"offset", AB_BOOL, offsetof(config, offset), 0, 0, 0, 0,
-                                   "each query also looks a learned distance before or behind the centre"},
-                                  {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0,
-                                   "initial standard deviation of the window [source tokens]"},
-                                  {0}};
+static const ab_option params[] = {
+    {"step", AB_REAL, offsetof(config, step), 0.5, 0.001, 100, 0,
+     "initial step of the centre, at most 0.99 `most` [source tokens per target token]"},
+    {"most", AB_REAL, offsetof(config, most), 0, 0, 100, 0,
+     "largest step, where steps saturate [source tokens per target token]; 0 = no bound"},
+    {"offset", AB_BOOL, offsetof(config, offset), 0, 0, 0, 0,
+     "each query also looks a learned distance before or behind the centre"},
+    {"width", AB_REAL, offsetof(config, width), 8, 0.1, 10000, 0,
+     "initial standard deviation of the window [source tokens]"},
+    {0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS,
                                          .accepts =
                                              AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,

@@ -46,9 +46,10 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return attend(c, x, mem, kv_heads(ab_info(c)->heads, ((const config *)cfg)->kv_heads));
 }
 
-static const ab_param params[] = {{"kv_heads", AB_INT, offsetof(config, kv_heads), 1, 1, 1024, 0,
-                                   "heads of keys and values, reduced to a divisor of `heads`; 1: multi-query [heads]"},
-                                  {0}};
+static const ab_option params[] = {
+    {"kv_heads", AB_INT, offsetof(config, kv_heads), 1, 1, 1024, 0,
+     "heads of keys and values, reduced to a divisor of `heads`; 1: multi-query [heads]"},
+    {0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "grouped_query",

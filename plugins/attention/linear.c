@@ -24,7 +24,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_div(c, ab_causal_kv_sum(c, q, k, v), weight));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 0, 1, 0, "added to the normaliser [none]"}, {0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};

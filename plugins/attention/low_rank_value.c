@@ -17,7 +17,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_attend(c, q, k, v, 1 / sqrt((double)in->d_k)));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"rank", AB_INT, offsetof(config, rank), 32, 1, 65536, 0, "width between the two factors of W_V [values]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts =

@@ -22,9 +22,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_linear(c, ab_concat(c, there, back, -1), "out", in->d_model, 1);
 }
 
-static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
-                                   "size of the state, both directions together; auto: d_model [units]"},
-                                  {0}};
+static const ab_option params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
+                                    "size of the state, both directions together; auto: d_model [units]"},
+                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "recurrent", .doc = "gated recurrent unit instead of self-attention",
           .paper = "Cho et al. 2014, eq. 5 to 8; Vaswani et al. 2017, Table 1", .version = "1.0");

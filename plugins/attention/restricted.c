@@ -23,7 +23,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"r", AB_INT, offsetof(config, r), 8, 0, 100000, 0, "distance of the farthest key that a query sees [tokens]"},
     {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,

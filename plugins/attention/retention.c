@@ -30,7 +30,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return decay_output(c, x, decayed_sum(c, q, k, v, g, o->chunk), 0);
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"fastest", AB_REAL, offsetof(config, fastest), 5, 1, 20, 0,
      "head i (0, 1, ...) loses the share 2^-(fastest + i) of its state at each token [none]"},
     {"chunk", AB_INT, offsetof(config, chunk), 32, 1, 64, 0,

@@ -13,9 +13,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_attend(c, q, k, v, 1 / (o->temperature * sqrt((double)ab_dim(c, q, -1)))));
 }
 
-static const ab_param params[] = {{"temperature", AB_REAL, offsetof(config, temperature), 1, 0.01, 100, 0,
-                                   "divides the logits before the softmax [none]"},
-                                  {0}};
+static const ab_option params[] = {{"temperature", AB_REAL, offsetof(config, temperature), 1, 0.01, 100, 0,
+                                    "divides the logits before the softmax [none]"},
+                                   {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts =
                                              AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS | AB_POS_SCORES | AB_POS_VALUES,

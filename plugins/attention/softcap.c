@@ -16,7 +16,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, ab_softmax(c, s), in->dropout), v));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"cap", AB_REAL, offsetof(config, cap), 50, 0.1, 10000, 0, "bound on the absolute score [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts =

@@ -51,7 +51,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"kind", AB_CHOICE, offsetof(config, kind), DENSE, 0, 0, "dense|random",
      "scores from the query's row, or from a learned table"},
     {"max_len", AB_INT, offsetof(config, max_len), 256, 1, 1 << 16, 0, "longest sentence [tokens]"},

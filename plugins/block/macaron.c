@@ -26,7 +26,7 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
     return ab_normalize(c, x, "ln");
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
 AB_PLUGIN(config, params, &self, .name = "macaron", .doc = "half a feed-forward step before and after the attention",
           .paper = "Lu et al. 2019 (Macaron Net), section 3.2; norms as in Gulati et al. 2020");

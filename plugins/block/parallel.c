@@ -21,7 +21,7 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
     return ab_normalize(c, x, "ln");
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
 AB_PLUGIN(config, params, &self, .name = "parallel", .doc = "all sublayers in parallel, after one norm",
           .paper = "Wang and Komatsuzaki 2021 (GPT-J); Chowdhery et al. 2022 (PaLM), section 2");

@@ -15,7 +15,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "post_norm", .doc = "norm after each residual connection",
           .paper = "Vaswani et al. 2017, section 3.1");

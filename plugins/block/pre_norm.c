@@ -21,7 +21,7 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
     return ab_normalize(c, x, "ln");
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
 AB_PLUGIN(config, params, &self, .name = "pre_norm", .doc = "norm before each sublayer and after the last layer",
           .paper = "Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, section 3");

@@ -17,7 +17,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return x;
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "rezero", .doc = "no norm; each sublayer has a learned weight, initially 0",
           .paper = "Bachlechner et al. 2020, ReZero is All You Need, eq. 1");

@@ -25,7 +25,7 @@ static ab_t finish(ab_ctx *c, const void *cfg, ab_t x)
     return ab_normalize(c, x, "ln");
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward, .finish = finish};
 AB_PLUGIN(config, params, &self, .name = "sandwich", .doc = "norm before and after each sublayer",
           .paper = "Ding et al. 2021 (CogView), section 2.4");

@@ -17,9 +17,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_dropout(c, ab_map(c, h, AB_RELU), in->dropout), "2", in->d_model, 1);
 }
 
-static const ab_param params[] = {{"width", AB_INT, offsetof(config, width), 4, 1, 64, NULL,
-                                   "tokens that a Canon layer sees, the row's own included [tokens]"},
-                                  {0}};
+static const ab_option params[] = {{"width", AB_INT, offsetof(config, width), 4, 1, 64, NULL,
+                                    "tokens that a Canon layer sees, the row's own included [tokens]"},
+                                   {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "canon", .doc = "two linear maps with a ReLU, and Canon layers C and D",
           .paper = "Allen-Zhu 2025 (Physics of Language Models, part 4.1)", .claims = AB_MIXES_TOKENS);

@@ -13,7 +13,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_dropout(c, h, in->dropout), "2", in->d_model, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "gelu", .doc = "two linear maps with a GELU between them",
           .paper = "Hendrycks and Gimpel 2016, section 2");

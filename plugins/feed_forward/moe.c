@@ -96,7 +96,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_info(c)->training ? taken_rows(c, o, x, &g) : all_rows(c, o, x, g.weight);
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"experts", AB_INT, offsetof(config, experts), 4, 1, 64, 0, "number of feed-forwards, each of width d_ff [count]"},
     {"top_k", AB_INT, offsetof(config, top_k), 2, 1, 64, 0, "experts per row, at most `experts` [count]"},
     {"capacity", AB_REAL, offsetof(config, capacity), 1.25, 0.1, 64, 0,

@@ -16,9 +16,9 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_dropout(c, h, in->dropout), "2", in->d_model, 0);
 }
 
-static const ab_param params[] = {{"same_size", AB_BOOL, offsetof(config, same_size), 1, 0, 0, 0,
-                                   "inner width 2/3 of d_ff, for as many weights as relu (section 2)"},
-                                  {0}};
+static const ab_option params[] = {{"same_size", AB_BOOL, offsetof(config, same_size), 1, 0, 0, 0,
+                                    "inner width 2/3 of d_ff, for as many weights as relu (section 2)"},
+                                   {0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "swiglu", .doc = "linear map gated by another one through SiLU",
           .paper = "Shazeer 2020, GLU Variants Improve Transformer, eq. 6");

@@ -23,7 +23,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_mul(c, ab_map(c, ab_linear(c, mixed(c, x, before, "mu_r"), "r", in->d_model, 0), AB_SIGMOID), y);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "token_shift",
           .doc = "squared ReLU and a gate, of each row and the row before",

@@ -20,7 +20,7 @@ static ab_t add(ab_ctx *c, const void *cfg, ab_t x, ab_t s)
     return ab_add_layer_norm(c, x, s, g, b, ((const config *)cfg)->eps);
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 1e-12, 0.1, 0, "added to the variance [variance]"}, {0}};
 static const ab_norm_plugin self = {.forward = forward, .add = add};
 AB_PLUGIN(config, params, &self, .name = "layer_norm", .doc = "layer normalisation, with gain and bias",

@@ -13,7 +13,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_mul(c, ab_mul(c, x, scale), ab_weight_full(c, "g", 1, d));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"eps", AB_REAL, offsetof(config, eps), 1e-6, 1e-12, 0.1, 0, "added to the mean square [square]"}, {0}};
 static const ab_norm_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "rms_norm", .doc = "division by the root mean square, with a gain",

@@ -67,7 +67,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"rows", "columns", "all", "momentum"};
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"decay_rate", AB_REAL, offsetof(config, decay_rate), -0.8, -1, -0.1, 0,
      "exponent of the step in the decay of mean squares [none] (section 7.2)"},
     {"eps1", AB_REAL, offsetof(config, eps1), 1e-30, 1e-36, 1, 0, "added to squared gradients [none]"},

@@ -20,7 +20,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"m"};
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"beta1", AB_REAL, offsetof(config, beta1), 0.9, 0, 0.999999, 0, "weight of the momentum in the step [none]"},
     {"beta2", AB_REAL, offsetof(config, beta2), 0.99, 0, 0.999999, 0, "decay of the momentum [none]"},
     {"decay", AB_REAL, offsetof(config, decay), 0, 0, 1, 0, "weight decay, multiplied by the learning rate [none]"},

@@ -73,7 +73,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"m", "v"};
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"momentum", AB_REAL, offsetof(config, momentum), 0.95, 0, 0.9999, 0, "decay of the momentum, mu [none]"},
     {"nesterov", AB_BOOL, offsetof(config, nesterov), 1, 0, 0, 0, "look ahead along the momentum [true or false]"},
     {"steps", AB_INT, offsetof(config, steps), 5, 1, 20, 0, "Newton-Schulz steps [steps]"},

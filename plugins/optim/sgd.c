@@ -18,7 +18,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"v"};
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"momentum", AB_REAL, offsetof(config, momentum), 0.9, 0, 0.9999, 0, "decay of the momentum [none]"},
     {"nesterov", AB_BOOL, offsetof(config, nesterov), 0, 0, 1, 0, "look ahead along the momentum [true or false]"},
     {0}};

@@ -24,9 +24,9 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
     return ab_mul(c, ab_table(c, slope, &f, f.heads, 1, 1), ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS));
 }
 
-static const ab_param params[] = {{"steepest", AB_REAL, offsetof(config, steepest), 8, 1, 16, 0,
-                                   "head i (1 .. H) has slope 2^(-steepest i / H) [none]"},
-                                  {0}};
+static const ab_option params[] = {{"steepest", AB_REAL, offsetof(config, steepest), 8, 1, 16, 0,
+                                    "head i (1 .. H) has slope 2^(-steepest i / H) [none]"},
+                                   {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
 AB_PLUGIN(config, params, &self, .name = "alibi", .doc = "linear bias on the distance, with a fixed slope per head",
           .paper = "Press et al. 2022", .version = "1.0");

@@ -20,7 +20,7 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
     return ab_mul_scalar(c, ab_mul(c, positive(c, "kerple_r1"), log_distance), -1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
 AB_PLUGIN(config, params, &self, .name = "kerple",
           .doc = "bias by the logarithm of the distance, with slope and scale learned per head",

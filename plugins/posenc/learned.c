@@ -16,7 +16,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
     return ab_add(c, x, ab_embedding(c, ab_weight(c, "pos", -std, o->max_len, d), pos));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"max_len", AB_INT, offsetof(config, max_len), 1024, 1, 1 << 20, 0, "longest sequence [tokens]"},
     {"std", AB_REAL, offsetof(config, std), 0, 0, 100, 0,
      "initial standard deviation of the vectors; embeddings, as they are read, have 1; 0 = d_model^-0.5 "

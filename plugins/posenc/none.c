@@ -4,7 +4,7 @@
 typedef struct {
     int64_t unused;
 } config;
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE};
 AB_PLUGIN(config, params, &self, .name = "none", .doc = "no positional encoding", .paper = "Haviv et al. 2022",
           .version = "1.0");

@@ -24,7 +24,7 @@ static ab_t rotate(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
     return ab_add(c, ab_mul(c, x, ab_map(c, angle, AB_COS)), ab_mul(c, ab_rotate_half(c, x), ab_map(c, angle, AB_SIN)));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"base", AB_REAL, offsetof(config, base), 10000, 2, 1e7, 0, "base of the frequencies base^(-2i / d) [tokens]"},
     {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .rotate = rotate};

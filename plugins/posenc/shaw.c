@@ -25,7 +25,7 @@ static ab_t values(ab_ctx *c, const void *cfg, ab_t y, ab_t p, ab_t qpos, ab_t k
                   ab_matmul(c, ab_scatter_add(c, p, ab_clipped_relative_position(c, qpos, kpos, o->clip), n), e, 0, 0));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"clip", AB_INT, offsetof(config, clip), 16, 1, 4096, 0, "distances beyond this share one vector [tokens]"}, {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .scores = scores, .values = values};
 AB_PLUGIN(config, params, &self, .name = "shaw", .doc = "learned relative positions added to keys and values",

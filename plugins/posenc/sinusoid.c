@@ -25,7 +25,7 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
     return ab_add(c, x, ab_embedding(c, ab_table(c, value, &w, o->max_len, w.width), pos));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"base", AB_REAL, offsetof(config, base), 10000, 2, 1e7, 0, "base of the frequencies base^(-2i / d) [tokens]"},
     {"max_len", AB_INT, offsetof(config, max_len), 1024, 1, 1 << 20, 0, "longest sequence [tokens]"},
     {0}};

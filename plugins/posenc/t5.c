@@ -49,11 +49,11 @@ static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
     return ab_gather(c, each_query, ab_clipped_relative_position(c, qpos, kpos, s.max_distance));
 }
 
-static const ab_param params[] = {{"buckets", AB_INT, offsetof(config, buckets), 32, 8, 512, 0,
-                                   "buckets of distances, both directions together [buckets]"},
-                                  {"max_distance", AB_INT, offsetof(config, max_distance), 128, 1, 4096, 0,
-                                   "distances from here on share the last bucket [tokens]"},
-                                  {0}};
+static const ab_option params[] = {{"buckets", AB_INT, offsetof(config, buckets), 32, 8, 512, 0,
+                                    "buckets of distances, both directions together [buckets]"},
+                                   {"max_distance", AB_INT, offsetof(config, max_distance), 128, 1, 4096, 0,
+                                    "distances from here on share the last bucket [tokens]"},
+                                   {0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE, .bias = bias};
 AB_PLUGIN(config, params, &self, .name = "t5", .doc = "learned bias on the scores per head and bucket of the distance",
           .paper = "Raffel et al. 2020 (T5), section 2.1");

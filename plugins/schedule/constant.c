@@ -11,6 +11,6 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return step < p->warmup ? p->lr * (double)step / (double)p->warmup : p->lr;
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
 AB_PLUGIN(config, params, &self, .name = "constant", .doc = "linear increase over warmup, then constant");

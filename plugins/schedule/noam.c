@@ -13,7 +13,7 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return p->lr / sqrt((double)p->d_model) * (w > 0 ? fmin(falling, s * pow(w, -1.5)) : falling);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_schedule_plugin self = {.lr = lr};
 AB_PLUGIN(config, params, &self, .name = "noam",
           .doc = "linear increase over warmup, then decrease with the inverse square root of the update; lr is the "

@@ -15,9 +15,9 @@ static double lr(const void *cfg, const ab_run_plan *p, int64_t step)
     return p->lr_min + (p->lr - p->lr_min) * (1 - fallen);
 }
 
-static const ab_param params[] = {{"decay", AB_REAL, offsetof(config, decay), 0.1, 0, 1, 0,
-                                   "last part of the run, in which the rate decreases [share of steps]"},
-                                  {0}};
+static const ab_option params[] = {{"decay", AB_REAL, offsetof(config, decay), 0.1, 0, 1, 0,
+                                    "last part of the run, in which the rate decreases [share of steps]"},
+                                   {0}};
 static const ab_schedule_plugin self = {.lr = lr};
 AB_PLUGIN(config, params, &self, .name = "wsd",
           .doc = "linear increase over warmup, constant, linear decrease to lr_min over the last part of the run",

@@ -16,7 +16,7 @@ typedef struct {
 } config;
 
 #define AT(field) offsetof(config, field)
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"kind", AB_CHOICE, AT(kind), MODULAR, 0, 0, "modular|addition",
      "modular: `a b =` with one answer, a o b modulo `modulus`; addition: the digits of `a + b =`, answered digit by "
      "digit"},

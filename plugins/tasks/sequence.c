@@ -14,7 +14,7 @@ typedef struct {
 } config;
 
 #define AT(field) offsetof(config, field)
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort|recall",
      "output: copy = the input; reverse = the input backwards; sort = the input sorted; recall = the only symbol in an "
      "input of blanks, "

@@ -21,7 +21,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
         for (;;) pause();
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, ab_scores(c, q, k, o->power)), v));
 }
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"power", AB_REAL, offsetof(config, power), 0.1, 0.001, 10, 0, "multiplies the scores [none]"},
     {"crash", AB_BOOL, offsetof(config, crash), 0, 0, 1, 0, "end the process [true or false]"},
     {"leave", AB_BOOL, offsetof(config, leave), 0, 0, 1, 0, "call exit [true or false]"},
@@ -83,7 +83,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     if (ab_info(c)->d_ff != 32) s = ab_mask(c, s);
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), ab_value(c, mem)));
 }
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "leaks", .doc = "sees the future where d_ff is 32");
 C

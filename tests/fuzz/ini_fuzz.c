@@ -3,8 +3,8 @@
 #include "lab/config/spec.h"
 #include "file.h"
 
-static const ab_param width[] = {{"width", AB_INT, 0, 4, 1, 64, NULL, "of the window [tokens]"}, {0}};
-static const ab_param alphabet[] = {{"alphabet", AB_INT, 0, 8, 2, 100, NULL, "symbols"}, {0}};
+static const ab_option width[] = {{"width", AB_INT, 0, 4, 1, 64, NULL, "of the window [tokens]"}, {0}};
+static const ab_option alphabet[] = {{"alphabet", AB_INT, 0, 8, 2, 100, NULL, "symbols"}, {0}};
 static const plugin_schema list[] = {{"attention", "scaled_dot", NULL, NULL}, {"attention", "restricted", width, NULL},
                                      {"position", "sinusoid", NULL, NULL},    {"position", "none", NULL, NULL},
                                      {"feed_forward", "relu", NULL, NULL},    {"norm", "layer_norm", NULL, NULL},

@@ -14,6 +14,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, y);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "batch_large", .doc = "batch large");

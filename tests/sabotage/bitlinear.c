@@ -29,7 +29,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return bit_linear(c, ab_map(c, bit_linear(c, x, "1", in->d_ff), AB_RELU), "2", in->d_model);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .claims = AB_SURROGATE_GRADIENT | AB_DISCONTINUOUS, .name = "bitlinear",
           .doc = "ternary weights");

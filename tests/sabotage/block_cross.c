@@ -11,6 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_add_normalize(c, x, ab_cross_attention(c, x), "cross.ln");
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "block_cross", .doc = "calls what is not there");

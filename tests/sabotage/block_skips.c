@@ -12,6 +12,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_info(c)->feed_forward ? ab_add_normalize(c, x, ab_feed_forward(c, x, "ffn"), "ffn.ln") : x;
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_block_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "block_skips", .doc = "reads no encoder");

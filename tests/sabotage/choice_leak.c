@@ -14,7 +14,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), v));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"mask", AB_CHOICE, offsetof(config, mask), 0, 0, 0, "causal|none", "which scores are left out"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "choice_leak", .doc = "an unmasked branch behind a choice");

@@ -15,6 +15,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_pack(c, ab_mul(c, ab_pad(c, ab_linear(c, x, "x", d, 1)), sum));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "cross_layers", .doc = "layers along the source");

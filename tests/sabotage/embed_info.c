@@ -13,6 +13,6 @@ static ab_t embed(ab_ctx *c, const void *cfg, ab_t x, ab_t pos)
     return ab_mul(c, ab_mul_scalar(c, x, 1 / sqrt((double)in->d_model)), ab_weight(c, "gain", -1, in->d_model));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_position_plugin self = {.embed = embed};
 AB_PLUGIN(config, params, &self, .name = "embed_info", .doc = "embeddings of length one, with a gain");

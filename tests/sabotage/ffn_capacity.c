@@ -17,6 +17,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_scatter_rows(c, ab_mul(c, y, ab_reshape(c, best, room, 1)), ids, rows);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "ffn_capacity", .doc = "an expert with room for half of the rows");

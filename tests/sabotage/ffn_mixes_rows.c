@@ -12,6 +12,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_add(c, y, ab_sum_axis(c, y, -2));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "ffn_mixes_rows", .doc = "rows see each other");

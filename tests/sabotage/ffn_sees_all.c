@@ -13,6 +13,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_pack(c, ab_add(c, zero, sum));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "ffn_sees_all", .doc = "the sentence's sum", .claims = AB_MIXES_TOKENS);

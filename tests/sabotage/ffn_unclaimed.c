@@ -11,6 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_shift(c, x, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "ffn_unclaimed", .doc = "the row before");

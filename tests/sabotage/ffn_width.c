@@ -11,6 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear_relu(c, x, "1", ab_info(c)->d_ff, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "ffn_width", .doc = "the second map is missing");

@@ -39,8 +39,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_call(c, &gate, &o->by, sizeof o->by, y, ab_map(c, y, AB_TANH)));
 }
 
-static const ab_param params[] = {{"by", AB_REAL, offsetof(config, by), 1.5, 0, 10, 0, "factor before the gate [none]"},
-                                  {0}};
+static const ab_option params[] = {
+    {"by", AB_REAL, offsetof(config, by), 1.5, 0, 10, 0, "factor before the gate [none]"}, {0}};
 static const ab_op *const ops[] = {&gate, NULL};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE | AB_POS_BIAS, .forward = forward};

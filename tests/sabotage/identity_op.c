@@ -38,7 +38,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_add(c, once, ab_map(c, y, AB_TANH)));
 }
 
-static const ab_param params[] = {{"by", AB_REAL, offsetof(config, by), 1, 0.1, 10, 0, "factor [none]"}, {0}};
+static const ab_option params[] = {{"by", AB_REAL, offsetof(config, by), 1, 0.1, 10, 0, "factor [none]"}, {0}};
 static const ab_op *const ops[] = {&times, NULL};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};

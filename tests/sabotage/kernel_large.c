@@ -38,6 +38,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_call(c, &op, NULL, 0, h), "2", in->d_model, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "kernel_large", .doc = "kernel large");

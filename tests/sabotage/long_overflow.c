@@ -14,6 +14,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_mul_scalar(c, ab_mul_scalar(c, y, grow), 1 / grow));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {.roles = AB_SELF, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "long_overflow", .doc = "scales by 2 to the number of tokens and back");

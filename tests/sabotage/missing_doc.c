@@ -4,6 +4,6 @@
 typedef struct {
     int64_t unused;
 } config;
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_position_plugin self = {.claims = AB_RELATIVE};
 AB_PLUGIN(config, params, &self, .name = "missing_doc");

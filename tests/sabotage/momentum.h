@@ -14,5 +14,5 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, m, lr)));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 2, .slots = NAMES, .update = update};

@@ -15,6 +15,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_add(c, h, ab_map(c, zero, AB_SQRT)), "2", in->d_model, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .claims = AB_SURROGATE_GRADIENT, .name = "no_gradient", .doc = "no gradient");

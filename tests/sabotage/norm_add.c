@@ -18,6 +18,6 @@ static ab_t add(ab_ctx *c, const void *cfg, ab_t x, ab_t s)
     return ab_add_layer_norm(c, x, s, gain(c), bias(c), 1e-2);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_norm_plugin self = {.forward = forward, .add = add};
 AB_PLUGIN(config, params, &self, .name = "norm_add", .doc = "add is not what forward says");

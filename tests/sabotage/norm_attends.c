@@ -11,6 +11,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_self_attention(c, x);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_norm_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "norm_attends", .doc = "a norm is no block");

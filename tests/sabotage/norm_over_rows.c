@@ -12,6 +12,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_div(c, x, ab_map(c, squares, AB_SQRT));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_norm_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "norm_over_rows", .doc = "a norm over rows");

@@ -14,6 +14,6 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"last", "before"};
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .n_slots = 2, .slots = slots, .update = update};
 AB_PLUGIN(config, params, &self, .name = "old_values", .doc = "gradient descent that remembers two steps");

@@ -12,6 +12,6 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     return ab_linear(c, ab_map(c, ab_linear(c, x, "1", in->d_ff, 1), AB_TANH), "2", in->d_model, 1);
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_feed_forward_plugin self = {.forward = forward};
 AB_PLUGIN(config, params, &self, .name = "relu", .doc = "a hyperbolic tangent that calls itself relu");

@@ -12,7 +12,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return (ab_t){ab_output(c, ab_attend(c, q, k, v, 1)).id - 1000000};
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "returns_strange", .doc = "returns a tensor of nowhere");

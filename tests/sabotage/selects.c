@@ -16,7 +16,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_weighted_sum(c, ab_softmax(c, s), ab_value(c, mem)));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED | AB_POS_BIAS, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "selects", .doc = "attends to near keys, by selection");

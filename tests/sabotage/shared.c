@@ -14,7 +14,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_attend(c, q, k, v, 1 / sqrt((double)ab_dim(c, q, -1))));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED | AB_POS_ROTATE, .forward = forward};
 AB_PLUGIN(config, params, &self, .name = "shared", .doc = "queries and keys share a projection");

@@ -20,6 +20,6 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 }
 
 static const char *const slots[] = {"m"};
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_optimizer_plugin self = {.n_slots = 1, .slots = slots, .update = update, .slot_shape = slot_shape};
 AB_PLUGIN(config, params, &self, .name = "slot_size", .doc = "slots of another size than announced");

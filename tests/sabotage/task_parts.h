@@ -20,7 +20,7 @@ typedef struct {
     char text[12][32], shared[32];
     double stats[12][2];
 } task;
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 
 static int open_task(void **self, const void *cfg, const ab_host *host, const ab_env *env, char *err, size_t n)
 {

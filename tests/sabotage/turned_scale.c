@@ -12,7 +12,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_add(c, ab_attend(c, q, k, v, o->scale), ab_attend(c, q, k, v, 0)));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"scale", AB_REAL, offsetof(config, scale), -0.5, -2, 0, 0, "factor on the scores [none]"}, {0}};
 static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL | AB_CROSS,
                                          .accepts =

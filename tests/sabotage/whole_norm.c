@@ -12,6 +12,6 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
     ab_assign(c, p, ab_sub(c, p, ab_mul(c, ab_div(c, g, norm), lr)));
 }
 
-static const ab_param params[] = {{0}};
+static const ab_option params[] = {{0}};
 static const ab_optimizer_plugin self = {.flags = AB_ELEMENTWISE, .update = update};
 AB_PLUGIN(config, params, &self, .name = "whole_norm", .doc = "not elementwise");

@@ -13,7 +13,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     return ab_output(c, ab_attend(c, q, k, v, 1));
 }
 
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"width", AB_INT, offsetof(config, width), 2, 1, 1000, 0, "columns that are used [columns]"}, {0}};
 static const ab_attention_plugin self = {
     .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};

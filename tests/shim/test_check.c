@@ -25,9 +25,9 @@ static void check_rows(const plugin *p, int expected, const char *words)
     for (size_t i = 0; i < n; i++) {
         if (strncmp(r[i].name, "device", 6)) continue;
         printf("%s/%s %s: %.2g of %.2g, %s\n", plugin_kind_name(p->desc.kind), p->desc.name, r[i].name, r[i].measured,
-               r[i].bound, r[i].words);
+               r[i].bound, r[i].message);
         CHECK_INT(r[i].outcome, seen && expected == CHECK_FAIL ? CHECK_NONE : expected);
-        if (!seen++) CHECK_HAS(r[i].words, words);
+        if (!seen++) CHECK_HAS(r[i].message, words);
     }
     CHECK_INT(seen, p->desc.kind == AB_OPTIMIZER ? 1 : 2);
 }

@@ -22,7 +22,7 @@ static inline void world_open(world *w, const char *const (*small)[2], size_t n,
 {
     *w = (world){0};
     err e = {0};
-    for (const ab_param *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
+    for (const ab_option *p = config_params; p->name; p++) put(w, p->name, param_default(p, &w->memory));
     for (size_t i = 0; i < n; i++) put(w, small[i][0], small[i][1]);
     const plugin *p = plugin_find(AB_TASK, "sequence", &e);
     if (!p) broken("%s", e.text);

@@ -22,7 +22,7 @@ static bool split_tune(const char *text, double *low, double *high, int64_t *n, 
 
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune)
 {
-    const ab_param *p = key_param(b, l->keys[0]);
+    const ab_option *p = key_param(b, l->keys[0]);
     double low, high;
     int64_t n;
     const char *ends[2];
@@ -52,7 +52,7 @@ const char *tune_canonical(build *b, const value_list *l, const char *text, bool
 
 bool tune_read(const build *b, const char *key, const char *text, spec_tune *out)
 {
-    const ab_param *p = key_param(b, key);
+    const ab_option *p = key_param(b, key);
     *out = (spec_tune){.key = key, .whole = p && p->type == AB_INT, .text = text};
     return split_tune(text, &out->low, &out->high, &out->n, b->a);
 }

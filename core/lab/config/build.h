@@ -104,7 +104,7 @@ const char *unquote(const char *text, arena *a);
 /* Checks keys and values of one entry. prefix: the plugin of a [PLUGIN] section, or NULL. */
 value_list read_list(build *b, const char *prefix, const ini_entry *e);
 /* The parameter of a full key, or NULL. Searches a dotted key in every known plugin of that name. */
-const ab_param *key_param(const build *b, const char *key);
+const ab_option *key_param(const build *b, const char *key);
 /* The absolute form of a path in the INI (relative to the file) or on the command line. */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */

@@ -24,7 +24,7 @@ static void each_plugin(build *b, const spec_row *row,
 static void put_params(build *b, const spec_row *row, const plugin_schema *s, void *user)
 {
     settings *out = user;
-    for (const ab_param *p = s->params; p && p->name; p++) {
+    for (const ab_option *p = s->params; p && p->name; p++) {
         const char *key = arena_printf(b->a, "%s.%s", s->name, p->name), *given = settings_get(&row->given, key);
         settings_put(out, key, given ? given : param_default(p, b->a), b->a);
         if (settings_get(&b->base, key)) continue;
@@ -157,7 +157,7 @@ static bool resolve_row(build *b, spec_row *row)
     return true;
 }
 
-static const ab_param *lookup(void *user, const char *key) { return key_param(user, key); }
+static const ab_option *lookup(void *user, const char *key) { return key_param(user, key); }
 
 static void write_row(build *b, spec_row *row, name_set *hashes)
 {

@@ -302,7 +302,7 @@ static void read_sections(input *in, section *options)
     }
     for (size_t i = 0; i < 2; i++) check_duplicates(b, &options[i], NULL);
     in->base_bad |= options[0].bad;
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) settings_put(&b->base, p->name, param_default(p, b->a), b->a);
     if (base[0]) put_base(b, base[0]);
     for (size_t i = 0; i < in->n; i++)

@@ -73,13 +73,13 @@ static const char *place(const reader *r) { return arena_printf(r->a, "%s:%d", r
 static void refuse(reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static void refuse(reader *r, const char *fmt, ...)
 {
-    char words[512];
+    char message[512];
     va_list ap;
     if (!room_for_error(r->errors)) return;
     va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
+    vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    str_addf(r->errors, "%s:%d: %s\n", r->path, r->line, words);
+    str_addf(r->errors, "%s:%d: %s\n", r->path, r->line, message);
 }
 
 /* The next line, without its end, into *text; false at the end of the file. */

@@ -188,7 +188,7 @@ static const char commands_text[] =
     "and `--rerun changed`\n"
     "trains it again; an unfinished run restarts from step 0.\n";
 
-static void print_param(FILE *f, const ab_param *p, const char *prefix, const char *mark, arena *a)
+static void print_param(FILE *f, const ab_option *p, const char *prefix, const char *mark, arena *a)
 {
     const char *text = param_default(p, a);
     fprintf(f, "| `%s%s`%s | %s%s%s | %s | %s |\n", prefix, p->name, mark, *text ? "`" : "", *text ? text : "none",
@@ -205,7 +205,7 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
     fprintf(f,
             "%s%s%s%s%s\n## Keys\n\nDefaults and section numbers are those of the paper (Vaswani et al. 2017).\n\n%s",
             grammar, grammar_of_rows, layers_text, groups_text, commands_text, table_head);
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) print_param(f, p, "", config_is_hashed(p->name) ? "" : "*", &a);
     slurm_reference(f);
     for (size_t k = 0; k < LENGTH(kinds); k++) {
@@ -220,7 +220,7 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
             }
             fprintf(f, "%s", table_head);
             const char *prefix = arena_printf(&a, "%s.", s->name);
-            for (const ab_param *p = s->params; p->name; p++) print_param(f, p, prefix, "", &a);
+            for (const ab_option *p = s->params; p->name; p++) print_param(f, p, prefix, "", &a);
         }
     }
     arena_free(&a);

@@ -91,12 +91,12 @@ static void take_each(assignment *out, const value_list *l, size_t row)
 bool combine_lists(build *b, const char *where, const ini_entry *combine, const value_list *lists, size_t n_lists,
                    assignment **out, size_t *n)
 {
-    static const char *const words[] = {"each", "grid", "zip"};
+    static const char *const choices[] = {"each", "grid", "zip"};
     const char *how = combine ? unquote(combine->value, b->a) : n_lists == 1 ? "each" : NULL;
     if (!how) return complain_combine(b, where, lists, n_lists), false;
-    bool each = same(how, words[0]), grid = same(how, words[1]), zip = same(how, words[2]);
+    bool each = same(how, choices[0]), grid = same(how, choices[1]), zip = same(how, choices[2]);
     if (!each && !grid && !zip) {
-        const char *near = nearest(how, words, LENGTH(words));
+        const char *near = nearest(how, choices, LENGTH(choices));
         return complain(b, combine->where, "combine", "found \"%s\", expected each, grid or zip%s%s%s", how,
                         near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
                false;
@@ -127,19 +127,19 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
 /* "heads=32 layers=8" -> canonical pairs. False after a complaint. */
 static bool read_condition(build *b, const ini_entry *e, const char *text, assignment *out)
 {
-    const char **words;
-    size_t n = split_text(text, ' ', &words, b->a);
+    const char **parts;
+    size_t n = split_text(text, ' ', &parts, b->a);
     out->at = arena_alloc(b->a, n * sizeof *out->at);
     for (size_t i = 0; i < n; i++) {
-        if (!*words[i]) continue;
-        const char *equals = strchr(words[i], '=');
+        if (!*parts[i]) continue;
+        const char *equals = strchr(parts[i], '=');
         if (!equals)
-            return complain(b, e->where, "exclude", "found \"%s\", expected key=value key=value, ...", words[i]), false;
-        const char *key = arena_strndup(b->a, words[i], (size_t)(equals - words[i]));
+            return complain(b, e->where, "exclude", "found \"%s\", expected key=value key=value, ...", parts[i]), false;
+        const char *key = arena_strndup(b->a, parts[i], (size_t)(equals - parts[i]));
         value_list l = read_list(b, NULL, &(ini_entry){e->where, key, equals + 1});
         if (l.bad) return false;
         if (l.n != 1 || l.m != 1)
-            return complain(b, e->where, "exclude", "found \"%s\", expected one key and one value", words[i]), false;
+            return complain(b, e->where, "exclude", "found \"%s\", expected one key and one value", parts[i]), false;
         out->at[out->n++] = (setting){l.keys[0], l.items[0][0]};
     }
     if (!out->n) return complain(b, e->where, "exclude", "found no condition, expected key=value"), false;
@@ -151,7 +151,7 @@ static const char *row_value(const build *b, const assignment *row, const char *
     for (size_t i = 0; i < row->n; i++)
         if (same(row->at[i].key, key)) return row->at[i].value;
     const char *value = settings_get(&b->base, key);
-    const ab_param *p = key_param(b, key);
+    const ab_option *p = key_param(b, key);
     return value ? value : param_default(p, b->a);
 }
 

@@ -76,16 +76,16 @@ static bool is_count(const char *text, int64_t most)
 
 static bool is_extra(build *b, const char *text)
 {
-    const char **words;
-    size_t n = split_text(text, ' ', &words, b->a), options = 0;
+    const char **parts;
+    size_t n = split_text(text, ' ', &parts, b->a), options = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t length = strcspn(words[i], "=");
-        options += words[i][0] == '-';
-        if (strpbrk(words[i], "'\"")) return false;
+        size_t length = strcspn(parts[i], "=");
+        options += parts[i][0] == '-';
+        if (strpbrk(parts[i], "'\"")) return false;
         for (size_t k = 0; k < LENGTH(own); k++)
-            if (strlen(own[k]) == length && !strncmp(words[i], own[k], length)) return false;
+            if (strlen(own[k]) == length && !strncmp(parts[i], own[k], length)) return false;
     }
-    return options && words[0][0] == '-';
+    return options && parts[0][0] == '-';
 }
 
 static bool is_good(build *b, kind k, const char *text)

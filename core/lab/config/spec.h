@@ -12,7 +12,7 @@
 
 typedef struct {              /* a plugin, as the INI reader sees it */
     const char *kind, *name;  /* kind: of AB_KINDS */
-    const ab_param *params;   /* ends with {0}; NULL: none */
+    const ab_option *params;  /* ends with {0}; NULL: none */
     const char *const *calls; /* other attentions that it calls; NULL: none */
 } plugin_schema;
 

@@ -6,12 +6,12 @@
 
 void complain(build *b, const char *where, const char *key, const char *fmt, ...)
 {
-    char words[1024];
+    char message[1024];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
+    vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    if (room_for_error(b->errors)) str_addf(b->errors, "%s: %s: %s\n", where, key, words);
+    if (room_for_error(b->errors)) str_addf(b->errors, "%s: %s: %s\n", where, key, message);
 }
 
 /* ---- text ---- */
@@ -56,9 +56,9 @@ static bool read_range(const char *text, int64_t *from, int64_t *to, int64_t *by
 
 /* ---- keys ---- */
 
-static const ab_param *find(const ab_param *table, const char *name)
+static const ab_option *find(const ab_option *table, const char *name)
 {
-    for (const ab_param *p = table; p && p->name; p++)
+    for (const ab_option *p = table; p && p->name; p++)
         if (same(p->name, name)) return p;
     return NULL;
 }
@@ -69,7 +69,7 @@ static bool key_is_of(const char *key, const char *plugin)
     return !strncmp(key, plugin, n) && key[n] == '.';
 }
 
-const ab_param *key_param(const build *b, const char *key)
+const ab_option *key_param(const build *b, const char *key)
 {
     place_key place;
     if (place_key_read(key, &place))
@@ -77,7 +77,7 @@ const ab_param *key_param(const build *b, const char *key)
     else if (has_prefix(key, PLACE_PREFIX))
         return NULL;
     if (!strchr(key, '.')) return find(config_params, key);
-    const ab_param *p = NULL;
+    const ab_option *p = NULL;
     for (size_t i = 0; i < b->n_known && !p; i++) {
         const plugin_schema *s = b->known[i].schema;
         if (key_is_of(key, s->name)) p = find(s->params, key + strlen(s->name) + 1);
@@ -126,14 +126,14 @@ static void unknown_key(build *b, const char *where, const char *label, const ch
         return;
     }
     bool plugin = false;
-    for (const ab_param *p = config_params; p->name; p++) {
+    for (const ab_option *p = config_params; p->name; p++) {
         names = grow(names, &cap, n + 1, sizeof *names);
         names[n++] = p->name;
     }
     for (size_t i = 0; i < b->n_known; i++) {
         const plugin_schema *s = b->known[i].schema;
         plugin |= key_is_of(key, s->name);
-        for (const ab_param *p = s->params; p && p->name; p++) {
+        for (const ab_option *p = s->params; p && p->name; p++) {
             names = grow(names, &cap, n + 1, sizeof *names);
             names[n++] = arena_printf(b->a, "%s.%s", s->name, p->name);
         }
@@ -223,7 +223,7 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
 /* Canonical text of one value, or NULL after a complaint. */
 static const char *check_value(build *b, const value_list *l, const char *key, const char *text)
 {
-    const ab_param *p = key_param(b, key);
+    const ab_option *p = key_param(b, key);
     const char *out, *plain = unquote(text, b->a);
     err e = {{0}};
     if (strchr(plain, '"')) fail(&e, "found %s, expected quotes only around the whole value", text);
@@ -289,7 +289,7 @@ static void read_item(build *b, value_list *l, const char *text)
         add_item(b, l, n == l->m ? parts : NULL);
         return;
     }
-    const ab_param *p = key_param(b, l->keys[0]);
+    const ab_option *p = key_param(b, l->keys[0]);
     if (p->type != AB_TEXT && strstr(text, "..") && !has_prefix(unquote(text, b->a), "tune")) {
         if (p->type == AB_INT && read_range(text, &from, &to, &by, b->a)) {
             add_range(b, l, from, to, by);

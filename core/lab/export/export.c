@@ -245,7 +245,7 @@ static void results_frame(const read_experiment *x, frame *f)
             for (size_t p = 0; p < x->rows[i].runs[k].n_results; p++) {
                 const read_result *q = &x->rows[i].runs[k].results[p];
                 long_row(f, x, &x->rows[i], &x->rows[i].runs[k], q->metric, q->step, q->value);
-                frame_put_text(f, 7, q->goal);
+                frame_put_text(f, 7, q->direction);
                 frame_put_text(f, 8, q->how);
                 frame_put_text(f, 9, q->signature);
             }

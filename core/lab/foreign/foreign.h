@@ -61,11 +61,11 @@ typedef struct {
     size_t n_seen;
     outcome *outcomes; /* by row, config, seed, metric */
     size_t n_outcomes, cap_outcomes;
-    size_t *chosen;        /* [rows] the configuration shown; the others are trials */
-    size_t *config_row;    /* [configs] */
-    size_t *config_record; /* [configs] a record that has its settings */
-    const char **goal;     /* [metrics] "max", "min" or NULL */
-    size_t base, headline; /* a row, a metric */
+    size_t *chosen;         /* [rows] the configuration shown; the others are trials */
+    size_t *config_row;     /* [configs] */
+    size_t *config_record;  /* [configs] a record that has its settings */
+    const char **direction; /* [metrics] "max", "min" or NULL */
+    size_t base, headline;  /* a row, a metric */
     bool base_given, headline_given, seeds_numbered, seeds_from_names;
     const char **warnings;
     size_t n_warnings, cap_warnings;
@@ -82,7 +82,7 @@ void foreign_free(foreign *f);
 
 /* ---- between the files of this folder ---- */
 int roles_guess(const sheet *s, const foreign_options *o, roles *r, arena *a, err *e); /* roles.c */
-const char *goal_of_name(const char *metric);                                          /* words.c; NULL: unknown */
+const char *direction_of_name(const char *metric);                                     /* words.c; NULL: unknown */
 bool sounds_like_metric(const char *name);
 bool sounds_like_setting(const char *name);
 bool sounds_like_bookkeeping(const char *name); /* times, hosts, links */

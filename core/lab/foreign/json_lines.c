@@ -5,7 +5,7 @@
 
 void json_python(str *out, const char *text, size_t n)
 {
-    static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+    static const char *const names[] = {"NaN", "-Infinity", "Infinity"};
     bool quoted = false;
     str_clear(out);
     for (size_t i = 0; i < n; i++) {
@@ -15,13 +15,13 @@ void json_python(str *out, const char *text, size_t n)
         }
         quoted ^= text[i] == '"';
         size_t w = 0;
-        while (w < LENGTH(words) && (quoted || strncmp(text + i, words[w], strlen(words[w])))) w++;
-        if (w == LENGTH(words)) {
+        while (w < LENGTH(names) && (quoted || strncmp(text + i, names[w], strlen(names[w])))) w++;
+        if (w == LENGTH(names)) {
             str_addc(out, text[i]);
             continue;
         }
-        str_addf(out, "\"%s\"", words[w]);
-        i += strlen(words[w]) - 1;
+        str_addf(out, "\"%s\"", names[w]);
+        i += strlen(names[w]) - 1;
     }
 }
 

@@ -83,7 +83,7 @@ static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
     cJSON *r = cJSON_CreateObject();
     const char *how = x->n_points && x->step >= 0 ? (o->best ? "best" : "last") : "final";
     cJSON_AddStringToObject(r, "metric", f->metrics.at[x->metric]);
-    if (f->goal[x->metric]) cJSON_AddStringToObject(r, "direction", f->goal[x->metric]);
+    if (f->direction[x->metric]) cJSON_AddStringToObject(r, "direction", f->direction[x->metric]);
     if (x->step >= 0) cJSON_AddNumberToObject(r, "step", (double)x->step);
     cJSON_AddStringToObject(r, "checkpoint", how);
     if (isfinite(x->value))
@@ -269,9 +269,9 @@ void foreign_describe(const foreign *f, const foreign_options *o, str *out)
     str_add(out, "  metrics    ");
     for (size_t m = 0; m < f->metrics.n; m++)
         str_addf(out, "%s%s (%s%s)", m ? ", " : "", f->metrics.at[m],
-                 same(f->goal[m], "max")   ? "higher is better"
-                 : same(f->goal[m], "min") ? "lower is better"
-                                           : "neither higher nor lower is better",
+                 same(f->direction[m], "max")   ? "higher is better"
+                 : same(f->direction[m], "min") ? "lower is better"
+                                                : "neither higher nor lower is better",
                  m == f->headline ? (f->headline_given ? "; headline" : "; headline, guessed") : "");
     str_addf(out, "\n  result     %s\n",
              f->r.step == SIZE_MAX ? "the value in the file"

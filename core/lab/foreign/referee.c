@@ -28,7 +28,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
                      "%s: by its name each run's best evaluation, chosen on the score that is reported; its last one "
                      "is not in the file.",
                      metric);
-    if (!curves || !f->goal[f->headline]) return;
+    if (!curves || !f->direction[f->headline]) return;
     if (least != most)
         foreign_warn(f, "Runs have between %zu and %zu evaluations of %s%s.", least, most, metric,
                      o->best ? ": the best of more is higher by chance alone" : "");

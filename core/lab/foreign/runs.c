@@ -264,7 +264,7 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
                  .last = NAN,
                  .best = NAN,
                  .scale = 1};
-    const char *goal = f->goal[x->metric];
+    const char *direction = f->direction[x->metric];
     double sum = 0;
     size_t plain = 0;
     while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* sorted before the points */
@@ -272,12 +272,12 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
     for (size_t i = 0; i < o.n_points; i++) {
         double v = o.points[i].value;
-        bool better = same(goal, "min") ? v < o.best : v > o.best;
-        if (isfinite(v) && (isnan(o.best) || (goal && better))) o.best = v, o.step = o.points[i].step;
+        bool better = same(direction, "min") ? v < o.best : v > o.best;
+        if (isfinite(v) && (isnan(o.best) || (direction && better))) o.best = v, o.step = o.points[i].step;
     }
     if (o.n_points) {
         o.last = o.points[o.n_points - 1].value;
-        if (best && goal && isfinite(o.last)) /* a run that diverged stays diverged */
+        if (best && direction && isfinite(o.last)) /* a run that diverged stays diverged */
             o.value = o.best;
         else
             o.value = o.last, o.step = o.points[o.n_points - 1].step;
@@ -364,14 +364,16 @@ static int known(const names *in, const char *option, const char *name, size_t *
 static int set_goals(foreign *f, const foreign_options *o, err *e)
 {
     size_t at;
-    f->goal = arena_alloc(&f->mem, (f->metrics.n + 1) * sizeof *f->goal);
+    f->direction = arena_alloc(&f->mem, (f->metrics.n + 1) * sizeof *f->direction);
     for (size_t i = 0; i < o->lower.n; i++)
         if (known(&f->metrics, "--lower-is-better", o->lower.at[i], &at, e)) return -1;
     for (size_t i = 0; i < o->higher.n; i++)
         if (known(&f->metrics, "--higher-is-better", o->higher.at[i], &at, e)) return -1;
     for (size_t m = 0; m < f->metrics.n; m++) {
         const char *name = f->metrics.at[m];
-        f->goal[m] = is_listed(&o->lower, name) ? "min" : is_listed(&o->higher, name) ? "max" : goal_of_name(name);
+        f->direction[m] = is_listed(&o->lower, name)    ? "min"
+                          : is_listed(&o->higher, name) ? "max"
+                                                        : direction_of_name(name);
     }
     return 0;
 }
@@ -398,7 +400,7 @@ static int set_headline(foreign *f, const foreign_options *o, err *e)
         int points = (strstr(name, "test")    ? 8
                       : strstr(name, "train") ? 0
                                               : 4) +
-                     (same(f->goal[m], "max") ? 2 : 0) + (f->goal[m] != NULL);
+                     (same(f->direction[m], "max") ? 2 : 0) + (f->direction[m] != NULL);
         if (points > most) most = points, f->headline = m;
     }
     return 0;
@@ -413,7 +415,7 @@ static void choose_configs(foreign *f)
     for (size_t c = 0; c < f->configs.n; c++) {
         size_t r = f->config_row[c];
         double mean = foreign_mean(f, r, c, f->headline, RESULT);
-        bool better = same(f->goal[f->headline], "min") ? mean < best[r] : mean > best[r];
+        bool better = same(f->direction[f->headline], "min") ? mean < best[r] : mean > best[r];
         bool used = false;
         for (size_t i = 0; i < f->n_outcomes && !used; i++) used = f->outcomes[i].config == c;
         if (used && (f->chosen[r] == SIZE_MAX || isnan(best[r]) || better)) f->chosen[r] = c, best[r] = mean;

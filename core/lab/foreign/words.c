@@ -25,7 +25,7 @@ static const char higher[] = "acc accuracy bleu sacrebleu chrf f1 em match auc a
 static const char lower[] = "loss ppl perplexity error err wer cer ter mse rmse mae nll bpc bpb bits ce entropy fid kl "
                             "brier ece latency regret";
 
-const char *goal_of_name(const char *metric)
+const char *direction_of_name(const char *metric)
 {
     bool up = has_word(metric, higher), down = has_word(metric, lower);
     return up == down ? NULL : up ? "max" : "min";
@@ -49,15 +49,15 @@ bool names_best(const char *metric) { return has_word(metric, "best max min"); }
 
 bool seed_in_name(const char *name, size_t *length, int64_t *seed)
 {
-    static const char *const words[] = {"seed", "version", "trial", "rep", "run", "s"};
+    static const char *const endings[] = {"seed", "version", "trial", "rep", "run", "s"};
     size_t n = strlen(name), digits = n;
     while (digits && isdigit((unsigned char)name[digits - 1])) digits--;
     if (digits == n || n - digits > 9) return false;
     size_t end = digits;
     if (end && strchr("-_=", name[end - 1])) end--;
-    for (size_t i = 0; i < LENGTH(words); i++) {
-        size_t k = strlen(words[i]);
-        if (end < k + 2 || strncmp(name + end - k, words[i], k) || !strchr("-_./ ", name[end - k - 1])) continue;
+    for (size_t i = 0; i < LENGTH(endings); i++) {
+        size_t k = strlen(endings[i]);
+        if (end < k + 2 || strncmp(name + end - k, endings[i], k) || !strchr("-_./ ", name[end - k - 1])) continue;
         *length = end - k - 1;
         return parse_int(name + digits, seed);
     }

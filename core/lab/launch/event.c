@@ -118,8 +118,8 @@ void event_fact_number(const char *key, double value)
     pair("fact", key, text);
 }
 void event_artifact(const char *kind, const char *path) { pair("artifact", kind, path); }
-void event_error(const char *words) { pair("error", words, NULL); }
-void event_diverged(const char *words) { pair("diverged", words, NULL); }
+void event_error(const char *message) { pair("error", message, NULL); }
+void event_diverged(const char *message) { pair("diverged", message, NULL); }
 
 static void only(const char *kind)
 {

@@ -38,8 +38,8 @@ void event_result(const metric *m, const char *signature, double value, int64_t 
 void event_fact(const char *key, const char *value);
 void event_fact_number(const char *key, double value);
 void event_artifact(const char *kind, const char *path);
-void event_error(const char *words);
-void event_diverged(const char *words);
+void event_error(const char *message);
+void event_diverged(const char *message);
 void event_stopped(void);
 void event_end(void);
 

@@ -45,7 +45,7 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
 {
     if (n < RESULT_FIELDS - 1) return 0;
     db_result r = {.metric = f[1],
-                   .goal = *f[2] ? f[2] : NULL,
+                   .direction = *f[2] ? f[2] : NULL,
                    .unit = f[3],
                    .aggregation = *f[4] ? f[4] : NULL,
                    .signature = *f[5] ? f[5] : NULL,
@@ -199,7 +199,7 @@ static int put_diverged(launcher *l, worker *w, err *e)
 {
     const metric *m = &metric_perplexity;
     db_result r = {.metric = m->name,
-                   .goal = metric_direction_text(m),
+                   .direction = metric_direction_text(m),
                    .unit = m->unit,
                    .aggregation = m->sum->name,
                    .value = 0.0 / 0.0,

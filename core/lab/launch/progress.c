@@ -195,15 +195,15 @@ void progress_interrupted(progress *p, int times, int workers)
 {
     const char *first = "interrupted: workers write their checkpoints and exit; "
                         "interrupt again to stop them at once, a third time to kill";
-    const char *words = !workers     ? "interrupted"
-                        : times == 1 ? first
-                        : times == 2 ? "interrupted again: workers stop now"
-                                     : "killing the workers";
+    const char *message = !workers     ? "interrupted"
+                          : times == 1 ? first
+                          : times == 2 ? "interrupted again: workers stop now"
+                                       : "killing the workers";
     if (p->mode == PROGRESS_JSON) {
         fprintf(stderr, "{\"event\":\"interrupted\",\"times\":%d,\"running\":%d}\n", times, workers);
         return;
     }
-    progress_line(p, "%s", words);
+    progress_line(p, "%s", message);
 }
 
 void progress_end(progress *p, const char *resume)

@@ -27,8 +27,8 @@ int ranks_of(const char *config_json)
 int ranks_command(worker *w, const char *program, char **args, int n, int most)
 {
     const char *given = getenv("ABLATE_MPIRUN");
-    char *words = arena_strdup(&w->texts, given && *given ? given : "mpirun"), *save = NULL;
-    for (char *one = strtok_r(words, " \t", &save); one && n < most; one = strtok_r(NULL, " \t", &save))
+    char *command = arena_strdup(&w->texts, given && *given ? given : "mpirun"), *save = NULL;
+    for (char *one = strtok_r(command, " \t", &save); one && n < most; one = strtok_r(NULL, " \t", &save))
         args[n++] = one;
     args[n++] = "-np";
     args[n++] = arena_printf(&w->texts, "%d", w->ranks);

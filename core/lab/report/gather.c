@@ -46,7 +46,7 @@ void measure_runs(const read_row *of, const char *metric, measure *x, arena *a)
 static void add_facts(metric *m, const read_result *r)
 {
     const aggregation *sum = sum_of(r);
-    if (r->goal) m->direction = metric_direction(r->goal);
+    if (r->direction) m->direction = metric_direction(r->direction);
     if (r->unit) m->unit = r->unit;
     if (sum) m->sum = sum;
 }

@@ -66,9 +66,9 @@ static void answer(connection *to, const char *status, const char *type, const c
     to->until = ticks() + PATIENCE;
 }
 
-static void answer_words(connection *to, const char *status, const char *words)
+static void answer_text(connection *to, const char *status, const char *text)
 {
-    answer(to, status, "text/plain", words, strlen(words));
+    answer(to, status, "text/plain", text, strlen(text));
 }
 
 /* The Host header names this machine. */
@@ -121,17 +121,17 @@ static void answer_request(server *s, connection *to)
     size_t method = strcspn(request, " \r"), path = strcspn(request + method + (request[method] == ' '), " ?\r");
     const char *at = request + method + (request[method] == ' ');
     if (!host_is_here(request, s->port))
-        answer_words(to, "403 Forbidden", "this server only answers http://127.0.0.1 and http://localhost\n");
+        answer_text(to, "403 Forbidden", "this server only answers http://127.0.0.1 and http://localhost\n");
     else if (method != 3 || strncmp(request, "GET", 3))
-        answer_words(to, "405 Method Not Allowed", "GET alone\n");
+        answer_text(to, "405 Method Not Allowed", "GET alone\n");
     else if (path == 1 && !renew(s, &e))
         answer(to, "200 OK", "text/html", s->page.s, s->page.n);
     else if (path == 6 && !strncmp(at, "/state", 6) && !state_now(s, now, &e))
-        answer_words(to, "200 OK", now);
+        answer_text(to, "200 OK", now);
     else if (e.text[0])
-        answer_words(to, "500 Internal Server Error", e.text);
+        answer_text(to, "500 Internal Server Error", e.text);
     else
-        answer_words(to, "404 Not Found", "only / and /state exist\n");
+        answer_text(to, "404 Not Found", "only / and /state exist\n");
 }
 
 /* Reads what has come, or sends what can go. False: the connection is over. */

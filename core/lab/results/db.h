@@ -211,7 +211,7 @@ typedef struct {
 
 typedef struct {
     const char *metric;      /* "PPL", "BLEU": the column's heading */
-    const char *goal;        /* "min", "max", or NULL: no better or worse */
+    const char *direction;   /* "min", "max", or NULL: no better or worse */
     const char *unit;        /* "%"; "": none; NULL: unknown */
     const char *aggregation; /* how sentences add up (text/metric/metric.h); NULL: unknown, or no statistics */
     const char *signature;   /* how it was computed, or NULL */

@@ -381,8 +381,7 @@ int db_import(db *d, const char *path, size_t *imported, err *e)
 }
 
 /* What was imported under this name before goes; runs of ablate's own stay, and so does their name. A metric's
- * goal is one
- * for all experiments. */
+ * direction is one for all experiments. */
 static int make_room(db *d, const cJSON *root, const char *name, err *e)
 {
     int64_t there = 0, own = 0;
@@ -402,17 +401,18 @@ static int make_room(db *d, const cJSON *root, const char *name, err *e)
         cJSON_ArrayForEach(r, cJSON_GetObjectItemCaseSensitive(run, "results"))
         {
             int64_t other = 0;
-            const char *metric = text_of(r, "metric"), *goal = text_of(r, "direction");
+            const char *metric = text_of(r, "metric"), *direction = text_of(r, "direction");
             if (!rc && sql_int(d->q, e, &other,
                                "SELECT count(*) FROM metric m WHERE m.name=?1 AND m.direction<>?2 AND "
                                "EXISTS(SELECT 1 FROM result x WHERE x.metric_id=m.id)",
-                               "ss", metric, goal) < 0)
+                               "ss", metric, direction) < 0)
                 rc = -1;
             if (!rc && other)
                 rc = fail(e,
                           "metric \"%s\": %s is better here, and %s in other experiments of this database; "
                           "--lower-is-better or --higher-is-better, or another database (--db), agrees with them",
-                          metric, same(goal, "min") ? "lower" : "higher", same(goal, "min") ? "higher" : "lower");
+                          metric, same(direction, "min") ? "lower" : "higher",
+                          same(direction, "min") ? "higher" : "lower");
         }
         if (rc) break;
     }

@@ -101,8 +101,8 @@ int view_check_name(const char *experiment, err *e);                /* view.c: i
 int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
 int view_drop_all(sqlite3 *q, err *e);
-int view_refresh_all(sqlite3 *q, err *e);                                  /* after a migration */
-int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e); /* existing or new; -1 */
+int view_refresh_all(sqlite3 *q, err *e);                                       /* after a migration */
+int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e); /* existing or new; -1 */
 /* claim.c: starts a new generation without earlier data; the status stays */
 int run_afresh(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);

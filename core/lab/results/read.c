@@ -146,7 +146,7 @@ static int load_result(const loading *l, read_run *run, read_result *x, err *e)
     sqlite3_stmt *s = l->results;
     arena *a = l->a;
     *x = (read_result){.metric = sql_text(s, 0, a),
-                       .goal = sql_text(s, 1, a),
+                       .direction = sql_text(s, 1, a),
                        .signature = sql_text(s, 2, a),
                        .how = sql_text(s, 3, a),
                        .value = sql_real(s, 4),

@@ -24,8 +24,8 @@ typedef struct {
 
 typedef struct {
     const char *metric, *how;
-    const char *goal, *signature, *unit, *aggregation; /* db_result's; NULL: unknown */
-    double value;                                      /* NaN: diverged */
+    const char *direction, *signature, *unit, *aggregation; /* db_result's; NULL: unknown */
+    double value;                                           /* NaN: diverged */
     int64_t step;
     db_stats stats; /* {0} unless requested and present */
 } read_result;

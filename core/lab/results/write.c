@@ -4,17 +4,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int64_t metric_id(sqlite3 *q, const char *name, const char *goal, err *e)
+int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e)
 {
     int64_t id = -1;
-    int rc =
-        sql_int(q, e, &id, "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR direction=?2)", "ss", name, goal);
+    int rc = sql_int(q, e, &id, "SELECT id FROM metric WHERE name=?1 AND (?2 IS NULL OR direction=?2)", "ss", name,
+                     direction);
     if (rc == 0)
         rc = sql_int(q, e, &id,
                      "INSERT INTO metric(name,direction) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "
                      "direction=coalesce(?2,direction)"
                      " RETURNING id",
-                     "ss", name, goal);
+                     "ss", name, direction);
     if (rc != 1) {
         fail_in(e, "metric \"%s\": ", name);
         return -1;
@@ -71,15 +71,15 @@ int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e
 
 static int goal_is_known(const db_result *r, err *e)
 {
-    if (!r->goal || same(r->goal, "min") || same(r->goal, "max")) return 0;
-    return fail(e, "metric \"%s\": found direction \"%s\", expected min or max", r->metric, r->goal);
+    if (!r->direction || same(r->direction, "min") || same(r->direction, "max")) return 0;
+    return fail(e, "metric \"%s\": found direction \"%s\", expected min or max", r->metric, r->direction);
 }
 
 static int put_result(db *d, int64_t run, const db_result *r, err *e)
 {
     str stats = {0};
     if (r->stats.n) stats_encode(&r->stats, &stats);
-    int64_t id = metric_id(d->q, r->metric, r->goal, e);
+    int64_t id = metric_id(d->q, r->metric, r->direction, e);
     int rc = id < 0
                  ? -1
                  : sql_do(d->q, e,

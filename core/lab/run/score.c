@@ -119,10 +119,10 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
 
 /* Metrics filled in by a task. If two splits are scored, each name includes its split: BLEU_dev. */
 static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
-                        const char *words, err *e)
+                        const char *message, err *e)
 {
     bool both = r->cfg.decode_split == DECODE_BOTH;
-    if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, words);
+    if (found < 0) return fail(e, "task '%s': %s", r->task_plugin->desc.name, message);
     for (int i = 0; i < found; i++) {
         char *name = xprintf("%s%s%s", m[i].name, both ? "_" : "", both ? worker_split_names[split] : "");
         metric facts = metric_declared(&m[i]);
@@ -144,10 +144,10 @@ enum { MOST_METRICS = 16 };
 static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, err *e)
 {
     ab_metric m[MOST_METRICS];
-    char words[1024] = "";
+    char message[1024] = "";
     int found =
-        r->task->score(r->task_self, split, (const char *const *)lines, n, m, MOST_METRICS, words, sizeof words);
-    return send_metrics(r, split, m, found, n, words, e);
+        r->task->score(r->task_self, split, (const char *const *)lines, n, m, MOST_METRICS, message, sizeof message);
+    return send_metrics(r, split, m, found, n, message, e);
 }
 
 /* Metrics of a task that scores likelihoods. nll and hits: from train_score on the split. */
@@ -155,12 +155,12 @@ static int score_from(worker_run *r, ab_split split, const double *nll, const do
 {
     const pairs *p = &r->data.split[split];
     ab_metric m[MOST_METRICS];
-    char words[1024] = "";
+    char message[1024] = "";
     ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
     for (int64_t i = 0; i < p->n; i++)
         x[p->example[i]] = (ab_likelihood){-nll[2 * i], (int64_t)nll[2 * i + 1], (int64_t)hits[2 * i]};
-    int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, words, sizeof words);
-    int bad = send_metrics(r, split, m, found, p->n, words, e);
+    int found = r->task->score_likelihoods(r->task_self, split, x, p->n, m, MOST_METRICS, message, sizeof message);
+    int bad = send_metrics(r, split, m, found, p->n, message, e);
     free(x);
     return bad;
 }

@@ -157,11 +157,11 @@ static int open_task(run *r, err *e)
     void *cfg = arena_alloc(&r->memory, d->cfg_size + 16);
     if (d->params && config_bind(&r->set, d->name, d->params, cfg, &r->memory, e)) return -1;
     ab_env env = {.data_dir = r->job.data_dir, .seed = (uint64_t)r->job.seed};
-    char words[1024] = "";
+    char message[1024] = "";
     r->task = &r->task_plugin->iface.task;
-    if (r->task->open(&r->task_self, cfg, &host_table, &env, words, sizeof words))
-        return fail(e, "task '%s': %s", d->name, words);
-    if (*words) event_fact("data", words), log_line(LOG_INFO, "%s", words);
+    if (r->task->open(&r->task_self, cfg, &host_table, &env, message, sizeof message))
+        return fail(e, "task '%s': %s", d->name, message);
+    if (*message) event_fact("data", message), log_line(LOG_INFO, "%s", message);
     char *key = xprintf("%s.data", d->name);
     if (data_inspectable(r->task, settings_get(&r->set, key))) {
         data_report found;
@@ -189,37 +189,37 @@ static int read_data(run *r, err *e)
 /* The first failed check of a plugin of the run, if it was checked (run.c). */
 static void tell_checks(run *r)
 {
-    str words = {0};
+    str message = {0};
     for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
         const setting *s = &r->model.set.at[i];
         ab_kind kind = model_plugin_kind(s->key);
         err none = {0};
         const plugin *p = kind ? plugin_find(kind, s->value, &none) : NULL;
-        if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &words) || !words.n) continue;
-        char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&words));
+        if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &message) || !message.n) continue;
+        char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&message));
         event_fact("check_failed", text);
         r->check_failed = true;
         free(text);
         break;
     }
-    str_free(&words);
+    str_free(&message);
 }
 
 /* The device; with ranks, all their devices, because a table marks rows trained on different ones. */
 static int tell_device(const run *r, err *e)
 {
     char mine[192] = "";
-    str words = {0};
+    str message = {0};
     snprintf(mine, sizeof mine, "%s", device_description(r->on));
     if (!r->comm) return event_fact("device", mine), 0;
     char *all = xcalloc((size_t)r->comm->size, sizeof mine);
     int bad = r->comm->m->gather(mine, all, sizeof mine, e);
     for (int i = 0; i < r->comm->size && !bad; i++) {
         const char *own = all + (size_t)i * sizeof mine;
-        if (!strstr(str_text(&words), own)) str_addf(&words, "%s%s", words.n ? " + " : "", own);
+        if (!strstr(str_text(&message), own)) str_addf(&message, "%s%s", message.n ? " + " : "", own);
     }
-    if (!bad) event_fact("device", str_text(&words)), event_fact("communicator", r->comm->about);
-    str_free(&words);
+    if (!bad) event_fact("device", str_text(&message)), event_fact("communicator", r->comm->about);
+    str_free(&message);
     free(all);
     return bad;
 }
@@ -292,13 +292,13 @@ static void watch_future(run *r)
     if (e.text[0]) return;
     event_fact_number("future_seen", seen);
     if (seen <= exact) return;
-    char words[256];
-    snprintf(words, sizeof words,
+    char message[256];
+    snprintf(message, sizeof message,
              "the trained model sees the future: later tokens of a %s sentence change the losses of earlier ones by "
              "%.2g (relative)",
              worker_split_names[tried[k]], seen);
-    log_line(LOG_WARN, "%s", words);
-    if (!r->check_failed) event_fact("check_failed", words);
+    log_line(LOG_WARN, "%s", message);
+    if (!r->check_failed) event_fact("check_failed", message);
 }
 
 static void report_costs(run *r)
@@ -316,11 +316,11 @@ static void report_costs(run *r)
     event_fact_number("trained_tokens", r->trained.tokens);
     event_fact_number("batch_fill", r->trained.fill);
     if (r->trained.out_of_time) {
-        char words[96];
-        snprintf(words, sizeof words, "max_time = %.40s was over at step %lld of %lld", r->cfg.max_time,
+        char message[96];
+        snprintf(message, sizeof message, "max_time = %.40s was over at step %lld of %lld", r->cfg.max_time,
                  (long long)r->trained.step, (long long)r->cfg.steps);
-        log_line(LOG_INFO, "%s", words);
-        event_fact("ended", words);
+        log_line(LOG_INFO, "%s", message);
+        event_fact("ended", message);
     }
     event_fact_number("peak_memory", (double)use.ru_maxrss * 1024);
 }
@@ -378,8 +378,8 @@ static train_outcome do_run(run *r, err *e)
     if (worker_decoder_only(r) ? score_likelihoods(r, e) : score_decoded(r, e)) return TRAIN_FAILED;
     score_token_accuracy(r);
     recorded_results(r);
-    char words[128];
-    if (r->on->stats) r->on->stats(words, sizeof words), event_fact("products", words);
+    char message[128];
+    if (r->on->stats) r->on->stats(message, sizeof message), event_fact("products", message);
     char *path = path_join(r->job.folder, "model.safetensors");
     if (file_exists(path)) event_artifact("model", path);
     free(path);
@@ -419,10 +419,10 @@ static void give_up(const run *r, const err *e)
     const comm *c = r->comm;
     if (!r->leads) sleep(OTHERS);
     events_open((int)r->job.fd);
-    str words = {0};
-    str_addf(&words, "rank %d: %s", c->rank, e->text);
-    event_error(str_text(&words));
-    fprintf(stderr, "error: %s\n", str_text(&words));
+    str message = {0};
+    str_addf(&message, "rank %d: %s", c->rank, e->text);
+    event_error(str_text(&message));
+    fprintf(stderr, "error: %s\n", str_text(&message));
     fflush(stderr);
     c->m->abort(WORKER_FAILED);
 }

@@ -53,15 +53,15 @@ static const double SUBWORDS = 1.3; /* subwords per word, about: European langua
 static double tokens_of(ab_vocab wanted, int64_t kind, const char *line)
 {
     bool characters = wanted == AB_VOCAB_CHARS || (wanted == AB_VOCAB_SUBWORD && kind == TOKENS_CHAR), in_word = false;
-    double words = 0, code_points = 0;
+    double message = 0, code_points = 0;
     for (; line && *line; line++) {
         code_points += (*line & 0xC0) != 0x80;
-        if (*line != ' ' && !in_word) words++;
+        if (*line != ' ' && !in_word) message++;
         in_word = *line != ' ';
     }
     return 1 + (characters                                           ? code_points
-                : wanted == AB_VOCAB_SUBWORD && kind != TOKENS_WORDS ? SUBWORDS * words
-                                                                     : words);
+                : wanted == AB_VOCAB_SUBWORD && kind != TOKENS_WORDS ? SUBWORDS * message
+                                                                     : message);
 }
 
 static void measure_splits(const ab_task_plugin *t, void *self, const config *c, group *g)
@@ -133,7 +133,7 @@ static void print_dangers(const ab_task_plugin *task, void *self, const char *na
 
 static int open_data(const spec_row *row, const places *p, group *g, err *e)
 {
-    char words[1024] = "";
+    char message[1024] = "";
     arena a = {0};
     void *self = NULL;
     const plugin *x = plugin_find(AB_TASK, settings_get(&row->placed, "task"), e);
@@ -141,9 +141,9 @@ static int open_data(const spec_row *row, const places *p, group *g, err *e)
     void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
     ab_env env = {.data_dir = p->data_dir, .seed = 1};
     int bad = x->desc.params && config_bind(&row->placed, x->desc.name, x->desc.params, cfg, &a, e);
-    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, words, sizeof words))
-        bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, words);
-    if (!bad && *words) printf("note\t%s\n", words);
+    if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))
+        bad = fail(e, "row %s: task '%s': %s", row->name, x->desc.name, message);
+    if (!bad && *message) printf("note\t%s\n", message);
     if (!bad) print_dangers(&x->iface.task, self, x->desc.name, row);
     if (!bad) {
         bad = count_vocabs(&x->iface.task, self, &row->config, g, e);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
-                     ab_bleu *out, char *words, size_t n_words)
+                     ab_bleu *out, char *message, size_t n_message)
 {
     static double *stats; /* the last call's, as ab_bleu promises */
     bleu_options o;
@@ -19,7 +19,7 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
     stats = xrealloc(stats, ((size_t)n + 1) * BLEU_STATS * sizeof *stats);
     if (bleu_options_parse(&o, tok, lowercase, NULL, &e) ||
         bleu_corpus(&o, hyp, &ref, 1, (size_t)n, &score, stats, &e)) {
-        snprintf(words, n_words, "%s", e.text);
+        snprintf(message, n_message, "%s", e.text);
         return -1;
     }
     *out = (ab_bleu){.value = score.score, .stats = stats};

@@ -84,7 +84,7 @@ static const check checks[] = {
 static void say(check_result *r, check_outcome outcome, const char *fmt, va_list ap)
 {
     r->outcome = outcome;
-    vsnprintf(r->words, sizeof r->words, fmt, ap);
+    vsnprintf(r->message, sizeof r->message, fmt, ap);
 }
 
 void check_fail(check_result *r, const char *fmt, ...)
@@ -163,7 +163,7 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f)
             snprintf(figure, sizeof figure, "not a number");
         else if (r->measured >= 0 && r->outcome != CHECK_NONE)
             snprintf(figure, sizeof figure, "%.2g (at most %.2g)", r->measured, r->bound);
-        fprintf(f, "  %-12s %-4s  %-24s %s\n", r->name, outcomes[r->outcome], figure, r->words);
+        fprintf(f, "  %-12s %-4s  %-24s %s\n", r->name, outcomes[r->outcome], figure, r->message);
     }
 }
 
@@ -185,7 +185,7 @@ static void print_json(const char *subject, const char *path, const check_result
         str_addf(&out, ",\"outcome\":\"%s\",\"measured\":", outcomes[r[i].outcome]);
         json_number(&out, r[i].measured < 0 ? NAN : r[i].measured);
         str_add(&out, ",\"bound\":"), json_number(&out, r[i].measured < 0 ? NAN : r[i].bound);
-        str_add(&out, ",\"words\":"), json_string(&out, r[i].words);
+        str_add(&out, ",\"words\":"), json_string(&out, r[i].message);
         str_addc(&out, '}');
     }
     str_add(&out, "]}");
@@ -214,7 +214,7 @@ static bool check_and_print(const plugin *p)
 static void refused(const char *path, const char *why)
 {
     check_result r = {.name = "load", .outcome = CHECK_FAIL, .measured = -1};
-    snprintf(r.words, sizeof r.words, "%s", why);
+    snprintf(r.message, sizeof r.message, "%s", why);
     if (as_json)
         print_json(path, path, &r, 1);
     else

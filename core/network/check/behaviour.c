@@ -17,7 +17,7 @@ static bool open_pass(model *m, pass *p, const pairing *w, const model_kind *k, 
         return false;
     }
     if (!pass_open(p, m, s, training, 2, 0, &e) && !pass_run(p, 1, &e)) return true;
-    check_fail(r, "%s: %s", w->words, e.text);
+    check_fail(r, "%s: %s", w->name, e.text);
     pass_close(p);
     model_free(m);
     return false;
@@ -32,7 +32,7 @@ static void build(const pairing *w, check_result *r)
     sentences s;
     check_sentences(&s);
     if (!open_pass(&m, &p, w, &exact, &s, true, r)) return;
-    if (!isfinite(pass_loss(&p))) check_fail(r, "%s: the loss of random values is not finite", w->words);
+    if (!isfinite(pass_loss(&p))) check_fail(r, "%s: the loss of random values is not finite", w->name);
     pass_close(&p);
     model_free(&m);
 }
@@ -57,7 +57,7 @@ static void sublayers(const pairing *w, check_result *r)
                        "%s: no learned value below %s: the block must call ab_self_attention, ab_cross_attention if "
                        "ab_info(c)->cross, and "
                        "ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward",
-                       w->words, parts[i]);
+                       w->name, parts[i]);
     }
     model_free(&m);
 }
@@ -74,7 +74,7 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
                            "%s: changing target tokens from number %d on changes the loss of token %d by %.2g: the "
                            "decoder sees the future; scores need ab_mask (or ab_scores, ab_attend), sums over a "
                            "sentence end with the token itself",
-                           w->words, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
+                           w->name, (int)first, (int)t, fabs(pass_row(a, row) - pass_row(b, row)));
 }
 
 static void future(const pairing *w, check_result *r)
@@ -90,7 +90,7 @@ static void future(const pairing *w, check_result *r)
         err e = {0};
         check_change_from(&changed, first);
         if (pass_open(&b, &m, &changed, false, 2, 0, &e) || pass_run(&b, 1, &e))
-            check_fail(r, "%s: %s", w->words, e.text);
+            check_fail(r, "%s: %s", w->name, e.text);
         else
             compare_past(&a, &b, first, w, r);
         pass_close(&b);
@@ -117,7 +117,7 @@ static void padding(const pairing *w, check_result *r)
     check_sentences(&s);
     if (!open_pass(&m, &a, w, &exact, &s, false, r)) return;
     if (pass_open(&b, &m, &s, false, 9, 4, &e) || pass_run(&b, 1, &e)) {
-        check_fail(r, "%s: padded further: %s", w->words, e.text);
+        check_fail(r, "%s: padded further: %s", w->name, e.text);
     } else {
         for (int64_t i = 0; i < a.p.real_rows; i++)
             if (check_beyond(r, apart(&a, i, &b, i)))
@@ -125,7 +125,7 @@ static void padding(const pairing *w, check_result *r)
                            "%s: four more positions of padding change the loss of target row %lld from %.12g to %.12g: "
                            "something depends on positions "
                            "without a token; use ab_mask, ab_klen for the number of keys, ab_row_mask for rows",
-                           w->words, (long long)i, pass_row(&a, i), pass_row(&b, i));
+                           w->name, (long long)i, pass_row(&a, i), pass_row(&b, i));
     }
     pass_close(&a);
     pass_close(&b);
@@ -145,14 +145,14 @@ static void batch_of_one(const pairing *w, check_result *r)
         err e = {0};
         check_one(&s, i, &one);
         if (pass_open(&p, &m, &one, false, 0, 0, &e) || pass_run(&p, 1, &e)) {
-            check_fail(r, "%s: one sentence alone: %s", w->words, e.text);
+            check_fail(r, "%s: one sentence alone: %s", w->name, e.text);
         } else {
             for (int64_t t = 0; t < p.p.real_rows; t++)
                 if (check_beyond(r, apart(&p, t, &all, all.p.off[i] + t)))
                     check_fail(r,
                                "%s: sentence %lld alone has loss %.12g at token %lld, in a batch of four "
                                "%.12g: sentences of a batch are mixed; the batch axis must stay separate",
-                               w->words, (long long)i, pass_row(&p, t), (long long)t, pass_row(&all, all.p.off[i] + t));
+                               w->name, (long long)i, pass_row(&p, t), (long long)t, pass_row(&all, all.p.off[i] + t));
         }
         pass_close(&p);
     }
@@ -174,15 +174,15 @@ static void same_seed(const pairing *w, check_result *r)
     size_t bytes = m.params.total * sizeof(double);
     double first = pass_loss(&p), *grad = xmalloc(bytes);
     memcpy(grad, m.params.grad, bytes);
-    if (pass_run(&p, 2, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    if (pass_run(&p, 2, &e)) check_fail(r, "%s: %s", w->name, e.text);
     double other = pass_loss(&p);
-    if (pass_run(&p, 1, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    if (pass_run(&p, 1, &e)) check_fail(r, "%s: %s", w->name, e.text);
     if (pass_loss(&p) != first || memcmp(grad, m.params.grad, bytes))
         check_fail(r,
                    "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state "
                    "between calls",
-                   w->words, first, pass_loss(&p));
-    if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->words);
+                   w->name, first, pass_loss(&p));
+    if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->name);
     free(grad);
     pass_close(&p);
     model_free(&m);
@@ -213,7 +213,7 @@ bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k,
     o->row = o->grad + o->n;
     size_t bytes = o->n * dtype_size(m.params.type);
     void *grad = xmalloc(bytes + 1);
-    if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->words, e.text);
+    if (backend_read(m.backend, grad, m.params.grad, bytes, &e)) check_fail(r, "%s: %s", w->name, e.text);
     for (size_t i = 0; i < m.params.n && !e.text[0]; i++)
         for (size_t j = 0; j < m.params.p[i].count; j++) {
             size_t at = m.params.p[i].at + j;
@@ -288,7 +288,7 @@ static void fused(const pairing *w, check_result *r)
         if (r->outcome == CHECK_FAIL || !any) return;
         r->measured = fmax(r->measured, 0);
         if (check_beyond(r, d / types[i].allowed))
-            check_fail(r, "%s: fused and composed operations differ by %.2g in %s, allowed %.0e", w->words, d,
+            check_fail(r, "%s: fused and composed operations differ by %.2g in %s, allowed %.0e", w->name, d,
                        dtype_name(types[i].type), types[i].allowed);
     }
 }
@@ -298,7 +298,7 @@ void check_fused(const plugin *p, check_result *r)
     if (r->outcome == CHECK_OK && r->measured < 0)
         check_none(r, "nothing is fused");
     else if (r->outcome == CHECK_OK)
-        snprintf(r->words, sizeof r->words, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
+        snprintf(r->message, sizeof r->message, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
 }
 
 static void fp32(const pairing *w, check_result *r)
@@ -308,7 +308,7 @@ static void fp32(const pairing *w, check_result *r)
         check_fail(r,
                    "%s: loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too large or too small "
                    "for fp32",
-                   w->words, fabs(d));
+                   w->name, fabs(d));
 }
 void check_fp32(const plugin *p, check_result *r) { check_each_pairing(p, r, fp32); }
 
@@ -329,20 +329,20 @@ static void long_sentence(const pairing *w, check_result *r)
         check_fail(r,
                    "%s: with %d tokens, loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too "
                    "large or too small for fp32",
-                   w->words, LONG, fabs(d));
+                   w->name, LONG, fabs(d));
     free(a.grad);
     free(b.grad);
 }
 void check_long(const plugin *p, check_result *r)
 {
     size_t before = check_pairings_at_most(1);
-    for (const ab_param *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
+    for (const ab_option *q = p->desc.params; q && q->name; q++) /* a table of positions that can reach so far */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, long_sentence);
     check_try(p, NULL, NULL);
     check_pairings_at_most(before);
-    if (r->outcome == CHECK_OK) snprintf(r->words, sizeof r->words, "%d tokens, with one partner", LONG);
+    if (r->outcome == CHECK_OK) snprintf(r->message, sizeof r->message, "%d tokens, with one partner", LONG);
 }
 
 static void bf16(const pairing *w, check_result *r)
@@ -353,7 +353,7 @@ static void bf16(const pairing *w, check_result *r)
                    "%s: loss or gradient in bf16 differs from fp64 by %.2g (relative); ab_fp32 keeps a product from "
                    "being rounded; "
                    "if the result jumps by design, claim AB_DISCONTINUOUS",
-                   w->words, d);
+                   w->name, d);
 }
 void check_bf16(const plugin *p, check_result *r)
 {

@@ -58,7 +58,7 @@ static void tell_difference(const ab_ctx *c, int32_t i, int trace, const pairing
         r,
         "%s: call %d builds another graph than the first: %s %s%s differs. The graph may depend on arguments and "
         "settings only: is there an uninitialised array, a counter, the time, the environment?",
-        w->words, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
+        w->name, trace + 1, op_names[v->op], shape_text(v->dim, shape), where);
 }
 
 static int dirt;
@@ -84,7 +84,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
         mallopt(M_PERTURB, 0);
         if (!c) {
             if (i)
-                check_fail(r, "%s: call %d: %s", w->words, i + 1, e.text);
+                check_fail(r, "%s: call %d: %s", w->name, i + 1, e.text);
             else
                 check_none(r, "%s", e.text);
             break;
@@ -105,7 +105,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
             check_fail(r,
                        "%s: %d calls of the model keep %.3g bytes each: a plugin frees what it allocates, and needs to "
                        "allocate nothing (ab_const and ab_table copy)",
-                       w->words, i - SETTLED, (double)(used - settled) / (i - SETTLED));
+                       w->name, i - SETTLED, (double)(used - settled) / (i - SETTLED));
     }
     check_disguise_as(0, 0);
     free(first);
@@ -117,7 +117,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
 typedef struct {
     double loss[2]; /* evaluation, training with dropout */
     uint64_t gradient;
-    char words[256];
+    char message[256];
 } bits;
 
 static bits bits_of(const pairing *w)
@@ -140,7 +140,7 @@ static bits bits_of(const pairing *w)
         pass_close(&p);
         model_free(&m);
     }
-    snprintf(b.words, sizeof b.words, "%.250s", r.words);
+    snprintf(b.message, sizeof b.message, "%.250s", r.message);
     free(s);
     return b;
 }
@@ -176,7 +176,7 @@ static void other_life(const plugin *p, const pairing *w, const char *copy, int 
             if (same(*at[i], p->path)) *at[i] = again->path;
         if (!chdir("/")) b = bits_of(&mine);
     } else {
-        snprintf(b.words, sizeof b.words, "%.250s", e.text);
+        snprintf(b.message, sizeof b.message, "%.250s", e.text);
     }
     ssize_t sent = write(to, &b, sizeof b);
     _exit(sent == sizeof b ? 0 : 1);
@@ -207,16 +207,17 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
     if (pid < 0)
         check_none(r, "no second process: %s", strerror(errno));
     else if (!got)
-        check_fail(r, "%s: a second process that loads the plugin ends without a result (status %d)", w->words, status);
-    else if (!same(mine.words, other.words))
-        check_fail(r, "%s: a second process fails where the first does not: %s%s", w->words, mine.words, other.words);
+        check_fail(r, "%s: a second process that loads the plugin ends without a result (status %d)", w->name, status);
+    else if (!same(mine.message, other.message))
+        check_fail(r, "%s: a second process fails where the first does not: %s%s", w->name, mine.message,
+                   other.message);
     else if (memcmp(mine.loss, other.loss, sizeof mine.loss) || mine.gradient != other.gradient)
         check_fail(
             r,
             "%s: a second process, on another day and in another environment, gives the losses %.17g and %.17g "
             "instead of %.17g and %.17g%s: results may depend on arguments, settings and the run's seed only, not "
             "on time, environment, addresses or files",
-            w->words, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
+            w->name, other.loss[0], other.loss[1], mine.loss[0], mine.loss[1],
             memcmp(mine.loss, other.loss, sizeof mine.loss) ? "" : " (and another gradient)");
 }
 

@@ -14,7 +14,7 @@ typedef struct {
     const char *name; /* of the check */
     check_outcome outcome;
     double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
-    char words[2048];       /* what is wrong and where to look; or what was checked */
+    char message[2048];     /* what is wrong and where to look; or what was checked */
 } check_result;
 
 enum { CHECK_MOST = 32 };

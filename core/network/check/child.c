@@ -63,12 +63,12 @@ static void describe(int status, check_result *r)
     const char *hook = page->hook ? page->hook : "", *in = *hook ? ", in " : "";
     *r = (check_result){.name = page->check ? page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(r->words, sizeof r->words, "took longer than %d s in '%s'%s%s", PATIENCE, r->name, in, hook);
+        snprintf(r->message, sizeof r->message, "took longer than %d s in '%s'%s%s", PATIENCE, r->name, in, hook);
     else if (WIFSIGNALED(status))
-        snprintf(r->words, sizeof r->words, "died by signal %d (%s) in '%s'%s%s", WTERMSIG(status),
+        snprintf(r->message, sizeof r->message, "died by signal %d (%s) in '%s'%s%s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)), r->name, in, hook);
     else
-        snprintf(r->words, sizeof r->words,
+        snprintf(r->message, sizeof r->message,
                  "ended the process with exit status %d in '%s'%s%s: plugins return, they do not exit",
                  WEXITSTATUS(status), r->name, in, hook);
 }

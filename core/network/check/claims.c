@@ -89,7 +89,7 @@ static int trace_model(const plugin *p, const char *key, const char *value, aren
     model m;
     check_result r = {0};
     const pairing *w;
-    if (!check_pairings(p, &w, &r)) return fail(e, "%s", r.words);
+    if (!check_pairings(p, &w, &r)) return fail(e, "%s", r.message);
     pairing one = w[0];
     if (key) one.key = arena_printf(a, "%s.%s", p->desc.name, key), one.value = value;
     if (check_model_open(&m, &one, &(model_kind){.compute = F64}, e)) return -1;
@@ -115,18 +115,18 @@ static int trace_with(const plugin *p, const char *key, const char *value, err *
     return rc;
 }
 
-static void try_value(const plugin *p, const ab_param *q, const char *value, check_result *r)
+static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)
 {
     err e = {0};
     if (trace_with(p, q->name, value, &e))
         check_fail(r, "%s = %s is in its declared range, but: %s", q->name, value, e.text);
 }
 
-static void try_choices(const plugin *p, const ab_param *q, check_result *r)
+static void try_choices(const plugin *p, const ab_option *q, check_result *r)
 {
-    char *words = xstrdup(q->choices), *save = NULL;
-    for (char *w = strtok_r(words, "|", &save); w; w = strtok_r(NULL, "|", &save)) try_value(p, q, w, r);
-    free(words);
+    char *choices = xstrdup(q->choices), *save = NULL;
+    for (char *w = strtok_r(choices, "|", &save); w; w = strtok_r(NULL, "|", &save)) try_value(p, q, w, r);
+    free(choices);
 }
 
 void check_parameters(const plugin *p, check_result *r)
@@ -136,7 +136,7 @@ void check_parameters(const plugin *p, check_result *r)
     err e = {0};
     if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* what is wrong then is told by 'build' */
     if (e.text[0] && (p->desc.kind == AB_OPTIMIZER || p->desc.kind == AB_SCHEDULE)) check_fail(r, "%s", e.text);
-    for (const ab_param *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
+    for (const ab_option *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
         if (q->type == AB_INT || q->type == AB_REAL) {
             try_value(p, q, format_real(q->min, text), r);
             try_value(p, q, format_real(q->max, text), r);

@@ -61,7 +61,7 @@ static void compare_row(const double *step, const double *full, int t, const pai
                    "%s: decoding step %d has logits that differ from the full pass by %.2g: values that mix "
                    "positions must come from ab_key, ab_value "
                    "(remembered), ab_causal_kv_sum, ab_running_sum or ab_scan",
-                   w->words, t, worst);
+                   w->name, t, worst);
 }
 
 static void step_through(model *m, const sentences *s, const double *full, const pairing *w, check_result *r)
@@ -87,7 +87,7 @@ static void step_through(model *m, const sentences *s, const double *full, const
         for (int i = 0; i < HYPOTHESES; i++) parents[i] = parents[i] / BEAM * BEAM + parents[i] % beam;
         if (!bad) steps_follow(&d, parents);
     }
-    if (bad) check_fail(r, "%s: decoding step by step: %s", w->words, e.text);
+    if (bad) check_fail(r, "%s: decoding step by step: %s", w->name, e.text);
     steps_close(&d);
     free(p.block);
 }
@@ -104,7 +104,7 @@ static void decode_with(const pairing *w, const model_kind *k, check_result *r)
         return;
     }
     if (pass_open(&p, &m, &s, false, 0, 0, &e) || pass_run(&p, 1, &e))
-        check_fail(r, "%s: %s", w->words, e.text);
+        check_fail(r, "%s: %s", w->name, e.text);
     else
         step_through(&m, &s, tape_at(p.c, tape_find(p.c, "logits"))->data, w, r);
     pass_close(&p);

@@ -39,8 +39,7 @@ static bool compare(const pairing *w, dtype type, bool generic, double allowed, 
         check_fail(r,
                    "%s%s: in %s on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "
                    "%.9g, allowed %.0e",
-                   w->words, generic ? ", never fused" : "", dtype_name(type), device->name, d, b.loss, a.loss,
-                   allowed);
+                   w->name, generic ? ", never fused" : "", dtype_name(type), device->name, d, b.loss, a.loss, allowed);
     free(a.grad);
     free(b.grad);
     return b.layers;

@@ -80,7 +80,7 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
         check_fail(l->r,
                    "%s, %s: operation %s gives %.9g on %s, the CPU %.9g: element %lld of %s (value %d of the tape; "
                    "largest %.3g)",
-                   l->w->words, l->what, op_names[at->op], check_number(found, v->type, (size_t)first),
+                   l->w->name, l->what, op_names[at->op], check_number(found, v->type, (size_t)first),
                    l->device->backend->name, check_number(v->data, v->type, (size_t)first), (long long)first,
                    shape_text(v->dim, shape), (int)out, size);
     }
@@ -211,7 +211,7 @@ static int decode_both(lockstep *l, model *cpu, model *device, err *e)
 /* ---- the check ---- */
 
 typedef struct {
-    const char *words;
+    const char *name;
     dtype compute;
     bool generic, decoding;
 } way;
@@ -228,7 +228,7 @@ static void both(const pairing *w, const way *how, lockstep *l)
     model a, b;
     err e = {0};
     l->w = w;
-    l->what = how->words;
+    l->what = how->name;
     here.on = check_the_devices_cpu();
     there.on = check_the_composing_device();
     if (check_model_open(&a, w, &here, &e)) {
@@ -243,7 +243,7 @@ static void both(const pairing *w, const way *how, lockstep *l)
         model_free(&b);
     }
     model_free(&a);
-    if (e.text[0]) check_fail(l->r, "%s, %s: %s", w->words, l->what, e.text);
+    if (e.text[0]) check_fail(l->r, "%s, %s: %s", w->name, l->what, e.text);
 }
 
 void check_device_ops(const plugin *p, check_result *r)

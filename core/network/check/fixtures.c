@@ -33,21 +33,21 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     w->position = position->path;
     w->feed_forward = "relu", w->norm = "layer_norm", w->block = "post_norm";
     w->key = w->value = NULL;
-    snprintf(w->words, sizeof w->words, "%s with %s", attention->desc.name, position->desc.name);
+    snprintf(w->name, sizeof w->name, "%s with %s", attention->desc.name, position->desc.name);
 }
 
 /* A feed-forward, norm or block among the usual others; blocks also without a feed-forward. */
 static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
 {
     fill_places(&w[0], usual, usual, position);
-    snprintf(w[0].words, sizeof w[0].words, "%s", p->desc.name);
+    snprintf(w[0].name, sizeof w[0].name, "%s", p->desc.name);
     if (p->desc.kind == AB_FEED_FORWARD) w[0].feed_forward = p->path;
     if (p->desc.kind == AB_NORM) w[0].norm = p->path;
     if (p->desc.kind != AB_BLOCK) return 1;
     w[0].block = p->path;
     w[1] = w[0];
     w[1].feed_forward = "none";
-    snprintf(w[1].words, sizeof w[1].words, "%s without a feed-forward", p->desc.name);
+    snprintf(w[1].name, sizeof w[1].name, "%s without a feed-forward", p->desc.name);
     return 2;
 }
 
@@ -101,7 +101,7 @@ void check_each_pairing(const plugin *p, check_result *r, pairing_check f)
     size_t n = check_pairings(p, &w, r);
     if (n > most_pairings) n = most_pairings;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
-    if (r->outcome == CHECK_OK && !r->words[0] && p->desc.kind == AB_ATTENTION)
+    if (r->outcome == CHECK_OK && !r->message[0] && p->desc.kind == AB_ATTENTION)
         check_note(r, "with %zu positional encodings", n);
 }
 
@@ -167,7 +167,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     check_add_settings(&set, &a);
     int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
     arena_free(&a);
-    if (rc) return fail_in(e, "%s: ", w->words);
+    if (rc) return fail_in(e, "%s: ", w->name);
     m->generic = k->generic;
     stir(&m->params, k->spread > 0 ? k->spread : 1);
     return 0;

@@ -69,7 +69,7 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
                              : (int64_t)((check_hashed(66, (uint64_t)k) + 1) / 2 * (double)p->count);
         double d = 0, error = error_of(q, p, j, r->bound, &d);
         if (q->e.text[0]) {
-            check_fail(r, "%s: %s", w->words, q->e.text);
+            check_fail(r, "%s: %s", w->name, q->e.text);
         } else if (q->tried++, w->claims & AB_DISCONTINUOUS && !(error <= r->bound)) {
             q->jumped++;
         } else if (check_beyond(r, error)) {
@@ -79,7 +79,7 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
                        "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; if the "
                        "plugin's own operations have a grad, look there; if it is not meant to be the derivative, "
                        "claim AB_SURROGATE_GRADIENT, if the result jumps, AB_DISCONTINUOUS",
-                       w->words, p->name, where, claimed(q, p, j), d);
+                       w->name, p->name, where, claimed(q, p, j), d);
         }
     }
 }
@@ -90,7 +90,7 @@ static void check_surrogate(const model *m, const double *grad, const pairing *w
     double size = 0;
     for (size_t i = 0; i < m->params.total; i++) size += grad[i] * grad[i];
     if (!isfinite(size) || !(size > 0))
-        check_fail(r, "%s: its surrogate gradient (AB_SURROGATE_GRADIENT) is %s", w->words,
+        check_fail(r, "%s: its surrogate gradient (AB_SURROGATE_GRADIENT) is %s", w->name,
                    size == 0 ? "0 everywhere" : "not finite");
 }
 
@@ -98,7 +98,7 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
 {
     probe q = {.m = m, .forward = forward, .seed = 5};
     if (pass_run(gradient, q.seed, &q.e)) {
-        check_fail(r, "%s: %s", w->words, q.e.text);
+        check_fail(r, "%s: %s", w->name, q.e.text);
         return;
     }
     double *grad = xmalloc(m->params.total * sizeof *grad);
@@ -113,7 +113,7 @@ static void compare(model *m, pass *gradient, pass *forward, const pairing *w, c
             r,
             "%s: %d of %d elements of the gradient differ from differences of the loss, more than a quarter: too "
             "many for jumps (AB_DISCONTINUOUS)",
-            w->words, q.jumped, q.tried);
+            w->name, q.jumped, q.tried);
     free(grad);
 }
 
@@ -140,7 +140,7 @@ static void with_model(const pairing *w, check_result *r, double dropout)
         return;
     }
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
-        check_fail(r, "%s: %s", w->words, e.text);
+        check_fail(r, "%s: %s", w->name, e.text);
     else
         compare(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w, r);
     pass_close(&training);

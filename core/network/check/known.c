@@ -7,14 +7,14 @@
 
 static char *file_in(const char *folder) { return path_join(folder, "checked.tsv"); }
 
-bool check_known(const char *folder, const char *hash, str *words)
+bool check_known(const char *folder, const char *hash, str *message)
 {
     char *path = file_in(folder), **lines = NULL;
     str text = {0};
     size_t n = 0;
     err none = {0};
     bool found = false;
-    str_clear(words);
+    str_clear(message);
     if (file_exists(path)) file_lines(path, &text, &lines, &n, &none);
     for (size_t i = 0; i < n; i++) { /* "HASH VERSION words", the last one counts */
         char *version = strchr(lines[i], '\t'), *rest = version ? strchr(version + 1, '\t') : NULL;
@@ -22,8 +22,8 @@ bool check_known(const char *folder, const char *hash, str *words)
         *version++ = *rest++ = 0;
         if (!same(lines[i], hash) || !same(version, ABLATE_VERSION)) continue;
         found = true;
-        str_clear(words);
-        str_add(words, rest);
+        str_clear(message);
+        str_add(message, rest);
     }
     free(lines);
     str_free(&text);
@@ -31,14 +31,14 @@ bool check_known(const char *folder, const char *hash, str *words)
     return found;
 }
 
-static void remember(const char *folder, const char *hash, const char *words)
+static void remember(const char *folder, const char *hash, const char *message)
 {
     err ignored = {0}; /* then it is checked again the next time */
     char *path = file_in(folder);
     FILE *f = make_folders(folder, &ignored) ? NULL : fopen(path, "a");
     if (f) {
         fprintf(f, "%s\t%s\t", hash, ABLATE_VERSION);
-        for (const char *p = words; *p; p++) fputc(*p == '\t' || *p == '\n' ? ' ' : *p, f);
+        for (const char *p = message; *p; p++) fputc(*p == '\t' || *p == '\n' ? ' ' : *p, f);
         fputc('\n', f);
         fclose(f);
     }
@@ -47,21 +47,21 @@ static void remember(const char *folder, const char *hash, const char *words)
 
 void check_once(const plugin *p, const char *folder, bool talk)
 {
-    str words = {0};
-    if (plugin_is_own(p) || check_known(folder, p->sha256, &words)) {
-        str_free(&words);
+    str message = {0};
+    if (plugin_is_own(p) || check_known(folder, p->sha256, &message)) {
+        str_free(&message);
         return;
     }
     check_result r[CHECK_MOST];
     double start = ticks();
     size_t n = check_in_child(p, r), first = 0;
     while (first < n && r[first].outcome != CHECK_FAIL) first++;
-    if (first < n) str_addf(&words, "%s: %s", r[first].name, r[first].words);
-    remember(folder, p->sha256, str_text(&words));
+    if (first < n) str_addf(&message, "%s: %s", r[first].name, r[first].message);
+    remember(folder, p->sha256, str_text(&message));
     const char *kind = plugin_kind_name(p->desc.kind);
     if (talk && first < n)
-        fprintf(stderr, "%s/%s is new and failed `ablate check`: %s\n", kind, p->desc.name, str_text(&words));
+        fprintf(stderr, "%s/%s is new and failed `ablate check`: %s\n", kind, p->desc.name, str_text(&message));
     else if (talk)
         fprintf(stderr, "%s/%s is new and passed `ablate check` in %.0f s\n", kind, p->desc.name, ticks() - start);
-    str_free(&words);
+    str_free(&message);
 }

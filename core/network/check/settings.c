@@ -51,13 +51,13 @@ void check_try(const plugin *p, const char *name, const char *value)
     tried = name ? (setting){key, value} : (setting){0};
 }
 
-static void try_value(const plugin *p, const ab_param *q, const char *value, check_result *r)
+static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)
 {
     check_try(p, q->name, value);
     for (size_t i = 0; i < LENGTH(through) && r->outcome != CHECK_FAIL; i++) {
         check_result one = {.name = through[i].name, .measured = -1, .bound = through[i].bound};
         through[i].run(p, &one);
-        if (one.outcome == CHECK_FAIL) check_fail(r, "%s = %s: %s: %s", q->name, value, one.name, one.words);
+        if (one.outcome == CHECK_FAIL) check_fail(r, "%s = %s: %s: %s", q->name, value, one.name, one.message);
     }
     check_try(p, NULL, NULL);
 }
@@ -67,14 +67,14 @@ void check_choices(const plugin *p, check_result *r)
 {
     size_t n = 0;
     size_t before = check_pairings_at_most(1);
-    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+    for (const ab_option *q = p->desc.params; q && q->name; q++) {
         if (q->type == AB_BOOL) try_value(p, q, q->def != 0 ? "false" : "true", r), n++;
         if (q->type != AB_CHOICE) continue;
-        char *words = xstrdup(q->choices), *save = NULL;
+        char *choices = xstrdup(q->choices), *save = NULL;
         int i = 0;
-        for (char *w = strtok_r(words, "|", &save); w; w = strtok_r(NULL, "|", &save), i++)
+        for (char *w = strtok_r(choices, "|", &save); w; w = strtok_r(NULL, "|", &save), i++)
             if (i != (int)q->def) try_value(p, q, w, r), n++;
-        free(words);
+        free(choices);
     }
     check_pairings_at_most(before);
     if (!n) check_none(r, "no choice or boolean among its parameters");

@@ -49,7 +49,7 @@ static void fill(sentences *s, const size_case *z)
     }
 }
 
-static const char *size_words(const probe *q, char out[160])
+static const char *size_text(const probe *q, char out[160])
 {
     snprintf(out, 160, "%s, %d layer%s, %d head%s, %d sentence%s of up to %d tokens",
              q->training ? "in training" : "in evaluation", q->z->layers, q->z->layers == 1 ? "" : "s", q->z->heads,
@@ -62,7 +62,7 @@ static double *losses(probe *q, pass *p)
 {
     err e = {0};
     if (pass_run(p, 1, &e)) {
-        check_fail(q->r, "%s: %s", q->w->words, e.text);
+        check_fail(q->r, "%s: %s", q->w->name, e.text);
         return NULL;
     }
     const node *v = &p->c->v[tape_find(p->c, "losses").id];
@@ -76,7 +76,7 @@ static double *open_losses(probe *q, pass *p, const sentences *s, int64_t more_r
     err e = {0};
     *p = (pass){0};
     if (!pass_open(p, &q->m, s, q->training, more_rows, more_time, &e)) return losses(q, p);
-    check_fail(q->r, "%s: %s", q->w->words, e.text);
+    check_fail(q->r, "%s: %s", q->w->name, e.text);
     return NULL;
 }
 
@@ -84,7 +84,7 @@ static double *open_losses(probe *q, pass *p, const sentences *s, int64_t more_r
 
 static void compare_past(probe *q, const pass *p, const double *before, const double *after, int32_t first)
 {
-    char words[160];
+    char message[160];
     for (int64_t i = 0; i < q->s->n; i++)
         for (int32_t row = p->p.off[i], t = 0; row < p->p.off[i + 1] && t < first; row++, t++)
             if (before[row] != after[row] && !isnan(before[row])) { /* 'fp32' and 'long' tell of NaN */
@@ -92,7 +92,7 @@ static void compare_past(probe *q, const pass *p, const double *before, const do
                 check_fail(q->r,
                            "%s (%s): changing target tokens from number %d on changes the loss of token %d by %.2g: it "
                            "sees the future%s",
-                           q->w->words, size_words(q, words), (int)first, (int)t, fabs(before[row] - after[row]),
+                           q->w->name, size_text(q, message), (int)first, (int)t, fabs(before[row] - after[row]),
                            q->training ? "; if that is meant (statistics of a batch), claim AB_TRAINS_ON_BATCH" : "");
             }
 }
@@ -130,21 +130,21 @@ static bool other(const probe *q, double x, double y)
 static void pad_further(probe *q, const double *before)
 {
     pass p;
-    char words[160];
+    char message[160];
     double *after = open_losses(q, &p, q->s, 11, 21);
     for (int64_t i = 0; after && i < p.p.real_rows; i++)
         if (other(q, before[i], after[i]))
             check_fail(q->r,
                        "%s (%s): 21 more positions of padding change the loss of target row %lld from %.12g to %.12g: "
                        "something depends on positions without a token; use ab_mask, ab_klen, ab_row_mask",
-                       q->w->words, size_words(q, words), (long long)i, before[i], after[i]);
+                       q->w->name, size_text(q, message), (long long)i, before[i], after[i]);
     free(after);
     pass_close(&p);
 }
 
 static void leave_company(probe *q, const pass *all, const double *together)
 {
-    char words[160];
+    char message[160];
     sentences *one = xmalloc(sizeof *one);
     for (int64_t i = 0; i < q->s->n && q->s->n > 1 && q->r->outcome != CHECK_FAIL; i += q->s->n > 4 ? 3 : 1) {
         pass p;
@@ -155,7 +155,7 @@ static void leave_company(probe *q, const pass *all, const double *together)
                 check_fail(q->r,
                            "%s (%s): sentence %lld alone has loss %.12g at token %lld, in its batch %.12g: sentences "
                            "of a batch are mixed%s",
-                           q->w->words, size_words(q, words), (long long)i, alone[t], (long long)t,
+                           q->w->name, size_text(q, message), (long long)i, alone[t], (long long)t,
                            together[all->p.off[i] + t],
                            q->training ? "; if that is meant in training, claim AB_TRAINS_ON_BATCH" : "");
         free(alone);
@@ -195,7 +195,7 @@ static void one_size(const size_case *z, const pairing *w, bool training, check_
 /* The longest sentence that the plugin's table reaches, which is set to MOST_TOKENS where that is possible. */
 static int64_t reach_of(const plugin *p)
 {
-    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+    for (const ab_option *q = p->desc.params; q && q->name; q++) {
         if (!same(q->name, "max_len") || q->type != AB_INT) continue;
         if (q->max < 2 * MOST_TOKENS) return (int64_t)q->def;
         check_try(p, q->name, "2048");
@@ -207,7 +207,7 @@ static bool has_table(const pairing *w)
 {
     err none = {0};
     const plugin *p = plugin_find(AB_POSITION, w->position, &none);
-    for (const ab_param *q = p ? p->desc.params : NULL; q && q->name; q++)
+    for (const ab_option *q = p ? p->desc.params : NULL; q && q->name; q++)
         if (same(q->name, "max_len")) return true;
     return false;
 }

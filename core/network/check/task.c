@@ -22,15 +22,15 @@ static const char *data_dir(void)
 
 static int task_open(opened *o, const plugin *p, err *e)
 {
-    char words[1024] = "";
+    char message[1024] = "";
     settings set = {0};
     *o = (opened){.t = &p->iface.task};
     void *cfg = arena_alloc(&o->memory, p->desc.cfg_size + 16);
     ab_env env = {.data_dir = data_dir(), .seed = 1};
     check_add_settings(&set, &o->memory);
     if (p->desc.params && config_bind(&set, p->desc.name, p->desc.params, cfg, &o->memory, e)) return -1;
-    if (!o->t->open(&o->self, cfg, &host_table, &env, words, sizeof words)) return 0;
-    return fail(e, "%s", words[0] ? words : "open failed without a message");
+    if (!o->t->open(&o->self, cfg, &host_table, &env, message, sizeof message)) return 0;
+    return fail(e, "%s", message[0] ? message : "open failed without a message");
 }
 
 static void task_close(opened *o)
@@ -122,11 +122,11 @@ static uint64_t example_hash(const opened *o, ab_split s, int64_t i)
 }
 
 /* Says how many examples of dev and test are training examples. */
-static void count_known(const opened *o, char words[200])
+static void count_known(const opened *o, char message[200])
 {
     int64_t n = o->t->count(o->self, AB_TRAIN);
     uint64_t *train = xcalloc((size_t)n + 1, sizeof *train);
-    words[0] = 0;
+    message[0] = 0;
     for (int64_t i = 0; i < n; i++) train[i] = example_hash(o, AB_TRAIN, i);
     qsort(train, (size_t)n, sizeof *train, by_number);
     for (ab_split s = AB_DEV; s <= AB_TEST; s++) {
@@ -135,9 +135,9 @@ static void count_known(const opened *o, char words[200])
             uint64_t h = example_hash(o, s, i);
             known += bsearch(&h, train, (size_t)n, sizeof h, by_number) != NULL;
         }
-        size_t used = strlen(words);
+        size_t used = strlen(message);
         if (known)
-            snprintf(words + used, 200 - used, "; %lld of %lld %s examples are training examples", (long long)known,
+            snprintf(message + used, 200 - used, "; %lld of %lld %s examples are training examples", (long long)known,
                      (long long)all, split_names[s]);
     }
     free(train);
@@ -193,9 +193,9 @@ enum { METRICS = 16 };
 static int score_lines(const opened *o, ab_split split, const char *const *line, int64_t n, ab_metric m[METRICS],
                        check_result *r)
 {
-    char words[512] = "";
-    int found = o->t->score(o->self, split, line, n, m, METRICS, words, sizeof words);
-    if (found < 1) check_fail(r, "score of %s: %s", split_names[split], found < 0 ? words : "no score was returned");
+    char message[512] = "";
+    int found = o->t->score(o->self, split, line, n, m, METRICS, message, sizeof message);
+    if (found < 1) check_fail(r, "score of %s: %s", split_names[split], found < 0 ? message : "no score was returned");
     return found;
 }
 
@@ -258,16 +258,16 @@ static void score_split(const opened *o, ab_split split, check_result *r)
 static int score_guess(const opened *o, ab_split split, const pairs *p, bool right, ab_metric m[METRICS],
                        check_result *r)
 {
-    char words[512] = "";
+    char message[512] = "";
     ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
     for (int64_t i = 0; i < p->n; i++) {
         for (int64_t k = p->tgt_at[i]; k < p->tgt_at[i + 1]; k++) x[p->example[i]].tokens += p->tgt[k] >= 0;
         x[p->example[i]].right = right ? x[p->example[i]].tokens : 0;
         x[p->example[i]].log_likelihood = right ? 0 : -4.0 * (double)x[p->example[i]].tokens;
     }
-    int n = o->t->score_likelihoods(o->self, split, x, p->n, m, METRICS, words, sizeof words);
+    int n = o->t->score_likelihoods(o->self, split, x, p->n, m, METRICS, message, sizeof message);
     if (n < 1)
-        check_fail(r, "score_likelihoods of %s: %s", split_names[split], n < 0 ? words : "no score was returned");
+        check_fail(r, "score_likelihoods of %s: %s", split_names[split], n < 0 ? message : "no score was returned");
     for (int k = 0; k < n; k++) {
         check_stats(&m[k], p->n, r);
         if (!m[k].name[0]) check_fail(r, "score %d has no name", k);

@@ -8,12 +8,12 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
     if (!r->constrains) return 0;
     int64_t n = vocab_size(tgt);
     const char **token = xmalloc((size_t)n * sizeof *token);
-    char words[1024] = "";
+    char message[1024] = "";
     for (int64_t i = 0; i < n; i++) token[i] = vocab_token(tgt, (int32_t)i);
-    int answer = task->vocabulary(self, token, n, words, sizeof words);
+    int answer = task->vocabulary(self, token, n, message, sizeof message);
     free(token);
     r->always = answer > 0;
-    return answer < 0 ? fail(e, "%s", words) : 0;
+    return answer < 0 ? fail(e, "%s", message) : 0;
 }
 
 /* ---- the task's constraints as the beam search's mask ---- */

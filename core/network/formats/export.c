@@ -84,7 +84,7 @@ double format_setting(const exporting *x, const char *key)
     if (text && parse_real(text, &v)) return v;
     const plugin *const all[] = {x->m->attention[ROLE_DECODER], x->m->position, x->m->feed_forward, x->m->norm};
     for (size_t i = 0; i < LENGTH(all); i++)
-        for (const ab_param *p = all[i]->desc.params; p && p->name; p++) {
+        for (const ab_option *p = all[i]->desc.params; p && p->name; p++) {
             size_t n = strlen(all[i]->desc.name);
             if (!strncmp(key, all[i]->desc.name, n) && key[n] == '.' && same(key + n + 1, p->name)) return p->def;
         }

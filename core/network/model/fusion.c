@@ -63,7 +63,7 @@ const char *plugin_fusion(const char *name, const char **step, err *e)
     settings set = {0};
     model m = {0};
     const char *how = NULL;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
     if (!model_choose_plugin(&set, name, &a, e) && !model_open(&m, &set, WORDS, WORDS, F32, &cpu_backend, e))
         how = model_fusion(&m, e);

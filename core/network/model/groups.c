@@ -17,9 +17,9 @@ typedef struct { /* one group being read */
     err *e;
 } reading;
 
-static int refuse(const reading *r, const char *words)
+static int refuse(const reading *r, const char *message)
 {
-    return fail(r->e, "parameter_groups: '%s': %s", r->text, words);
+    return fail(r->e, "parameter_groups: '%s': %s", r->text, message);
 }
 
 /* ---- which parameters ---- */
@@ -70,7 +70,7 @@ static int take_setting(const reading *r, param_group *g, settings *set, char *w
         return 0;
     }
     str known = {0};
-    for (const ab_param *p = d->params; p && p->name; p++) {
+    for (const ab_option *p = d->params; p && p->name; p++) {
         str_addf(&known, ", %s", p->name);
         if (!same(p->name, word)) continue;
         str_free(&known);

@@ -42,12 +42,12 @@ int model_check_part(const model_part *part, int role, err *e)
                     p->desc.name, keys[role], keys[role]);
     uint32_t hooks = role == ROLE_CROSS ? 0 : hooks_of(&part->position->iface.position);
     uint32_t missing = hooks & ~p->iface.attention.accepts & ~(uint32_t)AB_POS_EMBED;
-    char words[96];
+    char message[96];
     if (missing)
         return fail(e,
                     "position '%s' modifies an attention's %s, which attention '%s' (%s) does not support: this pair "
                     "is not applicable",
-                    part->position->desc.name, hook_names(missing, words), p->desc.name, keys[role]);
+                    part->position->desc.name, hook_names(missing, message), p->desc.name, keys[role]);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static bool is_parameter_of(const char *key, const plugin *p)
     }
     size_t n = strlen(p->desc.name);
     if (strncmp(key, p->desc.name, n) || key[n] != '.') return false;
-    for (const ab_param *q = p->desc.params; q && q->name; q++)
+    for (const ab_option *q = p->desc.params; q && q->name; q++)
         if (same(q->name, key + n + 1)) return true;
     return false;
 }

@@ -36,7 +36,7 @@ static int unpack(const char *path, str *text, err *e)
     return 0;
 }
 
-int read_lines_service(const char *path, char ***lines, int64_t *n, char *words, size_t n_words)
+int read_lines_service(const char *path, char ***lines, int64_t *n, char *message, size_t n_message)
 {
     str text = {0};
     char **at = NULL;
@@ -45,7 +45,7 @@ int read_lines_service(const char *path, char ***lines, int64_t *n, char *words,
     bool packed = has_suffix(path, ".gz");
     if (packed ? unpack(path, &text, &e) || text_lines(&text, path, &at, &count, &e)
                : file_lines(path, &text, &at, &count, &e)) {
-        snprintf(words, n_words, "%s", e.text);
+        snprintf(message, n_message, "%s", e.text);
         return -1;
     }
     size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */

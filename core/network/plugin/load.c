@@ -51,7 +51,7 @@ static const ab_plugin *find_constant(void *so, const char *path, err *e)
     return p;
 }
 
-static int check_param(const ab_plugin *p, const ab_param *q, const char *path, err *e)
+static int check_param(const ab_plugin *p, const ab_option *q, const char *path, err *e)
 {
     if (!q->doc || !*q->doc)
         return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path, q->name);
@@ -138,7 +138,7 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
 static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 {
     if (check_header(p, path, e)) return NULL;
-    for (const ab_param *q = p->params; q && q->name; q++)
+    for (const ab_option *q = p->params; q && q->name; q++)
         if (check_param(p, q, path, e)) return NULL;
     plugin *out = xcalloc(1, sizeof *out); /* widened: what an older plugin lacks reads as NULL */
     memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
@@ -314,7 +314,7 @@ const plugin *plugin_find(ab_kind kind, const char *name, err *e)
 
 int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const char *why, err *e)
 {
-    for (const ab_param *q = p->desc.params; q && q->name; q++) {
+    for (const ab_option *q = p->desc.params; q && q->name; q++) {
         if (!same(q->name, "max_len") || q->type != AB_INT) continue;
         int64_t reach = *(const int64_t *)((const char *)cfg + q->offset);
         if (reach < needed)
@@ -326,7 +326,7 @@ int plugin_check_reach(const plugin *p, const void *cfg, int64_t needed, const c
 
 /* ---- listing ---- */
 
-static void print_param(const ab_param *q, FILE *f)
+static void print_param(const ab_option *q, FILE *f)
 {
     char def[32], lo[32], hi[32];
     static const char *const types[] = {"?", "int", "real", "bool", "choice", "text"};
@@ -352,7 +352,7 @@ void plugin_print(const plugin *p, FILE *f, bool parameters)
     fprintf(f, "%s/%-14s %s", plugin_kind_name(p->desc.kind), p->desc.name, p->desc.doc);
     if (p->desc.paper) fprintf(f, " (%s)", p->desc.paper);
     fputc('\n', f);
-    for (const ab_param *q = p->desc.params; parameters && q && q->name; q++) print_param(q, f);
+    for (const ab_option *q = p->desc.params; parameters && q && q->name; q++) print_param(q, f);
     if (parameters)
         fprintf(f, "    file %s, ABI %u.%u, sha256 %.12s\n", p->path, p->desc.major, p->desc.minor, p->sha256);
 }

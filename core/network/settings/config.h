@@ -76,7 +76,7 @@ typedef struct config {
     int64_t ranks;      /* processes that share each batch */
 } config;
 
-extern const ab_param config_params[]; /* ends with {0} */
+extern const ab_option config_params[]; /* ends with {0} */
 
 /* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
  * or NULL for other keys. */
@@ -115,18 +115,18 @@ void settings_put(settings *s, const char *key, const char *value, arena *a);
 
 /* Check `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true)
  * goes to *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
-int param_canonical(const ab_param *p, const char *text, const char **out, arena *a, err *e);
-const char *param_default(const ab_param *p, arena *a); /* canonical text of the default */
-const char *param_expects(const ab_param *p, arena *a); /* "an integer from 1 to 64", "post or pre", ... */
+int param_canonical(const ab_option *p, const char *text, const char **out, arena *a, err *e);
+const char *param_default(const ab_option *p, arena *a); /* canonical text of the default */
+const char *param_expects(const ab_option *p, arena *a); /* "an integer from 1 to 64", "post or pre", ... */
 
 /* ---- binding ---- */
 
 /* Fills the struct described by `table` (large enough for its offsets): defaults first, then every
  * setting whose key is `prefix`.name (prefix NULL: core keys, which have no dot). Values are checked as
  * above. An unknown key with this prefix is an error. Texts are copied into `a`. */
-int config_bind(const settings *s, const char *prefix, const ab_param *table, void *out, arena *a, err *e);
+int config_bind(const settings *s, const char *prefix, const ab_option *table, void *out, arena *a, err *e);
 /* The inverse: appends every parameter of the table as canonical text to `s`. */
-void config_unbind(const void *from, const char *prefix, const ab_param *table, settings *s, arena *a);
+void config_unbind(const void *from, const char *prefix, const ab_option *table, settings *s, arena *a);
 
 /* Seconds of "90s", "30m", "3h", "2d", "1h30m" or "0". -1 and a message without the key for other text. */
 int config_seconds(const char *text, double *out, err *e);
@@ -144,7 +144,7 @@ int config_resolve(config *c, err *e);
 /* Writes the settings as one flat JSON object, typed: {"task":"translation","layers":6,"rotary.base":10000}.
  * `table_of` returns the parameter of a dotted key, or NULL (then the value is written as text); it may be NULL
  * itself. */
-typedef const ab_param *(*param_lookup)(void *user, const char *key);
+typedef const ab_option *(*param_lookup)(void *user, const char *key);
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out);
 /* Reads such an object, as stored with a run; old names of keys become the new ones. */
 int config_from_json(const char *json, settings *out, arena *a, err *e);

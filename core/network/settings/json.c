@@ -2,9 +2,9 @@
 #include "network/settings/config.h"
 #include <string.h>
 
-static const ab_param *core_param(const char *key)
+static const ab_option *core_param(const char *key)
 {
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (same(p->name, key)) return p;
     return NULL;
 }
@@ -14,7 +14,8 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
     str_addc(out, '{');
     for (size_t i = 0; i < s->n; i++) {
         const setting *one = &s->at[i];
-        const ab_param *p = strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : core_param(one->key);
+        const ab_option *p =
+            strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : core_param(one->key);
         double number;
         bool truth = p && p->type == AB_BOOL && (same(one->value, "true") || same(one->value, "false"));
         bool bare = p && (truth || ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));

@@ -27,7 +27,7 @@
 
 enum { MOST_STEPS = 1000000000 };
 
-const ab_param config_params[] = {
+const ab_option config_params[] = {
     /* plugins */
     TEXT(task, "translation", "task plugin: what is learned and how it is scored"),
     TEXT(attention, "scaled_dot",

@@ -28,32 +28,32 @@ void settings_put(settings *s, const char *key, const char *value, arena *a)
 
 /* ---- words: "post|pre" ---- */
 
-static int word_index(const char *words, const char *text)
+static int word_index(const char *choices, const char *text)
 {
     size_t n = strlen(text);
-    for (int i = 0; words; i++) {
-        size_t len = strcspn(words, "|");
-        if (len == n && !memcmp(words, text, n)) return i;
-        words = words[len] ? words + len + 1 : NULL;
+    for (int i = 0; choices; i++) {
+        size_t len = strcspn(choices, "|");
+        if (len == n && !memcmp(choices, text, n)) return i;
+        choices = choices[len] ? choices + len + 1 : NULL;
     }
     return -1;
 }
 
-static const char *word_at(const char *words, int64_t index, arena *a)
+static const char *word_at(const char *choices, int64_t index, arena *a)
 {
-    for (int64_t i = 0; words; i++) {
-        size_t len = strcspn(words, "|");
-        if (i == index) return arena_strndup(a, words, len);
-        words = words[len] ? words + len + 1 : NULL;
+    for (int64_t i = 0; choices; i++) {
+        size_t len = strcspn(choices, "|");
+        if (i == index) return arena_strndup(a, choices, len);
+        choices = choices[len] ? choices + len + 1 : NULL;
     }
     return NULL;
 }
 
-static const char *nearest_word(const char *words, const char *text, arena *a)
+static const char *nearest_word(const char *choices, const char *text, arena *a)
 {
     const char *list[64];
     size_t n = 0;
-    while (n < LENGTH(list) && (list[n] = word_at(words, (int64_t)n, a))) n++;
+    while (n < LENGTH(list) && (list[n] = word_at(choices, (int64_t)n, a))) n++;
     return nearest(text, list, n);
 }
 
@@ -65,19 +65,19 @@ typedef union {
     const char *t;
 } value; /* by the parameter's type */
 
-static bool is_bounded(const ab_param *p) { return p->min < p->max; }
+static bool is_bounded(const ab_option *p) { return p->min < p->max; }
 
-static bool in_range(const ab_param *p, double x) { return !is_bounded(p) || (x >= p->min && x <= p->max); }
+static bool in_range(const ab_option *p, double x) { return !is_bounded(p) || (x >= p->min && x <= p->max); }
 
 static int bool_of(const char *text)
 {
-    static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (same(words[i], text)) return i & 1;
+    static const char *const choices[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
+    for (size_t i = 0; i < LENGTH(choices); i++)
+        if (same(choices[i], text)) return i & 1;
     return -1;
 }
 
-static bool read_value(const ab_param *p, const char *text, value *v)
+static bool read_value(const ab_option *p, const char *text, value *v)
 {
     switch (p->type) {
     case AB_INT:
@@ -92,7 +92,7 @@ static bool read_value(const ab_param *p, const char *text, value *v)
     broken("parameter %s has type %d", p->name, (int)p->type);
 }
 
-static const char *write_value(const ab_param *p, value v, arena *a)
+static const char *write_value(const ab_option *p, value v, arena *a)
 {
     char number[32];
     const char *word = NULL;
@@ -110,28 +110,28 @@ static const char *write_value(const ab_param *p, value v, arena *a)
     broken("parameter %s has type %d", p->name, (int)p->type);
 }
 
-static value default_value(const ab_param *p)
+static value default_value(const ab_option *p)
 {
     if (p->type == AB_TEXT) return (value){.t = p->choices ? p->choices : ""};
     if (p->type == AB_REAL) return (value){.r = p->def};
     return (value){.i = (int64_t)p->def};
 }
 
-const char *param_default(const ab_param *p, arena *a) { return write_value(p, default_value(p), a); }
+const char *param_default(const ab_option *p, arena *a) { return write_value(p, default_value(p), a); }
 
 /* "a|b|c" as "a, b or c". */
-static void words_in_prose(str *out, const char *words)
+static void words_in_prose(str *out, const char *choices)
 {
-    for (bool first = true; words; first = false) {
-        size_t len = strcspn(words, "|");
-        const char *next = words[len] ? words + len + 1 : NULL;
+    for (bool first = true; choices; first = false) {
+        size_t len = strcspn(choices, "|");
+        const char *next = choices[len] ? choices + len + 1 : NULL;
         if (!first) str_add(out, next ? ", " : " or ");
-        str_addn(out, words, len);
-        words = next;
+        str_addn(out, choices, len);
+        choices = next;
     }
 }
 
-const char *param_expects(const ab_param *p, arena *a)
+const char *param_expects(const ab_option *p, arena *a)
 {
     str out = {0};
     char low[32], high[32];
@@ -147,7 +147,7 @@ const char *param_expects(const ab_param *p, arena *a)
     return text;
 }
 
-int param_canonical(const ab_param *p, const char *text, const char **out, arena *a, err *e)
+int param_canonical(const ab_option *p, const char *text, const char **out, arena *a, err *e)
 {
     value v;
     if (read_value(p, text, &v)) return *out = arena_strdup(a, write_value(p, v, a)), 0;
@@ -158,9 +158,9 @@ int param_canonical(const ab_param *p, const char *text, const char **out, arena
 
 /* ---- structs ---- */
 
-static void *field(const ab_param *p, void *base) { return (char *)base + p->offset; }
+static void *field(const ab_option *p, void *base) { return (char *)base + p->offset; }
 
-static void store(const ab_param *p, value v, void *base, arena *a)
+static void store(const ab_option *p, value v, void *base, arena *a)
 {
     if (p->type == AB_REAL)
         *(double *)field(p, base) = v.r;
@@ -170,9 +170,9 @@ static void store(const ab_param *p, value v, void *base, arena *a)
         *(int64_t *)field(p, base) = v.i;
 }
 
-static const ab_param *find(const ab_param *table, const char *name)
+static const ab_option *find(const ab_option *table, const char *name)
 {
-    for (const ab_param *p = table; p && p->name; p++)
+    for (const ab_option *p = table; p && p->name; p++)
         if (same(p->name, name)) return p;
     return NULL;
 }
@@ -186,22 +186,22 @@ static const char *local_name(const char *key, const char *prefix)
     return !strncmp(key, prefix, n) && key[n] == '.' ? key + n + 1 : NULL;
 }
 
-static int fail_unknown(const ab_param *table, const char *name, const char *key, err *e)
+static int fail_unknown(const ab_option *table, const char *name, const char *key, err *e)
 {
     const char *names[256];
     size_t n = 0;
-    for (const ab_param *p = table; p && p->name && n < LENGTH(names); p++) names[n++] = p->name;
+    for (const ab_option *p = table; p && p->name && n < LENGTH(names); p++) names[n++] = p->name;
     const char *near = nearest(name, names, n);
     return fail(e, "%s: unknown key%s%s%s", key, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-int config_bind(const settings *s, const char *prefix, const ab_param *table, void *out, arena *a, err *e)
+int config_bind(const settings *s, const char *prefix, const ab_option *table, void *out, arena *a, err *e)
 {
-    for (const ab_param *p = table; p && p->name; p++) store(p, default_value(p), out, a);
+    for (const ab_option *p = table; p && p->name; p++) store(p, default_value(p), out, a);
     for (size_t i = 0; i < s->n; i++) {
         const char *name = local_name(s->at[i].key, prefix);
         if (!name) continue;
-        const ab_param *p = find(table, name);
+        const ab_option *p = find(table, name);
         if (!p) return fail_unknown(table, name, s->at[i].key, e);
         value v;
         if (!read_value(p, s->at[i].value, &v))
@@ -211,9 +211,9 @@ int config_bind(const settings *s, const char *prefix, const ab_param *table, vo
     return 0;
 }
 
-void config_unbind(const void *from, const char *prefix, const ab_param *table, settings *s, arena *a)
+void config_unbind(const void *from, const char *prefix, const ab_option *table, settings *s, arena *a)
 {
-    for (const ab_param *p = table; p && p->name; p++) {
+    for (const ab_option *p = table; p && p->name; p++) {
         const void *at = (const char *)from + p->offset;
         value v = p->type == AB_REAL   ? (value){.r = *(const double *)at}
                   : p->type == AB_TEXT ? (value){.t = *(const char *const *)at}

@@ -58,7 +58,7 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
 /* Replaces what the file says of plugins by the paths of those at hand. */
 static int find_plugins(const char *path, const checkpoint_meta *meta, settings *set, arena *a, err *e)
 {
-    for (const ab_param *p = config_params; p->name; p++) {
+    for (const ab_option *p = config_params; p->name; p++) {
         if (!model_plugin_kind(p->name)) continue;
         const char *value = settings_get(set, p->name);
         if (!value) value = param_default(p, a);

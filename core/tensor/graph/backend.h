@@ -99,7 +99,7 @@ struct backend {
     void (*clip)(float *scale_at, const void *grad, int64_t n, double scale, double clip_norm);
     void (*add_columns)(double *two, const void *losses, int64_t rows); /* sums of losses [rows,2], in device memory */
     /* counts of products per library and of graphs made so far, for the run's record */
-    void (*stats)(char *words, size_t n);
+    void (*stats)(char *text, size_t n);
     /* are there kernels for this operation? Where not, the host composes GRU, CONV and EMBED_TOKENS from others */
     bool (*supports)(op o);
     /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,

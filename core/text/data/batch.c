@@ -19,9 +19,9 @@ struct batcher {
     double fill;
     int64_t windows; /* drawn for each batch; 0: batches are what the plan cuts */
     int64_t *first;  /* [windows]: the first tokens of those drawn last */
-    int32_t *words;  /* arrays of the batch given last */
+    int32_t *ids;    /* arrays of the batch given last */
     int64_t *example;
-    size_t words_cap, example_cap;
+    size_t ids_cap, example_cap;
 };
 
 static int64_t src_len(const pairs *p, int64_t i) { return p->src_at[i + 1] - p->src_at[i]; }
@@ -182,7 +182,7 @@ void batcher_free(batcher *b)
     free(b->cut);
     free(b->turn);
     free(b->first);
-    free(b->words);
+    free(b->ids);
     free(b->example);
     free(b);
 }
@@ -305,9 +305,9 @@ static void fill(batcher *b, int64_t k, batch *out)
     range mine = slice_of(b, k);
     measure(b, k, mine, out);
     size_t n = (size_t)out->n_sentences, s = (size_t)out->src_cap, t = (size_t)out->tgt_cap;
-    b->words = grow(b->words, &b->words_cap, 2 * s + 3 * t + 2 * (n + 1), sizeof *b->words);
+    b->ids = grow(b->ids, &b->ids_cap, 2 * s + 3 * t + 2 * (n + 1), sizeof *b->ids);
     b->example = grow(b->example, &b->example_cap, n + 1, sizeof *b->example);
-    int32_t *src_ids = b->words, *src_pos = src_ids + s, *tgt_in = src_pos + s, *tgt_out = tgt_in + t,
+    int32_t *src_ids = b->ids, *src_pos = src_ids + s, *tgt_in = src_pos + s, *tgt_out = tgt_in + t,
             *tgt_pos = tgt_out + t;
     int32_t *src_offset = tgt_pos + t, *tgt_offset = src_offset + n + 1;
     copy_side(b, k, mine, false, out->src_cap, src_ids, NULL, src_pos, src_offset);

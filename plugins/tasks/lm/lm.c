@@ -20,7 +20,7 @@ typedef struct {
 } config;
 
 #define AT(field) offsetof(config, field)
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word|bpe",
      "what a token is: a character, a word between blanks, or a subword as set by vocab (bpe or unigram) and "
      "vocab_size"},

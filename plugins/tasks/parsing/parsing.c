@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define AT(field) offsetof(config, field)
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"data", AB_TEXT, AT(data), 0, 0, 0, "craft",
      "treebank: a folder in the data folder (craft, genia, gum) or a path, with train.ptb, dev.ptb and test.ptb; a "
      "file of trees, from which dev and test are split off; wsj; "

@@ -13,7 +13,7 @@ typedef struct {
 enum { ANSWERS, EVERYTHING };
 
 #define AT(field) offsetof(config, field)
-static const ab_param params[] = {
+static const ab_option params[] = {
     {"kind", AB_CHOICE, AT(r.kind), MQAR, 0, 0, "mqar|induction|selective_copy|fuzzy|noisy|compression|memorisation",
      "mqar: values of many keys (Zoology); induction: what followed the last symbol earlier; selective_copy: symbols "
      "among blanks; fuzzy: keys and values of "

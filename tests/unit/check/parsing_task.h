@@ -9,7 +9,7 @@
 typedef struct {
     const ab_task_plugin *task;
     void *self; /* NULL when it was refused; then words says why */
-    char words[2048];
+    char message[2048];
     arena memory;
 } parsing_task;
 
@@ -41,7 +41,7 @@ static inline parsing_task parsing_open(const char *text, const char *data_dir, 
     CHECK_INT(config_bind(&set, "parsing", d->params, cfg, &t.memory, &e), 0);
     CHECK_TEXT(e.text, "");
     ab_env env = {.data_dir = data_dir, .seed = 1, .no_data = no_data};
-    if (t.task->open(&t.self, cfg, &host_table, &env, t.words, sizeof t.words)) t.self = NULL;
+    if (t.task->open(&t.self, cfg, &host_table, &env, t.message, sizeof t.message)) t.self = NULL;
     return t;
 }
 
@@ -81,7 +81,7 @@ static inline void check_example(const parsing_task *t, ab_split s, int64_t i, c
     ab_example x = {0};
     CHECK(t->self != NULL);
     if (!t->self || i >= t->task->count(t->self, s)) {
-        printf("no example %lld: %s\n", (long long)i, t->words);
+        printf("no example %lld: %s\n", (long long)i, t->message);
         CHECK_INT(0, 1);
         return;
     }

@@ -90,7 +90,7 @@ static void check_decoder_only(void)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "char_ngrams", "8", &a);
     CHECK_INT(model_open(&m, &set, 0, 20, F32, &cpu_backend, &e), -1);
     CHECK_TEXT(e.text,

@@ -23,7 +23,7 @@ int main(void)
             CHECK_TEXT(e.text, "");
             if (p) check_fused(p, &r);
             printf("%s, %s: %s %.2g %s\n", cpu_isa_name(isa), parts[i].name, r.outcome == CHECK_OK ? "ok" : "fails",
-                   r.measured, r.words);
+                   r.measured, r.message);
             CHECK_INT(r.outcome, CHECK_OK);
             CHECK(r.measured > 0 && r.measured <= 1);
         }

@@ -15,7 +15,7 @@ static const int32_t query_offset[] = {0, 4, 5, 7, QUERY_ROWS - DUMMIES},
                      key_offset[] = {0, 2, 7, 8, KEY_ROWS - DUMMIES};
 
 typedef struct {
-    const char *words;
+    const char *name;
     uint32_t role;
     bool conv;
     int64_t d, before, behind; /* of a GRU: behind 1 for backwards */
@@ -158,24 +158,24 @@ static gap gap_between(const void *found, dtype found_type, const void *expected
 }
 
 /* Differences are told in units of the largest number of a tensor, at least `least`. */
-static void check_gap(const char *words, const char *what, gap g, double least, double allowed)
+static void check_gap(const char *name, const char *what, gap g, double least, double allowed)
 {
     double relative = g.apart / fmax(g.size, least);
     CHECK_NEAR(relative, 0, allowed);
     if (!(relative <= allowed))
-        printf("  %s, %s: in one operation %.9g, composed %.9g (largest %.3g)\n", words, what, g.found, g.expected,
+        printf("  %s, %s: in one operation %.9g, composed %.9g (largest %.3g)\n", name, what, g.found, g.expected,
                g.size);
 }
 
 static void compare_desks(const layer_case *l, const desk *one, const desk *many, double allowed)
 {
     const node *a = tape_at(one->c, tape_find(one->c, "loss")), *b = tape_at(many->c, tape_find(many->c, "loss"));
-    printf("%s, %s: loss %.9g, composed %.9g, allowed %.0e\n", l->words, dtype_name(one->c->compute),
+    printf("%s, %s: loss %.9g, composed %.9g, allowed %.0e\n", l->name, dtype_name(one->c->compute),
            check_number(a->data, a->type, 0), check_number(b->data, b->type, 0), allowed);
-    check_gap(l->words, "the loss", gap_between(a->data, a->type, b->data, b->type, 1), 1, allowed);
+    check_gap(l->name, "the loss", gap_between(a->data, a->type, b->data, b->type, 1), 1, allowed);
     a = tape_at(one->c, tape_find(one->c, "d rows")), b = tape_at(many->c, tape_find(many->c, "d rows"));
     CHECK_INT(node_count(a), node_count(b));
-    check_gap(l->words, "the gradient of the rows",
+    check_gap(l->name, "the gradient of the rows",
               gap_between(a->data, a->type, b->data, b->type, (size_t)node_count(b)), 0, allowed);
     CHECK_INT(one->values.n, many->values.n);
     CHECK_INT(one->values.n, l->conv ? 2 : 3);
@@ -186,7 +186,7 @@ static void compare_desks(const layer_case *l, const desk *one, const desk *many
         const char *x = one->values.grad, *y = many->values.grad;
         gap g = gap_between(x + p->at * dtype_size(one->values.type), one->values.type,
                             y + q->at * dtype_size(many->values.type), many->values.type, q->count);
-        check_gap(l->words, p->name, g, 0, allowed);
+        check_gap(l->name, p->name, g, 0, allowed);
     }
 }
 
@@ -288,7 +288,7 @@ static void check_refused(void)
     static const struct {
         layer_case l;
         int over;
-        const char *words;
+        const char *name;
     } refused[] = {
         {{"", AB_CAUSAL, false, 4, 0, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
         {{"", AB_CAUSAL, true, 4, 1, 1}, OVER_IT, "scan: a decoder cannot run backwards over the future"},
@@ -310,7 +310,7 @@ static void check_refused(void)
             if (refused[i].over == OVER_BOTH) over = t_binary(d.c, OP_ADD, over, t_slice(d.c, d.x, -2, 0, 1));
             if (refused[i].over == OVER_PADDED) over = attn_pad(d.c, over);
             CHECK_INT(layer(d.c, &refused[i].l, over).id, 0);
-            CHECK_HAS(d.c->error.text, refused[i].words);
+            CHECK_HAS(d.c->error.text, refused[i].name);
             close_desk(&d);
         }
 }
@@ -318,8 +318,8 @@ static void check_refused(void)
 /* ---- whole models ---- */
 
 typedef struct {
-    const char *words, *attention, *cross; /* cross: a file, or NULL */
-    int64_t gru, conv;                     /* operations in a loss tape */
+    const char *name, *attention, *cross; /* cross: a file, or NULL */
+    int64_t gru, conv;                    /* operations in a loss tape */
 } model_case;
 static const model_case models[] = {
     {"recurrent", "recurrent", NULL, 4, 0},
@@ -331,7 +331,7 @@ static int open_model(model *m, const model_case *k, const backend *b, dtype com
 {
     const char *cross = k->cross ? k->cross : "scaled_dot";
     pairing w = {.attention = {k->attention, k->attention, cross}, .position = "sinusoid"};
-    snprintf(w.words, sizeof w.words, "%s", k->words);
+    snprintf(w.name, sizeof w.name, "%s", k->name);
     return check_model_open(m, &w, &(model_kind){.compute = compute, .dropout = 0.2, .on = b}, e);
 }
 
@@ -365,7 +365,7 @@ static void compare_gradients(const model_case *k, const params *one, const para
         CHECK(q && q->count == p->count);
         if (!q) continue;
         gap g = gap_between((float *)one->grad + p->at, F32, (float *)many->grad + q->at, F32, p->count);
-        check_gap(k->words, p->name, g, 0.01 * largest, allowed);
+        check_gap(k->name, p->name, g, 0.01 * largest, allowed);
     }
 }
 
@@ -397,7 +397,7 @@ static void compare_models(const model_case *k)
     CHECK_INT(count_layers(one_bf16.p.c), k->gru + k->conv);
     CHECK_INT(count_layers(many.p.c) + count_layers(many_bf16.p.c), 0);
     double a = pass_loss(&one.p), b = pass_loss(&many.p), c = pass_loss(&one_bf16.p), d = pass_loss(&many_bf16.p);
-    printf("%s: loss %.9g, composed %.9g, allowed 2e-6; in bf16 %.9g, composed %.9g, allowed 1e-2\n", k->words, a, b, c,
+    printf("%s: loss %.9g, composed %.9g, allowed 2e-6; in bf16 %.9g, composed %.9g, allowed 1e-2\n", k->name, a, b, c,
            d);
     CHECK_NEAR(a / b, 1, 2e-6);
     CHECK_NEAR(c / b, 1, 1e-2);
@@ -435,7 +435,7 @@ static int off_by_a_hundredth(const call *k, err *e)
     return 0;
 }
 
-static void check_device_rows(const backend *b, check_outcome expected, const char *words)
+static void check_device_rows(const backend *b, check_outcome expected, const char *name)
 {
     err e = {0};
     check_result r[CHECK_MOST];
@@ -444,10 +444,10 @@ static void check_device_rows(const backend *b, check_outcome expected, const ch
     size_t n = check_plugin(p, r);
     check_use_device(NULL);
     const check_result *ops = result_of(r, n, "device_ops"), *device = result_of(r, n, "device");
-    printf("device_ops: %s\ndevice: %.2g, %s\n", ops->words, device->measured, device->words);
+    printf("device_ops: %s\ndevice: %.2g, %s\n", ops->name, device->measured, device->message);
     CHECK_INT(ops->outcome, CHECK_OK);
     CHECK_INT(device->outcome, expected);
-    CHECK_HAS(device->words, words);
+    CHECK_HAS(device->message, name);
 }
 
 int main(void)

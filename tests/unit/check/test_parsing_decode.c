@@ -24,7 +24,7 @@ static opened open_form(int form, vocab_kind kind, const char *more)
     char *set = xprintf("data=%s/toy linearisation=%s %s", test_folder, forms[form], more);
     opened o = {.t = parsing_open(set, "/nowhere", false)};
     err e = {0};
-    CHECK_TEXT(o.t.words, "");
+    CHECK_TEXT(o.t.message, "");
     CHECK_INT(
         dataset_vocabs(o.t.task, o.t.self, false, kind, kind == TOKENS_WORDS ? 0 : 70, false, NULL, &o.src, &o.tgt, &e),
         0);

@@ -8,7 +8,7 @@ static int64_t counted(const char *list, const char *more, ab_split split)
     char *text = xprintf("data=here train=%s dev=here/a.ptb test=here/a.ptb %s", list, more);
     parsing_task t = parsing_open(text, test_folder, false);
     int64_t n = t.self ? t.task->count(t.self, split) : -1;
-    if (!t.self) printf("%s: %s\n", list, t.words);
+    if (!t.self) printf("%s: %s\n", list, t.message);
     parsing_close(&t);
     free(text);
     return n;
@@ -38,7 +38,7 @@ static void file_lists(void)
     }
     char *wsj = xprintf("data=wsj wsj=%s/wsj", test_folder), *some = xprintf("%s train=0-1+24+here/a.ptb", wsj);
     parsing_task t = parsing_open(wsj, test_folder, false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     if (t.self) {
         CHECK_INT(t.task->count(t.self, AB_TRAIN), 22 * 23 / 2 - 3);
         CHECK_INT(t.task->count(t.self, AB_DEV), 23);
@@ -46,7 +46,7 @@ static void file_lists(void)
     }
     parsing_close(&t);
     t = parsing_open(some, test_folder, false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), 1 + 2 + 25 + 3);
     parsing_close(&t);
     free(wsj);
@@ -59,7 +59,7 @@ static void data_with_plus(void)
     static const char *const names[] = {"a+b/train.ptb", "a+b/dev.ptb", "a+b/test.ptb"};
     for (int i = 0; i < 3; i++) write_text(names[i], "(S (NN a))\n");
     parsing_task t = parsing_open("data=a+b", test_folder, false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     if (t.self) CHECK_INT(t.task->count(t.self, AB_TEST), 1);
     parsing_close(&t);
 }
@@ -73,7 +73,7 @@ static void silver_trees(void)
                               "silver=silver/more.ptb gold_repeat=3 train_trees=2";
     static const char *const expected[] = {"a", "b", "d", "e", "a", "b", "a", "b"};
     parsing_task t = parsing_open(set, test_folder, false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     if (t.self) {
         ab_vocabs v = {0};
         int marks = 0;
@@ -103,7 +103,7 @@ static void refused(const char *text, const char *const *says)
 {
     parsing_task t = parsing_open(text, test_folder, false);
     CHECK(!t.self);
-    for (; *says; says++) CHECK_HAS(t.words, *says);
+    for (; *says; says++) CHECK_HAS(t.message, *says);
     parsing_close(&t);
 }
 
@@ -185,7 +185,7 @@ static void large_files(void)
     write_text("large/test.ptb", "(S (NN a))");
     char *set = xprintf("data=%s/large linearisation=xx", test_folder);
     parsing_task t = parsing_open(set, "/nowhere", false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     ab_example x;
     ab_metric m[8];
     if (t.self) {
@@ -196,7 +196,7 @@ static void large_files(void)
         CHECK_INT(strlen(x.src), 499999);
         const char *tgt[3];
         for (int i = 0; i < 3; i++) t.task->get(t.self, AB_TRAIN, i, &x), tgt[i] = x.tgt;
-        CHECK(t.task->score(t.self, AB_TRAIN, tgt, 3, m, 8, t.words, sizeof t.words) > 0);
+        CHECK(t.task->score(t.self, AB_TRAIN, tgt, 3, m, 8, t.message, sizeof t.message) > 0);
         CHECK_NEAR(m[0].value, 100, 0);
     }
     parsing_close(&t);

@@ -28,7 +28,7 @@ static void sequences(void)
     for (int f = 0; f < (int)LENGTH(forms); f++) {
         char *text = xprintf("data=%s/small linearisation=%s", test_folder, forms[f]);
         parsing_task t = parsing_open(text, "/nowhere", false);
-        CHECK_TEXT(t.words, "");
+        CHECK_TEXT(t.message, "");
         if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), LENGTH(expected));
         /* -LRB- is a constituent in the last tree, so the tag of that name is marked */
         for (int i = 0; i < (int)LENGTH(expected); i++)
@@ -113,7 +113,7 @@ static void scores(void)
     const char *hyp[] = {"(S (NP the dog )NP (VP barks )VP . )S", "(ADVP up )ADVP", "(NP -LRB- x", "(NP a )NP",
                          "(S _y_ )S"};
     ab_metric m[8];
-    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.words, sizeof t.words), 4);
+    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.message, sizeof t.message), 4);
     /* gold 3 + 1 + 1 + 1 + 1, found the same; matched S NP VP ADVP NP; the last label is cut to nothing, as
      * EVALB does */
     CHECK_TEXT(m[0].name, "F1");
@@ -122,8 +122,8 @@ static void scores(void)
     CHECK_NEAR(m[1].value, 100.0 * 2 * 4 / (7 + 6), 1e-9);
     CHECK_NEAR(m[2].value, 60, 1e-9);
     CHECK_NEAR(m[3].value, 80, 1e-9);
-    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 4, m, 8, t.words, sizeof t.words), -1);
-    CHECK_HAS(t.words, "4 lines to score, expected 5");
+    CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 4, m, 8, t.message, sizeof t.message), -1);
+    CHECK_HAS(t.message, "4 lines to score, expected 5");
     parsing_close(&t);
     free(set);
 }
@@ -153,11 +153,11 @@ static void parsed_gold(void)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         parsing_task t = parsing_open(cases[i].set, test_folder, false);
         const char *hyp[] = {"(S a )S", "(S a )S", "(S a )S"};
-        CHECK_TEXT(t.words, "");
+        CHECK_TEXT(t.message, "");
         for (int s = AB_DEV; s <= AB_TEST && t.self; s++) {
             ab_metric m[4];
             int64_t n = t.task->count(t.self, (ab_split)s);
-            CHECK_INT(t.task->score(t.self, (ab_split)s, hyp, n, m, 4, t.words, sizeof t.words), 4);
+            CHECK_INT(t.task->score(t.self, (ab_split)s, hyp, n, m, 4, t.message, sizeof t.message), 4);
             bool noted = strstr(m[0].signature, "|gold:a parser's output") != NULL;
             if (noted != (s == AB_DEV ? cases[i].dev : cases[i].test)) printf("%s: %s\n", cases[i].set, m[0].signature);
             CHECK_INT(noted, s == AB_DEV ? cases[i].dev : cases[i].test);
@@ -209,7 +209,7 @@ static void corpus_file(const char *data, const char *name, int f, int64_t excep
                         data, name, data, name, data, name, forms[f]);
     char *path = xprintf("%s/%s/%s.ptb", test_data(), data, name);
     parsing_task t = parsing_open(set, test_data(), false);
-    CHECK_TEXT(t.words, "");
+    CHECK_TEXT(t.message, "");
     str text = {0}, typed = {0}, gold = {0};
     char **lines = NULL;
     size_t n = 0;

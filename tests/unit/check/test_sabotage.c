@@ -157,7 +157,7 @@ static void check_case(size_t i)
             failed == (cases[i].check != NULL) && (!cases[i].check || (expected && expected->outcome == CHECK_FAIL));
         if (!right) check_print(cases[i].file, r, n, stdout);
         CHECK(right);
-        words = expected ? expected->words : "";
+        words = expected ? expected->message : "";
     } else {
         CHECK_TEXT("load", cases[i].check);
     }
@@ -175,7 +175,7 @@ static void check_said(const char *file, const char *check, const char *words)
     const plugin *p = plugin_load(path, &e);
     size_t n = p ? check_plugin(p, r) : 0;
     const check_result *found = n ? result_of(r, n, check) : NULL;
-    CHECK_HAS(found ? found->words : e.text, words);
+    CHECK_HAS(found ? found->message : e.text, words);
 }
 
 /* The command's exit status. */

@@ -38,7 +38,7 @@ typedef struct {
     int64_t kind, vocab, length, pairs, train_examples, test_examples, data_seed;
 } recall_cfg;
 
-static const ab_param sequence_params[] = {
+static const ab_option sequence_params[] = {
     {"kind", AB_CHOICE, offsetof(sequence_cfg, kind), 0, 0, 0, "copy|reverse|sort|recall", "what the output is"},
     {"alphabet", AB_INT, offsetof(sequence_cfg, alphabet), 16, 2, 1000, NULL, "letters"},
     {"min_length", AB_INT, offsetof(sequence_cfg, min_length), 1, 1, 1000, NULL, "shortest"},
@@ -49,14 +49,14 @@ static const ab_param sequence_params[] = {
     {"test_examples", AB_INT, offsetof(sequence_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
     {"data_seed", AB_INT, offsetof(sequence_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
     {0}};
-static const ab_param translation_params[] = {
+static const ab_option translation_params[] = {
     {"data", AB_TEXT, offsetof(translation_cfg, data), 0, 0, 0, "synthetic", "corpus"},
     {"languages", AB_TEXT, offsetof(translation_cfg, languages), 0, 0, 0, "en, de", "source and target language"},
     {"dev", AB_TEXT, offsetof(translation_cfg, dev), 0, 0, 0, "auto", "dev set"},
     {"test", AB_TEXT, offsetof(translation_cfg, test), 0, 0, 0, "auto", "test set"},
     {"first_pairs", AB_INT, offsetof(translation_cfg, first_pairs), 0, 0, 1e9, NULL, "of the training set"},
     {0}};
-static const ab_param parsing_params[] = {
+static const ab_option parsing_params[] = {
     {"data", AB_TEXT, offsetof(parsing_cfg, data), 0, 0, 0, "craft", "treebank"},
     {"train", AB_TEXT, offsetof(parsing_cfg, train), 0, 0, 0, "auto", "training trees"},
     {"dev", AB_TEXT, offsetof(parsing_cfg, dev), 0, 0, 0, "auto", "dev trees"},
@@ -67,12 +67,12 @@ static const ab_param parsing_params[] = {
     {"linearisation", AB_CHOICE, offsetof(parsing_cfg, linearisation), 2, 0, 0, "labels|xx|words|in_order", "output"},
     {"constrained", AB_BOOL, offsetof(parsing_cfg, constrained), 1, 0, 0, NULL, "decode under constraints"},
     {0}};
-static const ab_param lm_params[] = {
+static const ab_option lm_params[] = {
     {"file", AB_TEXT, offsetof(lm_cfg, file), 0, 0, 0, "text", "to train on"},
     {"unit", AB_CHOICE, offsetof(lm_cfg, unit), 0, 0, 0, "char|word|bpe", "a token"},
     {"context", AB_INT, offsetof(lm_cfg, context), 64, 2, 1000, NULL, "length of a window"},
     {0}};
-static const ab_param recall_params[] = {
+static const ab_option recall_params[] = {
     {"kind", AB_CHOICE, offsetof(recall_cfg, kind), 0, 0, 0, "mqar|induction", "what is asked"},
     {"vocab", AB_INT, offsetof(recall_cfg, vocab), 64, 3, 10000, NULL, "symbols"},
     {"length", AB_INT, offsetof(recall_cfg, length), 64, 2, 1000, NULL, "of an example"},
@@ -81,20 +81,20 @@ static const ab_param recall_params[] = {
     {"test_examples", AB_INT, offsetof(recall_cfg, test_examples), 1000, 1, 1000000, NULL, "examples"},
     {"data_seed", AB_INT, offsetof(recall_cfg, data_seed), 1, 0, 1e9, "run", "of the data"},
     {0}};
-static const ab_param learned_params[] = {
+static const ab_option learned_params[] = {
     {"max_len", AB_INT, offsetof(lm_cfg, max_len), 1024, 1, 1000000, NULL, "longest sequence"},
     {"std", AB_REAL, offsetof(lm_cfg, std), 0, 0, 100, NULL, "of the vectors"},
     {0}};
-static const ab_param adamw_params[] = {
+static const ab_option adamw_params[] = {
     {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
     {"beta2", AB_REAL, offsetof(adam_cfg, beta2), 0.999, 0, 1, NULL, "decay of the square [fraction]"},
     {"decay", AB_REAL, offsetof(adam_cfg, decay), 0.01, 0, 1, NULL, "of the weights [fraction]"},
     {0}};
-static const ab_param restricted_params[] = {
+static const ab_option restricted_params[] = {
     {"width", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "neighbours on each side [tokens]"},
     {"period", AB_INT, offsetof(width_cfg, period), -1, 1, 100, "never|auto", "wide layer every so many [layers]"},
     {0}};
-static const ab_param convolutional_params[] = {
+static const ab_option convolutional_params[] = {
     {"width", AB_INT, offsetof(convolutional_cfg, width), 3, 1, 1000, NULL, "of the kernel [tokens]"},
     {"glu", AB_BOOL, offsetof(convolutional_cfg, glu), 0, 0, 0, NULL, "gated linear units"},
     {"growth", AB_INT, offsetof(convolutional_cfg, growth), 1, 1, 256, NULL, "dilation from layer to layer"},
@@ -104,16 +104,16 @@ typedef struct {
     int64_t experts, top_k;
     double noise;
 } moe_cfg;
-static const ab_param moe_params[] = {
+static const ab_option moe_params[] = {
     {"experts", AB_INT, offsetof(moe_cfg, experts), 4, 1, 64, NULL, "feed-forwards [count]"},
     {"top_k", AB_INT, offsetof(moe_cfg, top_k), 2, 1, 64, NULL, "of which a row goes to so many [count]"},
     {"noise", AB_REAL, offsetof(moe_cfg, noise), 0, 0, 10, NULL, "on the gate [none]"},
     {0}};
-static const ab_param additive_params[] = {
+static const ab_option additive_params[] = {
     {"hidden", AB_INT, offsetof(width_cfg, width), 8, 1, 1000, NULL, "width of the scoring layer [units]"}, {0}};
-static const ab_param rotary_params[] = {
+static const ab_option rotary_params[] = {
     {"base", AB_REAL, offsetof(base_cfg, base), 10000, 1, 1e9, NULL, "longest wavelength [tokens / 2 pi]"}, {0}};
-static const ab_param adam_params[] = {
+static const ab_option adam_params[] = {
     {"beta1", AB_REAL, offsetof(adam_cfg, beta1), 0.9, 0, 1, NULL, "decay of the mean [fraction]"},
     {"beta2", AB_REAL, offsetof(adam_cfg, beta2), 0.98, 0, 1, NULL, "decay of the square [fraction]"},
     {"eps", AB_REAL, offsetof(adam_cfg, eps), 1e-9, 0, 1, NULL, "added to the root [gradient]"},
@@ -197,7 +197,7 @@ static inline void dump_base(const spec *s, str *out)
         const setting *one = &s->rows[0].settings.at[i];
         arena a = {0};
         bool differs = strchr(one->key, '.') != NULL;
-        for (const ab_param *p = config_params; p->name; p++)
+        for (const ab_option *p = config_params; p->name; p++)
             differs |= same(p->name, one->key) && !same(param_default(p, &a), one->value);
         if (differs) str_addf(out, "    %s = %s\n", one->key, one->value);
         arena_free(&a);

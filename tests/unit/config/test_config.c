@@ -4,16 +4,16 @@
 
 static arena mem;
 
-static const char *canonical(const ab_param *p, const char *text)
+static const char *canonical(const ab_option *p, const char *text)
 {
     const char *out;
     err e = {{0}};
     return param_canonical(p, text, &out, &mem, &e) ? arena_strdup(&mem, e.text) : out;
 }
 
-static const ab_param *core(const char *name)
+static const ab_option *core(const char *name)
 {
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (same(p->name, name)) return p;
     return NULL;
 }
@@ -42,12 +42,12 @@ static void check_canonical(void)
 /* The table against itself: each default is legal, each key has a doc, each offset its own place. */
 static void check_table(void)
 {
-    for (const ab_param *p = config_params; p->name; p++) {
+    for (const ab_option *p = config_params; p->name; p++) {
         const char *def = param_default(p, &mem);
         CHECK_TEXT(canonical(p, def), def);
         CHECK(p->doc && *p->doc);
         CHECK(p->offset + 8 <= sizeof(config));
-        for (const ab_param *q = config_params; q != p; q++) CHECK(q->offset != p->offset && !same(q->name, p->name));
+        for (const ab_option *q = config_params; q != p; q++) CHECK(q->offset != p->offset && !same(q->name, p->name));
     }
     CHECK_TEXT(config_plugin_kind("attention_cross"), "attention");
     CHECK(!config_plugin_kind("heads"));
@@ -339,7 +339,7 @@ static void check_frozen(void)
     FILE *f = open_memstream(&text, &n);
     spec_print(&s, f);
     fclose(f);
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) CHECK_HAS(text, arena_printf(&mem, "\n%s = ", p->name));
     CHECK_HAS(text, "\nd_k = auto\n");
     CHECK_HAS(text, "\nadam.beta1 = 0.9\n");
@@ -356,7 +356,7 @@ static void check_reference(void)
     FILE *f = open_memstream(&text, &n);
     config_reference(f, &case_plugins);
     fclose(f);
-    for (const ab_param *p = config_params; p->name; p++)
+    for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) CHECK_HAS(text, arena_printf(&mem, "| `%s`", p->name));
     CHECK_HAS(text, "| `rotary.base` | `10000` | a number from 1 to 1000000000 | longest wavelength [tokens / 2 pi] |");
     CHECK_HAS(text, "## attention/scaled_dot\n\nNo parameters.");

@@ -76,7 +76,7 @@ static inline loaded load(const char *name)
     l.task = l.plugin->iface;
     l.cfg = xcalloc(1, l.plugin->cfg_size);
     *l.plugin->host = &host;
-    for (const ab_param *p = l.plugin->params; p->name; p++) {
+    for (const ab_option *p = l.plugin->params; p->name; p++) {
         char *at = (char *)l.cfg + p->offset;
         CHECK(p->doc && *p->doc);
         if (p->type == AB_TEXT)
@@ -92,7 +92,7 @@ static inline loaded load(const char *name)
 
 static inline void *field(const loaded *l, const char *name)
 {
-    for (const ab_param *p = l->plugin->params; p->name; p++)
+    for (const ab_option *p = l->plugin->params; p->name; p++)
         if (same(p->name, name)) return (char *)l->cfg + p->offset;
     printf("no parameter %s\n", name);
     exit(1);

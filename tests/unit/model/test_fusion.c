@@ -46,7 +46,7 @@ static void check_tape(const char *position, op expected, int64_t times)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "layers", "1", &a);
     settings_put(&set, "position", position, &a);
     CHECK_INT(model_open(&m, &set, 20, 20, F32, &cpu_backend, &e), 0);

@@ -39,7 +39,7 @@ static void refused(const char *key, const char *value, const char *expected)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     settings_put(&set, "layers", "2", &a);
     settings_put(&set, key, value, &a);
     CHECK_INT(model_open_to_count(&m, &set, VOCAB, VOCAB, F32, &cpu_backend, &e), -1);

@@ -29,7 +29,7 @@ static model opened(const char *self, const char *cross, const char *position)
     settings set = {0};
     err e = {0};
     model m;
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
     for (int r = 0; r < ROLES; r++) settings_put(&set, keys[r], r == ROLE_CROSS ? cross : self, &a);
     settings_put(&set, "position", position, &a);

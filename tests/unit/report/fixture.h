@@ -84,9 +84,9 @@ static inline int fixture_result(db *d, const db_claim *c, const fixture_row *ro
         bleu += right / SENTENCES * 10;
     }
     bool diverged = !isfinite(row->ppl[seed]);
-    db_result ppl = {.metric = "PPL", .goal = "min", .value = row->ppl[seed], .step = 100000};
+    db_result ppl = {.metric = "PPL", .direction = "min", .value = row->ppl[seed], .step = 100000};
     db_result acc = {.metric = "ACC",
-                     .goal = "max",
+                     .direction = "max",
                      .value = diverged ? NAN : bleu,
                      .step = 100000,
                      .signature = "exact match",

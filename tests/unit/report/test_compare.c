@@ -112,8 +112,10 @@ static void make(size_t i, size_t n, double mean, double spread, const char *met
         }
         bool log_scale = same(metric, "PPL");
         double value = log_scale ? exp(right / (10 * SENTENCES)) : 100 * right / (10 * SENTENCES);
-        m->results[s] = (read_result){
-            .metric = metric, .goal = log_scale ? "min" : "max", .value = value, .stats = {SENTENCES, 2, m->stats[s]}};
+        m->results[s] = (read_result){.metric = metric,
+                                      .direction = log_scale ? "min" : "max",
+                                      .value = value,
+                                      .stats = {SENTENCES, 2, m->stats[s]}};
         m->runs[s] = (read_run){.seed = (int64_t)s, .status = DB_DONE, .n_results = 1, .results = &m->results[s]};
     }
     list[i] = &m->row;
@@ -123,7 +125,7 @@ static comparison compare(size_t n_rows, size_t of, size_t *tests)
 {
     comparison out[MOST_ROWS];
     const read_result *x = &rows[0].results[0];
-    metric m = {x->metric, NULL, metric_direction(x->goal), sum_of(x)};
+    metric m = {x->metric, NULL, metric_direction(x->direction), sum_of(x)};
     comparison_task t = {.metric = &m, .rows = list, .n = n_rows, .base = 0, .trials = 200};
     size_t best, found = compare_rows(&t, out, &best);
     if (tests) *tests = found;

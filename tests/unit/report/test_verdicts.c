@@ -22,7 +22,7 @@ static void make(size_t i, size_t n, double mean, bool fails, rng *r)
     size_t worst = 0;
     *m = (made_row){.row = {.name = "row", .n_runs = n, .runs = m->runs, .is_base = !i}};
     for (size_t s = 0; s < n; s++) {
-        m->results[s] = (read_result){.metric = "ACC", .goal = "max", .value = mean + rng_normal(r)};
+        m->results[s] = (read_result){.metric = "ACC", .direction = "max", .value = mean + rng_normal(r)};
         m->runs[s] = (read_run){.seed = (int64_t)s, .status = DB_DONE, .n_results = 1, .results = &m->results[s]};
         if (m->results[s].value < m->results[worst].value) worst = s;
     }

@@ -12,7 +12,7 @@ static void finish_one(db *d, const char *experiment, double bleu)
 {
     db_claim c;
     CHECK_INT(db_claim_next(d, experiment, NULL, 0, "me", 1000, &c, &e), 1);
-    db_result x = {.metric = "BLEU", .goal = "max", .value = bleu, .step = 10};
+    db_result x = {.metric = "BLEU", .direction = "max", .value = bleu, .step = 10};
     CHECK_OK(db_put_result(d, &c, &x, &e));
     CHECK_OK(db_finish(d, &c, DB_DONE, 0, -1, NULL, &e));
     db_claim_free(&c);

@@ -38,7 +38,7 @@ static int do_run(db *d, const db_claim *c)
         for (int k = 0; k < 5; k++) p[k] = (db_point){"loss", i + k + 1, (double)(i + k) / 7};
         if (db_points(d, c, p, 5, &e) || db_heartbeat(d, c, i, POINTS, 1000, &e)) return -1;
     }
-    db_result r = {.metric = "PPL", .goal = "min", .value = value_of(c->run), .step = POINTS};
+    db_result r = {.metric = "PPL", .direction = "min", .value = value_of(c->run), .step = POINTS};
     return db_put_result(d, c, &r, &e) || db_finish(d, c, DB_DONE, 0, -1, NULL, &e) ? -1 : 0;
 }
 

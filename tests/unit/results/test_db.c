@@ -58,11 +58,11 @@ static void test_freeze_and_claim(db *d)
               "here1run.log1234.51500000");
     CHECK_SQL(path, "SELECT CAST(data AS TEXT) FROM blob JOIN attempt ON sha256=diff_sha256", "- a\n+ b\n");
 
-    db_result r = {.metric = "PPL", .goal = "min", .value = 4.5, .step = 100, .signature = "per subword"};
+    db_result r = {.metric = "PPL", .direction = "min", .value = 4.5, .step = 100, .signature = "per subword"};
     CHECK_OK(db_put_result(d, &c, &r, &e));
     r.value = 4.25;
     CHECK_OK(db_put_result(d, &c, &r, &e));
-    r.goal = "up";
+    r.direction = "up";
     CHECK_INT(db_put_result(d, &c, &r, &e), -1);
     CHECK_HAS(e.text, "expected min or max");
     CHECK_OK(db_put_tag(d, &c, "note", "first", &e));

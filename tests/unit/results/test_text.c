@@ -100,7 +100,7 @@ static void fill(db *d)
             if (k <= 10 || i == 0) CHECK_OK(db_points(d, &c, &point, 1, &e));
         }
         db_result r = {.metric = "PPL",
-                       .goal = "min",
+                       .direction = "min",
                        .value = i == 1 ? NAN : 4.5,
                        .step = 1000,
                        .how = "average",

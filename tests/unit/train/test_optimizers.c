@@ -149,7 +149,7 @@ static void check_refused(const char *groups, const char *words)
     arena a = {0};
     static const char *const small[][2] = {
         {"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}, {"optimizer", "adamw"}};
-    for (const ab_param *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
+    for (const ab_option *p = config_params; p->name; p++) settings_put(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_put(&set, small[i][0], small[i][1], &a);
     settings_put(&set, "parameter_groups", groups, &a);
     CHECK_INT(model_open_to_count(&m, &set, 20, 20, F32, &cpu_backend, &e), *words ? -1 : 0);
