@@ -183,6 +183,9 @@ typedef struct {
      * of 0 means that the parameter has no such slot; slot[i] is then the tensor 0. NULL, and always with
      * AB_ELEMENTWISE: slots have their parameter's shape. */
     void (*slot_shape)(const void *cfg, const ab_parameter *of, uint32_t i, int64_t dim[4]);
+    /* 2.4: 1 + the slot that holds the values for evaluation, decoding and checkpoints; training goes on from the
+     * parameters. 0: the parameters are evaluated themselves. Not together with slot_shape */
+    uint32_t evaluated;
 } ab_optimizer_plugin;
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes golden/optimizers.txt: parameters after some updates by others' optimizers, in fp64.
 
-    python tests/oracle/optimizers.py > tests/oracle/golden/optimizers.txt        (torch, and timm for LAMB)
+    python tests/oracle/optimizers.py > tests/oracle/golden/optimizers.txt        (torch, timm for LAMB, schedulefree)
 
 adafactor  torch.optim.Adafactor, whose eps1 is a bound of the variance instead of a term: 1e-30 makes that the same
 lamb       timm.optim.Lamb with weight decay and without its clipping of the whole gradient
+schedule_free  schedulefree.AdamWScheduleFree; `evaluated STEP PARAMETER VALUE ...` are its values in eval()
 muon       torch.optim.Muon with its cast to bfloat16 taken out, for matrices; torch.optim.AdamW for all else. PyTorch's weights are
            [outputs, inputs], so matrices are handed over transposed; queries, keys and values one by one
 
@@ -24,6 +25,7 @@ for package in ("timm", "timm.optim"):                      # the one file, with
     sys.modules[package] = types.ModuleType(package)
     sys.modules[package].__path__ = list(folders)
 from timm.optim.lamb import Lamb  # noqa: E402
+from schedulefree import AdamWScheduleFree  # noqa: E402
 
 torch.set_default_dtype(torch.float64)
 STEPS = 4
@@ -84,12 +86,23 @@ def muon(name, x):
 
 
 torch.bfloat16 = torch.float64
-print("# torch", torch.__version__.split("+")[0], "timm", versions.version("timm"))
+print("# torch", torch.__version__.split("+")[0], "timm", versions.version("timm"), "schedulefree", versions.version("schedulefree"))
 print("case adafactor 0.05")
 run(plain(torch.optim.Adafactor, lr=0.05, eps=(1e-30, 1e-3), weight_decay=0))
 print("case adafactor 0.05 clip 1.5 decay_rate -0.6")
 run(plain(torch.optim.Adafactor, lr=0.05, eps=(1e-30, 1e-3), d=1.5, beta2_decay=-0.6, weight_decay=0))
 print("case lamb 0.1 decay 0.02")
 run(plain(Lamb, lr=0.1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.02, max_grad_norm=None))
+print("case schedule_free 0.05 beta1 0.8 beta2 0.99 decay 0.1")
+for k, (name, shape) in enumerate(SHAPES):
+    p = torch.nn.Parameter(first(k, shape))
+    rule = AdamWScheduleFree([p], lr=0.05, betas=(0.8, 0.99), weight_decay=0.1, foreach=False)
+    for t in range(1, STEPS + 1):
+        rule.train()
+        p.grad = gradient(k, t, shape)
+        rule.step()
+        say(t, name, p.detach())
+        rule.eval()
+        print("evaluated", t, name, *("%.17g" % v for v in p.detach().reshape(-1).tolist()))
 print("case muon 0.02 decay 0.1")
 run(muon)

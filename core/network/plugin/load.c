@@ -76,6 +76,9 @@ static int check_slots(const ab_optimizer_plugin *o, const char *name, const cha
                     "%s: optimizer '%s' has slot_shape, but is elementwise (AB_ELEMENTWISE), which gives slots the "
                     "shapes of parameters",
                     path, name);
+    if (o->evaluated > o->n_slots || (o->evaluated && o->slot_shape))
+        return fail(e, "%s: optimizer '%s' evaluates slot %u, expected one of its %u slots, in the parameters' shapes",
+                    path, name, o->evaluated - 1, o->n_slots);
     for (uint32_t i = 0; i < o->n_slots; i++) {
         if (!o->slots || !o->slots[i] || !*o->slots[i])
             return fail(e, "%s: slot %u of optimizer '%s' has no name (slots); checkpoints need one", path, i, name);

@@ -238,3 +238,21 @@ int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_
     m->params.version++;
     return 0;
 }
+
+/* ---- values for evaluation ---- */
+
+int optim_exchange(model *m, err *e)
+{
+    uint32_t which = m->optimizer->iface.optimizer.evaluated;
+    if (!which) return 0;
+    size_t bytes = params_bytes(&m->params, 0, m->params.type);
+    char *value = params_host(&m->params, 0, e), *slot = value ? params_host(&m->params, which, e) : NULL;
+    for (size_t i = 0; slot && i < bytes; i++) {
+        char x = value[i];
+        value[i] = slot[i], slot[i] = x;
+    }
+    if (slot) params_host_done(&m->params, which, slot, true);
+    if (value) params_host_done(&m->params, 0, value, slot != NULL);
+    m->params.version++;
+    return slot ? 0 : -1;
+}

@@ -14,6 +14,10 @@ void optim_close(optimizer *o);
  * NULL): the gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
 
+/* Exchanges the parameters with the slot that holds their values for evaluation (ab_optimizer_plugin.evaluated), after
+ * the first update; again: back. Nothing if the parameters are evaluated themselves. -1 and e if a device failed. */
+int optim_exchange(model *m, err *e);
+
 /* The learning rate of update `step` = 1, 2, ..., from the run's schedule. */
 double schedule_lr(const model *m, int64_t step);
 #endif

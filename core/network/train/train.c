@@ -226,9 +226,8 @@ static int save(training *t, err *e)
 {
     if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
     char *path = step_file(t->j, t->step);
-    int bad = write_values(t, path, e);
+    int bad = optim_exchange(t->m, e) || write_values(t, path, e) || optim_exchange(t->m, e) || write_state(t, e);
     free(path);
-    if (!bad) bad = write_state(t, e);
     if (!bad) prune(t);
     return bad;
 }
@@ -389,7 +388,7 @@ static train_outcome loop(training *t, err *e)
             point(t, "lr", schedule_lr(t->m, t->step));
             if (train_step_recorded(t->s, point_of, t, e)) return TRAIN_FAILED;
         }
-        if (judge && evaluate(t, e)) return TRAIN_FAILED;
+        if (judge && (optim_exchange(t->m, e) || evaluate(t, e) || optim_exchange(t->m, e))) return TRAIN_FAILED;
         if (keep && save(t, e)) return TRAIN_FAILED;
     }
     return TRAIN_DONE;
@@ -443,7 +442,7 @@ static int choose_weights(training *t, train_result *out, err *e)
 
 static int finish(training *t, train_result *out, err *e)
 {
-    if (choose_weights(t, out, e)) return -1;
+    if ((t->step && optim_exchange(t->m, e)) || choose_weights(t, out, e)) return -1;
     const pairs *dev = &t->j->data->split[AB_DEV];
     bool known = same(out->how, "last") && t->dev_step == t->step;
     err why = {0};

@@ -68,6 +68,21 @@ static void update_once(optimizer *o, model *m, int t, double lr)
     CHECK_TEXT(e.text, "");
 }
 
+/* The values for evaluation take the parameters' place, and make room again. */
+static void check_evaluated(model *m, const golden *g, size_t at, const char *step, const param *p, double allowed)
+{
+    err e = {0};
+    const golden_line *l = golden_find(g, &at, "evaluated", step);
+    while (l && !same(l->word[2], p->name)) l = golden_find(g, &at, "evaluated", step);
+    CHECK_INT(l ? l->n - 3 : 0, p->count);
+    double before = element(m, m->params.value, p->at);
+    CHECK_INT(optim_exchange(m, &e), 0);
+    for (size_t i = 0; l && i < p->count; i++)
+        CHECK_NEAR(element(m, m->params.value, p->at + i), strtod(l->word[3 + i], NULL), allowed);
+    CHECK_INT(optim_exchange(m, &e), 0);
+    CHECK_NEAR(element(m, m->params.value, p->at), before, 0);
+}
+
 static void check_case(const golden *g, size_t from, dtype type, double allowed)
 {
     const golden_line *head = &g->line[from];
@@ -89,6 +104,7 @@ static void check_case(const golden *g, size_t from, dtype type, double allowed)
             CHECK_INT(l ? l->n - 3 : 0, p->count);
             for (size_t i = 0; l && i < p->count; i++)
                 CHECK_NEAR(element(&m, m.params.value, p->at + i), strtod(l->word[3 + i], NULL), allowed);
+            if (m.optimizer->iface.optimizer.evaluated) check_evaluated(&m, g, from + 1, step, p, allowed);
         }
     }
     optim_close(o);
@@ -172,7 +188,7 @@ int main(void)
         check_case(&g, i, F32, 1e-5);
         cases++;
     }
-    CHECK_INT(cases, 4);
+    CHECK_INT(cases, 5);
     check_slots("adafactor",
                 (const int64_t[][LENGTH(shapes)]){{6, 4, 0, 7}, {4, 10, 0, 3}, {0, 0, 5, 0}, {0, 0, 0, 0}});
     check_slots("muon", (const int64_t[][LENGTH(shapes)]){{24, 40, 5, 21}, {0, 0, 5, 21}});

@@ -89,6 +89,45 @@ static void test_resume(world *w, int64_t cut)
     empty_folder(w);
 }
 
+/* What is evaluated, kept in checkpoints and left in the model at the end is the optimizer's mean; training goes on
+ * from the values of its own. */
+static void test_evaluated(world *w)
+{
+    enum { MEAN = 1 };
+    static const char *const slots[] = {"z", "x", "v", "weights"};
+    model m, state, kept;
+    watcher seen = {0};
+    train_result r;
+    err e = {0};
+    put(w, "optimizer", "schedule_free"), put(w, "schedule", "constant"), put(w, "lr", "0.01");
+    test_resume(w, 17);
+    open_model(w, &m);
+    CHECK_INT(train(w, &m, &seen, &r, &e), TRAIN_DONE);
+    open_model(w, &state);
+    char *path = path_join(w->folder, "state.safetensors");
+    CHECK_INT(checkpoint_read(path, &state.params, slots, LENGTH(slots), &e), 0);
+    free(path);
+    open_model(w, &kept);
+    path = path_join(w->folder, "step-40.safetensors");
+    CHECK_INT(checkpoint_read(path, &kept.params, NULL, 0, &e), 0);
+    free(path);
+    CHECK_TEXT(e.text, "");
+    double apart = 0;
+    for (size_t k = 0; k < m.params.n; k++)
+        for (size_t i = m.params.p[k].at, n = 0; n < m.params.p[k].count; i++, n++) {
+            float mean = ((float *)state.params.slot[MEAN])[i], own = ((float *)state.params.value)[i];
+            CHECK_THAT(((float *)m.params.value)[i] == mean && ((float *)kept.params.value)[i] == mean,
+                       "%s: found %g in the model, %g in its checkpoint, expected %g", m.params.p[k].name,
+                       (double)((float *)m.params.value)[i], (double)((float *)kept.params.value)[i], (double)mean);
+            apart += fabs((double)(mean - own));
+        }
+    CHECK(apart > 0.01);
+    CHECK_NEAR(r.dev_ppl, train_perplexity(&m, &w->data.split[AB_DEV], NULL, &e), 1e-9 * r.dev_ppl);
+    model_free(&m), model_free(&state), model_free(&kept);
+    empty_folder(w);
+    put(w, "optimizer", "adam"), put(w, "schedule", "noam"), put(w, "lr", "0.5");
+}
+
 /* Two equal batches in one update have twice the gradient of one. */
 static void test_accumulation(world *w)
 {
@@ -354,6 +393,7 @@ int main(void)
     put(&w, "gradient_accumulation", "2");
     test_resume(&w, 3);
     put(&w, "gradient_accumulation", "1");
+    test_evaluated(&w);
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
